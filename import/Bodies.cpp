@@ -383,16 +383,17 @@ TensorInfo branchResult(StructureNode &node, size_t index, TensorInfo a, const T
 
 } // namespace
 
-void emitIf(StructureNode &node, mlir::Value condition, const GraphRecord &thenGraph, const GraphRecord &elseGraph) {
+void emitIf(StructureNode &node, mlir::Value condition, const GraphRecord &thenGraph, const GraphRecord &elseGraph,
+            const std::vector<Entry> &inputs) {
   require(thenGraph.outputs.size() == node.outputs.size() && elseGraph.outputs.size() == node.outputs.size(),
           "its branches have {} and {} outputs, expected {}", thenGraph.outputs.size(), elseGraph.outputs.size(),
           node.outputs.size());
   std::vector<Entry> entries[2];
   BodyImport thenBody(node, node.name + "_then", {});
-  entries[0] = thenBody.run(thenGraph, {});
+  entries[0] = thenBody.run(thenGraph, inputs);
   thenBody.pause();
   BodyImport elseBody(node, node.name + "_else", {});
-  entries[1] = elseBody.run(elseGraph, {});
+  entries[1] = elseBody.run(elseGraph, inputs);
   elseBody.pause();
   if (!allImported(entries[0]) || !allImported(entries[1]))
     return;

@@ -74,7 +74,8 @@ struct LoopParts {
 std::optional<Values> emitLoop(StructureNode &node, const LoopParts &parts);
 
 /// Emits nn.if. Where one branch gives an optional, the other one's value is put into one. Throws Unsupported where the
-/// branches give tensors of different ranks.
-void emitIf(StructureNode &node, mlir::Value condition, const GraphRecord &thenGraph, const GraphRecord &elseGraph);
+/// branches give tensors of different ranks. `inputs` are the values of the inputs of both branches.
+void emitIf(StructureNode &node, mlir::Value condition, const GraphRecord &thenGraph, const GraphRecord &elseGraph,
+            const std::vector<Entry> &inputs = {});
 
 } // namespace lathe::source

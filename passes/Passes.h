@@ -109,6 +109,10 @@ void recognizeAttention(mlir::ModuleOp module);
 /// kernel.
 void sinkReshape(mlir::ModuleOp module);
 
+/// Moves transposes that put the channels of an image last behind the operators that read them, where they meet their
+/// inverse: so networks with the channels last have them first inside.
+void sinkTranspose(mlir::ModuleOp module);
+
 /// Splits lstm, gru and rnn into one matmul, which computes W times the input for all gates, steps
 /// and directions with the biases that can be added there, and a recurrence.
 void splitRecurrence(mlir::ModuleOp module);

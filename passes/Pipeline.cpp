@@ -70,6 +70,9 @@ void foldAndSimplify(mlir::ModuleOp module) {
   // Initial states that exporters compute are constants by now. Its weights in other shapes are folded later.
   splitRecurrence(module);
   simplify(module);
+  // Before formulas and scales: with the channels first, all later rules see a network as ONNX writes it.
+  sinkTranspose(module);
+  simplify(module);
 }
 
 /// Before scales move: a formula is recognised in the form its exporter wrote. One kernel reads its row once, or is

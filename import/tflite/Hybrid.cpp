@@ -81,19 +81,32 @@ bool isHybrid(const Operator &op, size_t weights) {
          op.inputQuantization(weights).has_value();
 }
 
-mlir::Value hybridResult(Operator &op, mlir::Value sums, const QuantizedActivations &x, int64_t axis) {
+void requireHybridWeights(Operator &op, size_t weights) {
+  if (op.inputType(weights) != ElementType::i8)
+    op.unsupported("the weights of a hybrid operator are u8, expected i8");
+  for (int64_t point : op.inputQuantization(weights)->zeroPoints)
+    if (point != 0)
+      op.unsupported("the weights of a hybrid operator have a zero point other than 0");
+}
+
+mlir::Value hybridResult(Operator &op, mlir::Value sums, const QuantizedActivations &x, size_t weights, int64_t axis) {
   Node &node = op.node;
-  mlir::Value scale = node.emit("mul", {x.scale, scalesOf(node, *op.inputQuantization(1), node.rank(sums), axis)});
+  mlir::Value scale =
+      node.emit("mul", {x.scale, scalesOf(node, *op.inputQuantization(weights), node.rank(sums), axis)});
   return node.emit("mul", {node.cast(sums, ElementType::f32), scale});
 }
 
-void requireHybridWeights(Operator &op) {
-  Quantization weights = *op.inputQuantization(1);
-  if (op.inputType(1) != ElementType::i8)
-    op.unsupported("the weights of a hybrid operator are u8, expected i8");
-  for (int64_t point : weights.zeroPoints)
-    if (point != 0)
-      op.unsupported("the weights of a hybrid operator have a zero point other than 0");
+mlir::Value hybridProduct(Operator &op, mlir::Value x, size_t weights, bool asymmetric) {
+  requireHybridWeights(op, weights);
+  QuantizedActivations q = quantizeActivations(op.node, x, asymmetric);
+  mlir::Value w = transpose(op.node, op.in(weights), {1, 0});
+  mlir::Value sums = op.emit("matmul_integer", {q.x, w});
+  if (q.zero) { // sum of (x - zero) w = sum of x w - zero * sum of w
+    mlir::Value columns = op.emit("reduce_sum", {op.node.cast(w, ElementType::i32)},
+                                  {{"axes", std::vector<int64_t>{0}}, {"keepdims", true}});
+    sums = op.emit("sub", {sums, op.emit("mul", {q.zero, columns})});
+  }
+  return hybridResult(op, sums, q, weights, 1);
 }
 
 } // namespace lathe::tflite

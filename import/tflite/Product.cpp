@@ -6,21 +6,12 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// x * w^T for weights with a row for every output.
+/// x * w^T + bias for weights with a row for every output.
 mlir::Value product(Operator &op, mlir::Value x, bool asymmetric) {
   mlir::Value bias = op.node.inOrNull(2);
   if (!isHybrid(op))
     return op.emit("gemm", {x, op.in(1), bias}, {{"trans_b", true}});
-  requireHybridWeights(op);
-  QuantizedActivations q = quantizeActivations(op.node, x, asymmetric);
-  mlir::Value w = transpose(op.node, op.in(1), {1, 0});
-  mlir::Value sums = op.emit("matmul_integer", {q.x, w});
-  if (q.zero) { // sum of (x - zero) w = sum of x w - zero * sum of w
-    mlir::Value columns = op.emit("reduce_sum", {op.node.cast(w, ElementType::i32)},
-                                  {{"axes", std::vector<int64_t>{0}}, {"keepdims", true}});
-    sums = op.emit("sub", {sums, op.emit("mul", {q.zero, columns})});
-  }
-  mlir::Value y = hybridResult(op, sums, q, 1);
+  mlir::Value y = hybridProduct(op, x, 1, asymmetric);
   return bias ? op.emit("add", {y, bias}) : y;
 }
 

@@ -44,11 +44,63 @@ BuiltinOperator codeOf(const file::OperatorCode &code) { // files before version
   return std::max(code.code(), static_cast<BuiltinOperator>(code.old_code()));
 }
 
+/// The name of a resource, with its container.
+std::string resourceKey(const file::Operator &op) {
+  if (op.options_type() != BuiltinOptions::VarHandle || !op.options())
+    return "";
+  const auto &options = *static_cast<const file::VarHandleOptions *>(op.options());
+  std::string container = textOf(options.container());
+  return (container.empty() ? "" : container + "/") + textOf(options.name());
+}
+
+/// True if the buffer of a constant holds nothing but zeros.
+bool isZero(const file::Model &model, const file::Tensor &tensor) {
+  if (tensor.buffer() >= sizeOf(model.buffers()))
+    return false;
+  const file::Buffer &buffer = *element(model.buffers(), tensor.buffer());
+  return buffer.offset() <= 1 && sizeOf(buffer.data()) > 0 &&
+         std::all_of(buffer.data()->begin(), buffer.data()->end(), [](uint8_t byte) { return byte == 0; });
+}
+
+/// Keys of the resources to which an initialising subgraph (CALL_ONCE) assigns anything but zeros.
+std::set<std::string> beginElsewhere(const file::Model &model, const file::SubGraph &graph) {
+  std::set<std::string> result;
+  auto codeOfOperator = [&](const file::Operator &op) {
+    return op.code() < sizeOf(model.operator_codes()) ? codeOf(*element(model.operator_codes(), op.code()))
+                                                      : BuiltinOperator::CUSTOM;
+  };
+  for (size_t i = 0; i < sizeOf(graph.operators()); ++i) {
+    const file::Operator &call = *element(graph.operators(), i);
+    if (codeOfOperator(call) != BuiltinOperator::CALL_ONCE || call.options_type() != BuiltinOptions::CallOnce ||
+        !call.options())
+      continue;
+    auto index = static_cast<size_t>(static_cast<const file::CallOnceOptions *>(call.options())->graph());
+    if (index >= sizeOf(model.subgraphs()))
+      continue;
+    const file::SubGraph &body = *element(model.subgraphs(), index);
+    std::map<int32_t, std::string> handles;
+    for (size_t k = 0; k < sizeOf(body.operators()); ++k) {
+      const file::Operator &op = *element(body.operators(), k);
+      if (codeOfOperator(op) == BuiltinOperator::VAR_HANDLE && sizeOf(op.outputs()) == 1)
+        handles[element(op.outputs(), 0)] = resourceKey(op);
+      if (codeOfOperator(op) != BuiltinOperator::ASSIGN_VARIABLE || sizeOf(op.inputs()) != 2)
+        continue;
+      int32_t given = element(op.inputs(), 1);
+      bool zero = given >= 0 && static_cast<size_t>(given) < sizeOf(body.tensors()) &&
+                  isZero(model, *element(body.tensors(), static_cast<size_t>(given)));
+      if (auto handle = handles.find(element(op.inputs(), 0)); handle != handles.end() && !zero)
+        result.insert(handle->second);
+    }
+  }
+  return result;
+}
+
 /// Makes the records of one subgraph.
 class GraphReader {
 public:
-  GraphReader(const file::Model &model, std::string_view bytes, const file::SubGraph &graph, std::string place)
-      : model(model), bytes(bytes), graph(graph), place(std::move(place)), roles(sizeOf(graph.tensors())) {}
+  GraphReader(const file::Model &model, std::string_view bytes, const file::SubGraph &graph, std::string place,
+              bool main)
+      : model(model), bytes(bytes), graph(graph), place(std::move(place)), main(main), roles(sizeOf(graph.tensors())) {}
 
   /// Names that `signature` gives to inputs and outputs; null: the tensors' own names.
   GraphRecord read(const file::Signature *signature, Storage &storage) {
@@ -57,6 +109,7 @@ public:
     GraphRecord record;
     for (size_t i = 0; i < sizeOf(graph.inputs()); ++i)
       record.inputs.push_back(value(at(graph.inputs(), i, "input")));
+    declareVariables(record);
     readNodes(record, storage);
     readOutputs(record);
     readConstants(record);
@@ -67,15 +120,24 @@ private:
   /// How a tensor gets its elements.
   struct Role {
     bool input = false, produced = false;
-    std::string name;    // unique in the subgraph
-    std::string current; // name of the newest value of a variable
+    bool variable = false; // keeps its value between runs: an input, whose new value is an output
+    std::string name;      // unique in the subgraph
+    std::string current;   // name of the newest value of a variable
   };
   const file::Model &model;
   const std::string_view bytes;
   const file::SubGraph &graph;
   const std::string place; // "model.tflite: subgraph 0"
+  const bool main;         // the graph of the model, not a body
   std::vector<Role> roles;
   UniqueNames names{"_"};
+  /// A variable that operators reach by its name.
+  struct Resource {
+    std::string name, current; // of the input, and of the newest value
+    ValueRecord value;
+  };
+  std::map<size_t, std::string> handles; // keys of resources by tensor
+  std::map<std::string, Resource> resources;
 
   const file::Tensor &tensor(size_t index) const { return *element(graph.tensors(), index); }
 
@@ -140,47 +202,134 @@ private:
     record.type = elementType(from.type());
     record.typeName = typeName(from.type());
     record.read = [&from, &model = model, bytes = bytes](const std::string &what) {
+      if (from.is_variable())
+        throw Unsupported{fmt::format("{} is a variable of a subgraph", what)};
       return decodeTensor(from, model, bytes, what);
     };
     return record;
   }
 
   void readConstants(GraphRecord &record) const {
-    std::set<std::string> inputs;
-    for (const ValueRecord &input : record.inputs)
-      inputs.insert(input.name);
     for (size_t i = 0; i < roles.size(); ++i)
-      if (!roles[i].input && !roles[i].produced && !inputs.contains(roles[i].name))
+      if (!roles[i].input && !roles[i].produced && !roles[i].variable)
         record.initializers.push_back(constant(i));
   }
+
+  const file::OperatorCode &codeAt(size_t index) const {
+    const file::Operator &op = *element(graph.operators(), index);
+    require(op.code() < sizeOf(model.operator_codes()), "{}: operator {} has code {}, expected one below {}", place,
+            index, op.code(), sizeOf(model.operator_codes()));
+    return *element(model.operator_codes(), op.code());
+  }
+
+  // ---- Variables.
+
+  /// Tensors marked as variables and resources that operators read and assign become inputs.
+  void declareVariables(GraphRecord &record) {
+    if (!main)
+      return;
+    for (size_t i = 0; i < roles.size(); ++i)
+      if (Role &role = roles[i]; tensor(i).is_variable() && !role.input && !role.produced) {
+        role.variable = true;
+        record.inputs.push_back(value(i));
+      }
+    std::set<std::string> begun = beginElsewhere(model, graph);
+    for (size_t i = 0; i < sizeOf(graph.operators()); ++i) {
+      const file::Operator &op = *element(graph.operators(), i);
+      BuiltinOperator code = codeOf(codeAt(i));
+      if (code == BuiltinOperator::VAR_HANDLE && sizeOf(op.outputs()) == 1)
+        handles[at(op.outputs(), 0, "a result")] = resourceKey(op);
+      bool reads = code == BuiltinOperator::READ_VARIABLE && sizeOf(op.inputs()) == 1 && sizeOf(op.outputs()) == 1;
+      bool assigns = code == BuiltinOperator::ASSIGN_VARIABLE && sizeOf(op.inputs()) == 2;
+      if (!reads && !assigns)
+        continue;
+      auto handle = handles.find(at(op.inputs(), 0, "an operand"));
+      if (handle == handles.end() || resources.contains(handle->second))
+        continue;
+      ValueRecord state = value(reads ? at(op.outputs(), 0, "a result") : at(op.inputs(), 1, "an operand"));
+      state.name = names.take(handle->second.empty() ? "variable" : handle->second);
+      resources[handle->second] = {state.name, state.name, state};
+      if (begun.contains(handle->second))
+        record.unreadable.emplace_back(state.name, "is a variable that begins with other values than zero");
+      else
+        record.inputs.push_back(std::move(state));
+    }
+  }
+
+  /// A node for reading or assigning a resource, which passes on its value. False for other operators.
+  bool readResource(GraphRecord &record, const file::Operator &op, BuiltinOperator code) {
+    bool reads = code == BuiltinOperator::READ_VARIABLE && sizeOf(op.outputs()) == 1;
+    bool assigns = code == BuiltinOperator::ASSIGN_VARIABLE && sizeOf(op.inputs()) == 2;
+    if (!main || (!reads && !assigns) || sizeOf(op.inputs()) == 0)
+      return false;
+    auto handle = handles.find(at(op.inputs(), 0, "an operand"));
+    if (handle == handles.end() || !resources.contains(handle->second))
+      return false;
+    Resource &resource = resources[handle->second];
+    if (reads) {
+      record.nodes.push_back(passOn(resource.current, roles[at(op.outputs(), 0, "a result")].name));
+      return true;
+    }
+    std::string next = names.take(resource.name + "_next");
+    record.nodes.push_back(passOn(roles[at(op.inputs(), 1, "an operand")].current, next));
+    resource.current = next;
+    return true;
+  }
+
+  static NodeRecord passOn(const std::string &from, const std::string &to) {
+    return {"", "", "identity", {from}, {to}, {}};
+  }
+
+  // ---- Nodes and outputs.
 
   void readNodes(GraphRecord &record, Storage &storage) {
     for (size_t i = 0; i < sizeOf(graph.operators()); ++i) {
       const file::Operator &op = *element(graph.operators(), i);
-      require(op.code() < sizeOf(model.operator_codes()), "{}: operator {} has code {}, expected one below {}", place,
-              i, op.code(), sizeOf(model.operator_codes()));
-      const file::OperatorCode &code = *element(model.operator_codes(), op.code());
-      storage.nodes.push_back({&graph, &op, codeOf(code), code.version(), &storage.graphs});
-      NodeRecord node;
-      node.source = &storage.nodes.back();
-      node.op = codeOf(code) == BuiltinOperator::CUSTOM ? textOf(code.custom_code()) : operatorName(codeOf(code));
-      for (size_t k = 0; k < sizeOf(op.inputs()); ++k)
-        node.inputs.push_back(element(op.inputs(), k) == -1 ? "" : roles[at(op.inputs(), k, "an operand")].current);
-      for (size_t k = 0; k < sizeOf(op.outputs()); ++k) {
-        if (element(op.outputs(), k) == -1) {
-          node.outputs.emplace_back();
-          continue;
-        }
-        size_t index = at(op.outputs(), k, "a result");
-        node.outputs.push_back(roles[index].name);
-        if (node.name.empty()) // also where a signature calls the tensor something else
-          node.name = textOf(tensor(index).name());
-      }
-      for (size_t k = 0; k < sizeOf(op.intermediates()); ++k)
-        if (element(op.intermediates(), k) != -1)
-          at(op.intermediates(), k, "an intermediate tensor");
-      record.nodes.push_back(std::move(node));
+      BuiltinOperator code = codeOf(codeAt(i));
+      if (main && code == BuiltinOperator::VAR_HANDLE)
+        continue;
+      if (!readResource(record, op, code))
+        record.nodes.push_back(node(op, codeAt(i), storage));
     }
+  }
+
+  NodeRecord node(const file::Operator &op, const file::OperatorCode &code, Storage &storage) {
+    storage.nodes.push_back({&graph, &op, codeOf(code), code.version(), &storage.graphs});
+    NodeRecord node;
+    node.source = &storage.nodes.back();
+    node.op = operatorName(codeOf(code));
+    if (codeOf(code) == BuiltinOperator::CUSTOM) {
+      node.op = textOf(code.custom_code());
+      if (!customImporter(node.op))
+        node.domain = "custom";
+    }
+    std::vector<Role *> changed;
+    for (size_t k = 0; k < sizeOf(op.inputs()); ++k) {
+      if (element(op.inputs(), k) == -1) {
+        node.inputs.emplace_back();
+        continue;
+      }
+      Role &role = roles[at(op.inputs(), k, "an operand")];
+      node.inputs.push_back(role.current);
+      if (role.variable)
+        changed.push_back(&role);
+    }
+    for (size_t k = 0; k < sizeOf(op.outputs()); ++k) {
+      if (element(op.outputs(), k) == -1) {
+        node.outputs.emplace_back();
+        continue;
+      }
+      size_t index = at(op.outputs(), k, "a result");
+      node.outputs.push_back(roles[index].name);
+      if (node.name.empty()) // also where a signature calls the tensor something else
+        node.name = textOf(tensor(index).name());
+    }
+    for (size_t k = 0; k < sizeOf(op.intermediates()); ++k)
+      if (element(op.intermediates(), k) != -1)
+        at(op.intermediates(), k, "an intermediate tensor");
+    for (Role *role : changed) // the operator gives every variable that it reads a new value
+      node.outputs.push_back(role->current = names.take(role->name + "_next"));
+    return node;
   }
 
   /// Names of outputs are unique, so a tensor that is an output twice, or an input as well, gets a node of its own.
@@ -191,10 +340,21 @@ private:
       ValueRecord output = value(index);
       if (!seen.insert(index).second || roles[index].input) {
         output.name = names.take(output.name + "_output");
-        record.nodes.push_back({"", "", "identity", {roles[index].name}, {output.name}, {}});
+        record.nodes.push_back(passOn(roles[index].current, output.name));
       }
       record.outputs.push_back(std::move(output));
     }
+    auto addState = [&](ValueRecord state, const std::string &newest) {
+      if (newest != state.name) {
+        state.name = newest;
+        record.outputs.push_back(std::move(state));
+      }
+    };
+    for (size_t i = 0; i < roles.size(); ++i)
+      if (roles[i].variable)
+        addState(value(i), roles[i].current);
+    for (const auto &[key, resource] : resources)
+      addState(resource.value, resource.current);
   }
 };
 
@@ -213,7 +373,8 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
   size_t count = sizeOf(model.subgraphs());
   for (size_t i = 0; i < count; ++i)
     storage->graphs.push_back(GraphReader(model, bytes, *element(model.subgraphs(), i),
-                                          count == 1 ? fileName : fmt::format("{}: subgraph {}", fileName, i))
+                                          count == 1 ? fileName : fmt::format("{}: subgraph {}", fileName, i),
+                                          /*main=*/i == 0)
                                   .read(i == 0 ? signatureOf(model, 0) : nullptr, *storage));
   ModelRecord record;
   record.version = schemaVersion;

@@ -39,10 +39,9 @@ void importReduction(Operator &op) {
 
 void importArgExtreme(Operator &op) {
   op.node.expectInputs(2, 2);
-  std::vector<int64_t> axis = op.node.requireInts(1, "the axis");
-  require(axis.size() == 1, "has {} axes, expected 1", axis.size());
+  int64_t axis = axisOperand(op, 1, op.rank(op.in(0)));
   mlir::Value y =
-      op.emit(op.code() == ARG_MAX ? "arg_max" : "arg_min", {op.in(0)}, {{"axis", axis[0]}, {"keepdims", false}});
+      op.emit(op.code() == ARG_MAX ? "arg_max" : "arg_min", {op.in(0)}, {{"axis", axis}, {"keepdims", false}});
   op.set(op.node.cast(y, op.outputType()));
 }
 
@@ -81,10 +80,9 @@ void importLocalResponse(Operator &op) {
 void importCumSum(Operator &op) {
   op.node.expectInputs(2, 2);
   const auto &options = op.options<file::CumsumOptions>(BuiltinOptions::Cumsum);
-  std::vector<int64_t> axis = op.node.requireInts(1, "the axis");
-  require(axis.size() == 1, "has {} axes, expected 1", axis.size());
+  int64_t axis = axisOperand(op, 1, op.rank(op.in(0)));
   op.set(op.emit("cum_sum", {op.in(0)},
-                 {{"axis", axis[0]}, {"exclusive", options.exclusive()}, {"reverse", options.reverse()}}));
+                 {{"axis", axis}, {"exclusive", options.exclusive()}, {"reverse", options.reverse()}}));
 }
 
 } // namespace

@@ -12,6 +12,12 @@ Importers makeImporters() {
   addProductImporters(table);
   addViewImporters(table);
   addReduceImporters(table);
+  addMovementImporters(table);
+  addSliceImporters(table);
+  addResizeImporters(table);
+  addIndexedImporters(table);
+  addRecurrentImporters(table);
+  addDetectionImporters(table);
   return table;
 }
 
@@ -50,6 +56,11 @@ void importBuiltin(Node &node) {
   plain->run(op);
 }
 
+void importCustom(Node &node) {
+  Operator op(node);
+  customImporter(node.record.op)(op);
+}
+
 /// Not an operator of the file: a tensor that is an output under a second name.
 void importIdentity(Node &node) {
   node.expectInputs(1, 1);
@@ -61,6 +72,8 @@ Handlers makeHandlers() {
   for (const auto *table : {&importers(), &quantisedImporters()})
     for (const auto &[code, importer] : *table)
       result[operatorName(code)] = importBuiltin;
+  for (const std::string &name : customOperators())
+    result[name] = importCustom;
   result["identity"] = importIdentity;
   return result;
 }
@@ -87,6 +100,17 @@ const void *Operator::emptyTable() {
     return builder.Release();
   }();
   return flatbuffers::GetRoot<file::NoOptions>(buffer.data());
+}
+
+void Operator::setVariable(size_t index, mlir::Value value) {
+  const file::Tensor *variable = inputTensor(index);
+  if (!variable || !variable->is_variable())
+    return;
+  size_t position = source.op->outputs() ? source.op->outputs()->size() : 0;
+  for (size_t i = 0; i < index; ++i)
+    if (const file::Tensor *other = inputTensor(i))
+      position += other->is_variable();
+  node.set(position, value);
 }
 
 const file::Tensor *Operator::tensor(const flatbuffers::Vector<int32_t> *indices, size_t index) const {
@@ -154,6 +178,7 @@ const Format &format() {
                                .read = readModel,
                                .mappings = {},
                                .handlers = makeHandlers(),
+                               .structure = structureHandler,
                                .passesOn = [](const NodeRecord &node) { return node.op == "identity"; }};
   return table;
 }

@@ -49,6 +49,8 @@ public:
   // ---- Often used.
   mlir::Value in(size_t index) const { return node.in(index); }
   void set(mlir::Value value) { node.set(0, value); }
+  /// The new value of the variable that is operand `index`; nothing if that is no variable.
+  void setVariable(size_t index, mlir::Value value);
   mlir::Value emit(const char *mnemonic, const Values &operands, const Fields &fields = {}) {
     return node.emit(mnemonic, operands, fields);
   }
@@ -80,6 +82,18 @@ void addWindowImporters(Importers &table);      // Window.cpp: convolution and p
 void addProductImporters(Importers &table);     // Product.cpp: matrix products, transposed convolution
 void addViewImporters(Importers &table);        // View.cpp: the same elements with other extents
 void addReduceImporters(Importers &table);      // Reduce.cpp: reductions, softmax, normalisation along an axis
+void addMovementImporters(Importers &table);    // Movement.cpp
+void addSliceImporters(Importers &table);       // Slice.cpp
+void addResizeImporters(Importers &table);      // Resize.cpp
+void addIndexedImporters(Importers &table);     // Indexed.cpp: gathers, scatters, tensors of numbers
+void addRecurrentImporters(Importers &table);   // Recurrent.cpp
+void addDetectionImporters(Importers &table);   // Detection.cpp: selection of boxes
+/// The importer of the custom operator `name` (Detection.cpp); null for others.
+void (*customImporter(const std::string &name))(Operator &);
+/// Names of the custom operators that are known.
+std::vector<std::string> customOperators();
+/// The importer of IF, WHILE and CALL (Control.cpp); null for other operators.
+StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
 
 // ---- Parts that float and quantised importers share.
 
@@ -87,6 +101,8 @@ void addReduceImporters(Importers &table);      // Reduce.cpp: reductions, softm
 mlir::Value channelsFirst(Node &node, mlir::Value x);
 mlir::Value channelsLast(Node &node, mlir::Value x);
 mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
+/// Operand `index` as one axis of a tensor of rank `rank`.
+int64_t axisOperand(Operator &op, size_t index, int64_t rank);
 /// The fused activation of a float operator.
 mlir::Value activate(Node &node, mlir::Value x, Activation activation);
 
@@ -138,9 +154,11 @@ struct QuantizedActivations {
 QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmetric);
 /// True if the operand is float and operand `weights` is quantised.
 bool isHybrid(const Operator &op, size_t weights = 1);
-/// Throws Unsupported unless operand 1 is i8 without zero points.
-void requireHybridWeights(Operator &op);
+/// Throws Unsupported unless operand `weights` is i8 without zero points.
+void requireHybridWeights(Operator &op, size_t weights);
 /// The real numbers that i32 `sums` of products stand for. `axis` is the axis of the output channels in them.
-mlir::Value hybridResult(Operator &op, mlir::Value sums, const QuantizedActivations &x, int64_t axis);
+mlir::Value hybridResult(Operator &op, mlir::Value sums, const QuantizedActivations &x, size_t weights, int64_t axis);
+/// x * w^T for the quantised operand `weights`, which has a row for every output.
+mlir::Value hybridProduct(Operator &op, mlir::Value x, size_t weights, bool asymmetric);
 
 } // namespace lathe::tflite

@@ -29,10 +29,10 @@ int64_t constantExtent(Operator &op, mlir::Value value, size_t axis, const char 
 
 /// Integer products of the quantised operand. The result is in channels-last order.
 mlir::Value hybridConvolution(Operator &op, const Convolution &conv) {
-  requireHybridWeights(op);
+  requireHybridWeights(op, 1);
   QuantizedActivations x = quantizeActivations(op.node, op.in(0), /*asymmetric=*/false);
   mlir::Value sums = op.emit("conv_integer", {channelsFirst(op.node, x.x), conv.w}, conv.fields());
-  mlir::Value y = hybridResult(op, channelsLast(op.node, sums), x, 3);
+  mlir::Value y = hybridResult(op, channelsLast(op.node, sums), x, 1, 3);
   return op.node.has(2) ? op.emit("add", {y, op.in(2)}) : y;
 }
 

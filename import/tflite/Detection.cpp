@@ -1,0 +1,271 @@
+// Selection of boxes: NON_MAX_SUPPRESSION_V4 and V5, and the custom operator TFLite_Detection_PostProcess. What
+// nn.select_boxes does not fill is zero in the results.
+#include "import/tflite/Tflite.h"
+
+#include <flatbuffers/flexbuffers.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace lathe::tflite {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+mlir::Value number(Operator &op, double value) { return op.node.constantScalar(ElementType::f32, value); }
+
+mlir::Value cut(Operator &op, mlir::Value x, int64_t axis, int64_t begin, int64_t end) {
+  return op.emit("slice", {x}, {{"starts", Ints{begin}}, {"ends", Ints{end}}, {"axes", Ints{axis}}});
+}
+
+/// 0, 1, ... as i64.
+mlir::Value counting(Operator &op, int64_t count) {
+  Ints values(static_cast<size_t>(count));
+  std::iota(values.begin(), values.end(), 0);
+  return op.node.constantInts({count}, values);
+}
+
+/// The first `most` boxes that are selected, for every class.
+struct Selected {
+  mlir::Value boxes; // i64 classes x most; 0 where there are fewer
+  mlir::Value valid; // bool classes x most
+  mlir::Value count; // i64 classes
+};
+
+/// boxes: boxes x 4, scores: classes x boxes; thresholds and the limit are scalars.
+Selected select(Operator &op, mlir::Value boxes, mlir::Value scores, mlir::Value limit, mlir::Value overlap,
+                mlir::Value threshold, int64_t most) {
+  Node &node = op.node;
+  const Dims dims = op.dims(scores);
+  Dims all = op.dims(boxes), each = dims;
+  all.insert(all.begin(), Dim(1));
+  each.insert(each.begin(), Dim(1));
+  mlir::Operation *selection =
+      node.emitOp("select_boxes", {node.reshape(boxes, all), node.reshape(scores, each), limit, overlap, threshold});
+  int64_t available = dims[1].constant(), taken = std::min(available, most);
+  mlir::Value indices = node.cast(node.reshape(selection->getResult(0), dims), ElementType::i64);
+  indices = cut(op, indices, 1, 0, taken);
+  if (taken < most)
+    indices = op.emit("pad", {indices, {}, {}}, {{"pads", Ints{0, 0, 0, most - taken}}});
+  Selected result;
+  result.count = node.reshape(selection->getResult(1), {dims[0]});
+  result.valid = op.emit("less", {counting(op, most), node.reshape(result.count, {dims[0], Dim(1)})});
+  result.boxes = op.emit("where", {result.valid, indices, node.constantInts({}, {0})});
+  return result;
+}
+
+int64_t constantExtent(Operator &op, const Dim &extent) {
+  if (!extent.isConstant())
+    op.unsupported(fmt::format("selects among '{}' boxes; give the number with --shape", extent.str()));
+  return extent.constant();
+}
+
+/// `value` where `valid`, else 0.
+mlir::Value masked(Operator &op, mlir::Value valid, mlir::Value value) {
+  return op.emit("where", {valid, value, op.node.constantScalar(op.node.info(value).type, 0)});
+}
+
+// ---- NON_MAX_SUPPRESSION ------------------------------------------------------------------------------------------
+
+/// boxes, scores, limit, overlap, score, and in V5 the variance of soft suppression.
+void importNonMaxSuppression(Operator &op) {
+  bool soft = op.code() == BuiltinOperator::NON_MAX_SUPPRESSION_V5;
+  op.node.expectInputs(soft ? 6 : 5, soft ? 6 : 5);
+  if (soft) {
+    auto sigma = op.node.staticDoubles(op.in(5));
+    if (!sigma || sigma->size() != 1 || sigma->front() != 0)
+      op.unsupported("soft suppression (sigma is not 0)");
+  }
+  mlir::Value boxes = op.in(0), scores = op.in(1);
+  require(op.rank(boxes) == 2 && op.rank(scores) == 1, "boxes have rank {} and scores rank {}, expected 2 and 1",
+          op.rank(boxes), op.rank(scores));
+  Ints limit = op.node.requireInts(2, "the number of boxes");
+  require(limit.size() == 1 && limit[0] >= 0 && limit[0] < (1 << 24), "the number of boxes is not one number");
+  constantExtent(op, op.dims(scores)[0]);
+  Selected selected = select(op, boxes, op.node.reshape(scores, {Dim(1), op.dims(scores)[0]}), op.wide(2),
+                             op.node.reshape(op.in(3), {}), op.node.reshape(op.in(4), {}), limit[0]);
+  mlir::Value indices = op.node.reshape(selected.boxes, {Dim(limit[0])});
+  mlir::Value valid = op.node.reshape(selected.valid, {Dim(limit[0])});
+  op.set(op.node.cast(indices, op.outputType()));
+  size_t next = 1;
+  if (soft)
+    op.node.set(next++, masked(op, valid, op.emit("gather", {scores, indices})));
+  op.node.set(next, op.node.cast(op.node.reshape(selected.count, {}), ElementType::i32));
+}
+
+// ---- TFLite_Detection_PostProcess ---------------------------------------------------------------------------------
+
+struct DetectionOptions {
+  int64_t detections = 0, classesPerDetection = 1, detectionsPerClass = 100, classes = 0;
+  bool regular = false; // suppression class by class
+  double score = 0, overlap = 0, yScale = 1, xScale = 1, heightScale = 1, widthScale = 1;
+};
+
+DetectionOptions readOptions(const Operator &op) {
+  const auto *given = op.source.op->custom_options();
+  std::vector<uint8_t> bytes;
+  if (given)
+    bytes.assign(given->begin(), given->end());
+  require(!bytes.empty() && flexbuffers::VerifyBuffer(bytes.data(), bytes.size(), nullptr),
+          "its options are malformed ({} bytes), expected a flexbuffer", bytes.size());
+  flexbuffers::Reference root = flexbuffers::GetRoot(bytes);
+  require(root.IsMap(), "its options are no map");
+  flexbuffers::Map map = root.AsMap();
+  auto integer = [&](const char *key, int64_t fallback) {
+    flexbuffers::Reference value = map[key];
+    require(value.IsNull() || value.IsNumeric(), "option '{}' is not a number", key);
+    return value.IsNull() ? fallback : value.AsInt64();
+  };
+  auto real = [&](const char *key, double fallback) {
+    flexbuffers::Reference value = map[key];
+    require(value.IsNull() || value.IsNumeric(), "option '{}' is not a number", key);
+    return value.IsNull() ? fallback : static_cast<double>(value.AsFloat());
+  };
+  DetectionOptions options;
+  options.detections = integer("max_detections", 0);
+  options.classesPerDetection = integer("max_classes_per_detection", 1);
+  options.detectionsPerClass = integer("detections_per_class", 100);
+  options.classes = integer("num_classes", 0);
+  options.regular = !map["use_regular_nms"].IsNull() && map["use_regular_nms"].AsBool();
+  options.score = real("nms_score_threshold", 0);
+  options.overlap = real("nms_iou_threshold", 0);
+  options.yScale = real("y_scale", 1);
+  options.xScale = real("x_scale", 1);
+  options.heightScale = real("h_scale", 1);
+  options.widthScale = real("w_scale", 1);
+  for (int64_t count : {options.detections, options.classesPerDetection, options.detectionsPerClass, options.classes})
+    require(count >= 1 && count < (1 << 20), "has an option with value {}, expected a positive number", count);
+  require(options.overlap > 0 && options.overlap <= 1, "nms_iou_threshold is {}, expected one in (0, 1]",
+          options.overlap);
+  for (double scale : {options.yScale, options.xScale, options.heightScale, options.widthScale})
+    require(std::isfinite(scale) && scale > 0, "has scale {}, expected a positive number", scale);
+  return options;
+}
+
+/// An operand as floats: the operator takes quantised ones as well.
+mlir::Value realOperand(Operator &op, size_t index) {
+  ElementType type = op.inputType(index);
+  auto from = op.inputQuantization(index);
+  if (type == ElementType::f32)
+    return op.in(index);
+  if (!from || from->perChannel())
+    op.unsupported(fmt::format("an operand of {}, expected f32 or a scale", name(type)));
+  mlir::Value value = op.node.cast(op.in(index), ElementType::f32);
+  value = op.emit("sub", {value, number(op, static_cast<double>(from->zeroPoints[0]))});
+  return op.emit("mul", {value, number(op, from->scales[0])});
+}
+
+/// Corners (y1, x1, y2, x2) from what the network says relative to the anchors (y, x, height, width).
+mlir::Value decodeBoxes(Operator &op, const DetectionOptions &options, mlir::Value encodings, mlir::Value anchors) {
+  auto part = [&](mlir::Value x, int64_t index) { return cut(op, x, 1, index, index + 1); };
+  double scales[] = {options.yScale, options.xScale, options.heightScale, options.widthScale};
+  mlir::Value center[2], half[2];
+  for (int64_t i = 0; i < 2; ++i) {
+    mlir::Value extent = part(anchors, 2 + i);
+    mlir::Value moved = op.emit("div", {part(encodings, i), number(op, scales[i])});
+    center[i] = op.emit("add", {op.emit("mul", {moved, extent}), part(anchors, i)});
+    mlir::Value grown = op.emit("exp", {op.emit("div", {part(encodings, 2 + i), number(op, scales[2 + i])})});
+    half[i] = op.emit("mul", {op.emit("mul", {number(op, 0.5), grown}), extent});
+  }
+  return op.emit("concat",
+                 {op.emit("sub", {center[0], half[0]}), op.emit("sub", {center[1], half[1]}),
+                  op.emit("add", {center[0], half[0]}), op.emit("add", {center[1], half[1]})},
+                 {{"axis", 1}});
+}
+
+/// Boxes, classes and scores of the detections, and how many there are; rows beyond are zero.
+struct Detections {
+  mlir::Value box, label, score, valid; // i64, i64, f32, bool: one element a row
+  mlir::Value count;                    // i64
+};
+
+/// One suppression by the best class of every box; each box gives its best classes.
+Detections selectByBest(Operator &op, const DetectionOptions &options, mlir::Value boxes, mlir::Value scores,
+                        mlir::Value limit, mlir::Value overlap, mlir::Value threshold) {
+  Node &node = op.node;
+  int64_t each = std::min(options.classesPerDetection, options.classes), rows = options.detections * each;
+  mlir::Value best = op.emit("reduce_max", {scores}, {{"axes", Ints{1}}, {"keepdims", false}});
+  Selected selected =
+      select(op, boxes, node.reshape(best, {Dim(1), op.dims(best)[0]}), limit, overlap, threshold, options.detections);
+  mlir::Value indices = node.reshape(selected.boxes, {Dim(options.detections)});
+  mlir::Operation *top = node.emitOp("top_k", {op.emit("gather", {scores, indices}), {}}, {{"k", each}, {"axis", -1}});
+  auto perRow = [&](mlir::Value value) { // one value a detection to one a row
+    Dims all = {Dim(options.detections), Dim(each)};
+    return node.reshape(node.expand(node.reshape(value, {Dim(options.detections), Dim(1)}), all, value), {Dim(rows)});
+  };
+  mlir::Value count = op.emit("mul", {node.reshape(selected.count, {}), node.constantInts({}, {each})});
+  return {perRow(indices), node.reshape(top->getResult(1), {Dim(rows)}), node.reshape(top->getResult(0), {Dim(rows)}),
+          perRow(selected.valid), count};
+}
+
+/// A suppression for every class; the best boxes of all classes.
+Detections selectByClass(Operator &op, const DetectionOptions &options, mlir::Value boxes, mlir::Value scores,
+                         mlir::Value overlap, mlir::Value threshold) {
+  Node &node = op.node;
+  int64_t each = std::min(options.detectionsPerClass, constantExtent(op, op.dims(scores)[0]));
+  int64_t rows = options.detections, all = options.classes * each, taken = std::min(rows, all);
+  mlir::Value turned = transpose(node, scores, {1, 0});
+  Selected selected =
+      select(op, boxes, turned, node.constantInts({}, {options.detectionsPerClass}), overlap, threshold, each);
+  mlir::Value own = op.emit("gather_elements", {turned, selected.boxes}, {{"axis", 1}});
+  mlir::Value nothing = number(op, -std::numeric_limits<float>::infinity());
+  mlir::Value flat = node.reshape(op.emit("where", {selected.valid, own, nothing}), {Dim(all)});
+  mlir::Operation *top = node.emitOp("top_k", {flat, {}}, {{"k", taken}, {"axis", 0}});
+  mlir::Value position = top->getResult(1), score = top->getResult(0);
+  if (taken < rows) {
+    position = op.emit("pad", {position, {}, {}}, {{"pads", Ints{0, rows - taken}}});
+    score = op.emit("pad", {score, {}, {}},
+                    {{"pads", Ints{0, rows - taken}}, {"value", -std::numeric_limits<double>::infinity()}});
+  }
+  mlir::Value box = op.emit("gather", {node.reshape(selected.boxes, {Dim(all)}), position});
+  mlir::Value label = op.emit("div", {position, node.constantInts({}, {each})});
+  mlir::Value total = op.emit("reduce_sum", {selected.count}, {{"axes", Ints{0}}, {"keepdims", false}});
+  mlir::Value count = op.emit("min", {total, node.constantInts({}, {rows})});
+  return {box, label, score, op.emit("less", {counting(op, rows), count}), count};
+}
+
+void importDetection(Operator &op) {
+  op.node.expectInputs(3, 3);
+  op.node.expectOutputs(4);
+  Node &node = op.node;
+  DetectionOptions options = readOptions(op);
+  mlir::Value encodings = realOperand(op, 0), scores = realOperand(op, 1), anchors = realOperand(op, 2);
+  const Dims dims = op.dims(encodings), classDims = op.dims(scores);
+  require(dims.size() == 3 && classDims.size() == 3 && op.rank(anchors) == 2,
+          "operands have ranks {}, {} and {}, expected 3, 3 and 2", dims.size(), classDims.size(), op.rank(anchors));
+  if (dims[0].constantOr(1) != 1)
+    op.unsupported(fmt::format("a batch of {}", dims[0].str()));
+  const int64_t count = constantExtent(op, dims[1]), labels = constantExtent(op, classDims[2]);
+  require(options.classes <= labels, "num_classes is {}, but there are {} scores a box", options.classes, labels);
+  encodings = op.emit("reshape", {encodings}, {{"shape", Ints{count, dims[2].constantOr(4)}}});
+  scores = op.emit("reshape", {scores}, {{"shape", Ints{count, labels}}});
+  scores = cut(op, scores, 1, labels - options.classes, labels); // without the background
+  mlir::Value boxes = decodeBoxes(op, options, encodings, anchors);
+  mlir::Value overlap = number(op, options.overlap);
+  // A score equal to the threshold counts; nn takes only greater ones.
+  mlir::Value threshold = number(op, std::nextafter(static_cast<float>(options.score), -HUGE_VALF));
+  mlir::Value limit = node.constantInts({}, {options.detections});
+  Detections found = options.regular ? selectByClass(op, options, boxes, scores, overlap, threshold)
+                                     : selectByBest(op, options, boxes, scores, limit, overlap, threshold);
+  const Dim rows = op.dims(found.box)[0];
+  mlir::Value corners = op.emit("gather", {boxes, found.box});
+  op.set(node.reshape(masked(op, node.reshape(found.valid, {rows, Dim(1)}), corners), {Dim(1), rows, Dim(4)}));
+  node.set(1, node.reshape(masked(op, found.valid, node.cast(found.label, ElementType::f32)), {Dim(1), rows}));
+  node.set(2, node.reshape(masked(op, found.valid, found.score), {Dim(1), rows}));
+  node.set(3, node.reshape(node.cast(found.count, ElementType::f32), {Dim(1)}));
+}
+
+} // namespace
+
+void (*customImporter(const std::string &name))(Operator &) {
+  return name == "TFLite_Detection_PostProcess" ? importDetection : nullptr;
+}
+
+std::vector<std::string> customOperators() { return {"TFLite_Detection_PostProcess"}; }
+
+void addDetectionImporters(Importers &table) {
+  table[BuiltinOperator::NON_MAX_SUPPRESSION_V4] = {importNonMaxSuppression};
+  table[BuiltinOperator::NON_MAX_SUPPRESSION_V5] = {importNonMaxSuppression};
+}
+
+} // namespace lathe::tflite
