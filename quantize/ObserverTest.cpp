@@ -108,7 +108,7 @@ TEST(Observer, entropyClipsOutliersAndKeepsUniformValues) {
 
 TEST(Scales, activationsRepresentZeroAndBothLimits) {
   for (auto type : {ElementType::u8, ElementType::i8})
-    for (Range range : {Range{-1, 3}, Range{0, 6}, Range{-2, 0}, Range{0.5, 4}, Range{0, 0}}) {
+    for (Range range : {Range{-1, 3}, Range{0, 6}, Range{-2, 0}, Range{0.5, 4}}) {
       nn::QuantizedScale scale = activationScale(range, type, false);
       auto [lowest, highest] = nn::integerLimits(type);
       double zero = scale.zeroPoint[0], step = scale.scale[0];
@@ -118,6 +118,7 @@ TEST(Scales, activationsRepresentZeroAndBothLimits) {
       EXPECT_NEAR((lowest - zero) * step, std::min(range.least, 0.0), step * 0.51);
       EXPECT_NEAR((highest - zero) * step, std::max(range.most, 0.0), step * 0.51);
     }
+  EXPECT_EQ(activationScale({0, 0}, ElementType::u8, false).scale[0], 1);
   EXPECT_EQ(activationScale({-1, 3}, ElementType::i8, true).zeroPoint[0], 0);
   EXPECT_EQ(activationScale({-1, 3}, ElementType::u8, true).zeroPoint[0], 128);
 }

@@ -6,7 +6,7 @@
 #include "ir/QuantizedForm.h"
 #include "passes/interpret/Evaluate.h"
 #include "quantize/Graph.h"
-#include "zoo/Zoo.h"
+#include "runtime/References.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -25,6 +25,7 @@ namespace {
 /// different ranges.
 class SmallNetwork : public testing::Test {
 protected:
+  static void SetUpTestSuite() { runtime::registerReferences(); }
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   std::mt19937 random{7};
 

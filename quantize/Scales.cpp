@@ -7,10 +7,10 @@
 namespace lathe::quantize {
 namespace {
 
-/// A scale must be a normal float32: kernels flush denormals to zero.
+/// A scale must be a normal float32: kernels flush denormals to zero. Where all values are zero any scale serves.
 float usableScale(double scale) {
   constexpr float least = 1e-30F;
-  return std::max(static_cast<float>(scale), least);
+  return scale > 0 ? std::max(static_cast<float>(scale), least) : 1.0F;
 }
 
 } // namespace

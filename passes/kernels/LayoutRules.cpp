@@ -50,6 +50,16 @@ LayoutRule convRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   return rule;
 }
 
+/// True for a shape with at most one value a channel of `like`.
+bool isPerChannel(mlir::Value value, mlir::Value like) {
+  auto type = rankedType(value), whole = rankedType(like);
+  int64_t missing = whole.getRank() - type.getRank();
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (type.getDimSize(axis) != 1 && (axis + missing != 1 || type.getDimSize(axis) != whole.getDimSize(1)))
+      return false;
+  return missing >= 0;
+}
+
 LayoutRule elementwiseRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   mlir::Value result = op->getResult(0);
   if (!blocks.of(result))
@@ -62,7 +72,7 @@ LayoutRule elementwiseRule(mlir::Operation *op, const ChannelBlocks &blocks) {
     if (!type)
       return rowMajor("an operand's rank is not known");
     bool constant = operand.getDefiningOp<nn::ConstantOp>() != nullptr;
-    if (constant && (type.getNumElements() == 1 || perChannelConstant(operand, result))) {
+    if (constant && (type.getNumElements() == 1 || isPerChannel(operand, result))) {
       rule.operands.push_back(Port::row);
       continue;
     }
