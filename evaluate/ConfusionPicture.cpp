@@ -40,10 +40,12 @@ Picture matrixPicture(const Confusion &confusion) {
   std::vector<size_t> present = confusion.present();
   auto count = static_cast<int64_t>(present.size());
   int64_t cell = std::clamp<int64_t>(640 / std::max<int64_t>(count, 1), 1, 32);
-  Picture picture{count * cell, count * cell, std::vector<uint8_t>(static_cast<size_t>(count * cell * count * cell * 3))};
+  Picture picture{count * cell, count * cell,
+                  std::vector<uint8_t>(static_cast<size_t>(count * cell * count * cell * 3))};
   for (int64_t y = 0; y < picture.height; ++y)
     for (int64_t x = 0; x < picture.width; ++x) {
-      auto colour = colourOf(shareOf(confusion, present[static_cast<size_t>(y / cell)], present[static_cast<size_t>(x / cell)]));
+      auto colour =
+          colourOf(shareOf(confusion, present[static_cast<size_t>(y / cell)], present[static_cast<size_t>(x / cell)]));
       std::copy(colour.begin(), colour.end(), picture.rgb.begin() + (y * picture.width + x) * 3);
     }
   return picture;

@@ -29,7 +29,8 @@ Picture fitted(const Picture &picture, const Preprocessing &how) {
   if (!how.crop)
     return resized(picture, how.width, how.height);
   // The factor for the shorter side, or the smallest one with which the picture covers the input.
-  double factor = how.shorterSide ? static_cast<double>(how.shorterSide) / static_cast<double>(std::min(picture.width, picture.height))
+  double factor = how.shorterSide ? static_cast<double>(how.shorterSide) /
+                                        static_cast<double>(std::min(picture.width, picture.height))
                                   : std::max(static_cast<double>(how.width) / static_cast<double>(picture.width),
                                              static_cast<double>(how.height) / static_cast<double>(picture.height));
   auto scaled = [&](int64_t side, int64_t least) {
@@ -76,8 +77,8 @@ Picture readPicture(const std::string &path) {
           path, stbi_failure_reason());
   require(int64_t(width) * height <= mostPixels, "{}: is {}x{}, expected at most {} pixels", path, width, height,
           mostPixels);
-  std::unique_ptr<uint8_t, decltype(&stbi_image_free)> pixels(
-      stbi_load(path.c_str(), &width, &height, &channels, 3), &stbi_image_free);
+  std::unique_ptr<uint8_t, decltype(&stbi_image_free)> pixels(stbi_load(path.c_str(), &width, &height, &channels, 3),
+                                                              &stbi_image_free);
   require(pixels != nullptr, "{}: is no picture: {}, expected PNG, JPEG or BMP", path, stbi_failure_reason());
   return {width, height, {pixels.get(), pixels.get() + int64_t(width) * height * 3}};
 }

@@ -42,9 +42,13 @@ Calibration::Calibration(mlir::ModuleOp module, const Points &points, const std:
   };
   for (const Sample &sample : samples) {
     tell();
-    results.push_back(model.run(sample, [&](size_t i, const Tensor &tensor) {
-      (i < activations ? observers.find(values[i])->second : layerObservers[i - activations]).addLimits(tensor);
-    }).at(0));
+    results.push_back(model
+                          .run(sample,
+                               [&](size_t i, const Tensor &tensor) {
+                                 (i < activations ? observers.find(values[i])->second : layerObservers[i - activations])
+                                     .addLimits(tensor);
+                               })
+                          .at(0));
   }
   for (size_t i = 0; i < layerObservers.size(); ++i)
     resultMeans[points.layers[i].node] = layerObservers[i].channelMeans();

@@ -39,8 +39,6 @@ TEST(Fidelity, plainCosineByHand) {
   EXPECT_EQ(fidelity.centred, 1); // one input says nothing about differences
 }
 
-TEST(Fidelity, noiseToSignalByHand) {
-  EXPECT_DOUBLE_EQ(noiseToSignal({row({3, 4})}, {row({3, 5})}), 1.0 / 25);
-}
+TEST(Fidelity, noiseToSignalByHand) { EXPECT_DOUBLE_EQ(noiseToSignal({row({3, 4})}, {row({3, 5})}), 1.0 / 25); }
 
 } // namespace

@@ -38,4 +38,8 @@ struct InsertOptions {
 void insertQuantization(mlir::func::FuncOp main, const Points &points, const std::vector<nn::QuantizedScale> &scales,
                         const InsertOptions &options);
 
+/// Quantises the weights of matrix products to int8, and their inputs while the model runs, each row with a scale of its
+/// own. Needs no calibration. Layers of `excluded` nodes stay in float. Returns the nodes of the others.
+std::vector<std::string> quantizeDynamically(mlir::func::FuncOp main, const std::set<std::string> &excluded);
+
 } // namespace lathe::quantize

@@ -6,9 +6,7 @@
 namespace lathe::quantize {
 namespace {
 
-mlir::Location named(mlir::OpBuilder &b, const std::string &name) {
-  return mlir::NameLoc::get(b.getStringAttr(name));
-}
+mlir::Location named(mlir::OpBuilder &b, const std::string &name) { return mlir::NameLoc::get(b.getStringAttr(name)); }
 
 /// Name of a value in the source: its input, or the node that computes it.
 std::string nameOf(mlir::Value value) {
@@ -46,7 +44,8 @@ private:
     if (!op)
       return value;
     auto [lowest, highest] = nn::integerLimits(scale.type);
-    double least = (lowest - scale.zeroPoint[0]) * scale.scale[0], most = (highest - scale.zeroPoint[0]) * scale.scale[0];
+    double least = (lowest - scale.zeroPoint[0]) * scale.scale[0],
+           most = (highest - scale.zeroPoint[0]) * scale.scale[0];
     if (isOp(op, "relu") && least >= 0 && op->getOperand(0).hasOneUse())
       return op->getOperand(0);
     if (isOp(op, "clip") && op->getOperand(0).hasOneUse() && !operandOf(op, 1) && !operandOf(op, 2)) {

@@ -10,8 +10,8 @@ bool isFloat32(mlir::Value value) { return nn::infoOf(value).type == ElementType
 
 /// Results that hold elements of their operands unchanged, so that one scale serves both.
 bool movesElements(mlir::Operation *op) {
-  for (const char *mnemonic : {"max_pool", "reshape", "transpose", "concat", "slice", "split", "gather",
-                               "depth_to_space", "space_to_depth"})
+  for (const char *mnemonic :
+       {"max_pool", "reshape", "transpose", "concat", "slice", "split", "gather", "depth_to_space", "space_to_depth"})
     if (isOp(op, mnemonic))
       return true;
   return false;
@@ -49,7 +49,8 @@ private:
   llvm::EquivalenceClasses<void *> classes;
 
   bool isResult(mlir::Value value) const {
-    return llvm::any_of(value.getUsers(), [](mlir::Operation *user) { return user->hasTrait<mlir::OpTrait::IsTerminator>(); });
+    return llvm::any_of(value.getUsers(),
+                        [](mlir::Operation *user) { return user->hasTrait<mlir::OpTrait::IsTerminator>(); });
   }
 
   bool want(mlir::Value value) {
@@ -182,7 +183,8 @@ std::optional<Layer> layerAt(mlir::Operation *op) {
     layer.inputAxis = layer.resultAxis = 1;
     layer.weightAxis = attrs.trans_b ? 0 : 1;
     // A bias with one value a column.
-    if (bias && (rankedType(bias).getRank() > 2 || rankedType(bias).getNumElements() != weights.getDimSize(layer.weightAxis)))
+    if (bias &&
+        (rankedType(bias).getRank() > 2 || rankedType(bias).getNumElements() != weights.getDimSize(layer.weightAxis)))
       return std::nullopt;
   } else {
     if (weights.getRank() != 2)

@@ -12,7 +12,8 @@ void spellOutSwish(mlir::Operation *op) {
   mlir::Location loc = op->getLoc();
   mlir::Value x = op->getOperand(0), scaled = x;
   if (double alpha = nn::attrsAs<SwishAttrs>(op).alpha; alpha != 1)
-    scaled = nn::buildValue(b, loc, "mul", {x, makeConstant(b, loc, ElementType::f32, {}, {alpha}, constantName(op, ".alpha"))},
+    scaled = nn::buildValue(b, loc, "mul",
+                            {x, makeConstant(b, loc, ElementType::f32, {}, {alpha}, constantName(op, ".alpha"))},
                             MulAttrs());
   mlir::Value gate = nn::buildValue(b, loc, "sigmoid", {scaled}, SigmoidAttrs());
   replaceWith(op, nn::buildValue(b, loc, "mul", {x, gate}, MulAttrs()));

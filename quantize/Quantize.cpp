@@ -24,6 +24,8 @@ public:
   Report run() {
     require(!samples.empty(), "calibration: has no inputs, expected at least one");
     prepare(module);
+    if (options.dynamic)
+      return dynamic();
     if (options.equalize)
       report.equalizedPairs = equalize(mainFunction(module));
     Points points = findPoints(mainFunction(module), options.excluded);
@@ -47,6 +49,17 @@ public:
   }
 
 private:
+  Report dynamic() {
+    std::span<const Sample> inputs = others.empty() ? samples : others;
+    std::vector<Tensor> expected = outputsOf(module, inputs);
+    std::vector<std::string> nodes = quantizeDynamically(mainFunction(module), options.excluded);
+    require(!nodes.empty(), "the model has no matrix product with constant weights to quantise");
+    for (const std::string &node : nodes)
+      report.layers.push_back({node, "matmul", true, "", {}, {}, {}});
+    report.fidelity = fidelityOf(expected, outputsOf(module, inputs));
+    return std::move(report);
+  }
+
   mlir::ModuleOp module; // the float model
   const std::vector<Sample> &samples;
   const Options &options;
@@ -154,7 +167,8 @@ private:
     ObservedModel inFloats(module, {}, options.compile);
     report.floatSeconds = inFloats.seconds(samples[0], timedRuns);
     auto floats = layerTimes(inFloats.context(), layerNodes());
-    auto quantized = std::make_unique<ObservedModel>(*quantizedWithout(inFloat), llvm::ArrayRef<mlir::Value>(), options.compile);
+    auto quantized =
+        std::make_unique<ObservedModel>(*quantizedWithout(inFloat), llvm::ArrayRef<mlir::Value>(), options.compile);
     report.intSeconds = quantized->seconds(samples[0], timedRuns);
     auto ints = layerTimes(quantized->context(), layerNodes());
     quantized.reset();

@@ -24,7 +24,7 @@ inline constexpr size_t correctionStages = 8;
 
 struct Options {
   CalibrationMethod method = CalibrationMethod::minMax;
-  double percentile = 99.99;                   // of CalibrationMethod::percentile, in percent
+  double percentile = 99.99;                    // of CalibrationMethod::percentile, in percent
   ElementType activationType = ElementType::u8; // or i8
   bool symmetricActivations = false;
   bool perChannel = true;   // weights have a scale for each output channel
@@ -37,6 +37,7 @@ struct Options {
   /// Smallest mean cosine similarity of the outputs over the calibration inputs, plain and centred (Fidelity.h). Layers
   /// return to float until it is met. 0: any.
   double minCosine = 0.99;
+  bool dynamic = false; // matrix products alone, with inputs quantised at run time (quantizeDynamically)
   bool onlyFaster = false; // layers that are no faster in int8 on this machine stay in float
   CompileOptions compile;  // for the models that are run
   /// Receives what is being done. May be empty.
@@ -47,16 +48,16 @@ struct Options {
 struct LayerReport {
   std::string node, op;
   bool quantized = false;
-  std::string reason;                       // why it stays in float; ""
-  std::optional<double> noise;              // noise-to-signal ratio of the output with this layer alone in int8
+  std::string reason;                             // why it stays in float; ""
+  std::optional<double> noise;                    // noise-to-signal ratio of the output with this layer alone in int8
   std::optional<double> floatSeconds, intSeconds; // measured for Options::onlyFaster
 };
 
 struct Report {
   std::vector<LayerReport> layers; // in order
   size_t equalizedPairs = 0;
-  size_t values = 0; // quantised activations
-  Fidelity fidelity; // of the quantised model
+  size_t values = 0;                              // quantised activations
+  Fidelity fidelity;                              // of the quantised model
   std::optional<double> floatSeconds, intSeconds; // of the whole model, measured for Options::onlyFaster
 
   size_t quantizedLayers() const;

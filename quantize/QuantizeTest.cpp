@@ -42,7 +42,9 @@ protected:
     return makeConstant(b, b.getUnknownLoc(), ElementType::f32, dims, values, name);
   }
 
-  static mlir::Location named(mlir::OpBuilder &b, const char *name) { return mlir::NameLoc::get(b.getStringAttr(name)); }
+  static mlir::Location named(mlir::OpBuilder &b, const char *name) {
+    return mlir::NameLoc::get(b.getStringAttr(name));
+  }
 
   mlir::OwningOpRef<mlir::ModuleOp> network() {
     mlir::OpBuilder b(context.get());
@@ -61,7 +63,8 @@ protected:
     auto convolution = [&](mlir::Value x, mlir::Value w, mlir::Value bias, const char *name) {
       return nn::buildValue(b, named(b, name), "conv", {x, w, bias}, ConvAttrs(conv));
     };
-    mlir::Value first = convolution(block->getArgument(0), weights(b, {8, 3, 3, 3}, "w1", true), weights(b, {8}, "b1"), "conv1");
+    mlir::Value first =
+        convolution(block->getArgument(0), weights(b, {8, 3, 3, 3}, "w1", true), weights(b, {8}, "b1"), "conv1");
     mlir::Value active = nn::buildValue(b, named(b, "relu1"), "relu", {first}, ReluAttrs());
     mlir::Value second = convolution(active, weights(b, {8, 8, 3, 3}, "w2"), {}, "conv2");
     mlir::Value third = convolution(second, weights(b, {8, 8, 3, 3}, "w3"), weights(b, {8}, "b3"), "conv3");
@@ -77,7 +80,8 @@ protected:
     out = nn::buildValue(b, named(b, "flatten"), "reshape", {out, {}}, std::move(flat));
     GemmAttrs gemm;
     gemm.trans_b = true;
-    out = nn::buildValue(b, named(b, "fc"), "gemm", {out, weights(b, {5, 288}, "w4"), weights(b, {5}, "b4")}, std::move(gemm));
+    out = nn::buildValue(b, named(b, "fc"), "gemm", {out, weights(b, {5, 288}, "w4"), weights(b, {5}, "b4")},
+                         std::move(gemm));
     b.create<mlir::func::ReturnOp>(b.getUnknownLoc(), out);
     EXPECT_TRUE(mlir::succeeded(mlir::verify(module)));
     return module;

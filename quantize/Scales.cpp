@@ -85,8 +85,8 @@ std::vector<int32_t> quantizeBias(const std::vector<double> &bias, const std::ve
   constexpr double highest = std::numeric_limits<int32_t>::max(), lowest = std::numeric_limits<int32_t>::min();
   std::vector<int32_t> result(bias.size());
   for (size_t i = 0; i < bias.size(); ++i)
-    result[i] = static_cast<int32_t>(
-        std::clamp(std::nearbyint(bias[i] / scales[scales.size() == 1 ? 0 : i]), lowest, highest));
+    result[i] =
+        static_cast<int32_t>(std::clamp(std::nearbyint(bias[i] / scales[scales.size() == 1 ? 0 : i]), lowest, highest));
   return result;
 }
 

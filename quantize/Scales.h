@@ -35,9 +35,7 @@ std::vector<int32_t> quantizeBias(const std::vector<double> &bias, const std::ve
 struct AxisIndex {
   int64_t inner = 1, extent = 1;
   AxisIndex(const std::vector<int64_t> &dims, std::optional<int64_t> axis);
-  size_t of(size_t element) const {
-    return static_cast<size_t>(static_cast<int64_t>(element) / inner % extent);
-  }
+  size_t of(size_t element) const { return static_cast<size_t>(static_cast<int64_t>(element) / inner % extent); }
 };
 
 } // namespace lathe::quantize

@@ -6,7 +6,8 @@ namespace lathe::cli {
 
 void PictureFlags::add(Options &options) {
   options
-      .add_option("--fit", fit, "Fit pictures: stretch them to the input, or resize the shorter side and crop the middle")
+      .add_option("--fit", fit,
+                  "Fit pictures: stretch them to the input, or resize the shorter side and crop the middle")
       ->check(CLI::IsMember({"stretch", "crop"}))
       ->capture_default_str();
   options.add_option("--resize", resize, "Set the shorter side before --fit crop, in pixels (default: the input's)")
@@ -21,7 +22,8 @@ void PictureFlags::add(Options &options) {
   options.add_option("--channels", channels, "Set the order of channels: rgb or bgr")
       ->check(CLI::IsMember({"rgb", "bgr"}))
       ->capture_default_str();
-  options.add_option("--layout", layout, "Set the layout of the input: nchw, nhwc, or auto: where 3 or 1 channels stand")
+  options
+      .add_option("--layout", layout, "Set the layout of the input: nchw, nhwc, or auto: where 3 or 1 channels stand")
       ->check(CLI::IsMember({"auto", "nchw", "nhwc"}))
       ->capture_default_str();
   options.add_option("--input-scale", inputScale, "Quantise pixels for an integer input with this scale")

@@ -63,7 +63,8 @@ public:
       samples.resize(static_cast<size_t>(count));
       for (int64_t i = 0; i < count; ++i) {
         Tensor one(all.type(), dims);
-        std::memcpy(one.data(), static_cast<const char *>(all.data()) + i * one.bytes(), static_cast<size_t>(one.bytes()));
+        std::memcpy(one.data(), static_cast<const char *>(all.data()) + i * one.bytes(),
+                    static_cast<size_t>(one.bytes()));
         samples[static_cast<size_t>(i)].push_back(checked(port, one, flags.path));
       }
     }
@@ -118,7 +119,8 @@ private:
   }
 
   /// Crops of one picture follow each other, so that it is decoded once.
-  std::vector<Sample> crops(const std::vector<std::string> &files, const std::function<void(size_t, size_t)> &progress) {
+  std::vector<Sample> crops(const std::vector<std::string> &files,
+                            const std::function<void(size_t, size_t)> &progress) {
     auto count = static_cast<size_t>(flags.crops);
     evaluate::Preprocessing how = flags.pictures.of(only(flags.path), extentsOf(ports[0], shapes));
     std::vector<Sample> samples;
@@ -141,7 +143,8 @@ private:
     if (file.ends_with(".npy"))
       return {checked(only(file), toTensor(readNpy(file)), file)};
     if (!file.ends_with(".npz"))
-      return {evaluate::preprocess(evaluate::readPicture(file), flags.pictures.of(only(file), extentsOf(ports[0], shapes)))};
+      return {evaluate::preprocess(evaluate::readPicture(file),
+                                   flags.pictures.of(only(file), extentsOf(ports[0], shapes)))};
     Sample sample;
     std::vector<NpzMember> members = readNpz(file);
     for (const runtime::Port &port : ports)

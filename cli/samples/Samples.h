@@ -13,10 +13,10 @@
 namespace lathe::cli {
 
 struct SampleFlags {
-  std::string path;     // folder or .npz; "": random numbers
-  int64_t most = 32;    // samples at most
-  int64_t crops = 0;    // random crops of the pictures of the folder, in all; 0: whole pictures
-  uint64_t seed = 0;    // of random numbers and crops
+  std::string path;  // folder or .npz; "": random numbers
+  int64_t most = 32; // samples at most
+  int64_t crops = 0; // random crops of the pictures of the folder, in all; 0: whole pictures
+  uint64_t seed = 0; // of random numbers and crops
   PictureFlags pictures;
   std::vector<std::string> shapes; // as ModelFlags::shapes
 };

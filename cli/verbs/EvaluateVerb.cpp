@@ -35,9 +35,10 @@ struct EvaluateFlags {
     model.addStore(options);
     model.addLoading(options);
     options
-        .add_option("--data", data,
-                    "Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from "
-                    "a CSV file with the columns file and class")
+        .add_option(
+            "--data", data,
+            "Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from "
+            "a CSV file with the columns file and class")
         ->type_name("DIR|F.csv")
         ->required();
     options.add_option("--labels", labels, "Read the names of the classes from FILE, one a line")->type_name("FILE");
@@ -189,8 +190,8 @@ private:
     Tensor scores = ours.scores(input);
     std::vector<size_t> decided = evaluate::ranking(scores, ranked);
     auto classes = static_cast<size_t>(scores.elements());
-    require(result.labels.empty() || result.labels.size() == classes,
-            "{}: has {} classes, {} has {} outputs", flags.labels, result.labels.size(), flags.model.model, classes);
+    require(result.labels.empty() || result.labels.size() == classes, "{}: has {} classes, {} has {} outputs",
+            flags.labels, result.labels.size(), flags.model.model, classes);
     ++result.pictures;
     json entry{{"file", from.path}, {"decision", decided[0]}};
     if (from.label) {
@@ -263,8 +264,8 @@ void print(const Evaluation &evaluation, const lab::Summary &latency, const Eval
     std::cout << fmt::format("{} without classes\n", counted(static_cast<int64_t>(evaluation.pictures), "picture"));
   }
   if (!flags.against.empty()) {
-    std::cout << fmt::format("decisions that {} changes: {} of {} ({:.2f} % agree)\n", flags.against, evaluation.changed,
-                             evaluation.pictures,
+    std::cout << fmt::format("decisions that {} changes: {} of {} ({:.2f} % agree)\n", flags.against,
+                             evaluation.changed, evaluation.pictures,
                              percent(evaluation.pictures - evaluation.changed, evaluation.pictures));
     if (const evaluate::Accuracy &other = evaluation.otherAccuracy; other.labelled)
       std::cout << fmt::format("{}: top-1 {:.2f} %, top-5 {:.2f} %\n", flags.against,
@@ -310,8 +311,10 @@ int evaluateVerb(const Arguments &arguments) {
   EvaluateFlags flags;
   Options options(
       "evaluate",
-      "Classify pictures with a model: top-1 and top-5 accuracy, precision, recall and F1 of each class, the confusion\n"
-      "matrix and the latency. With --against, count the pictures for which another model or runtime decides otherwise.",
+      "Classify pictures with a model: top-1 and top-5 accuracy, precision, recall and F1 of each class, the "
+      "confusion\n"
+      "matrix and the latency. With --against, count the pictures for which another model or runtime decides "
+      "otherwise.",
       "  lathe evaluate resnet50.onnx --data val/ --labels labels.txt --fit crop --mean 0.485,0.456,0.406 --std "
       "0.229,0.224,0.225\n"
       "  lathe evaluate q.onnx --data val.csv --labels labels.txt --against resnet50.onnx --confusion confusion.svg\n"

@@ -33,9 +33,10 @@ private:
 
 void QuantizeFlags::addCalibration(Options &options) {
   options
-      .add_option("--calibration", samples.path,
-                  "Calibrate with these inputs: a folder with a picture, an .npy or an .npz a sample, or an .npz with an "
-                  "array for each input (default: random numbers)")
+      .add_option(
+          "--calibration", samples.path,
+          "Calibrate with these inputs: a folder with a picture, an .npy or an .npz a sample, or an .npz with an "
+          "array for each input (default: random numbers)")
       ->type_name("DIR|F.npz");
   options.add_option("--samples", samples.most, "Read at most this many calibration inputs")
       ->check(CLI::Range(1, 1 << 20))
@@ -76,6 +77,8 @@ void QuantizeFlags::addWeights(Options &options) {
   options.add_flag("--per-tensor", perTensor, "Give weights one scale in all instead of one an output channel");
   options.add_flag("--reduce-range", quantization.reduceRange,
                    "Quantise weights to 7 bits, for processors without VNNI whose byte products saturate");
+  options.add_flag("--dynamic", quantization.dynamic,
+                   "Quantise the weights of matrix products, and their inputs at run time: for transformers");
   options.add_flag("--equalize", quantization.equalize,
                    "Equalise the ranges of weights across layers first (Nagel et al. 2019)");
   options
@@ -84,24 +87,30 @@ void QuantizeFlags::addWeights(Options &options) {
                   "measured")
       ->check(CLI::IsMember({"none", "weights", "measured"}))
       ->capture_default_str();
-  options
-      .add_option("--nodes-to-exclude", excluded, "Keep these layers in float: names of nodes, separated by commas")
+  options.add_option("--nodes-to-exclude", excluded, "Keep these layers in float: names of nodes, separated by commas")
       ->delimiter(',')
       ->type_name("NODE");
   options
-      .add_option("--max-drop", quantization.maxDrop,
-                  "Keep layers in float until at most this share of the calibration inputs changes its decision, in percent")
+      .add_option(
+          "--max-drop", quantization.maxDrop,
+          "Keep layers in float until at most this share of the calibration inputs changes its decision, in percent")
       ->check(CLI::Range(0.0, 100.0));
   options
-      .add_option("--min-cosine", quantization.minCosine,
-                  "Keep layers in float until the outputs' mean cosine similarity is at least this, plain and centred; 0: "
-                  "any")
+      .add_option(
+          "--min-cosine", quantization.minCosine,
+          "Keep layers in float until the outputs' mean cosine similarity is at least this, plain and centred; 0: "
+          "any")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   options.add_flag("--only-faster", quantization.onlyFaster,
                    "Keep layers in float that int8 makes no faster on this machine (measured)");
-  options.afterParse([this] {
+  options.afterParse([this, &options] {
     quantization.activationType = activationType == "int8" ? ElementType::i8 : ElementType::u8;
+    if (quantization.dynamic)
+      options.refuse({"--calibrate-method", "--activation-type", "--activation-symmetric", "--per-tensor",
+                      "--reduce-range", "--equalize", "--bias-correction", "--max-drop", "--min-cosine",
+                      "--only-faster"},
+                     "--dynamic takes ranges while the model runs");
     quantization.perChannel = !perTensor;
     quantization.biasCorrection = biasCorrection == "none"      ? quantize::BiasCorrection::none
                                   : biasCorrection == "weights" ? quantize::BiasCorrection::weights
@@ -124,8 +133,7 @@ void QuantizeFlags::add(Options &options) {
 }
 
 nlohmann::json layerJson(const quantize::LayerReport &layer) {
-  nlohmann::json json{
-      {"node", layer.node}, {"op", layer.op}, {"quantized", layer.quantized}, {"reason", layer.reason}};
+  nlohmann::json json{{"node", layer.node}, {"op", layer.op}, {"quantized", layer.quantized}, {"reason", layer.reason}};
   if (layer.noise)
     json["noise_to_signal"] = *layer.noise;
   if (layer.floatSeconds) {
@@ -166,9 +174,11 @@ std::string kept(const quantize::LayerReport &layer) {
 }
 
 void print(const Report &report, const QuantizeFlags &flags) {
-  std::cout << fmt::format("{} of {} layers in int8, {} activations in {} ({})\n",
-                           report.quantizedLayers(), report.layers.size(), report.values, flags.activationType,
-                           flags.method);
+  if (flags.quantization.dynamic)
+    std::cout << fmt::format("{} matrix products in int8, their inputs quantised at run time\n", report.layers.size());
+  else
+    std::cout << fmt::format("{} of {} layers in int8, {} activations in {} ({})\n", report.quantizedLayers(),
+                             report.layers.size(), report.values, flags.activationType, flags.method);
   if (report.equalizedPairs)
     std::cout << fmt::format("equalised {} pairs of layers\n", report.equalizedPairs);
   if (report.quantizedLayers() < report.layers.size())
@@ -177,13 +187,14 @@ void print(const Report &report, const QuantizeFlags &flags) {
     if (!layer.quantized)
       std::cout << kept(layer);
   const quantize::Fidelity &fidelity = report.fidelity;
-  std::cout << fmt::format("outputs beside the float model, {}: cosine {:.5f} (least {:.5f}), centred {:.5f} (least {:.5f}), "
-                           "{} of {} decisions changed\n",
-                           flags.samples.path.empty() ? "other random inputs"
-                           : flags.samples.crops      ? "other random crops"
-                                                      : "calibration inputs", fidelity.cosine,
-                           fidelity.leastCosine, fidelity.centred, fidelity.leastCentred,
-                           fidelity.changed, fidelity.inputs);
+  std::cout << fmt::format(
+      "outputs beside the float model, {}: cosine {:.5f} (least {:.5f}), centred {:.5f} (least {:.5f}), "
+      "{} of {} decisions changed\n",
+      flags.samples.path.empty() ? "other random inputs"
+      : flags.samples.crops      ? "other random crops"
+                                 : "calibration inputs",
+      fidelity.cosine, fidelity.leastCosine, fidelity.centred, fidelity.leastCentred, fidelity.changed,
+      fidelity.inputs);
   if (report.floatSeconds)
     std::cout << fmt::format("one run: float {}, quantised {} ({:.2f} times as fast)\n",
                              secondsText(*report.floatSeconds), secondsText(*report.intSeconds),

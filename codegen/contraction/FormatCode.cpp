@@ -44,7 +44,8 @@ Value multiplyAddPairs(KernelBuilder &k, Value a, Value b, Value sum) {
 
 /// sum + the products of fours of u8 and i8, `a` and `b` vectors of i32 that hold the fours.
 Value multiplyAddFours(KernelBuilder &k, Value a, Value b, Value sum) {
-  return intrinsic(k, sum.getType(), fmt::format("llvm.x86.avx512.vpdpbusd.{}", lanesOf(sum) * 32).c_str(), {sum, a, b});
+  return intrinsic(k, sum.getType(), fmt::format("llvm.x86.avx512.vpdpbusd.{}", lanesOf(sum) * 32).c_str(),
+                   {sum, a, b});
 }
 
 void storeUnits(KernelBuilder &k, const ContractionFormat &format, Value vector, Value base, Value offset) {

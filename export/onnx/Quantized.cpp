@@ -60,7 +60,8 @@ void GraphWriter::writeQuantized(NodeWriter &writer, const QuantizedNode &node) 
   if (!scale.perTensor())
     dims = {static_cast<int64_t>(scale.scale.size())};
   const std::string name = writer.node.name();
-  writer.node.add_input(addInitializer(name + "_scale", ElementType::f32, dims, bytesOf(scale.scale, ElementType::f32)));
+  writer.node.add_input(
+      addInitializer(name + "_scale", ElementType::f32, dims, bytesOf(scale.scale, ElementType::f32)));
   writer.node.add_input(addInitializer(name + "_zero_point", scale.type, dims, bytesOf(scale.zeroPoint, scale.type)));
   if (!scale.perTensor())
     writer.attr("axis", *scale.axis);

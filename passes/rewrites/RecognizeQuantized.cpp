@@ -60,7 +60,7 @@ private:
   QuantizedForm data, weights;
   int64_t outputAxis = 0, outputs = 0;
   bool gemmTransposes = false;
-  mlir::Value padded; // of a convolution whose input holds its padding; null otherwise
+  mlir::Value padded;                                 // of a convolution whose input holds its padding; null otherwise
   std::optional<std::vector<double>> bias, floatBias; // int32 in units of the sums, or in float
 
   bool readOperands() {
@@ -244,8 +244,8 @@ private:
     std::vector<double> numbers = toDoubles(constant);
     for (double &number : numbers)
       number /= scale;
-    op->setOperand(1, makeConstant(b, op->getLoc(), ElementType::f32, constant.dims(), numbers,
-                                   constantName(op, ".requantized")));
+    op->setOperand(
+        1, makeConstant(b, op->getLoc(), ElementType::f32, constant.dims(), numbers, constantName(op, ".requantized")));
   }
 };
 
