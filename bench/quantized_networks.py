@@ -66,7 +66,7 @@ def main():
                                                            "models", "images"))
     parser.add_argument("--only", choices=["quantize", "time"])
     parser.add_argument("--flags", default="")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     folder = pathlib.Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
     if options.only != "time":

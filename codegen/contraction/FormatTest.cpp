@@ -248,8 +248,21 @@ struct Integers : testing::Test {
   void SetUp() override { registerLowerings(); }
 };
 
-KernelText randomBytes(Random &random, int i) {
-  return i % 2 ? randomConvInteger(random) : randomMatMulInteger(random);
+/// Convolutions row-major and in blocks, and matrix products.
+KernelText randomBytes(Random &random, int i, const Target &target) {
+  return i % 4 == 3 ? randomConvInteger(random, target.channelBlock())
+         : i % 2    ? randomConvInteger(random)
+                    : randomMatMulInteger(random);
+}
+
+/// True for products of u8 by i8 without zero points.
+bool takesBytes(const KernelText &text, const Target &target) {
+  KernelUnderTest kernel(text.str(), target, 1);
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+  if (!facts.done())
+    return false;
+  const auto &contraction = static_cast<const ContractionFacts &>(**facts);
+  return (contraction.conv ? contraction.conv->operandType() : contraction.gemm->operandType()) == ElementType::u8;
 }
 
 /// Sums are exact; one rounding of the scale that may follow is not.
@@ -266,7 +279,7 @@ TEST_F(Integers, priorMatchesReference) {
     for (int i = 0; i < 30; ++i) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + 1);
-      KernelText text = randomBytes(random, i);
+      KernelText text = randomBytes(random, i, target);
       ASSERT_EQ(checkBytes(text, target, seed, ""), "") << name << ", LATHE_SEED=" << seed;
     }
   }
@@ -275,11 +288,13 @@ TEST_F(Integers, priorMatchesReference) {
 TEST_F(Integers, everyScheduleMatchesReference) {
   Target target = testTarget();
   std::map<std::string, int> ran; // by format
-  for (const char *format : {"i16", "i32"})
+  for (const char *format : {"u8", "i16", "i32"})
     for (int i = 0; i < 60; ++i) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + 2);
-      KernelText text = randomBytes(random, i);
+      KernelText text = randomBytes(random, i, target);
+      while (format == std::string_view("u8") && !takesBytes(text, target))
+        text = randomBytes(random, i, target);
       KernelUnderTest kernel(text.str(), target, seed);
       Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
       ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
@@ -291,6 +306,8 @@ TEST_F(Integers, everyScheduleMatchesReference) {
     }
   ContractionFormat pairs = formatNamed("i16", ElementType::i32);
   EXPECT_TRUE(ran["i16"] > 15 || !pairs.obstacle(target).empty()) << "LATHE_SEED=" << baseSeed();
+  ContractionFormat fours = formatNamed("u8", ElementType::i32);
+  EXPECT_TRUE(ran["u8"] > 15 || !fours.obstacle(target).empty()) << "LATHE_SEED=" << baseSeed();
   EXPECT_GT(ran["i32"], 15) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
@@ -310,6 +327,26 @@ TEST_F(Integers, extremesAreExact) {
     std::fill_n(inputs[1].as<int16_t>(), inputs[1].elements(), int16_t(b));
     inputs[2].as<uint8_t>()[0] = uint8_t(zero);
     EXPECT_EQ(kernel.run(inputs)[0].as<int32_t>()[0], 64 * (a - zero) * b) << a << " " << b << " " << zero;
+  }
+}
+
+/// Sums of four products of unsigned by signed bytes do not saturate at 16 bits.
+TEST_F(Integers, extremesOfUnsignedBytesAreExact) {
+  Target target = testTarget();
+  if (!formatNamed("u8", ElementType::i32).obstacle(target).empty())
+    GTEST_SKIP() << "NO PRODUCTS OF FOURS OF BYTES ON " << target.str();
+  std::string text =
+      "func.func private @k(%a: tensor<3x66xui8>, %b: tensor<66x20xi8> {nn.constant}) -> tensor<3x20xi32> attributes "
+      "{nn.family = \"contraction\"} {\n"
+      "  %0 = nn.matmul_integer %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0>} : "
+      "(tensor<3x66xui8>, tensor<66x20xi8>) -> tensor<3x20xi32>\n"
+      "  return %0 : tensor<3x20xi32>\n}\n";
+  for (auto [a, b] : {std::pair(255, 127), {255, -128}, {1, -1}}) {
+    KernelUnderTest kernel(text, target, 1);
+    std::vector<Tensor> inputs = kernel.randomInputs(0, 0);
+    std::fill_n(inputs[0].as<uint8_t>(), inputs[0].elements(), uint8_t(a));
+    std::fill_n(inputs[1].as<int8_t>(), inputs[1].elements(), int8_t(b));
+    EXPECT_EQ(kernel.run(inputs, "gemm/2 type=u8")[0].as<int32_t>()[0], 66 * a * b) << a << " " << b;
   }
 }
 
