@@ -24,6 +24,7 @@ int segmentsVerb(const Arguments &arguments);
 int problemsVerb(const Arguments &arguments);
 int machineVerb(const Arguments &arguments);
 int tuneVerb(const Arguments &arguments);
+int quantizeVerb(const Arguments &arguments);
 /// `records ship`
 int shipVerb(const Arguments &arguments);
 /// `run --reference`: runs the whole model on the references.

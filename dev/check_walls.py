@@ -42,6 +42,8 @@ ALLOWED = {
     "tune/measure": {"tune", "lab", "process", "runtime", "package", "store"},
     "tune/measure/builder": {"tune", "lab", "store", "compile", "codegen", "lowerings", "passes", "runtime", "schedule", "ir", "ops", "references", "mlir"},
     "tune/measure/runner": {"tune", "lab", "process", "runtime", "package"},
+    "quantize": {"compile", "passes", "runtime", "ir", "ops", "mlir"},
+    "evaluate": {"runtime"},
     "process": set(),
     "cache": {"machine", "package", "runtime"},
     "verify": {"lab", "passes", "runtime", "ir", "ops", "mlir"},  # a package beside the references

@@ -75,6 +75,11 @@ bool openConvolutions(mlir::ModuleOp module, const std::function<bool(mlir::Oper
 /// Symbols in the open spatial extents of convolutions of @main.
 std::vector<std::string> imageExtents(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
+/// Rewrites conv, gemm and matmul of dequantised operands as conv_integer and matmul_integer with a factor behind, one
+/// factor together with a quantise that follows. What moves or selects elements between a dequantise and a quantise of one
+/// scale works on the integers. Rounding differs from the spelled-out form where a factor's last bit decides.
+void recognizeQuantized(mlir::ModuleOp module);
+
 /// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Rewrites those
 /// that no kernel computes as conv and matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);

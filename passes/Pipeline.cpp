@@ -156,6 +156,9 @@ void inBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineRep
 /// Everything above layouts.
 void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   settleShapes(module);
+  // Before constants fold: weights would become numbers.
+  if (options.level >= 1 && !options.exactMath)
+    recognizeQuantized(module);
   // Before products of integers: which of them have kernels depends on constant weights, which importers transpose.
   if (options.level > 0)
     foldConstants(module);

@@ -248,8 +248,21 @@ struct Integers : testing::Test {
   void SetUp() override { registerLowerings(); }
 };
 
-KernelText randomBytes(Random &random, int i) {
-  return i % 2 ? randomConvInteger(random) : randomMatMulInteger(random);
+/// Convolutions row-major and in blocks, and matrix products.
+KernelText randomBytes(Random &random, int i, const Target &target) {
+  return i % 4 == 3 ? randomConvInteger(random, target.channelBlock())
+         : i % 2    ? randomConvInteger(random)
+                    : randomMatMulInteger(random);
+}
+
+bool takes(const KernelText &text, const Target &target, const std::string &format) {
+  KernelUnderTest kernel(text.str(), target, 1);
+  Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+  if (!facts.done())
+    return false;
+  const auto &contraction = static_cast<const ContractionFacts &>(**facts);
+  return formatNamed(format, ElementType::i32)
+      .takes(contraction.conv ? contraction.conv->types() : contraction.gemm->types());
 }
 
 /// Sums are exact; one rounding of the scale that may follow is not.
@@ -266,7 +279,7 @@ TEST_F(Integers, priorMatchesReference) {
     for (int i = 0; i < 30; ++i) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + 1);
-      KernelText text = randomBytes(random, i);
+      KernelText text = randomBytes(random, i, target);
       ASSERT_EQ(checkBytes(text, target, seed, ""), "") << name << ", LATHE_SEED=" << seed;
     }
   }
@@ -279,7 +292,9 @@ TEST_F(Integers, everyScheduleMatchesReference) {
     for (int i = 0; i < 60; ++i) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + 2);
-      KernelText text = randomBytes(random, i);
+      KernelText text = randomBytes(random, i, target);
+      while (!takes(text, target, format))
+        text = randomBytes(random, i, target);
       KernelUnderTest kernel(text.str(), target, seed);
       Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
       ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
@@ -289,8 +304,8 @@ TEST_F(Integers, everyScheduleMatchesReference) {
       ++ran[format];
       ASSERT_EQ(checkBytes(text, target, seed, schedule), "") << "'" << schedule << "', LATHE_SEED=" << seed;
     }
-  for (auto [format, enough] : {std::pair("i8", 5), std::pair("i16", 15)}) // a third has weights for i8
-    EXPECT_TRUE(ran[format] > enough || !formatNamed(format, ElementType::i32).obstacle(target).empty())
+  for (const char *format : {"i8", "i16"})
+    EXPECT_TRUE(ran[format] > 15 || !formatNamed(format, ElementType::i32).obstacle(target).empty())
         << format << ", LATHE_SEED=" << baseSeed();
   EXPECT_GT(ran["i32"], 15) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
 }
@@ -311,6 +326,32 @@ TEST_F(Integers, extremesAreExact) {
     std::fill_n(inputs[1].as<int16_t>(), inputs[1].elements(), int16_t(b));
     inputs[2].as<uint8_t>()[0] = uint8_t(zero);
     EXPECT_EQ(kernel.run(inputs)[0].as<int32_t>()[0], 64 * (a - zero) * b) << a << " " << b << " " << zero;
+  }
+}
+
+/// Sums of four products of bytes do not saturate at 16 bits, and zero points leave nothing behind.
+TEST_F(Integers, extremesOfBytesAreExact) {
+  Target target = testTarget();
+  if (!formatNamed("i8", ElementType::i32).obstacle(target).empty())
+    GTEST_SKIP() << "NO PRODUCTS OF FOURS OF BYTES ON " << target.str();
+  for (bool isSigned : {false, true}) {
+    std::string type = isSigned ? "i8" : "ui8";
+    std::string text = fmt::format(
+        "func.func private @k(%a: tensor<3x66x{0}>, %b: tensor<66x20xi8> {{nn.constant}}, %z: tensor<{0}>) -> "
+        "tensor<3x20xi32> attributes {{nn.family = \"contraction\"}} {{\n"
+        "  %0 = nn.matmul_integer %a, %b, %z {{operandSegmentSizes = array<i32: 1, 1, 1, 0>}} : "
+        "(tensor<3x66x{0}>, tensor<66x20xi8>, tensor<{0}>) -> tensor<3x20xi32>\n"
+        "  return %0 : tensor<3x20xi32>\n}}\n",
+        type);
+    int least = isSigned ? -128 : 0, most = isSigned ? 127 : 255;
+    for (auto [a, b, zero] : {std::tuple(most, 127, least), {most, -128, least}, {least, -128, most}, {1, -1, 1}}) {
+      KernelUnderTest kernel(text, target, 1);
+      std::vector<Tensor> inputs = kernel.randomInputs(0, 0);
+      std::fill_n(static_cast<uint8_t *>(inputs[0].data()), inputs[0].elements(), uint8_t(a));
+      std::fill_n(inputs[1].as<int8_t>(), inputs[1].elements(), int8_t(b));
+      *static_cast<uint8_t *>(inputs[2].data()) = uint8_t(zero);
+      EXPECT_EQ(kernel.run(inputs, "gemm/2 type=i8")[0].as<int32_t>()[0], 66 * (a - zero) * b) << a << " " << b;
+    }
   }
 }
 

@@ -361,7 +361,7 @@ struct ByteFactors {
                         withZero ? 1 : 0, rightZero ? 1 : 0),
             types);
     if (random.chance(2)) { // dequantised
-      text.type = text.type.substr(0, text.type.rfind("i32")) + "f32>";
+      text.type.replace(text.type.rfind("i32"), 3, "f32");
       text.op("cast " + text.last + " {to = f32}", sums);
       std::string scale = text.argument(channel, true);
       text.op("mul " + text.last + ", " + scale, text.type + ", " + channel);
@@ -376,10 +376,12 @@ private:
 
 } // namespace
 
-KernelText randomConvInteger(Random &random) {
+KernelText randomConvInteger(Random &random, int64_t block) {
   KernelText text;
   ByteFactors factors(random);
   int64_t rank = random.of<int64_t>({1, 2, 2, 2, 3}), groups = random.of<int64_t>({1, 1, 1, 2, 3});
+  if (block)
+    groups = 1; // others end inside blocks
   int64_t inGroup = random.in(1, 37), outGroup = random.in(groups == 1 ? 1 : 4, 70), images = random.in(1, 3);
   bool pointwise = random.chance(4), symbolic = random.chance(3);
   SpatialAxes axes;
@@ -390,7 +392,8 @@ KernelText randomConvInteger(Random &random) {
   if (symbolic)
     text.symbols["N"] = images;
   auto tensor = [&](int64_t channels, const std::vector<int64_t> &extents, const std::string &type) {
-    return fmt::format("tensor<{}x{}x{}x{}>", batch, channels, join(extents, "x"), type);
+    std::string layout = block ? fmt::format(", #nn.blocked<1, {}>", block) : "";
+    return fmt::format("tensor<{}x{}x{}x{}{}>", batch, channels, join(extents, "x"), type, layout);
   };
   std::string x = tensor(groups * inGroup, axes.in, factors.left);
   std::string w = fmt::format("tensor<{}x{}x{}x{}>", groups * outGroup, inGroup, join(axes.kernel, "x"), factors.right);

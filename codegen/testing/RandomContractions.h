@@ -52,7 +52,8 @@ KernelText randomOpenConv(Random &random, const Target &target, Grouping groupin
 KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});
 /// conv_integer or matmul_integer as widen-integer leaves them for kernels, perhaps with a conversion to f32 behind.
-KernelText randomConvInteger(Random &random);
+/// `block`: channels per block of the convolution's values; 0: row-major.
+KernelText randomConvInteger(Random &random, int64_t block = 0);
 KernelText randomMatMulInteger(Random &random);
 
 } // namespace lathe

@@ -98,13 +98,19 @@ void GraphWriter::writeNode(mlir::Operation &op) {
     node.add_output(names[result]);
   }
   NodeWriter writer(*this, op, node);
-  writeOperator(writer);
+  if (auto form = quantized.find(&op); form != quantized.end())
+    writeQuantized(writer, form->second);
+  else
+    writeOperator(writer);
   while (node.input_size() && node.input(node.input_size() - 1).empty())
     node.mutable_input()->RemoveLast();
 }
 
 void GraphWriter::writeOperations(mlir::func::FuncOp main) {
+  findQuantized(main.getBody().front());
   for (mlir::Operation &op : main.getBody().front().without_terminator()) {
+    if (skipped.contains(&op))
+      continue;
     if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op))
       writeConstant(constant);
     else

@@ -3,15 +3,19 @@
 
 #include "import/onnx/TensorData.h"
 #include "ir/Bridge.h"
+#include "ir/QuantizedForm.h"
 #include "support/UniqueNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <unordered_map>
 
 namespace lathe::onnx {
+
+class NodeWriter;
 
 class GraphWriter {
 public:
@@ -47,6 +51,15 @@ private:
   void writeControlFlow(mlir::Operation &op);
   void writeBody(mlir::func::FuncOp body, mlir::ValueRange captured, unsigned firstCaptured, GraphProto &into);
   void addIdentity(mlir::Value from, const std::string &to);
+  // Quantized.cpp
+  struct QuantizedNode {
+    nn::QuantizedForm form;
+    bool quantizes; // or dequantises
+  };
+  llvm::DenseMap<mlir::Operation *, QuantizedNode> quantized; // by the last operator of the form
+  llvm::DenseSet<mlir::Operation *> skipped;                  // part of a node that is written for another operator
+  void findQuantized(mlir::Block &block);
+  void writeQuantized(NodeWriter &writer, const QuantizedNode &node);
 };
 
 /// A node that is being written.

@@ -30,6 +30,8 @@ public:
       if (takesEpilogue(op)) {
         begin(op);
         grow();
+        while (absorbDequantised())
+          ;
         finish();
       } else if (familyOf(op) == "attention") {
         begin(op);
@@ -318,12 +320,30 @@ private:
     return grown;
   }
 
-  /// Element-wise operators whose only users are inside the group.
-  bool absorbOperands() {
+  /// True for a number made of a byte: (cast(byte) - zero point) * scale, or a part of it.
+  static bool isDequantised(mlir::Operation *op) {
+    for (; isOp(op, "mul") || isOp(op, "sub"); op = op->getOperand(0).getDefiningOp())
+      if (!op->getOperand(1).getDefiningOp<nn::ConstantOp>())
+        return false;
+    if (!isOp(op, "cast"))
+      return false;
+    ElementType from = nn::infoOf(op->getOperand(0)).type;
+    return from == ElementType::i8 || from == ElementType::u8;
+  }
+
+  /// An epilogue of integer sums reads a quantised operand as bytes, a quarter of the numbers.
+  bool absorbDequantised() {
+    if (familyOf(anchor) != "contraction" || !isInteger(nn::infoOf(anchor->getResult(0)).type))
+      return false;
+    return absorbOperands(isDequantised);
+  }
+
+  /// Element-wise operators whose only users are inside the group, and which `mayBe`.
+  bool absorbOperands(bool (*mayBe)(mlir::Operation *) = isElementwise) {
     for (mlir::Operation *member : members)
       for (mlir::Value operand : member->getOperands()) {
         mlir::Operation *op = operand.getDefiningOp();
-        if (!op || inside.contains(op) || members.size() >= mostOperators || !fits(op, inside) ||
+        if (!op || inside.contains(op) || members.size() >= mostOperators || !mayBe(op) || !fits(op, inside) ||
             usedOutside(operand, inside))
           continue;
         members.push_back(op);

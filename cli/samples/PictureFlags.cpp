@@ -1,0 +1,73 @@
+#include "cli/samples/PictureFlags.h"
+
+#include "cli/Inputs.h"
+
+namespace lathe::cli {
+
+void PictureFlags::add(Options &options) {
+  options
+      .add_option("--fit", fit,
+                  "Fit pictures: stretch them to the input, or resize the shorter side and crop the middle")
+      ->check(CLI::IsMember({"stretch", "crop"}))
+      ->capture_default_str();
+  options.add_option("--resize", resize, "Set the shorter side before --fit crop, in pixels (default: the input's)")
+      ->check(CLI::Range(1, 1 << 16));
+  options.add_option("--pixel-range", range, "Set the range of pixels before --mean and --std: 0..1, -1..1 or 0..255")
+      ->check(CLI::IsMember({"0..1", "-1..1", "0..255"}))
+      ->capture_default_str();
+  options.add_option("--mean", mean, "Subtract this from pixels: one number, or one a channel as 0.485,0.456,0.406")
+      ->delimiter(',');
+  options.add_option("--std", deviation, "Divide pixels by this after --mean: one number, or one a channel")
+      ->delimiter(',');
+  options.add_option("--channels", channels, "Set the order of channels: rgb or bgr")
+      ->check(CLI::IsMember({"rgb", "bgr"}))
+      ->capture_default_str();
+  options
+      .add_option("--layout", layout, "Set the layout of the input: nchw, nhwc, or auto: where 3 or 1 channels stand")
+      ->check(CLI::IsMember({"auto", "nchw", "nhwc"}))
+      ->capture_default_str();
+  options.add_option("--input-scale", inputScale, "Quantise pixels for an integer input with this scale")
+      ->check(CLI::PositiveNumber);
+  options.add_option("--input-zero-point", inputZeroPoint, "Quantise pixels with this zero point (default: 0)");
+  options.afterParse([this, &options] {
+    for (const auto *values : {&mean, &deviation})
+      require(values->empty() || values->size() == 1 || values->size() == 3,
+              "{}: has {} numbers, expected one or one a channel (3)", values == &mean ? "--mean" : "--std",
+              values->size());
+    for (double value : deviation)
+      require(value > 0, "--std: is {}, expected positive numbers", value);
+    if (fit != "crop")
+      options.refuse({"--resize"}, "--fit stretch needs no other size");
+    if (inputScale == 0)
+      options.refuse({"--input-zero-point"}, "give --input-scale, too");
+  });
+}
+
+evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::vector<int64_t> &dims) const {
+  evaluate::Preprocessing how;
+  require(dims.size() == 4 && dims[0] == 1, "input '{}' is {}, expected one picture: 1x3xHxW or 1xHxWx3", port.name,
+          dimsText(dims));
+  auto isChannels = [](int64_t extent) { return extent == 3 || extent == 1; };
+  how.channelsLast = layout == "nhwc" || (layout == "auto" && !isChannels(dims[1]) && isChannels(dims[3]));
+  size_t channelAt = how.channelsLast ? 3 : 1, heightAt = how.channelsLast ? 1 : 2;
+  require(isChannels(dims[channelAt]), "input '{}' is {}, expected 3 or 1 channels", port.name, dimsText(dims));
+  how.planes = dims[channelAt];
+  how.height = dims[heightAt];
+  how.width = dims[heightAt + 1];
+  how.type = port.type;
+  how.crop = fit == "crop";
+  how.shorterSide = resize;
+  how.reversed = channels == "bgr";
+  how.least = range == "-1..1" ? -1 : 0;
+  how.most = range == "0..255" ? 255 : 1;
+  for (size_t i = 0; i < 3; ++i) {
+    how.mean[i] = mean.empty() ? 0 : mean[mean.size() == 1 ? 0 : i];
+    how.deviation[i] = deviation.empty() ? 1 : deviation[deviation.size() == 1 ? 0 : i];
+  }
+  require(isFloat(port.type) || isInteger(port.type), "input '{}' is {}, expected numbers", port.name, name(port.type));
+  how.scale = inputScale;
+  how.zeroPoint = inputZeroPoint;
+  return how;
+}
+
+} // namespace lathe::cli

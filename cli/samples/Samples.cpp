@@ -1,0 +1,167 @@
+#include "cli/samples/Samples.h"
+
+#include "cli/Inputs.h"
+#include "evaluate/Dataset.h"
+#include "runtime/NpyTensor.h"
+#include "support/PendingFile.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+namespace lathe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Sample = std::vector<Value>;
+
+/// The extents of a port in one sample; symbols are 1 unless --shape says otherwise.
+std::vector<int64_t> extentsOf(const runtime::Port &port, const std::map<std::string, std::vector<int64_t>> &shapes) {
+  if (auto given = shapes.find(port.name); given != shapes.end())
+    return given->second;
+  std::vector<int64_t> dims;
+  for (const Dim &dim : port.dims)
+    dims.push_back(dim.evaluate([](const std::string &) { return int64_t(1); }));
+  return dims;
+}
+
+class Loader {
+public:
+  Loader(std::span<const runtime::Port> ports, const SampleFlags &flags)
+      : ports(ports), flags(flags), shapes(shapesByName(ports, flags.shapes)) {
+    for (const runtime::Port &port : ports)
+      require(port.tensor(), "input '{}' is {}, expected a tensor: samples are tensors", port.name, name(port.kind));
+  }
+
+  std::vector<Sample> random() {
+    InputFlags fill;
+    fill.fill = "random";
+    fill.seed = flags.seed;
+    std::vector<Sample> samples;
+    for (int64_t i = 0; i < flags.most; ++i) {
+      Sample sample;
+      for (const runtime::Port &port : ports)
+        sample.push_back(filledInput(port, fill, shapes, {}, static_cast<uint64_t>(i) * ports.size() + sample.size()));
+      samples.push_back(std::move(sample));
+    }
+    return samples;
+  }
+
+  std::vector<Sample> archive() {
+    protectInput(flags.path);
+    std::vector<NpzMember> members = readNpz(flags.path);
+    std::vector<Sample> samples;
+    for (const runtime::Port &port : ports) {
+      Tensor all = toTensor(memberOf(members, port.name, flags.path));
+      std::vector<int64_t> dims = extentsOf(port, shapes);
+      require(!dims.empty() && !all.dims().empty() && all.dim(0) % dims[0] == 0,
+              "{}: '{}' is {}, expected samples of {} one after the other along the first axis", flags.path, port.name,
+              dimsText(all.dims()), dimsText(dims));
+      int64_t count = std::min(all.dim(0) / dims[0], flags.most);
+      require(samples.empty() || static_cast<int64_t>(samples.size()) == count,
+              "{}: '{}' has {} samples, other inputs have {}", flags.path, port.name, count, samples.size());
+      samples.resize(static_cast<size_t>(count));
+      for (int64_t i = 0; i < count; ++i) {
+        Tensor one(all.type(), dims);
+        std::memcpy(one.data(), static_cast<const char *>(all.data()) + i * one.bytes(),
+                    static_cast<size_t>(one.bytes()));
+        samples[static_cast<size_t>(i)].push_back(checked(port, one, flags.path));
+      }
+    }
+    return samples;
+  }
+
+  std::vector<Sample> folder(const std::function<void(size_t, size_t)> &progress) {
+    std::vector<std::string> files;
+    for (const fs::directory_entry &entry : fs::directory_iterator(flags.path)) {
+      std::string extension = entry.path().extension().string();
+      if (entry.is_regular_file() &&
+          (extension == ".npy" || extension == ".npz" || evaluate::isPicture(entry.path().string())))
+        files.push_back(entry.path().string());
+    }
+    std::sort(files.begin(), files.end());
+    require(!files.empty(), "{}: has no .npy, .npz, .png, .jpg or .bmp files, expected a sample a file", flags.path);
+    if (flags.crops)
+      return crops(files, progress);
+    files.resize(std::min(files.size(), static_cast<size_t>(flags.most)));
+    std::vector<Sample> samples;
+    for (const std::string &file : files) {
+      if (progress)
+        progress(samples.size(), files.size());
+      protectInput(file);
+      samples.push_back(sampleOf(file));
+    }
+    return samples;
+  }
+
+private:
+  std::span<const runtime::Port> ports;
+  const SampleFlags &flags;
+  std::map<std::string, std::vector<int64_t>> shapes;
+
+  static NpyArray memberOf(std::vector<NpzMember> &members, const std::string &name, const std::string &file) {
+    auto found = std::find_if(members.begin(), members.end(), [&](const NpzMember &m) { return m.name == name; });
+    require(found != members.end(), "{}: has no array '{}', expected one for each input", file, name);
+    return found->array;
+  }
+
+  const runtime::Port &only(const std::string &file) const {
+    require(ports.size() == 1, "{}: is one tensor, the model has {} inputs; give an .npz with an array for each", file,
+            ports.size());
+    return ports[0];
+  }
+
+  Value checked(const runtime::Port &port, const Tensor &tensor, const std::string &file) const {
+    std::vector<int64_t> dims = extentsOf(port, shapes);
+    require(tensor.type() == port.type && tensor.dims().size() == dims.size(), "{}: is {} {}, input '{}' expects {} {}",
+            file, name(tensor.type()), dimsText(tensor.dims()), port.name, name(port.type), dimsText(dims));
+    return tensor;
+  }
+
+  /// Crops of one picture follow each other, so that it is decoded once.
+  std::vector<Sample> crops(const std::vector<std::string> &files,
+                            const std::function<void(size_t, size_t)> &progress) {
+    auto count = static_cast<size_t>(flags.crops);
+    evaluate::Preprocessing how = flags.pictures.of(only(flags.path), extentsOf(ports[0], shapes));
+    std::vector<Sample> samples;
+    evaluate::Picture picture;
+    std::string decoded;
+    uint64_t state = flags.seed;
+    for (size_t i = 0; i < count; ++i) {
+      if (progress)
+        progress(i, count);
+      if (const std::string &file = files[i * files.size() / count]; file != decoded) {
+        picture = evaluate::readPicture(file);
+        decoded = file;
+      }
+      samples.push_back({evaluate::preprocess(evaluate::randomlyCropped(picture, state), how)});
+    }
+    return samples;
+  }
+
+  Sample sampleOf(const std::string &file) {
+    if (file.ends_with(".npy"))
+      return {checked(only(file), toTensor(readNpy(file)), file)};
+    if (!file.ends_with(".npz"))
+      return {evaluate::preprocess(evaluate::readPicture(file),
+                                   flags.pictures.of(only(file), extentsOf(ports[0], shapes)))};
+    Sample sample;
+    std::vector<NpzMember> members = readNpz(file);
+    for (const runtime::Port &port : ports)
+      sample.push_back(checked(port, toTensor(memberOf(members, port.name, file)), file));
+    return sample;
+  }
+};
+
+} // namespace
+
+std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports, const SampleFlags &flags,
+                                            const std::function<void(size_t, size_t)> &progress) {
+  Loader loader(ports, flags);
+  if (flags.path.empty())
+    return loader.random();
+  require(fs::exists(flags.path), "{}: does not exist, expected a folder or an .npz file", flags.path);
+  return fs::is_directory(flags.path) ? loader.folder(progress) : loader.archive();
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,30 @@
+// Inputs to calibrate with and to evaluate on, from files, pictures or random numbers.
+#pragma once
+
+#include "cli/samples/PictureFlags.h"
+#include "runtime/Model.h"
+#include "runtime/Tensor.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+struct SampleFlags {
+  std::string path;  // folder or .npz; "": random numbers
+  int64_t most = 32; // samples at most
+  int64_t crops = 0; // random crops of the pictures of the folder, in all; 0: whole pictures
+  uint64_t seed = 0; // of random numbers and crops
+  PictureFlags pictures;
+  std::vector<std::string> shapes; // as ModelFlags::shapes
+};
+
+/// The inputs of each sample, one value a port. An .npz file has an array for every input, with all samples one after the
+/// other along the first axis. A folder has a sample a file: a picture or an .npy for a model with one input, an .npz for
+/// any. `progress` (may be empty) is told how many are read. Throws Error with the file for what does not fit the ports.
+std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports, const SampleFlags &flags,
+                                            const std::function<void(size_t, size_t)> &progress);
+
+} // namespace lathe::cli

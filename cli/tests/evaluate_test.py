@@ -1,0 +1,99 @@
+"""`lathe evaluate`: figures by hand on pictures that a small network tells apart, data sets and errors."""
+import os
+import struct
+
+from fixture import Cli, main
+
+# The scores are the means of the red, the green and the blue pixels.
+NETWORK = """
+func.func @main(%data: tensor<1x3x4x4xf32> {nn.name = "data"}) -> (tensor<1x3xf32> {nn.name = "scores"}) {
+  %0 = nn.reduce_mean %data {axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x3x4x4xf32>) -> tensor<1x3x1x1xf32> loc("mean")
+  %1 = nn.reshape %0 {shape = array<i64: 1, 3>} : (tensor<1x3x1x1xf32>) -> tensor<1x3xf32> loc("scores")
+  return %1 : tensor<1x3xf32>
+}
+"""
+
+
+def bmp(path, colour, width=8, height=6):
+    row = bytes(reversed(colour)) * width
+    row += b"\0" * (-len(row) % 4)
+    pixels = row * height
+    with open(path, "wb") as file:
+        file.write(b"BM" + struct.pack("<IHHI", 54 + len(pixels), 0, 0, 54))
+        file.write(struct.pack("<IiiHHIIiiII", 40, width, height, 1, 24, 0, len(pixels), 2835, 2835, 0, 0) + pixels)
+
+
+class Evaluate(Cli):
+    def setUp(self):
+        self.model = self.path("colours.mlir")
+        with open(self.model, "w") as file:
+            file.write(NETWORK)
+        with open(self.path("labels.txt"), "w") as file:
+            file.write("red rose\ngreen leaf\nblue sky\n")
+        self.data = self.path("data")
+        # Two reds, of which one looks green; one green; one blue.
+        for folder, name, colour in [("red", "a", (255, 0, 0)), ("red", "b", (10, 200, 0)), ("green", "c", (0, 255, 0)),
+                                     ("2", "d", (0, 10, 90))]:
+            os.makedirs(os.path.join(self.data, folder), exist_ok=True)
+            bmp(os.path.join(self.data, folder, name + ".bmp"), colour)
+
+    def test_figures_by_hand(self):
+        figures = self.figures("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"),
+                               "--confusion", self.path("confusion.svg"))
+        self.assertEqual((figures["pictures"], figures["labelled"], figures["top1"], figures["top5"]), (4, 4, 3, 4))
+        red, green, blue = figures["classes"]
+        self.assertEqual((red["precision"], red["recall"], red["F1"]), (1, 0.5, 0.667))
+        self.assertEqual((green["precision"], green["recall"]), (0.5, 1))
+        self.assertEqual((blue["precision"], blue["recall"]), (1, 1))
+        self.assertIn({"class": 0, "decision": 1, "count": 1}, figures["confusion"])
+        self.assertGreater(figures["latency"]["median_ms"] if "median_ms" in figures["latency"] else 1, 0)
+        with open(self.path("confusion.svg")) as file:
+            self.assertIn("green leaf", file.read())
+
+    def test_csv_and_png(self):
+        with open(self.path("data.csv"), "w") as file:
+            file.write("file,class\ndata/red/a.bmp,red rose\ndata/green/c.bmp,1\n")
+        figures = self.figures("evaluate", self.model, "--data", self.path("data.csv"), "--labels",
+                               self.path("labels.txt"), "--confusion", self.path("confusion.png"))
+        self.assertEqual(figures["top1"], 2)
+        with open(self.path("confusion.png"), "rb") as file:
+            self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+
+    def test_changed_decisions(self):
+        swapped = self.path("swapped.mlir")
+        with open(swapped, "w") as file:
+            file.write(NETWORK.replace("return %1", "%2 = nn.neg %1 : (tensor<1x3xf32>) -> tensor<1x3xf32>\n  return %2"))
+        figures = self.figures("evaluate", self.model, "--data", os.path.join(self.data, "red"), "--random-crops", "5",
+                               "--against", swapped)
+        self.assertEqual((figures["pictures"], figures["changed"]), (5, 5))
+        figures = self.figures("evaluate", self.model, "--data", os.path.join(self.data, "red"), "--against", self.model)
+        self.assertEqual((figures["pictures"], figures["changed"]), (2, 0))
+
+    def test_preprocessing(self):
+        # Blue and red change places.
+        figures = self.figures("evaluate", self.model, "--data", os.path.join(self.data, "red"), "--channels", "bgr")
+        self.assertEqual([one["decision"] for one in figures["decisions"]], [2, 1])
+        figures = self.figures("evaluate", self.model, "--data", os.path.join(self.data, "red"), "--fit", "crop",
+                               "--pixel-range", "0..255", "--mean", "300,0,0")
+        self.assertEqual([one["decision"] for one in figures["decisions"]], [1, 1])
+
+    def test_errors(self):
+        self.error("evaluate", self.model, "--data", self.path("nowhere"), says="nowhere")
+        with open(self.path("broken.bmp"), "wb") as file:
+            file.write(b"BM")
+        with open(self.path("bad.csv"), "w") as file:
+            file.write("broken.bmp,0\n")
+        self.error("evaluate", self.model, "--data", self.path("bad.csv"), says="broken.bmp")
+        with open(self.path("bad.csv"), "w") as file:
+            file.write("data/red/a.bmp,cow\n")
+        self.error("evaluate", self.model, "--data", self.path("bad.csv"), "--labels", self.path("labels.txt"), says="line 1")
+        with open(self.path("two.txt"), "w") as file:
+            file.write("red\ngreen\n")
+        self.error("evaluate", self.model, "--data", os.path.join(self.data, "red"), "--labels", self.path("two.txt"),
+                   says="2 classes")
+        self.error("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"), "--confusion", "x.jpg",
+                   says=".svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""`lathe quantize`: reports, files and errors; ONNX Runtime runs what is written."""
+import os
+
+import numpy as np
+
+from fixture import PEER, Cli, main, network
+
+
+class Quantize(Cli):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = os.path.join(cls.folder.name, "float.mlir")
+        with open(cls.model, "w") as file:
+            file.write(network())
+        rng = np.random.default_rng(3)
+        np.savez(os.path.join(cls.folder.name, "inputs.npz"), data=rng.standard_normal((6, 3, 12, 12)).astype("<f4"))
+
+    def quantized(self, *flags):
+        output = self.path("q%d.onnx" % abs(hash(flags)))
+        return output, self.figures("quantize", self.model, "-o", output, *flags)
+
+    def test_outputs_stay_near(self):
+        for method in ["minmax", "percentile", "entropy"]:
+            _, report = self.quantized("--calibration", self.path("inputs.npz"), "--calibrate-method", method)
+            self.assertEqual(report["quantized_layers"], 3)
+            self.assertEqual(report["inputs"], 6)
+            self.assertGreater(report["cosine"], 0.99)
+
+    def test_excluded_nodes(self):
+        _, report = self.quantized("--nodes-to-exclude", "conv1,fc", "--min-cosine", "0")
+        self.assertEqual([layer["node"] for layer in report["layers"] if not layer["quantized"]], ["conv1", "fc"])
+        self.error("quantize", self.model, "-o", self.path("q.onnx"), "--nodes-to-exclude", "conv9", says="conv9")
+
+    def test_an_unreachable_bound_keeps_layers_in_float(self):
+        _, report = self.quantized("--min-cosine", "0.99999999")
+        self.assertLess(report["quantized_layers"], 3)
+        self.assertIn("sensitive", [layer["reason"] for layer in report["layers"]])
+
+    def test_only_faster_measures_every_layer(self):
+        _, report = self.quantized("--only-faster")
+        self.assertGreater(report["float_seconds"], 0)
+        for layer in report["layers"]:
+            self.assertGreater(layer["float_seconds"], 0)
+
+    def test_onnx_runtime_agrees(self):
+        if not os.path.isdir(PEER):
+            self.skipTest("ONNX Runtime is not installed: make peers")
+        output, _ = self.quantized("--calibration", self.path("inputs.npz"))
+        self.figures("compare", output, "--check-only", "--no-store")
+        self.figures("verify", output)
+
+    def test_dynamic(self):
+        output, report = self.quantized("--dynamic", "--samples", "4")
+        self.assertEqual([layer["node"] for layer in report["layers"]], ["fc"])
+        self.assertGreater(report["cosine"], 0.999)
+        self.figures("verify", output)
+        self.error("quantize", self.model, "-o", self.path("q.onnx"), "--dynamic", "--equalize", says="--dynamic")
+
+    def test_errors(self):
+        q = self.path("q.onnx")
+        self.error("quantize", self.model, "-o", q, "--calibration", self.path("nowhere"), says="nowhere")
+        np.savez(self.path("wrong.npz"), other=np.zeros((1, 3), "<f4"))
+        self.error("quantize", self.model, "-o", q, "--calibration", self.path("wrong.npz"), says="data")
+        self.error("quantize", self.model, "-o", q, "--percentile", "99", says="--calibrate-method percentile")
+        self.error("quantize", self.model, "-o", q, "--random-crops", "9", says="--calibration")
+
+
+if __name__ == "__main__":
+    main()

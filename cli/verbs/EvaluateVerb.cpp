@@ -1,0 +1,337 @@
+// `lathe evaluate`: decisions of a classifier on pictures.
+#include "cli/FrontVerbs.h"
+#include "cli/Inputs.h"
+#include "cli/Packages.h"
+#include "cli/print/Progress.h"
+#include "cli/samples/PictureFlags.h"
+#include "evaluate/ConfusionPicture.h"
+#include "evaluate/Dataset.h"
+#include "lab/TemporaryDirectory.h"
+#include "lab/compare/Runner.h"
+#include "lab/judging/Statistics.h"
+#include "runtime/Context.h"
+#include "runtime/NpyTensor.h"
+#include "support/Text.h"
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+using evaluate::LabelledPicture;
+using nlohmann::json;
+
+struct EvaluateFlags {
+  ModelFlags model;
+  PictureFlags pictures;
+  std::string data, labels, against, confusion;
+  int64_t crops = 0; // random crops in all; 0: whole pictures
+  uint64_t seed = 0;
+
+  void add(Options &options) {
+    model.add(options, ModelUse::run);
+    model.addStore(options);
+    model.addLoading(options);
+    options
+        .add_option(
+            "--data", data,
+            "Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from "
+            "a CSV file with the columns file and class")
+        ->type_name("DIR|F.csv")
+        ->required();
+    options.add_option("--labels", labels, "Read the names of the classes from FILE, one a line")->type_name("FILE");
+    options
+        .add_option("--against", against,
+                    "Decide with this model, too, and count changed decisions: a model, a package or onnxruntime")
+        ->type_name("OTHER");
+    options
+        .add_option("--random-crops", crops,
+                    "Evaluate this many random crops of at least half the sides instead of the whole pictures")
+        ->check(CLI::Range(1, 1 << 24))
+        ->type_name("N");
+    options.add_option("--seed", seed, "Set the seed of random crops")->capture_default_str();
+    options.addOutput("--confusion", confusion, "Write the confusion matrix as a picture")->type_name("F.svg|F.png");
+    pictures.add(options);
+    options.addQuiet();
+    options.addWide();
+    options.addJson();
+    options.reads([this] { return std::vector<std::string>{labels, against}; });
+    options.afterParse([this, &options] {
+      if (crops == 0)
+        options.refuse({"--seed"}, "only --random-crops draws random numbers");
+      require(confusion.empty() || confusion.ends_with(".svg") || confusion.ends_with(".png"),
+              "--confusion {}: is no name of a picture, expected one that ends in .svg or .png", confusion);
+    });
+  }
+};
+
+/// Something that gives scores to classes.
+class Classifier {
+public:
+  virtual ~Classifier() = default;
+  virtual Tensor scores(const Tensor &input) = 0;
+};
+
+/// Our package.
+class PackageClassifier : public Classifier {
+public:
+  PackageClassifier(const ModelFlags &flags)
+      : model(packageFor(flags).model), context(model, {.threads = flags.threads}) {
+    require(model->inputs().size() == 1 && model->inputs()[0].tensor(), "{}: has {} inputs, expected one picture",
+            flags.model, model->inputs().size());
+  }
+  const runtime::Port &input() const { return model->inputs()[0]; }
+
+  Tensor scores(const Tensor &input) override {
+    using Clock = std::chrono::steady_clock;
+    context.setInput(0, input);
+    auto begin = Clock::now();
+    context.run();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    return context.output(0).tensor();
+  }
+
+  std::vector<double> seconds; // of each run
+
+private:
+  std::shared_ptr<const runtime::Model> model;
+  runtime::Context context;
+};
+
+/// The model in another runtime, in a process of its own.
+class RunnerClassifier : public Classifier {
+public:
+  RunnerClassifier(const std::string &name, const ModelFlags &flags, std::string inputName)
+      : runner(take(lab::Runner::start(lab::runnerNamed(name, "--against " + name)), name)), name(name),
+        inputName(std::move(inputName)) {
+    require(!flags.isZoo() && looksLikeOnnx(flags.model), "--against {}: reads ONNX, {} is another model", name,
+            flags.model);
+    lab::RunnerModel loaded = take(runner.load(std::filesystem::absolute(flags.model).string(), flags.threads), name);
+    output = loaded.outputs.at(0).name;
+  }
+
+  Tensor scores(const Tensor &input) override {
+    std::string file = (directory.path / "input.npy").string();
+    writeNpy(file, npyView(input));
+    take(runner.setInputs({{inputName, file}}), name);
+    auto outputs = take(runner.run(directory.path.string()), name);
+    return toTensor(readNpy(outputs.at(output)));
+  }
+
+private:
+  lab::TemporaryDirectory directory{"evaluate"};
+  lab::Runner runner;
+  std::string name, inputName, output;
+
+  template <class T> static T take(process::Result<T> result, const std::string &name) {
+    require(static_cast<bool>(result), "--against {}: {}", name, result ? "" : result.failure().message());
+    return std::move(*result);
+  }
+};
+
+/// What was counted.
+struct Evaluation {
+  std::vector<std::string> labels;
+  std::optional<evaluate::Confusion> confusion;
+  evaluate::Accuracy accuracy, otherAccuracy;
+  size_t pictures = 0, changed = 0;
+  json decisions = json::array();
+};
+
+class Evaluator {
+public:
+  explicit Evaluator(const EvaluateFlags &flags) : flags(flags), ours(flags.model) {
+    if (flags.against.empty())
+      return;
+    if (lab::findRunner(flags.against).done()) {
+      other = std::make_unique<RunnerClassifier>(flags.against, flags.model, ours.input().name);
+      return;
+    }
+    ModelFlags model = flags.model;
+    model.model = flags.against;
+    other = std::make_unique<PackageClassifier>(model);
+  }
+
+  Evaluation run() {
+    if (!flags.labels.empty())
+      result.labels = evaluate::readLabels(flags.labels);
+    std::vector<LabelledPicture> pictures = evaluate::readDataset(flags.data, result.labels);
+    size_t total = flags.crops ? static_cast<size_t>(flags.crops) : pictures.size();
+    Progress progress("evaluate " + flags.model.model);
+    uint64_t state = flags.seed;
+    evaluate::Picture picture;
+    for (size_t i = 0; i < total; ++i) {
+      progress.update("picture", i, total);
+      // The crops of one picture follow each other, so that it is decoded once.
+      size_t index = i * pictures.size() / total;
+      if (i == 0 || index != (i - 1) * pictures.size() / total)
+        picture = evaluate::readPicture(pictures[index].path);
+      decide(flags.crops ? evaluate::randomlyCropped(picture, state) : picture, pictures[index]);
+    }
+    return std::move(result);
+  }
+
+  const std::vector<double> &seconds() const { return ours.seconds; }
+
+private:
+  const EvaluateFlags &flags;
+  PackageClassifier ours;
+  std::unique_ptr<Classifier> other;
+  Evaluation result;
+
+  void decide(const evaluate::Picture &picture, const LabelledPicture &from) {
+    constexpr size_t ranked = 5;
+    std::vector<int64_t> dims;
+    for (const Dim &dim : ours.input().dims)
+      dims.push_back(dim.evaluate([](const std::string &) { return int64_t(1); }));
+    Tensor input = evaluate::preprocess(picture, flags.pictures.of(ours.input(), dims));
+    Tensor scores = ours.scores(input);
+    std::vector<size_t> decided = evaluate::ranking(scores, ranked);
+    auto classes = static_cast<size_t>(scores.elements());
+    require(result.labels.empty() || result.labels.size() == classes, "{}: has {} classes, {} has {} outputs",
+            flags.labels, result.labels.size(), flags.model.model, classes);
+    ++result.pictures;
+    json entry{{"file", from.path}, {"decision", decided[0]}};
+    if (from.label) {
+      require(*from.label < classes, "{}: is of class {}, the model has {}", from.path, *from.label, classes);
+      if (!result.confusion)
+        result.confusion.emplace(classes);
+      result.confusion->add(*from.label, decided[0]);
+      result.accuracy.add(decided, *from.label);
+      entry["class"] = *from.label;
+    }
+    if (other) {
+      std::vector<size_t> theirs = evaluate::ranking(other->scores(input), ranked);
+      result.changed += theirs[0] != decided[0];
+      entry["other_decision"] = theirs[0];
+      if (from.label)
+        result.otherAccuracy.add(theirs, *from.label);
+    }
+    result.decisions.push_back(std::move(entry));
+  }
+};
+
+double percent(size_t part, size_t whole) {
+  return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+std::string labelText(const Evaluation &evaluation, size_t index) {
+  return index < evaluation.labels.size() ? printable(evaluation.labels[index]) : std::to_string(index);
+}
+
+Table classTable(const Evaluation &evaluation) {
+  Table table({textColumn("class").shrink(12), numberColumn("pictures"), numberColumn("decided"), numberColumn("right"),
+               numberColumn("precision"), numberColumn("recall"), numberColumn("F1")});
+  for (size_t index : evaluation.confusion->present()) {
+    evaluate::ClassFigures figures = evaluation.confusion->figures(index);
+    table.row({labelText(evaluation, index), std::to_string(figures.count), std::to_string(figures.decided),
+               std::to_string(figures.right), fmt::format("{:.3f}", figures.precision()),
+               fmt::format("{:.3f}", figures.recall()), fmt::format("{:.3f}", figures.f1())});
+  }
+  return table;
+}
+
+/// One row a class, one column a decision.
+std::string confusionTable(const Evaluation &evaluation, const TableStyle &style) {
+  std::vector<size_t> present = evaluation.confusion->present();
+  std::vector<TableColumn> columns{textColumn("class \\ decision").shrink(12)};
+  for (size_t index : present)
+    columns.push_back(numberColumn(labelText(evaluation, index)));
+  Table table(columns);
+  for (size_t label : present) {
+    std::vector<TableCell> cells{labelText(evaluation, label)};
+    for (size_t decision : present)
+      cells.push_back(std::to_string(evaluation.confusion->of(label, decision)));
+    table.row(cells);
+  }
+  return table.str(style);
+}
+
+void print(const Evaluation &evaluation, const lab::Summary &latency, const EvaluateFlags &flags,
+           const TableStyle &style) {
+  const evaluate::Accuracy &accuracy = evaluation.accuracy;
+  if (evaluation.confusion) {
+    constexpr size_t mostColumns = 16;
+    std::cout << classTable(evaluation).str(style);
+    if (evaluation.confusion->present().size() <= mostColumns)
+      std::cout << "\n" << confusionTable(evaluation, style);
+    std::cout << fmt::format("\ntop-1 {:.2f} %, top-5 {:.2f} % of {}\n", percent(accuracy.top1, accuracy.labelled),
+                             percent(accuracy.top5, accuracy.labelled),
+                             counted(static_cast<int64_t>(accuracy.labelled), "picture"));
+  } else {
+    std::cout << fmt::format("{} without classes\n", counted(static_cast<int64_t>(evaluation.pictures), "picture"));
+  }
+  if (!flags.against.empty()) {
+    std::cout << fmt::format("decisions that {} changes: {} of {} ({:.2f} % agree)\n", flags.against,
+                             evaluation.changed, evaluation.pictures,
+                             percent(evaluation.pictures - evaluation.changed, evaluation.pictures));
+    if (const evaluate::Accuracy &other = evaluation.otherAccuracy; other.labelled)
+      std::cout << fmt::format("{}: top-1 {:.2f} %, top-5 {:.2f} %\n", flags.against,
+                               percent(other.top1, other.labelled), percent(other.top5, other.labelled));
+  }
+  std::cout << fmt::format("latency: median {}, p05 {}, p95 {}, p99 {}, max {}\n", secondsText(latency.median),
+                           secondsText(latency.p05), secondsText(latency.p95), secondsText(latency.p99),
+                           secondsText(latency.max));
+}
+
+json evaluationJson(const Evaluation &evaluation, const lab::Summary &latency, const EvaluateFlags &flags) {
+  json document{{"model", flags.model.model},
+                {"pictures", evaluation.pictures},
+                {"latency", lab::toJson(latency)},
+                {"decisions", evaluation.decisions}};
+  if (evaluation.confusion) {
+    document["labelled"] = evaluation.accuracy.labelled;
+    document["top1"] = evaluation.accuracy.top1;
+    document["top5"] = evaluation.accuracy.top5;
+    document["classes"] = cli::toJson(classTable(evaluation));
+    json matrix = json::array();
+    std::vector<size_t> present = evaluation.confusion->present();
+    for (size_t label : present)
+      for (size_t decision : present)
+        if (size_t count = evaluation.confusion->of(label, decision))
+          matrix.push_back({{"class", label}, {"decision", decision}, {"count", count}});
+    document["confusion"] = matrix;
+  }
+  if (!flags.against.empty()) {
+    document["against"] = flags.against;
+    document["changed"] = evaluation.changed;
+    if (evaluation.otherAccuracy.labelled) {
+      document["other_top1"] = evaluation.otherAccuracy.top1;
+      document["other_top5"] = evaluation.otherAccuracy.top5;
+    }
+  }
+  return document;
+}
+
+} // namespace
+
+int evaluateVerb(const Arguments &arguments) {
+  EvaluateFlags flags;
+  Options options(
+      "evaluate",
+      "Classify pictures with a model: top-1 and top-5 accuracy, precision, recall and F1 of each class, the "
+      "confusion\n"
+      "matrix and the latency. With --against, count the pictures for which another model or runtime decides "
+      "otherwise.",
+      "  lathe evaluate resnet50.onnx --data val/ --labels labels.txt --fit crop --mean 0.485,0.456,0.406 --std "
+      "0.229,0.224,0.225\n"
+      "  lathe evaluate q.onnx --data val.csv --labels labels.txt --against resnet50.onnx --confusion confusion.svg\n"
+      "  lathe evaluate q.onnx --data pictures/ --random-crops 200 --against onnxruntime\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  Evaluator evaluator(flags);
+  Evaluation evaluation = evaluator.run();
+  require(flags.confusion.empty() || evaluation.confusion,
+          "--confusion {}: the pictures have no classes, expected a folder a class or a CSV file", flags.confusion);
+  if (!flags.confusion.empty())
+    evaluate::writeConfusion(flags.confusion, *evaluation.confusion, evaluation.labels);
+  lab::Summary latency = lab::summarize(evaluator.seconds());
+  if (options.printsText())
+    print(evaluation, latency, flags, options.tableStyle());
+  options.writeJson(evaluationJson(evaluation, latency, flags));
+  return success;
+}
+
+} // namespace lathe::cli

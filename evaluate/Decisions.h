@@ -1,0 +1,47 @@
+// What a classifier decided, and how often it was right.
+#pragma once
+
+#include "runtime/Tensor.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace lathe::evaluate {
+
+/// The classes of one output, likeliest first. Of equal scores the lower index comes first.
+std::vector<size_t> ranking(const Tensor &scores, size_t most);
+
+/// Figures of one class, each in [0, 1]; 0 where nothing counts.
+struct ClassFigures {
+  size_t count = 0;   // pictures of the class
+  size_t decided = 0; // pictures for which the model decided on it
+  size_t right = 0;
+  double precision() const;
+  double recall() const;
+  double f1() const;
+};
+
+/// Counts of pictures by class and decision.
+class Confusion {
+public:
+  explicit Confusion(size_t classes) : classes(classes), counts(classes * classes, 0) {}
+  void add(size_t label, size_t decision) { ++counts.at(label * classes + decision); }
+
+  size_t classCount() const { return classes; }
+  size_t of(size_t label, size_t decision) const { return counts.at(label * classes + decision); }
+  ClassFigures figures(size_t label) const;
+  /// Classes of which there are pictures, or on which the model decided; in order.
+  std::vector<size_t> present() const;
+
+private:
+  size_t classes;
+  std::vector<size_t> counts;
+};
+
+/// Totals over pictures with a label.
+struct Accuracy {
+  size_t labelled = 0, top1 = 0, top5 = 0;
+  void add(const std::vector<size_t> &ranked, size_t label);
+};
+
+} // namespace lathe::evaluate

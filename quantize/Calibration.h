@@ -1,0 +1,33 @@
+// Runs a float model on the calibration inputs and keeps what its values look like.
+#pragma once
+
+#include "quantize/Points.h"
+#include "quantize/Quantize.h"
+#include "quantize/Scales.h"
+
+namespace lathe::quantize {
+
+class Calibration {
+public:
+  /// Observes all values of `points`.
+  Calibration(mlir::ModuleOp module, const Points &points, const std::vector<Sample> &samples, const Options &options);
+
+  /// Results of the float model, the first of each sample.
+  const std::vector<Tensor> &outputs() const { return results; }
+  /// Scales of the groups of `points`, whose values were all observed.
+  std::vector<nn::QuantizedScale> scales(const Points &points) const;
+  /// Means of the channels of a value that a layer reads; empty for others.
+  std::vector<double> channelMeans(mlir::Value value) const;
+  /// Means of the output channels of each layer, by node.
+  const std::map<std::string, std::vector<double>> &layerMeans() const { return resultMeans; }
+
+private:
+  const Options &options;
+  llvm::MapVector<mlir::Value, Observer> observers;
+  std::vector<Tensor> results;
+  std::map<std::string, std::vector<double>> resultMeans;
+
+  Range rangeOf(const Observer &observer) const;
+};
+
+} // namespace lathe::quantize

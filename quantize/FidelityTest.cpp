@@ -1,0 +1,44 @@
+#include "quantize/Fidelity.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace lathe;
+using namespace lathe::quantize;
+
+namespace {
+
+Tensor row(std::initializer_list<float> values) {
+  return Tensor::of<float>({1, static_cast<int64_t>(values.size())}, values);
+}
+
+TEST(Fidelity, equalOutputsAreAlike) {
+  std::vector<Tensor> outputs{row({1, 2, 3}), row({3, 2, 1})};
+  Fidelity fidelity = fidelityOf(outputs, outputs);
+  EXPECT_DOUBLE_EQ(fidelity.cosine, 1);
+  EXPECT_DOUBLE_EQ(fidelity.centred, 1);
+  EXPECT_EQ(fidelity.changed, 0u);
+  EXPECT_EQ(fidelity.drop(), 0);
+}
+
+/// What all outputs have in common hides a wrong difference from the plain cosine, not from the centred one.
+TEST(Fidelity, centredSeesWhatTheMeanHides) {
+  std::vector<Tensor> expected{row({100, 101}), row({100, 99})}, found{row({100, 99}), row({100, 101})};
+  Fidelity fidelity = fidelityOf(expected, found);
+  EXPECT_GT(fidelity.cosine, 0.999);
+  EXPECT_DOUBLE_EQ(fidelity.centred, -1);
+  EXPECT_DOUBLE_EQ(fidelity.leastCentred, -1);
+  EXPECT_EQ(fidelity.changed, 2u);
+  EXPECT_EQ(fidelity.drop(), 100);
+}
+
+TEST(Fidelity, plainCosineByHand) {
+  Fidelity fidelity = fidelityOf({row({1, 0})}, {row({1, 1})});
+  EXPECT_NEAR(fidelity.cosine, 1 / std::sqrt(2.0), 1e-12);
+  EXPECT_EQ(fidelity.centred, 1); // one input says nothing about differences
+}
+
+TEST(Fidelity, noiseToSignalByHand) { EXPECT_DOUBLE_EQ(noiseToSignal({row({3, 4})}, {row({3, 5})}), 1.0 / 25); }
+
+} // namespace

@@ -1,0 +1,45 @@
+// Rewrites of a graph before and while it is quantised.
+#pragma once
+
+#include "quantize/Points.h"
+#include "quantize/Scales.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace lathe::quantize {
+
+/// Folds batch norms and constants, and writes operators that ONNX has only since recently as older ones. The module stays
+/// at graph level. `channelBlocks` etc. are not needed: no layout is chosen.
+void prepare(mlir::ModuleOp module);
+
+/// Cross-layer equalisation: scales output channels of a layer and divides the input channels of the next one, so that
+/// both have weights of like ranges; the function stays the same. Only between layers with nothing or a relu between them,
+/// since a relu passes positive factors on. Source: M. Nagel, M. van Baalen, T. Blankevoort, M. Welling, "Data-free
+/// quantization through weight equalization and bias correction", ICCV 2019 (arXiv:1906.04721), section 4.1.
+/// Returns the number of pairs.
+size_t equalize(mlir::func::FuncOp main);
+
+struct InsertOptions {
+  bool perChannel = true;
+  int weightMost = 127; // largest magnitude of quantised weights
+  /// Channel means of the input of a layer in the float model; empty: no bias correction. Source: the paper above, section
+  /// 4.2: a bias takes back the mean of the error that rounding the weights makes.
+  std::function<std::vector<double>(mlir::Value)> channelMeans;
+  /// What is added to the bias of a layer besides, one number a channel, by node.
+  std::map<std::string, std::vector<double>> corrections;
+};
+
+/// Inserts quantise and dequantise at the points; `scales` has one of each group. Weights become int8 constants, biases
+/// int32 constants.
+void insertQuantization(mlir::func::FuncOp main, const Points &points, const std::vector<nn::QuantizedScale> &scales,
+                        const InsertOptions &options);
+
+/// Quantises the weights of matrix products to int8, and their inputs while the model runs, each row with a scale of its
+/// own. Needs no calibration. Layers of `excluded` nodes stay in float. Returns the nodes of the others.
+std::vector<std::string> quantizeDynamically(mlir::func::FuncOp main, const std::set<std::string> &excluded);
+
+} // namespace lathe::quantize

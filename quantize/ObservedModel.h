@@ -1,0 +1,38 @@
+// A compiled graph that shows values inside.
+#pragma once
+
+#include "compile/Compile.h"
+#include "runtime/Context.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace lathe::quantize {
+
+/// The inputs of one run, one value a port of @main.
+using Sample = std::vector<Value>;
+
+class ObservedModel {
+public:
+  /// Compiles a copy of `module`. `observed` are values of @main of `module`.
+  ObservedModel(mlir::ModuleOp module, llvm::ArrayRef<mlir::Value> observed, const CompileOptions &options);
+
+  /// Runs one sample and returns copies of the model's results. `see` (may be empty) receives the observed values in order,
+  /// valid during the call.
+  std::vector<Tensor> run(const Sample &sample, const std::function<void(size_t, const Tensor &)> &see = {});
+
+  /// Profile of a run, and of nothing else.
+  runtime::Context &context() { return *running; }
+  /// Median seconds of `runs` runs of a sample, after a warm-up.
+  double seconds(const Sample &sample, size_t runs);
+
+private:
+  std::unique_ptr<runtime::Context> running;
+  size_t results = 0;               // of the model itself
+  std::vector<int64_t> outputIndex; // of each observed value; -1 - i: input i
+};
+
+} // namespace lathe::quantize

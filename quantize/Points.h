@@ -1,0 +1,45 @@
+// Where a graph is quantised: the operators that become integer kernels, and the values between them.
+#pragma once
+
+#include "passes/Rewrite.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lathe::quantize {
+
+/// A convolution or a matrix product with constant weights.
+struct Layer {
+  mlir::Operation *op = nullptr;
+  std::string node;       // its name in the source
+  int64_t weightAxis = 0; // of the weights: output channels
+  int64_t inputAxis = 0;  // of operand 0: input channels
+  bool depthwise = false; // one input channel a group
+  int64_t resultAxis = 0; // of the result: output channels
+};
+
+/// The layer that `op` is; nothing if it cannot be quantised.
+std::optional<Layer> layerAt(mlir::Operation *op);
+
+struct Points {
+  std::vector<Layer> layers;     // those that become integer kernels, in order
+  std::vector<std::string> left; // nodes of layers that stay in float because the caller says so
+  /// Values to quantise, in order, with the number of their group. Values of one group have one scale and zero point.
+  llvm::MapVector<mlir::Value, size_t> groupOf;
+  size_t groups = 0;
+};
+
+/// Chooses what is quantised, as ONNX Runtime's quantiser does: inputs and outputs of layers behind their activation,
+/// residual sums of them, and what only moves or selects elements between two quantised values. Layers of `excluded` nodes
+/// stay in float. Results of the graph stay in float, too.
+Points findPoints(mlir::func::FuncOp main, const std::set<std::string> &excluded);
+
+/// The relu or clip that alone reads `value`; null if there is none.
+mlir::Operation *activationBehind(mlir::Value value);
+
+} // namespace lathe::quantize

@@ -1,0 +1,71 @@
+// Post-training quantisation: from a float graph and calibration inputs to a graph that quantises and dequantises.
+//
+//   Report report = quantizeModel(*module, samples, options);
+//   exportOnnxFile(*module, "q.onnx");
+#pragma once
+
+#include "quantize/Fidelity.h"
+#include "quantize/ObservedModel.h"
+#include "quantize/Observer.h"
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lathe::quantize {
+
+/// What biases take back. weights: the mean error that rounding the weights makes, from the means of the inputs.
+/// measured: besides, the mean error of a layer's output that is left, at the ends of `correctionStages` parts of the
+/// network, one after the other.
+enum class BiasCorrection { none, weights, measured };
+inline constexpr size_t correctionStages = 8;
+
+struct Options {
+  CalibrationMethod method = CalibrationMethod::minMax;
+  double percentile = 99.99;                    // of CalibrationMethod::percentile, in percent
+  ElementType activationType = ElementType::u8; // or i8
+  bool symmetricActivations = false;
+  bool perChannel = true;   // weights have a scale for each output channel
+  bool reduceRange = false; // weights of 7 bits, for processors whose byte products saturate at 16 bits
+  bool equalize = false;    // cross-layer equalisation
+  BiasCorrection biasCorrection = BiasCorrection::measured;
+  std::set<std::string> excluded; // nodes that stay in float
+  /// Largest share of inputs whose decision may change, in percent. Layers return to float until it is met.
+  std::optional<double> maxDrop;
+  /// Smallest mean cosine similarity of the outputs over the calibration inputs, plain and centred (Fidelity.h). Layers
+  /// return to float until it is met. 0: any.
+  double minCosine = 0.99;
+  bool dynamic = false; // matrix products alone, with inputs quantised at run time (quantizeDynamically)
+  bool onlyFaster = false; // layers that are no faster in int8 on this machine stay in float
+  CompileOptions compile;  // for the models that are run
+  /// Receives what is being done. May be empty.
+  std::function<void(const std::string &what, size_t done, size_t total)> progress;
+};
+
+/// What became of one layer.
+struct LayerReport {
+  std::string node, op;
+  bool quantized = false;
+  std::string reason;                             // why it stays in float; ""
+  std::optional<double> noise;                    // noise-to-signal ratio of the output with this layer alone in int8
+  std::optional<double> floatSeconds, intSeconds; // measured for Options::onlyFaster
+};
+
+struct Report {
+  std::vector<LayerReport> layers; // in order
+  size_t equalizedPairs = 0;
+  size_t values = 0;                              // quantised activations
+  Fidelity fidelity;                              // of the quantised model
+  std::optional<double> floatSeconds, intSeconds; // of the whole model, measured for Options::onlyFaster
+
+  size_t quantizedLayers() const;
+};
+
+/// Quantises `module`, which is rewritten. The graph's first result decides. Both models are compared on the samples `others`,
+/// or on the calibration inputs where there are none. Throws Error if nothing can be quantised.
+Report quantizeModel(mlir::ModuleOp module, const std::vector<Sample> &samples, const Options &options,
+                     const std::vector<Sample> &others = {});
+
+} // namespace lathe::quantize

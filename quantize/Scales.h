@@ -1,0 +1,41 @@
+// From ranges to scales and zero points, and from weights to integers.
+#pragma once
+
+#include "ir/QuantizedForm.h"
+#include "quantize/Observer.h"
+
+namespace lathe::quantize {
+
+/// Scale and zero point of an activation. Zero is represented exactly. `symmetric`: the zero point is the middle of the
+/// type, and both limits have one magnitude.
+nn::QuantizedScale activationScale(Range range, ElementType type, bool symmetric);
+
+struct QuantizedWeights {
+  nn::QuantizedScale scale;
+  std::vector<int8_t> values; // as many as the weights
+};
+
+/// Symmetric int8 weights, with one scale a position along `axis`, or with one in all (`axis` nothing). The largest
+/// magnitude becomes `most`: 127, or 63 where sums of products must fit 16 bits (`--reduce-range`). `least` (may be empty)
+/// has the smallest scale of each position.
+QuantizedWeights quantizeWeights(const std::vector<float> &weights, const std::vector<int64_t> &dims,
+                                 std::optional<int64_t> axis, int most = 127, const std::vector<double> &least = {});
+
+/// The smallest scales of weights with which the bias, in units of `inputScale` times them, fits 31 bits. One a channel, or
+/// one in all.
+std::vector<double> leastScales(const std::vector<double> &bias, double inputScale, bool perChannel);
+
+/// What the integers stand for.
+std::vector<float> dequantized(const QuantizedWeights &weights, const std::vector<int64_t> &dims);
+
+/// A bias as int32 in units of `scales`, one a channel; saturated.
+std::vector<int32_t> quantizeBias(const std::vector<double> &bias, const std::vector<double> &scales);
+
+/// Position along `axis` of each element of a row-major tensor: element / inner % extent.
+struct AxisIndex {
+  int64_t inner = 1, extent = 1;
+  AxisIndex(const std::vector<int64_t> &dims, std::optional<int64_t> axis);
+  size_t of(size_t element) const { return static_cast<size_t>(static_cast<int64_t>(element) / inner % extent); }
+};
+
+} // namespace lathe::quantize
