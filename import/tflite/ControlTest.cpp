@@ -116,9 +116,10 @@ TEST(Control, ResourcesAreStates) {
   EXPECT_THAT(numbers(got.at(0)), ElementsAre(7));
   EXPECT_THAT(numbers(got.at(1)), ElementsAre(7)) << "what is assigned is the next run's value";
   ModelRecord record = readModel(bytes, "m.tflite", ".");
-  EXPECT_EQ(record.graph.inputs.at(1).name, "count");
-  EXPECT_EQ(record.graph.outputs.at(1).name, "count_next");
-  EXPECT_THAT(importError(counter(true)), HasSubstr("'count' is a variable that begins with other values than zero"));
+  EXPECT_EQ(record.graph.inputs.at(1).name, "count.past");
+  EXPECT_EQ(record.graph.outputs.at(1).name, "count.next");
+  EXPECT_THAT(importError(counter(true)),
+              HasSubstr("'count.past' is a variable that begins with other values than zero"));
 }
 
 TEST(Signatures, NameInputsAndOutputs) {

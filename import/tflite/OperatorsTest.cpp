@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
+#include <sstream>
 
 namespace lathe::tflite {
 namespace {
@@ -405,6 +407,13 @@ TEST(OperatorsTest, WhatIsNotSupportedIsCollected) {
   f.output(y), f.output(z);
   EXPECT_THAT(importError(f.bytes()), testing::AllOf(HasSubstr("'spectrum' (RFFT2D, schema 3)"), HasSubstr("FlexErf"),
                                                      testing::Not(HasSubstr("\n"))));
+}
+
+TEST(OperatorsTest, TheSupportPageIsCurrent) {
+  std::ifstream file(LATHE_SOURCE_DIR "/docs/generated/tflite.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), supportPage()) << "ninja tflite-page writes docs/generated/tflite.md";
 }
 
 } // namespace

@@ -150,8 +150,8 @@ TEST(Recurrent, VariablesAreInputsWithSuccessors) {
     ins.push_back(input.name);
   for (const ValueRecord &output : record.graph.outputs)
     outs.push_back(output.name);
-  EXPECT_THAT(ins, testing::ElementsAre("x", "h", "c"));
-  EXPECT_THAT(outs, testing::ElementsAre("y", "h_next", "c_next"));
+  EXPECT_THAT(ins, testing::ElementsAre("x", "h.past", "c.past"));
+  EXPECT_THAT(outs, testing::ElementsAre("y", "h.next", "c.next"));
 }
 
 TEST(Recurrent, SimpleLayer) {
