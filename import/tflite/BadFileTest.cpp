@@ -2,7 +2,7 @@
 // the test data are cut short and get flipped bits, at fixed and at fresh places: LATHE_TFLITE_DAMAGES says how many of
 // each a model gets, LATHE_SEED repeats fresh ones.
 #include "import/Import.h"
-#include "import/tflite/TestFile.h"
+#include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Subgraphs, resources, signatures and the detection operator.
-#include "import/tflite/TestFile.h"
+#include "import/tflite/FileTesting.h"
 
 // flexbuffers from its headers alone: the locale object lives in libflatbuffers.
 #define FLATBUFFERS_LOCALE_INDEPENDENT 0

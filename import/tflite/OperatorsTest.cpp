@@ -1,5 +1,5 @@
 // Single operators on small tensors, with results that were worked out by hand from TensorFlow's definitions.
-#include "import/tflite/TestFile.h"
+#include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Recurrent layers step by step in plain loops, and the variables that keep their states.
-#include "import/tflite/TestFile.h"
+#include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

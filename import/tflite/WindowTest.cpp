@@ -1,5 +1,5 @@
 // Convolutions, pools and matrix products with the channels last, against plain loops.
-#include "import/tflite/TestFile.h"
+#include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
