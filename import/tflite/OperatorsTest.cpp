@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <limits>
+#include <numbers>
 #include <sstream>
 
 namespace lathe::tflite {
@@ -337,6 +338,23 @@ const Case cases[] = {
      ints({2}, {1, 5}),
      BuiltinOptions::ResizeNearestNeighbor,
      [](Builder &b) { return file::CreateResizeNearestOptions(b, true).Union(); }},
+    {"steps of a quantisation, zero among them",
+     FAKE_QUANT,
+     {4},
+     {-9, -0.12, 0.3, 9},
+     {-1, 0, 0.25, 2.75},
+     nullptr,
+     BuiltinOptions::FakeQuant,
+     [](Builder &b) { return file::CreateFakeQuantOptions(b, -1.1f, 2.65f, 4).Union(); }},
+    {"angles in all quadrants",
+     ATAN2,
+     {4},
+     {1, 1, -1, 0},
+     {std::numbers::pi / 4, 3 * std::numbers::pi / 4, -3 * std::numbers::pi / 4, 0},
+     floats({4}, {1, -1, -1, 0})},
+    {"diagonal", MATRIX_DIAG, {1, 2}, {3, 4}, {3, 0, 0, 4}},
+    {"diagonal set", MATRIX_SET_DIAG, {3, 2}, count(6), {8, 1, 2, 9, 4, 5}, floats({2}, {8, 9})},
+    {"rows of equal segments", SEGMENT_SUM, {3, 2}, count(6), {2, 4, 0, 0, 4, 5}, ints({3}, {0, 0, 2})},
     {"the scale is one of floats", EXPAND_DIMS, {2}, {1, inf}, {1, inf}, ints({}, {0})},
 };
 

@@ -188,11 +188,33 @@ void importSequenceLstm(Operator &op) {
   op.set(swapped(op, y, !options.time_major()));
 }
 
+/// A single step of TensorFlow's BasicLSTMCell: one matrix for input and hidden state, gates in the order i, c, f, o. The
+/// states are operands and results.
+void importBasicLstm(Operator &op) {
+  op.node.expectInputs(5, 5);
+  mlir::Value both = op.emit("concat", {op.in(0), op.in(1)}, {{"axis", -1}});
+  mlir::Value z = op.emit("gemm", {both, op.in(2), op.in(3)}, {{"trans_b", true}});
+  const Dims dims = op.dims(op.in(4));
+  require(dims.size() == 2 && dims[1].isConstant(), "the state has extents {}, expected two", str(dims));
+  mlir::Operation *parts = op.node.emitOp("split", {z}, {{"axis", 1}, {"sizes", Ints(4, dims[1].constant())}});
+  auto gate = [&](unsigned index) { return op.emit(index == 1 ? "tanh" : "sigmoid", {parts->getResult(index)}); };
+  mlir::Value cell = op.emit("add", {op.emit("mul", {gate(0), gate(1)}), op.emit("mul", {gate(2), op.in(4)})});
+  mlir::Value hidden = op.emit("mul", {gate(3), op.emit("tanh", {cell})});
+  op.set(hidden);
+  op.node.set(1, cell);
+  op.setVariable(1, hidden);
+  op.setVariable(4, cell);
+  if (op.node.wants(2)) // scratch of TensorFlow Lite, which is never read
+    op.node.set(2, both);
+  if (op.node.wants(3))
+    op.node.set(3, z);
+}
+
 /// A single step. Old files have scratch results in front of the output.
 void importLstm(Operator &op) {
   const auto &options = op.options<file::LstmOptions>(BuiltinOptions::LSTM);
-  if (options.kernel() != file::LstmKernel::FULL)
-    op.unsupported("the basic kernel");
+  if (options.kernel() == file::LstmKernel::BASIC)
+    return importBasicLstm(op);
   expectPlaces(op, 20, 24);
   Lstm lstm(op, {1, 5, 9, 12, 16, 18, 19, 20}, options.activation(), options.cell_clip(), options.proj_clip(),
             options.asymmetric_inputs());

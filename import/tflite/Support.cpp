@@ -16,7 +16,6 @@ struct Other {
 constexpr Other others[] = {
     {ASSIGN_VARIABLE, "a state", true},
     {BITCAST, "not yet"},
-    {BROADCAST_ARGS, "not yet"},
     {CALL, "the operators of its subgraph", true},
     {CALL_ONCE, "states that begin with zeros", true},
     {COMPLEX_ABS, "complex numbers"},

@@ -16,6 +16,7 @@ Importers makeImporters() {
   addSliceImporters(table);
   addResizeImporters(table);
   addIndexedImporters(table);
+  addComposedImporters(table);
   addRecurrentImporters(table);
   addDetectionImporters(table);
   return table;

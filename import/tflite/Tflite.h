@@ -90,6 +90,7 @@ void addMovementImporters(Importers &table);    // Movement.cpp
 void addSliceImporters(Importers &table);       // Slice.cpp
 void addResizeImporters(Importers &table);      // Resize.cpp
 void addIndexedImporters(Importers &table);     // Indexed.cpp: gathers, scatters, tensors of numbers
+void addComposedImporters(Importers &table);    // Composed.cpp
 void addRecurrentImporters(Importers &table);   // Recurrent.cpp
 void addDetectionImporters(Importers &table);   // Detection.cpp: selection of boxes
 /// The importer of the custom operator `name` (Detection.cpp); null for others.
