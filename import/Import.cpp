@@ -54,6 +54,11 @@ TensorOrigins tensorOrigins(const std::string &path) {
   return source::originsOf(format, format.read(bytes, path, folderOf(path)).graph);
 }
 
+mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
+                                                   const std::string &nameForMessages, const ImportOptions &options) {
+  return source::importModelOf(formatOf(bytes), context, bytes, nameForMessages, {}, options);
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                   const std::string &nameForMessages, const ImportOptions &options) {
   return source::importModelOf(onnx::format(), context, bytes, nameForMessages, {}, options);

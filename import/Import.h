@@ -31,6 +31,11 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
 /// if the file cannot be read.
 TensorOrigins tensorOrigins(const std::string &path);
 
+/// Imports a model from memory, of the format that its bytes tell: ONNX or TFLite. Data outside of it is not available.
+mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
+                                                   const std::string &nameForMessages,
+                                                   const ImportOptions &options = {});
+
 /// Imports ONNX bytes from memory; external data is not available then.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                   const std::string &nameForMessages,

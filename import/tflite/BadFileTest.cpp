@@ -40,6 +40,8 @@ TEST(BadFile, WhatIsOutsideOfTheFileIsNamed) {
   EXPECT_EQ(importError(bytes), "");
   EXPECT_THAT(importError(bytes.substr(0, bytes.size() / 2)), HasSubstr("m.tflite: is damaged"));
   EXPECT_THAT(importError(bytes.substr(0, 8)), HasSubstr("m.tflite: is damaged"));
+  std::string moved = "x" + bytes;
+  EXPECT_EQ(importError(std::string_view(moved).substr(1)), "") << "a file may begin at any address";
   Small version;
   version.conv({version.x, version.w});
   EXPECT_EQ(importError(version.f.bytes(2)), "m.tflite: has schema version 2, expected 3");

@@ -158,7 +158,7 @@ inline std::vector<double> numbers(const Tensor &tensor) {
 }
 
 /// The error of importing the file; "" if there is none.
-inline std::string importError(const std::string &bytes, const ImportOptions &options = {}) {
+inline std::string importError(std::string_view bytes, const ImportOptions &options = {}) {
   auto context = makeContext();
   try {
     importModelOf(format(), *context, bytes, "m.tflite", ".", options);

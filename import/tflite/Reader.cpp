@@ -15,6 +15,7 @@ constexpr uint32_t schemaVersion = 3;
 
 /// What the records of a file point to.
 struct Storage {
+  std::vector<char> aligned; // the file, where it does not begin at an address that suits its numbers
   std::deque<SourceNode> nodes;
   std::vector<GraphRecord> graphs; // by number of the subgraph; the first one is the model's
 };
@@ -373,8 +374,12 @@ const file::Signature *signatureOf(const file::Model &model, uint32_t graph) {
 } // namespace
 
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &) {
-  const file::Model &model = checkedModel(bytes, fileName);
   auto storage = std::make_shared<Storage>();
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(std::max_align_t) != 0) {
+    storage->aligned.assign(bytes.begin(), bytes.end());
+    bytes = {storage->aligned.data(), storage->aligned.size()};
+  }
+  const file::Model &model = checkedModel(bytes, fileName);
   size_t count = sizeOf(model.subgraphs());
   for (size_t i = 0; i < count; ++i)
     storage->graphs.push_back(GraphReader(model, bytes, *element(model.subgraphs(), i),
