@@ -133,8 +133,8 @@ lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const ch
     *package_bytes = 0;
     Parsed parsed = parse(options);
     auto context = makeContext();
-    auto module = importOnnxBytes(*context, {static_cast<const char *>(model), model_bytes}, name ? name : "model",
-                                  parsed.import);
+    auto module = importModelBytes(*context, {static_cast<const char *>(model), model_bytes}, name ? name : "model",
+                                   parsed.import);
     std::vector<char> bytes;
     compileToBytes(*module, parsed.compile, bytes);
     // Aligned as the runtime likes constants, so that it can use them in place.

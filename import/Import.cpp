@@ -37,7 +37,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   auto file = mapped(path);
   std::string_view bytes = bytesOf(*file);
   if (nn::looksLikeText(path, bytes)) {
-    require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for ONNX models", path);
+    require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);
     auto module = nn::readModelText(context, path);
     require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);
     return module;
@@ -52,6 +52,11 @@ TensorOrigins tensorOrigins(const std::string &path) {
     return {};
   const source::Format &format = formatOf(bytes);
   return source::originsOf(format, format.read(bytes, path, folderOf(path)).graph);
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
+                                                   const std::string &nameForMessages, const ImportOptions &options) {
+  return source::importModelOf(formatOf(bytes), context, bytes, nameForMessages, {}, options);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,

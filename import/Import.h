@@ -26,7 +26,7 @@ struct ImportOptions {
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
 };
 
-/// Reads a model: ONNX protobuf or textual IR, recognised by content. Returns a verified module at
+/// Reads a model: ONNX protobuf, TFLite or textual IR, recognised by content. Returns a verified module at
 /// graph level (for textual IR: at the level of the text). Throws Error or UnsupportedError.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});
@@ -35,6 +35,11 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
 /// (Identity, Dropout) is replaced by the origin of the value. Empty for textual IR. Throws Error
 /// if the file cannot be read.
 TensorOrigins tensorOrigins(const std::string &path);
+
+/// Imports a model from memory, of the format that its bytes tell: ONNX or TFLite. Data outside of it is not available.
+mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
+                                                   const std::string &nameForMessages,
+                                                   const ImportOptions &options = {});
 
 /// Imports ONNX bytes from memory; external data is not available then.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,

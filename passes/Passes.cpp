@@ -53,7 +53,7 @@ std::span<const GraphPass> graphPasses() {
       {"simplify", "remove and merge operators", [](Module m, Options) { simplify(m); }},
       {"sink-reshape", "reshapes of matrix products behind what is element-wise",
        [](Module m, Options) { sinkReshape(m); }},
-      {"sink-transpose", "transposes behind their readers", [](Module m, Options) { sinkTranspose(m); }},
+      {"sink-transpose", "transposes of images behind what reads them", [](Module m, Options) { sinkTranspose(m); }},
       {"split-recurrence", "the input's share of recurrent gates as one matrix product",
        [](Module m, Options) { splitRecurrence(m); }},
       {"static-operands", "constant operands become attributes", [](Module m, Options) { staticOperands(m); }},

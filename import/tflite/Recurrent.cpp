@@ -157,6 +157,12 @@ private:
   }
 };
 
+/// Operands of gates may be absent.
+void expectPlaces(const Operator &op, size_t least, size_t most) {
+  size_t count = op.node.inputCount();
+  require(count >= least && count <= most, "has {} inputs, expected {} to {}", count, least, most);
+}
+
 size_t sizeOfOutputs(const Operator &op) { return op.source.op->outputs() ? op.source.op->outputs()->size() : 0; }
 
 /// Results of both directions: one behind the other along the last axis, or two.
@@ -172,7 +178,7 @@ void setDirections(Operator &op, const Values &both, bool merged) {
 mlir::Value swapped(Operator &op, mlir::Value x, bool swap) { return swap ? transpose(op.node, x, {1, 0, 2}) : x; }
 
 void importSequenceLstm(Operator &op) {
-  op.node.expectInputs(20, 24);
+  expectPlaces(op, 20, 24);
   const auto &options = op.options<file::UnidirectionalLstmOptions>(BuiltinOptions::UnidirectionalSequenceLSTM);
   if (options.diagonal_recurrent())
     op.unsupported("diagonal recurrent weights");
@@ -182,12 +188,34 @@ void importSequenceLstm(Operator &op) {
   op.set(swapped(op, y, !options.time_major()));
 }
 
+/// A single step of TensorFlow's BasicLSTMCell: one matrix for input and hidden state, gates in the order i, c, f, o. The
+/// states are operands and results.
+void importBasicLstm(Operator &op) {
+  op.node.expectInputs(5, 5);
+  mlir::Value both = op.emit("concat", {op.in(0), op.in(1)}, {{"axis", -1}});
+  mlir::Value z = op.emit("gemm", {both, op.in(2), op.in(3)}, {{"trans_b", true}});
+  const Dims dims = op.dims(op.in(4));
+  require(dims.size() == 2 && dims[1].isConstant(), "the state has extents {}, expected two", str(dims));
+  mlir::Operation *parts = op.node.emitOp("split", {z}, {{"axis", 1}, {"sizes", Ints(4, dims[1].constant())}});
+  auto gate = [&](unsigned index) { return op.emit(index == 1 ? "tanh" : "sigmoid", {parts->getResult(index)}); };
+  mlir::Value cell = op.emit("add", {op.emit("mul", {gate(0), gate(1)}), op.emit("mul", {gate(2), op.in(4)})});
+  mlir::Value hidden = op.emit("mul", {gate(3), op.emit("tanh", {cell})});
+  op.set(hidden);
+  op.node.set(1, cell);
+  op.setVariable(1, hidden);
+  op.setVariable(4, cell);
+  if (op.node.wants(2)) // scratch of TensorFlow Lite, which is never read
+    op.node.set(2, both);
+  if (op.node.wants(3))
+    op.node.set(3, z);
+}
+
 /// A single step. Old files have scratch results in front of the output.
 void importLstm(Operator &op) {
   const auto &options = op.options<file::LstmOptions>(BuiltinOptions::LSTM);
-  if (options.kernel() != file::LstmKernel::FULL)
-    op.unsupported("the basic kernel");
-  op.node.expectInputs(20, 24);
+  if (options.kernel() == file::LstmKernel::BASIC)
+    return importBasicLstm(op);
+  expectPlaces(op, 20, 24);
   Lstm lstm(op, {1, 5, 9, 12, 16, 18, 19, 20}, options.activation(), options.cell_clip(), options.proj_clip(),
             options.asymmetric_inputs());
   Dims dims = op.dims(op.in(0));
@@ -200,7 +228,7 @@ void importLstm(Operator &op) {
 }
 
 void importBidirectionalLstm(Operator &op) {
-  op.node.expectInputs(39, 48);
+  expectPlaces(op, 39, 48);
   const auto &options = op.options<file::BidirectionalLstmOptions>(BuiltinOptions::BidirectionalSequenceLSTM);
   for (size_t i = 39; i < op.node.inputCount(); ++i)
     if (op.node.has(i))
@@ -268,7 +296,7 @@ void importSequenceRnn(Operator &op) {
 }
 
 void importBidirectionalRnn(Operator &op) {
-  op.node.expectInputs(9, 12);
+  expectPlaces(op, 9, 12);
   const auto &options = op.options<file::BidirectionalRnnOptions>(BuiltinOptions::BidirectionalSequenceRNN);
   for (size_t i = 9; i < op.node.inputCount(); ++i)
     if (op.node.has(i))

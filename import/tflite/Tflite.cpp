@@ -16,6 +16,7 @@ Importers makeImporters() {
   addSliceImporters(table);
   addResizeImporters(table);
   addIndexedImporters(table);
+  addComposedImporters(table);
   addRecurrentImporters(table);
   addDetectionImporters(table);
   return table;
@@ -79,6 +80,8 @@ Handlers makeHandlers() {
 }
 
 } // namespace
+
+const Importer *importerOf(BuiltinOperator code) { return find(importers(), code); }
 
 // ---- An operator --------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,10 @@ using file::BuiltinOperator;
 using file::BuiltinOptions;
 
 const Format &format();
+/// How an operator on tensors is imported; null for operators that are not.
+const struct Importer *importerOf(BuiltinOperator code);
+/// docs/generated/tflite.md (Support.cpp).
+std::string supportPage();
 /// True for bytes with the mark of a TFLite file.
 bool isTflite(std::string_view bytes);
 
@@ -86,6 +90,7 @@ void addMovementImporters(Importers &table);    // Movement.cpp
 void addSliceImporters(Importers &table);       // Slice.cpp
 void addResizeImporters(Importers &table);      // Resize.cpp
 void addIndexedImporters(Importers &table);     // Indexed.cpp: gathers, scatters, tensors of numbers
+void addComposedImporters(Importers &table);    // Composed.cpp
 void addRecurrentImporters(Importers &table);   // Recurrent.cpp
 void addDetectionImporters(Importers &table);   // Detection.cpp: selection of boxes
 /// The importer of the custom operator `name` (Detection.cpp); null for others.

@@ -97,6 +97,8 @@ private:
       return sinkConcat(op);
     if (op->getNumOperands() != 1) // parameters that only the run knows
       return false;
+    if (isOp(op, "reshape"))
+      return sinkFlatten(op);
     if (isOp(op, "pad"))
       return sinkPad(op);
     if (isOp(op, "slice"))
@@ -208,6 +210,45 @@ private:
     auto attrs = nn::attrsAs<ConcatAttrs>(op);
     attrs.axis = axisBefore(attrs.axis);
     return finish(b, op, build(b, op, operands, attrs));
+  }
+
+  /// A product whose left operand is `value`, a matrix, and whose right operand is constant.
+  static bool hasConstantWeights(mlir::OpOperand &use) {
+    mlir::Operation *op = use.getOwner();
+    if (use.getOperandNumber() != 0 || !(isOp(op, "gemm") || isOp(op, "matmul") || isOp(op, "matmul_integer")))
+      return false;
+    mlir::Value weights = op->getOperand(1);
+    bool turned = isOp(op, "gemm") && nn::attrsAs<GemmAttrs>(op).trans_a;
+    return !turned && weights.getDefiningOp<nn::ConstantOp>() && rankedType(weights).getRank() == 2;
+  }
+
+  /// An image as rows of a matrix product: its weights take the order of the elements before the transpose.
+  bool sinkFlatten(mlir::Operation *op) {
+    auto type = rankedType(op->getResult(0)), whole = rankedType(op->getOperand(0));
+    if (!type || type.getRank() != 2 || type.isDynamicDim(1) || type.getDimSize(1) == 0)
+      return false;
+    Axes parts(whole.getShape().begin() + 1, whole.getShape().end()); // extents of a row, channels last
+    int64_t elements = 1;
+    for (int64_t extent : parts)
+      elements *= mlir::ShapedType::isDynamic(extent) ? 0 : extent;
+    if (elements != type.getDimSize(1) || !llvm::all_of(op->getResult(0).getUses(), hasConstantWeights))
+      return false;
+    for (mlir::Operation *product : op->getResult(0).getUsers()) {
+      mlir::OpBuilder b(product);
+      bool outputsFirst = isOp(product, "gemm") && nn::attrsAs<GemmAttrs>(product).trans_b;
+      mlir::Value weights = product->getOperand(1);
+      Axes flat(rankedType(weights).getShape().begin(), rankedType(weights).getShape().end()), split = parts, order;
+      Axes moved = inverse(perm); // of the image; the batch is axis 0
+      for (size_t i = 1; i < moved.size(); ++i)
+        order.push_back(moved[i] - (outputsFirst ? 0 : 1));
+      order.insert(outputsFirst ? order.begin() : order.end(), outputsFirst ? 0 : static_cast<int64_t>(parts.size()));
+      split.insert(outputsFirst ? split.begin() : split.end(), flat[outputsFirst ? 0 : 1]);
+      mlir::Value turned = transposed(b, product->getLoc(), reshaped(b, product, weights, split), order);
+      product->setOperand(1, reshaped(b, product, turned, flat));
+    }
+    mlir::OpBuilder b(op);
+    replaceWith(op, reshaped(b, op, imageOf(op->getOperand(0)), {type.getDimSize(0), elements}));
+    return true;
   }
 
   bool sinkPad(mlir::Operation *op) {

@@ -50,6 +50,31 @@ func.func @main(%x: tensor<2x4x6x6xf32>) -> tensor<2x8xf32> {
 
 // -----
 
+// The weights behind a flattened image take its order.
+// CHECK-LABEL: func.func @main
+// CHECK: [[P:%.*]] = nn.max_pool
+// CHECK: [[S:%.*]] = nn.slice [[P]]
+// CHECK: [[R:%.*]] = nn.reshape [[S]]
+// CHECK: [[A:%.*]] = nn.gemm [[R]]
+// CHECK: [[B:%.*]] = nn.matmul [[R]]
+// CHECK: return [[A]], [[B]]
+// CHECK: twin: equal
+func.func @main(%x: tensor<2x2x3x6xf32>) -> (tensor<2x3xf32>, tensor<2x1xf32>) {
+  %w = nn.constant {value = dense<[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1.5, 2.5, 3.5],
+                                   [0.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.5, 8.0, 9.0, 1.5, 2.5, 3.5],
+                                   [3.0, 2.0, 1.0, 4.0, 5.0, 6.0, 2.0, 8.0, 1.0, 1.5, 0.0, 3.5]]> : tensor<3x12xf32>} : tensor<3x12xf32>
+  %v = nn.constant {value = dense<[[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0], [8.0], [9.0], [1.5], [2.5], [3.5]]> : tensor<12x1xf32>} : tensor<12x1xf32>
+  %p = nn.max_pool %x {kernel = array<i64: 2, 1>, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<2x2x3x6xf32>) -> tensor<2x2x2x6xf32>
+  %t = nn.transpose %p {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x2x2x6xf32>) -> tensor<2x2x6x2xf32>
+  %s = nn.slice %t {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = array<i64: 1>, ends = array<i64: 4>, axes = array<i64: 2>, steps = array<i64: 1>} : (tensor<2x2x6x2xf32>) -> tensor<2x2x3x2xf32>
+  %r = nn.reshape %s {shape = array<i64: 2, 12>} : (tensor<2x2x3x2xf32>) -> tensor<2x12xf32>
+  %a = nn.gemm %r, %w {trans_b = true} : (tensor<2x12xf32>, tensor<3x12xf32>) -> tensor<2x3xf32>
+  %b = nn.matmul %r, %v : (tensor<2x12xf32>, tensor<12x1xf32>) -> tensor<2x1xf32>
+  return %a, %b : tensor<2x3xf32>, tensor<2x1xf32>
+}
+
+// -----
+
 // What was never an image stays as it is.
 // CHECK-LABEL: func.func @main
 // CHECK: nn.transpose
