@@ -17,8 +17,8 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   options.reads([this] { return filesOf(*this); });
   options
       .add_option("MODEL", model,
-                  takesPackages ? "ONNX file, textual IR, zoo:NAME or package (F.lathe)"
-                                : "ONNX file, textual IR or zoo:NAME")
+                  takesPackages ? "ONNX or TFLite file, textual IR, zoo:NAME or package (F.lathe)"
+                                : "ONNX or TFLite file, textual IR or zoo:NAME")
       ->required();
   auto add = [&](Scope scope, CLI::Option *option) {
     flags.push_back({option, scope});

@@ -18,7 +18,7 @@ enum class ModelUse {
   run,     // compile it unless it is a package, and run it
 };
 
-/// MODEL is an ONNX file, textual IR, a package (F.lathe) or zoo:NAME. A flag that has no effect on
+/// MODEL is an ONNX or TFLite file, textual IR, a package (F.lathe) or zoo:NAME. A flag that has no effect on
 /// this kind of MODEL is an Error that names the flag and the remedy.
 struct ModelFlags {
   std::string model;

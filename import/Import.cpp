@@ -37,7 +37,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   auto file = mapped(path);
   std::string_view bytes = bytesOf(*file);
   if (nn::looksLikeText(path, bytes)) {
-    require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for ONNX models", path);
+    require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);
     auto module = nn::readModelText(context, path);
     require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);
     return module;

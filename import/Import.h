@@ -26,7 +26,7 @@ struct ImportOptions {
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
 };
 
-/// Reads a model: ONNX protobuf or textual IR, recognised by content. Returns a verified module at
+/// Reads a model: ONNX protobuf, TFLite or textual IR, recognised by content. Returns a verified module at
 /// graph level (for textual IR: at the level of the text). Throws Error or UnsupportedError.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});

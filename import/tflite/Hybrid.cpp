@@ -84,7 +84,8 @@ bool isHybrid(const Operator &op, size_t weights) {
 void requireHybridWeights(Operator &op, size_t weights) {
   if (op.inputType(weights) != ElementType::i8)
     op.unsupported("the weights of a hybrid operator are u8, expected i8");
-  for (int64_t point : op.inputQuantization(weights)->zeroPoints)
+  const Quantization from = *op.inputQuantization(weights);
+  for (int64_t point : from.zeroPoints)
     if (point != 0)
       op.unsupported("the weights of a hybrid operator have a zero point other than 0");
 }

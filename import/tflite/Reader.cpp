@@ -1,4 +1,5 @@
 // A TFLite file to plain records. Tensors are numbers in the file and names in the records.
+#include "import/tflite/Metadata.h"
 #include "import/tflite/TensorData.h"
 #include "import/tflite/Tflite.h"
 #include "support/UniqueNames.h"
@@ -123,6 +124,7 @@ private:
     bool variable = false; // keeps its value between runs: an input, whose new value is an output
     std::string name;      // unique in the subgraph
     std::string current;   // name of the newest value of a variable
+    std::string base;      // of a variable: what stands before ".past" and ".next"
   };
   const file::Model &model;
   const std::string_view bytes;
@@ -133,7 +135,7 @@ private:
   UniqueNames names{"_"};
   /// A variable that operators reach by its name.
   struct Resource {
-    std::string name, current; // of the input, and of the newest value
+    std::string base, current; // what stands before ".past" and ".next"; name of the newest value
     ValueRecord value;
   };
   std::map<size_t, std::string> handles; // keys of resources by tensor
@@ -231,6 +233,8 @@ private:
     for (size_t i = 0; i < roles.size(); ++i)
       if (Role &role = roles[i]; tensor(i).is_variable() && !role.input && !role.produced) {
         role.variable = true;
+        role.base = role.name;
+        role.name = role.current = names.take(role.base + ".past");
         record.inputs.push_back(value(i));
       }
     std::set<std::string> begun = beginElsewhere(model, graph);
@@ -247,8 +251,9 @@ private:
       if (handle == handles.end() || resources.contains(handle->second))
         continue;
       ValueRecord state = value(reads ? at(op.outputs(), 0, "a result") : at(op.inputs(), 1, "an operand"));
-      state.name = names.take(handle->second.empty() ? "variable" : handle->second);
-      resources[handle->second] = {state.name, state.name, state};
+      std::string base = handle->second.empty() ? "variable" : handle->second;
+      state.name = names.take(base + ".past");
+      resources[handle->second] = {base, state.name, state};
       if (begun.contains(handle->second))
         record.unreadable.emplace_back(state.name, "is a variable that begins with other values than zero");
       else
@@ -270,7 +275,7 @@ private:
       record.nodes.push_back(passOn(resource.current, roles[at(op.outputs(), 0, "a result")].name));
       return true;
     }
-    std::string next = names.take(resource.name + "_next");
+    std::string next = names.take(resource.base + ".next");
     record.nodes.push_back(passOn(roles[at(op.inputs(), 1, "an operand")].current, next));
     resource.current = next;
     return true;
@@ -328,7 +333,7 @@ private:
       if (element(op.intermediates(), k) != -1)
         at(op.intermediates(), k, "an intermediate tensor");
     for (Role *role : changed) // the operator gives every variable that it reads a new value
-      node.outputs.push_back(role->current = names.take(role->name + "_next"));
+      node.outputs.push_back(role->current = names.take(role->base + ".next"));
     return node;
   }
 
@@ -378,7 +383,7 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
                                   .read(i == 0 ? signatureOf(model, 0) : nullptr, *storage));
   ModelRecord record;
   record.version = schemaVersion;
-  record.producer = textOf(model.description());
+  record.producer = producerOf(model);
   record.graph = storage->graphs[0];
   record.storage = std::move(storage);
   return record;

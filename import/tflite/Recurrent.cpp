@@ -157,6 +157,12 @@ private:
   }
 };
 
+/// Operands of gates may be absent.
+void expectPlaces(const Operator &op, size_t least, size_t most) {
+  size_t count = op.node.inputCount();
+  require(count >= least && count <= most, "has {} inputs, expected {} to {}", count, least, most);
+}
+
 size_t sizeOfOutputs(const Operator &op) { return op.source.op->outputs() ? op.source.op->outputs()->size() : 0; }
 
 /// Results of both directions: one behind the other along the last axis, or two.
@@ -172,7 +178,7 @@ void setDirections(Operator &op, const Values &both, bool merged) {
 mlir::Value swapped(Operator &op, mlir::Value x, bool swap) { return swap ? transpose(op.node, x, {1, 0, 2}) : x; }
 
 void importSequenceLstm(Operator &op) {
-  op.node.expectInputs(20, 24);
+  expectPlaces(op, 20, 24);
   const auto &options = op.options<file::UnidirectionalLstmOptions>(BuiltinOptions::UnidirectionalSequenceLSTM);
   if (options.diagonal_recurrent())
     op.unsupported("diagonal recurrent weights");
@@ -187,7 +193,7 @@ void importLstm(Operator &op) {
   const auto &options = op.options<file::LstmOptions>(BuiltinOptions::LSTM);
   if (options.kernel() != file::LstmKernel::FULL)
     op.unsupported("the basic kernel");
-  op.node.expectInputs(20, 24);
+  expectPlaces(op, 20, 24);
   Lstm lstm(op, {1, 5, 9, 12, 16, 18, 19, 20}, options.activation(), options.cell_clip(), options.proj_clip(),
             options.asymmetric_inputs());
   Dims dims = op.dims(op.in(0));
@@ -200,7 +206,7 @@ void importLstm(Operator &op) {
 }
 
 void importBidirectionalLstm(Operator &op) {
-  op.node.expectInputs(39, 48);
+  expectPlaces(op, 39, 48);
   const auto &options = op.options<file::BidirectionalLstmOptions>(BuiltinOptions::BidirectionalSequenceLSTM);
   for (size_t i = 39; i < op.node.inputCount(); ++i)
     if (op.node.has(i))
@@ -268,7 +274,7 @@ void importSequenceRnn(Operator &op) {
 }
 
 void importBidirectionalRnn(Operator &op) {
-  op.node.expectInputs(9, 12);
+  expectPlaces(op, 9, 12);
   const auto &options = op.options<file::BidirectionalRnnOptions>(BuiltinOptions::BidirectionalSequenceRNN);
   for (size_t i = 9; i < op.node.inputCount(); ++i)
     if (op.node.has(i))

@@ -80,6 +80,8 @@ Handlers makeHandlers() {
 
 } // namespace
 
+const Importer *importerOf(BuiltinOperator code) { return find(importers(), code); }
+
 // ---- An operator --------------------------------------------------------------------------------------------------
 
 Operator::Operator(Node &node) : node(node), source(*static_cast<const SourceNode *>(node.record.source)) {}

@@ -13,6 +13,10 @@ using file::BuiltinOperator;
 using file::BuiltinOptions;
 
 const Format &format();
+/// How an operator on tensors is imported; null for operators that are not.
+const struct Importer *importerOf(BuiltinOperator code);
+/// docs/generated/tflite.md (Support.cpp).
+std::string supportPage();
 /// True for bytes with the mark of a TFLite file.
 bool isTflite(std::string_view bytes);
 

@@ -1,0 +1,181 @@
+// Damaged TFLite files: each is one line that names the file; none crashes, hangs or reads beyond the file. The models of
+// the test data are cut short and get flipped bits, at fixed and at fresh places: LATHE_TFLITE_DAMAGES says how many of
+// each a model gets, LATHE_SEED repeats fresh ones.
+#include "import/Import.h"
+#include "import/tflite/FileTesting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+namespace lathe::tflite {
+namespace {
+
+namespace fs = std::filesystem;
+using enum BuiltinOperator;
+using testing::HasSubstr;
+using testing::Not;
+
+/// A file with one operator that is right.
+struct Small {
+  TestFile f;
+  int x = f.input("x", {1, 4, 4, 2}), w = f.constant<float>({3, 2, 2, 2}, ramp(24));
+  int y = f.value({1, 3, 3, 3}, file::TensorType::FLOAT32, "conv");
+  void conv(const TestFile::Ints &ins) {
+    f.op(CONV_2D, ins, {y}, BuiltinOptions::Conv2D,
+         file::CreateConv2DOptions(f.builder, file::Padding::VALID, 1, 1).Union());
+    f.output(y);
+  }
+};
+
+TEST(BadFile, WhatIsOutsideOfTheFileIsNamed) {
+  Small good;
+  good.conv({good.x, good.w});
+  std::string bytes = good.f.bytes();
+  EXPECT_EQ(importError(bytes), "");
+  EXPECT_THAT(importError(bytes.substr(0, bytes.size() / 2)), HasSubstr("m.tflite: is damaged"));
+  EXPECT_THAT(importError(bytes.substr(0, 8)), HasSubstr("m.tflite: is damaged"));
+  Small version;
+  version.conv({version.x, version.w});
+  EXPECT_EQ(importError(version.f.bytes(2)), "m.tflite: has schema version 2, expected 3");
+  Small operand;
+  operand.conv({operand.x, 99});
+  EXPECT_EQ(importError(operand.f.bytes()), "m.tflite: an operand 1 is tensor 99, expected one below 3");
+  Small absent;
+  absent.conv({absent.x, -1});
+  EXPECT_THAT(importError(absent.f.bytes()), HasSubstr("'conv' (CONV_2D, schema 3): input 1 is missing"));
+  Small negative;
+  negative.conv({negative.x, -7});
+  EXPECT_THAT(importError(negative.f.bytes()), HasSubstr("is tensor -7, expected one below 3"));
+}
+
+TEST(BadFile, ConstantsFitTheirExtents) {
+  Small few;
+  int w = few.f.constant<float>({3, 2, 2, 2}, ramp(23));
+  few.conv({few.x, w});
+  EXPECT_THAT(importError(few.f.bytes()), HasSubstr("has 92 bytes of data, expected 96"));
+  Small negative;
+  w = negative.f.constant<float>({3, -2, 2, 2}, ramp(24));
+  negative.conv({negative.x, w});
+  EXPECT_THAT(importError(negative.f.bytes()), HasSubstr("has extent -2, expected none below 0"));
+  Small huge;
+  w = huge.f.constant<float>({1 << 30, 1 << 30, 2, 2}, ramp(24));
+  huge.conv({huge.x, w});
+  EXPECT_THAT(importError(huge.f.bytes()), HasSubstr("more than 2^42 elements"));
+  Small scales;
+  w = scales.f.constant<int8_t>({3, 2, 2, 2}, std::vector<int8_t>(24, 1), scales.f.scale({1, 2}, {0, 0}, 0));
+  scales.conv({scales.x, w});
+  EXPECT_THAT(importError(scales.f.bytes()), HasSubstr("has 2 scales along axis 0, expected 3"));
+}
+
+TEST(BadFile, ANodeBeforeItsProducerIsACycleOnlyIfItIsOne) {
+  TestFile f;
+  int a = f.value({2}), b = f.value({2}), x = f.input("x", {2});
+  f.op(ADD, {x, b}, {a});
+  f.op(ADD, {x, a}, {b});
+  f.output(b);
+  EXPECT_THAT(importError(f.bytes()), HasSubstr("is part of a cycle or depends on one"));
+  TestFile twice;
+  x = twice.input("x", {2}), a = twice.value({2});
+  twice.op(RELU, {x}, {a});
+  twice.op(TANH, {x}, {a});
+  twice.output(a);
+  EXPECT_THAT(importError(twice.bytes()), HasSubstr("is already produced by node 0"));
+}
+
+// ---- Models of the test data --------------------------------------------------------------------------------------
+
+std::vector<fs::path> models() {
+  const char *given = std::getenv("LATHE_TEST_DATA");
+  fs::path folder = fs::path(given ? given : LATHE_TEST_DATA) / "models/tflite";
+  std::vector<fs::path> paths;
+  if (fs::exists(folder))
+    for (const auto &entry : fs::directory_iterator(folder))
+      if (entry.path().extension() == ".tflite")
+        paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+int64_t number(const char *variable, int64_t fallback) {
+  const char *text = std::getenv(variable);
+  return text ? std::atoll(text) : fallback;
+}
+
+/// Imports damaged bytes: an error must be one line about the file, and there may be none, for a weight can be any
+/// number.
+void expectClearError(const std::string &bytes, const std::string &what, int64_t &refused) {
+  std::string error = importError(bytes);
+  refused += !error.empty();
+  EXPECT_TRUE(error.empty() || error.starts_with("m.tflite: ")) << what << ": " << error;
+  EXPECT_THAT(error, Not(HasSubstr("\n"))) << what;
+  EXPECT_THAT(error, Not(HasSubstr("internal"))) << what;
+}
+
+std::string contents(const fs::path &path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Flips bits, mostly where the tables are: weights fill most of a file, and any number is a weight.
+class Damages {
+public:
+  explicit Damages(uint64_t seed) : random(seed) {}
+
+  std::string flipped(std::string bytes) {
+    size_t count = 1 + random() % 4;
+    size_t tables = std::min<size_t>(bytes.size(), 24 * 1024);
+    for (size_t i = 0; i < count; ++i) {
+      // The tables are at the end of files that the converter wrote, and at the begin of those that flatc wrote.
+      size_t place = random() % tables;
+      bytes[random() % 3 == 0 ? place : bytes.size() - 1 - place] ^= static_cast<char>(1u << random() % 8);
+    }
+    return bytes;
+  }
+  /// Four bytes of a table become an extreme number.
+  std::string overwritten(std::string bytes) {
+    static constexpr uint32_t extremes[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x10000, 127};
+    size_t tables = std::min<size_t>(bytes.size(), 24 * 1024) - 4, place = random() % tables;
+    size_t at = random() % 3 == 0 ? place : bytes.size() - 4 - place;
+    uint32_t value = extremes[random() % std::size(extremes)];
+    std::memcpy(&bytes[at & ~size_t(3)], &value, 4);
+    return bytes;
+  }
+  size_t below(size_t limit) { return random() % limit; }
+
+private:
+  std::mt19937_64 random;
+};
+
+TEST(BadFile, DamagedModelsAreRefusedOrRead) {
+  std::vector<fs::path> paths = models();
+  if (paths.empty())
+    GTEST_SKIP() << "NO TEST DATA: there is no models/tflite (set LATHE_TEST_DATA)";
+  int64_t count = number("LATHE_TFLITE_DAMAGES", 12);
+  auto seed = static_cast<uint64_t>(number("LATHE_SEED", static_cast<int64_t>(std::random_device()())));
+  std::printf("seed %llu: LATHE_SEED repeats it\n", static_cast<unsigned long long>(seed));
+  int64_t refused = 0, tried = 0;
+  for (const fs::path &path : paths) {
+    std::string whole = contents(path);
+    for (uint64_t each : {uint64_t(1), seed}) {
+      Damages damages(each);
+      for (int64_t i = 0; i < count; ++i, tried += 3) {
+        std::string what = fmt::format("{}, seed {}, damage {}", path.filename().string(), each, i);
+        expectClearError(whole.substr(0, damages.below(whole.size())), what + " (cut)", refused);
+        expectClearError(damages.flipped(whole), what + " (flipped)", refused);
+        expectClearError(damages.overwritten(whole), what + " (overwritten)", refused);
+      }
+    }
+  }
+  std::printf("%lld damaged files, %lld refused\n", static_cast<long long>(tried), static_cast<long long>(refused));
+  EXPECT_GT(refused, tried / 4) << "most files that are cut short are refused";
+}
+
+} // namespace
+} // namespace lathe::tflite

@@ -1,0 +1,58 @@
+"""A TFLite model compiles without reference calls, and its package gives the outputs of the goldens.
+
+usage: tflite_golden_test.py LATHE MODELS NAME...
+
+MODELS is the folder with tflite/, golden/ and golden/manifest.json. Float outputs are compared within
+the manifest's tolerance, integer outputs exactly. Exits with 77 (skipped) where the folder is missing.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+lathe, models, names = sys.argv[1], os.environ.get("LATHE_TEST_DATA", ""), sys.argv[3:]
+models = os.path.join(models, "models") if models else sys.argv[2]
+if not os.path.exists(os.path.join(models, "golden", "manifest.json")):
+    print(f"NO TEST DATA: {models} has no golden/manifest.json (set LATHE_TEST_DATA)")
+    sys.exit(77)
+manifest = json.load(open(os.path.join(models, "golden", "manifest.json")))
+
+
+def run(*arguments):
+    result = subprocess.run([lathe, *arguments], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"lathe {' '.join(arguments)}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+def transposes_inside(text):
+    """Transposes of the graph that neither read an input of the model nor make a result of it."""
+    lines = [line for line in open(text, encoding="utf-8") if " nn.transpose " in line or " return " in line]
+    returned = next(line for line in lines if " return " in line)
+    moved = [line.split(" = ")[0].strip() for line in lines if " nn.transpose " in line and " nn.transpose %arg" not in line]
+    return [name for name in moved if name not in returned.replace(",", " ").split()]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for name in names:
+        model = os.path.join(models, manifest[name]["model"])
+        package, checked, graph, outputs = (os.path.join(folder, f"{name}{end}") for end in (".lathe", ".json", ".mlir", ".npz"))
+        run("check", model, "--json", checked)
+        report = json.load(open(checked))
+        assert report["references"] == [] and report["supported"], report
+        run("compile", model, "--emit", "graph", "-o", graph)
+        left = transposes_inside(graph)
+        assert not left, f"{name}: transposes are left inside of the network: {left}"
+        run("compile", model, "-o", package)
+        for case in manifest[name]["cases"]:
+            given = os.path.join(models, "golden", name, case["dir"])
+            run("run", package, "-i", os.path.join(given, "input_0.npy"), "-o", outputs, "--quiet")
+            result = np.load(outputs)
+            got, want = result[result.files[0]], np.load(os.path.join(given, "output_0.npy"))
+            assert got.dtype == want.dtype and got.shape == want.shape, (name, got.dtype, got.shape)
+            limit = manifest[name]["tolerance"].get("max_abs_diff_over_max_abs", 0)
+            error = np.abs(got.astype("f8") - want.astype("f8")).max() / np.abs(want.astype("f8")).max()
+            print(f"{name} {case['dir']}: largest difference {error:.2e} of the largest value, at most {limit:g}")
+            assert error <= limit, f"{name} {case['dir']}: {error}"
