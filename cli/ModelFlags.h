@@ -22,7 +22,7 @@ enum class ModelUse {
 /// this kind of MODEL is an Error that names the flag and the remedy.
 struct ModelFlags {
   std::string model;
-  std::vector<std::string> shapes; // "data=1x3x224x224"
+  std::vector<std::string> shapes;              // "data=1x3x224x224"
   std::string requantizeRounding = "reference"; // or "optimised" (import/Import.h)
   std::string target = "native";
   std::string machineFile; // facts of the machine to compile for; "": the target's own
