@@ -41,6 +41,14 @@ public:
   int value(const Ints &dims, Type type = Type::FLOAT32, const std::string &name = "") {
     return tensor(name, dims, type, 0);
   }
+  /// An input, or a result of an operator, with a scale.
+  int quantisedInput(const std::string &name, const Ints &dims, Type type, float factor, int64_t zero) {
+    graph().inputs.push_back(quantisedValue(dims, type, factor, zero, name));
+    return graph().inputs.back();
+  }
+  int quantisedValue(const Ints &dims, Type type, float factor, int64_t zero, const std::string &name = "") {
+    return tensor(name, dims, type, 0, scale({factor}, {zero}));
+  }
   int variable(const std::string &name, const Ints &dims) {
     return tensor(name, dims, Type::FLOAT32, 0, 0, /*variable=*/true);
   }
@@ -138,9 +146,10 @@ private:
 };
 
 /// What the file computes, imported and evaluated on the references.
-inline std::vector<Tensor> evaluated(const std::string &bytes, const std::vector<Tensor> &inputs) {
+inline std::vector<Tensor> evaluated(const std::string &bytes, const std::vector<Tensor> &inputs,
+                                     const ImportOptions &options = {}) {
   auto context = makeContext();
-  auto module = importModelOf(format(), *context, bytes, "m.tflite", ".", {});
+  auto module = importModelOf(format(), *context, bytes, "m.tflite", ".", options);
   std::vector<lathe::Value> values;
   for (const Tensor &input : inputs)
     values.emplace_back(input);

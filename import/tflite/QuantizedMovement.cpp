@@ -91,70 +91,70 @@ void takeFixedPlaces(Taps &taps, int64_t in) {
   }
 }
 
+/// Channels are second here: rows of the result are copies of whole rows.
 class Bilinear {
 public:
-  Bilinear(Operator &op, const Taps &rows, const Taps &columns) : op(op), rows(rows), columns(columns) {}
+  Bilinear(Operator &op, const Taps &rows, const Taps &columns)
+      : op(op), x(channelsFirst(op.node, op.in(0))), rows(rows), columns(columns) {}
 
   /// Sums of integers: both axes one after the other, rounded away from zero.
   mlir::Value integers() {
-    mlir::Value x = op.node.cast(op.in(0), ElementType::i32);
-    x = blended(x, rows, 1);
-    x = blended(x, columns, 2);
-    mlir::Value half = number(1 << 19), none = number(0);
-    mlir::Value up =
-        op.emit("where", {op.emit("greater", {x, none}), op.emit("add", {x, half}), op.emit("sub", {x, half})});
-    return op.node.cast(op.emit("div", {up, number(1 << 20)}), op.inputType(0));
+    mlir::Value sum = op.node.cast(x, ElementType::i32);
+    sum = blended(blended(sum, columns, 3), rows, 2);
+    mlir::Value half = number(1 << 19), positive = op.emit("greater", {sum, number(0)});
+    mlir::Value up = op.emit("where", {positive, op.emit("add", {sum, half}), op.emit("sub", {sum, half})});
+    return finished(op.emit("div", {up, number(1 << 20)}));
   }
 
   /// Sums of four products of floats, in the order of the reference kernel.
   mlir::Value reals() {
-    mlir::Value upper = taken(op.in(0), rows.low, 1), lower = taken(op.in(0), rows.high, 1);
-    auto corner = [&](mlir::Value row, const std::vector<int64_t> &at) {
-      return op.node.cast(taken(row, at, 2), ElementType::f32);
-    };
-    auto weights = [&](const Taps &taps, size_t axis, bool second) {
-      std::vector<float> values;
-      for (float weight : taps.reals)
-        values.push_back(second ? weight : 1 - weight);
-      TensorData data;
-      data.type = ElementType::f32;
-      data.dims.assign(4 - axis, 1);
-      data.dims[0] = static_cast<int64_t>(values.size());
-      const char *bytes = reinterpret_cast<const char *>(values.data());
-      data.bytes.assign(bytes, bytes + values.size() * sizeof(float));
-      return op.node.constant(data);
-    };
-    mlir::Value sum;
-    auto add = [&](mlir::Value row, bool second, const std::vector<int64_t> &at, bool right) {
-      mlir::Value part = op.emit("mul", {corner(row, at), weights(rows, 1, second)});
-      part = op.emit("mul", {part, weights(columns, 2, right)});
+    mlir::Value left = taken(x, columns.low, 3), right = taken(x, columns.high, 3), sum;
+    auto add = [&](mlir::Value from, bool isRight, const std::vector<int64_t> &at, bool isLower) {
+      mlir::Value part = op.node.cast(taken(from, at, 2), ElementType::f32);
+      part = op.emit("mul", {part, weights(rows, 2, isLower)});
+      part = op.emit("mul", {part, weights(columns, 3, isRight)});
       sum = sum ? op.emit("add", {sum, part}) : part;
     };
-    add(upper, false, columns.low, false);
-    add(lower, true, columns.low, false);
-    add(upper, false, columns.high, true);
-    add(lower, true, columns.high, true);
-    sum = op.emit("add", {sum, op.node.constantScalar(ElementType::f32, 0.5)});
-    return op.node.cast(sum, op.inputType(0));
+    add(left, false, rows.low, false);
+    add(left, false, rows.high, true);
+    add(right, true, rows.low, false);
+    add(right, true, rows.high, true);
+    return finished(op.emit("add", {sum, op.node.constantScalar(ElementType::f32, 0.5)}));
   }
 
 private:
   Operator &op;
+  mlir::Value x;
   const Taps &rows, &columns;
 
   mlir::Value number(int64_t value) { return op.node.constantScalar(ElementType::i32, static_cast<double>(value)); }
-  mlir::Value taken(mlir::Value x, const std::vector<int64_t> &at, int64_t axis) {
-    return op.emit("gather", {x, op.node.constantInts({static_cast<int64_t>(at.size())}, at)}, {{"axis", axis}});
+  mlir::Value finished(mlir::Value y) { return channelsLast(op.node, op.node.cast(y, op.inputType(0))); }
+  mlir::Value taken(mlir::Value from, const std::vector<int64_t> &at, int64_t axis) {
+    return op.emit("gather", {from, op.node.constantInts({static_cast<int64_t>(at.size())}, at)}, {{"axis", axis}});
   }
-  mlir::Value blended(mlir::Value x, const Taps &taps, size_t axis) {
+
+  /// Weights of the first taps along an axis, or of the second.
+  mlir::Value weights(const Taps &taps, size_t axis, bool second) {
+    std::vector<float> values;
+    for (float weight : taps.reals)
+      values.push_back(second ? weight : 1 - weight);
+    TensorData data;
+    data.type = ElementType::f32;
+    data.dims.assign(4 - axis, 1);
+    data.dims[0] = static_cast<int64_t>(values.size());
+    const char *bytes = reinterpret_cast<const char *>(values.data());
+    data.bytes.assign(bytes, bytes + values.size() * sizeof(float));
+    return op.node.constant(data);
+  }
+
+  mlir::Value blended(mlir::Value from, const Taps &taps, int64_t axis) {
     std::vector<int32_t> first, second;
     for (int64_t weight : taps.tenths) {
       first.push_back(static_cast<int32_t>(1024 - weight));
       second.push_back(static_cast<int32_t>(weight));
     }
-    auto part = [&](const std::vector<int64_t> &at, const std::vector<int32_t> &weights) {
-      return op.emit("mul", {taken(x, at, static_cast<int64_t>(axis)),
-                             constantVector(op, weights, 3 - static_cast<int64_t>(axis))});
+    auto part = [&](const std::vector<int64_t> &at, const std::vector<int32_t> &factors) {
+      return op.emit("mul", {taken(from, at, axis), constantVector(op, factors, 3 - axis)});
     };
     return op.emit("add", {part(taps.low, first), part(taps.high, second)});
   }

@@ -32,7 +32,7 @@ LayoutRule together(mlir::Operation *op, const ChannelBlocks &blocks) {
     rule.operands.push_back(blocks.of(operand) ? Port::input : Port::row);
   for (mlir::Value result : op->getResults()) {
     if (!blocks.of(result))
-      return rowMajor("a result has no type with blocks, or not rank 3 to 5");
+      return rowMajor("a result has no blocks: its type, or a rank other than 3 to 5");
     rule.results.push_back(Port::output);
   }
   return rule;
@@ -40,7 +40,7 @@ LayoutRule together(mlir::Operation *op, const ChannelBlocks &blocks) {
 
 LayoutRule convRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (!blocks.of(op->getOperand(0)) || !blocks.of(op->getResult(0)))
-    return rowMajor("no type with blocks, or its channels are not known", true);
+    return rowMajor("its type has no blocks, or its channels are not known", true);
   LayoutRule rule;
   rule.profits = true;
   rule.uniform = false;
@@ -53,7 +53,7 @@ LayoutRule convRule(mlir::Operation *op, const ChannelBlocks &blocks) {
 LayoutRule elementwiseRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   mlir::Value result = op->getResult(0);
   if (!blocks.of(result))
-    return rowMajor("no type with blocks, or not of rank 3 to 5");
+    return rowMajor("its type has no blocks, or its rank is not 3 to 5");
   auto whole = rankedType(result);
   LayoutRule rule;
   rule.results = {Port::output};
@@ -78,7 +78,7 @@ LayoutRule elementwiseRule(mlir::Operation *op, const ChannelBlocks &blocks) {
       continue;
     }
     if (!blocks.of(operand) || type.getRank() != whole.getRank())
-      return rowMajor("an operand is not float32 of the result's rank");
+      return rowMajor("an operand has no blocks, or another rank than the result");
     rule.operands.push_back(Port::input);
   }
   return rule;
@@ -110,7 +110,7 @@ LayoutRule reductionRule(mlir::Operation *op, const ChannelBlocks &blocks) {
 LayoutRule concatOrSplitRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   auto plain = [&](mlir::Value value) { return !blocks.of(value); };
   if (llvm::any_of(op->getOperands(), plain) || llvm::any_of(op->getResults(), plain))
-    return rowMajor("no type with blocks, or not of rank 3 to 5");
+    return rowMajor("its type has no blocks, or its rank is not 3 to 5");
   return together(op, blocks);
 }
 
@@ -124,7 +124,7 @@ LayoutRule padRule(mlir::Operation *op, const ChannelBlocks &blocks) {
 LayoutRule sliceRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   auto type = rankedType(op->getOperand(0)), result = rankedType(op->getResult(0));
   if (!blocks.of(op->getResult(0)))
-    return rowMajor("no type with blocks, or not of rank 3 to 5");
+    return rowMajor("its type has no blocks, or its rank is not 3 to 5");
   if (result.getDimSize(1) == type.getDimSize(1))
     return together(op, blocks);
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
@@ -163,7 +163,7 @@ LayoutRule movementRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (isOp(op, "concat") || isOp(op, "split"))
     return concatOrSplitRule(op, blocks);
   if (!op->getNumOperands() || !blocks.of(op->getOperand(0)))
-    return rowMajor("no type with blocks, or not of rank 3 to 5");
+    return rowMajor("its type has no blocks, or its rank is not 3 to 5");
   if (isOp(op, "pad"))
     return padRule(op, blocks);
   if (isOp(op, "slice"))
@@ -180,7 +180,7 @@ LayoutRule movementRule(mlir::Operation *op, const ChannelBlocks &blocks) {
 /// multiple.
 LayoutRule channelNormRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (!blocks.of(op->getOperand(0)))
-    return rowMajor("no type with blocks, or not of rank 3 to 5 with known channels");
+    return rowMajor("its type has no blocks, its rank is not 3 to 5, or its channels are not known");
   if (isOp(op, "group_norm")) {
     int64_t block = blocks.of(op->getOperand(0)),
             channels = channelsOf(op->getOperand(0)) / nn::attrsAs<GroupNormAttrs>(op).num_groups;
@@ -211,7 +211,7 @@ bool sameBlocks(mlir::Operation *op, const LayoutRule &rule, const ChannelBlocks
 /// Elements of x at positions in row-major operands. Regions are written row-major: what follows flattens them.
 LayoutRule samplingRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (!blocks.of(op->getOperand(0)) || !blocks.of(op->getResult(0)))
-    return rowMajor("no type with blocks, or not of rank 3 to 5 with known channels", true);
+    return rowMajor("its type has no blocks, its rank is not 3 to 5, or its channels are not known", true);
   LayoutRule rule;
   rule.profits = true;
   rule.operands.assign(op->getNumOperands(), Port::row);
@@ -228,7 +228,7 @@ LayoutRule ruleOf(mlir::Operation *op, const ChannelBlocks &blocks) {
     return elementwiseRule(op, blocks);
   if (family == "pool" || family == "lrn") {
     if (!blocks.of(op->getOperand(0)))
-      return rowMajor("no type with blocks, or not of rank 3 to 5 with known channels", true);
+      return rowMajor("its type has no blocks, its rank is not 3 to 5, or its channels are not known", true);
     LayoutRule rule = together(op, blocks);
     rule.profits = true;
     return rule;

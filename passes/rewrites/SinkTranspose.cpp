@@ -57,7 +57,7 @@ public:
     for (mlir::Operation &op : llvm::make_early_inc_range(block)) {
       if (!nn::recordOf(&op))
         continue;
-      if (makesImage(&op))
+      if (makesImage(&op) || keepsImage(&op))
         images.insert(op.getResult(0));
       else
         sink(&op);
@@ -68,6 +68,23 @@ private:
   mlir::Block &block;
   llvm::DenseSet<mlir::Value> images; // with the channels at axis 1
   Axes perm; // of the transposes that `op` reads: axis i of their result is axis perm[i] before
+
+  /// Operators whose result has the axes of an image that they read: the sums of a convolution on their way to bytes, rows
+  /// and columns of an image.
+  bool keepsImage(mlir::Operation *op) const {
+    if (op->getNumResults() != 1 || op->getNumOperands() == 0)
+      return false;
+    auto type = rankedType(op->getResult(0));
+    if (isOp(op, "gather")) {
+      auto indices = rankedType(op->getOperand(1));
+      return images.contains(op->getOperand(0)) && indices && indices.getRank() == 1 &&
+             nn::attrsAs<GatherAttrs>(op).axis >= 2;
+    }
+    return loweringOf(op) == "elementwise" && type && llvm::any_of(op->getOperands(), [&](mlir::Value operand) {
+             auto own = rankedType(operand);
+             return images.contains(operand) && own && own.getShape() == type.getShape();
+           });
+  }
 
   /// The image that `value` is the transpose of.
   mlir::Value imageOf(mlir::Value value) const {

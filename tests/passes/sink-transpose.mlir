@@ -85,3 +85,26 @@ func.func @main(%x: tensor<1x2x3x4xf32>) -> tensor<1x3x4x2xf32> {
   %r = nn.relu %t : (tensor<1x3x4x2xf32>) -> tensor<1x3x4x2xf32>
   return %r : tensor<1x3x4x2xf32>
 }
+
+// -----
+
+// Bytes of a convolution's sums are an image, and so are rows of it.
+// CHECK-LABEL: func.func @main
+// CHECK: [[Q:%.*]] = nn.requantize
+// CHECK: [[G:%.*]] = nn.gather [[Q]]
+// CHECK: [[M:%.*]] = nn.max [[G]], [[G]]
+// CHECK: [[Y:%.*]] = nn.transpose [[M]]
+// CHECK-NEXT: return [[Y]]
+// CHECK: twin: equal
+func.func @main(%x: tensor<1x4x5x5xi8>) -> tensor<1x3x5x4xi8> {
+  %w = nn.constant {value = dense<25> : tensor<4x4x1x1xi8>} : tensor<4x4x1x1xi8>
+  %m = nn.constant {value = dense<1500000000> : tensor<i32>} : tensor<i32>
+  %s = nn.constant {value = dense<-6> : tensor<i32>} : tensor<i32>
+  %i = nn.constant {value = dense<[0, 2, 4]> : tensor<3xi64>} : tensor<3xi64>
+  %a = nn.conv_integer %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<1x4x5x5xi8>, tensor<4x4x1x1xi8>) -> tensor<1x4x5x5xi32>
+  %q = nn.requantize %a, %m, %s {to = i8} : (tensor<1x4x5x5xi32>, tensor<i32>, tensor<i32>) -> tensor<1x4x5x5xi8>
+  %g = nn.gather %q, %i {axis = 2 : i64} : (tensor<1x4x5x5xi8>, tensor<3xi64>) -> tensor<1x4x3x5xi8>
+  %t = nn.transpose %g {perm = array<i64: 0, 2, 3, 1>} : (tensor<1x4x3x5xi8>) -> tensor<1x3x5x4xi8>
+  %y = nn.max %t, %t : (tensor<1x3x5x4xi8>, tensor<1x3x5x4xi8>) -> tensor<1x3x5x4xi8>
+  return %y : tensor<1x3x5x4xi8>
+}
