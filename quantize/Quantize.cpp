@@ -5,6 +5,7 @@
 #include "quantize/LayerTimes.h"
 
 #include "ir/Main.h"
+#include "passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -53,6 +54,7 @@ private:
     std::span<const Sample> inputs = others.empty() ? samples : others;
     std::vector<Tensor> expected = outputsOf(module, inputs);
     std::vector<std::string> nodes = quantizeDynamically(mainFunction(module), options.excluded);
+    deadCode(module);
     require(!nodes.empty(), "the model has no matrix product with constant weights to quantise");
     for (const std::string &node : nodes)
       report.layers.push_back({node, "matmul", true, "", {}, {}, {}});
@@ -105,6 +107,7 @@ private:
     if (options.biasCorrection != BiasCorrection::none)
       insert.channelMeans = [&](mlir::Value value) { return calibration->channelMeans(original.lookup(value)); };
     insertQuantization(mainFunction(*copy), inCopy, scales, insert);
+    deadCode(*copy); // the weights in float
     if (pointsOfCopy)
       *pointsOfCopy = std::move(inCopy);
     return copy;
