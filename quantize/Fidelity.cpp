@@ -78,6 +78,15 @@ Fidelity fidelityOf(const std::vector<Tensor> &expected, const std::vector<Tenso
   return result;
 }
 
+std::vector<Tensor> withoutMeanError(const std::vector<Tensor> &expected, const std::vector<Tensor> &found) {
+  std::vector<Numbers> numbers = numbersOf(found);
+  Numbers error = minus(meanOf(numbers), meanOf(numbersOf(expected)));
+  std::vector<Tensor> result;
+  for (size_t i = 0; i < found.size(); ++i)
+    result.push_back(Tensor::of<double>(found[i].dims(), minus(numbers[i], error)));
+  return result;
+}
+
 double noiseToSignal(const std::vector<Tensor> &expected, const std::vector<Tensor> &found) {
   double noise = 0, signal = 0;
   for (size_t k = 0; k < expected.size(); ++k) {

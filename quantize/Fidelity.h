@@ -22,6 +22,9 @@ struct Fidelity {
 /// `expected` and `found` have the output of each input, of any floating-point type and equal extents.
 Fidelity fidelityOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found);
 
+/// `found` less the mean difference from `expected` over all inputs, as float64.
+std::vector<Tensor> withoutMeanError(const std::vector<Tensor> &expected, const std::vector<Tensor> &found);
+
 /// Sum of squared differences over the sum of squares of what is expected.
 double noiseToSignal(const std::vector<Tensor> &expected, const std::vector<Tensor> &found);
 

@@ -39,6 +39,14 @@ TEST(Fidelity, plainCosineByHand) {
   EXPECT_EQ(fidelity.centred, 1); // one input says nothing about differences
 }
 
+TEST(Fidelity, aMeanErrorIsTakenAway) {
+  std::vector<Tensor> expected{row({1, 2}), row({3, 4})}, found{row({2, 3}), row({4, 7})};
+  std::vector<Tensor> corrected = withoutMeanError(expected, found);
+  EXPECT_EQ(corrected[0].asDouble(0), 1);
+  EXPECT_EQ(corrected[0].asDouble(1), 1); // the mean error of the second number is 2
+  EXPECT_EQ(corrected[1].asDouble(1), 5);
+}
+
 TEST(Fidelity, noiseToSignalByHand) { EXPECT_DOUBLE_EQ(noiseToSignal({row({3, 4})}, {row({3, 5})}), 1.0 / 25); }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "quantize/LayerTimes.h"
 
 #include "ir/Main.h"
+#include "passes/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -40,10 +41,11 @@ public:
     Nodes inFloat = options.excluded;
     if (options.onlyFaster)
       keepFaster(inFloat);
-    if (options.biasCorrection == BiasCorrection::measured)
-      measureCorrections(inFloat); // those of all layers serve while some return to float
-    if (options.maxDrop || options.minCosine > 0)
-      keepFaithful(inFloat);
+    if (report.quantizedLayers() > 0) {
+      correctMeasured(inFloat);
+      if (options.maxDrop || options.minCosine > 0)
+        keepFaithful(inFloat);
+    }
     finish(inFloat);
     return std::move(report);
   }
@@ -53,6 +55,7 @@ private:
     std::span<const Sample> inputs = others.empty() ? samples : others;
     std::vector<Tensor> expected = outputsOf(module, inputs);
     std::vector<std::string> nodes = quantizeDynamically(mainFunction(module), options.excluded);
+    deadCode(module);
     require(!nodes.empty(), "the model has no matrix product with constant weights to quantise");
     for (const std::string &node : nodes)
       report.layers.push_back({node, "matmul", true, "", {}, {}, {}});
@@ -105,6 +108,7 @@ private:
     if (options.biasCorrection != BiasCorrection::none)
       insert.channelMeans = [&](mlir::Value value) { return calibration->channelMeans(original.lookup(value)); };
     insertQuantization(mainFunction(*copy), inCopy, scales, insert);
+    deadCode(*copy); // the weights in float
     if (pointsOfCopy)
       *pointsOfCopy = std::move(inCopy);
     return copy;
@@ -201,16 +205,31 @@ private:
     inFloat = best;
   }
 
-  bool isFaithful(const Nodes &inFloat) {
-    Fidelity fidelity = fidelityWithout(inFloat);
+  void correctMeasured(const Nodes &inFloat) {
+    corrections.clear();
+    if (options.biasCorrection == BiasCorrection::measured && inFloat.size() < report.layers.size())
+      measureCorrections(inFloat);
+  }
+
+  bool isNear(const Fidelity &fidelity) const {
     return fidelity.drop() <= options.maxDrop.value_or(100) && fidelity.cosine >= options.minCosine &&
            fidelity.centred >= options.minCosine;
+  }
+  bool isFaithful(const Nodes &inFloat) { return isNear(fidelityWithout(inFloat)); }
+
+  /// What isFaithful is expected to say after correctMeasured, which takes far longer: the mean error of the outputs is gone.
+  bool mayBeFaithful(const Nodes &inFloat) {
+    std::vector<Tensor> outputs = outputsOf(*quantizedWithout(inFloat), samples);
+    return isNear(fidelityOf(calibration->outputs(), options.biasCorrection == BiasCorrection::measured
+                                                         ? withoutMeanError(calibration->outputs(), outputs)
+                                                         : outputs));
   }
 
   /// Returns layers to float, those first whose rounding alone disturbs the output most, until the outputs are near enough.
   void keepFaithful(Nodes &inFloat) {
-    if (inFloat.size() == report.layers.size() || isFaithful(inFloat))
+    if (isFaithful(inFloat))
       return;
+    corrections.clear(); // of layers that all are in int8
     std::vector<std::string> order = bySensitivity(inFloat);
     auto with = [&](size_t count) {
       Nodes nodes = inFloat;
@@ -220,7 +239,7 @@ private:
     size_t fails = 0, passes = order.size();
     for (size_t count = 1; count < order.size(); count *= 2) {
       tell("looking for layers to keep in float", count, order.size());
-      if (isFaithful(with(count))) {
+      if (mayBeFaithful(with(count))) {
         passes = count;
         break;
       }
@@ -228,8 +247,11 @@ private:
     }
     while (passes - fails > 1) {
       size_t middle = (passes + fails) / 2;
-      (isFaithful(with(middle)) ? passes : fails) = middle;
+      (mayBeFaithful(with(middle)) ? passes : fails) = middle;
     }
+    for (correctMeasured(with(passes)); passes < order.size() && !isFaithful(with(passes));
+         correctMeasured(with(passes)))
+      passes = std::min(order.size(), passes + std::max<size_t>(1, order.size() / 10));
     for (size_t i = 0; i < passes; ++i)
       leave(order[i], "sensitive");
     inFloat = with(passes);
@@ -262,8 +284,6 @@ private:
       report.fidelity = fidelityOf(calibration->outputs(), calibration->outputs());
       return;
     }
-    if (options.biasCorrection == BiasCorrection::measured)
-      measureCorrections(inFloat);
     tell("comparing with the float model", 0, 0);
     mlir::OwningOpRef<mlir::ModuleOp> quantized = quantizedWithout(inFloat);
     report.values = findPoints(mainFunction(module), inFloat).groupOf.size();

@@ -27,6 +27,13 @@ class Quantize(Cli):
             self.assertEqual(report["inputs"], 6)
             self.assertGreater(report["cosine"], 0.99)
 
+    def test_weights_are_stored_once(self):
+        network = self.path("squeezenet.onnx")
+        self.lathe("zoo", "squeezenet", "-o", network)
+        output = self.path("small.onnx")
+        self.figures("quantize", network, "-o", output, "--samples", "1", "--min-cosine", "0", "--bias-correction", "none")
+        self.assertLess(os.path.getsize(output), 0.3 * os.path.getsize(network))
+
     def test_excluded_nodes(self):
         _, report = self.quantized("--nodes-to-exclude", "conv1,fc", "--min-cosine", "0")
         self.assertEqual([layer["node"] for layer in report["layers"] if not layer["quantized"]], ["conv1", "fc"])
