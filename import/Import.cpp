@@ -42,6 +42,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
     require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);
     return module;
   }
+  require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
+          "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
   return source::importModelOf(formatOf(bytes), context, bytes, path, folderOf(path), options);
 }
 

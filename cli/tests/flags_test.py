@@ -11,6 +11,8 @@ COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"]
 VARIANTS = {"--specialize": ["N=2"], "--range": ["N=1..2"]}  # of verbs that make a package
 CODE = {"--no-cache": [], "--no-records": []}
 SHAPE = {"--shape": ["x=1x4"]}
+IMPORT = {"--requantize-rounding": ["optimised"]}
+PICTURES = ["--random-crops", "--seed", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--layout", "--input-scale", "--input-zero-point"]
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}
 INPUTS = {"--input": ["x.npy"], "--fill": ["ones"], "--seed": ["1"], "--batch": ["2"]}
@@ -20,11 +22,11 @@ SELECT = ["--task", "--family", "--cpu", "--platform"]
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
 CHOOSES_SCHEDULES = ["--references-only", "--schedule", "--no-records", "--optimize-for"]  # not of `tune`, whose search does
-USE = {"inspect": GRAPH, "extract": GRAPH, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "run": RUNS,
-       "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
+USE = {"inspect": GRAPH, "extract": GRAPH, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
+       "run": RUNS, "evaluate": RUNS, "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
 WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
 NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
-          "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"]}
+          "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"], "quantize": ["-o", "q.onnx"], "evaluate": ["--data", "pictures"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
 OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--jobs", "--store", "--quiet"],
@@ -36,6 +38,10 @@ OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", 
        "compare": ["--with", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
                 "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
+       "quantize": ["--output", "--calibration", "--samples", "--calibrate-method", "--percentile", "--activation-type", "--activation-symmetric",
+                    "--per-tensor", "--reduce-range", "--dynamic", "--equalize", "--bias-correction", "--nodes-to-exclude", "--max-drop", "--min-cosine",
+                    "--only-faster", "--store", "--quiet", *PICTURES],
+       "evaluate": ["--data", "--labels", "--against", "--confusion", "--store", "--quiet", *PICTURES],
        "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
        "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
@@ -199,7 +205,7 @@ class Flags(Cli):
             with self.subTest(verb):
                 known = set(OWN[verb]) | {"--help"} | set(MAY_HAVE) | (set() if verb in WITHOUT_JSON else {"--json"})
                 if verb in USE:
-                    known |= set(SHAPE) | set(ZOO)
+                    known |= set(SHAPE) | set(IMPORT) | set(ZOO)
                     known |= set(COMPILE) | set(THREADS) if USE[verb] > GRAPH else set()
                     known |= set(CODE) if USE[verb] > KERNELS else set()
                     known -= set(CHOOSES_SCHEDULES) if verb == "tune" else set()
@@ -214,7 +220,7 @@ class Flags(Cli):
         for verb, use in USE.items():
             if use != RUNS:
                 continue
-            for flag, value in {**COMPILE, **CODE, **VARIANTS}.items():
+            for flag, value in {**IMPORT, **COMPILE, **CODE, **VARIANTS}.items():
                 with self.subTest(f"{verb} {flag}"):
                     self.error(verb, self.package, flag, *value, *NEEDED.get(verb, []) if verb != "verify" else ["--model", self.net],
                                says=f"{flag}.*net.lathe is a compiled package.*compile the model again")
@@ -228,6 +234,10 @@ class Flags(Cli):
                     with self.subTest(f"{verb} {flag}"):
                         self.error(*verb.split(), model, flag, *value, *NEEDED.get(verb, []) if verb != "verify" else [],
                                    says=f"{flag} .*is a file; only zoo:NAME")
+
+    def test_a_rounding_is_of_tflite_files(self):
+        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is not quantised")]:
+            self.error("compile", model, "--requantize-rounding", "optimised", "-o", "x.lathe", says=says)
 
     def test_zoo_networks_have_no_symbolic_extents(self):
         for verb in USE:
