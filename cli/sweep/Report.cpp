@@ -104,7 +104,9 @@ std::string uncompiledText(const SweepRow &row, bool several) {
                                  counted(int64_t(row.uncompiled.size()), "operator"), all * 100);
   for (size_t i = 0; i < std::min(shown, row.uncompiled.size()); ++i) {
     const UncompiledOperator &one = row.uncompiled[i];
-    text += fmt::format("  {:.1f} %  {} ({}): {}\n", one.share * 100, shortened(printable(one.node), nameWidth), one.op,
+    const std::string file = row.model.model + ": "; // the row names it already
+    std::string node = one.node.starts_with(file) ? one.node.substr(file.size()) : one.node;
+    text += fmt::format("  {:.1f} %  {} ({}): {}\n", one.share * 100, shortened(printable(node), nameWidth), one.op,
                         printable(one.reason));
   }
   if (row.uncompiled.size() > shown)
