@@ -10,6 +10,7 @@ int benchVerb(const Arguments &arguments);
 int compareVerb(const Arguments &arguments);
 int evaluateVerb(const Arguments &arguments);
 int profileVerb(const Arguments &arguments);
+int sweepVerb(const Arguments &arguments);
 int opsVerb(const Arguments &arguments);
 int storeVerb(const Arguments &arguments);
 int recordsVerb(const Arguments &arguments);

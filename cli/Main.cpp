@@ -21,6 +21,7 @@ const Verb frontVerbs[] = {
     {"bench", "Time one run: mean, median, percentiles, GFLOPS, memory", benchVerb},
     {"compare", "Compare outputs and speed with other runtimes", compareVerb},
     {"evaluate", "Classify pictures: accuracy, confusion, changed decisions, latency", evaluateVerb},
+    {"sweep", "Compile at every level, target and number of threads; compare time, size and accuracy", sweepVerb},
     {"profile", "Show time, speed and share of the roofline of every kernel", profileVerb},
     {"ops", "Compare libraries on single operators, analyse the measurements", opsVerb},
     {"store", "List, export, import and merge stored measurements", storeVerb},

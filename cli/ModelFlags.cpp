@@ -32,9 +32,9 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
                          "Round quantised TFLite models as TensorFlow Lite's reference or optimised kernels"))
       ->check(CLI::IsMember({"reference", "optimised"}))
       ->capture_default_str();
-  makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune;
+  makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune || use == ModelUse::sweep;
   if (use != ModelUse::graph)
-    addCompileFlags(options, use != ModelUse::tune);
+    addCompileFlags(options, use);
   if (use == ModelUse::run)
     addVariants(options);
   add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
@@ -51,7 +51,7 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   options.afterParse([this, use, takesPackages] { requireHonoured(use, takesPackages); });
 }
 
-void ModelFlags::addCompileFlags(Options &options, bool choosesSchedules) {
+void ModelFlags::addTargetFlags(Options &options) {
   auto add = [&](CLI::Option *option) {
     flags.push_back({option, Scope::compile});
     return option;
@@ -74,6 +74,21 @@ void ModelFlags::addCompileFlags(Options &options, bool choosesSchedules) {
           "(errors up to 2^-12)"))
       ->check(CLI::Range(0, 4))
       ->capture_default_str();
+  options.afterParse([this, targetOption] {
+    if (!machineFile.empty() && !targetOption->count())
+      target = "machine";
+  });
+}
+
+void ModelFlags::addCompileFlags(Options &options, ModelUse use) {
+  auto add = [&](CLI::Option *option) {
+    flags.push_back({option, Scope::compile});
+    return option;
+  };
+  bool sweeps = use == ModelUse::sweep;
+  bool choosesSchedules = use != ModelUse::tune && !sweeps;
+  if (!sweeps)
+    addTargetFlags(options);
   add(options.add_flag("--exact-math", exactMath,
                        "Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights"));
   if (choosesSchedules)
@@ -87,9 +102,9 @@ void ModelFlags::addCompileFlags(Options &options, bool choosesSchedules) {
                          "Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32"))
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
-  if (makesCode)
+  if (makesCode && !sweeps)
     add(options.add_flag("--no-cache", noCache, "Compile everything again and cache nothing"));
-  if (makesCode && choosesSchedules)
+  if (makesCode && use != ModelUse::tune)
     add(options.add_flag("--no-records", noRecords, "Use no schedules of tuning records (docs/records.md)"));
   if (choosesSchedules)
     add(options.add_option("--schedule", scheduleFile,
@@ -99,11 +114,9 @@ void ModelFlags::addCompileFlags(Options &options, bool choosesSchedules) {
     addExtents(options, "--optimize-for", optimizeFor,
                "Choose schedules of symbolic extents for these values, as N=8 or \"N=8 T=128\" (default: 1)")
         ->type_name("SYMBOL=EXTENT");
-  options.afterParse([this, &options, targetOption] {
+  options.afterParse([this, &options] {
     if (referencesOnly && makesCode)
       options.refuse({"--no-records"}, "--references-only makes no code, so there is nothing to choose");
-    if (!machineFile.empty() && !targetOption->count())
-      target = "machine";
     if (referencesOnly)
       options.refuse({"-O", "--exact-math", "--machine", "--memory", "--precision", "--schedule", "--optimize-for"},
                      "--references-only makes no code, so there is nothing to choose");

@@ -15,6 +15,7 @@ enum class ModelUse {
   kernels, // lower it to kernels, without machine code
   compile, // compile it
   tune,    // compile it with schedules that a search chooses, so that no flag does
+  sweep,   // compile it anew at each of several levels, targets and numbers of threads, which the verb lists
   run,     // compile it unless it is a package, and run it
 };
 
@@ -79,7 +80,8 @@ private:
   std::vector<Flag> flags; // all but --threads, which applies to every model
   bool makesCode = false;
 
-  void addCompileFlags(Options &options, bool choosesSchedules);
+  void addTargetFlags(Options &options);
+  void addCompileFlags(Options &options, ModelUse use);
   CLI::Option *addExtents(Options &options, const char *name, std::vector<std::string> &values, const char *help);
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };

@@ -84,7 +84,7 @@ Verification verificationOf(const runtime::Model &package) {
   return verificationFrom(cache::keptVerdict(package));
 }
 
-Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared) {
+Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared, bool says) {
   Verification kept = verificationOf(*prepared.model);
   if (kept.judged || model.model == prepared.package)
     return kept;
@@ -99,8 +99,8 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
   Arguments fill = inputs.arguments(fillsInputs(prepared.model->inputs(), inputs));
   for (const Arguments &flags : {model.graphArguments(), fill})
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-  if (Progress::isSilent())
-    arguments.push_back("--quiet");
+  if (Progress::isSilent() || !says)
+    arguments.push_back(quietFlag());
   try {
     runSelf(arguments);
   } catch (const ChildFailed &) { // it has said why; the verdict, if it came to one, decides

@@ -36,8 +36,9 @@ struct Verification {
 };
 Verification verificationOf(const runtime::Model &package);
 /// Like verificationOf, but verifies a package without a verdict first, on the same inputs in
-/// another process, if its model is available.
-Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared);
+/// another process, if its model is available. Without `says` that process prints progress and errors only.
+Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
+                          bool says = true);
 
 /// Returns the median time, in seconds, of a call of an empty kernel on `threads` slots: for one
 /// slot the cost of a call, for more the cost of a fork and join. The slots still spin from the

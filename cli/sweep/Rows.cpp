@@ -1,0 +1,154 @@
+#include "cli/sweep/Rows.h"
+
+#include "cli/Self.h"
+#include "evaluate/Decisions.h"
+#include "runtime/Context.h"
+#include "runtime/NpyTensor.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+
+/// Makes the package. The report of `lathe compile` says what is in it.
+void compileRow(SweepRow &row, const std::string &path) {
+  std::string report = path + ".json";
+  Arguments arguments{"compile", row.model.model, "-o", path, "--json", report, "--no-cache", quietFlag()};
+  for (const Arguments &some : {row.model.compileArguments(), row.model.recordArguments()})
+    arguments.insert(arguments.end(), some.begin(), some.end());
+  if (std::optional<std::string> why = trySelf(arguments)) {
+    row.failed = true;
+    row.reason = "not compiled: " + *why;
+    return;
+  }
+  row.package = path;
+  std::ifstream file(report);
+  row.compiled = json::parse(file);
+}
+
+/// The package, or nothing with the reason in the row if this processor cannot run it.
+std::shared_ptr<const runtime::Model> loadRow(SweepRow &row) {
+  runtime::LoadOptions loading = row.model.loadOptions();
+  loading.name = row.model.model;
+  try {
+    return runtime::Model::load(row.package, loading);
+  } catch (const Error &error) {
+    row.reason = std::string("not run: ") + error.what();
+    return nullptr;
+  }
+}
+
+/// Writes the inputs to files, for the processes that are timed.
+void writeInputs(SweepRow &row, std::span<const runtime::Port> ports, std::span<const Value> values,
+                 const std::string &stem) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    require(values[i].isTensor(), "{}: input '{}' is no tensor; sweep times models whose inputs are tensors",
+            row.model.model, ports[i].name);
+    std::string file = fmt::format("{}.input{}.npy", stem, i);
+    writeNpy(file, npyView(values[i].tensor()));
+    row.inputs[ports[i].name] = file;
+  }
+}
+
+/// Shares of a run's time that the references take: of the fastest of a few profiled runs.
+void measureReferences(SweepRow &row, runtime::Context &context) {
+  constexpr int runs = 5;
+  runtime::RunOptions profiled;
+  profiled.profile = true;
+  std::map<std::string, double> shares;
+  uint64_t least = UINT64_MAX;
+  for (int run = 0; run < runs; ++run) {
+    context.run(profiled);
+    uint64_t whole = context.profile().end - context.profile().begin;
+    if (whole >= least)
+      continue;
+    least = whole;
+    shares.clear();
+    for (const runtime::ProfileRow &instruction : context.profileRows())
+      if (std::string_view(instruction.info.kind) == "reference")
+        for (const std::string &node : instruction.info.nodes)
+          shares[node] += double(instruction.nanoseconds) / double(whole) / double(instruction.info.nodes.size());
+  }
+  for (const json &use : row.compiled.at("references")) {
+    UncompiledOperator one{use.at("node"), use.at("op"), use.at("reason"), 0};
+    for (const auto &[node, share] : shares)
+      if (one.node == node || one.node.find("'" + node + "'") != std::string::npos)
+        one.share += share;
+    row.uncompiled.push_back(std::move(one));
+  }
+  std::sort(row.uncompiled.begin(), row.uncompiled.end(),
+            [](const auto &a, const auto &b) { return std::tie(b.share, a.node) < std::tie(a.share, b.node); });
+}
+
+void classify(SweepRow &row, const runtime::Model &model, runtime::Context &context, const SweepPictures &pictures) {
+  require(model.inputs().size() == 1 && model.inputs()[0].tensor(), "--data {}: {} has {} inputs, expected one picture",
+          pictures.data, row.model.model, model.inputs().size());
+  const runtime::Port &port = model.inputs()[0];
+  std::vector<int64_t> dims;
+  for (const Dim &dim : port.dims)
+    dims.push_back(dim.evaluate([](const std::string &) { return int64_t(1); }));
+  std::vector<std::string> labels;
+  if (!pictures.labels.empty())
+    labels = evaluate::readLabels(pictures.labels);
+  std::vector<evaluate::LabelledPicture> all = evaluate::readDataset(pictures.data, labels);
+  evaluate::Preprocessing how = pictures.preprocessing.of(port, dims);
+  size_t total = pictures.crops ? size_t(pictures.crops) : all.size(), last = SIZE_MAX;
+  uint64_t state = pictures.seed;
+  evaluate::Picture picture;
+  for (size_t i = 0; i < total; ++i) {
+    size_t index = i * all.size() / total; // the crops of one picture follow each other: it is decoded once
+    if (index != last)
+      picture = evaluate::readPicture(all[index].path);
+    last = index;
+    context.setInput(0,
+                     evaluate::preprocess(pictures.crops ? evaluate::randomlyCropped(picture, state) : picture, how));
+    context.run();
+    row.decisions.push_back(evaluate::ranking(context.output(0).tensor(), 1).at(0));
+    if (!all[index].label)
+      continue;
+    ++row.labelled;
+    row.right += *all[index].label == row.decisions.back();
+  }
+}
+
+} // namespace
+
+void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const SweepPictures &pictures,
+                const lab::TemporaryDirectory &folder) {
+  std::string stem = (folder.path / fmt::format("row{}", number)).string();
+  row.done = true;
+  compileRow(row, stem + ".lathe");
+  if (!row.reason.empty())
+    return;
+  Prepared prepared;
+  prepared.package = row.package;
+  prepared.model = loadRow(row);
+  if (!prepared.model)
+    return;
+  std::vector<Value> values = gatherInputs(prepared.model->inputs(), inputs, row.model.shapes);
+  prepared.inputText = inputsText(prepared.model->inputs(), values);
+  Verification verification = checkedFirst(row.model, inputs, prepared, false);
+  row.verification = verification.text;
+  row.point = modelPoint(row.model, inputs, prepared, verification);
+  if (!verification.verified) { // no time without an answer
+    row.failed = true;
+    row.reason = "not timed: " + verification.text;
+    return;
+  }
+  writeInputs(row, prepared.model->inputs(), values, stem);
+  runtime::Context context(prepared.model, {.threads = row.model.threads});
+  if (!row.compiled.at("references").empty()) {
+    for (size_t i = 0; i < values.size(); ++i)
+      context.setInput(i, values[i]);
+    measureReferences(row, context);
+  }
+  if (!pictures.data.empty())
+    classify(row, *prepared.model, context, pictures);
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,60 @@
+// The rows of `lathe sweep`: how each is compiled, verified and classified before it is timed.
+#pragma once
+
+#include "cli/Recording.h"
+#include "cli/samples/PictureFlags.h"
+#include "evaluate/Dataset.h"
+#include "lab/TemporaryDirectory.h"
+#include "lab/judging/Turns.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// Pictures that every row classifies; without `data` no row does.
+struct SweepPictures {
+  std::string data, labels; // --data, --labels
+  int64_t crops = 0;        // random crops in all; 0: whole pictures
+  uint64_t seed = 0;        // of the crops
+  PictureFlags preprocessing;
+};
+
+/// An operator that the package computes with its reference.
+struct UncompiledOperator {
+  std::string node, op, reason;
+  double share = 0; // of the time of a run, in [0, 1]
+};
+
+/// One model at one level, target and number of threads.
+struct SweepRow {
+  ModelFlags model;                           // with the level, the target and the threads of the row
+  bool done = false;                          // compiled and judged, or known to be impossible
+  bool failed = false;                        // the compiler, the verification or the run failed
+  bool ended = false;                         // its process failed while the rows were timed
+  std::string reason;                         // why the row has no time; "" if it may have one
+  std::string package;                        // file
+  nlohmann::json compiled;                    // as `lathe compile --json` states it; null if that failed
+  std::string verification;                   // "verified 2026-05-01: relative error 3.1e-07"
+  std::optional<store::Point> point;          // what the store keeps, without times
+  std::map<std::string, std::string> inputs;  // files of the inputs by name
+  std::vector<UncompiledOperator> uncompiled; // slowest first
+  std::vector<size_t> decisions;              // of each picture
+  size_t labelled = 0, right = 0;             // pictures with a class, and correct decisions
+  std::vector<std::vector<double>> rounds;    // seconds of all runs by round
+  std::vector<lab::Counts> counts;            // of each round
+  lab::Summary time;                          // of a run, in seconds
+  std::optional<lab::JudgedPair> speedup;     // time of the first timed row / time of this row
+
+  bool timed() const { return reason.empty() && !rounds.empty(); }
+};
+
+/// Compiles the row anew, loads and verifies the package, measures what operators without kernels cost, and classifies
+/// the pictures. `number` names the files in `folder`. What is impossible becomes the reason of the row. Throws Error for
+/// inputs or pictures that the model cannot take.
+void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const SweepPictures &pictures,
+                const lab::TemporaryDirectory &folder);
+
+} // namespace lathe::cli

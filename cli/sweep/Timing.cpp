@@ -1,0 +1,174 @@
+#include "cli/sweep/Timing.h"
+
+#include "lab/compare/Runner.h"
+#include "lab/machine/Disturbance.h"
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+
+namespace lathe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run that takes longer, in seconds, hardly notices that other rows have emptied the caches.
+constexpr double shortRun = 0.05;
+
+/// A row as the engine sees it: a process that runs its package.
+class RowSide : public lab::TimedSide {
+public:
+  RowSide(SweepRow &row, const lab::RunnerSpec &spec, const lab::TemporaryDirectory &folder, double roundSeconds)
+      : row(row), spec(spec), folder(folder), roundSeconds(roundSeconds) {}
+
+  bool running() const override { return row.reason.empty(); }
+
+  void startAgain() override {
+    end();
+    lab::RunnerSpec here = spec;
+    here.command = folder.keepingFilesHere(here.command);
+    auto started = lab::Runner::start(here);
+    if (!started)
+      return fail(started.failure());
+    runner.emplace(std::move(*started));
+    // Where the page cache holds a mapped package changes its times, so each start maps a new copy.
+    std::string copy = row.package + ".start";
+    fs::copy_file(row.package, copy, fs::copy_options::overwrite_existing);
+    take(runner->load(copy, row.model.threads));
+    fs::remove(copy);
+    if (running())
+      take(runner->setInputs(row.inputs));
+    if (running())
+      runner->pause();
+  }
+
+  void estimate() override {
+    inTurn([&] {
+      if (auto first = take(runner->time(0, 1)))
+        once = first->seconds.front();
+      if (running() && once < shortRun) // warm now: once more
+        if (auto more = take(runner->time(1, 3)))
+          once = *std::min_element(more->seconds.begin(), more->seconds.end());
+    });
+  }
+
+  void takeTurn() override {
+    inTurn([&] {
+      int runs = int(std::clamp(roundSeconds / std::max(once, 1e-7), 1.0, 1000.0));
+      auto timing = take(runner->time(once < shortRun ? 1 : 0, runs));
+      if (!timing)
+        return;
+      row.rounds.push_back(std::move(timing->seconds));
+      row.counts.push_back(timing->counts);
+    });
+  }
+
+  const std::vector<std::vector<double>> &rounds() const override { return row.rounds; }
+
+  void end() {
+    if (!runner)
+      return;
+    cpuOfEnded += runner->usage().cpuSeconds;
+    runner->resume();
+    runner->quit();
+    runner.reset();
+  }
+  double cpuSeconds() const { return cpuOfEnded + (runner ? runner->usage().cpuSeconds : 0); }
+
+private:
+  SweepRow &row;
+  const lab::RunnerSpec &spec;
+  const lab::TemporaryDirectory &folder;
+  double roundSeconds, once = 0, cpuOfEnded = 0;
+  std::optional<lab::Runner> runner;
+
+  void fail(const process::Failure &failure) {
+    row.failed = row.ended = true;
+    row.reason = "not timed: " + failure.message();
+  }
+  template <class T> std::optional<T> take(process::Result<T> result) {
+    if (result)
+      return std::move(*result);
+    fail(result.failure());
+    return std::nullopt;
+  }
+  template <class Work> void inTurn(Work work) {
+    if (!running() || !runner)
+      return;
+    runner->resume();
+    work();
+    if (running())
+      runner->pause();
+  }
+};
+
+/// Judges every timed row beside the first one.
+void judge(std::vector<SweepRow> &rows, const std::vector<size_t> &starts, const lab::TurnOptions &options) {
+  auto first = std::find_if(rows.begin(), rows.end(), [](const SweepRow &row) { return row.timed(); });
+  for (SweepRow &row : rows) {
+    lab::JudgedPair before = row.speedup.value_or(lab::JudgedPair());
+    row.speedup.reset();
+    if (!row.timed())
+      continue;
+    std::vector<double> pooled;
+    for (const auto &round : row.rounds)
+      pooled.insert(pooled.end(), round.begin(), round.end());
+    row.time = lab::summarize(pooled);
+    if (&row != &*first)
+      row.speedup = lab::judgePair({first->rounds, {}}, {row.rounds, {}}, starts, options, before);
+  }
+}
+
+} // namespace
+
+SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given, const lab::TemporaryDirectory &folder,
+                     const std::function<void(const std::string &what, double secondsLeft)> &progress,
+                     const std::function<void(const SweepTiming &soFar)> &afterStart) {
+  lab::RunnerSpec spec = lab::runnerNamed("lathe", "sweep");
+  lab::TurnOptions options = given;
+  std::deque<RowSide> sides;
+  std::vector<lab::TimedSide *> pointers;
+  int threads = 1;
+  double began = lab::steadySeconds();
+  for (SweepRow &row : rows) {
+    if (!row.reason.empty())
+      continue;
+    sides.emplace_back(row, spec, folder, options.roundSeconds).startAgain();
+    pointers.push_back(&sides.back());
+    threads = std::max(threads, row.model.threads);
+  }
+  SweepTiming timing;
+  if (pointers.empty())
+    return timing;
+  options.startSeconds = lab::steadySeconds() - began;
+  lab::FullSpeed fullSpeed(threads);
+  options.fullSpeed = &fullSpeed;
+  lab::DisturbanceMeter meter([&] {
+    double seconds = lab::ownCpuSeconds();
+    for (const RowSide &side : sides)
+      seconds += side.cpuSeconds();
+    return seconds;
+  });
+  auto conclude = [&](const std::vector<size_t> &starts) {
+    timing.starts = starts;
+    timing.disturbance = meter.read();
+    judge(rows, starts, options);
+  };
+  lab::TurnWatch watch;
+  watch.decided = [&](const std::vector<size_t> &) {
+    return std::all_of(rows.begin(), rows.end(), [](auto &row) { return !row.speedup || row.speedup->decidedAfter; });
+  };
+  watch.afterStart = [&](const std::vector<size_t> &starts) {
+    conclude(starts);
+    afterStart(timing);
+  };
+  watch.afterRound = [&](int start, int round, double left) {
+    progress(fmt::format("start {}, round {}", start, round), left);
+  };
+  conclude(lab::takeTurns(pointers, options, watch));
+  for (RowSide &side : sides)
+    side.end();
+  return timing;
+}
+
+} // namespace lathe::cli

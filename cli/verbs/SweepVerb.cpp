@@ -1,0 +1,204 @@
+// `lathe sweep`: one model, or several, at every level, target and number of threads.
+#include "cli/FrontVerbs.h"
+#include "cli/KeptWhenInterrupted.h"
+#include "cli/Packages.h"
+#include "cli/Sizes.h"
+#include "cli/sweep/Report.h"
+#include "support/Text.h"
+
+#include <algorithm>
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+/// Levels of "0-4", "3" or "0,2-4", in this order, each once.
+std::vector<int> levelsOf(const std::string &text) {
+  auto digit = [](const std::string &word) { return word.size() == 1 && word[0] >= '0' && word[0] <= '4'; };
+  std::vector<int> levels;
+  for (const std::string &part : CLI::detail::split(text, ',')) {
+    std::string first = part.substr(0, part.find('-'));
+    std::string last = part.find('-') == std::string::npos ? first : part.substr(part.find('-') + 1);
+    require(digit(first) && digit(last) && first <= last, "--levels {}: expected levels from 0 to 4, as 0-4 or 0,3",
+            text);
+    for (int level = first[0] - '0'; level <= last[0] - '0'; ++level)
+      if (std::find(levels.begin(), levels.end(), level) == levels.end())
+        levels.push_back(level);
+  }
+  require(!levels.empty(), "--levels {}: expected levels from 0 to 4, as 0-4 or 0,3", text);
+  return levels;
+}
+
+struct SweepFlags {
+  ModelFlags model;
+  InputFlags inputs;
+  RecordFlags record;
+  SweepPictures pictures;
+  lab::TurnOptions turns;
+  std::vector<std::string> with, targets{"native"};
+  std::string levels = "0-4", threads = "1";
+
+  void add(Options &options);
+  /// The rows of the grid, models outermost, then targets, threads and levels.
+  std::vector<SweepRow> rows() const;
+  nlohmann::json settings() const {
+    return {
+        {"max_seconds", turns.maxSeconds}, {"starts", turns.minStarts}, {"fill", inputs.fill}, {"seed", inputs.seed}};
+  }
+
+private:
+  void addGrid(Options &options);
+  void addPictures(Options &options);
+};
+
+void SweepFlags::addGrid(Options &options) {
+  options.add_option("--with", with, "Sweep these models, too: names separated by commas")
+      ->delimiter(',')
+      ->type_name("MODEL");
+  options.add_option("--levels", levels, "Compile at these levels of -O, as 0-4 or 0,3")->capture_default_str();
+  options
+      .add_option("--target", targets,
+                  "Compile for this target (lathe help compile); repeat the flag for several (default: native)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  options.add_option("--threads", threads, "Run with these numbers of threads, as 1,2")->capture_default_str();
+  options.reads([this] { return with; });
+  options.afterParse([this] {
+    for (const std::string &name : with)
+      require(name.starts_with("zoo:") || !isPackage(name),
+              "--with {}: is a compiled package, expected a model (ONNX, TFLite, textual IR or zoo:NAME)", name);
+  });
+}
+
+void SweepFlags::addPictures(Options &options) {
+  options
+      .add_option("--data", pictures.data,
+                  "Classify these pictures at every row: a folder with a folder a class, a folder of pictures, or a "
+                  "CSV file")
+      ->type_name("DIR|F.csv");
+  options.add_option("--labels", pictures.labels, "Read the names of the classes from FILE, one a line")
+      ->type_name("FILE");
+  options
+      .add_option("--random-crops", pictures.crops,
+                  "Classify this many random crops of at least half the sides instead of the whole pictures")
+      ->check(CLI::Range(1, 1 << 24))
+      ->type_name("N");
+  pictures.preprocessing.add(options);
+  options.reads([this] { return std::vector<std::string>{pictures.labels}; });
+  options.afterParse([this, &options] {
+    if (pictures.data.empty())
+      options.refuse({"--labels", "--random-crops", "--fit", "--resize", "--pixel-range", "--mean", "--std",
+                      "--channels", "--layout", "--input-scale", "--input-zero-point"},
+                     "give the pictures: --data DIR");
+    pictures.seed = inputs.seed;
+  });
+}
+
+void SweepFlags::add(Options &options) {
+  turns.maxSeconds = 60;
+  model.add(options, ModelUse::sweep);
+  addGrid(options);
+  inputs.add(options, "random", false);
+  addPictures(options);
+  options
+      .add_option("--max-seconds", turns.maxSeconds,
+                  "Time all rows for at most this long, later starts of their processes included, in seconds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  options
+      .add_option("--starts", turns.minStarts,
+                  "Start the process of every row at least this often; more starts follow until every verdict is "
+                  "decided or --max-seconds have passed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  record.add(options, &model);
+  options.addQuiet();
+  options.addWide();
+  options.addJson();
+  options.afterParse([this] { turns.limitSeconds = turns.maxSeconds; });
+}
+
+std::vector<SweepRow> SweepFlags::rows() const {
+  std::vector<std::string> models{model.model};
+  models.insert(models.end(), with.begin(), with.end());
+  std::vector<int64_t> counts = parseCounts("--threads", threads);
+  std::vector<SweepRow> rows;
+  for (const std::string &name : models)
+    for (const std::string &target : targets)
+      for (int64_t count : counts)
+        for (int level : levelsOf(levels)) {
+          require(count <= 1024, "--threads {}: expected at most 1024", threads);
+          SweepRow &row = rows.emplace_back();
+          row.model = model;
+          row.model.model = name;
+          row.model.target = target;
+          row.model.threads = int(count);
+          row.model.level = level;
+        }
+  return rows;
+}
+
+/// Compiles and verifies the rows one after the other. `kept` gets the state after each.
+void prepareRows(Sweep &sweep, const SweepFlags &flags, const lab::TemporaryDirectory &folder,
+                 KeptWhenInterrupted<Sweep> &kept) {
+  Progress progress("sweep");
+  TimeLeft left;
+  for (size_t i = 0; i < sweep.rows.size(); ++i) {
+    left.update(i, sweep.rows.size(), lab::steadySeconds());
+    progress.update("row", i, sweep.rows.size());
+    Progress::beginStep(i + 1, sweep.rows.size(), left.seconds());
+    prepareRow(sweep.rows[i], i, flags.inputs, flags.pictures, folder);
+    kept.update(sweep);
+  }
+  Progress::endSteps();
+}
+
+} // namespace
+
+int sweepVerb(const Arguments &arguments) {
+  SweepFlags flags;
+  Options options(
+      "sweep",
+      "Compile a model at every level, target and number of threads, verify each package, and time all of them in\n"
+      "turns: one row a package, with its speedup over the first row, its size beside the original's, the time of a\n"
+      "compilation from scratch, and what has no kernel. With --data, count the right decisions, and those that agree\n"
+      "with the first row. When interrupted, print and keep what was measured.",
+      "  lathe sweep zoo:mobilenet_v2\n"
+      "  lathe sweep model.onnx --levels 0-4 --target native --target x86-64-v3 --threads 1,2\n"
+      "  lathe sweep float.tflite --with int8.tflite --levels 3 --data val/ --labels labels.txt\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  Sweep sweep;
+  sweep.rows = flags.rows();
+  sweep.classifies = !flags.pictures.data.empty();
+  Recording recording(flags.record, store::ExperimentKind::bench, "sweep", arguments, flags.settings());
+  auto report = [&](const Sweep &soFar, bool finished) {
+    recording.add(sweepPoints(soFar));
+    if (finished)
+      recording.finish(soFar.timing.disturbance);
+    auto done = size_t(std::count_if(soFar.rows.begin(), soFar.rows.end(), [](auto &row) { return row.done; }));
+    if (options.printsText())
+      std::cout << (finished ? "" : fmt::format("{} of {} rows are verified\n", done, soFar.rows.size()))
+                << sweepText(soFar, options.tableStyle()) << recording.line() << std::flush;
+    options.writeJson(sweepJson(soFar, finished));
+  };
+  KeptWhenInterrupted<Sweep> kept([&](const Sweep &soFar) { report(soFar, false); });
+  lab::TemporaryDirectory folder("sweep");
+  prepareRows(sweep, flags, folder, kept);
+  Progress progress("sweep");
+  sweep.timing = timeRows(
+      sweep.rows, flags.turns, folder, [&](const std::string &what, double left) { progress.updateUntil(what, left); },
+      [&](const SweepTiming &soFar) {
+        // The signal ends the processes first, which would look like failures of the rows.
+        if (std::any_of(sweep.rows.begin(), sweep.rows.end(), [](auto &row) { return row.ended; }))
+          return;
+        sweep.timing = soFar;
+        kept.update(sweep);
+      });
+  kept.forget();
+  report(sweep, true);
+  return std::any_of(sweep.rows.begin(), sweep.rows.end(), [](auto &row) { return row.failed; }) ? failedVerdict
+                                                                                                 : success;
+}
+
+} // namespace lathe::cli
