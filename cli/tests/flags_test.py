@@ -16,6 +16,8 @@ THREADS = {"--threads": ["2"]}
 INPUTS = {"--input": ["x.npy"], "--fill": ["ones"], "--seed": ["1"], "--batch": ["2"]}
 RECORD = ["--store", "--no-store"]
 SELECT = ["--task", "--family", "--cpu", "--platform"]
+IMPORT = ["--requantize-rounding"]
+PICTURES = ["--random-crops", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--layout", "--input-scale", "--input-zero-point"]
 
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
@@ -36,6 +38,13 @@ OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", 
        "compare": ["--with", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
                 "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
+       "quantize": [*SHAPE, *IMPORT, *ZOO, *COMPILE, *THREADS, *CODE, *PICTURES, "--store", "--output", "--calibration", "--samples", "--seed",
+                    "--calibrate-method", "--percentile", "--activation-type", "--activation-symmetric", "--per-tensor", "--reduce-range",
+                    "--dynamic", "--equalize", "--bias-correction", "--nodes-to-exclude", "--max-drop", "--min-cosine", "--only-faster"],
+       "evaluate": [*SHAPE, *IMPORT, *ZOO, *COMPILE, *VARIANTS, *THREADS, *CODE, *PICTURES, "--store", "--check-constants", "--data", "--labels",
+                    "--against", "--seed", "--confusion"],
+       "sweep": [*SHAPE, *IMPORT, *ZOO, *PICTURES, *RECORD, "--exact-math", "--memory", "--precision", "--no-records", "--with", "--levels",
+                 "--target", "--threads", "--input", "--fill", "--seed", "--data", "--labels", "--max-seconds", "--starts"],
        "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
        "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
@@ -199,7 +208,7 @@ class Flags(Cli):
             with self.subTest(verb):
                 known = set(OWN[verb]) | {"--help"} | set(MAY_HAVE) | (set() if verb in WITHOUT_JSON else {"--json"})
                 if verb in USE:
-                    known |= set(SHAPE) | set(ZOO)
+                    known |= set(SHAPE) | set(ZOO) | set(IMPORT)
                     known |= set(COMPILE) | set(THREADS) if USE[verb] > GRAPH else set()
                     known |= set(CODE) if USE[verb] > KERNELS else set()
                     known -= set(CHOOSES_SCHEDULES) if verb == "tune" else set()
