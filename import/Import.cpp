@@ -36,14 +36,14 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
                                               const ImportOptions &options) {
   auto file = mapped(path);
   std::string_view bytes = bytesOf(*file);
+  require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
+          "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
   if (nn::looksLikeText(path, bytes)) {
     require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);
     auto module = nn::readModelText(context, path);
     require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);
     return module;
   }
-  require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
-          "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
   return source::importModelOf(formatOf(bytes), context, bytes, path, folderOf(path), options);
 }
 

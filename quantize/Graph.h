@@ -12,8 +12,8 @@
 
 namespace lathe::quantize {
 
-/// Folds batch norms and constants, and writes operators that ONNX has only since recently as older ones. The module stays
-/// at graph level. `channelBlocks` etc. are not needed: no layout is chosen.
+/// Folds batch norms and constants, and replaces operators of recent ONNX opsets by older ones. The module stays
+/// at graph level: no layout is chosen.
 void prepare(mlir::ModuleOp module);
 
 /// Cross-layer equalisation: scales output channels of a layer and divides the input channels of the next one, so that

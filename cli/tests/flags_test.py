@@ -238,7 +238,9 @@ class Flags(Cli):
                                    says=f"{flag} .*is a file; only zoo:NAME")
 
     def test_a_rounding_is_of_tflite_files(self):
-        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is not quantised")]:
+        text = self.path("text.mlir")
+        self.lathe("compile", self.path("fixed.onnx"), "--emit", "graph", "-o", text)
+        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), (text, "text.mlir: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is not quantised")]:
             self.error("compile", model, "--requantize-rounding", "optimised", "-o", "x.lathe", says=says)
 
     def test_zoo_networks_have_no_symbolic_extents(self):

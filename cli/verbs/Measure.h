@@ -36,7 +36,8 @@ struct Verification {
 };
 Verification verificationOf(const runtime::Model &package);
 /// Like verificationOf, but verifies a package without a verdict first, on the same inputs in
-/// another process, if its model is available. Without `says` that process prints progress and errors only.
+/// another process, if its model is available. If `says` is false, that process prints only
+/// progress and errors.
 Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
                           bool says = true);
 

@@ -43,7 +43,7 @@ void QuantizeFlags::addCalibration(Options &options) {
       ->capture_default_str();
   options
       .add_option("--random-crops", samples.crops,
-                  "Calibrate with this many random crops of the pictures of a folder, of at least half their sides")
+                  "Calibrate with this many random crops of a folder's pictures; a crop has at least half of each side")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");
   options.add_option("--seed", samples.seed, "Set the seed of random inputs and crops")->capture_default_str();

@@ -329,7 +329,7 @@ TEST_F(Integers, extremesAreExact) {
   }
 }
 
-/// Sums of four products of bytes do not saturate at 16 bits, and zero points leave nothing behind.
+/// Sums of four products of bytes do not saturate at 16 bits, and the correction for a zero point is exact.
 TEST_F(Integers, extremesOfBytesAreExact) {
   Target target = testTarget();
   if (!formatNamed("i8", ElementType::i32).obstacle(target).empty())

@@ -11,6 +11,8 @@ namespace {
 namespace arith = mlir::arith;
 using mlir::Value;
 using Values = KernelBuilder::Values;
+using F = arith::CmpFPredicate;
+using P = arith::CmpIPredicate;
 
 constexpr int64_t topDigit = 11; // bits
 
@@ -101,8 +103,9 @@ private:
   Value topOf(Value word) { return k.b.create<arith::ShRUIOp>(k.loc, word, k.constant(64 - topDigit)); }
 
   /// The key of an element above its position.
-  Value wordOf(Value i) {
-    Value key = orderedKey(k, line.element(i), line.type, line.largest);
+  Value wordOf(Value i) { return word(line.element(i), i); }
+  Value word(Value element, Value i) {
+    Value key = orderedKey(k, element, line.type, line.largest);
     return k.b.create<arith::OrIOp>(k.loc, k.b.create<arith::ShLIOp>(k.loc, key, k.constant(32)), i);
   }
 
@@ -171,10 +174,8 @@ private:
     Value count = k.constant(0), least = lastOfGroups(groups);
     store(count, cells(), k.constant(0));
     h.forVectors(count, h.extent(line.length), line.lanes, 1, [&](Value i, Value mask) {
-      Value after = goesBefore(k.splat(least, line.lanes), line.elements(i, mask), true);
-      Value all = k.b.create<arith::ConstantOp>(
-          k.loc, mlir::DenseElementsAttr::get(mlir::cast<mlir::ShapedType>(after.getType()), true));
-      Value found = bitsOf(k, h.both(k.b.create<arith::XOrIOp>(k.loc, after, all), mask)), hits = countBits(k, found);
+      Value reached = compared(line.elements(i, mask), k.splat(least, line.lanes), {F::UGE, F::ULE}, {P::sge, P::sle});
+      Value found = bitsOf(k, h.both(reached, mask)), hits = countBits(k, found);
       k.ifThen(k.less(k.constant(0), hits), [&] {
         Value place = load(cells(), k.constant(0));
         forBits(k, found,
@@ -206,7 +207,8 @@ private:
       Values next;
       for (int64_t group = 0; group < groups; ++group) {
         Value others = elementsAt(i, group);
-        next.push_back(k.select(goesBefore(others, state[group], true), others, state[group]));
+        next.push_back(
+            k.select(compared(others, state[group], {F::OGT, F::OLT}, {P::sgt, P::slt}), others, state[group]));
       }
       return next;
     });
@@ -214,10 +216,7 @@ private:
     for (int64_t group = 0; group < groups; ++group)
       k.store(best[group], kept, k.constant(group * lanes), line.type);
     auto bestOf = [&](Value i) { return k.load(kept, i, line.type); };
-    k.loop(k.constant(0), k.constant(count), 1, [&](Value i) {
-      Value key = orderedKey(k, bestOf(i), line.type, line.largest);
-      store(k.b.create<arith::OrIOp>(k.loc, k.b.create<arith::ShLIOp>(k.loc, key, k.constant(32)), i), k.scratch(), i);
-    });
+    k.loop(k.constant(0), k.constant(count), 1, [&](Value i) { store(word(bestOf(i), i), k.scratch(), i); });
     rank(k.scratch(), order, k.constant(count));
     return bestOf(positionOf(load(order, k.sub(line.kept, k.constant(1)))));
   }
@@ -295,16 +294,20 @@ private:
   Value equal(Value x, Value y) { return k.b.createOrFold<arith::CmpIOp>(k.loc, arith::CmpIPredicate::eq, x, y); }
   Value one(Value condition) { return k.b.create<arith::ExtUIOp>(k.loc, k.i64(), condition); }
 
-  /// True where elements go before others. Where one of them is no number: always, or never if `ofNumbers`.
-  Value goesBefore(Value elements, Value least, bool ofNumbers = false) {
-    using F = arith::CmpFPredicate;
+  /// True at least where an element goes before `least`: always where one of them is no number.
+  Value goesBefore(Value elements, Value least) {
+    return compared(elements, least, {F::UGT, F::ULT}, {P::sgt, P::slt});
+  }
+
+  /// Elements compared with others by the first predicate if the greatest ones are wanted, else by the second. Those of
+  /// integers are given for signed ones.
+  Value compared(Value elements, Value others, std::pair<F, F> floats, std::pair<P, P> integers) {
     if (isFloat(line.type))
-      return k.b.create<arith::CmpFOp>(
-          k.loc, line.largest ? (ofNumbers ? F::OGT : F::UGT) : (ofNumbers ? F::OLT : F::ULT), elements, least);
-    using P = arith::CmpIPredicate;
-    bool isSigned = isSignedInteger(line.type);
-    return k.b.create<arith::CmpIOp>(k.loc, line.largest ? (isSigned ? P::sgt : P::ugt) : (isSigned ? P::slt : P::ult),
-                                     elements, least);
+      return k.b.create<arith::CmpFOp>(k.loc, line.largest ? floats.first : floats.second, elements, others);
+    P predicate = line.largest ? integers.first : integers.second;
+    if (!isSignedInteger(line.type))
+      predicate = predicate == P::sgt ? P::ugt : predicate == P::slt ? P::ult : predicate == P::sge ? P::uge : P::ule;
+    return k.b.create<arith::CmpIOp>(k.loc, predicate, elements, others);
   }
 
   /// Leaves the words of the first `kept` results, in the order they have.

@@ -25,7 +25,8 @@ struct Limits {
 };
 /// The values of an integer type of at most 32 bits.
 Limits limitsOf(ElementType type);
-/// Of a result behind a fused activation. CalculateActivationRangeQuantized.
+/// The least and greatest quantised result behind a fused activation, as TensorFlow Lite's
+/// CalculateActivationRangeQuantized gives them.
 Limits limitsOf(const Operator &op, const Uniform &to, Activation activation);
 
 /// round(value / scale) + zero, limited, as TensorFlow Lite quantises one number: halves away from zero.

@@ -23,7 +23,7 @@ void importBilinear(Operator &op) {
   op.set(resize(op, {{"mode", "linear"}, {"coordinate_mode", coordinates}}));
 }
 
-/// Positions are rounded down, those between corners to the nearest one.
+/// Positions are rounded down, but with align_corners to the nearest one.
 void importNearest(Operator &op) {
   const auto &options = op.options<file::ResizeNearestOptions>(BuiltinOptions::ResizeNearestNeighbor);
   if (options.align_corners() && options.half_pixel_centers())
