@@ -145,7 +145,7 @@ private:
   }
 };
 
-/// What the file computes, imported and evaluated on the references.
+/// What the file computes, imported and evaluated on the references; copies, as a result may be a constant of the module.
 inline std::vector<Tensor> evaluated(const std::string &bytes, const std::vector<Tensor> &inputs,
                                      const ImportOptions &options = {}) {
   auto context = makeContext();
@@ -155,7 +155,7 @@ inline std::vector<Tensor> evaluated(const std::string &bytes, const std::vector
     values.emplace_back(input);
   std::vector<Tensor> results;
   for (lathe::Value &result : evaluate(*module, values))
-    results.push_back(result.tensor());
+    results.push_back(result.tensor().clone());
   return results;
 }
 
