@@ -56,8 +56,10 @@ llvm::DenseSet<mlir::Operation *> liveOperations(mlir::func::FuncOp main, const 
     if (!used && !binds)
       continue;
     live.insert(&op);
-    if (computesNothing(&op, shapes))
+    if (computesNothing(&op, shapes)) { // but the rules over its operands' extents hold
+      llvm::for_each(op.getOperands(), [&](mlir::Value operand) { addSymbols(operand, shapes, symbols); });
       continue;
+    }
     if (isView(&op) && !hasUnknown(shapes.of(op.getResult(0))))
       need(op.getOperand(0));
     else

@@ -78,11 +78,14 @@ void addRanges(plan::PlanT &plan, std::span<const ExtentRange> ranges) {
 
 namespace {
 
-std::vector<std::string> texts(const Dims &dims) {
-  std::vector<std::string> list;
-  for (const Dim &dim : dims)
-    list.push_back(dim.str());
-  return list;
+/// How far elements may lie beyond their ranges: 0, or, where no result of `op` has elements and nothing uses them, farther
+/// than any index. References do nothing there, either.
+Dim beyondRanges(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
+  constexpr int64_t farther = int64_t(1) << 40;
+  Dim elements = 0;
+  for (mlir::Value result : op->getResults())
+    elements = elements + product(shapes.of(result).dims);
+  return maximum(Dim(1) - elements, 0) * farther;
 }
 
 /// True if `value` is a constant whose elements are in a range that is known now.
@@ -124,6 +127,7 @@ std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::Func
     InferInputs inputs;
     for (auto [operand, info] : llvm::zip_equal(operands, infos))
       inputs.push_back(operand ? &info : nullptr);
+    Dim beyond = beyondRanges(op, inside);
     for (const ElementBound &bound : elementBounds(*record, *nn::attrsOf(op), inputs)) {
       mlir::Value operand = operands[bound.operand];
       auto argument = llvm::dyn_cast<mlir::BlockArgument>(operand);
@@ -133,8 +137,10 @@ std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::Func
               nn::describe(op->getLoc()), record->operands[bound.operand].name);
       auto range = std::make_unique<plan::ElementRangeT>();
       range->buffer = argument.getArgNumber();
-      range->least = texts(bound.least);
-      range->most = texts(bound.most);
+      for (size_t i = 0; i < bound.least.size(); ++i) {
+        range->least.push_back((bound.least[i] - beyond).str());
+        range->most.push_back((bound.most[i] + beyond).str());
+      }
       range->operand = record->operands[bound.operand].name;
       ranges.push_back(std::move(range));
     }

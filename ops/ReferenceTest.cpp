@@ -330,6 +330,7 @@ TEST(Reference, Attention) {
   expectTensor(evaluate("attention", plain, {q, k, v}), {2, 2}, {4, 7 / 3.0, 39 / 7.0, 4}, 1e-12);
   Tensor bias = f64({3}, {0, 0, -std::log(2.0)});
   expectTensor(evaluate("attention", plain, {f64({1, 1}, {0}), k, v, bias}), {1, 2}, {16 / 5.0, 7 / 5.0}, 1e-12);
+  expectTensor(evaluate("attention", plain, {q, f64({0, 1}, {}), f64({0, 2}, {})}), {2, 2}, {0, 0, 0, 0}, 0);
   AttentionAttrs causal;
   causal.causal = "upper_left";
   expectTensor(evaluate("attention", causal, {q, k, v}), {2, 2}, {1, 0, 7 / 3.0, 0}, 1e-12);

@@ -160,6 +160,16 @@ TEST(Shape, ComparisonsOfSymbolsAreRules) {
   EXPECT_EQ(rules("arg_max", ArgMaxAttrs(), {tensor("f32 N 4")}), "N at least 1");
   EXPECT_EQ(rules("arg_max", ArgMaxAttrs(), {tensor("f32 4 N")}), "");
   EXPECT_EQ(rules("gather", GatherAttrs(), {tensor("f32 N 4"), tensor("i64 K")}), "N at least min(K*4, 1)");
+  // An axis without elements has none to repeat, and stays without elements when it is resized.
+  PadAttrs edge;
+  edge.mode = "edge";
+  EXPECT_EQ(rules("pad", with(edge, [](auto &a) { a.pads = {2, -1}; }), {tensor("f32 N")}), "N + -1 at least 1");
+  EXPECT_EQ(rules("pad", with(edge, [](auto &a) { a.pads = {0, 0}; }), {tensor("f32 N")}), "");
+  EXPECT_EQ(rules("pad", edge, {tensor("f32 4"), values("P Q")}),
+            "min(P, 0) + min(Q, 0) + 4 at least min(P + Q + 4, 1)");
+  EXPECT_EQ(rules("resize", ResizeAttrs(), {tensor("f32 N"), absent, absent, values("M")}),
+            "M at least min(N, 1); N at least min(M, 1)");
+  EXPECT_EQ(rules("resize", ResizeAttrs(), {tensor("f32 0"), absent, absent, values("M")}), "0 at least min(M, 1)");
   SpaceToDepthAttrs toDepth;
   toDepth.block_size = 2;
   EXPECT_EQ(rules("space_to_depth", toDepth, {tensor("f32 1 3 H 8")}), "H a multiple of 2");

@@ -78,6 +78,9 @@ private:
     return reduction == "max" ? s.max(before, update) : s.min(before, update);
   }
 
+  /// No work item where y has no elements: updates would be written beside it.
+  Dim unlessEmpty(const Dim &units) const { return minimum(units, product(y.dims)); }
+
   /// One share of y for each thread: each looks at all updates.
   struct Shares {
     Dim parts, share; // of `rows`
@@ -140,7 +143,7 @@ private:
         k.ifThen(mine, [&] { update(h, to, from, length); });
       });
     });
-    return h.finish(schedule, shares.parts, elsewhere());
+    return h.finish(schedule, unlessEmpty(shares.parts), elsewhere());
   }
 
   /// Puts `length` updates from `from` on to `to` in y.
@@ -175,7 +178,7 @@ private:
         single(h, isMine(h, low, to, high), to, x(), number);
       });
     });
-    return h.finish(schedule, shares.parts, elsewhere());
+    return h.finish(schedule, unlessEmpty(shares.parts), elsewhere());
   }
 
   /// Updates meet only along the axis, so another one is divided: the longest, or the first whose extent is open.
@@ -223,7 +226,7 @@ private:
       };
       walk(0, k.constant(0), k.constant(0));
     });
-    return h.finish(schedule, parts);
+    return h.finish(schedule, unlessEmpty(parts));
   }
 
   /// Applies update `number`; `to` is its place but for the axis.

@@ -10,7 +10,7 @@ def Nn_AttentionOp : NnOp<"attention", [AttrSizedOperandSegments]> {
     the product before bias and mask. A mask of numbers is added to it as well; where a boolean mask is
     false the score is `fill`. bias and mask broadcast to batch... x M x K. causal: "none"; "upper_left": query i sees keys 0 ... i;
     "lower_right": keys 0 ... i + K - M; what it does not see has the score -inf. Softmax runs over the keys; the result of a query all of whose scores are -inf
-    is NaN, or zero with zero_masked_rows.
+    is NaN, or zero with zero_masked_rows. Without keys it is zero.
 
     Constraints: attention_c1: q, k and v have one rank, at least 2. attention_c2: q and k have the same D, k and v the same K.
     attention_c3: the batch extents of k and v agree and divide q's. attention_c4: bias and mask broadcast to the scores.

@@ -60,7 +60,7 @@ public:
       scores[key] = score(row, key, matrix);
       greatest = std::max(greatest, scores[key]);
     }
-    bool nothing = attrs.zero_masked_rows && greatest == -std::numeric_limits<double>::infinity();
+    bool nothing = keys == 0 || (attrs.zero_masked_rows && greatest == -std::numeric_limits<double>::infinity());
     for (int64_t key = 0; nothing && key < keys; ++key)
       nothing = !isNan(scores[key]);
     double sum = 0;

@@ -246,9 +246,9 @@ InferResult inferPad(const PadAttrs &a, const InferInputs &in) {
     Dim extent = x.dims[i] + begin + end;
     require(mayReach(extent, 0), "pad_c3: pads [{}, {}] leave {} of {} on axis {}", begin.str(), end.str(),
             extent.str(), x.dims[i].str(), i);
-    bool grows = begin.constantOr(0) > 0 || end.constantOr(0) > 0;
-    Dim remaining = x.dims[i] + std::min<int64_t>(begin.constantOr(0), 0) + std::min<int64_t>(end.constantOr(0), 0);
-    require(a.mode == "constant" || !grows || mayReach(remaining, 1),
+    bool grows = begin.constantOr(0) > 0 || end.constantOr(0) > 0, known = begin.isConstant() && end.isConstant();
+    Dim remaining = x.dims[i] + minimum(begin, 0) + minimum(end, 0);
+    require(a.mode == "constant" || (known && !grows) || mayReach(remaining, grows ? Dim(1) : minimum(extent, 1)),
             "pad_c5: mode '{}' on axis {} has no element to repeat", a.mode, i);
     y.dims.push_back(extent);
   }

@@ -55,8 +55,10 @@ Dims sizedExtents(const Dims &x, const Dims &wanted) {
   require(wanted.size() == x.size(), "resize_c2: sizes has {} values, expected {}", wanted.size(), x.size());
   Dims result;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    require(wanted[i] == Dim(-1) || wanted[i] == x[i] || mayReach(wanted[i], 1),
-            "resize_c3: size {} on axis {}, expected a positive number or -1", wanted[i].str(), i);
+    // An axis without elements may stay so.
+    bool fits = wanted[i] == Dim(-1) || wanted[i] == x[i] || wanted[i].constantOr(0) >= 1 ||
+                mayReach(wanted[i], minimum(x[i], 1));
+    require(fits, "resize_c3: size {} on axis {}, expected a positive number or -1", wanted[i].str(), i);
     result.push_back(wanted[i] == Dim(-1) ? x[i] : wanted[i]);
   }
   for (size_t i = 0; i < wanted.size(); ++i)

@@ -322,7 +322,8 @@ private:
     return state;
   }
 
-  /// What an iteration would give.
+  /// What an iteration would give. Extents of 0 count as numbers that nobody knows, because the body, which takes its step
+  /// of them, never runs.
   static std::vector<TensorInfo> firstIteration(mlir::func::FuncOp body, const std::vector<Value> &state,
                                                 const std::vector<Value> &captured) {
     std::vector<TensorInfo> infos;
@@ -333,6 +334,9 @@ private:
       for (const Value &value : *values) {
         if (value.isTensor())
           infos[at].dims = toDims(value.tensor().dims());
+        for (size_t axis = 0; axis < infos[at].dims.size(); ++axis)
+          if (infos[at].dims[axis] == Dim(0))
+            infos[at].dims[axis] = Dim::symbol(fmt::format("empty{}_{}", at, axis));
         ++at;
       }
     return nn::SymbolicShapes(body, infos).results();

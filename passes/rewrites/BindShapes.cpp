@@ -49,20 +49,35 @@ mlir::Value product(ExtentBuilder &b, mlir::Value values) {
   return b.emit("reduce_prod", {values}, std::move(attrs));
 }
 
-/// The target with its 0 and -1 replaced by the extents they stand for.
+mlir::Value isZero(ExtentBuilder &b, mlir::Value extents) {
+  return b.emit<EqualAttrs>("equal", {extents, b.numbers({0})});
+}
+
+/// The elements of x over extents that a target copies.
+mlir::Value elementsLeft(ExtentBuilder &b, mlir::Value x, mlir::Value target, bool copies) {
+  const auto rank = static_cast<int64_t>(b.info(x).rank());
+  Dim elements = product(b.info(x).dims);
+  if (rank == 0 || (!copies && elements.isConstant()))
+    return b.numbers({elements.constant()});
+  mlir::Value extents = b.extentsOf(x);
+  return product(b, copies ? b.where(isZero(b, aligned(b, target, rank, false)), b.numbers({1}), extents) : extents);
+}
+
+/// The target with its 0 and -1 replaced by the extents they stand for. Extents that are copied count on neither side of
+/// the division that gives -1, because they may be 0.
 Results reshape(mlir::Operation *op, ExtentBuilder &b) {
   mlir::Value x = op->getOperand(0), target = b.vectorOf(operandOf(op, 1));
   int64_t rank = b.info(target).dims[0].constant();
   auto attrs = nn::attrsAs<ReshapeAttrs>(op);
-  mlir::Value zero = b.numbers({0}), one = b.numbers({1});
-  if (rank > 0 && !attrs.allow_zero)
-    target = b.where(b.emit<EqualAttrs>("equal", {target, zero}), aligned(b, b.extentsOf(x), rank, false), target);
   if (rank > 0) {
-    mlir::Value inferred = b.emit<LessAttrs>("less", {target, zero});
-    mlir::Value stated = b.emit<MaxAttrs>("max", {product(b, b.where(inferred, one, target)), one});
-    Dim elements = product(b.info(x).dims);
-    mlir::Value total = elements.isConstant() ? b.numbers({elements.constant()}) : product(b, b.extentsOf(x));
-    target = b.where(inferred, b.emit<DivAttrs>("div", {total, stated}), target);
+    mlir::Value one = b.numbers({1}), inferred = b.emit<LessAttrs>("less", {target, b.numbers({0})});
+    mlir::Value left = elementsLeft(b, x, target, !attrs.allow_zero), stated = b.where(inferred, one, target);
+    if (!attrs.allow_zero) {
+      stated = b.where(isZero(b, stated), one, stated);
+      target = b.where(isZero(b, target), aligned(b, b.extentsOf(x), rank, false), target);
+    }
+    stated = b.emit<MaxAttrs>("max", {product(b, stated), one});
+    target = b.where(inferred, b.emit<DivAttrs>("div", {left, stated}), target);
   }
   attrs.allow_zero = true;
   attrs.shape.clear();
@@ -73,9 +88,9 @@ Results reshape(mlir::Operation *op, ExtentBuilder &b) {
 /// the operator.
 bool mayGrow(mlir::Operation *op, const ExtentBuilder &b) {
   Dims own = b.info(op->getOperand(0)).dims;
+  auto count = static_cast<size_t>(product(b.info(op->getOperand(1)).dims).constant());
   auto grows = [](const Dim &dim) { return dim.constantOr(1) == 1; };
-  return product(b.info(op->getOperand(1)).dims).constant() > static_cast<int64_t>(own.size()) ||
-         llvm::any_of(own, grows);
+  return count > own.size() || llvm::any_of(llvm::ArrayRef(own).take_back(count), grows);
 }
 
 /// Where the target says 1, the extent of x stays.

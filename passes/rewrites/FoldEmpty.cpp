@@ -12,6 +12,15 @@ bool isKnownEmpty(mlir::Value value) {
          !llvm::isa<nn::StringType>(type.getElementType());
 }
 
+/// True where nothing about the operands of `op` is left to the run. Otherwise the operator may be refused then, so it stays,
+/// though nothing computes it (computesNothing).
+bool isChecked(mlir::Operation *op) {
+  return llvm::all_of(op->getOperandTypes(), [](mlir::Type type) {
+    auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  });
+}
+
 /// The constant that stands for an empty value, before `at`.
 mlir::Value emptyConstant(mlir::Operation *at, mlir::Location loc, mlir::RankedTensorType type) {
   mlir::OpBuilder b(at);
@@ -48,8 +57,9 @@ void foldEmpty(mlir::ModuleOp module) {
   for (mlir::Operation &op : llvm::make_early_inc_range(body)) {
     if (!nn::recordOf(&op))
       continue;
-    for (mlir::Value result : op.getResults())
-      replace(result, &op);
+    if (isChecked(&op))
+      for (mlir::Value result : op.getResults())
+        replace(result, &op);
     if (isOp(&op, "concat") && !op.use_empty())
       dropEmptyParts(&op);
   }

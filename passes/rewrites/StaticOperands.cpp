@@ -9,10 +9,9 @@ namespace {
 /// -1.
 std::optional<std::vector<int64_t>> reshapeTarget(const Dims &wanted, const Dims &x) {
   std::vector<int64_t> target;
-  bool inferred = false;
+  bool inferred = llvm::is_contained(wanted, Dim(-1));
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].isConstant()) {
-      inferred |= wanted[i].constant() == -1;
       target.push_back(wanted[i].constant());
     } else if (i < x.size() && wanted[i] == x[i]) {
       target.push_back(0);

@@ -280,6 +280,15 @@ void *Context::State::lateBuffer(uint32_t index) {
   return slot.pages.data();
 }
 
+/// A value that nothing has written, which then has no elements: the plan computes no such values.
+Value Context::State::unwritten(uint32_t index) const {
+  const ValueInfo &info = plan->values[index];
+  auto isZero = [&](Extent extent) { return plan->extents[extent] == Dim(0); };
+  require(info.kind == ValueKind::tensor && std::any_of(info.dims.begin(), info.dims.end(), isZero),
+          "{}: '{}' is used before it is computed", file, info.name);
+  return Tensor(info.type, evaluate(info.dims));
+}
+
 /// The value as references see it: sharing its bytes.
 Value Context::State::view(uint32_t index) const {
   const ValueInfo &info = plan->values[index];
@@ -289,7 +298,8 @@ Value Context::State::view(uint32_t index) const {
     return Tensor::borrow(info.type, slot.dims, slot.data);
   if (!root.boxed)
     return Tensor::borrow(info.type, evaluate(info.dims), root.data + evaluate(info.rootOffset));
-  require(root.written, "{}: '{}' is used before it is computed", file, info.name);
+  if (!root.written)
+    return unwritten(index);
   if (info.root == index || !root.value.isTensor())
     return root.value;
   std::vector<int64_t> dims = evaluate(info.dims);

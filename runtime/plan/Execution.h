@@ -262,6 +262,7 @@ private:
   void *lateBuffer(uint32_t value);
   void bindSymbols(const ValueInfo &info, const std::vector<int64_t> &dims);
   Value view(uint32_t value) const;
+  Value unwritten(uint32_t value) const;
   void write(uint32_t value, const Value &from);
   int64_t readScalar(uint32_t value) const;
   void writeScalar(uint32_t value, int64_t number);

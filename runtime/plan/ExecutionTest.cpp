@@ -173,5 +173,21 @@ TEST_F(ExecutionTest, strings) {
   context.run();
   EXPECT_THAT(mine.strings(), ElementsAre("A", "BC", ""));
 }
+/// Values without elements are there although no instruction writes them; others are not.
+TEST_F(ExecutionTest, emptyValuesThatNothingWrites) {
+  TestPlan p;
+  uint32_t t = p.temporary("t", {"N", "0"}, ElementType::string);
+  p.input("x", {"N"});
+  p.reference("upper", {int32_t(t)}, {p.output("out", {"N", "0"}, ElementType::string)});
+  Context context(p.model());
+  context.setInput(0, Tensor::of<float>({2}, {1, 3}));
+  context.run();
+  EXPECT_EQ(context.output(0).tensor().dims(), (std::vector<int64_t>{2, 0}));
+  TestPlan q;
+  uint32_t missing = q.temporary("missing", {"2"}, ElementType::string);
+  q.reference("upper", {int32_t(missing)}, {q.output("out", {"2"}, ElementType::string)});
+  Context other(q.model());
+  EXPECT_THAT(errorOf([&] { other.run(); }), HasSubstr("'missing' is used before it is computed"));
+}
 
 } // namespace

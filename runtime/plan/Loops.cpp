@@ -140,7 +140,8 @@ void Context::State::swap(const PreparedLoop &prepared) {
       std::swap(a.data, b.data);
       continue;
     }
-    require(b.written, "{}: '{}' is used before it is computed", file, plan->values[out].name);
+    if (!b.written)
+      b.value = unwritten(out), b.written = true;
     std::swap(a.value, b.value);
     std::swap(a.pages, b.pages);
     std::swap(a.written, b.written);

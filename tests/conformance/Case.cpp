@@ -176,9 +176,11 @@ std::string specialised(onnx::ModelProto model, const DataSet &set) {
   return model.SerializeAsString();
 }
 
-std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Value> &inputs, int level) {
+std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Value> &inputs, int level,
+                                   const std::string &kernelCache) {
   CompileOptions options;
   options.level = level;
+  options.kernelCache = kernelCache;
   std::vector<char> package;
   compileToBytes(module, options, package);
   runtime::registerReferences();

@@ -33,8 +33,9 @@ onnx::ModelProto readModel(const std::filesystem::path &folder);
 std::string specialised(onnx::ModelProto model, const DataSet &set);
 /// Tensors of the set in the order of the arguments of @main.
 std::vector<Value> argumentsOf(mlir::ModuleOp module, const DataSet &set);
-/// Compiles the module, which is consumed, at -O`level`, and runs it.
-std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Value> &inputs, int level);
+/// Compiles the module, which is consumed, at -O`level`, and runs it. kernelCache: as in CompileOptions.
+std::vector<Value> compiledResults(mlir::ModuleOp module, const std::vector<Value> &inputs, int level,
+                                   const std::string &kernelCache = "");
 /// Returns "" if the values agree, else the difference: floats within rtol 1e-3 and atol 1e-7, NaN
 /// with NaN, everything else exactly. `ofLargest` times the largest finite |expected| is added to
 /// atol.

@@ -26,6 +26,17 @@ func.func @main(%past: tensor<1x0x8xf32>, %now: tensor<1x1x8xf32>) -> tensor<1x1
 
 // -----
 
+// The run may refuse what the operator gets.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.expand %arg0
+// CHECK: twin: equal
+func.func @main(%x: tensor<?x0xf32>) -> tensor<2x0xf32> {
+  %y = nn.expand %x {shape = array<i64: 2, 1>} : (tensor<?x0xf32>) -> tensor<2x0xf32>
+  return %y : tensor<2x0xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @main
 // CHECK: nn.concat %arg0, %arg2 :
 // CHECK: twin: equal
