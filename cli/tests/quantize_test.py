@@ -27,6 +27,16 @@ class Quantize(Cli):
             self.assertEqual(report["inputs"], 6)
             self.assertGreater(report["cosine"], 0.99)
 
+    def test_profiles_hold_products_of_bytes_against_their_own_peak(self):
+        output, _ = self.quantized("--min-cosine", "0")
+        report = self.figures("profile", output, "--repetitions", "3", "--no-store")
+        types = {row["type"] for row in report["rows"] if row["kind"] == "kernel" and row["family"] == "contraction"}
+        self.assertIn("i8", types)
+        self.assertEqual(set(report["peaks_gflops"]), set(report["kept_peaks_gflops"]))
+        self.assertGreater(report["peaks_gflops"]["i8"], report["peaks_gflops"]["f32"])
+        text = self.lathe("profile", output, "--repetitions", "3", "--no-store").stdout
+        self.assertRegex(text, r"GFLOPS f32, [0-9.]+ i8 beside these runs")
+
     def test_weights_are_stored_once(self):
         network = self.path("squeezenet.onnx")
         self.lathe("zoo", "squeezenet", "-o", network)
