@@ -44,7 +44,8 @@ struct EvaluateFlags {
     options.add_option("--labels", labels, "Read the names of the classes from FILE, one a line")->type_name("FILE");
     options
         .add_option("--against", against,
-                    "Decide with this model, too, and count changed decisions: a model, a package or onnxruntime")
+                    "Decide with this model, too, and count changed decisions: a model, a package, onnxruntime or "
+                    "tflite")
         ->type_name("OTHER");
     options
         .add_option("--random-crops", crops,
@@ -106,8 +107,9 @@ public:
   RunnerClassifier(const std::string &name, const ModelFlags &flags, std::string inputName)
       : runner(take(lab::Runner::start(lab::runnerNamed(name, "--against " + name)), name)), name(name),
         inputName(std::move(inputName)) {
-    require(!flags.isZoo() && looksLikeOnnx(flags.model), "--against {}: reads ONNX, {} is another model", name,
-            flags.model);
+    bool tflite = lab::runnerNamed(name, "--against " + name).format == "tflite";
+    require(!flags.isZoo() && (tflite ? looksLikeTflite(flags.model) : looksLikeOnnx(flags.model)),
+            "--against {}: reads {}, {} is another model", name, tflite ? "TFLite" : "ONNX", flags.model);
     lab::RunnerModel loaded = take(runner.load(std::filesystem::absolute(flags.model).string(), flags.threads), name);
     output = loaded.outputs.at(0).name;
   }
