@@ -41,6 +41,7 @@ TEST_F(StoreTest, givesBackWhatItWasGiven) {
   EXPECT_EQ(points[1].reason, "signal 11");
   EXPECT_FALSE(points[1].prepareSeconds);
   EXPECT_EQ(points[0].callSeconds, 2e-8);
+  EXPECT_EQ(points[0].figures, (std::map<std::string, double>{{"pictures", 1}, {"top1", 0.5}}));
   EXPECT_FALSE(points[1].callSeconds);
   EXPECT_TRUE(points[1].rounds.empty());
   EXPECT_EQ(toJson(store.platform(platform.key())), toJson(platform));

@@ -44,6 +44,16 @@ class Quantize(Cli):
         self.figures("quantize", network, "-o", output, "--samples", "1", "--min-cosine", "0", "--bias-correction", "none")
         self.assertLess(os.path.getsize(output), 0.3 * os.path.getsize(network))
 
+    def test_what_was_measured_is_kept(self):
+        at = ["--store", self.path("kept.db")]
+        report = self.figures("quantize", self.model, "-o", self.path("kept.onnx"), "--only-faster", *at)
+        kept = self.figures("store", "show", *at)
+        self.assertEqual((kept["kind"], kept["settings"]["method"]), ("quantize", "minmax"))
+        figures = kept["points"][0]["figures"]
+        self.assertEqual(figures["quantized_layers"], report["quantized_layers"])
+        self.assertEqual(figures["cosine"], report["cosine"])
+        self.assertAlmostEqual(figures["speedup"], report["float_seconds"] / report["int8_seconds"])
+
     def test_excluded_nodes(self):
         _, report = self.quantized("--nodes-to-exclude", "conv1,fc", "--min-cosine", "0")
         self.assertEqual([layer["node"] for layer in report["layers"] if not layer["quantized"]], ["conv1", "fc"])
