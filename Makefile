@@ -32,7 +32,7 @@ test: build ## every test but the slow ones
 	@ctest --test-dir $(BUILD) --output-on-failure -LE slow -j $(JOBS)
 
 test-all: build setup-bench ## every test, the slow ones too (with PyTorch's networks and ONNX Runtime)
-	@dev/peers.sh || echo "ONNX Runtime is missing: tests that compare with it are skipped"
+	@dev/peers.sh || echo "ONNX Runtime or TensorFlow Lite is missing: tests that compare with it are skipped"
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 # The rooms that read what others wrote; package/ is tested by runtime/LoaderTest. Those that include MLIR's headers are
@@ -78,7 +78,7 @@ records: configure ## tunes networks on this machine and writes its archive in d
 	@$(BUILD)/bin/lathe records ship data/records
 	@$(BUILD)/bin/lathe tune --train-model data/models
 
-peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime from npm)
+peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime and TensorFlow Lite from npm)
 	@dev/peers.sh
 
 format: setup ## clang-format over the tree

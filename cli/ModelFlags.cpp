@@ -266,8 +266,17 @@ bool isPackage(const std::string &path) {
   return std::memcmp(magic, package::magic, sizeof magic) == 0;
 }
 
-bool looksLikeOnnx(const std::string &path) {
+bool looksLikeTflite(const std::string &path) {
   if (isPackage(path))
+    return false;
+  std::ifstream file(path, std::ios::binary);
+  char bytes[8] = {};
+  file.read(bytes, sizeof bytes);
+  return std::string_view(bytes + 4, 4) == "TFL3"; // the identifier behind a flatbuffer's first offset
+}
+
+bool looksLikeOnnx(const std::string &path) {
+  if (isPackage(path) || looksLikeTflite(path))
     return false;
   std::ifstream file(path, std::ios::binary);
   char first = 0;

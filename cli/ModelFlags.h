@@ -86,7 +86,9 @@ private:
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
 
-/// True if the first bytes of the file belong neither to a package nor to text.
+/// True if the file begins like a model of TensorFlow Lite.
+bool looksLikeTflite(const std::string &path);
+/// True if the first bytes of the file belong neither to a package, nor to a model of TensorFlow Lite, nor to text.
 bool looksLikeOnnx(const std::string &path);
 
 /// True if the file begins like a package. Throws Error if it cannot be read.

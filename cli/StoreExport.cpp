@@ -73,16 +73,20 @@ using Counter = std::optional<int64_t> Sample::*;
 
 size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
   store::LineWriter writer(path);
-  writer.line(
-      std::string(pointColumns) +
-      ",measured,status,reason,provider_version,implementation,prepare_seconds,call_seconds,relative_l2,max_difference,"
-      "samples,median_ns,min_ns,mean_ns,max_ns,std_ns,cpu_ns,cycles,instructions,cache_misses,frequency_khz,"
-      "other_processors,stolen_processors,repro");
+  writer.line(std::string(pointColumns) +
+              ",measured,status,reason,provider_version,implementation,prepare_seconds,call_seconds,relative_l2,max_"
+              "difference,figures,"
+              "samples,median_ns,min_ns,mean_ns,max_ns,std_ns,cpu_ns,cycles,instructions,cache_misses,frequency_khz,"
+              "other_processors,stolen_processors,repro");
   size_t rows = 0;
   store.points(filter, true, [&](const Point &p) {
     Row row = rowOf(p);
     row.text(p.measured).text(name(p.status)).text(p.reason).text(p.providerVersion).text(p.implementation);
-    row.number(p.prepareSeconds).number(p.callSeconds).number(p.relativeL2).number(p.maxDifference);
+    row.number(p.prepareSeconds)
+        .number(p.callSeconds)
+        .number(p.relativeL2)
+        .number(p.maxDifference)
+        .text(nlohmann::json(p.figures).dump());
     lab::Summary time = timeOf(p, 1);
     row.number(time.count);
     for (double figure : {time.median, time.min, time.mean, time.max, time.standardDeviation})

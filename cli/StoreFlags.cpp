@@ -23,7 +23,9 @@ void FilterFlags::add(CLI::App &app) {
   app.add_option("--experiment", experiments, "Take only these experiments, by id or its beginning")
       ->delimiter(',')
       ->type_name("ID");
-  app.add_option("--kind", kind, "Take only experiments of this kind: ops, bench, compare, profile, segments, tune");
+  app.add_option(
+      "--kind", kind,
+      "Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize");
   app.add_option("--operator", op, "Take only points of this operator; model: whole models");
   app.add_option("--provider", provider, "Take only points of this provider or runner");
 }

@@ -1,13 +1,14 @@
 #!/bin/bash
 # Installs the libraries of the runtimes that lathe compares with, each beside its runner: pinned by lock files, without
-# running install scripts. npm only fetches them: the runners are native programs and need no Node.js.
+# running install scripts. npm only fetches them: ONNX Runtime's runner is a native program and needs no Node.js;
+# TensorFlow Lite's is a script under it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v npm >/dev/null; then
   echo "dev/peers.sh: npm is missing: install nodejs and npm (dev/setup.sh does)" >&2
   exit 1
 fi
-for runner in onnxruntime; do
+for runner in onnxruntime tflite; do
   (cd lab/runners/$runner && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
 done
 # Of what it unpacks only the library is used: not the addon for Node.js, and nothing for other systems.
@@ -20,4 +21,8 @@ if [ -z "$found" ]; then
   exit 1
 fi
 rm -rf lab/runners/onnxruntime/node_modules/onnxruntime-node/bin/napi-v*/{darwin,win32}
-echo "onnxruntime-node $(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' lab/runners/onnxruntime/node_modules/onnxruntime-node/package.json) is ready"
+# Of this one the modules without threads, which Node.js runs.
+rm -rf lab/runners/tflite/node_modules/@tensorflow/tfjs-tflite/dist lab/runners/tflite/node_modules/@tensorflow/tfjs-tflite/wasm/*threaded*
+for package in onnxruntime/node_modules/onnxruntime-node tflite/node_modules/@tensorflow/tfjs-tflite; do
+  echo "$(basename $package) $(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' lab/runners/$package/package.json) is ready"
+done

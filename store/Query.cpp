@@ -56,7 +56,7 @@ constexpr const char *selectPoints =
     "  setting.threads, setting.batch, setting.type, setting.layout, setting.schedule, setting.cache, setting.extra,\n"
     "  point.measured, point.status, point.reason, point.relative_l2, point.max_difference, point.implementation,\n"
     "  point.provider_version, point.repro, point.prepare_seconds, point.other_processors, point.stolen_processors,\n"
-    "  point.starts, point.call_seconds\n"
+    "  point.starts, point.call_seconds, point.figures\n"
     "FROM point JOIN experiment ON point.experiment = experiment.id JOIN platform ON experiment.platform = "
     "platform.id\n"
     "  JOIN problem ON point.problem = problem.id JOIN setting ON point.setting = setting.id";
@@ -88,6 +88,7 @@ Point pointOf(Row &row) {
   p.disturbance = row.disturbance();
   p.starts = startsFromJson(row.document());
   p.callSeconds = row.real();
+  p.figures = figuresFromJson(row.document());
   check(p, false);
   return p;
 }

@@ -15,7 +15,8 @@ namespace lathe::store {
 using nlohmann::json;
 
 // Enumerations and their names, in the order of the enumerators.
-static constexpr std::array<std::string_view, 6> kinds = {"ops", "bench", "compare", "profile", "segments", "tune"};
+static constexpr std::array<std::string_view, 8> kinds = {"ops",      "bench", "compare",  "profile",
+                                                          "segments", "tune",  "evaluate", "quantize"};
 static constexpr std::array<std::string_view, 8> statuses = {"passed",  "failed",  "mistrusted", "unimplemented",
                                                              "same_as", "crashed", "timed_out",  "memory_exceeded"};
 static constexpr std::array<std::string_view, 3> verdicts = {"open", "faster", "no_gain"};
@@ -141,6 +142,8 @@ void check(const Point &point, bool withSamples) {
   checkFigure(point.maxDifference, "max_difference");
   checkFigure(point.prepareSeconds, "prepare_seconds");
   checkFigure(point.callSeconds, "call_seconds");
+  for (const auto &[name, figure] : point.figures)
+    require(std::isfinite(figure), "figure {} of a point is {}, expected a finite number", name, figure);
   if (withSamples)
     checkSamples(point);
 }

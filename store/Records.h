@@ -44,7 +44,7 @@ struct Platform {
   std::string key() const;
 };
 
-enum class ExperimentKind { ops, bench, compare, profile, segments, tune };
+enum class ExperimentKind { ops, bench, compare, profile, segments, tune, evaluate, quantize };
 std::string_view name(ExperimentKind kind);
 
 enum class PointStatus {
@@ -132,6 +132,7 @@ struct Point {
   PointStatus status = PointStatus::failed;
   std::string reason;                              // for every status but passed
   std::optional<double> relativeL2, maxDifference; // against the reference; empty if not finite
+  std::map<std::string, double> figures;           // finite measured numbers that are no times, by name: "top1"
   std::string implementation, providerVersion;
   std::string repro; // a command that measures this point again
   std::optional<double> prepareSeconds;
@@ -200,6 +201,8 @@ TuningRecord tuningRecordFromJson(const nlohmann::json &document);
 
 /// Reads Point::starts: a list of integers from 1. Throws Error for anything else.
 std::vector<size_t> startsFromJson(const nlohmann::json &list);
+/// Reads Point::figures: an object of numbers. Throws Error for anything else.
+std::map<std::string, double> figuresFromJson(const nlohmann::json &document);
 /// Reads TuningRecord::samples: a list of integers. Throws Error for anything else.
 std::vector<int64_t> nanosecondsFromJson(const nlohmann::json &list);
 

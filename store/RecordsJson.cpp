@@ -217,6 +217,16 @@ static const json &listOf(const json &value, const char *what) {
   return value;
 }
 
+std::map<std::string, double> figuresFromJson(const json &document) {
+  require(document.is_object(), "figures: expected an object, got {}", document.type_name());
+  std::map<std::string, double> figures;
+  for (auto &[name, figure] : document.items()) {
+    require(figure.is_number(), "figure {}: expected a number, got {}", name, figure.type_name());
+    figures[name] = figure.get<double>();
+  }
+  return figures;
+}
+
 std::vector<size_t> startsFromJson(const json &list) {
   std::vector<size_t> starts;
   for (auto &count : listOf(list, "starts"))
@@ -268,6 +278,8 @@ json toJson(const Point &p) {
   put(document, "max_difference", p.maxDifference);
   put(document, "prepare_seconds", p.prepareSeconds);
   put(document, "call_seconds", p.callSeconds);
+  if (!p.figures.empty())
+    document["figures"] = p.figures;
   put(document, p.disturbance);
   if (!p.starts.empty())
     document["starts"] = p.starts;
@@ -296,6 +308,8 @@ Point pointFromJson(const json &document) {
     get(document, "max_difference", p.maxDifference);
     get(document, "prepare_seconds", p.prepareSeconds);
     get(document, "call_seconds", p.callSeconds);
+    if (auto figures = document.find("figures"); figures != document.end())
+      p.figures = figuresFromJson(*figures);
     p.disturbance = disturbanceOf(document);
     if (auto samples = document.find("samples"); samples != document.end())
       p.rounds = roundsOf(*samples);

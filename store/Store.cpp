@@ -152,13 +152,13 @@ Store::Outcome Store::insertPoint(const Point &p) {
   Statement addPoint(
       database, "INSERT INTO point(key, experiment, problem, setting, provider, variant, measured, status,\n"
                 "  reason, relative_l2, max_difference, implementation, provider_version, repro, prepare_seconds,\n"
-                "  other_processors, stolen_processors, starts, call_seconds)\n"
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
+                "  other_processors, stolen_processors, starts, call_seconds, figures)\n"
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
   addPoint.bind(key, idOf("experiment", "uuid", p.experiment), idOf("problem", "key", p.problem.key()),
                 idOf("setting", "key", s.key()), validUtf8(p.provider), validUtf8(p.variant), p.measured,
                 name(p.status), validUtf8(p.reason), p.relativeL2, p.maxDifference, validUtf8(p.implementation),
                 validUtf8(p.providerVersion), validUtf8(p.repro), p.prepareSeconds, p.disturbance.otherProcessors,
-                p.disturbance.stolenProcessors, json(p.starts).dump(), p.callSeconds);
+                p.disturbance.stolenProcessors, json(p.starts).dump(), p.callSeconds, dump(json(p.figures)));
   addPoint.step();
   int64_t id = addPoint.integer(0);
   addPoint.run();

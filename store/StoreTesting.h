@@ -78,6 +78,8 @@ inline Point somePoint(const std::string &experiment, int number, size_t rounds 
   point.repro = "lathe ops bench conv2d " + point.problem.text;
   point.prepareSeconds = 0.25;
   point.callSeconds = 2e-8;
+  if (number % 2)
+    point.figures = {{"top1", 0.5}, {"pictures", double(number)}};
   point.disturbance.otherProcessors = 0.01;
   point.rounds.resize(rounds);
   if (rounds > 1 && number % 2)

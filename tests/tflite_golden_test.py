@@ -18,6 +18,9 @@ models = os.path.join(models, "models") if models else sys.argv[2]
 if not os.path.exists(os.path.join(models, "golden", "manifest.json")):
     print(f"NO TEST DATA: {models} has no golden/manifest.json (set LATHE_TEST_DATA)")
     sys.exit(77)
+peer = os.path.isdir(os.path.join(os.path.dirname(__file__), "..", "lab", "runners", "tflite", "node_modules"))
+if not peer:
+    print("TENSORFLOW LITE IS NOT INSTALLED (make peers): the goldens alone are compared")
 manifest = json.load(open(os.path.join(models, "golden", "manifest.json")))
 
 
@@ -46,6 +49,8 @@ with tempfile.TemporaryDirectory() as folder:
         left = transposes_inside(graph)
         assert not left, f"{name}: transposes are left inside of the network: {left}"
         run("compile", model, "-o", package)
+        if peer:
+            run("compare", model, "--check-only", "--no-store", "--quiet")
         for case in manifest[name]["cases"]:
             given = os.path.join(models, "golden", name, case["dir"])
             run("run", package, "-i", os.path.join(given, "input_0.npy"), "-o", outputs, "--quiet")

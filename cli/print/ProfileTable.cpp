@@ -1,13 +1,15 @@
 #include "cli/print/ProfileTable.h"
 
 namespace lathe::cli {
-namespace {
 
-/// Type of the factors of a kernel, which determines its ceiling.
-ElementType operandsOf(const runtime::InstructionInfo &info) {
-  bool rounded = info.schedule.find("type=bf16") != std::string_view::npos;
-  return rounded ? ElementType::bf16 : ElementType::f32;
+ElementType factorsOf(const runtime::InstructionInfo &info) {
+  auto says = [&](std::string_view type) { return info.schedule.find(type) != std::string_view::npos; };
+  if (says("type=bf16"))
+    return ElementType::bf16;
+  return says("type=i8") || says("type=i16") || says("type=i32") ? ElementType::i8 : ElementType::f32;
 }
+
+namespace {
 
 bool isKernel(const runtime::InstructionInfo &info) { return std::string_view(info.kind) == "kernel"; }
 
@@ -21,14 +23,15 @@ std::string percent(double share) { return fmt::format("{:.0f} %", share * 100);
 
 ProfileTable::ProfileTable(const lab::MachineCeilings &machine, int threads, double seconds, double clockGhz)
     : machine(machine), threads(threads), whole(seconds), clock(clockGhz * 1e9),
-      table({numberColumn("#"), numberColumn("", "ms"), numberColumn("share"), numberColumn("GFLOPS"),
-             numberColumn("GB/s").drop(2), numberColumn("roofline"), numberColumn("predicted").drop(1),
-             textColumn("bound by").drop(3), textColumn("kind"), textColumn("nodes").shrink(14),
-             textColumn("shapes").drop(5).shrink(16), textColumn("schedule").drop(4).shrink(16),
-             textColumn("chosen by").drop(6).shrink(16)}) {}
+      table({numberColumn("#"), numberColumn("", "ms"), numberColumn("share"), textColumn("type").drop(3),
+             numberColumn("GFLOPS"), numberColumn("GB/s").drop(2), numberColumn("roofline"),
+             numberColumn("predicted").drop(1), textColumn("bound by").drop(3), textColumn("kind"),
+             textColumn("nodes").shrink(14), textColumn("shapes").drop(5).shrink(16),
+             textColumn("schedule").drop(4).shrink(16), textColumn("chosen by").drop(6).shrink(16)}) {}
 
 void ProfileTable::add(const runtime::InstructionInfo &info, double seconds, double least) {
-  lab::Roofline roofline = lab::roofline(machine, operandsOf(info), info.flops, info.bytes, seconds, threads);
+  ElementType type = factorsOf(info);
+  lab::Roofline roofline = lab::roofline(machine, type, info.flops, info.bytes, seconds, threads);
   bool kernel = isKernel(info), known = clock > 0 && info.predictedCycles > 0;
   double expected = known ? info.predictedCycles / clock : 0;
   flops += info.flops;
@@ -53,6 +56,7 @@ void ProfileTable::add(const runtime::InstructionInfo &info, double seconds, dou
                   {"flops", info.flops},
                   {"bytes", info.bytes},
                   {"gflops", perSecond(info.flops, seconds)},
+                  {"type", kernel ? std::string(name(type)) : ""},
                   {"gb_s", perSecond(info.bytes, seconds)},
                   {"roofline_share", kernel ? roofline.share : 0},
                   {"limit_ms", roofline.limitSeconds * 1e3},
@@ -68,6 +72,7 @@ void ProfileTable::addRow(const runtime::InstructionInfo &info, double seconds, 
   auto ofKernel = [&](std::string text) { return isKernel(info) ? std::move(text) : std::string(); };
   std::string expected = predictedSeconds > 0 && seconds > 0 ? percent(predictedSeconds / seconds) : "";
   table.row({std::to_string(json.size()), milliseconds(seconds), fmt::format("{:.1f} %", seconds / whole * 100),
+             ofKernel(std::string(name(factorsOf(info)))),
              ofKernel(fmt::format("{:.1f}", perSecond(info.flops, seconds))),
              ofKernel(fmt::format("{:.1f}", perSecond(info.bytes, seconds))), ofKernel(percent(roofline.share)),
              expected, ofKernel(roofline.bound), isKernel(info) ? std::string(info.family) : info.kind,
@@ -76,9 +81,9 @@ void ProfileTable::addRow(const runtime::InstructionInfo &info, double seconds, 
 }
 
 void ProfileTable::finish(double overhead) {
-  table.row(
-      {"", milliseconds(overhead), fmt::format("{:.1f} %", overhead / whole * 100), "", "", "", "", "", "overhead"});
-  table.row({"", milliseconds(whole), "100.0 %", fmt::format("{:.1f}", gflops()),
+  table.row({"", milliseconds(overhead), fmt::format("{:.1f} %", overhead / whole * 100), "", "", "", "", "", "",
+             "overhead"});
+  table.row({"", milliseconds(whole), "100.0 %", "", fmt::format("{:.1f}", gflops()),
              fmt::format("{:.1f}", gigabytesPerSecond()), percent(rooflineShare()),
              predictedOf > 0 ? percent(predicted / predictedOf) : "", "", "whole"});
 }

@@ -11,6 +11,10 @@
 
 namespace lathe::cli {
 
+/// Type of the factors of a kernel's products, which determines its ceiling. All products of bytes have the type i8: the
+/// fastest instruction for them is the limit of the machine, also of schedules that widen them.
+ElementType factorsOf(const runtime::InstructionInfo &info);
+
 class ProfileTable {
 public:
   /// `seconds`: time of the whole run. `clockGhz` converts predicted cycles; 0: predictions are not

@@ -38,12 +38,19 @@ std::string speedText(const tune::Task &task, double seconds) {
 
 } // namespace
 
+/// Type of the factors of a task's products: a text names its operator.
+static ElementType factorsOf(const tune::Task &task) {
+  bool bytes =
+      task.key.find("conv_integer") != std::string::npos || task.key.find("matmul_integer") != std::string::npos;
+  return bytes ? ElementType::i8 : ElementType::f32;
+}
+
 double TuneCeilings::share(const tune::Task &task, double seconds) const {
-  return lab::roofline(machine, ElementType::f32, task.flops, task.bytes, seconds, threads).share;
+  return lab::roofline(machine, factorsOf(task), task.flops, task.bytes, seconds, threads).share;
 }
 
 double TuneCeilings::limitSeconds(const tune::Task &task) const {
-  return lab::roofline(machine, ElementType::f32, task.flops, task.bytes, 1, threads).limitSeconds;
+  return lab::roofline(machine, factorsOf(task), task.flops, task.bytes, 1, threads).limitSeconds;
 }
 
 Table listedTasks(const std::vector<tune::TaskToTune> &tasks) {

@@ -30,12 +30,24 @@ class Evaluate(Cli):
             file.write(NETWORK)
         with open(self.path("labels.txt"), "w") as file:
             file.write("red rose\ngreen leaf\nblue sky\n")
-        self.data = self.path("data")
+        self.data = self.path("pictures")
         # Two reds, of which one looks green; one green; one blue.
         for folder, name, colour in [("red", "a", (255, 0, 0)), ("red", "b", (10, 200, 0)), ("green", "c", (0, 255, 0)),
                                      ("2", "d", (0, 10, 90))]:
             os.makedirs(os.path.join(self.data, folder), exist_ok=True)
             bmp(os.path.join(self.data, folder, name + ".bmp"), colour)
+
+    def test_figures_are_kept(self):
+        at = ["--store", self.path("kept.db")]
+        self.lathe("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"), "--against", self.model, *at)
+        kept = self.figures("store", "show", *at)
+        self.assertEqual((kept["kind"], len(kept["points"])), ("evaluate", 1))
+        point = kept["points"][0]
+        self.assertEqual(point["figures"], {"changed": 0, "pictures": 4, "top1": 0.75, "top5": 1})
+        self.assertEqual(point["time"]["count"], 4)
+        self.assertRegex(point["problem"], r"^colours\.mlir@[0-9a-f]{16} on pictures$")
+        self.lathe("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"), "--no-store")
+        self.assertEqual(len(self.figures("store", "list", *at)["experiments"]), 1)
 
     def test_figures_by_hand(self):
         figures = self.figures("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"),
@@ -52,7 +64,7 @@ class Evaluate(Cli):
 
     def test_csv_and_png(self):
         with open(self.path("data.csv"), "w") as file:
-            file.write("file,class\ndata/red/a.bmp,red rose\ndata/green/c.bmp,1\n")
+            file.write("file,class\npictures/red/a.bmp,red rose\npictures/green/c.bmp,1\n")
         figures = self.figures("evaluate", self.model, "--data", self.path("data.csv"), "--labels",
                                self.path("labels.txt"), "--confusion", self.path("confusion.png"))
         self.assertEqual(figures["top1"], 2)
@@ -85,7 +97,7 @@ class Evaluate(Cli):
             file.write("broken.bmp,0\n")
         self.error("evaluate", self.model, "--data", self.path("bad.csv"), says="broken.bmp")
         with open(self.path("bad.csv"), "w") as file:
-            file.write("data/red/a.bmp,cow\n")
+            file.write("pictures/red/a.bmp,cow\n")
         self.error("evaluate", self.model, "--data", self.path("bad.csv"), "--labels", self.path("labels.txt"), says="line 1")
         with open(self.path("two.txt"), "w") as file:
             file.write("red\ngreen\n")

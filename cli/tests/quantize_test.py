@@ -27,12 +27,32 @@ class Quantize(Cli):
             self.assertEqual(report["inputs"], 6)
             self.assertGreater(report["cosine"], 0.99)
 
+    def test_profiles_hold_products_of_bytes_against_their_own_peak(self):
+        output, _ = self.quantized("--min-cosine", "0")
+        report = self.figures("profile", output, "--repetitions", "3", "--no-store")
+        types = {row["type"] for row in report["rows"] if row["kind"] == "kernel" and row["family"] == "contraction"}
+        self.assertIn("i8", types)
+        self.assertEqual(set(report["peaks_gflops"]), set(report["kept_peaks_gflops"]))
+        self.assertGreater(report["peaks_gflops"]["i8"], report["peaks_gflops"]["f32"])
+        text = self.lathe("profile", output, "--repetitions", "3", "--no-store").stdout
+        self.assertRegex(text, r"GFLOPS f32, [0-9.]+ i8 beside these runs")
+
     def test_weights_are_stored_once(self):
         network = self.path("squeezenet.onnx")
         self.lathe("zoo", "squeezenet", "-o", network)
         output = self.path("small.onnx")
         self.figures("quantize", network, "-o", output, "--samples", "1", "--min-cosine", "0", "--bias-correction", "none")
         self.assertLess(os.path.getsize(output), 0.3 * os.path.getsize(network))
+
+    def test_what_was_measured_is_kept(self):
+        at = ["--store", self.path("kept.db")]
+        report = self.figures("quantize", self.model, "-o", self.path("kept.onnx"), "--only-faster", *at)
+        kept = self.figures("store", "show", *at)
+        self.assertEqual((kept["kind"], kept["settings"]["method"]), ("quantize", "minmax"))
+        figures = kept["points"][0]["figures"]
+        self.assertEqual(figures["quantized_layers"], report["quantized_layers"])
+        self.assertEqual(figures["cosine"], report["cosine"])
+        self.assertAlmostEqual(figures["speedup"], report["float_seconds"] / report["int8_seconds"])
 
     def test_excluded_nodes(self):
         _, report = self.quantized("--nodes-to-exclude", "conv1,fc", "--min-cosine", "0")

@@ -21,6 +21,18 @@ std::string cachedFiles(const char *part) {
   return folder.empty() ? temporaryFolder().string() : folder;
 }
 
+/// The peer of a model when none is named.
+std::string usualPeer(const ModelFlags &flags) {
+  return !flags.isZoo() && looksLikeTflite(flags.model) ? "tflite" : "onnxruntime";
+}
+
+/// The file a peer that reads TFLite loads: the model itself.
+std::string tfliteFor(const ModelFlags &flags) {
+  require(!flags.isZoo() && looksLikeTflite(flags.model), "{}: tflite reads TFLite: give the .tflite model",
+          flags.model);
+  return flags.model;
+}
+
 /// The file a peer that reads ONNX loads: the model itself, or what `lathe zoo` writes for it.
 std::string onnxFor(const ModelFlags &flags) {
   if (!flags.isZoo()) {
@@ -91,8 +103,8 @@ struct CompareFlags {
   InputFlags inputs;
   RecordFlags record;
   lab::CompareOptions compare;
-  std::string batches; // --batch, a list
-  std::string with = "onnxruntime";
+  std::string batches;  // --batch, a list
+  std::string with;     // "": usualPeer
   int maxRounds = 0;    // 0: no limit
   bool several = false; // sizes
   std::optional<double> relative, maximum;
@@ -102,10 +114,10 @@ struct CompareFlags {
     model.addLoading(options);
     inputs.add(options, "random", false);
     addBatches(options, batches);
-    options
-        .add_option("--with", with,
-                    "Compare with these, separated by commas: onnxruntime, reference, or a package (F.lathe)")
-        ->capture_default_str();
+    options.add_option(
+        "--with", with,
+        "Compare with these, separated by commas: onnxruntime, tflite, reference, or a package (F.lathe) "
+        "(default: tflite for TFLite models, else onnxruntime)");
     options.reads([this] { return CLI::detail::split(with, ','); });
     options.add_flag("--check-only", compare.checkOnly, "Compare outputs and time nothing");
     addTiming(options);
@@ -164,7 +176,7 @@ std::vector<lab::CompareSide> findSides(const CompareFlags &flags) {
   const ModelFlags &model = flags.model;
   std::vector<lab::CompareSide> sides(1);
   sides[0].runner = find("lathe");
-  for (const std::string &name : CLI::detail::split(flags.with, ',')) {
+  for (const std::string &name : CLI::detail::split(flags.with.empty() ? usualPeer(model) : flags.with, ',')) {
     lab::CompareSide side;
     bool given = name.ends_with(".lathe");
     require(!given || isPackage(name), "--with {}: is not a package", name);
@@ -189,10 +201,12 @@ void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, co
   for (size_t i = 1; i < sides.size(); ++i) {
     ModelFlags references = model;
     references.referencesOnly = true;
-    bool onnx = sides[i].runner.format == "onnx";
+    const std::string &format = sides[i].runner.format;
     if (sides[i].model.empty())
-      sides[i].model = onnx ? onnxFor(model) : packageFor(references).path;
-    if (!onnx)
+      sides[i].model = format == "onnx"     ? onnxFor(model)
+                       : format == "tflite" ? tfliteFor(model)
+                                            : packageFor(references).path;
+    if (format == "lathe")
       sides[i].call = sides[0].call;
   }
 }
@@ -305,7 +319,8 @@ int compareVerb(const Arguments &arguments) {
       "  lathe compare model.onnx --with onnxruntime,reference --threads 2 --json compare.json\n"
       "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
       "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n"
-      "  lathe compare model.onnx --with onnxruntime --batch 1,3,8,17     one package at each batch\n");
+      "  lathe compare model.onnx --with onnxruntime --batch 1,3,8,17     one package at each batch\n"
+      "  lathe compare model.tflite --check-only     beside TensorFlow Lite (docs/runner-protocol.md)\n");
   flags.add(options);
   options.parseAll(arguments);
   std::vector<Size> sizes = sizesOf(flags.batches, flags.model.shapes);

@@ -2,10 +2,12 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
+#include "cli/Recording.h"
 #include "cli/print/Progress.h"
 #include "cli/samples/PictureFlags.h"
 #include "evaluate/ConfusionPicture.h"
 #include "evaluate/Dataset.h"
+#include "lab/StoreRecords.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Runner.h"
 #include "lab/judging/Statistics.h"
@@ -26,13 +28,14 @@ using nlohmann::json;
 struct EvaluateFlags {
   ModelFlags model;
   PictureFlags pictures;
+  RecordFlags record;
   std::string data, labels, against, confusion;
   int64_t crops = 0; // random crops in all; 0: whole pictures
   uint64_t seed = 0;
 
   void add(Options &options) {
     model.add(options, ModelUse::run);
-    model.addStore(options);
+    record.add(options, &model);
     model.addLoading(options);
     options
         .add_option(
@@ -44,7 +47,8 @@ struct EvaluateFlags {
     options.add_option("--labels", labels, "Read the names of the classes from FILE, one a line")->type_name("FILE");
     options
         .add_option("--against", against,
-                    "Decide with this model, too, and count changed decisions: a model, a package or onnxruntime")
+                    "Decide with this model, too, and count changed decisions: a model, a package, onnxruntime or "
+                    "tflite")
         ->type_name("OTHER");
     options
         .add_option("--random-crops", crops,
@@ -65,6 +69,11 @@ struct EvaluateFlags {
               "--confusion {}: is no name of a picture, expected one that ends in .svg or .png", confusion);
     });
   }
+
+  json settings() const {
+    return {{"random_crops", crops},         {"seed", seed},          {"against", against},       {"fit", pictures.fit},
+            {"pixel_range", pictures.range}, {"mean", pictures.mean}, {"std", pictures.deviation}};
+  }
 };
 
 /// Something that gives scores to classes.
@@ -83,6 +92,7 @@ public:
             flags.model, model->inputs().size());
   }
   const runtime::Port &input() const { return model->inputs()[0]; }
+  const runtime::Model &loaded() const { return *model; }
 
   Tensor scores(const Tensor &input) override {
     using Clock = std::chrono::steady_clock;
@@ -106,8 +116,9 @@ public:
   RunnerClassifier(const std::string &name, const ModelFlags &flags, std::string inputName)
       : runner(take(lab::Runner::start(lab::runnerNamed(name, "--against " + name)), name)), name(name),
         inputName(std::move(inputName)) {
-    require(!flags.isZoo() && looksLikeOnnx(flags.model), "--against {}: reads ONNX, {} is another model", name,
-            flags.model);
+    bool tflite = lab::runnerNamed(name, "--against " + name).format == "tflite";
+    require(!flags.isZoo() && (tflite ? looksLikeTflite(flags.model) : looksLikeOnnx(flags.model)),
+            "--against {}: reads {}, {} is another model", name, tflite ? "TFLite" : "ONNX", flags.model);
     lab::RunnerModel loaded = take(runner.load(std::filesystem::absolute(flags.model).string(), flags.threads), name);
     output = loaded.outputs.at(0).name;
   }
@@ -174,6 +185,7 @@ public:
   }
 
   const std::vector<double> &seconds() const { return ours.seconds; }
+  const runtime::Model &model() const { return ours.loaded(); }
 
 private:
   const EvaluateFlags &flags;
@@ -305,6 +317,33 @@ json evaluationJson(const Evaluation &evaluation, const lab::Summary &latency, c
   return document;
 }
 
+/// Of our package: the latencies as samples, shares of right and of changed decisions as figures.
+store::Point pointOf(const Evaluation &evaluation, const Evaluator &evaluator, const EvaluateFlags &flags) {
+  const runtime::Model &model = evaluator.model();
+  store::Point point;
+  std::string data = std::filesystem::path(flags.data).lexically_normal().filename().string();
+  point.problem = modelProblem(flags.model, model.source(), "on " + data);
+  point.provider = "lathe";
+  point.providerVersion = LATHE_VERSION;
+  point.setting = modelSetting(flags.model, 1, recordUse(model));
+  point.implementation = model.target();
+  Verification verification = verificationOf(model);
+  point.status = verification.verified ? store::PointStatus::passed : store::PointStatus::mistrusted;
+  if (!verification.verified)
+    point.reason = verification.text;
+  auto share = [](size_t part, size_t whole) { return static_cast<double>(part) / static_cast<double>(whole); };
+  point.figures["pictures"] = static_cast<double>(evaluation.pictures);
+  if (const evaluate::Accuracy &accuracy = evaluation.accuracy; accuracy.labelled) {
+    point.figures["top1"] = share(accuracy.top1, accuracy.labelled);
+    point.figures["top5"] = share(accuracy.top5, accuracy.labelled);
+  }
+  if (!flags.against.empty() && evaluation.pictures)
+    point.figures["changed"] = share(evaluation.changed, evaluation.pictures);
+  if (!evaluator.seconds().empty())
+    point.rounds = lab::samplesOf({evaluator.seconds()}, {});
+  return point;
+}
+
 } // namespace
 
 int evaluateVerb(const Arguments &arguments) {
@@ -321,6 +360,7 @@ int evaluateVerb(const Arguments &arguments) {
       "  lathe evaluate q.onnx --data pictures/ --random-crops 200 --against onnxruntime\n");
   flags.add(options);
   options.parseAll(arguments);
+  Recording recording(flags.record, store::ExperimentKind::evaluate, "evaluate", arguments, flags.settings());
   Evaluator evaluator(flags);
   Evaluation evaluation = evaluator.run();
   require(flags.confusion.empty() || evaluation.confusion,
@@ -328,8 +368,12 @@ int evaluateVerb(const Arguments &arguments) {
   if (!flags.confusion.empty())
     evaluate::writeConfusion(flags.confusion, *evaluation.confusion, evaluation.labels);
   lab::Summary latency = lab::summarize(evaluator.seconds());
-  if (options.printsText())
+  recording.add({pointOf(evaluation, evaluator, flags)});
+  recording.finish();
+  if (options.printsText()) {
     print(evaluation, latency, flags, options.tableStyle());
+    std::cout << recording.line();
+  }
   options.writeJson(evaluationJson(evaluation, latency, flags));
   return success;
 }

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -142,14 +144,24 @@ struct ProfileFlags {
 /// Measurements of the runs, and the limits measured beside them.
 struct Measured {
   Sample mean;
-  std::vector<double> least;        // by instruction, in seconds
-  size_t count = 0;                 // instructions that ran
-  double peak = 0;                  // GFLOPS
-  double clock = 0;                 // GHz
-  double callOne = 0, forkJoin = 0; // seconds
+  std::vector<double> least;           // by instruction, in seconds
+  size_t count = 0;                    // instructions that ran
+  std::map<ElementType, double> peaks; // GFLOPS, of f32 and the types of the kernels' factors
+  double clock = 0;                    // GHz
+  double callOne = 0, forkJoin = 0;    // seconds
 
   double overheadEach() const { return mean.overhead / static_cast<double>(std::max<size_t>(count, 1)); }
 };
+
+/// Measures the present peaks of f32 and of the types of the kernels' factors, and keeps the larger ones.
+void measurePeaks(std::map<ElementType, double> &peaks, const runtime::Context &context) {
+  std::set<ElementType> types{ElementType::f32};
+  for (size_t i = 0; i < context.instructionCount(); ++i)
+    types.insert(factorsOf(context.instruction(i)));
+  for (ElementType type : types)
+    if (double peak = lab::measurePeak(context.threads(), type); peak > 0) // 0: computed as f32
+      peaks[type] = std::max(peaks[type], peak);
+}
 
 Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Verification &verification,
                  Recording &recording) {
@@ -162,7 +174,7 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   // The limits are of the same minutes: clocks and neighbours change within an hour. The better of before and after.
   Measured measured;
   lab::machineCeilings(); // which may be measured now
-  measured.peak = lab::measurePeak(context.threads());
+  measurePeaks(measured.peaks, context);
   measured.clock = lab::measureClock();
   context.run(run);
   std::vector<Sample> samples;
@@ -182,23 +194,32 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
     whole.setting.extra["until"] = flags.until;
   record(recording, whole, context, measured.count, samples, meter.read());
   measured.mean = meanOf(samples);
-  measured.peak = std::max(measured.peak, lab::measurePeak(context.threads()));
+  measurePeaks(measured.peaks, context);
   measured.clock = std::max(measured.clock, lab::measureClock());
   measured.callOne = callSeconds(1);
   measured.forkJoin = callSeconds(context.threads());
   return measured;
 }
 
-double keptPeak(int threads) { return lab::machineCeilings().gflops(ElementType::f32, threads); }
+double keptPeak(ElementType type, int threads) { return lab::machineCeilings().gflops(type, threads); }
+
+/// "118.2 GFLOPS f32, 470.1 i8 beside these runs (117.4, 469.0 in lathe machine)"
+std::string peaksText(const Measured &measured, int threads) {
+  std::string now, kept;
+  for (auto [type, peak] : measured.peaks) {
+    now += fmt::format("{}{:.1f}{} {}", now.empty() ? "" : ", ", peak, now.empty() ? " GFLOPS" : "", name(type));
+    kept += fmt::format("{}{:.1f}", kept.empty() ? "" : ", ", keptPeak(type, threads));
+  }
+  return fmt::format("{} beside these runs ({} in lathe machine)", now, kept);
+}
 
 std::string profileText(const ProfileFlags &flags, const Prepared &prepared, const Measured &measured,
                         const ProfileTable &table, const TableStyle &style) {
   int threads = prepared.context->threads();
-  std::string text =
-      fmt::format("{} ({}{}{}), {}, {}; peak {:.1f} GFLOPS fp32 beside these runs ({:.1f} in lathe machine)\n",
-                  flags.model.model, prepared.inputText, prepared.extents.empty() ? "" : "; " + prepared.extents,
-                  prepared.variant.empty() ? "" : ", variant " + prepared.variant, counted(threads, "thread"),
-                  prepared.model->target(), measured.peak, keptPeak(threads));
+  std::string text = fmt::format("{} ({}{}{}), {}, {}; peak {}\n", flags.model.model, prepared.inputText,
+                                 prepared.extents.empty() ? "" : "; " + prepared.extents,
+                                 prepared.variant.empty() ? "" : ", variant " + prepared.variant,
+                                 counted(threads, "thread"), prepared.model->target(), peaksText(measured, threads));
   text += table.str(style);
   text += fmt::format("overhead {:.3f} us a kernel; an empty kernel takes {:.3f} us on one thread",
                       measured.overheadEach() * 1e6, measured.callOne * 1e6);
@@ -210,14 +231,21 @@ std::string profileText(const ProfileFlags &flags, const Prepared &prepared, con
 nlohmann::json profileJson(const ProfileFlags &flags, const Prepared &prepared, const Measured &measured,
                            const ProfileTable &table) {
   int threads = prepared.context->threads();
+  nlohmann::json peaks, kept;
+  for (auto [type, peak] : measured.peaks) {
+    peaks[std::string(name(type))] = peak;
+    kept[std::string(name(type))] = keptPeak(type, threads);
+  }
   return {{"model", flags.model.model},
           {"threads", threads},
           {"target", prepared.model->target()},
           {"inputs", prepared.inputText},
           {"extents", prepared.extents},
           {"variant", prepared.variant},
-          {"peak_gflops", measured.peak},
-          {"kept_peak_gflops", keptPeak(threads)},
+          {"peak_gflops", measured.peaks.at(ElementType::f32)},
+          {"kept_peak_gflops", keptPeak(ElementType::f32, threads)},
+          {"peaks_gflops", peaks},
+          {"kept_peaks_gflops", kept},
           {"clock_ghz", measured.clock},
           {"planned_threads", prepared.model->plannedThreads()},
           {"predicted_for", plannedMachine(*prepared.model)},
@@ -269,7 +297,9 @@ int profileVerb(const Arguments &arguments) {
 
   Measured measured = measure(flags, prepared, verification, recording);
   int threads = prepared.context->threads();
-  lab::MachineCeilings machine = lab::withPeak(lab::machineCeilings(), threads, measured.peak);
+  lab::MachineCeilings machine = lab::machineCeilings();
+  for (auto [type, peak] : measured.peaks)
+    machine = lab::withPeak(std::move(machine), threads, peak, type);
   bool predicts = prepared.model->plannedThreads() == threads;
   ProfileTable table(machine, threads, measured.mean.whole, predicts ? measured.clock : 0);
   for (size_t i = 0; i < measured.count; ++i)

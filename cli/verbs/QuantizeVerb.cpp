@@ -1,5 +1,6 @@
 // `lathe quantize`: a float model to an int8 model in ONNX's QDQ form.
 #include "cli/CompilerVerbs.h"
+#include "cli/Recording.h"
 #include "cli/samples/Samples.h"
 #include "export/onnx/Export.h"
 #include "passes/interpret/Ports.h"
@@ -7,6 +8,7 @@
 #include "support/PendingFile.h"
 #include "support/Text.h"
 
+#include <cmath>
 #include <iostream>
 
 namespace lathe::cli {
@@ -19,12 +21,14 @@ struct QuantizeFlags {
   ModelFlags model;
   SampleFlags samples;
   quantize::Options quantization;
+  RecordFlags record;
   std::string output, method = "minmax", activationType = "uint8";
   std::vector<std::string> excluded;
   std::string biasCorrection = "measured";
   bool perTensor = false;
 
   void add(Options &options);
+  nlohmann::json settings() const;
 
 private:
   void addCalibration(Options &options);
@@ -121,7 +125,7 @@ void QuantizeFlags::addWeights(Options &options) {
 
 void QuantizeFlags::add(Options &options) {
   model.add(options, ModelUse::compile);
-  model.addStore(options);
+  record.add(options, &model);
   options.addOutput("-o,--output", output, "Write the quantised ONNX model here (-: standard output)")
       ->type_name("Q.onnx")
       ->required();
@@ -130,6 +134,25 @@ void QuantizeFlags::add(Options &options) {
   options.addQuiet();
   options.addWide();
   options.addJson();
+}
+
+nlohmann::json QuantizeFlags::settings() const {
+  return {{"method", method},
+          {"percentile", quantization.percentile},
+          {"activations", activationType},
+          {"symmetric", quantization.symmetricActivations},
+          {"per_channel", quantization.perChannel},
+          {"reduce_range", quantization.reduceRange},
+          {"dynamic", quantization.dynamic},
+          {"equalize", quantization.equalize},
+          {"bias_correction", biasCorrection},
+          {"excluded", excluded},
+          {"max_drop", quantization.maxDrop.value_or(-1)},
+          {"min_cosine", quantization.minCosine},
+          {"only_faster", quantization.onlyFaster},
+          {"samples", samples.most},
+          {"random_crops", samples.crops},
+          {"seed", samples.seed}};
 }
 
 nlohmann::json layerJson(const quantize::LayerReport &layer) {
@@ -201,6 +224,30 @@ void print(const Report &report, const QuantizeFlags &flags) {
                              *report.floatSeconds / *report.intSeconds);
 }
 
+/// The quantised model as a point of the float model: how near it is, and what was quantised.
+store::Point pointOf(const Report &report, const QuantizeFlags &flags, const store::Problem &problem) {
+  store::Point point;
+  point.problem = problem;
+  point.provider = "lathe";
+  point.providerVersion = LATHE_VERSION;
+  point.setting = modelSetting(flags.model, 0, {});
+  point.setting.type = flags.activationType;
+  point.status = store::PointStatus::passed;
+  const quantize::Fidelity &fidelity = report.fidelity;
+  point.figures = {{"layers", static_cast<double>(report.layers.size())},
+                   {"quantized_layers", static_cast<double>(report.quantizedLayers())},
+                   {"inputs", static_cast<double>(fidelity.inputs)},
+                   {"cosine", fidelity.cosine},
+                   {"least_cosine", fidelity.leastCosine},
+                   {"centred_cosine", fidelity.centred},
+                   {"least_centred_cosine", fidelity.leastCentred},
+                   {"changed_decisions", static_cast<double>(fidelity.changed)}};
+  if (report.floatSeconds)
+    point.figures["speedup"] = *report.floatSeconds / *report.intSeconds;
+  std::erase_if(point.figures, [](const auto &figure) { return !std::isfinite(figure.second); });
+  return point;
+}
+
 } // namespace
 
 int quantizeVerb(const Arguments &arguments) {
@@ -219,8 +266,11 @@ int quantizeVerb(const Arguments &arguments) {
   requireNoTerminal(flags.output, "an ONNX file");
   PendingFile::check(flags.output);
 
+  Recording recording(flags.record, store::ExperimentKind::quantize, "quantize", arguments, flags.settings());
   Progress progress("quantize " + flags.model.model);
   Source source = loadSource(flags.model);
+  store::Problem problem = modelProblem(flags.model, sourceText(flags.model, source),
+                                        flags.samples.path.empty() ? "random inputs" : "calibrated");
   flags.samples.shapes = flags.model.shapes;
   std::vector<runtime::Port> ports = inputPorts(*source.module);
   auto samples = loadSamples(ports, flags.samples,
@@ -238,9 +288,11 @@ int quantizeVerb(const Arguments &arguments) {
   }
   Report report = quantize::quantizeModel(*source.module, samples, flags.quantization, others);
   exportOnnxFile(*source.module, flags.output);
+  recording.add({pointOf(report, flags, problem)});
+  recording.finish();
   if (options.printsText()) {
     print(report, flags);
-    std::cout << "wrote " << flags.output << "\n";
+    std::cout << "wrote " << flags.output << "\n" << recording.line();
   }
   nlohmann::json json = reportJson(report);
   json["model"] = flags.model.model;

@@ -31,8 +31,9 @@ int storeList(const Arguments &arguments) {
   Options options("store list", "List the experiments, the latest last.",
                   "  lathe store list\n  lathe store list --kind ops --json -\n");
   flags.add(options);
-  options.add_option("--kind", filters.kind,
-                     "Take only experiments of this kind: ops, bench, compare, profile, segments, tune");
+  options.add_option(
+      "--kind", filters.kind,
+      "Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize");
   options.addWide();
   options.addJson();
   options.parseAll(arguments);
@@ -62,6 +63,14 @@ int storeList(const Arguments &arguments) {
   }
   options.writeJson({{"store", store.path()}, {"counts", countsJson(counts)}, {"experiments", experiments}});
   return success;
+}
+
+/// "top1 0.75, top5 1"
+std::string figuresText(const std::map<std::string, double> &figures) {
+  std::string text;
+  for (const auto &[name, figure] : figures)
+    text += fmt::format("{}{} {:.6g}", text.empty() ? "" : ", ", name, figure);
+  return text;
 }
 
 int storeShow(const Arguments &arguments) {
@@ -94,7 +103,7 @@ int storeShow(const Arguments &arguments) {
   }
   Table table({textColumn("operator").drop(1), textColumn("problem").shrink(20), textColumn("provider").shrink(12),
                textColumn("setting").drop(2).shrink(8), textColumn("status"), numberColumn("samples").drop(3),
-               numberColumn("median", "ms"), numberColumn("min", "ms").drop(4)});
+               numberColumn("median", "ms"), numberColumn("min", "ms").drop(4), textColumn("figures").shrink(12)});
   json points = json::array();
   store.points({.experiments = {e.uuid}}, true, [&](const store::Point &p) {
     lab::Summary time = timeOf(p);
@@ -104,7 +113,8 @@ int storeShow(const Arguments &arguments) {
     row.variant = p.variant;
     row.setting = p.setting;
     table.row({p.problem.op, p.problem.text, report::scheduledColumnOf(row), report::settingText(p.setting),
-               std::string(name(p.status)), std::to_string(time.count), ms(time.median), ms(time.min)});
+               std::string(name(p.status)), std::to_string(time.count), ms(time.median), ms(time.min),
+               figuresText(p.figures)});
     json document = store::toJson(p);
     document.erase("samples");
     if (time.count)

@@ -115,6 +115,8 @@ TEST(Control, ResourcesAreStates) {
   std::vector<Tensor> got = evaluated(bytes, {Tensor::of<float>({1}, {3}), Tensor::of<float>({1}, {4})});
   EXPECT_THAT(numbers(got.at(0)), ElementsAre(7));
   EXPECT_THAT(numbers(got.at(1)), ElementsAre(7)) << "what is assigned is the next run's value";
+  EXPECT_THAT(numbers(evaluated(bytes, {Tensor::of<float>({1}, {3}), Tensor::of<float>({1}, {0})}).at(0)),
+              ElementsAre(3));
   ModelRecord record = readModel(bytes, "m.tflite", ".");
   EXPECT_EQ(record.graph.inputs.at(1).name, "count.past");
   EXPECT_EQ(record.graph.outputs.at(1).name, "count.next");

@@ -4,7 +4,6 @@
 #include "import/Format.h"
 #include "import/tflite/Tflite.h"
 #include "ir/Context.h"
-#include "passes/interpret/Evaluate.h"
 
 #include <cstring>
 #include <string>
@@ -146,18 +145,10 @@ private:
 };
 
 /// What the file computes, imported and evaluated on the references; copies, as a result may be a constant of the module.
-inline std::vector<Tensor> evaluated(const std::string &bytes, const std::vector<Tensor> &inputs,
-                                     const ImportOptions &options = {}) {
-  auto context = makeContext();
-  auto module = importModelOf(format(), *context, bytes, "m.tflite", ".", options);
-  std::vector<lathe::Value> values;
-  for (const Tensor &input : inputs)
-    values.emplace_back(input);
-  std::vector<Tensor> results;
-  for (lathe::Value &result : evaluate(*module, values))
-    results.push_back(result.tensor().clone());
-  return results;
-}
+/// With LATHE_TFLITE_WRITE=DIR the file is written there with its inputs and results, so that another implementation
+/// can be asked, too (tests/tflite_peer_test.py): NAME.tflite, NAME.json, NAME.in0.npy, NAME.out0.npy, ...
+std::vector<Tensor> evaluated(const std::string &bytes, const std::vector<Tensor> &inputs,
+                              const ImportOptions &options = {});
 
 inline std::vector<double> numbers(const Tensor &tensor) {
   std::vector<double> result;

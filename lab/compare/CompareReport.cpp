@@ -66,9 +66,12 @@ static std::vector<std::string> warningsOf(const SideResult &side, const std::ve
 
 std::vector<std::string> warningsOf(const Comparison &comparison) {
   std::vector<std::string> warnings;
-  for (const SideResult &side : comparison.sides)
+  for (const SideResult &side : comparison.sides) {
+    if (side.settings.is_object() && side.settings.contains("caution"))
+      warnings.push_back(side.settings["caution"].get<std::string>());
     for (std::string &warning : warningsOf(side, comparison.starts))
       warnings.push_back(std::move(warning));
+  }
   double ours = comparison.sides.empty() ? 0 : median(gigahertzOf(comparison.sides[0]));
   for (const PeerResult &peer : comparison.peers) {
     const SideResult &theirs = comparison.sides[peer.peer];

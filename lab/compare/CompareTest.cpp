@@ -147,6 +147,9 @@ TEST(CompareWarnings, outliersDriftAndFrequency) {
   };
   auto steady = [](int, int run) { return 1e-3 * (1 + 1e-4 * (run % 3)); };
   EXPECT_EQ(warnings(sixStarts(steady, 3, 3.01)), "");
+  Comparison careful = sixStarts(steady, 3, 3.01);
+  careful.sides[1].settings = {{"caution", "its times say nothing"}};
+  EXPECT_EQ(warnings(careful), "its times say nothing");
   auto jumpy = [&](int start, int run) { return run < 2 ? 3e-3 : steady(start, run); };
   EXPECT_EQ(warnings(sixStarts(jumpy, 3, 3)), "10 % of the times of ours are outliers");
   auto drifting = [&](int start, int run) { return steady(start, run) * (1 + 0.02 * start); };

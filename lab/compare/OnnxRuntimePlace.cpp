@@ -23,13 +23,18 @@ static const char *processorFolder() {
 #endif
 }
 
-std::optional<fs::path> onnxRuntimeLibrary() {
+/// In the order in which they are searched.
+static std::vector<fs::path> runnerFolders() {
   std::vector<fs::path> runners;
   if (const char *given = std::getenv("LATHE_RUNNERS"); given && *given)
     runners.emplace_back(given);
   runners.push_back(programDirectory().parent_path() / "share" / "lathe" / "runners");
   runners.emplace_back(LATHE_SOURCE_DIR "/lab/runners");
-  for (const fs::path &folder : runners) {
+  return runners;
+}
+
+std::optional<fs::path> onnxRuntimeLibrary() {
+  for (const fs::path &folder : runnerFolders()) {
     std::error_code absent;
     // One folder for each version of Node.js' binary interface ("napi-v6"); the library in them is the same.
     for (auto &entry : fs::directory_iterator(folder / "onnxruntime/node_modules/onnxruntime-node/bin", absent)) {
@@ -38,6 +43,16 @@ std::optional<fs::path> onnxRuntimeLibrary() {
         return library;
     }
   }
+  return std::nullopt;
+}
+
+std::optional<fs::path> tfliteScript() {
+  std::error_code absent;
+  for (const fs::path &folder : runnerFolders())
+    if (fs::path script = folder / "tflite/Runner.mjs";
+        fs::is_regular_file(script, absent) &&
+        fs::is_directory(folder / "tflite/node_modules/@tensorflow/tfjs-tflite", absent))
+      return script;
   return std::nullopt;
 }
 

@@ -1,7 +1,9 @@
 #include "lab/compare/Runner.h"
 
 #include "lab/compare/OnnxRuntimePlace.h"
+#include "process/ShellWords.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
 
@@ -38,6 +40,25 @@ static Outcome<RunnerSpec> findOnnxRuntime() {
   return spec;
 }
 
+/// Another program that runs TFLite files, as shell words: a native build of TensorFlow Lite, say.
+constexpr const char *tfliteVariable = "LATHE_TFLITE_RUNNER";
+
+static Outcome<RunnerSpec> findTflite() {
+  RunnerSpec spec{"tflite", {}, "tflite"};
+  if (const char *given = std::getenv(tfliteVariable); given && *given) {
+    auto command = process::splitShellWords(given);
+    if (!command.problem.empty() || command.words.empty())
+      return NotApplicable{fmt::format("{}={}: {}", tfliteVariable, given, command.problem)};
+    spec.command.argv = command.words;
+    return spec;
+  }
+  auto script = tfliteScript();
+  if (!script)
+    return NotApplicable{"TensorFlow Lite is not installed: run \"make peers\""};
+  spec.command.argv = {"node", script->string()};
+  return spec;
+}
+
 static Outcome<RunnerSpec> findLathe(const std::string &name) {
   std::string program = runnerProgram("lathe-runner");
   if (program.empty())
@@ -50,9 +71,11 @@ static Outcome<RunnerSpec> findLathe(const std::string &name) {
 Outcome<RunnerSpec> findRunner(const std::string &name) {
   if (name == "onnxruntime")
     return findOnnxRuntime();
+  if (name == "tflite")
+    return findTflite();
   if (name == "lathe" || name == "reference")
     return findLathe(name);
-  return NotApplicable{"unknown runner '" + name + "', expected onnxruntime, lathe or reference"};
+  return NotApplicable{"unknown runner '" + name + "', expected onnxruntime, tflite, lathe or reference"};
 }
 
 // The conversation.

@@ -15,12 +15,12 @@ namespace lathe::lab {
 struct RunnerSpec {
   std::string name; // "onnxruntime"
   process::Command command;
-  std::string format; // "onnx", "lathe"
+  std::string format; // "onnx", "tflite", "lathe"
 };
 
-/// Returns the runner called `name` ("onnxruntime", "lathe", "reference"), a program beside this
-/// one. Declines with instructions if the program, or the library that it needs
-/// (lab/compare/OnnxRuntimePlace.h), is not installed.
+/// Returns the runner called `name`: "onnxruntime", "lathe", "reference", programs beside this one, or
+/// "tflite", a script under Node.js, or the command in $LATHE_TFLITE_RUNNER. Declines with instructions if the
+/// program, or what it needs from npm (lab/compare/OnnxRuntimePlace.h), is not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
 /// Like findRunner, but throws Error that begins with `where` instead of declining.
 RunnerSpec runnerNamed(const std::string &name, const std::string &where);

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -193,5 +195,56 @@ TEST_F(RunnerTest, onnxRuntimeLoadsANetwork) {
   auto unbound = runner->time(0, 1);
   ASSERT_FALSE(unbound.ok());
   EXPECT_EQ(unbound.failure().kind, FailureKind::threw);
+  runner->quit();
+}
+
+TEST_F(RunnerTest, aCommandTakesThePlaceOfTensorFlowLite) {
+  setenv("LATHE_TFLITE_RUNNER", "/usr/bin/python3 '" LATHE_SOURCE_DIR "/lab/compare/FakeRunner.py'", 1);
+  auto spec = findRunner("tflite");
+  setenv("LATHE_TFLITE_RUNNER", "python3 'native.py", 1);
+  auto open = findRunner("tflite");
+  unsetenv("LATHE_TFLITE_RUNNER");
+  ASSERT_TRUE(spec.done()) << spec.reason();
+  EXPECT_EQ(spec->format, "tflite");
+  auto runner = Runner::start(*spec);
+  ASSERT_TRUE(runner.ok()) << runner.failure().message();
+  EXPECT_EQ(runner->version(), "0.1");
+  runner->quit();
+  ASSERT_FALSE(open.done());
+  EXPECT_TRUE(open.reason().starts_with("LATHE_TFLITE_RUNNER=python3 'native.py: ")) << open.reason();
+}
+
+TEST_F(RunnerTest, tensorFlowLiteRuns) {
+  auto spec = findRunner("tflite");
+  if (!spec)
+    GTEST_SKIP() << "TENSORFLOW LITE IS NOT INSTALLED: " << spec.reason();
+  std::string path = LATHE_TEST_DATA "/models/tflite/kws_dscnn_int8.tflite";
+  if (!fs::exists(path))
+    GTEST_SKIP() << "no test data: " << path << " is absent";
+  auto runner = Runner::start(*spec);
+  ASSERT_TRUE(runner.ok()) << runner.failure().message();
+  EXPECT_TRUE(runner->settings().contains("caution"));
+  EXPECT_FALSE(runner->load(path, 2).ok()) << "it computes on one thread";
+  auto loaded = runner->load(path, 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
+  ASSERT_EQ(loaded->inputs.size(), 1u);
+  EXPECT_EQ(loaded->inputs[0].type, "i8");
+  EXPECT_FALSE(runner->time(0, 1).ok()) << "its input is not bound";
+  lathe::Tensor zeros(lathe::ElementType::i8, {1, 49, 10, 1});
+  std::fill_n(zeros.as<int8_t>(), zeros.elements(), int8_t(0));
+  std::string file = (directory / "zeros.npy").string();
+  lathe::writeNpy(file, lathe::npyView(zeros));
+  ASSERT_TRUE(runner->setInputs({{loaded->inputs[0].name, file}}).ok());
+  auto outputs = runner->run(directory.string());
+  ASSERT_TRUE(outputs.ok()) << outputs.failure().message();
+  lathe::Tensor scores = lathe::toTensor(lathe::readNpy(outputs->at(loaded->outputs.at(0).name)));
+  EXPECT_EQ(scores.dims(), (std::vector<int64_t>{1, 12}));
+  double sum = 0; // of a softmax, in units of 1/256 from -128
+  for (int64_t i = 0; i < scores.elements(); ++i)
+    sum += scores.asDouble(i) + 128;
+  EXPECT_NEAR(sum, 256, 12);
+  auto samples = runner->time(1, 3);
+  ASSERT_TRUE(samples.ok()) << samples.failure().message();
+  EXPECT_EQ(samples->seconds.size(), 3u);
   runner->quit();
 }

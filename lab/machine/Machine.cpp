@@ -61,26 +61,26 @@ Roofline roofline(const MachineCeilings &machine, ElementType type, double flops
   return result;
 }
 
-MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops) {
+MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, ElementType type) {
   if (gflops <= 0)
     return machine;
-  double kept = machine.gflops(ElementType::f32, threads);
   bool found = false;
+  double kept = machine.gflops(type, threads);
   for (ArithmeticCeiling &ceiling : machine.arithmetic)
-    if (ceiling.type == ElementType::f32 && !ceiling.gflops.empty() && kept > 0) {
+    if (ceiling.type == type && !ceiling.gflops.empty() && kept > 0) {
       found = true;
       for (double &figure : ceiling.gflops)
         figure *= gflops / kept;
     }
   if (!found)
-    machine.arithmetic.push_back({ElementType::f32, "", std::vector<double>(size_t(std::max(threads, 1)), gflops)});
+    machine.arithmetic.push_back({type, "", std::vector<double>(size_t(std::max(threads, 1)), gflops)});
   return machine;
 }
 
 // The cache file.
 
 // Raised when the kernels or the document change.
-static constexpr int cacheFormat = 2; // 2: with rates for the compiler
+static constexpr int cacheFormat = 3; // 2: with rates for the compiler; 3: int8 by instruction
 
 static std::string cacheKey(const MachineCeilings &machine) {
   return fmt::format("{} | {} cores, {} threads | {}", machine.cpu, machine.cores, machine.hardwareThreads,

@@ -21,7 +21,7 @@ namespace lathe::lab {
 /// Arithmetic ceiling of one element type; a multiply-accumulate counts as two operations.
 struct ArithmeticCeiling {
   ElementType type = ElementType::f32; // type of the factors
-  std::string instruction;             // "vfmadd231ps zmm", "vpdpbusd zmm"
+  std::string instruction;             // "vfmadd231ps zmm", "vpdpbusd zmm"; a type may have several
   std::vector<double> gflops;          // [threads - 1], all threads together
 };
 
@@ -56,7 +56,7 @@ struct MachineCeilings {
   std::vector<MemoryLevel> levels; // innermost first, memory last
   std::string measured;            // ISO 8601 date and time
 
-  /// Peak of `type` with `threads` threads in GFLOPS. A type without its own ceiling has the
+  /// Peak of `type` with `threads` threads in GFLOPS, with its fastest instruction. A type without its own ceiling has the
   /// ceiling of the type in which it is computed (f16 and bf16 without hardware: f32; integers: i32
   /// counts as f32). More threads than were measured get the last value.
   double gflops(ElementType type, int threads) const;
@@ -93,14 +93,14 @@ struct MeasureOptions {
   std::function<void(std::string_view what, int done, int total)> progress; // may be empty
 };
 MachineCeilings measureMachine(const MeasureOptions &options = {});
-/// Measures the present f32 peak of `threads` threads in GFLOPS: the best of several runs within
-/// `seconds`. Clocks vary, so a share of peak needs a peak of the same minutes.
-double measurePeak(int threads, double seconds = 0.05);
+/// Measures the present peak of `type` with `threads` threads in GFLOPS: the best of several runs within
+/// `seconds`. Clocks vary, so a share of peak needs a peak of the same minutes. 0: no instruction has this type.
+double measurePeak(int threads, ElementType type = ElementType::f32, double seconds = 0.05);
 /// Measures the present clock of one busy core in GHz: the best of several runs of dependent
 /// additions within `seconds`.
 double measureClock(double seconds = 0.02);
-/// Returns `machine` with this peak for `threads` threads.
-MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops);
+/// Returns `machine` with this peak of `type` for `threads` threads.
+MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, ElementType type = ElementType::f32);
 /// Measures again, writes the cache file, and updates machineCeilings().
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options = {});
 

@@ -40,8 +40,8 @@ static const uint32_t multiplicand = 0x3f003f00;
   }
 #define ARITHMETIC_YMM(NAME, TARGETS, STEP)                                                                            \
   __attribute__((target(TARGETS), noinline)) static void NAME(int64_t iterations) {                                    \
-    asm volatile("vpbroadcastd %1, %%ymm0\n\tvpbroadcastd %1, %%ymm1\n\tvpbroadcastd %1, %%ymm3\n\t" TIMES_4_TO_15(    \
-                     ZERO_YMM) LOOP_BEGIN TIMES_4_TO_15(STEP) LOOP_END                                                 \
+    asm volatile("vpbroadcastd %1, %%ymm0\n\tvpbroadcastd %1, %%ymm1\n\t" TIMES_4_TO_15(ZERO_YMM)                      \
+                     LOOP_BEGIN TIMES_4_TO_15(STEP) LOOP_END                                                           \
                  : "+r"(iterations)                                                                                    \
                  : "m"(multiplicand)                                                                                   \
                  : CLOBBER_YMM, "cc");                                                                                 \
@@ -54,10 +54,10 @@ static const uint32_t multiplicand = 0x3f003f00;
 #define FMA_PS_YMM(n) "vfmadd231ps %%ymm0, %%ymm1, %%ymm" #n "\n\t"
 #define FMA_PD_YMM(n) "vfmadd231pd %%ymm0, %%ymm1, %%ymm" #n "\n\t"
 #define DOT_BYTES_YMM(n) "%{vex%} vpdpbusd %%ymm0, %%ymm1, %%ymm" #n "\n\t"
-// Without dot-product instructions: bytes to 16 bits, to 32 bits, sum.
-#define MADD_BYTES_YMM(n)                                                                                              \
-  "vpmaddubsw %%ymm0, %%ymm1, %%ymm2\n\tvpmaddwd %%ymm3, %%ymm2, %%ymm2\n\tvpaddd %%ymm2, %%ymm" #n ", %%ymm" #n "\n"  \
-  "\t"
+// Without dot-product instructions bytes are widened and multiplied in pairs. vpmaddubsw takes four, but saturates at 16
+// bits, so that its sums are no products of bytes.
+#define MADD_PAIRS_ZMM(n) "vpmaddwd %%zmm0, %%zmm1, %%zmm2\n\tvpaddd %%zmm2, %%zmm" #n ", %%zmm" #n "\n\t"
+#define MADD_PAIRS_YMM(n) "vpmaddwd %%ymm0, %%ymm1, %%ymm2\n\tvpaddd %%ymm2, %%ymm" #n ", %%ymm" #n "\n\t"
 
 ARITHMETIC_ZMM(fmaPsZmm, "avx512f", FMA_PS_ZMM)
 ARITHMETIC_ZMM(fmaPdZmm, "avx512f", FMA_PD_ZMM)
@@ -66,30 +66,34 @@ ARITHMETIC_ZMM(dotBf16Zmm, "avx512f,avx512bf16", DOT_BF16_ZMM)
 ARITHMETIC_YMM(fmaPsYmm, "avx2,fma", FMA_PS_YMM)
 ARITHMETIC_YMM(fmaPdYmm, "avx2,fma", FMA_PD_YMM)
 ARITHMETIC_YMM(dotBytesYmm, "avx2,avxvnni", DOT_BYTES_YMM)
-ARITHMETIC_YMM(maddBytesYmm, "avx2", MADD_BYTES_YMM)
+ARITHMETIC_ZMM(maddPairsZmm, "avx512f,avx512bw", MADD_PAIRS_ZMM)
+ARITHMETIC_YMM(maddPairsYmm, "avx2", MADD_PAIRS_YMM)
 
 // Tile registers, all of 16 rows of 64 bytes: four sums, each of one pair of operands.
-__attribute__((noinline)) static void dotBf16Tiles(int64_t iterations) {
-  alignas(64) uint8_t config[64] = {1}; // palette
-  alignas(64) static uint32_t operands[16 * 16];
-  for (int tile = 0; tile < 8; ++tile) {
-    config[16 + 2 * tile] = 64;
-    config[48 + tile] = 16;
+#define ARITHMETIC_TILES(NAME, PRODUCT)                                                                                \
+  __attribute__((noinline)) static void NAME(int64_t iterations) {                                                     \
+    alignas(64) uint8_t config[64] = {1}; /* palette */                                                                \
+    alignas(64) static uint32_t operands[16 * 16];                                                                     \
+    for (int tile = 0; tile < 8; ++tile) {                                                                             \
+      config[16 + 2 * tile] = 64;                                                                                      \
+      config[48 + tile] = 16;                                                                                          \
+    }                                                                                                                  \
+    for (uint32_t &group : operands)                                                                                   \
+      group = multiplicand;                                                                                            \
+    asm volatile("ldtilecfg %1\n\t"                                                                                    \
+                 "tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3\n\t"                        \
+                 "tileloadd (%2,%3,1), %%tmm4\n\ttileloadd (%2,%3,1), %%tmm5\n\t"                                      \
+                 "tileloadd (%2,%3,1), %%tmm6\n\ttileloadd (%2,%3,1), %%tmm7\n\t"                                      \
+                 ".p2align 6\n1:\n\t" PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t" PRODUCT                                    \
+                 " %%tmm7, %%tmm4, %%tmm1\n\t" PRODUCT " %%tmm6, %%tmm5, %%tmm2\n\t" PRODUCT                           \
+                 " %%tmm7, %%tmm5, %%tmm3\n\t"                                                                         \
+                 "dec %0\n\tjnz 1b\n\ttilerelease"                                                                     \
+                 : "+r"(iterations)                                                                                    \
+                 : "m"(config), "r"(operands), "r"(int64_t(64))                                                        \
+                 : "memory", "cc");                                                                                    \
   }
-  for (uint32_t &pair : operands)
-    pair = multiplicand;
-  asm volatile("ldtilecfg %1\n\t"
-               "tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3\n\t"
-               "tileloadd (%2,%3,1), %%tmm4\n\ttileloadd (%2,%3,1), %%tmm5\n\t"
-               "tileloadd (%2,%3,1), %%tmm6\n\ttileloadd (%2,%3,1), %%tmm7\n\t"
-               ".p2align 6\n1:\n\t"
-               "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
-               "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\ttdpbf16ps %%tmm7, %%tmm5, %%tmm3\n\t"
-               "dec %0\n\tjnz 1b\n\ttilerelease"
-               : "+r"(iterations)
-               : "m"(config), "r"(operands), "r"(int64_t(64))
-               : "memory", "cc");
-}
+ARITHMETIC_TILES(dotBf16Tiles, "tdpbf16ps")
+ARITHMETIC_TILES(dotBytesTiles, "tdpbusd")
 
 // Baseline x86-64: multiply and add apart.
 __attribute__((noinline)) static void mulAddXmm(int64_t iterations) {
@@ -113,9 +117,11 @@ std::span<const ArithmeticKernel> arithmeticKernels() {
       {ElementType::f64, "vfmadd231pd ymm", "fma", 12 * 4 * 2, fmaPdYmm},
       {ElementType::bf16, "tdpbf16ps", "amx-bf16", 4 * 16 * 16 * 32 * 2, dotBf16Tiles},
       {ElementType::bf16, "vdpbf16ps zmm", "avx512bf16", 24 * 16 * 2 * 2, dotBf16Zmm},
+      {ElementType::i8, "tdpbusd", "amx-int8", 4 * 16 * 16 * 64 * 2, dotBytesTiles},
       {ElementType::i8, "vpdpbusd zmm", "avx512vnni", 24 * 16 * 4 * 2, dotBytesZmm},
       {ElementType::i8, "vpdpbusd ymm", "avxvnni", 12 * 8 * 4 * 2, dotBytesYmm},
-      {ElementType::i8, "vpmaddubsw, vpmaddwd, vpaddd ymm", "avx2", 12 * 8 * 4 * 2, maddBytesYmm},
+      {ElementType::i8, "vpmaddwd, vpaddd zmm", "avx512bw", 24 * 16 * 2 * 2, maddPairsZmm},
+      {ElementType::i8, "vpmaddwd, vpaddd ymm", "avx2", 12 * 8 * 2 * 2, maddPairsYmm},
   };
   return kernels;
 }
@@ -183,8 +189,8 @@ void clockChain(int64_t operations) {
 #elif defined(__aarch64__)
 
 #define CLOBBER_NEON                                                                                                   \
-  "v0", "v1", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22",   \
-      "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31"
+  "v0", "v1", "v2", "v3", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20",     \
+      "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31"
 #define ZERO_NEON(n) "movi v" #n ".4s, #0\n\t"
 #define ARITHMETIC_NEON(NAME, ATTRIBUTE, STEP)                                                                         \
   ATTRIBUTE __attribute__((noinline)) static void NAME(int64_t iterations) {                                           \
@@ -198,7 +204,12 @@ void clockChain(int64_t operations) {
 #define FMLA_D(n) "fmla v" #n ".2d, v0.2d, v1.2d\n\t"
 #define SDOT(n) "sdot v" #n ".4s, v0.16b, v1.16b\n\t"
 #define SMMLA(n) "smmla v" #n ".4s, v0.16b, v1.16b\n\t"
+// Without dot products: bytes to products of 16 bits, whose pairs are added to sums of 32 bits.
+#define SMULL_SADALP(n)                                                                                                \
+  "smull v2.8h, v0.8b, v1.8b\n\tsmull2 v3.8h, v0.16b, v1.16b\n\tsadalp v" #n ".4s, v2.8h\n\tsadalp v" #n               \
+  ".4s, v3.8h\n\t"
 #define BFMMLA(n) "bfmmla v" #n ".4s, v0.8h, v1.8h\n\t"
+ARITHMETIC_NEON(smullSadalp, , SMULL_SADALP)
 ARITHMETIC_NEON(fmlaS, , FMLA_S)
 ARITHMETIC_NEON(fmlaD, , FMLA_D)
 ARITHMETIC_NEON(sdot, __attribute__((target("dotprod"))), SDOT)
@@ -212,6 +223,7 @@ std::span<const ArithmeticKernel> arithmeticKernels() {
       {ElementType::bf16, "bfmmla 4s", "bf16", 24 * 16 * 2, bfmmla},
       {ElementType::i8, "smmla 4s", "i8mm", 24 * 32 * 2, smmla},
       {ElementType::i8, "sdot 4s", "dotprod", 24 * 16 * 2, sdot},
+      {ElementType::i8, "smull, sadalp 4s", "", 24 * 16 * 2, smullSadalp},
   };
   return kernels;
 }

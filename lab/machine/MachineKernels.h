@@ -24,7 +24,7 @@ struct ArithmeticKernel {
 };
 
 /// All kernels for this architecture, for each type the fastest first. The last f32 kernel needs no
-/// feature.
+/// feature. The kernels of type i8 multiply bytes exactly, with sums of 32 bits.
 std::span<const ArithmeticKernel> arithmeticKernels();
 
 /// Streams over `bytes` (a multiple of 2048) at 64-byte aligned addresses.

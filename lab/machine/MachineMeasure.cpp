@@ -281,12 +281,12 @@ std::string now() {
 
 } // namespace
 
-double measurePeak(int threads, double seconds) {
+double measurePeak(int threads, ElementType type, double seconds) {
   MachineCeilings machine = describeMachine();
   MeasureOptions options{.maxThreads = threads, .secondsPerPoint = seconds, .progress = {}};
   Measurement measurement(options, threads);
-  for (auto &kernel : arithmeticKernels()) // the best first; the last needs no feature
-    if (kernel.type == ElementType::f32 && has(machine, kernel.feature))
+  for (auto &kernel : arithmeticKernels()) // the best first
+    if (kernel.type == type && has(machine, kernel.feature))
       return measurement.gflops(kernel, threads);
   return 0;
 }
@@ -302,11 +302,13 @@ MachineCeilings measureMachine(const MeasureOptions &options) {
   int threads = std::max(1, machine.hardwareThreads);
   if (options.maxThreads > 0)
     threads = std::min(threads, options.maxThreads);
-  // The best kernel of each type; streams with the widest registers.
+  // The best kernel of each type, of bytes those of all instruction sets: targets without dot products have the slower
+  // ones for their limit. Streams with the widest registers.
   std::vector<const ArithmeticKernel *> kernels;
   for (auto &kernel : arithmeticKernels())
     if (has(machine, kernel.feature) &&
-        std::none_of(kernels.begin(), kernels.end(), [&](auto *chosen) { return chosen->type == kernel.type; }))
+        (kernel.type == ElementType::i8 ||
+         std::none_of(kernels.begin(), kernels.end(), [&](auto *chosen) { return chosen->type == kernel.type; })))
       kernels.push_back(&kernel);
   const StreamKernels *streams = nullptr;
   for (auto &candidate : streamKernels())

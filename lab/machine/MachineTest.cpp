@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -21,7 +22,9 @@ static MachineCeilings example() {
   machine.cores = machine.hardwareThreads = 2;
   machine.clockGhz = 3.125;
   machine.features = {"avx2", "fma"};
-  machine.arithmetic = {{ElementType::f32, "fma", {100, 200}}, {ElementType::i8, "dot", {400, 800}}};
+  machine.arithmetic = {{ElementType::f32, "fma", {100, 200}},
+                        {ElementType::i8, "dot", {400, 800}},
+                        {ElementType::i8, "pairs", {200, 400}}};
   machine.levels = {{"L1", 32768, 1, {{300, 100, 200}, {600, 200, 400}}},
                     {"L3", 1 << 20, 2, {{60, 30, 40}, {90, 50, 70}}},
                     {"memory", 0, 1, {{12, 6, 8}, {20, 10, 16}}}};
@@ -56,6 +59,17 @@ TEST(Machine, ceilingsOfTypesAndThreads) {
   EXPECT_EQ(machine.gflops(ElementType::i32, 2), 200);
   EXPECT_EQ(machine.gflops(ElementType::i8, 1), 400);
   EXPECT_EQ(machine.gflops(ElementType::u8, 1), 400);
+}
+
+TEST(Machine, peaksOfTheSameMinutesReplaceKeptOnes) {
+  auto machine = withPeak(example(), 1, 480, ElementType::i8);
+  EXPECT_DOUBLE_EQ(machine.gflops(ElementType::i8, 1), 480);
+  EXPECT_DOUBLE_EQ(machine.gflops(ElementType::i8, 2), 960);
+  EXPECT_DOUBLE_EQ(machine.arithmetic[2].gflops[0], 240); // the clock is the same for all instructions of a type
+  EXPECT_EQ(machine.gflops(ElementType::f32, 1), 100);
+  EXPECT_EQ(withPeak(example(), 1, 0, ElementType::i8).gflops(ElementType::i8, 1), 400); // nothing was measured
+  machine = withPeak(example(), 2, 50, ElementType::bf16);                               // has no ceiling yet
+  EXPECT_EQ(machine.gflops(ElementType::bf16, 2), 50);
 }
 
 TEST(Machine, levels) {
@@ -112,12 +126,25 @@ TEST(Machine, measuredCeilingsAreSane) {
   size_t threads = size_t(std::min(2, machine.hardwareThreads));
   ASSERT_FALSE(machine.arithmetic.empty());
   EXPECT_EQ(machine.arithmetic[0].type, ElementType::f32);
+  auto measured = [&](std::string_view instruction) {
+    return std::any_of(machine.arithmetic.begin(), machine.arithmetic.end(),
+                       [&](const ArithmeticCeiling &ceiling) { return ceiling.instruction.starts_with(instruction); });
+  };
+  // Every instruction for bytes that the machine has.
+  for (auto [feature, instruction] :
+       {std::pair{"avx512vnni", "vpdpbusd zmm"}, std::pair{"avx2", "vpmaddwd, vpaddd ymm"},
+        std::pair{"dotprod", "sdot"}, std::pair{"i8mm", "smmla"}})
+    EXPECT_EQ(measured(instruction),
+              std::find(machine.features.begin(), machine.features.end(), feature) != machine.features.end())
+        << instruction;
   for (auto &ceiling : machine.arithmetic) {
     ASSERT_EQ(ceiling.gflops.size(), threads) << ceiling.instruction;
     for (double figure : ceiling.gflops)
       EXPECT_GT(figure, 0) << ceiling.instruction;
-    // No core does more than four 512-bit operations a cycle, a byte dot product counting eight operations a lane.
-    EXPECT_LT(ceiling.gflops[0], machine.clockGhz * 4 * 16 * 8 * 2) << ceiling.instruction;
+    // No core does more than four 512-bit operations a cycle, a byte dot product counting eight operations a lane;
+    // tiles multiply sixteen times as much.
+    EXPECT_LT(ceiling.gflops[0], machine.clockGhz * 4 * 16 * 8 * 2 * (ceiling.instruction.starts_with("tdp") ? 16 : 1))
+        << ceiling.instruction;
   }
   for (auto &level : machine.levels) {
     ASSERT_EQ(level.bandwidth.size(), threads) << level.name;

@@ -61,10 +61,10 @@ void setLayouts(mlir::func::FuncOp function, const LayoutRule &rule, const Chann
   mlir::Operation *anchor = &body.front();
   for (auto [operand, port] : llvm::zip(anchor->getOperands(), rule.operands))
     if (port == Port::input && blocks.of(operand))
-      setLayout(operand, blockedBy(context, choice.in));
+      setLayout(operand, blockedBy(context, choice.in ? blocks.of(operand) : 0));
   for (auto [result, port] : llvm::zip(anchor->getResults(), rule.results))
     if (port == Port::output && blocks.of(result))
-      setLayout(result, blockedBy(context, choice.out));
+      setLayout(result, blockedBy(context, choice.out ? blocks.of(result) : 0));
   for (mlir::Operation &op : llvm::drop_begin(body.without_terminator())) {
     nn::BlockedAttr layout = nn::layoutOf(op.getOperand(0));
     for (mlir::Value second : llvm::drop_begin(op.getOperands()))
@@ -96,7 +96,9 @@ Outcome<std::string> firstLayout(const Problem &problem, const Target &target, A
     std::unique_ptr<mlir::MLIRContext> context = makeContext();
     mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
     mlir::func::FuncOp function = kernelFunction(*module, problem);
-    ChannelBlocks blocks{{{ElementType::f32, block}}};
+    ChannelBlocks blocks;
+    for (ElementType type : Target::blockedTypes()) // as in a network (compile/PlanCompilation.cpp)
+      blocks.sizes[type] = target.channelBlock(type);
     LayoutRule rule = layoutRule(&function.front().front(), blocks);
     if (choice.in || choice.out) {
       bool possible = rule.rowOnly.empty() && (!rule.uniform || choice.in == choice.out);

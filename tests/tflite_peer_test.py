@@ -1,0 +1,122 @@
+"""TensorFlow Lite gives the results that our references give, on the models of import/tflite's tests.
+
+usage: tflite_peer_test.py SOURCE-FOLDER TEST-PROGRAM...
+
+The programs write every model that they evaluate, with inputs and results (LATHE_TFLITE_WRITE); the WebAssembly build of
+TensorFlow Lite runs the same models (lab/runners/tflite). Every operator of docs/generated/tflite.md that no golden has must
+have been compared, or stand in a table below with the reason. Exits with 77 (skipped) where TensorFlow Lite is missing.
+"""
+import collections
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+source, programs = sys.argv[1], sys.argv[2:]
+SCRIPT = os.path.join(source, "lab", "runners", "tflite", "Runner.mjs")
+# Operators of the models in shared/models/tflite, whose goldens are TensorFlow Lite's.
+GOLDEN = set("""ADD ARG_MAX AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEQUANTIZE FULLY_CONNECTED MEAN QUANTIZE RESHAPE
+RESIZE_BILINEAR SOFTMAX""".split())
+# Operators that this build does not run, and why.
+NEWER = "is newer than this build"
+REFUSED = {"BITWISE_XOR": NEWER, "BROADCAST_TO": "has no kernel in this build", "CALL": "has no kernel in this build",
+           "WHERE": "its result of 64 bits is not handed out"}
+# Tests whose results differ on purpose, and why.
+DIFFERENT = {"Window.HybridConvolutionQuantisesItsOperand": "XNNPACK multiplies float activations by quantised weights"}
+
+
+class Runner:
+    def __init__(self):
+        self.process = subprocess.Popen(["node", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def ask(self, **request):
+        """-> the answer; an error is a text under "error"."""
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.__init__()
+            return {"error": "the runner ended"}
+        return json.loads(line)
+
+
+def distance(got, want):
+    """Largest difference: of floats over the largest value, of 8-bit and 16-bit integers in steps."""
+    if got.shape != want.shape and got.size == want.size == 1:
+        got = got.reshape(want.shape)
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return "%s %s, expected %s %s" % (got.dtype, got.shape, want.dtype, want.shape)
+    other = (got != want) & ~((got != got) & (want != want))
+    if not other.any():
+        return 0
+    if got.dtype.kind == "f":
+        return float(np.abs(got[other].astype("f8") - want[other]).max() / max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-6))
+    return int(np.abs(got[other].astype("i8") - want[other].astype("i8")).max())
+
+
+def compared(runner, model, folder):
+    """-> "" where all results agree, else what happened; "refused: ..." where TensorFlow Lite does not run the model."""
+    loaded = runner.ask(do="load", path=model["model"])
+    if not loaded.get("ok"):
+        return "refused: " + loaded["error"]
+    wanted = {port["name"] for port in loaded["inputs"]}
+    given = {one["name"]: one["file"] for one in model["inputs"]}
+    if wanted - set(given):
+        return "refused: inputs %s have other names" % sorted(wanted - set(given))
+    for name in set(given) - wanted:  # a variable, which begins with zeros
+        if np.load(given[name]).any():
+            return "refused: '%s' does not begin with zeros" % name
+    bound = runner.ask(do="inputs", files={name: given[name] for name in wanted})
+    ran = runner.ask(do="run", directory=folder) if bound.get("ok") else bound
+    if not ran.get("ok"):
+        return "refused: " + ran["error"]
+    outputs = {one["name"]: one["file"] for one in model["outputs"]}
+    for name, file in ran["outputs"].items():
+        far = distance(np.load(file), np.load(outputs[name]))
+        # A step of quantised values: XNNPACK rounds ties otherwise.
+        limit = 1 if np.load(file).dtype in (np.int8, np.uint8, np.int16) else 1e-2 if "QUANTIZE" in model["operators"] else 1e-4
+        if isinstance(far, str) or far > limit:
+            return "'%s' differs: %s" % (name, far)
+    return ""
+
+
+def main():
+    if not shutil.which("node") or not os.path.isdir(os.path.join(os.path.dirname(SCRIPT), "node_modules")):
+        print("TENSORFLOW LITE IS NOT INSTALLED: make peers")
+        sys.exit(77)
+    agree, refusals, faults = collections.Counter(), collections.defaultdict(set), []
+    with tempfile.TemporaryDirectory() as folder:
+        for program in programs:
+            subprocess.run([program], env={**os.environ, "LATHE_TFLITE_WRITE": folder}, stdout=subprocess.DEVNULL, check=True)
+        runner = Runner()
+        for file in sorted(glob.glob(os.path.join(folder, "*.json"))):
+            model = json.load(open(file))
+            said = compared(runner, model, folder)
+            if not said:
+                agree.update(set(model["operators"]))
+            elif said.startswith("refused: "):
+                for operator in model["operators"]:
+                    refusals[operator].add(said[9:])
+            elif model["test"] not in DIFFERENT:
+                faults.append("%s (%s): %s" % (model["test"], ", ".join(model["operators"]), said))
+    page = open(os.path.join(source, "docs", "generated", "tflite.md"), encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page if line.startswith("| ")]
+    imported = {row[0] for row in rows[1:] if not row[1].startswith("no")}
+    REFUSED.update({operator: NEWER for operator in imported if operator.startswith("STABLEHLO_")})
+    for operator in sorted(imported - GOLDEN - set(agree) - set(REFUSED)):
+        why = "; ".join(sorted(refusals[operator])) or "no test has a model of it"
+        faults.append("%s was not compared: %s" % (operator, why))
+    for operator in sorted(set(REFUSED) & set(agree)):
+        faults.append("%s was compared: take it from the table" % operator)
+    print("%d of %d operators agree: %s" % (len(agree), len(imported), ", ".join(sorted(agree))))
+    print("\n".join(faults))
+    sys.exit(bool(faults))
+
+
+main()
