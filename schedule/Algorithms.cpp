@@ -81,8 +81,8 @@ Constraint registers(const char *text) { return {"registers", text}; }
 constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 MiB"};
 constexpr Constraint format{
     "type", "the format takes operands of the kernel's types and the target multiplies it: f32 stands for "
-            "one type of operands and sums, bf16 for f32 with avx512bf16, i8 (with vpdpbusd, for constant weights of "
-            "type i8), i16 (with vpmaddwd) and i32 for 8-bit operands with sums in i32"};
+            "one type of operands and sums, bf16 for f32 with avx512bf16, i8 (with vpdpbusd, usdot or sdot, for "
+            "constant weights of type i8), i16 (with vpmaddwd) and i32 for 8-bit operands with sums in i32"};
 constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
