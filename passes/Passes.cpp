@@ -29,6 +29,8 @@ std::span<const GraphPass> graphPasses() {
       {"fold-scale", "scales and offsets a channel into the weights before",
        [](Module m, Options o) { foldScale(m, o.exactMath); }},
       {"infer-shapes", "refine types, fold known shape arithmetic", [](Module m, Options) { inferShapes(m); }},
+      {"multiply-by-reciprocal", "divisions of quantised values as products where all bytes agree",
+       [](Module m, Options) { multiplyByReciprocal(m); }},
       {"narrow-movement", "concatenations and splits of very many parts as trees",
        [](Module m, Options) { narrowMovement(m); }},
       {"open-convolution", "convolutions of open extents as matrix products",

@@ -80,8 +80,13 @@ std::vector<std::string> imageExtents(mlir::func::FuncOp main, const nn::Symboli
 /// scale works on the integers. Rounding differs from the spelled-out form where a factor's last bit decides.
 void recognizeQuantized(mlir::ModuleOp module);
 
-/// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Rewrites those
-/// that no kernel computes as conv and matmul of 32-bit integers, after subtracting all zero points.
+/// Multiplies by a reciprocal, or divides the factors of a sum, where an expression of at most two bytes is divided by a
+/// constant and quantised to bytes, if every byte or pair of bytes gives the same result.
+void multiplyByReciprocal(mlir::ModuleOp module);
+
+/// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. One that leaves
+/// more than 8 bits stays, where kernels take it, with both as i8. Rewrites products that no kernel computes as conv and
+/// matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);
 
 /// Moves a pad into the conv or pool behind it.

@@ -162,6 +162,9 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   // Before products of integers: which of them have kernels depends on constant weights, which importers transpose.
   if (options.level > 0)
     foldConstants(module);
+  // Before kernels form: what is quantised behind a sum of quantised values takes a division for each element.
+  if (options.level >= 1)
+    multiplyByReciprocal(module);
   // Required at any level: there is not a kernel for every product of 8-bit integers.
   widenInteger(module);
   if (options.level == 0)

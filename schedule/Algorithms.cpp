@@ -81,8 +81,8 @@ Constraint registers(const char *text) { return {"registers", text}; }
 constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 MiB"};
 constexpr Constraint format{
     "type", "the format takes operands of the kernel's types and the target multiplies it: f32 stands for "
-            "one type of operands and sums, bf16 for f32 with avx512bf16, i8 (with vpdpbusd, for constant weights of "
-            "type i8), i16 (with vpmaddwd) and i32 for 8-bit operands with sums in i32"};
+            "one type of operands and sums, bf16 for f32 with avx512bf16, i8 (with vpdpbusd, usdot or sdot, for "
+            "constant weights of type i8), i16 (with vpmaddwd) and i32 for 8-bit operands with sums in i32"};
 constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
@@ -200,11 +200,13 @@ std::vector<Algorithm> products() {
       {"amx",
        1,
        "contraction",
-       "convolutions and matrix products of operands rounded to bf16 on AMX's tile registers",
-       {positions, oc(2), prefetch(""), type({"bf16"}, "")},
-       {{"computes", "the kernel is one convolution of one group over planes, or a product of rows with a constant"},
-        {"target", "the target has tile registers (amx-bf16) and avx512bf16"},
-        {"type", "operands are f32"},
+       "convolutions and matrix products of bytes, or of operands rounded to bf16, on AMX's tile registers",
+       {positions, oc(2), prefetch(""), type({"bf16", "i8"}, "")},
+       {{"computes",
+         "the kernel is one convolution of one group over planes, or a product of rows with a constant, whose "
+         "weights have no zero point"},
+        {"target", "the target has tile registers: amx-bf16 and avx512bf16, or amx-int8 and avx512vnni"},
+        {"type", "operands are f32 for bf16, or 8-bit ones and constant weights of type i8 for i8"},
         {"blocks", "a convolution reads blocks of 16 channels"},
         {"taps", "a convolution has at most 64 taps"},
         open("height and width are static"),

@@ -1,5 +1,6 @@
 #include "codegen/builder/Scalar.h"
 
+#include "codegen/builder/QuantizedCast.h"
 #include "codegen/builder/RelaxedMath.h"
 
 #include "ir/Bridge.h"
@@ -228,6 +229,9 @@ Value Pointwise::evaluate(Value nnValue) {
 
   if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op))
     return done[nnValue] = constantValue(kernel, nn::constantData(constant.getValue()));
+
+  if (Value quantized = quantizedCast(kernel, op, [&](Value value) { return evaluate(value); }))
+    return done[nnValue] = quantized;
 
   const OpRecord *record = nn::recordOf(op);
   const ScalarLowering *lowering = record ? findScalarLowering(record->name) : nullptr;

@@ -4,7 +4,8 @@
 // by the bounds of the tap loops.
 //
 // A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the input rows of one row range
-// into its scratch and run all its work items of that range from there.
+// into its scratch and run all its work items of that range from there (ConvertedInput.cpp). Blocks of bytes that products
+// take as they are stay where they are.
 #include "codegen/contraction/DirectConv.h"
 
 #include "codegen/contraction/ContractionKernel.h"
@@ -15,13 +16,15 @@
 namespace lathe {
 
 void DirectGenerator::emit() {
+  if (plan.format.correctsSums())
+    correction = units::correction(k, conv.inputZero, conv.inputType, plan.lanes);
+  if (correction)
+    multiplyCorrections();
   if (!plan.held)
     return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
   // One range of rows after the other: its input is converted or computed for all units that the slot has of it.
   int64_t tiles = conv.groups * plan.tiles.perGroup();
   zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
-  if (plan.format.correctsSums())
-    correction = units::correction(k, conv.inputZero, conv.inputType, plan.lanes);
   k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
     setRange(range);
     computeRows ? computeRows(image, firstRow, lastRow) : convertInput();
@@ -46,60 +49,6 @@ void DirectGenerator::setRange(Value range) {
   if (!plan.holdsAll() && plan.heldRows() < conv.in[1])
     firstHeld = k.min(k.max(k.sub(k.mul(firstRow, plan.rowStep()), k.constant(conv.padBegin[1])), k.constant(0)),
                       k.constant(conv.in[1]));
-}
-
-/// The input rows of a range as units in scratch: blocked [block][position][unit], row-major [group][unit][position].
-void DirectGenerator::convertInput() {
-  Value rows = k.min(k.sub(k.constant(conv.in[0] * conv.in[1]), firstHeld), k.constant(plan.heldRows()));
-  Value pixels = k.mul(rows, conv.in[2]);
-  Value from = k.add(k.mul(image, conv.inImageStride()), k.mul(firstHeld, conv.in[2] * conv.inPixelStride()));
-  conv.inBlock ? convertBlocks(from, pixels) : convertPlanes(from, pixels);
-}
-
-void DirectGenerator::convertBlocks(Value from, Value pixels) {
-  int64_t channels = conv.groups * conv.inChannels, whole = channels / conv.inBlock, rest = channels % conv.inBlock;
-  auto convertBlock = [&](Value block, int64_t valid) {
-    Value source = k.add(from, k.mul(block, conv.inPixels() * conv.inBlock));
-    Value to = k.mul(block, plan.heldBlockUnits());
-    k.loop(k.constant(0), pixels, 1, [&](Value pixel) {
-      Value at = k.add(source, k.mul(pixel, conv.inBlock));
-      // Lanes without a channel may hold anything, and zero times that is not always zero.
-      Value vector = valid == conv.inBlock ? k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes)
-                                           : k.maskedLoad(k.buffer(conv.input), at, conv.inputType, plan.lanes,
-                                                          k.prefixMask(k.constant(valid), plan.lanes));
-      vector = units::operand(k, plan.format, vector, conv.inputType, zeroPoint);
-      units::storeNeighbours(k, plan.format, vector, k.scratch(), k.add(to, k.mul(pixel, plan.pixelStride())));
-    });
-  };
-  k.loop(k.constant(0), k.constant(whole), 1, [&](Value block) { convertBlock(block, conv.inBlock); });
-  if (rest)
-    convertBlock(k.constant(whole), rest);
-}
-
-void DirectGenerator::convertPlanes(Value from, Value pixels) {
-  int64_t group = plan.format.group;
-  k.loop(k.constant(0), k.constant(conv.groups), 1, [&](Value g) {
-    auto convertUnit = [&](Value unit, int64_t channels) { // of `channels` planes
-      Value source = k.add(from, k.mul(k.add(k.mul(g, conv.inChannels), k.mul(unit, group)), conv.inPixels()));
-      Value to = k.mul(k.add(k.mul(g, plan.steps), unit), plan.heldPixels());
-      auto convert = [&](Value pixel, Value mask) {
-        Values planes;
-        for (int64_t channel = 0; channel < channels; ++channel) {
-          Value at = k.add(source, k.add(pixel, channel * conv.inPixels()));
-          Value plane = mask ? k.maskedLoad(k.buffer(conv.input), at, conv.inputType, plan.lanes, mask)
-                             : k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes);
-          planes.push_back(units::operand(k, plan.format, plane, conv.inputType, zeroPoint));
-        }
-        units::storeInterleaved(k, plan.format, planes, k.scratch(), k.add(to, pixel));
-      };
-      Value whole = k.mul(k.div(pixels, plan.lanes), plan.lanes);
-      k.loop(k.constant(0), whole, plan.lanes, [&](Value pixel) { convert(pixel, {}); });
-      k.ifThen(k.less(whole, pixels), [&] { convert(whole, k.prefixMask(k.sub(pixels, whole), plan.lanes)); });
-    };
-    k.loop(k.constant(0), k.constant(conv.inChannels / group), 1, [&](Value unit) { convertUnit(unit, group); });
-    if (conv.inChannels % group)
-      convertUnit(k.constant(conv.inChannels / group), conv.inChannels % group);
-  });
 }
 
 void DirectGenerator::emitUnit(Value unit) {
@@ -205,7 +154,7 @@ DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, V
 DirectGenerator::TileOrigin DirectGenerator::originOf(const TileClass &tile, Value depth, Value height, Value column,
                                                       Value pass) {
   TileOrigin from;
-  Value input = plan.held ? k.constant(0) : k.mul(image, conv.inImageStride());
+  Value input = plan.held ? k.constant(0) : k.mul(image, plan.imageInput());
   input = k.add(input, k.mul(group, plan.groupInput()));
   from.input = k.add(input, k.mul(pass, plan.kc * conv.inChannelStride()));
   Value weights = k.mul(group, plan.groupStride());
@@ -214,7 +163,7 @@ DirectGenerator::TileOrigin DirectGenerator::originOf(const TileClass &tile, Val
   if (correction)
     from.sums = k.add(k.add(k.mul(group, plan.groupStride() / plan.steps),
                             k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps)),
-                      conv.groups * plan.groupStride());
+                      plan.correctionsAt());
   from.share = nextPanel(from.weights, tileOfPanel);
   from.depth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
   from.height = k.sub(k.mul(height, plan.rowStep()), k.constant(conv.padBegin[1]));
@@ -241,6 +190,7 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   VectorOperand b{k.buffer(conv.weights), wide};
   // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
   bool loopColumns = plan.kc >= 2 * plan.unroll;
+  Value firstOfRow; // position of the row that the taps read
   auto column1 = [&](mlir::ValueRange carried, Value inRow, Value tapRow, Value kw, std::pair<int64_t, int64_t> reach) {
     llvm::SmallVector<int64_t> rows;
     for (int64_t p = reach.first; p < reach.second; ++p)
@@ -252,12 +202,18 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
     micro.prefetch = micro.continued(from.share, tap, plan.axis);
     Values sums = micro.reduce(carried, rows, from.offsets, vectors, source, at, plan.axis, b,
                                k.add(from.weights, k.mul(tap, plan.kc * wide)));
+    if (conv.weightsZero)
+      sums = withPositions(std::move(sums), rows, from,
+                           k.add(firstOfRow, k.add(from.column, k.mul(kw, conv.dilation[2]))));
     return correction ? corrected(std::move(sums), rows, k.add(from.sums, k.mul(tap, wide))) : sums;
   };
   return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
       Value inPlane = k.mul(k.add(from.depth, k.mul(kd, conv.dilation[0])), conv.in[1]);
-      Value inRow = k.mul(k.add(inPlane, k.add(from.height, k.mul(kh, conv.dilation[1]))), conv.in[2] * pixel);
+      Value rowOfTap = k.add(inPlane, k.add(from.height, k.mul(kh, conv.dilation[1])));
+      Value inRow = k.mul(rowOfTap, conv.in[2] * pixel);
+      if (conv.weightsZero)
+        firstOfRow = k.mul(rowOfTap, conv.in[2]);
       inRow = k.add(from.input, inRow);
       Value tapRow = k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), conv.kernel[2]);
       Values state(acc2.begin(), acc2.end());
@@ -275,13 +231,26 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   });
 }
 
-/// Takes from the sums of `rows` what one tap's inputs had too much, times the sums of its weights from `at` on.
+/// Takes from the sums of `rows` what one tap's inputs had too much, times the sums of its weights: from `at` on in
+/// scratch.
 DirectGenerator::Values DirectGenerator::corrected(Values sums, llvm::ArrayRef<int64_t> rows, Value at) {
   for (int64_t v = 0; v < vectors; ++v) {
-    Value weights = k.load(k.buffer(conv.weights), k.add(at, v * plan.lanes), plan.format.sum, plan.lanes);
-    Value less = k.b.create<mlir::arith::MulIOp>(k.loc, weights, correction);
+    Value less = k.load(k.scratch(), k.add(at, v * plan.lanes), plan.format.sum, plan.lanes);
     for (int64_t row : rows)
       sums[row * vectors + v] = k.b.create<mlir::arith::AddIOp>(k.loc, sums[row * vectors + v], less);
+  }
+  return sums;
+}
+
+/// Takes from the sums of `rows` what the zero point of the weights adds: by the sums of the positions that a tap reads,
+/// the first one `position`.
+DirectGenerator::Values DirectGenerator::withPositions(Values sums, llvm::ArrayRef<int64_t> rows,
+                                                       const TileOrigin &from, Value position) {
+  for (int64_t row : rows) {
+    Value at = k.add(position, plan.positionSumsAt() + from.offsets[row] / plan.pixelStride());
+    Value ofPosition = k.splat(k.load(k.scratch(), at, plan.format.sum), plan.lanes);
+    for (int64_t v = 0; v < vectors; ++v)
+      sums[row * vectors + v] = k.b.create<mlir::arith::AddIOp>(k.loc, sums[row * vectors + v], ofPosition);
   }
   return sums;
 }
@@ -330,8 +299,8 @@ GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan
   if (!plan.channelsOuter)
     result.images = conv.images;
   result.units = conv.images * Dim(conv.groups * plan.tiles.perGroup() * plan.chunks());
-  if (plan.held) // the last vector of row-major units may be stored whole
-    result.scratchBytes = (plan.heldUnits() + plan.lanes) * plan.format.unitBytes();
+  if (plan.held || plan.format.correctsSums()) // the last vector of row-major units may be stored whole
+    result.scratchBytes = plan.convertedUnits() * plan.format.unitBytes();
   else if (plan.passes() > 1)
     result.scratchBytes =
         plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);

@@ -43,7 +43,7 @@ private:
   struct TileOrigin {
     Value source;                       // of the input: scratch or the argument
     Value input, weights;               // offsets in elements: of the group and pass, and of the first panel
-    Value sums;                         // likewise, of the sums of the weights; null: sums are not corrected
+    Value sums;                         // offset in scratch of the corrections; null: sums are not corrected
     Value depth, height, column;        // input position of the first tap; negative in padding
     llvm::SmallVector<int64_t> offsets; // of each output position from the first, in elements of the input
     PanelPrefetch share;                // of the next panel
@@ -55,12 +55,18 @@ private:
   void convertInput();
   void convertBlocks(Value from, Value pixels);
   void convertPlanes(Value from, Value pixels);
+  void multiplyCorrections();
+  void sumPositions(Value pixels);
+  Values sumsOfBlocks(Value pixel, Value ones);
+  Values sumsOfPlanes(Value pixel, Value ones);
+  Value inAllElements();
   void emitRows();
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);
   PanelPrefetch nextPanel(Value panel, Value tileOfPanel);
   Values initial(int64_t width, Value channel, Value partial, Value pass);
   TileOrigin originOf(const TileClass &tile, Value depth, Value height, Value column, Value pass);
   Values corrected(Values sums, llvm::ArrayRef<int64_t> rows, Value at);
+  Values withPositions(Values sums, llvm::ArrayRef<int64_t> rows, const TileOrigin &from, Value position);
   Values reduceTaps(const TileClass &tile, Values acc, Value row, Value column, Value pass);
 };
 

@@ -20,15 +20,6 @@ int64_t lanesOf(Value vector) { return llvm::cast<mlir::VectorType>(vector.getTy
 
 mlir::VectorType vectorOf(mlir::Type element, Value like) { return KernelBuilder::vectorOf(element, lanesOf(like)); }
 
-/// Integers of `type`, a vector or one value, as i32.
-Value widened(KernelBuilder &k, Value value, ElementType type) {
-  mlir::Type wide = k.b.getI32Type();
-  if (llvm::isa<mlir::VectorType>(value.getType()))
-    wide = vectorOf(wide, value);
-  return isUnsignedInteger(type) ? k.b.create<mlir::arith::ExtUIOp>(k.loc, wide, value).getResult()
-                                 : k.b.create<mlir::arith::ExtSIOp>(k.loc, wide, value).getResult();
-}
-
 /// Sum + the products of pairs of i16, `a` and `b` vectors of i32 that hold the pairs.
 Value multiplyAddPairs(KernelBuilder &k, Value a, Value b, Value sum) {
   int64_t lanes = lanesOf(sum);
@@ -42,14 +33,17 @@ Value multiplyAddPairs(KernelBuilder &k, Value a, Value b, Value sum) {
   return k.b.create<mlir::arith::AddIOp>(k.loc, sum, intrinsic(k, sum.getType(), name, {elements(a), elements(b)}));
 }
 
-/// Sum + the products of fours of bytes, of u8 in `a` and i8 in `b`.
+/// Sum + the products of fours of bytes, of u8 (or i8: multipliesSignedBytes) in `a` and i8 in `b`.
 Value multiplyAddBytes(KernelBuilder &k, Value a, Value b, Value sum) {
-  return intrinsic(k, sum.getType(), fmt::format("llvm.x86.avx512.vpdpbusd.{}", lanesOf(sum) * 32).c_str(),
-                   {sum, a, b});
+  if (!k.target.has("neon"))
+    return intrinsic(k, sum.getType(), fmt::format("llvm.x86.avx512.vpdpbusd.{}", lanesOf(sum) * 32).c_str(),
+                     {sum, a, b});
+  mlir::VectorType fours = KernelBuilder::vectorOf(k.b.getIntegerType(8), 4 * lanesOf(sum));
+  auto bytes = [&](Value units) -> Value { return k.b.create<mlir::vector::BitCastOp>(k.loc, fours, units); };
+  const char *name = multipliesSignedBytes(k.target) ? "sdot" : "usdot";
+  return intrinsic(k, sum.getType(), fmt::format("llvm.aarch64.neon.{}.v4i32.v16i8", name).c_str(),
+                   {sum, bytes(a), bytes(b)});
 }
-
-/// Signed bytes plus this are unsigned: the highest bit changes.
-constexpr int64_t signedToUnsigned = 128;
 
 void storeUnits(KernelBuilder &k, const ContractionFormat &format, Value vector, Value base, Value offset) {
   k.b.create<mlir::LLVM::StoreOp>(k.loc, vector, k.gep(base, offset, k.computeType(format.unit)), format.unitBytes());
@@ -57,29 +51,39 @@ void storeUnits(KernelBuilder &k, const ContractionFormat &format, Value vector,
 
 } // namespace
 
+Value widened(KernelBuilder &k, Value value, ElementType type) {
+  mlir::Type wide = k.b.getI32Type();
+  if (llvm::isa<mlir::VectorType>(value.getType()))
+    wide = vectorOf(wide, value);
+  return isUnsignedInteger(type) ? k.b.create<mlir::arith::ExtUIOp>(k.loc, wide, value).getResult()
+                                 : k.b.create<mlir::arith::ExtSIOp>(k.loc, wide, value).getResult();
+}
+
+Value integer(KernelBuilder &k, int64_t value, int64_t lanes) {
+  Value scalar = k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getI32IntegerAttr(static_cast<int32_t>(value)));
+  return lanes == 1 ? scalar : k.splat(scalar, lanes);
+}
+
 Value zeroPoint(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes) {
   return buffer ? k.splat(widened(k, k.load(k.buffer(*buffer), k.constant(0), type), type), lanes) : Value();
 }
 
 Value correction(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes) {
-  int64_t added = isSignedInteger(type) ? signedToUnsigned : 0;
-  auto value = [&](int64_t number) -> Value {
-    return k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getI32IntegerAttr(static_cast<int32_t>(number)));
-  };
+  int64_t added = addedTo(k.target, type);
   if (!buffer)
-    return added ? k.splat(value(-added), lanes) : Value();
+    return added ? k.splat(integer(k, -added), lanes) : Value();
   Value zero = widened(k, k.load(k.buffer(*buffer), k.constant(0), type), type);
-  return k.splat(k.b.create<mlir::arith::SubIOp>(k.loc, value(-added), zero), lanes);
+  return k.splat(k.b.create<mlir::arith::SubIOp>(k.loc, integer(k, -added), zero), lanes);
 }
 
 Value operand(KernelBuilder &k, const ContractionFormat &format, Value vector, ElementType type, Value zeroPoint) {
   if (format.sum == type || format.sum != ElementType::i32)
     return vector;
   if (format.correctsSums()) {
-    if (!isSignedInteger(type))
+    if (!addedTo(k.target, type))
       return vector;
     mlir::Type byte = k.b.getIntegerType(8);
-    Value high = k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getIntegerAttr(byte, -signedToUnsigned));
+    Value high = k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getIntegerAttr(byte, -128));
     return k.b.create<mlir::arith::XOrIOp>(k.loc, vector, k.splat(high, lanesOf(vector)));
   }
   vector = widened(k, vector, type);

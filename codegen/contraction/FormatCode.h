@@ -6,15 +6,17 @@
 
 namespace lathe::units {
 
+/// An 8-bit integer of `type` as i32, or a vector of them.
+mlir::Value widened(KernelBuilder &k, mlir::Value value, ElementType type);
+/// An i32, for all lanes if there are several.
+mlir::Value integer(KernelBuilder &k, int64_t value, int64_t lanes = 1);
 /// The zero point in argument `buffer`, one value of `type`, for all lanes as operand() subtracts it; null without one.
 mlir::Value zeroPoint(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes);
 /// What sums of a format that corrects them need for each unit of the sum of their weights, for all lanes: minus what is
-/// too much in each operand of `type`, its zero point in argument `buffer` and what makes signed elements unsigned. Null
-/// if nothing is.
+/// too much in each operand of `type`, its zero point in argument `buffer` and addedTo(). Null if nothing is.
 mlir::Value correction(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes);
 /// Returns a vector of operands of `type` as the functions below convert it: 8-bit integers as i32 less their zero point,
-/// others as they are. Formats that correct
-/// sums get 8-bit integers as u8.
+/// others as they are. Formats that correct sums get bytes with what addedTo() adds.
 mlir::Value operand(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector, ElementType type,
                     mlir::Value zeroPoint);
 

@@ -2,6 +2,7 @@
 // integers against the references.
 #include "codegen/space/ContractionFacts.h"
 #include "codegen/space/ContractionFormat.h"
+#include "codegen/target/Emit.h"
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
@@ -352,6 +353,29 @@ TEST_F(Integers, extremesOfBytesAreExact) {
       *static_cast<uint8_t *>(inputs[2].data()) = uint8_t(zero);
       EXPECT_EQ(kernel.run(inputs, "gemm/2 type=i8")[0].as<int32_t>()[0], 66 * (a - zero) * b) << a << " " << b;
     }
+  }
+}
+
+/// The instructions of targets that may not run here.
+TEST_F(Integers, priorsMultiplyBytesWithTheBestInstruction) {
+  std::string text =
+      "func.func private @k(%a: tensor<4x64xui8>, %b: tensor<64x32xi8> {nn.constant}) -> tensor<4x32xi32> attributes "
+      "{nn.family = \"contraction\"} {\n"
+      "  %0 = nn.matmul_integer %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<4x64xui8>, "
+      "tensor<64x32xi8>) -> tensor<4x32xi32>\n  return %0 : tensor<4x32xi32>\n}\n";
+  for (auto [name, instruction] :
+       std::vector<std::pair<const char *, const char *>>{{"znver4", "vpdpbusd"},
+                                                          {"alderlake", "vpdpbusd"},
+                                                          {"x86-64-v3", "vpmaddwd"},
+                                                          {"aarch64-linux-gnu,cpu=cortex-a76", "sdot"},
+                                                          {"aarch64-linux-gnu,cpu=neoverse-v1", "usdot"}}) {
+    Target target = Target::parse(name);
+    KernelUnderTest kernel(text, target, 1);
+    Outcome<Schedule> schedule = priorSchedule(kernel.problem());
+    ASSERT_TRUE(schedule.done()) << schedule.reason();
+    Outcome<GeneratedKernel> generated = generate(kernel.problem(), *schedule);
+    ASSERT_TRUE(generated.done()) << generated.reason();
+    EXPECT_THAT(emitText(*generated->module, target, EmitStage::assembly), testing::HasSubstr(instruction)) << name;
   }
 }
 

@@ -69,20 +69,23 @@ private:
   int64_t steps() const { return plan.steps(lastPass); }
   void locate(Value number);
   void convertRows();
+  void storeRowSum(Value row, Value sums);
   std::pair<Value, Value> rowsOf(Value chunkNumber);
   void setPass(Value number) {
     pass = number;
     firstStep = k.mul(pass, plan.kc);
   }
   void emitUnit(Value unit);
-  Values beginning(int64_t rows, int64_t vectors);
-  Values initial(int64_t rows, int64_t vectors, Value partial);
+  Values corrections(int64_t rows, int64_t vectors);
+  Values beginning(int64_t rows, Value firstRow, int64_t vectors);
+  Values initial(int64_t rows, Value firstRow, int64_t vectors, Value partial);
   void emitColumns(int64_t vectors, int64_t valid);
   void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
   PanelPrefetch nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset);
   void copyColumns(int64_t vectors, int64_t valid, Value from);
   void copyUnits(int64_t vectors, int64_t valid, Value from);
   Value leftRows() { return k.gep(k.scratch(), k.constant(plan.leftStart()), k.b.getI8Type()); }
+  Value rowSums() { return k.gep(k.scratch(), k.constant(plan.rowSumsStart()), k.b.getI8Type()); }
 };
 
 /// First row of a chunk and the first behind it, of one matrix.
@@ -98,6 +101,22 @@ std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
   return {start(first), start(k.min(k.add(first, plan.mc), k.constant(count)))};
 }
 
+/// What the zero point of the right operand adds to the sums of a row of the chunk: minus the zero point, times the sum of
+/// the row less its own zero points. `sums`: of the row's elements, to be added up.
+void GemmGenerator::storeRowSum(Value row, Value sums) {
+  auto zero = [&](unsigned buffer, ElementType type) {
+    return units::widened(k, k.load(k.buffer(buffer), k.constant(0), type), type);
+  };
+  auto multiplied = [&](Value x, Value y) -> Value { return k.b.create<mlir::arith::MulIOp>(k.loc, x, y); };
+  Value sum = k.b.create<mlir::vector::ReductionOp>(k.loc, mlir::vector::CombiningKind::ADD, sums);
+  if (gemm.leftZero)
+    sum = k.b.create<mlir::arith::SubIOp>(k.loc, sum,
+                                          multiplied(zero(*gemm.leftZero, gemm.leftType), units::integer(k, gemm.k)));
+  Value none = units::integer(k, 0);
+  Value less = k.b.create<mlir::arith::SubIOp>(k.loc, none, multiplied(sum, zero(*gemm.rightZero, gemm.rightType)));
+  k.store(less, rowSums(), row, plan.format.sum);
+}
+
 /// The left operand's rows of the chunk as units in scratch.
 void GemmGenerator::convertRows() {
   auto [first, last] = rowsOf(chunk);
@@ -106,18 +125,26 @@ void GemmGenerator::convertRows() {
   Value zero = units::zeroPoint(k, gemm.leftZero, gemm.leftType, plan.lanes);
   k.loop(k.constant(0), k.sub(last, first), 1, [&](Value row) {
     Value source = k.add(from, k.mul(row, gemm.aRowStride)), to = k.mul(row, plan.convertedRow());
-    auto store = [&](Value values, Value offset) {
+    auto store = [&](Value values, Value offset, Values sums) {
+      if (plan.weightsZero())
+        sums[0] = k.b.create<mlir::arith::AddIOp>(k.loc, sums[0], units::widened(k, values, gemm.leftType)).getResult();
       values = units::operand(k, plan.format, values, gemm.leftType, zero);
       units::storeNeighbours(k, plan.format, values, converted, offset);
+      return sums;
     };
-    k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, [&](Value vector) {
-      store(k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.leftType, plan.lanes),
-            k.add(to, k.mul(vector, plan.lanes / plan.format.group)));
+    Values sums;
+    if (plan.weightsZero())
+      sums = {units::integer(k, 0, plan.lanes)};
+    sums = k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, sums, [&](Value vector, mlir::ValueRange carried) {
+      return store(k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.leftType, plan.lanes),
+                   k.add(to, k.mul(vector, plan.lanes / plan.format.group)), Values(carried.begin(), carried.end()));
     });
     if (rest)
-      store(
+      sums = store(
           k.maskedLoad(a, k.add(source, whole), gemm.leftType, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
-          k.add(to, whole / plan.format.group));
+          k.add(to, whole / plan.format.group), sums);
+    if (plan.weightsZero())
+      storeRowSum(row, sums[0]);
   });
 }
 
@@ -313,10 +340,22 @@ PanelPrefetch GemmGenerator::nextTile(int64_t vectors, Value block, const Reduct
   return micro.shareOfPanel(k.add(bOffset, elements), elements, block, blocks, axis, 1);
 }
 
-/// The sums of a tile before the first pass: zeros, or what the left operand's elements have too much.
-KernelBuilder::Values GemmGenerator::beginning(int64_t rows, int64_t vectors) {
-  if (!correction)
-    return micro.zeros(rows * vectors);
+/// The sums of a tile before the first pass: zeros, or what the operands' elements have too much.
+KernelBuilder::Values GemmGenerator::beginning(int64_t rows, Value firstRow, int64_t vectors) {
+  Values sums = correction ? corrections(rows, vectors) : micro.zeros(rows * vectors);
+  for (int64_t row = 0; plan.weightsZero() && row < rows; ++row) {
+    Value at = k.add(k.sub(firstRow, chunkRow), row);
+    Value ofRow = k.splat(k.load(rowSums(), at, plan.format.sum), plan.lanes);
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value &sum = sums[row * vectors + v];
+      sum = correction ? k.b.create<mlir::arith::AddIOp>(k.loc, sum, ofRow).getResult() : ofRow;
+    }
+  }
+  return sums;
+}
+
+/// Minus what the left operand's elements have too much, times the sums of the columns.
+KernelBuilder::Values GemmGenerator::corrections(int64_t rows, int64_t vectors) {
   Value at = k.add(k.mul(tile, plan.vectors * plan.lanes), plan.columnVectors() * plan.lanes * plan.allSteps());
   Values sums(rows * vectors);
   for (int64_t v = 0; v < vectors; ++v) {
@@ -328,9 +367,9 @@ KernelBuilder::Values GemmGenerator::beginning(int64_t rows, int64_t vectors) {
   return sums;
 }
 
-KernelBuilder::Values GemmGenerator::initial(int64_t rows, int64_t vectors, Value partial) {
+KernelBuilder::Values GemmGenerator::initial(int64_t rows, Value firstRow, int64_t vectors, Value partial) {
   int64_t count = rows * vectors;
-  Values zeros = beginning(rows, vectors);
+  Values zeros = beginning(rows, firstRow, vectors);
   if (plan.passes() == 1)
     return zeros;
   auto load = [&] {
@@ -373,7 +412,7 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   Value aOffset = plan.format.converts
                       ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.convertedRow()))
                       : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
-  Values acc = micro.reduce(initial(rows, vectors, partial), out.pixels, offsets, vectors,
+  Values acc = micro.reduce(initial(rows, firstRow, vectors, partial), out.pixels, offsets, vectors,
                             plan.format.converts ? leftRows() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
   if (lastPass)
     return epilogue.emit(k, dims, out, acc);

@@ -11,7 +11,10 @@
 namespace lathe {
 
 void LanewiseGenerator::emit() {
-  zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
+  if (plan.joined)
+    setOutside();
+  else
+    zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
   k.loop(k.begin(), k.end(), 1, [&](Value unit) {
     Value rest = k.div(unit, plan.chunks());
     Value first = k.mul(k.rem(unit, plan.chunks()), plan.rows);
@@ -57,10 +60,15 @@ LanewiseGenerator::Values LanewiseGenerator::initial(int64_t width) {
   return Values(width, Epilogue::loadLanes(k, access, k.mul(block, plan.lanes), plan.lanes, validChannels));
 }
 
+/// The block's channels at pixel offset `offset` of the image.
+mlir::Value LanewiseGenerator::loadBlock(Value offset) {
+  Value at = k.add(offset, k.mul(block, plan.lanes * conv.inPixels()));
+  return converted(k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
+}
+
 /// What each lane multiplies in step `channel` of its group, at pixel offset `offset` of the image.
 mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
-  Value at = k.add(offset, k.mul(block, plan.lanes * conv.inPixels()));
-  Value vector = converted(k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
+  Value vector = loadBlock(offset);
   if (plan.access == Lanes::same)
     return vector;
   llvm::SmallVector<int64_t> from;
@@ -97,6 +105,62 @@ mlir::Value LanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
   return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
 }
 
+void LanewiseGenerator::setOutside() {
+  correction = units::correction(k, conv.inputZero, conv.inputType, plan.lanes);
+  mlir::VectorType bytes = KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes);
+  Value zero = conv.inputZero ? k.splat(k.load(k.buffer(*conv.inputZero), k.constant(0), conv.inputType), plan.lanes)
+                              : k.zero(bytes);
+  outside = units::widened(k, converted(zero), ElementType::u8);
+}
+
+/// Of joined columns: what bytes have too much times the sums of the weights, over the kernel rows inside the input.
+mlir::Value LanewiseGenerator::corrected(Value depthLow, Value depthHigh, Value heightLow, Value heightHigh) {
+  Values sums = {k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes))};
+  Value ofBlock = k.add(k.mul(block, conv.kernel[0] * conv.kernel[1] * plan.lanes), plan.sumsAt());
+  sums = k.loop(depthLow, depthHigh, 1, sums, [&](Value kd, mlir::ValueRange outer) {
+    return k.loop(heightLow, heightHigh, 1, outer, [&](Value kh, mlir::ValueRange inner) {
+      Value at = k.add(ofBlock, k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), plan.lanes));
+      Value row = k.load(k.buffer(conv.weights), at, plan.format.sum, plan.lanes);
+      return Values{k.b.create<mlir::arith::AddIOp>(k.loc, inner[0], row).getResult()};
+    });
+  });
+  return k.b.create<mlir::arith::MulIOp>(k.loc, sums[0], correction);
+}
+
+/// One kernel row of joined columns, from the input's position `start` on. Each column of bytes is shifted into the units of
+/// the columns before it, so that a unit ends with the last column that its products read.
+LanewiseGenerator::Values LanewiseGenerator::joinedTaps(const TileClass &tile, mlir::ValueRange accumulators,
+                                                        Value start, Value weightRow) {
+  Values acc(accumulators.begin(), accumulators.end());
+  int64_t kernel = conv.kernel[2], stride = conv.stride[2], group = plan.format.group, vectors = plan.rowVectors();
+  auto isInside = [&](int64_t column) {
+    for (int64_t kw = 0; kw < kernel; ++kw)
+      if (int64_t p = (column - kw) / stride;
+          column >= kw && (column - kw) % stride == 0 && p >= tile.reach[kw].first && p < tile.reach[kw].second)
+        return true;
+    return false;
+  };
+  Values weights;
+  for (int64_t v = 0; v < vectors; ++v)
+    weights.push_back(loadWeights(k.add(weightRow, v * plan.lanes)));
+  Value shift = units::integer(k, 8, plan.lanes), units = k.zero(weights[0].getType());
+  for (int64_t column = 0; column < (tile.width - 1) * stride + kernel; ++column) {
+    Value next = outside;
+    if (isInside(column))
+      next = units::widened(k, loadBlock(k.add(start, column * conv.inPixelStride())), ElementType::u8);
+    units = k.b.create<mlir::LLVM::CallIntrinsicOp>(k.loc, units.getType(), k.b.getStringAttr("llvm.fshr.v16i32"),
+                                                    mlir::ValueRange{next, units, shift})
+                .getResult(0);
+    // Unit v of position p ends with column p * stride + kernel - 1 - (vectors - 1 - v) * group.
+    for (int64_t v = 0; v < vectors; ++v) {
+      int64_t first = column - (kernel - 1) + (vectors - 1 - v) * group;
+      if (first >= 0 && first % stride == 0 && first / stride < tile.width)
+        acc[first / stride] = multiplyAdd(units, weights[v], acc[first / stride]);
+    }
+  }
+  return acc;
+}
+
 /// All columns of one kernel row. Input columns in order, so that each is loaded once and used by every tap that
 /// reaches it.
 LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow,
@@ -104,6 +168,8 @@ LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::V
   Values acc(accumulators.begin(), accumulators.end());
   int64_t pixel = conv.inPixelStride(), depth = conv.inChannels;
   Value start = k.add(inRow, k.mul(inColumn, pixel));
+  if (plan.joined)
+    return joinedTaps(tile, accumulators, start, weightRow);
   if (plan.access == Lanes::gathered)
     return k.loop(k.constant(0), k.constant(depth), 1, acc, [&](Value c, mlir::ValueRange carried) {
       Values next(carried.begin(), carried.end());
@@ -149,9 +215,15 @@ void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column)
   Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
   Value inHeight = k.sub(k.mul(height, conv.stride[1]), k.constant(conv.padBegin[1]));
   Value inColumn = k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2]));
-  int64_t weightRowStride = conv.kernel[2] * conv.inChannels * plan.lanes;
+  int64_t weightRowStride = plan.rowVectors() * plan.lanes;
 
-  Values acc = k.loop(depthLow, depthHigh, 1, initial(tile.width), [&](Value kd, mlir::ValueRange acc1) {
+  Values begin = initial(tile.width);
+  if (correction) {
+    Value less = corrected(depthLow, depthHigh, heightLow, heightHigh);
+    for (Value &sum : begin)
+      sum = k.b.create<mlir::arith::AddIOp>(k.loc, sum, less);
+  }
+  Values acc = k.loop(depthLow, depthHigh, 1, begin, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
       Value plane = k.mul(k.add(inDepth, k.mul(kd, conv.dilation[0])), conv.in[1]);
       Value inRow =

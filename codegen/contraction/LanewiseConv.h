@@ -32,7 +32,9 @@ private:
   bool paddedBias, wholeVectors;
   Epilogue::Sink sink;
   Value image, block, firstRow, lastRow;
-  Value zeroPoint; // of bytes; null: 0
+  Value zeroPoint;  // of bytes; null: 0
+  Value correction; // units::correction(), of joined columns
+  Value outside;    // of joined columns: what stands for bytes outside of the input
   int64_t validChannels = 0;
   Values laneOffsets; // gathered: offset of each lane's group
 
@@ -41,8 +43,12 @@ private:
   Values initial(int64_t width);
   Value converted(Value vector) { return units::operand(k, plan.format, vector, conv.inputType, zeroPoint); }
   Value loadWeights(Value at);
+  Value loadBlock(Value offset);
   Value loadInput(Value offset, int64_t channel);
   Value gatherInput(Value offset, Value channel);
+  void setOutside();
+  Value corrected(Value depthLow, Value depthHigh, Value heightLow, Value heightHigh);
+  Values joinedTaps(const TileClass &tile, mlir::ValueRange accumulators, Value start, Value weightRow);
   Values taps(const TileClass &tile, mlir::ValueRange accumulators, Value inRow, Value weightRow, Value inColumn);
   Value multiplyAdd(Value x, Value y, Value z);
 };

@@ -34,8 +34,36 @@ PointSpace convSpace(const ContractionProblem &problem, mlir::Operation *conv) {
   return space;
 }
 
+namespace {
+
+bool isOp(mlir::Operation *op, const char *name) {
+  const OpRecord *record = op ? nn::recordOf(op) : nullptr;
+  return record && record->name == std::string_view(name);
+}
+
+/// The addition of a constant with one value a channel that alone reads the sums of conv_integer: a bias, with which sums
+/// begin. Null: there is none.
+mlir::Operation *biasAddition(const ContractionProblem &problem, mlir::Operation *anchor) {
+  mlir::Value sums = anchor->getResult(0);
+  mlir::Operation *add = isOp(anchor, "conv_integer") && sums.hasOneUse() ? *sums.user_begin() : nullptr;
+  if (!isOp(add, "add") || add->getOperand(0) != sums)
+    return nullptr;
+  auto bias = llvm::dyn_cast<mlir::BlockArgument>(add->getOperand(1));
+  if (!bias || !problem.function().getArgAttr(bias.getArgNumber(), "nn.constant") || nn::layoutOf(bias))
+    return nullptr;
+  TensorInfo info = problem.shapes.of(bias), all = problem.shapes.of(sums);
+  Dims expected(all.rank(), Dim(1));
+  expected[1] = all.dims[1];
+  Dims own(all.rank() - std::min(all.rank(), info.rank()), Dim(1));
+  own.insert(own.end(), info.dims.begin(), info.dims.end());
+  return own == expected ? add : nullptr;
+}
+
+} // namespace
+
 Epilogue convEpilogue(const ContractionProblem &problem, const ConvGeometry &conv, RunTimeDims &dims) {
-  return Epilogue(problem.function(), problem.anchor->getResult(0), convSpace(problem, problem.anchor),
+  mlir::Operation *bias = biasAddition(problem, problem.anchor);
+  return Epilogue(problem.function(), (bias ? bias : problem.anchor)->getResult(0), convSpace(problem, problem.anchor),
                   convLanes(problem.target(), conv), problem.shapes, dims);
 }
 
@@ -52,17 +80,15 @@ Epilogue gemmEpilogue(const ContractionProblem &problem, const GemmGeometry &gem
 
 namespace {
 
-bool isOp(mlir::Operation *op, const char *name) { return op && nn::recordOf(op)->name == std::string_view(name); }
-
 /// The argument that holds the zero point `index` of conv_integer or matmul_integer (2: of the left operand, 3: of the
-/// right one): one value. Declines zero points of a constant right operand, which widen-integer subtracts.
+/// right one): one value. That of a constant right operand is constant, and the operand i8, as widen-integer leaves it.
 std::optional<unsigned> zeroPointOf(const ContractionProblem &problem, mlir::Operation *anchor, size_t index,
-                                    bool constant) {
+                                    bool ofConstant) {
   auto operands = nn::operandsByRecord(anchor);
   if (operands.size() <= index || !operands[index])
     return std::nullopt;
-  if (constant)
-    throw Declined{"the zero point of the constant operand is not subtracted from it (widen-integer)"};
+  if (ofConstant && problem.shapes.of(operands[index]).type != ElementType::i8)
+    throw Declined{"the constant operand with a zero point is not i8 (widen-integer)"};
   if (TensorInfo zero = problem.shapes.of(operands[index]); !(product(zero.dims) == Dim(1)))
     throw Declined{fmt::format("an operand has zero points of shape {}, not one", str(zero.dims))};
   return argumentOf(operands[index], "the zero point");
@@ -139,8 +165,12 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
   if (nn::layoutOf(operands[1]))
     throw Declined{"the convolution's weights are blocked"};
   if (isOp(anchor, "conv_integer")) {
-    zeroPointOf(problem, anchor, 3, /*constant=*/true);
-    conv.inputZero = zeroPointOf(problem, anchor, 2, /*constant=*/false);
+    if (mlir::Operation *bias = biasAddition(problem, anchor))
+      conv.bias = argumentOf(bias->getOperand(1), "the bias");
+    conv.weightsZero = zeroPointOf(problem, anchor, 3, /*ofConstant=*/true);
+    conv.inputZero = zeroPointOf(problem, anchor, 2, /*ofConstant=*/false);
+    if (conv.weightsZero && (conv.groups != 1 || conv.open))
+      throw Declined{"a zero point of weights in several groups, or with open extents (widen-integer)"};
   } else if (operands.size() > 2 && operands[2]) {
     conv.bias = argumentOf(operands[2], "the convolution's bias");
   }
@@ -242,7 +272,7 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   else
     setMatmul(gemm, a, b, problem.shapes.of(anchor->getResult(0)).dims);
   if (isOp(anchor, "matmul_integer")) {
-    gemm.leftZero = zeroPointOf(problem, anchor, 2, /*constant=*/false);
+    gemm.leftZero = zeroPointOf(problem, anchor, 2, /*ofConstant=*/false);
     gemm.rightZero = zeroPointOf(problem, anchor, 3, gemm.constantB);
   }
   gemm.bStepStride = gemm.transB ? 1 : gemm.n;

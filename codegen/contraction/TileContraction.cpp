@@ -1,8 +1,9 @@
-// amx/1: convolutions and matrix products of operands rounded to bf16 on AMX's tile registers. One instruction adds the
-// product of 16 rows x 32 channels and 32 channels x 16 columns to 16 x 16 sums in fp32; a register block is two tiles
-// of rows times `oc` tiles of columns.
+// amx/1: convolutions and matrix products of bytes, or of operands rounded to bf16, on AMX's tile registers. One
+// instruction adds the product of 16 rows x 64 bytes and 64 bytes x 16 columns, of 64 or 32 channels, to 16 x 16 sums in
+// i32 or fp32; a register block is two tiles of rows times `oc` tiles of columns.
 //
-// Rounded input lies as [block of 32 channels][phase][row][column][channel], zeros where it is padding. Positions of a
+// Converted input lies as [block of channels][phase][row][column][channel], where it is padding zeros or the zero point of
+// bytes, so that all sums are corrected for that alike (codegen/space/ContractionFormat.h). Positions of a
 // row and of the next one follow each other, so that 16 consecutive ones are the rows of a tile whatever the width;
 // those in the columns that only the kernel reaches are computed in vain. Strided kernels read every stride-th
 // position: each phase (position modulo stride) has a plane of its own, in which all kernels have stride 1.
@@ -18,8 +19,8 @@ namespace {
 
 using Plan = TilePlan;
 using Tap = TileTap;
-constexpr int64_t depth = tileDepth, lineBytes = tileLineBytes, lanes = tileLanes, configAt = tileConfigAt,
-                  sumsAt = tileSumsAt, inputAt = tileInputAt;
+constexpr int64_t lineBytes = tileLineBytes, lanes = tileLanes, configAt = tileConfigAt, sumsAt = tileSumsAt,
+                  inputAt = tileInputAt;
 
 class TileGenerator {
 public:
@@ -28,14 +29,16 @@ public:
   TileGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
                 std::optional<unsigned> bias, bool paddedBias)
       : k(k), plan(plan), epilogue(epilogue), dims(dims), bias(bias), paddedBias(paddedBias),
-        wholeVectors(epilogue.wholeVectors() && (!bias || paddedBias)) {}
+        wholeVectors(epilogue.wholeVectors() && (!bias || paddedBias)), depth(plan.depth()),
+        leftType(plan.conv ? plan.conv->inputType : plan.gemm->leftType) {}
 
   void emit() {
     configure();
-    // One chunk of rows after the other: its input is rounded for all units that the slot has of it.
+    setPadding();
+    // One chunk of rows after the other: its input is converted for all units that the slot has of it.
     k.loop(k.div(k.begin(), plan.tiles()), k.div(k.add(k.end(), plan.tiles() - 1), plan.tiles()), 1, [&](Value range) {
       setRange(range);
-      plan.gemm ? roundMatrix() : roundPlanes();
+      plan.gemm ? convertMatrix() : convertPlanes();
       Value first = k.mul(range, plan.tiles());
       k.loop(k.max(k.begin(), first), k.min(k.end(), k.add(first, plan.tiles())), 1,
              [&](Value unit) { emitUnit(k.sub(unit, first)); });
@@ -50,6 +53,10 @@ private:
   const RunTimeDims &dims;
   std::optional<unsigned> bias;
   bool paddedBias, wholeVectors;
+  int64_t depth;               // channels of a line
+  ElementType leftType;        // of the input, or of the left operand
+  Value padding;               // of bytes: 16 channels where there is no input
+  Value correction;            // units::correction()
   Value image, firstRow, rows; // of the current range; `rows` are there, at most a chunk
 
   void amx(const char *name, mlir::ValueRange operands) {
@@ -65,14 +72,20 @@ private:
   Value lines(Value offset) { return bytes(k.scratch(), k.add(k.mul(offset, lineBytes), inputAt)); }
 
   void configure();
+  void setPadding();
   void setRange(Value range);
-  void roundMatrix();
-  void roundPlanes();
-  void roundRow(size_t phase, Value block, int64_t channels, Value inRow, Value to);
-  void storePosition(Value low, Value high, Value to);
+  void convertMatrix();
+  void convertPlanes();
+  void convertRow(size_t phase, Value block, int64_t channels, Value inRow, Value to);
+  /// The lanes of one vector of channels from channel `first` of a line on, of which the line has `channels`.
+  using Part = llvm::function_ref<Value(int64_t first, int64_t valid)>;
+  void storePosition(int64_t channels, Part part, Value to);
+  void storePadding(Value to);
   void emitUnit(Value tile);
   void emitColumns(Value tile, int64_t vectors, int64_t valid);
   void multiply(Value weights, Value position, int64_t tilesOfRows, int64_t vectors, Value block);
+  Value added(Value x, Value y);
+  Value beginning(Value channel, int64_t valid);
   void finish(Value tile, Value position, Value count, int64_t vectors, int64_t valid);
 };
 
@@ -100,30 +113,50 @@ void TileGenerator::setRange(Value range) {
   rows = k.min(k.sub(dims.value(k, plan.height), firstRow), k.constant(plan.rows));
 }
 
-/// One position's 32 channels; null: zeros.
-void TileGenerator::storePosition(Value low, Value high, Value to) {
-  auto half = [&](Value vector) -> Value {
-    return vector ? units::elements(k, plan.format, vector) : k.zero(KernelBuilder::vectorOf(k.b.getBF16Type(), lanes));
-  };
-  k.b.create<mlir::LLVM::StoreOp>(k.loc, half(low), to, lineBytes);
-  k.b.create<mlir::LLVM::StoreOp>(k.loc, half(high), bytes(to, k.constant(lineBytes / 2)), lineBytes / 2);
+/// What stands for a zero of a byte, and what it adds to sums.
+void TileGenerator::setPadding() {
+  if (!plan.format.correctsSums())
+    return;
+  std::optional<unsigned> zero = plan.conv ? plan.conv->inputZero : plan.gemm->leftZero;
+  correction = units::correction(k, zero, leftType, lanes);
+  Value none = zero ? k.splat(k.load(k.buffer(*zero), k.constant(0), leftType), lanes)
+                    : k.zero(KernelBuilder::vectorOf(k.computeType(leftType), lanes));
+  padding = units::operand(k, plan.format, none, leftType, {});
 }
 
-void TileGenerator::roundMatrix() {
+/// One position's line, of `channels` channels and padding.
+void TileGenerator::storePosition(int64_t channels, Part part, Value to) {
+  int64_t partBytes = lanes * plan.format.elementBytes();
+  llvm::SmallVector<Value> vectors;
+  for (int64_t first = 0; first < depth; first += lanes)
+    vectors.push_back(first < channels ? part(first, std::min(lanes, channels - first)) : Value());
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    Value vector = padding;
+    if (vectors[i])
+      vector = units::elements(k, plan.format, units::operand(k, plan.format, vectors[i], leftType, {}));
+    else if (!padding)
+      vector = k.zero(KernelBuilder::vectorOf(k.b.getBF16Type(), lanes));
+    int64_t at = int64_t(i) * partBytes;
+    k.b.create<mlir::LLVM::StoreOp>(k.loc, vector, at ? bytes(to, k.constant(at)) : to, at ? partBytes : lineBytes);
+  }
+}
+
+void TileGenerator::storePadding(Value to) {
+  storePosition(0, [](int64_t, int64_t) { return Value(); }, to);
+}
+
+void TileGenerator::convertMatrix() {
   const GemmGeometry &gemm = *plan.gemm;
   k.loop(k.constant(0), rows, 1, [&](Value row) {
     Value from = k.mul(k.add(firstRow, row), gemm.aRowStride);
     auto block = [&](Value number, int64_t steps) {
       Value at = k.add(from, k.mul(number, depth));
-      auto vector = [&](int64_t first) -> Value {
-        int64_t valid = std::min(lanes, steps - first);
-        if (valid <= 0)
-          return {};
-        return valid == lanes ? k.load(k.buffer(gemm.a), k.add(at, first), gemm.type, lanes)
-                              : k.maskedLoad(k.buffer(gemm.a), k.add(at, first), gemm.type, lanes,
+      auto vector = [&](int64_t first, int64_t valid) -> Value {
+        return valid == lanes ? k.load(k.buffer(gemm.a), k.add(at, first), leftType, lanes)
+                              : k.maskedLoad(k.buffer(gemm.a), k.add(at, first), leftType, lanes,
                                              k.prefixMask(k.constant(valid), lanes));
       };
-      storePosition(vector(0), vector(lanes), lines(k.add(k.mul(number, plan.blockStride()), row)));
+      storePosition(steps, vector, lines(k.add(k.mul(number, plan.blockStride()), row)));
     };
     k.loop(k.constant(0), k.constant(gemm.k / depth), 1, [&](Value number) { block(number, depth); });
     if (gemm.k % depth)
@@ -132,7 +165,7 @@ void TileGenerator::roundMatrix() {
 }
 
 /// One row of one phase's plane, from input row `inRow`.
-void TileGenerator::roundRow(size_t phase, Value block, int64_t channels, Value inRow, Value to) {
+void TileGenerator::convertRow(size_t phase, Value block, int64_t channels, Value inRow, Value to) {
   const ConvGeometry &conv = *plan.conv;
   int64_t column = plan.phases[phase].second - conv.padBegin[2],
           stride = conv.stride[2]; // of the first position, in the input
@@ -140,29 +173,26 @@ void TileGenerator::roundRow(size_t phase, Value block, int64_t channels, Value 
   int64_t high =
       std::clamp<int64_t>(column >= conv.in[2] ? 0 : (conv.in[2] - column + stride - 1) / stride, low, plan.pitch());
   auto zeros = [&](int64_t first, int64_t last) {
-    k.loop(k.constant(first), k.constant(last), 1, [&](Value at) { storePosition({}, {}, lines(k.add(to, at))); });
+    k.loop(k.constant(first), k.constant(last), 1, [&](Value at) { storePadding(lines(k.add(to, at))); });
   };
   zeros(0, low);
   Value from = k.add(k.mul(image, conv.inImageStride()), k.mul(block, depth * conv.inPixels()));
   from = k.add(from, k.mul(inRow, conv.in[2] * lanes));
   k.loop(k.constant(low), k.constant(high), 1, [&](Value at) {
     Value position = k.add(from, k.mul(k.add(k.mul(at, stride), column), lanes));
-    auto half = [&](int64_t first) -> Value {
-      int64_t valid = std::min(lanes, channels - first);
-      if (valid <= 0)
-        return {};
+    auto vector = [&](int64_t first, int64_t valid) -> Value {
       Value source = k.add(position, first * conv.inPixels());
       // Lanes without a channel may hold anything, and zero times that is not always zero.
       return valid == lanes
-                 ? k.load(k.buffer(conv.input), source, conv.type, lanes)
-                 : k.maskedLoad(k.buffer(conv.input), source, conv.type, lanes, k.prefixMask(k.constant(valid), lanes));
+                 ? k.load(k.buffer(conv.input), source, leftType, lanes)
+                 : k.maskedLoad(k.buffer(conv.input), source, leftType, lanes, k.prefixMask(k.constant(valid), lanes));
     };
-    storePosition(half(0), half(lanes), lines(k.add(to, at)));
+    storePosition(channels, vector, lines(k.add(to, at)));
   });
   zeros(high, plan.pitch());
 }
 
-void TileGenerator::roundPlanes() {
+void TileGenerator::convertPlanes() {
   const ConvGeometry &conv = *plan.conv;
   Value held = k.add(rows, plan.moreRows);
   auto block = [&](Value number, int64_t channels) {
@@ -172,7 +202,7 @@ void TileGenerator::roundPlanes() {
         Value inRow = k.mul(k.add(firstRow, row), conv.stride[1]);
         inRow = k.add(inRow, plan.phases[phase].first - conv.padBegin[1]);
         Value to = k.add(plane, k.mul(row, plan.pitch()));
-        auto real = [&] { roundRow(phase, number, channels, inRow, to); };
+        auto real = [&] { convertRow(phase, number, channels, inRow, to); };
         if (conv.padBegin[1] == 0 &&
             (conv.out[1] - 1) * conv.stride[1] + (conv.kernel[1] - 1) * conv.dilation[1] < conv.in[1] &&
             (conv.stride[1] == 1 || plan.moreRows == 0))
@@ -180,8 +210,7 @@ void TileGenerator::roundPlanes() {
         Value inside = k.b.create<mlir::arith::AndIOp>(k.loc, k.less(k.constant(-1), inRow),
                                                        k.less(inRow, k.constant(conv.in[1])));
         k.ifThen(inside, real, [&] {
-          k.loop(k.constant(0), k.constant(plan.pitch()), 1,
-                 [&](Value at) { storePosition({}, {}, lines(k.add(to, at))); });
+          k.loop(k.constant(0), k.constant(plan.pitch()), 1, [&](Value at) { storePadding(lines(k.add(to, at))); });
         });
       });
     }
@@ -243,7 +272,7 @@ void TileGenerator::multiply(Value weights, Value position, int64_t tilesOfRows,
       for (int64_t m = 0; m < tilesOfRows; ++m) {
         amx("llvm.x86.tileloadd64", {left(m), bytes(from, k.constant(m * tileRows * lineBytes)), stride});
         for (int64_t v = 0; v < vectors; ++v)
-          amx("llvm.x86.tdpbf16ps", {sum(m, v), left(m), right(v)});
+          amx(plan.format.rounds ? "llvm.x86.tdpbf16ps" : "llvm.x86.tdpbusd", {sum(m, v), left(m), right(v)});
       }
       for (int64_t line = 0; plan.prefetch && line < share; ++line)
         k.b.create<mlir::LLVM::Prefetch>(k.loc, bytes(panel, k.add(ahead, line * lineBytes)), /*rw=*/0, /*hint=*/2,
@@ -257,22 +286,39 @@ void TileGenerator::multiply(Value weights, Value position, int64_t tilesOfRows,
            immediate(vectors * lineBytes, 64)});
 }
 
+mlir::Value TileGenerator::added(Value x, Value y) {
+  return isFloat(plan.format.sum) ? k.b.create<mlir::arith::AddFOp>(k.loc, x, y).getResult()
+                                  : k.b.create<mlir::arith::AddIOp>(k.loc, x, y).getResult();
+}
+
+/// What the sums of a vector of outputs from `channel` on have beside their products: the bias, and what elements on the
+/// left have too much times the sums of the weights. Null: nothing.
+mlir::Value TileGenerator::beginning(Value channel, int64_t valid) {
+  Value begin;
+  if (bias)
+    begin = Epilogue::loadLanes(k, biasAccess(*bias, plan.format.sum, paddedBias), channel, lanes, valid);
+  if (!correction)
+    return begin;
+  Value at = k.add(channel, plan.panel(plan.vectors()) / 4);
+  Value weights = k.load(k.buffer(plan.conv ? plan.conv->weights : plan.gemm->b), at, plan.format.sum, lanes);
+  Value less = k.b.create<mlir::arith::MulIOp>(k.loc, weights, correction);
+  return begin ? added(begin, less) : less;
+}
+
 /// The epilogue of `count` positions from `position` on.
 void TileGenerator::finish(Value tile, Value position, Value count, int64_t vectors, int64_t valid) {
   Value channel = k.mul(tile, plan.oc * lanes), sums = bytes(k.scratch(), k.constant(sumsAt));
-  Values biases;
-  for (int64_t v = 0; bias && v < vectors; ++v) {
-    PointAccess access = biasAccess(*bias, ElementType::f32, paddedBias);
-    biases.push_back(
-        Epilogue::loadLanes(k, access, k.add(channel, v * lanes), lanes, std::min(lanes, valid - v * lanes)));
-  }
+  Values biases; // with the corrections
+  for (int64_t v = 0; v < vectors; ++v)
+    biases.push_back(bias || correction ? beginning(k.add(channel, v * lanes), std::min(lanes, valid - v * lanes))
+                                        : Value());
   // Results [first, last) of the block are neighbours, the first one `pixel`.
   auto run = [&](Value first, Value last, Value pixel) {
     k.loop(first, last, 1, [&](Value at) {
       Values results;
       for (int64_t v = 0; v < vectors; ++v) {
-        Value sum = k.load(sums, k.add(k.mul(at, vectors * lanes), v * lanes), ElementType::f32, lanes);
-        results.push_back(bias ? k.b.create<mlir::arith::AddFOp>(k.loc, sum, biases[v]).getResult() : sum);
+        Value sum = k.load(sums, k.add(k.mul(at, vectors * lanes), v * lanes), plan.format.sum, lanes);
+        results.push_back(biases[v] ? added(sum, biases[v]) : sum);
       }
       Epilogue::Tile out;
       out.image = image;

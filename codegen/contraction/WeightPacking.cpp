@@ -149,9 +149,32 @@ Packing gemmPacking(const GemmPlan &plan) {
 
 namespace {
 
+/// C x 1 x kernel to [block of channels][kernel row][unit of columns][lane], the last unit whole. Behind them the sums of the
+/// kernel rows: [block][kernel row][lane].
+std::vector<char> packJoined(const nn::ConstantData &data, const LanewisePlan &plan) {
+  const ContractionFormat &format = plan.format;
+  Elements elements(data, format);
+  int64_t columns = plan.conv.kernel[2], rows = plan.conv.taps() / columns;
+  int64_t before = plan.rowVectors() * format.group - columns; // steps without a column
+  std::vector<char> packed(plan.sumsAt() * format.unitBytes());
+  Sums sums(data, format, plan.blocks() * rows * plan.lanes);
+  for (int64_t c = 0; c < plan.channels(); ++c)
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column) {
+        int64_t step = before + column, line = c / plan.lanes * rows + row, from = (c * rows + row) * columns + column;
+        int64_t unit = (line * plan.rowVectors() + step / format.group) * plan.lanes + c % plan.lanes;
+        elements.write(from, packed.data() + unit * format.unitBytes(), step % format.group);
+        sums.add(line * plan.lanes + c % plan.lanes, from);
+      }
+  sums.appendTo(packed);
+  return packed;
+}
+
 /// O x I x kernel to [block of output channels][tap][channel of the group][lane]. Of bytes each lane is a unit, whose
 /// elements behind the first are zero.
 std::vector<char> packWeights(const nn::ConstantData &data, const LanewisePlan &plan) {
+  if (plan.joined)
+    return packJoined(data, plan);
   int64_t taps = plan.conv.taps(), depth = plan.conv.inChannels, from = bitWidth(data.type) / 8;
   int64_t size = plan.convertsBytes() ? plan.format.unitBytes() : from;
   std::vector<char> packed(plan.blocks() * plan.blockStride() * size);
@@ -169,7 +192,7 @@ std::vector<char> packWeights(const nn::ConstantData &data, const LanewisePlan &
 
 Packing lanewisePacking(const LanewisePlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
-          fmt::format("oihw/lanes={}{}", plan.lanes, suffix(plan.format)),
+          fmt::format("oihw/lanes={}{}{}", plan.lanes, plan.joined ? " columns" : "", suffix(plan.format)),
           plan.convertsBytes() ? plan.format.element : ElementType::invalid};
 }
 
@@ -177,27 +200,31 @@ Packing lanewisePacking(const LanewisePlan &plan) {
 
 namespace {
 
-/// Weights in units of channels, to [tile of outputs][tap][block of 32 channels][vector][unit of channels][output].
+/// Weights in units of channels, to [tile of outputs][tap][block of channels][vector][unit of channels][output]. Behind
+/// them the sums of each output's weights, where sums are corrected.
 std::vector<char> packTiles(const nn::ConstantData &data, const TilePlan &plan) {
   const ContractionFormat &format = plan.format;
   Elements elements(data, format);
+  Sums sums(data, format, plan.vectors() * tileLanes);
   int64_t taps = plan.taps.size();
   std::vector<char> packed(taps * plan.blocks() * plan.vectors() * tileBytes);
   auto place = [&](int64_t output, int64_t tap, int64_t channel) {
     int64_t tile = output / (plan.oc * tileLanes), count = tile + 1 < plan.tiles() ? plan.oc : plan.tailVectors();
-    int64_t in = channel % tileDepth;
+    int64_t in = channel % plan.depth();
     return tile * plan.panel(plan.oc) +
-           ((tap * plan.blocks() + channel / tileDepth) * count + output / tileLanes % plan.oc) * tileBytes +
+           ((tap * plan.blocks() + channel / plan.depth()) * count + output / tileLanes % plan.oc) * tileBytes +
            in / format.group * tileLineBytes + output % tileLanes * format.unitBytes();
   };
   auto copy = [&](int64_t output, int64_t tap, int64_t channel, int64_t from) {
     elements.write(from, packed.data() + place(output, tap, channel), channel % format.group);
+    sums.add(output, from);
   };
   bool columnsLast = plan.gemm && !plan.gemm->transB; // K x N; all others: outputs x channels x taps
   for (int64_t i = 0; i < (columnsLast ? plan.channels : plan.outputs); ++i)
     for (int64_t j = 0; j < (columnsLast ? plan.outputs : plan.channels); ++j)
       for (int64_t tap = 0; tap < taps; ++tap)
         columnsLast ? copy(j, tap, i, i * plan.outputs + j) : copy(i, tap, j, (i * plan.channels + j) * taps + tap);
+  sums.appendTo(packed);
   return packed;
 }
 

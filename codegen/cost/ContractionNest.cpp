@@ -168,10 +168,11 @@ LoopNest nestOf(const GemmPlan &plan) {
 LoopNest nestOf(const TilePlan &plan) {
   double rows = double(plan.rows) * double(plan.pitch()), pairs = std::max(1.0, std::ceil(rows / (2 * tileRows)));
   double vectors = share(plan.vectors(), plan.tiles()), taps = double(plan.taps.size());
-  LoopNest nest{{4, 2, 4, 2}, {}}; // f32 operands rounded to bf16 in scratch
+  double element = plan.format.rounds ? 4 : 1, step = plan.format.bytesPerStep(); // in memory, converted in scratch
+  LoopNest nest{{element, step, 4, step}, {}};
   nest.add(LoopKind::vector, LoopAxis::columns, double(tileLanes), {weights, output});
   nest.add(LoopKind::vector, LoopAxis::rows, double(tileRows), {input, output, scratch});
-  nest.add(LoopKind::vector, LoopAxis::reduction, double(tileDepth), {input, weights, scratch});
+  nest.add(LoopKind::vector, LoopAxis::reduction, double(plan.depth()), {input, weights, scratch});
   nest.add(LoopKind::unrolled, LoopAxis::columns, vectors, {weights, output});
   nest.add(LoopKind::unrolled, LoopAxis::rows, 2, {input, output, scratch});
   nest.add(LoopKind::serial, LoopAxis::reduction, double(plan.blocks()), {input, weights, scratch});

@@ -91,7 +91,7 @@ private:
     if (plan.tiles.tailVectors)
       group += tileOfChannels(plan.tiles.tailVectors);
     cost.compute += images * double(conv.groups) * group;
-    if (plan.format.converts) // the rows of a range
+    if (plan.format.converts && plan.held) // the rows of a range
       cost.compute += images * double(plan.chunks()) * double(plan.heldUnits()) / double(plan.lanes) * 2.5;
     else if (plan.held && conv.open) // copied; elements of planes are interleaved
       cost.compute += images * double(plan.chunks()) * double(plan.heldUnits()) / double(plan.lanes) *

@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+
 namespace lathe {
 namespace {
 
@@ -71,6 +74,44 @@ TEST_F(Quantize, requantizeOfAllSums) {
                     {sums({5, 37}), sums(dims), shifts(dims, 30)});
       }
     }
+}
+
+/// Halves, zeros, numbers beyond every limit and beyond i32, infinities and NaN.
+Tensor floats(std::mt19937_64 &random, std::vector<int64_t> dims) {
+  Tensor t(ElementType::f32, std::move(dims));
+  constexpr float special[] = {-0.0f, 0.5f, -0.5f, 1e30f, -1e30f, 3e9f, -3e9f, INFINITY, -INFINITY, NAN};
+  for (int64_t i = 0; i < t.elements(); ++i)
+    t.as<float>()[i] = i % 3 == 0   ? special[i / 3 % std::size(special)]
+                       : i % 3 == 1 ? static_cast<float>(int64_t(random() % 1200) - 600) / 2
+                                    : static_cast<float>(int64_t(random() % 100000) - 50000) / 97;
+  return t;
+}
+
+/// round, a zero point, limits and the conversion to bytes are few instructions with the same results, NaN and the sign of
+/// zeros included; so are the floats of the bytes.
+TEST_F(Quantize, floatsToBytesAndBack) {
+  Tensor x = floats(random, {5, 77});
+  for (bool isSigned : {false, true})
+    for (int zero : {0, 117, -5})
+      for (auto [least, most] : {std::pair(isSigned ? -128 : 0, isSigned ? 127 : 255), std::pair(3, 100)}) {
+        std::string f = "tensor<5x77xf32>", y = fmt::format("tensor<5x77x{}>", isSigned ? "i8" : "ui8");
+        std::string text = fmt::format(
+            "func.func @k(%x: {0}) -> ({1}, {0}) attributes {{nn.family = \"elementwise\"}} {{\n"
+            "  %c = nn.constant {{value = dense<{2}.0> : tensor<f32>}} : tensor<f32>\n"
+            "  %r = nn.round %x : ({0}) -> {0}\n{3}"
+            "  %l = nn.clip {4} {{min = {5}.0 : f64, max = {6}.0 : f64, operandSegmentSizes = array<i32: 1, 0, 0>}} : "
+            "({0}) -> {0}\n"
+            "  %y = nn.cast %l {{to = {7}}} : ({0}) -> {1}\n  %f = nn.cast %y {{to = f32}} : ({1}) -> {0}\n{8}"
+            "  return %y, {9} : {1}, {0}\n}}",
+            f, y, zero, zero ? fmt::format("  %s = nn.add %r, %c : ({0}, tensor<f32>) -> {0}\n", f) : "",
+            zero ? "%s" : "%r", least, most, isSigned ? "i8" : "ui8",
+            zero ? fmt::format("  %d = nn.sub %f, %c : ({0}, tensor<f32>) -> {0}\n", f) : "", zero ? "%d" : "%f");
+        KernelUnderTest kernel(text, target, random());
+        std::vector<Tensor> inputs = {x}, got = kernel.run(inputs), wanted = kernel.expected(inputs);
+        for (size_t r = 0; r < 2; ++r)
+          EXPECT_EQ(std::memcmp(got[r].data(), wanted[r].data(), wanted[r].bytes()), 0) << "result " << r << "\n"
+                                                                                        << text;
+      }
 }
 
 TEST_F(Quantize, requantizeOfWideSums) {
@@ -155,6 +196,35 @@ TEST_F(Quantize, convolutionsRequantiseTheirSums) {
     }
     expectExact(text, {bytes(element, {2, channels, height, width}),
                        bytes(ElementType::i8, {outputs, in, kernel, kernel}), bytes(element, {}), bias, factors, by});
+  }
+}
+
+/// Depthwise kernels of all widths and strides, whose columns may be joined to one product.
+TEST_F(Quantize, depthwiseConvolutionsOfBlocks) {
+  for (int i = 0; i < 40; ++i) {
+    int64_t channels = upTo(40), tall = upTo(3), wide = upTo(7), down = upTo(2), across = upTo(3);
+    int64_t top = upTo(tall) - 1, left = upTo(wide) - 1, bottom = upTo(tall) - 1, right = upTo(wide) - 1;
+    int64_t height = tall + upTo(4), width = wide + upTo(40);
+    int64_t outHeight = (height + top + bottom - tall) / down + 1,
+            outWidth = (width + left + right - wide) / across + 1;
+    const char *type = random() % 2 ? "i8" : "ui8";
+    int64_t block = target.channelBlock(ElementType::i8);
+    std::string x = fmt::format("tensor<2x{}x{}x{}x{}, #nn.blocked<1, {}>>", channels, height, width, type, block);
+    std::string y = fmt::format("tensor<2x{}x{}x{}xi32, #nn.blocked<1, {}>>", channels, outHeight, outWidth, block);
+    std::string w = fmt::format("tensor<{}x1x{}x{}xi8>", channels, tall, wide);
+    bool zero = random() % 3 != 0;
+    std::string text = fmt::format(
+        "func.func @k(%x: {0}, %w: {1} {{nn.constant}}, %zero: tensor<{2}>) -> {3} attributes {{nn.family = "
+        "\"contraction\"}} {{\n"
+        "  %0 = nn.conv_integer %x, %w{4} {{strides = array<i64: {5}, {6}>, dilations = array<i64: 1, 1>, pads = "
+        "array<i64: {7}, {8}, {9}, {10}>, group = {11} : i64, operandSegmentSizes = array<i32: 1, 1, {12}, 0>}} : "
+        "({0}, "
+        "{1}{13}) -> {3}\n  return %0 : {3}\n}}",
+        x, w, type, y, zero ? ", %zero" : "", down, across, top, left, bottom, right, channels, zero ? 1 : 0,
+        zero ? fmt::format(", tensor<{}>", type) : "");
+    ElementType element = type[0] == 'u' ? ElementType::u8 : ElementType::i8;
+    expectExact(text, {bytes(element, {2, channels, height, width}), bytes(ElementType::i8, {channels, 1, tall, wide}),
+                       bytes(element, {})});
   }
 }
 

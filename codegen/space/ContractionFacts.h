@@ -5,7 +5,7 @@
 //   lanewise   depthwise convolutions, and groups that are not whole channel blocks: one lane, one output channel
 //   separable  a depthwise convolution and the pointwise one behind it, one range of rows after the other
 //   gemm       gemm and matmul on the microkernel
-//   amx        convolutions and matrix products of operands rounded to bf16, on AMX tile registers
+//   amx        convolutions and matrix products of bytes, or of operands rounded to bf16, on AMX tile registers
 #pragma once
 
 #include "codegen/space/ContractionFormat.h"
@@ -33,7 +33,8 @@ struct ConvGeometry {
   int64_t inBlock;  // channels per block of the input; 0: row-major
   int64_t outBlock; // channels per block of the result; 0: row-major
   unsigned input, weights;
-  std::optional<unsigned> bias, inputZero; // inputZero: a zero point, one value of inputType
+  std::optional<unsigned> bias;                   // of the type of the sums
+  std::optional<unsigned> inputZero, weightsZero; // zero points, one value each of inputType and weightsType
   /// Where spatial extents are open: the code takes these, and `in` and `out` are the values that costs assume.
   std::optional<OpenExtents> open = {};
 
@@ -81,7 +82,7 @@ struct GemmGeometry {
   bool transB = false;
 
   ContractionTypes types() const {
-    bool narrow = isFloat(rightType) || (constantB && !rightZero);
+    bool narrow = isFloat(rightType) || constantB;
     return {leftType, narrow ? rightType : ElementType::i16, type};
   }
 };
@@ -181,7 +182,7 @@ double separateCycles(const ContractionFacts &facts);
 bool separablePays(const ContractionFacts &facts);
 /// Schedule of `gemm`.
 Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm);
-/// Schedule of `amx`; nothing if rounding to bf16 was not requested or `amx` does not apply.
+/// Schedule of `amx`; nothing if it does not apply, or to operands in f32 whose rounding to bf16 was not requested.
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const ConvGeometry &conv);
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &gemm);
 /// Schedule of `amx` whatever the precision. Throws Illegal if `amx` does not apply.

@@ -26,7 +26,11 @@ std::string bf16Obstacle(const Target &target) {
   return "";
 }
 
+bool isArm(const Target &target) { return target.has("neon"); }
+
 std::string dotProductObstacle(const Target &target) {
+  if (isArm(target))
+    return target.has("dotprod") ? "" : fmt::format("{} has no dot products of bytes (sdot)", target.str());
   return addsDotProducts(target) ? "" : fmt::format("{} has no dot products of bytes (vpdpbusd)", target.str());
 }
 
@@ -106,6 +110,21 @@ std::string mismatch(const ContractionFormat &format, const ContractionTypes &ty
 }
 
 } // namespace
+
+int64_t ContractionFormat::unitOfOnes() const {
+  int64_t unit = 0;
+  for (int64_t step = 0; step < group; ++step)
+    unit |= int64_t(1) << (step * bitWidth(element));
+  return unit;
+}
+
+bool multipliesSignedBytes(const Target &target) { return isArm(target) && !target.has("i8mm"); }
+
+int64_t addedTo(const Target &target, ElementType type) {
+  if (isSignedInteger(type) == multipliesSignedBytes(target))
+    return 0;
+  return isSignedInteger(type) ? 128 : -128;
+}
 
 bool addsDotProducts(const Target &target) {
   if (target.vectorBits == 512)

@@ -6,13 +6,16 @@
 //   type  operands  elements of a unit   sums  group  product
 //   f32   any type  the operands' own    *     1      multiply-add             * own type, fp32 for 16-bit floats
 //   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
-//   i8    i8, u8    u8 on the left, i8   i32   4      vpdpbusd                  * right operand: constant i8
+//   i8    i8, u8    u8 or i8, then i8    i32   4      vpdpbusd, usdot or sdot   * right operand: constant i8
 //   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd
 //   i32   i8, u8    i32                  i32   1      multiply and add
 //
-// A zero point of 8-bit operands is subtracted by the conversion. Differences have 9 bits, so that sums of two products
-// fit i32; sums wrap around. "i8" has no bits for it: signed elements on the left get 128 added, and what the zero point
-// and these 128 add to a sum, times the sum of the weights, is subtracted from it; packed weights end with those sums.
+// A zero point of the left operand is subtracted by the conversion. Differences have 9 bits, so that sums of two
+// products fit i32; sums wrap around. "i8" has no bits for it: what the zero point and the change of sign (addedTo) add
+// to a sum, times the sum of the weights, is subtracted from it; packed weights end with those sums.
+//
+// A zero point of constant weights is never subtracted from them, because 9 bits are too many for "i8". It is multiplied
+// by the sum of the left elements of each position instead, which is the same for all columns.
 //
 // A new format is a row of the table in ContractionFormat.cpp, a word in schedule/Algorithms.cpp, and its conversion
 // and product in codegen/contraction/FormatCode.cpp.
@@ -68,10 +71,17 @@ struct ContractionFormat {
   bool isFast(const Target &target) const { return productsPerCycle(target) * double(group) > target.fmaPerCycle(); }
   /// True if sums are corrected for zero points instead of operands.
   bool correctsSums() const { return converts && group == 4; }
+  /// The unit whose elements are all 1, of integers.
+  int64_t unitOfOnes() const;
 };
 
-/// True if one instruction adds the products of pairs of i16, or of fours of bytes, to sums (vpdpwssd, vpdpbusd).
+/// True if one instruction of x86 adds the products of pairs of i16, or of fours of bytes, to sums (vpdpwssd, vpdpbusd).
 bool addsDotProducts(const Target &target);
+/// True if products of fours of bytes take signed elements on the left: AArch64 without i8mm has sdot, but no usdot.
+bool multipliesSignedBytes(const Target &target);
+/// What formats that correct sums add to each 8-bit element of `type` on the left, so that it has the sign that products
+/// take: 128, -128 or 0. Both are a change of the highest bit.
+int64_t addedTo(const Target &target, ElementType type);
 
 /// The format without conversion, for operands of `type`.
 ContractionFormat plainFormat(ElementType type);

@@ -60,7 +60,7 @@ void setTiles(DirectPlan &plan, const Target &target, const Schedule &schedule) 
 }
 
 /// Reduction steps, their division into passes, and the reduction axis of a pass.
-void setReduction(DirectPlan &plan, const Schedule &schedule, bool computed) {
+void setReduction(DirectPlan &plan, const Target &target, const Schedule &schedule, bool computed) {
   const ConvGeometry &conv = plan.conv;
   if (conv.open && schedule.number("kc"))
     illegal("open", "kc={}: with open extents all channels are reduced at once", schedule.number("kc"));
@@ -69,8 +69,10 @@ void setReduction(DirectPlan &plan, const Schedule &schedule, bool computed) {
   plan.unroll = schedule.number("unroll");
   plan.steps = plan.format.unitsOf(conv.inChannels);
   plan.kc = atMost("kc", "kc", schedule.number("kc"), conv.inChannels);
-  plan.held = plan.format.converts || computed || (conv.open && !conv.mergesOpenRows());
-  if (plan.held && plan.kc)
+  // Bytes in blocks that products take as they are.
+  bool inPlace = plan.format.correctsSums() && conv.inBlock && !addedTo(target, conv.inputType) && !conv.weightsZero;
+  plan.held = (plan.format.converts && !inPlace) || computed || (conv.open && !conv.mergesOpenRows());
+  if ((plan.held || plan.format.converts) && plan.kc)
     illegal("held", "kc={}: {} reduces all channels at once", plan.kc,
             computed ? "separable" : fmt::format("type={}", plan.format.name));
   if (plan.kc == 0)
@@ -89,7 +91,7 @@ void setOrder(DirectPlan &plan, const Schedule &schedule, bool computed) {
   plan.channelsOuter = schedule.word("outer") == "channels";
   if (plan.held && plan.conv.open && plan.channelsOuter)
     illegal("open", "outer=channels: a range of rows of open extents is copied once for all its channels");
-  if (plan.held && plan.channelsOuter)
+  if ((plan.held || plan.format.converts) && plan.channelsOuter)
     illegal("held", "outer=channels: {} a range of rows once for all its channels",
             computed ? "separable computes" : fmt::format("type={} converts", plan.format.name));
   int64_t heldBytes = plan.heldUnits() * plan.format.unitBytes();
@@ -146,7 +148,7 @@ DirectPlan makeDirectPlan(const ContractionFacts &facts, const ConvGeometry &geo
   requireWholeGroups(facts, plan);
   setWidth(plan, schedule);
   setTiles(plan, facts.target, schedule);
-  setReduction(plan, schedule, computed);
+  setReduction(plan, facts.target, schedule, computed);
   setOrder(plan, schedule, computed);
   setClasses(plan);
   return plan;

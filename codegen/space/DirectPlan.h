@@ -68,11 +68,26 @@ struct DirectPlan {
     return conv.groups * steps * heldPixels();
   }
   int64_t heldBlockUnits() const { return pixelStride() * heldPixels(); }
+  /// Sums of the weights behind the packed weights of a format that corrects sums: one a tap and output channel.
+  int64_t weightSums() const { return format.correctsSums() ? conv.groups * groupStride() / steps : 0; }
+  /// Offsets in scratch in units of 4 bytes, behind the converted rows and a vector that is stored whole: the sums of the
+  /// weights times what is too much in the input, and for each held position its sum times the zero point of the weights.
+  int64_t correctionsAt() const { return held ? heldUnits() + lanes : 0; }
+  int64_t positionSumsAt() const { return correctionsAt() + weightSums(); }
+  /// Units of 4 bytes in scratch for converted rows and what belongs to them. Sums are made and stored for as many
+  /// positions as a vector has lanes, also at the end of the last block.
+  int64_t convertedUnits() const {
+    return positionSumsAt() + (conv.weightsZero ? heldPixels() + lanes * (1 + pixelStride()) : 0);
+  }
   /// Units of a channel block of the input.
   int64_t blockUnits() const { return conv.inBlock / format.group; }
   /// Distance of adjacent input positions, and of the input channels of two groups, in units.
   int64_t pixelStride() const { return conv.inBlock ? blockUnits() : 1; }
-  int64_t groupInput() const { return held ? steps * heldPixels() : conv.inChannels * conv.inChannelStride(); }
+  int64_t groupInput() const {
+    return held ? steps * heldPixels() : conv.inChannels * conv.inChannelStride() / format.group;
+  }
+  /// Distance of two images of the input where it is read in place, in units.
+  int64_t imageInput() const { return conv.inImageStride() / format.group; }
   /// Distance, in input positions, from the first position of a row to the position that output
   /// column `q` reads for one tap. Merged rows continue in later input rows.
   int64_t inAt(int64_t q) const { return q / rowWidth * conv.stride[1] * conv.in[2] + q % rowWidth * conv.stride[2]; }

@@ -30,7 +30,10 @@ struct GemmPlan {
   /// Elements of the partial sums of one tile, and the offset of the first partial sums in scratch
   /// in bytes, behind a tile of the right operand and converted rows of the left one.
   int64_t partialStride() const { return chunkRows() * vectors * lanes; }
-  int64_t partialStart() const {
+  int64_t partialStart() const { return rowSumsStart() + (weightsZero() ? (chunkRows() * 4 + 63) / 64 * 64 : 0); }
+  /// True if the constant right operand has a zero point: sums of rows times it are in scratch, in bytes from here on.
+  bool weightsZero() const { return gemm.constantB && gemm.rightZero; }
+  int64_t rowSumsStart() const {
     return leftStart() + (format.converts ? chunkRows() * convertedRow() * format.unitBytes() : 0);
   }
   /// Offset of the converted rows of the left operand in scratch, in bytes.

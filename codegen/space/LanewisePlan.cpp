@@ -4,10 +4,20 @@
 
 namespace lathe {
 
+/// True if four columns of a depthwise kernel are one product: a vector of the next column's bytes is shifted into the units
+/// by one instruction (vpshrdd).
+static bool joinsColumns(const Target &target, const ConvGeometry &conv) {
+  return conv.inputType != conv.type && conv.inChannels == 1 && conv.outChannels == 1 && !conv.open &&
+         conv.kernel[2] > 1 && conv.dilation[2] == 1 && conv.stride[2] < 3 && conv.inBlock == convLanes(target, conv) &&
+         target.has("avx512vbmi2") && target.vectorBits == 512 && formatApplies("i8", target, conv.types());
+}
+
 /// Bytes multiply one by one: a pair of i16 whose second product is 0, where the target adds such pairs.
 static ContractionFormat lanewiseFormat(const Target &target, const ConvGeometry &conv) {
   if (conv.inputType == conv.type)
     return plainFormat(conv.type);
+  if (joinsColumns(target, conv))
+    return formatNamed("i8", conv.type);
   bool pairs = formatApplies("i16", target, conv.types());
   return formatNamed(pairs ? "i16" : "i32", conv.type);
 }
@@ -17,8 +27,11 @@ LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, co
   if (!plan.format.takes(conv.types()))
     illegal("computes", "lanewise sums in the type of its operands, {}, not in {}", name(conv.inputType),
             name(conv.type));
+  if (conv.weightsZero)
+    illegal("computes", "lanewise takes weights without a zero point");
   if (conv.open && plan.convertsBytes())
     illegal("open", "with open extents lanewise converts no bytes");
+  plan.joined = joinsColumns(target, conv);
   plan.lanes = convLanes(target, conv);
   plan.px = atMost("registers", "px", schedule.number("px"), int64_t(target.vectorRegisters) - 2);
   if (!conv.open) // a run may have longer rows

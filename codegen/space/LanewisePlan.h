@@ -16,11 +16,18 @@ struct LanewisePlan {
   int64_t lanes, px, rows;
   Lanes access;
   std::vector<TileClass> classes;
+  bool joined = false; // a unit holds adjacent columns of the kernel in its bytes, in a lane a channel
+
   int64_t channels() const { return conv.groups * conv.outChannels; }
   int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
-  int64_t blockStride() const { return conv.taps() * conv.inChannels * lanes; }
+  /// Vectors of weights of a kernel row, and of a block of channels. Joined columns end with a whole unit: those that are
+  /// missing come before the first.
+  int64_t rowVectors() const { return joined ? format.unitsOf(conv.kernel[2]) : conv.kernel[2] * conv.inChannels; }
+  int64_t blockStride() const { return conv.kernel[0] * conv.kernel[1] * rowVectors() * lanes; }
+  /// Of joined columns packed weights end with the sums of each kernel row: [block][row][lane].
+  int64_t sumsAt() const { return blocks() * blockStride(); }
   bool convertsBytes() const { return conv.inputType != conv.type; }
 };
 

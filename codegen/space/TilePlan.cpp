@@ -7,12 +7,21 @@ namespace {
 
 /// Throws Illegal for operands and targets that tile registers are not for.
 void requireTiles(const TilePlan &plan, const Target &target, const ContractionTypes &types) {
-  if (!target.has("amx-bf16") || !target.has("amx-tile"))
-    illegal("target", "{} has no tile registers for bf16 (amx-bf16)", target.str());
+  const char *feature = plan.format.rounds ? "amx-bf16" : "amx-int8";
+  if (!target.has(feature) || !target.has("amx-tile"))
+    illegal("target", "{} has no tile registers for {} ({})", target.str(), plan.format.name, feature);
   if (std::string reason = plan.format.obstacle(target); !reason.empty())
     throw Illegal{"target", reason};
+  if (target.lanes(32) != tileLanes)
+    illegal("target", "vectors of {} have {} lanes, tile registers {}", target.str(), target.lanes(32), tileLanes);
   if (!plan.format.takes(types))
-    illegal("type", "amx rounds operands of type {}, these are {}", plan.format.takesText, name(types.left));
+    illegal("type", "amx with type={} is for operands of type {}, these are {} and {}", plan.format.name,
+            plan.format.takesText, name(types.left), name(types.right));
+}
+
+/// The format for operands of these types: bytes as they are, others rounded to bf16.
+ContractionFormat formatFor(const ContractionTypes &types) {
+  return formatNamed(isFloat(types.left) ? "bf16" : "i8", ElementType::f32);
 }
 
 void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geometry) {
@@ -20,6 +29,8 @@ void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geome
   ConvGeometry conv = geometry;
   if (conv.groups != 1 || conv.in[0] != 1 || conv.out[0] != 1)
     illegal("computes", "amx is for convolutions of one group over planes");
+  if (conv.weightsZero)
+    illegal("computes", "amx takes weights without a zero point");
   if (conv.inBlock != tileLanes || (conv.outBlock && conv.outBlock != tileLanes))
     illegal("blocks", "amx reads blocks of {} channels", tileLanes);
   if (conv.taps() > 64)
@@ -51,6 +62,8 @@ void setGeometry(TilePlan &plan, const Target &target, const GemmGeometry &gemm)
   requireTiles(plan, target, gemm.types());
   if (!gemm.constantB || gemm.aStepStride != 1)
     illegal("computes", "amx is for products of rows with a constant right operand");
+  if (gemm.rightZero)
+    illegal("computes", "amx takes a right operand without a zero point");
   plan.height = gemm.m;
   plan.channels = gemm.k;
   plan.outputs = gemm.n;
@@ -61,6 +74,7 @@ void setGeometry(TilePlan &plan, const Target &target, const GemmGeometry &gemm)
 
 template <class Geometry> TilePlan makePlan(const Target &target, const Geometry &geometry, const Schedule &schedule) {
   TilePlan plan;
+  plan.format = formatNamed(schedule.word("type"), ElementType::f32);
   setGeometry(plan, target, geometry);
   plan.rows = schedule.number("rows");
   if (plan.height.isConstant())
@@ -72,7 +86,7 @@ template <class Geometry> TilePlan makePlan(const Target &target, const Geometry
   return plan;
 }
 
-/// Rows a chunk: what is rounded of them stays in the second-level cache, of which every CPU with tile registers has 2
+/// Rows a chunk: what is converted of them stays in the second-level cache, of which every CPU with tile registers has 2
 /// MiB.
 Schedule prior(TilePlan plan, int64_t threads) {
   constexpr int64_t held = 1 << 20;
@@ -97,12 +111,13 @@ Schedule prior(TilePlan plan, int64_t threads) {
 
 template <class Geometry> Schedule forcedPrior(const KernelFacts &facts, const Geometry &geometry) {
   TilePlan plan;
+  plan.format = formatFor(geometry.types());
   setGeometry(plan, facts.target, geometry);
   return prior(std::move(plan), facts.threads);
 }
 
 template <class Geometry> std::optional<Schedule> priorOf(const KernelFacts &facts, const Geometry &geometry) {
-  if (facts.precision != Precision::bf16)
+  if (formatFor(geometry.types()).rounds && facts.precision != Precision::bf16)
     return std::nullopt;
   try {
     return forcedPrior(facts, geometry);

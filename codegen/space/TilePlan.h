@@ -5,10 +5,10 @@
 
 namespace lathe {
 
-// A tile register of AMX holds 16 rows of 32 channels in bf16, or 16 x 16 sums in fp32.
-inline constexpr int64_t tileRows = 16, tileDepth = 32, tileBytes = 1024, tileLineBytes = 64, tileLanes = 16;
+// A tile register of AMX holds 16 rows of 32 channels in bf16 or of 64 bytes, or 16 x 16 sums in fp32 or i32.
+inline constexpr int64_t tileRows = 16, tileBytes = 1024, tileLineBytes = 64, tileLanes = 16;
 // Offsets in scratch in bytes: the configuration of the tile registers, the sums of a register
-// block, the rounded input.
+// block, the converted input.
 inline constexpr int64_t tileConfigAt = 0, tileSumsAt = 64, tileInputAt = tileSumsAt + 4 * tileBytes;
 
 /// One tap of the kernel: the plane of the phase that it reads, and its offset in rows and columns.
@@ -29,11 +29,13 @@ struct TilePlan {
   bool prefetch;
   ContractionFormat format = formatNamed("bf16", ElementType::f32);
 
+  /// Channels of a row of a tile register.
+  int64_t depth() const { return tileLanes * format.group; }
   int64_t pitch() const { return width + moreColumns; }
   /// Positions of the plane of one phase: an odd number, so that planes do not share cache sets.
   /// Whole tiles may be read beyond its end.
   int64_t plane() const { return ((rows + moreRows) * pitch() + 2 * tileRows) | 1; }
-  int64_t blocks() const { return (channels + tileDepth - 1) / tileDepth; }
+  int64_t blocks() const { return (channels + depth() - 1) / depth(); }
   int64_t blockStride() const { return int64_t(phases.size()) * plane(); }
   int64_t vectors() const { return (outputs + tileLanes - 1) / tileLanes; }
   int64_t tiles() const { return (vectors() + oc - 1) / oc; }

@@ -185,6 +185,8 @@ KernelUnderTest::prepare(std::span<const Tensor> inputs, const std::string &text
   result->units = value(kernel->units);
   result->scratchBytes = value(kernel->scratchBytes);
   result->stages = value(kernel->stages);
+  if (change)
+    change(*kernel->module);
   if (needsEmulator(target))
     result->image = linkImage({emitObject(*kernel->module, target)}, target);
   else

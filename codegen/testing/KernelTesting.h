@@ -67,6 +67,7 @@ public:
 
   Precision precision = Precision::fp32; // of the prior
   bool relaxedMath = false;
+  std::function<void(mlir::ModuleOp)> change; // of generated kernels before they are compiled, if given
 
   /// Returns the reason why the family declines, or "".
   std::string declined(const std::string &schedule = "");

@@ -332,7 +332,7 @@ KernelText randomGemm(Random &random, const Typed &typed) {
 
 namespace {
 
-/// Types of the factors of a product of bytes, and an optional zero point of the left one as an operand.
+/// Types of the factors of a product of bytes, and optional zero points as operands.
 struct ByteFactors {
   std::string left, right, zero, zeroType;
 
@@ -342,24 +342,30 @@ struct ByteFactors {
     zeroType = fmt::format("tensor<{}{}>", random.of<std::string>({"", "1x"}), left);
   }
 
-  /// Appends the operator and what may follow it. `operands` and `types` are those of the factors. `computedRight`: the
-  /// right factor may have a zero point.
+  /// Appends the operator and what may follow it. `operands` and `types` are those of the factors. `constantRight`: the
+  /// right factor is constant. `mayHaveZero`: it may have a zero point.
   void emit(KernelText &text, Random &random, const std::string &op, std::string operands, std::string types,
-            const std::string &attributes, const std::string &channel, bool computedRight = false) {
+            const std::string &attributes, const std::string &channel, bool constantRight, bool mayHaveZero) {
     if (withZero) {
       operands += ", " + text.argument(zeroType, constantZero);
       types += ", " + zeroType;
     }
-    bool rightZero = computedRight && right != "i16" && random.chance(2);
+    bool rightZero = mayHaveZero && (constantRight ? right == "i8" : right != "i16") && random.chance(2);
     if (rightZero) {
       std::string type = fmt::format("tensor<{}>", right);
-      operands += ", " + text.argument(type, false);
+      operands += ", " + text.argument(type, constantRight);
       types += ", " + type;
     }
-    std::string sums = text.type;
     text.op(fmt::format("{} {} {{{}operandSegmentSizes = array<i32: 1, 1, {}, {}>}}", op, operands, attributes,
                         withZero ? 1 : 0, rightZero ? 1 : 0),
             types);
+    if (random.chance(3)) { // a bias
+      std::string type = channel;
+      type.replace(type.rfind("f32"), 3, "i32");
+      std::string bias = text.argument(type, true);
+      text.op("add " + text.last + ", " + bias, text.type + ", " + type);
+    }
+    std::string sums = text.type;
     if (random.chance(2)) { // dequantised
       text.type.replace(text.type.rfind("i32"), 3, "f32");
       text.op("cast " + text.last + " {to = f32}", sums);
@@ -406,7 +412,7 @@ KernelText randomConvInteger(Random &random, int64_t block) {
     ones += "x1";
   factors.emit(text, random, "conv_integer", operands, x + ", " + w,
                convAttributes(axes.strides, axes.dilations, axes.pads(), groups) + ", ",
-               fmt::format("tensor<1x{}{}xf32>", groups * outGroup, ones));
+               fmt::format("tensor<1x{}{}xf32>", groups * outGroup, ones), /*constantRight=*/true, groups == 1);
   return text;
 }
 
@@ -425,7 +431,8 @@ KernelText randomMatMulInteger(Random &random) {
   std::string dims = symbolic ? fmt::format("{}\"M\", \"{}\"", stack.empty() ? "" : "\"2\", \"3\", ", k) : "";
   std::string operands = text.argument(a, false, dims);
   operands += ", " + text.argument(b, constant);
-  factors.emit(text, random, "matmul_integer", operands, a + ", " + b, "", fmt::format("tensor<{}xf32>", n), !constant);
+  factors.emit(text, random, "matmul_integer", operands, a + ", " + b, "", fmt::format("tensor<{}xf32>", n), constant,
+               /*mayHaveZero=*/true);
   return text;
 }
 

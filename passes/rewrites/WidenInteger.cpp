@@ -31,11 +31,21 @@ public:
   explicit Widener(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
 
   /// Subtracts constant zero points of the right factor from it. What fits stays in bytes, which targets multiply faster.
+  /// What does not fit stays in bytes with one zero point, both as i8, where kernels can multiply the sums of the left
+  /// factor by that: not in groups, whose kernels take one channel a lane.
   void centre() {
-    mlir::Value right = factor(1, kernelAxes(), ElementType::i16);
-    if (std::optional<Tensor> values = constantOf(right); values && fitI8(*values))
+    mlir::Value right = factor(1, kernelAxes(), ElementType::i16), zero;
+    if (std::optional<Tensor> values = constantOf(right); values && fitI8(*values)) {
       right = cast(right, ElementType::i8);
-    llvm::SmallVector<mlir::Value> operands = {op->getOperand(0), right, operandOf(op, 2), mlir::Value()};
+    } else if (std::optional<int64_t> one = commonZeroPoint(); one && !inGroups()) {
+      if (!isUnsigned(operandOf(op, 1)) && hasOneValue(operandOf(op, 3)))
+        return; // as kernels take it
+      right = asI8(operandOf(op, 1));
+      mlir::Value point = operandOf(op, 3);
+      double number = static_cast<double>(isUnsigned(point) ? *one - 128 : *one);
+      zero = makeConstant(b, loc, ElementType::i8, {}, {number}, constantName(op, ".zero"));
+    }
+    llvm::SmallVector<mlir::Value> operands = {op->getOperand(0), right, operandOf(op, 2), zero};
     if (isOp(op, "conv_integer")) {
       auto attrs = nn::attrsAs<ConvIntegerAttrs>(op);
       replace("conv_integer", operands, attrs);
@@ -70,6 +80,27 @@ private:
   static bool fitI8(const Tensor &values) {
     std::span all(values.as<int16_t>(), static_cast<size_t>(values.elements()));
     return std::all_of(all.begin(), all.end(), [](int16_t value) { return value >= -128 && value <= 127; });
+  }
+
+  bool inGroups() const { return isOp(op, "conv_integer") && nn::attrsAs<ConvIntegerAttrs>(op).group != 1; }
+  static bool isUnsigned(mlir::Value value) { return nn::infoOf(value).type == ElementType::u8; }
+
+  /// The zero point of the right factor, if it has only one.
+  std::optional<int64_t> commonZeroPoint() const {
+    std::vector<double> points = toDoubles(*constantOf(operandOf(op, 3)));
+    if (points.empty() || std::any_of(points.begin(), points.end(), [&](double each) { return each != points[0]; }))
+      return std::nullopt;
+    return static_cast<int64_t>(points[0]);
+  }
+
+  /// A constant of bytes as i8, u8 less 128: the highest bit changes.
+  mlir::Value asI8(mlir::Value value) {
+    if (!isUnsigned(value))
+      return value;
+    Tensor from = *constantOf(value), to(ElementType::i8, from.dims());
+    for (int64_t i = 0; i < from.elements(); ++i)
+      to.as<int8_t>()[i] = static_cast<int8_t>(from.as<uint8_t>()[i] ^ 0x80);
+    return makeConstant(b, loc, to, constantName(op, ".signed"));
   }
 
   /// Axes behind those that zero points of the right factor lie along: a channel's kernel.

@@ -77,3 +77,45 @@ func.func @main(%x: tensor<1x2x4xui8>) -> tensor<1x2x3xi32> {
   %y = nn.conv_integer %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0, 0>, group = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<1x2x4xui8>, tensor<2x1x2xi8>) -> tensor<1x2x3xi32>
   return %y : tensor<1x2x3xi32>
 }
+
+// -----
+
+// Weights that need nine bits without their zero point keep it, both as i8.
+// CHECK-LABEL: func.func @main
+// CHECK-DAG: %[[W:.*]] = nn.constant {value = dense<{{.*}}-128, 127{{.*}}2, 3{{.*}}tensor<2x1x2xi8>
+// CHECK-DAG: %[[Z:.*]] = nn.constant {value = dense<3> : tensor<i8>}
+// CHECK: nn.conv_integer %{{.*}}, %[[W]], %{{.*}}, %[[Z]] {
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<1x1x4xui8>) -> tensor<1x2x4xi32> {
+  %w = nn.constant {value = dense<[[[0, 255]], [[130, 131]]]> : tensor<2x1x2xui8>} : tensor<2x1x2xui8>
+  %xz = nn.constant {value = dense<9> : tensor<ui8>} : tensor<ui8>
+  %wz = nn.constant {value = dense<131> : tensor<ui8>} : tensor<ui8>
+  %y = nn.conv_integer %x, %w, %xz, %wz {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 1, 0>, operandSegmentSizes = array<i32: 1, 1, 1, 1>} : (tensor<1x1x4xui8>, tensor<2x1x2xui8>, tensor<ui8>, tensor<ui8>) -> tensor<1x2x4xi32>
+  return %y : tensor<1x2x4xi32>
+}
+
+// -----
+
+// Kernels of groups take one channel a lane, of 16 bits.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.conv_integer %{{.*}}group = 2{{.*}}tensor<2x1x2xi16>
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<1x2x4xui8>) -> tensor<1x2x3xi32> {
+  %w = nn.constant {value = dense<[[[0, 255]], [[130, 131]]]> : tensor<2x1x2xui8>} : tensor<2x1x2xui8>
+  %wz = nn.constant {value = dense<131> : tensor<ui8>} : tensor<ui8>
+  %y = nn.conv_integer %x, %w, %wz {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0, 0>, group = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 1>} : (tensor<1x2x4xui8>, tensor<2x1x2xui8>, tensor<ui8>) -> tensor<1x2x3xi32>
+  return %y : tensor<1x2x3xi32>
+}
+
+// -----
+
+// Constants of a matrix product, as kernels take them, stay.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.matmul_integer %{{.*}}, %{{.*}}, %{{.*}} {operandSegmentSizes = array<i32: 1, 1, 0, 1>} : (tensor<3x2xui8>, tensor<2x2xi8>, tensor<i8>)
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%a: tensor<3x2xui8>) -> tensor<3x2xi32> {
+  %b = nn.constant {value = dense<[[-128, 2], [3, 127]]> : tensor<2x2xi8>} : tensor<2x2xi8>
+  %bz = nn.constant {value = dense<5> : tensor<i8>} : tensor<i8>
+  %y = nn.matmul_integer %a, %b, %bz {operandSegmentSizes = array<i32: 1, 1, 0, 1>} : (tensor<3x2xui8>, tensor<2x2xi8>, tensor<i8>) -> tensor<3x2xi32>
+  return %y : tensor<3x2xi32>
+}
