@@ -92,7 +92,7 @@ public:
       return builder.CreateVector(list);
     };
     auto inAliases = aliases(ins), outAliases = aliases(outs);
-    signatures.push_back(file::CreateSignature(builder, inAliases, outAliases, builder.CreateString(key), 0));
+    signatures.push_back(file::CreateSignature(builder, inAliases, outAliases, builder.CreateString(key), graph));
   }
 
   /// Finishes the file.
