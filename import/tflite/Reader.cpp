@@ -195,7 +195,20 @@ private:
       int32_t extent = element(hasSignature ? from.shape_signature() : from.shape(), axis);
       record.extents->push_back({extent < 0 ? std::nullopt : std::optional<int64_t>(extent), {}});
     }
+    if (isInteger(record.type))
+      record.quantization = quantizationAt(index);
     return record;
+  }
+
+  /// Some files have a scale of 0 where there is none.
+  std::optional<Quantization> quantizationAt(size_t index) const {
+    try {
+      auto how = quantizationOf(tensor(index));
+      bool real = how && std::all_of(how->scales.begin(), how->scales.end(), [](float scale) { return scale > 0; });
+      return real ? how : std::nullopt;
+    } catch (const Error &error) {
+      fail("{}: tensor '{}' {}", place, roles[index].name, error.what());
+    }
   }
 
   TensorRecord constant(size_t index) const {
