@@ -20,7 +20,7 @@ install(FILES ${CMAKE_BINARY_DIR}/cmake/latheConfig.cmake ${CMAKE_BINARY_DIR}/cm
   DESTINATION ${LATHE_CONFIG_DIR} COMPONENT runtime)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/lathe.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)
-install(FILES ${CMAKE_SOURCE_DIR}/python/lathe.py
+install(FILES ${CMAKE_SOURCE_DIR}/python/lathe.py ${CMAKE_SOURCE_DIR}/python/lathe_tune.py
   DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT runtime)
 
 # Component `compiler`: the library and the command, where they are built. Debian keeps MLIR where the system does not look.

@@ -5,7 +5,9 @@
 #include "lathe/compiler.h"
 #include "support/PendingFile.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -57,11 +59,26 @@ struct Parsed {
   ImportOptions import;
 };
 
+/// Size of the structure before version 4.
+constexpr size_t leastSize = offsetof(lathe_compile_options, requantize_rounding);
+
+/// Options of this version: what an older one does not have is 0.
+lathe_compile_options current(const lathe_compile_options *given) {
+  lathe_compile_options options{};
+  std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
+  return options;
+}
+
 /// Null options are the defaults.
-Parsed parse(const lathe_compile_options *options) {
+Parsed parse(const lathe_compile_options *given) {
   Parsed parsed;
-  if (!options)
+  if (!given)
     return parsed;
+  const lathe_compile_options copy = current(given), *options = &copy;
+  if (options->requantize_rounding == LATHE_REQUANTIZE_OPTIMISED)
+    parsed.import.requantizeRounding = RequantizeRounding::optimised;
+  if (options->signature)
+    parsed.import.signature = options->signature;
   if (options->target)
     parsed.compile.target = options->target;
   require(options->threads >= 0 && options->threads <= 1024, "options.threads is {}, expected 0 to 1024",
@@ -81,10 +98,17 @@ Parsed parse(const lathe_compile_options *options) {
 }
 
 /// What is wrong with options that no version of this library understands; "" where nothing is.
-std::string mistakeIn(const lathe_compile_options *options) {
-  if (options && options->struct_size != sizeof(lathe_compile_options))
+std::string mistakeIn(const lathe_compile_options *given) {
+  if (!given)
+    return "";
+  if (given->struct_size != leastSize && given->struct_size != sizeof(lathe_compile_options))
     return "options.struct_size is of another version";
-  if (options && options->precision != LATHE_PRECISION_FP32 && options->precision != LATHE_PRECISION_BF16)
+  const lathe_compile_options copy = current(given), *options = &copy;
+  if (options->requantize_rounding != LATHE_REQUANTIZE_REFERENCE &&
+      options->requantize_rounding != LATHE_REQUANTIZE_OPTIMISED)
+    return fmt::format("options.requantize_rounding is {}, expected {} (reference) or {} (optimised)",
+                       options->requantize_rounding, int(LATHE_REQUANTIZE_REFERENCE), int(LATHE_REQUANTIZE_OPTIMISED));
+  if (options->precision != LATHE_PRECISION_FP32 && options->precision != LATHE_PRECISION_BF16)
     return fmt::format("options.precision is {}, expected {} (fp32) or {} (bf16)", options->precision,
                        int(LATHE_PRECISION_FP32), int(LATHE_PRECISION_BF16));
   return "";

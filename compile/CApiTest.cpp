@@ -13,7 +13,9 @@ namespace {
 
 // Programs built against version 1 hold these places, the fourth number being 0.
 static_assert(offsetof(lathe_compile_options, precision) == sizeof(size_t) + sizeof(char *) + 3 * sizeof(int32_t));
-static_assert(sizeof(lathe_compile_options) == sizeof(size_t) * 3 + sizeof(char *) * 2 + 4 * sizeof(int32_t));
+// Up to version 3 the structure ended before this field.
+constexpr size_t sizeOfVersion3 = offsetof(lathe_compile_options, requantize_rounding);
+static_assert(sizeOfVersion3 == sizeof(size_t) * 3 + sizeof(char *) * 2 + 4 * sizeof(int32_t));
 
 struct CompilerCApi : testing::Test {
   std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lathe_compiler_c_api";
@@ -83,6 +85,61 @@ TEST_F(CompilerCApi, mistakesInOptionsAreSaid) {
   EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_INVALID_ARGUMENT);
   EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("struct_size"));
   EXPECT_FALSE(std::filesystem::exists(package));
+}
+
+/// What a program of version 3 does not have is not read.
+TEST_F(CompilerCApi, optionsOfOlderVersions) {
+  lathe_compile_options options;
+  lathe_compile_options_init(&options);
+  options.struct_size = sizeOfVersion3;
+  options.requantize_rounding = 77;
+  options.signature = "beyond the structure";
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_OK) << lathe_compiler_last_error();
+  options.struct_size = sizeof options;
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_INVALID_ARGUMENT);
+  EXPECT_THAT(lathe_compiler_last_error(),
+              testing::HasSubstr("requantize_rounding is 77, expected 0 (reference) or 1"));
+  options.requantize_rounding = LATHE_REQUANTIZE_OPTIMISED;
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_FAILED);
+  EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("is no TFLite file"));
+  options.requantize_rounding = LATHE_REQUANTIZE_REFERENCE;
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_FAILED);
+  EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("textual IR has no signatures"));
+  options.struct_size = sizeof options + 8;
+  options.signature = nullptr;
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_INVALID_ARGUMENT);
+}
+
+/// How integers stand for real numbers goes from the model to the ports of its package.
+TEST_F(CompilerCApi, quantisationOfPorts) {
+  auto compileWith = [&](const std::string &how) {
+    std::ofstream(model)
+        << "func.func @main(%x: tensor<1x2xi8> {nn.name = \"x\"}) -> (tensor<1x2xi8> {nn.name = \"y\", "
+           "nn.quantization = \""
+        << how
+        << "\"}) {\n  %0 = nn.max %x, %x : (tensor<1x2xi8>, tensor<1x2xi8>) -> tensor<1x2xi8>\n  return "
+           "%0 : tensor<1x2xi8>\n}\n";
+    return lathe_compile_file(model.c_str(), package.c_str(), nullptr);
+  };
+  ASSERT_EQ(compileWith("0.5 * (q - 3), 0.25 * (q - -7) along axis 1"), LATHE_OK) << lathe_compiler_last_error();
+  lathe_model *loaded = nullptr;
+  ASSERT_EQ(lathe_model_load(package.c_str(), nullptr, &loaded), LATHE_OK) << lathe_last_error();
+  lathe_quantization how = {};
+  how.struct_size = sizeof how;
+  ASSERT_EQ(lathe_model_input_quantization(loaded, 0, &how), LATHE_OK);
+  EXPECT_EQ(how.count, 0u);
+  ASSERT_EQ(lathe_model_output_quantization(loaded, 0, &how), LATHE_OK);
+  ASSERT_EQ(how.count, 2u);
+  EXPECT_EQ(how.scales[1], 0.25f);
+  EXPECT_EQ(how.zero_points[0], 3);
+  EXPECT_EQ(how.zero_points[1], -7);
+  EXPECT_EQ(how.axis, 1);
+  EXPECT_EQ(lathe_model_output_quantization(loaded, 1, &how), LATHE_INVALID_ARGUMENT);
+  lathe_model_free(loaded);
+  for (const char *wrong : {"0.5", "0.5 * (q - 3), 0.25 * (q - 0) along axis 0"}) {
+    EXPECT_EQ(compileWith(wrong), LATHE_FAILED) << wrong;
+    EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("'y': nn.quantization"));
+  }
 }
 
 /// A model of any batch, specialised on request; the package outlives its specializer.

@@ -8,6 +8,7 @@
 #include "ir/Main.h"
 #include "passes/Rewrite.h"
 #include "passes/kernels/ShareStorage.h"
+#include "support/Quantization.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -103,7 +104,29 @@ private:
     for (mlir::BlockArgument argument : main.getArguments()) {
       const std::string &name = inputNames[argument.getArgNumber()];
       plan().inputs.push_back(addValue(argument, name, plan::Storage::Input));
+      if (auto how = main.getArgAttrOfType<mlir::StringAttr>(argument.getArgNumber(), "nn.quantization"))
+        noteQuantization(plan().inputs.back(), how);
     }
+  }
+
+  /// How the integers of a port stand for real numbers. The text of a model file may say anything.
+  void noteQuantization(uint32_t value, mlir::StringAttr how) {
+    plan::ValueT &port = row(value);
+    Quantization parsed;
+    try {
+      parsed = Quantization::parse(how.str());
+    } catch (const Error &error) {
+      fail("'{}': nn.quantization: {}", port.name, error.what());
+    }
+    bool fits = !parsed.perChannel() || (size_t(parsed.axis) < port.dims.size() &&
+                                         port.dims[size_t(parsed.axis)] == std::to_string(parsed.scales.size()));
+    require(port.kind == plan::Kind::Tensor && isInteger(ElementType(port.type)) && fits,
+            "'{}': nn.quantization is '{}', expected a tensor of integers with as many channels", port.name, how.str());
+    port.quantization = how.str();
+  }
+  void noteOutput(size_t index) {
+    if (auto how = main.getResultAttrOfType<mlir::StringAttr>(static_cast<unsigned>(index), "nn.quantization"))
+      noteQuantization(plan().outputs.back(), how);
   }
 
   /// Gives every result a value before anything is computed, so that its producer writes straight into it.
@@ -115,10 +138,12 @@ private:
       if (isDynamic(value) && value.getDefiningOp() &&
           !values.contains(value)) { // the reference that makes it allocates it
         plan().outputs.push_back(addValue(value, name, plan::Storage::Dynamic));
+        noteOutput(i);
         continue;
       }
       uint32_t output = parts.addValue(name, info, {}, plan::Storage::Output);
       plan().outputs.push_back(output);
+      noteOutput(i);
       if (std::optional<GrowingValue> growing = growingValue(value, symbols, shapes))
         row(output).bytes = physicalBytes({info.type, growing->stored, {}}, {}).str();
       placeResult(value, output);

@@ -28,8 +28,10 @@ struct Format {
   const char *name;        // "ONNX", in messages
   const char *versionWord; // name of the version of an operator set: "opset"
   /// Reads a file as records. Throws Error that begins with `fileName`. `folder` is the folder of
-  /// the file (empty: unknown); data outside the file must be in it or below.
-  ModelRecord (*read)(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder);
+  /// the file (empty: unknown); data outside the file must be in it or below. `signature` as in ImportOptions: a format
+  /// without signatures throws Error for any but "".
+  ModelRecord (*read)(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
+                      const std::string &signature);
   /// Operators that map to one nn operator: operands in order, attributes by name. For a format in
   /// the operator records these are mappings(format) of ops/Registry.h.
   std::vector<MappedOp> mappings;

@@ -285,6 +285,8 @@ void Graph::finish(mlir::func::FuncOp function) {
     types.push_back(results.back().getType());
     mlir::NamedAttrList list;
     list.set("nn.name", builder.getStringAttr(output.name));
+    if (output.quantization)
+      list.set("nn.quantization", builder.getStringAttr(output.quantization->str()));
     attrs.push_back(list.getDictionary(context));
   }
   builder.create<mlir::func::ReturnOp>(function.getLoc(), results);

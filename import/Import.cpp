@@ -39,6 +39,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
           "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
   if (nn::looksLikeText(path, bytes)) {
+    require(options.signature.empty(), "{}: textual IR has no signatures, --signature is for TFLite files", path);
     require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);
     auto module = nn::readModelText(context, path);
     require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);
@@ -47,13 +48,13 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   return source::importModelOf(formatOf(bytes), context, bytes, path, folderOf(path), options);
 }
 
-TensorOrigins tensorOrigins(const std::string &path) {
+TensorOrigins tensorOrigins(const std::string &path, const std::string &signature) {
   auto file = mapped(path);
   std::string_view bytes = bytesOf(*file);
   if (nn::looksLikeText(path, bytes))
     return {};
   const source::Format &format = formatOf(bytes);
-  return source::originsOf(format, format.read(bytes, path, folderOf(path)).graph);
+  return source::originsOf(format, format.read(bytes, path, folderOf(path), signature).graph);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,

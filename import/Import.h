@@ -24,6 +24,8 @@ struct ImportOptions {
   /// Static extents of the model must agree. A symbol in several inputs is bound in all of them.
   std::map<std::string, std::vector<int64_t>> shapes;
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
+  /// Of a TFLite file: the signature whose subgraph is the model. "": the first subgraph.
+  std::string signature;
 };
 
 /// Reads a model: ONNX protobuf, TFLite or textual IR, recognised by content. Returns a verified module at
@@ -34,7 +36,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
 /// Origins of the tensors that the nodes of a model file write. A node that only passes a value on
 /// (Identity, Dropout) is replaced by the origin of the value. Empty for textual IR. Throws Error
 /// if the file cannot be read.
-TensorOrigins tensorOrigins(const std::string &path);
+TensorOrigins tensorOrigins(const std::string &path, const std::string &signature = "");
 
 /// Imports a model from memory, of the format that its bytes tell: ONNX or TFLite. Data outside of it is not available.
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,

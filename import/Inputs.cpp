@@ -85,6 +85,7 @@ void Graph::bindExtents(const std::string &name, const Dims &dims, Bound &bound)
 
 void Graph::declareInputs(mlir::func::FuncOp function) {
   std::vector<std::pair<std::string, TensorInfo>> inputs;
+  std::map<std::string, std::string> quantizations;
   Bound bound;
   std::set<std::string> names;
   for (const ValueRecord &input : model.graph.inputs) {
@@ -101,6 +102,8 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
       continue;
     }
     bindExtents(name, inputs.back().second.dims, bound);
+    if (input.quantization)
+      quantizations[name] = input.quantization->str();
   }
   for (auto &[name, extents] : options.shapes)
     require(std::any_of(inputs.begin(), inputs.end(), [&](auto &input) { return input.first == name; }),
@@ -122,6 +125,8 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
     attrs.set("nn.name", builder.getStringAttr(name));
     if (info.isTensor() && !allConstant(info.dims))
       attrs.set("nn.dims", nn::dimsAttr(context, info.dims));
+    if (auto how = quantizations.find(name); how != quantizations.end())
+      attrs.set("nn.quantization", builder.getStringAttr(how->second));
     function.insertArgument(index, nn::toMlirType(context, info), attrs.getDictionary(context), loc);
     mlir::Value argument = function.getArgument(index);
     known.setInfo(argument, info);

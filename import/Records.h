@@ -4,6 +4,7 @@
 
 #include "support/ElementType.h"
 #include "support/Error.h"
+#include "support/Quantization.h"
 #include "support/ValueKind.h"
 
 #include <cstdint>
@@ -60,6 +61,7 @@ struct ValueRecord {
   ElementType type = ElementType::invalid;
   std::string typeName;
   std::optional<std::vector<ExtentRecord>> extents; // empty: unknown rank
+  std::optional<Quantization> quantization = {};    // of integers that stand for real numbers
 };
 
 struct GraphRecord;

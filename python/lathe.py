@@ -1,4 +1,4 @@
-"""Lathe from Python: load, compile and run models with NumPy arrays. One file on top of the C libraries.
+"""Lathe from Python: load, compile and run models with NumPy arrays, on top of the C libraries.
 
     import lathe, numpy
     model = lathe.compile("squeezenet.onnx", "squeezenet.lathe")  # or lathe.load("squeezenet.lathe")
@@ -12,16 +12,12 @@ A package contains native code: loading one means trusting it.
 """
 import ctypes
 import glob
-import json
 import os
-import shutil
-import subprocess
-import tempfile
 import threading
 
 import numpy as np
 
-__all__ = ["Error", "Model", "Context", "load", "compile", "tune", "runtime_version"]
+__all__ = ["Error", "Model", "Context", "Quantization", "load", "compile", "tune", "runtime_version"]
 
 _DTYPES = {1: np.float32, 2: np.float64, 3: np.float16, 5: np.int8, 6: np.int16, 7: np.int32, 8: np.int64,
            9: np.uint8, 10: np.uint16, 11: np.uint32, 12: np.uint64, 13: np.bool_}
@@ -31,6 +27,7 @@ _KINDS = ("tensor", "sequence", "optional", "optional_sequence")  # lathe_value_
 _SEQUENCE, _NOTHING = 1, 4
 _BF16 = 4  # NumPy has no such type: passed as uint16 bit patterns
 _PRECISIONS = {"fp32": 0, "bf16": 1}  # lathe_precision
+_ROUNDINGS = {"reference": 0, "optimised": 1}  # lathe_requantize_rounding
 
 
 class Error(Exception):
@@ -47,6 +44,11 @@ class _Port(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("element_type", ctypes.c_int32),
                 ("is_tensor", ctypes.c_int32), ("rank", ctypes.c_size_t), ("dims", ctypes.POINTER(ctypes.c_int64)),
                 ("dim_texts", ctypes.POINTER(ctypes.c_char_p)), ("value_kind", ctypes.c_int32)]
+
+
+class _Quantization(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("count", ctypes.c_size_t), ("scales", ctypes.POINTER(ctypes.c_float)),
+                ("zero_points", ctypes.POINTER(ctypes.c_int64)), ("axis", ctypes.c_int64)]
 
 
 class _String(ctypes.Structure):
@@ -71,7 +73,8 @@ class _CompileOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("threads", ctypes.c_int32),
                 ("level", ctypes.c_int32), ("exact_math", ctypes.c_int32), ("precision", ctypes.c_int32),
                 ("schedule", ctypes.c_char_p), ("shapes", ctypes.POINTER(ctypes.c_char_p)),
-                ("shape_count", ctypes.c_size_t)]
+                ("shape_count", ctypes.c_size_t), ("requantize_rounding", ctypes.c_int32), ("reserved", ctypes.c_int32),
+                ("signature", ctypes.c_char_p)]
 
 
 def _new(structure, *fields):
@@ -160,10 +163,13 @@ def load(path, check_constants=True, threads=1):
 
 
 def compile(model, package, target=None, threads=1, level=3, exact_math=False, schedule=None, shapes=None,
-            precision="fp32"):
+            precision="fp32", requantize_rounding="reference", signature=None):
     """Compiles a model file into a package file and loads it. `shapes`: {"data": (1, 3, 224, 224)} for symbolic inputs;
     `precision`: "fp32", or "bf16" for operands of convolutions and matrix products rounded to bf16; `schedule`: the text
-    of a schedule file, by default the default schedules, without tuning records."""
+    of a schedule file, by default the default schedules, without tuning records; `requantize_rounding`: of quantised TFLite
+    models, that of TensorFlow Lite's "reference" or "optimised" kernels; `signature`: of a TFLite model with several ones."""
+    if requantize_rounding not in _ROUNDINGS:
+        raise Error(f"requantize_rounding '{requantize_rounding}': expected one of {', '.join(_ROUNDINGS)}")
     if precision not in _PRECISIONS:
         raise Error(f"precision '{precision}': expected one of {', '.join(_PRECISIONS)}")
     library = _library("liblathe_compiler.so", "lathe_compiler_last_error")
@@ -171,39 +177,17 @@ def compile(model, package, target=None, threads=1, level=3, exact_math=False, s
         raise Error(f"precision '{precision}': liblathe_compiler.so is of a version that knows fp32 only")
     texts = [f"{name}={'x'.join(map(str, dims))}".encode() for name, dims in (shapes or {}).items()]
     array = (ctypes.c_char_p * len(texts))(*texts)
+    known = library.lathe_compiler_api_version()
+    if known < 4 and (requantize_rounding != "reference" or signature is not None):
+        raise Error("requantize_rounding and signature: liblathe_compiler.so is of a version that knows neither")
     options = _new(_CompileOptions, target and target.encode(), _int32("threads", threads), _int32("level", level), int(exact_math),
-                   _PRECISIONS[precision], schedule and schedule.encode(), array, len(texts))
+                   _PRECISIONS[precision], schedule and schedule.encode(), array, len(texts),
+                   _ROUNDINGS[requantize_rounding], 0, signature and signature.encode())
+    if known < 4:
+        options.struct_size = _CompileOptions.requantize_rounding.offset
     _check(library.lathe_compile_file(_path(model), _path(package), ctypes.byref(options)),
            library.lathe_compiler_last_error)
     return load(package, threads=threads)
-
-
-def _program():
-    """The program `lathe` of the libraries, else of PATH."""
-    bins = [os.path.normpath(os.path.join(folder, up, "bin")) for folder in _folders()
-            for up in (["..", os.path.join("..", "..")] if "-linux-gnu" in os.path.basename(folder) else [".."])]
-    for program in (os.path.join(folder, "lathe") for folder in bins):
-        if os.access(program, os.X_OK) and os.path.isfile(program):
-            return program
-    found = shutil.which("lathe")
-    if not found:
-        raise Error(f"the program lathe is not in {', '.join(bins)} nor in PATH: build it (make build)")
-    return found
-
-
-def _arguments(flags):
-    """Keyword arguments as flags of the command line: exact_math=True is --exact-math, trials=8 is --trials 8."""
-    arguments = []
-    for name, value in flags.items():
-        if name in ("json", "quiet", "export_space"):
-            raise Error(f"{name}: lathe.tune has no such argument")
-        flag = "-O" if name == "level" else "--" + name.replace("_", "-")
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            if one is True:
-                arguments.append(flag)
-            elif one is not None and one is not False:
-                arguments += [flag, str(one)]
-    return arguments
 
 
 def tune(model=None, shapes=None, progress=None, **flags):
@@ -213,30 +197,52 @@ def tune(model=None, shapes=None, progress=None, **flags):
     progress: called with every line of progress as text; None: nothing is shown. flags: those of the command line with
     underscores, such as budget="5m", trials=64, threads=2, output="tuned.lathe", compare=True; `level` is -O.
     Raises Error. An exception of `progress`, or KeyboardInterrupt, ends the run; the records so far are kept."""
-    shape_texts = [f"{name}={'x'.join(map(str, dims))}" for name, dims in (shapes or {}).items()]
-    command = [_program(), "tune", *([os.fsdecode(model)] if model is not None else []), *_arguments({"shape": shape_texts, **flags})]
-    with tempfile.TemporaryDirectory(prefix="lathe-python-") as folder:
-        report = os.path.join(folder, "report.json")
-        last = ""
-        with subprocess.Popen([*command, "--json", report], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              text=True, errors="replace") as process:
-            try:
-                for line in process.stderr:
-                    last = line.rstrip("\n")
-                    if progress:
-                        progress(last)
-            except BaseException:
-                process.terminate()
-                raise
-        if process.returncode != 0:
-            raise Error(last.removeprefix("lathe tune: ") or f"lathe tune: exit code {process.returncode}")
-        with open(report) as file:
-            return json.load(file)
+    import lathe_tune  # beside this file
+    return lathe_tune.run(_folders(), Error, model, shapes, progress, flags)
+
+
+class Quantization:
+    """How the elements q of an integer tensor stand for real numbers: scales * (q - zero_points), with one of each, or one for
+    each index of `axis`."""
+
+    def __init__(self, scales, zero_points, axis, dtype):
+        self.scales = np.array(scales, np.float32)
+        self.zero_points = np.array(zero_points, np.int64)
+        self.axis = axis
+        self.dtype = dtype
+
+    def __repr__(self):
+        along = f", axis={self.axis}" if len(self.scales) > 1 else ""
+        return f"Quantization(scales={self.scales.tolist()}, zero_points={self.zero_points.tolist()}{along})"
+
+    def _convert(self, function, array, dtype, result):
+        array = np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+        target = np.empty(array.shape, result)
+        dims = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
+        tensors = [_new(_Tensor, _TYPES[one.dtype], 0, one.ndim, dims, one.ctypes.data, one.nbytes) for one in (array, target)]
+        how = _new(_Quantization, len(self.scales), self.scales.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
+                   self.zero_points.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), self.axis)
+        _call(function, ctypes.byref(how), ctypes.byref(tensors[0]), ctypes.byref(tensors[1]))
+        return target
+
+    def quantize(self, real):
+        """Real numbers as integers: rounded, halves away from zero, and limited to the type."""
+        return self._convert("lathe_quantize", real, np.float32, self.dtype)
+
+    def dequantize(self, integers):
+        """Integers as the real numbers that they stand for."""
+        integers = np.asarray(integers)
+        if integers.dtype != self.dtype:
+            raise Error(f"dequantize: expected {self.dtype}, got {integers.dtype}")
+        return self._convert("lathe_dequantize", integers, self.dtype, np.float32)
 
 
 class Port:
     """An input or output: name, kind ("tensor", "sequence", "optional", "optional_sequence"), dtype (None if NumPy has none; of
-    what is no tensor that of its tensors), dims (None: symbolic), texts ("N")."""
+    what is no tensor that of its tensors), dims (None: symbolic), texts ("N"), quantization (a Quantization; None: integers
+    stand for themselves)."""
+
+    quantization = None
 
     def __init__(self, raw):
         self.name = raw.name.decode(errors="replace")
@@ -251,6 +257,18 @@ class Port:
     def __repr__(self):
         shape = "x".join(self.texts) or "scalar" if self.kind == "tensor" else self.kind.replace("_", " ")
         return f"{self.name}: {self.dtype} {shape}"
+
+
+def _index(what, ports, key):
+    """The number of the port that is called `key`, or that is number `key`."""
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if not 0 <= key < len(ports):
+            raise Error(f"{what} {key} of {len(ports)}")
+        return int(key)
+    index = next((i for i, port in enumerate(ports) if port.name == key), None)
+    if index is None:
+        raise Error(f"no {what} is called '{key}'; there are: {', '.join(port.name for port in ports)}")
+    return index
 
 
 def _quoted(names):
@@ -280,19 +298,24 @@ class Model:
             raw = _new(_Port)
             _call(f"lathe_model_{kind}", self._handle, ctypes.c_size_t(index), ctypes.byref(raw))
             ports.append(Port(raw))
+            how = _new(_Quantization)
+            _call(f"lathe_model_{kind}_quantization", self._handle, ctypes.c_size_t(index), ctypes.byref(how))
+            if how.count:
+                ports[-1].quantization = Quantization(how.scales[:how.count], how.zero_points[:how.count], how.axis, ports[-1].dtype)
         return ports
 
     def context(self, threads=None):
         return Context(self, self.threads if threads is None else threads)
 
-    def run(self, inputs):
-        """Runs the model on all inputs, {name: array} or a list in order. Returns {name: array}."""
+    def run(self, inputs, dequantize=False):
+        """Runs the model on all inputs, {name or number: array} or a list in order. Returns {name: array}; `dequantize` as of
+        Context.run."""
         if inputs is None:
             inputs = {}
         with self._lock:
             if self._context is None:
                 self._context = self.context()
-            return self._context.run(inputs)
+            return self._context.run(inputs, dequantize=dequantize)
 
 
 class Context:
@@ -331,12 +354,14 @@ class Context:
         return self._handle
 
     def set_input(self, name, value):
-        """Binds an array in place if its order and alignment fit, else a copy of it; a list of arrays to a sequence, None to
-        an optional that holds nothing. Strings are arrays of dtype 'U' or of str objects."""
-        index = next((i for i, p in enumerate(self.model.inputs) if p.name == name), None)
-        if index is None:
-            raise Error(f"no input is called '{name}'; there are: {', '.join(p.name for p in self.model.inputs)}")
+        """Binds an array to the input of this name or number, in place if its order and alignment fit, else a copy of it; a
+        list of arrays to a sequence, None to an optional that holds nothing. Strings are arrays of dtype 'U' or of str objects.
+        Floating-point numbers for an integer input with a quantisation are quantised."""
+        index = _index("input", self.model.inputs, name)
         port = self.model.inputs[index]
+        name = port.name
+        if port.quantization is not None and np.asarray(value).dtype.kind == "f":
+            value = port.quantization.quantize(value)
         number = ctypes.c_size_t(index)
         with self._lock:
             if value is None and port.kind.startswith("optional"):
@@ -384,13 +409,14 @@ class Context:
         return tensor, (array, dims)  # the runtime reads the array in place
 
     def keep_state(self, input, output, max_extent=0):
-        """Makes an output of every run an input of the next one, both by name: a state, without copies. It starts from
+        """Makes an output of every run an input of the next one, both by name or number: a state, without copies. It starts from
         `set_input`, else from zeros. With max_extent the output continues the input along one axis and grows in place,
         in memory for that many positions (docs/state.md)."""
+        source, target = _index("input", self.model.inputs, input), _index("output", self.model.outputs, output)
         with self._lock:
-            _call("lathe_context_keep_state_by_name", self._use(), input.encode(), output.encode(),
+            _call("lathe_context_keep_state", self._use(), ctypes.c_size_t(source), ctypes.c_size_t(target),
                   ctypes.c_int64(max_extent))
-            self._states.add(input)
+            self._states.add(self.model.inputs[source].name)
 
     def reset_states(self):
         """Makes the next run start from the beginning."""
@@ -398,10 +424,9 @@ class Context:
             _call("lathe_context_reset_states", self._use())
 
     def output(self, index):
-        """A copy of an output of the last run: an array, a list of arrays for a sequence, None for an optional that holds
+        """A copy of an output of the last run, by name or number: an array, a list of arrays for a sequence, None for an optional that holds
         nothing."""
-        if not 0 <= index < len(self.model.outputs):
-            raise Error(f"output {index} of {len(self.model.outputs)}")
+        index = _index("output", self.model.outputs, index)
         dtype = self.model.outputs[index].dtype
         if dtype is None:
             raise Error(f"output '{self.model.outputs[index].name}': NumPy has no such element type")
@@ -425,9 +450,10 @@ class Context:
         data = ctypes.string_at(raw.data, raw.bytes) if raw.bytes else b""
         return np.frombuffer(bytearray(data), dtype).reshape(shape)
 
-    def run(self, inputs=None, profile=False, outputs=None):
-        """Runs on all inputs, {name: array} or a list in order; None: on the bound inputs. States may be left out. Returns
-        {name: array} of all outputs, or of those named by `outputs`."""
+    def run(self, inputs=None, profile=False, outputs=None, dequantize=False):
+        """Runs on all inputs, {name or number: array} or a list in order; None: on the bound inputs. States may be left out.
+        Returns {name: array} of all outputs, or of those that `outputs` lists by name or number; with `dequantize` those that
+        have a quantisation as the real numbers that they stand for."""
         names = [port.name for port in self.model.inputs]
         if inputs is not None and not hasattr(inputs, "items"):
             if isinstance(inputs, (str, bytes, np.ndarray)) or not hasattr(inputs, "__iter__"):
@@ -437,6 +463,10 @@ class Context:
             if len(inputs) != len(names):
                 raise Error(f"inputs: expected {len(names)} arrays ({_quoted(names)}), got {len(inputs)}")
             inputs = dict(zip(names, inputs))
+        if inputs is not None:
+            inputs = {names[_index("input", self.model.inputs, name)]: value for name, value in inputs.items()}
+        outputs = [outputs] if isinstance(outputs, str) else outputs
+        wanted = None if outputs is None else {_index("output", self.model.outputs, name) for name in outputs}
         with self._lock:
             self._use()
             if inputs is not None:
@@ -446,8 +476,12 @@ class Context:
                 if missing:
                     raise Error(f"input {_quoted(missing)} is missing: run() without inputs uses those that are bound")
             _call("lathe_context_run_profiled" if profile else "lathe_context_run", self._use())
-            return {port.name: self.output(index) for index, port in enumerate(self.model.outputs)
-                    if outputs is None or port.name in outputs}
+            results = {}
+            for index, port in enumerate(self.model.outputs):
+                if wanted is None or index in wanted:
+                    result = self.output(index)
+                    results[port.name] = port.quantization.dequantize(result) if dequantize and port.quantization else result
+            return results
 
     def profile(self):
         """Rows of the last run with profile=True: dicts with name, nodes, nanoseconds, ...; the last is the overhead."""

@@ -147,6 +147,42 @@ class WrapperTest(unittest.TestCase):
             self.skipTest(str(error))
         np.testing.assert_array_equal(model.run(inputs)["c"], np.full((16, 16), 4, np.float32))
 
+
+    def test_quantised_ports(self):
+        self.compiled("test_relu")
+        path, package = (os.path.join(self.folder.name, "quantised" + suffix) for suffix in (".mlir", ".lathe"))
+        with open(path, "w") as file:
+            file.write("""func.func @main(%x: tensor<2x2xi8> {nn.name = "x", nn.quantization = "0.5 * (q - 3)"})
+                -> (tensor<2x2xi8> {nn.name = "y", nn.quantization = "0.5 * (q - 3), 0.25 * (q - -4) along axis 1"}, tensor<2x2xi8> {nn.name = "z"}) {
+              %y = nn.max %x, %x : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi8>
+              %z = nn.min %x, %x : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi8>
+              return %y, %z : tensor<2x2xi8>, tensor<2x2xi8>
+            }""")
+        model = lathe.compile(path, package)
+        self.assertEqual(repr(model.inputs[0].quantization), "Quantization(scales=[0.5], zero_points=[3])")
+        self.assertEqual(repr(model.outputs[0].quantization), "Quantization(scales=[0.5, 0.25], zero_points=[3, -4], axis=1)")
+        self.assertIsNone(model.outputs[1].quantization)
+        real = np.array([[0.25, -0.25], [1e9, np.nan]], np.float32)
+        integers = np.array([[4, 2], [127, 3]], np.int8)  # halves away from zero; saturated; NaN is zero
+        np.testing.assert_array_equal(model.inputs[0].quantization.quantize(real), integers)
+        np.testing.assert_array_equal(model.inputs[0].quantization.dequantize(integers), [[0.5, -0.5], [62, 0]])
+        with self.assertRaisesRegex(lathe.Error, "expected int8, got int64"):
+            model.inputs[0].quantization.dequantize([1])
+        for inputs in ({"x": real}, {0: real}, [real.astype(np.float64)], {"x": integers}):  # by name, by number, in order
+            got = model.run(inputs)
+            np.testing.assert_array_equal(got["y"], integers)
+            self.assertEqual(got["y"].dtype, np.int8)
+        got = model.run({0: real}, dequantize=True)
+        np.testing.assert_array_equal(got["y"], [[0.5, 1.5], [62, 1.75]])
+        np.testing.assert_array_equal(got["z"], integers)
+        context = model.context()
+        context.set_input(0, real)
+        self.assertEqual(list(context.run(outputs=[1])), ["z"])
+        np.testing.assert_array_equal(context.output("y"), integers)
+        for use in (lambda: context.set_input(1, real), lambda: model.run({2: real})):
+            with self.assertRaisesRegex(lathe.Error, "input [12] of 1"):
+                use()
+
     def test_compile_errors(self):
         self.compiled("test_relu")
         path = os.path.join(os.environ["LATHE_TEST_DATA"], "conformance", "onnx", "node", "test_relu", "model.onnx")
@@ -154,6 +190,12 @@ class WrapperTest(unittest.TestCase):
                         {"shapes": {"x": (3, 10**30)}}, {"shapes": {"x": (-2,)}}):
             with self.assertRaisesRegex(lathe.Error, "threads|level|shape"):
                 lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), **options)
+        with self.assertRaisesRegex(lathe.Error, "rounding 'twice': expected one of reference, optimised"):
+            lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), requantize_rounding="twice")
+        with self.assertRaisesRegex(lathe.Error, "is no TFLite file"):
+            lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), requantize_rounding="optimised")
+        with self.assertRaisesRegex(lathe.Error, "an ONNX file has no signatures, got 'encode'"):
+            lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), signature="encode")
         with self.assertRaisesRegex(lathe.Error, "/nowhere.onnx"):
             lathe.compile("/nowhere.onnx", os.path.join(self.folder.name, "x.lathe"))
 

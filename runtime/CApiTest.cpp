@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -41,6 +42,36 @@ struct Matrix {
       : dims{rows, 4}, values(static_cast<size_t>(rows) * 4, value),
         tensor{sizeof(lathe_tensor), LATHE_F32, LATHE_HOST, 2, dims, values.data(), values.size() * 4} {}
 };
+
+/// Real numbers to integers of every width and back, by tensor and by channel.
+TEST(CApiQuantization, numbersBothWays) {
+  const float scales[] = {0.5f, 2};
+  const int64_t zeros[] = {3, -1}, dims[] = {2, 2};
+  lathe_quantization how = {sizeof how, 2, scales, zeros, 1};
+  float real[] = {0.25f, -3, 1e9f, NAN}, back[4] = {};
+  int16_t integers[4] = {};
+  lathe_tensor from = {sizeof from, LATHE_F32, LATHE_HOST, 2, dims, real, sizeof real},
+               to = {sizeof to, LATHE_I16, LATHE_HOST, 2, dims, integers, sizeof integers},
+               again = {sizeof again, LATHE_F32, LATHE_HOST, 2, dims, back, sizeof back};
+  ASSERT_EQ(lathe_quantize(&how, &from, &to), LATHE_OK) << lathe_last_error();
+  EXPECT_EQ((std::vector<int16_t>(integers, integers + 4)), (std::vector<int16_t>{4, -3, 32767, -1}));
+  ASSERT_EQ(lathe_dequantize(&how, &to, &again), LATHE_OK) << lathe_last_error();
+  EXPECT_EQ((std::vector<float>(back, back + 4)), (std::vector<float>{0.5f, -4, 16382, 0}));
+  how.count = 1;
+  uint8_t bytes[4] = {};
+  to = {sizeof to, LATHE_U8, LATHE_HOST, 2, dims, bytes, sizeof bytes};
+  ASSERT_EQ(lathe_quantize(&how, &from, &to), LATHE_OK) << lathe_last_error();
+  EXPECT_EQ((std::vector<uint8_t>(bytes, bytes + 4)), (std::vector<uint8_t>{4, 0, 255, 3}));
+  how.count = 2;
+  how.axis = 2;
+  EXPECT_EQ(lathe_quantize(&how, &from, &to), LATHE_FAILED);
+  EXPECT_STREQ(lathe_last_error(), "the tensor is 2x2, expected 2 channels along axis 2");
+  how.count = 0;
+  EXPECT_EQ(lathe_quantize(&how, &from, &to), LATHE_INVALID_ARGUMENT);
+  how = {sizeof how, 1, scales, zeros, 0};
+  EXPECT_EQ(lathe_quantize(&how, &to, &to), LATHE_FAILED);
+  EXPECT_STREQ(lathe_last_error(), "the real numbers are u8, expected f32");
+}
 
 /// state' = state / 2 + x, through the C interface.
 TEST(CApiStates, passOutputsOn) {

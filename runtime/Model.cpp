@@ -5,6 +5,26 @@
 
 namespace lathe::runtime {
 
+namespace {
+
+/// What the plan says of the integers of a port. `file` is for messages.
+Quantization quantizationOf(const Port &port, const std::string &text, const std::string &file) {
+  Quantization how;
+  try {
+    how = Quantization::parse(text);
+  } catch (const Error &error) {
+    fail("{}: malformed plan: '{}': {}", file, port.name, error.what());
+  }
+  bool fits = !how.perChannel() || (size_t(how.axis) < port.dims.size() &&
+                                    port.dims[size_t(how.axis)] == Dim(static_cast<int64_t>(how.scales.size())));
+  require(port.tensor() && isInteger(port.type) && fits,
+          "{}: malformed plan: '{}' is no tensor of integers with {} channels along axis {}", file, port.name,
+          how.scales.size(), how.axis);
+  return how;
+}
+
+} // namespace
+
 struct Model::State {
   std::string file;
   LoadedPackage package;
@@ -27,6 +47,8 @@ struct Model::State {
         Port port{info.name, info.type, {}, info.kind};
         for (Extent extent : info.dims)
           port.dims.push_back(plan.extents[extent]);
+        if (!info.quantization.empty())
+          port.quantization = quantizationOf(port, info.quantization, name);
         result.push_back(std::move(port));
       }
       return result;

@@ -5,6 +5,7 @@
 #include "support/Dim.h"
 #include "support/ElementType.h"
 #include "support/Error.h"
+#include "support/Quantization.h"
 #include "support/ValueKind.h"
 
 #include <memory>
@@ -52,8 +53,9 @@ struct LoadOptions {
 struct Port {
   std::string name;
   ElementType type = ElementType::invalid;
-  Dims dims;                          // may be symbolic: "N"
-  ValueKind kind = ValueKind::tensor; // `type` of a value that is no tensor: element type of its tensors
+  Dims dims;                                     // may be symbolic: "N"
+  ValueKind kind = ValueKind::tensor;            // `type` of a value that is no tensor: element type of its tensors
+  std::optional<Quantization> quantization = {}; // of integers that stand for real numbers
   bool tensor() const { return kind == ValueKind::tensor; }
 };
 

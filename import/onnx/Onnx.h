@@ -13,7 +13,8 @@ const Format &format();
 
 /// Reads a file (Reader.cpp). The bytes of a weight stay in the parsed message until they are
 /// requested.
-ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder);
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
+                      const std::string &signature = "");
 
 // Importer functions of operators. They take precedence over the mappings in ops/*.td.
 void addAttentionHandlers(Handlers &table);   // Attention.cpp

@@ -126,7 +126,7 @@ void addComposedImporters(Importers &table) {
   table[FAKE_QUANT] = {importFakeQuant};
   table[ATAN2] = {importAtan2};
   table[BROADCAST_ARGS] = {importBroadcastArgs};
-  table[MATRIX_DIAG] = {importMatrixDiag};
+  table[MATRIX_DIAG] = {importMatrixDiag, /*moves=*/true};
   table[MATRIX_SET_DIAG] = {importMatrixSetDiag, /*moves=*/true};
   table[SEGMENT_SUM] = {importSegmentSum};
 }

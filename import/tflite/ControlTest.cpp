@@ -219,5 +219,30 @@ TEST(Detection, NonMaxSuppressionFillsWithZeros) {
   EXPECT_EQ(got.at(1).asInteger(0), 2);
 }
 
+TEST(Signatures, ChooseTheSubgraph) {
+  TestFile f;
+  int x = f.input("a", {2}), y = f.value({2});
+  f.op(NEG, {x}, {y});
+  f.output(y);
+  int second = f.subgraph(), u = f.input("b", {2}), v = f.value({2});
+  f.op(ABS, {u}, {v});
+  f.output(v);
+  f.back();
+  f.signature("negate", {{"number", x}}, {{"negative", y}});
+  f.signature("magnitude", {{"number", u}}, {{"size", v}}, static_cast<uint32_t>(second));
+  std::string bytes = f.bytes();
+  Tensor given = Tensor::of<float>({2}, {1, -2});
+  EXPECT_THAT(numbers(evaluated(bytes, {given}).at(0)), testing::ElementsAre(-1, 2));
+  ImportOptions options;
+  options.signature = "magnitude";
+  EXPECT_THAT(numbers(evaluated(bytes, {given}, options).at(0)), testing::ElementsAre(1, 2));
+  ModelRecord record = readModel(bytes, "m.tflite", ".", "magnitude");
+  EXPECT_EQ(record.graph.outputs.at(0).name, "size");
+  EXPECT_EQ(record.producer, "signatures: negate magnitude");
+  options.signature = "other";
+  EXPECT_THAT(importError(bytes, options),
+              testing::HasSubstr("m.tflite: has no signature 'other', expected one of: 'negate', 'magnitude'"));
+}
+
 } // namespace
 } // namespace lathe::tflite

@@ -111,6 +111,14 @@ void importCast(Operator &op) {
   op.set(op.node.cast(op.in(0), to));
 }
 
+void importBitcast(Operator &op) {
+  op.node.expectInputs(1, 1);
+  ElementType from = op.node.info(op.in(0)).type, to = op.outputType();
+  if (to == ElementType::invalid || bitWidth(from) != bitWidth(to))
+    op.unsupported(fmt::format("the bits of {} as {}: elements of another width", name(from), name(to)));
+  op.set(from == to ? op.in(0) : op.emit("bit_cast", {op.in(0)}, {{"to", to}}));
+}
+
 /// Weights that are stored in 16 bits; quantised operands have an importer of their own.
 void importDequantize(Operator &op) {
   op.node.expectInputs(1, 1);
@@ -175,6 +183,28 @@ void importFloorDiv(Operator &op) {
     op.set(op.emit("div", {op.emit("sub", {a, floorMod(op, a, b)}), b}));
 }
 
+/// x shifted by 0 to width - 1 bits, as TensorFlow Lite limits them; the sign moves in.
+void importRightShift(Operator &op) {
+  op.node.expectInputs(2, 2);
+  ElementType type = op.node.info(op.in(0)).type;
+  auto number = [&](int64_t value) { return op.node.constantScalar(type, static_cast<double>(value)); };
+  auto shifted = [&](mlir::Value x, mlir::Value by) { return op.emit("bit_shift", {x, by}, {{"direction", "RIGHT"}}); };
+  mlir::Value x = op.in(0), by = op.emit("min", {op.in(1), number(bitWidth(type) - 1)});
+  if (isUnsignedInteger(type))
+    return op.set(shifted(x, by));
+  by = op.emit("max", {by, number(0)});
+  ElementType natural = type == ElementType::i8    ? ElementType::u8
+                        : type == ElementType::i16 ? ElementType::u16
+                        : type == ElementType::i32 ? ElementType::u32
+                                                   : ElementType::u64;
+  auto cast = [&](mlir::Value value, ElementType to) { return op.emit("bit_cast", {value}, {{"to", to}}); };
+  // Of a negative number the complement is shifted: zeros move in, which are ones of the number.
+  mlir::Value negative = op.emit("less", {x, number(0)});
+  mlir::Value positive = op.emit("where", {negative, op.emit("bitwise_not", {x}), x});
+  mlir::Value y = cast(shifted(cast(positive, natural), cast(by, natural)), type);
+  op.set(op.emit("where", {negative, op.emit("bitwise_not", {y}), y}));
+}
+
 // ---- More operands ------------------------------------------------------------------------------------------------
 
 void importPrelu(Operator &op) {
@@ -224,6 +254,8 @@ void addElementwiseImporters(Importers &table) {
   table[SQUARE] = {importSquare};
   table[CAST] = {importCast};
   table[STABLEHLO_CONVERT] = {importCast};
+  table[BITCAST] = {importBitcast};
+  table[RIGHT_SHIFT] = {importRightShift};
   table[DEQUANTIZE] = {importDequantize};
   table[NOT_EQUAL] = {importNotEqual};
   table[SQUARED_DIFFERENCE] = {importSquaredDifference};

@@ -51,6 +51,9 @@ public:
   int variable(const std::string &name, const Ints &dims) {
     return tensor(name, dims, Type::FLOAT32, 0, 0, /*variable=*/true);
   }
+  int quantisedVariable(const std::string &name, const Ints &dims, Type type, float factor, int64_t zero) {
+    return tensor(name, dims, type, 0, scale({factor}, {zero}), /*variable=*/true);
+  }
   template <class T>
   int constant(const Ints &dims, const std::vector<T> &values, flatbuffers::Offset<file::Quantization> scale = 0) {
     const auto *bytes = reinterpret_cast<const uint8_t *>(values.data());
@@ -69,17 +72,18 @@ public:
   /// An operator; `options` are of the kind that the operator has.
   void op(BuiltinOperator code, const Ints &ins, const Ints &outs, BuiltinOptions kind = BuiltinOptions::NONE,
           flatbuffers::Offset<void> options = 0, const std::string &custom = "",
-          const std::vector<uint8_t> &customOptions = {}) {
+          const std::vector<uint8_t> &customOptions = {}, const Ints &intermediates = {}) {
     auto name = custom.empty() ? 0 : builder.CreateString(custom);
     codes.push_back(
         file::CreateOperatorCode(builder, static_cast<int8_t>(std::min(static_cast<int>(code), 127)), name, 1, code));
     auto inVector = builder.CreateVector(ins), outVector = builder.CreateVector(outs);
     auto extra = customOptions.empty() ? 0 : builder.CreateVector(customOptions);
+    auto inner = intermediates.empty() ? 0 : builder.CreateVector(intermediates);
     graph().operators.push_back(file::CreateOperator(builder, static_cast<uint32_t>(codes.size() - 1), inVector,
-                                                     outVector, kind, options, extra));
+                                                     outVector, kind, options, extra, 0, 0, inner));
   }
   void signature(const std::string &key, const std::vector<std::pair<std::string, int>> &ins,
-                 const std::vector<std::pair<std::string, int>> &outs) {
+                 const std::vector<std::pair<std::string, int>> &outs, uint32_t graph = 0) {
     auto aliases = [&](const auto &pairs) {
       std::vector<flatbuffers::Offset<file::TensorAlias>> list;
       for (auto &[name, index] : pairs)
@@ -87,7 +91,7 @@ public:
       return builder.CreateVector(list);
     };
     auto inAliases = aliases(ins), outAliases = aliases(outs);
-    signatures.push_back(file::CreateSignature(builder, inAliases, outAliases, builder.CreateString(key), 0));
+    signatures.push_back(file::CreateSignature(builder, inAliases, outAliases, builder.CreateString(key), graph));
   }
 
   /// Finishes the file.
@@ -139,6 +143,8 @@ private:
       return Type::INT64;
     else if constexpr (std::is_same_v<T, int8_t>)
       return Type::INT8;
+    else if constexpr (std::is_same_v<T, int16_t>)
+      return Type::INT16;
     else
       return Type::UINT8;
   }

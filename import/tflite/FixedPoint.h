@@ -1,7 +1,7 @@
 // Functions in fixed point with the roundings of gemmlowp, which TensorFlow Lite's reference kernels call, and its scales
 // as integers. They fill tables while a model is imported.
 //
-// A number with b integer bits stands in an i32 with 31 - b bits behind the point.
+// A number with b integer bits stands in an i32 with 31 - b bits behind the point, or in an i16 with 15 - b.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,8 @@ int32_t scaled(int32_t x, Multiplier factor);
 /// (a * b + 2^30) >> 31; saturates for both -2^31.
 int32_t highProduct(int32_t a, int32_t b);
 int16_t highProduct(int16_t a, int16_t b);
+/// 1 / sqrt(x) of x >= 1, by five Newton iterations; 0 counts as 1. GetInvSqrtQuantizedMultiplierExp.
+Multiplier inverseRoot(int32_t x);
 /// x / 2^exponent, halves away from zero.
 int32_t divideByPowerOfTwo(int32_t x, int exponent);
 /// x * 2^exponent, limited to the i32.
@@ -34,6 +36,9 @@ int32_t oneMinusOverOnePlus(int32_t x);
 /// Of x with `integerBits` integer bits, at most 4; no integer bits in the result.
 int32_t logistic(int32_t x, int integerBits);
 int32_t hyperbolicTangent(int32_t x, int integerBits);
+/// The same in 16 bits; at most 6 integer bits.
+int16_t logistic(int16_t x, int integerBits);
+int16_t hyperbolicTangent(int16_t x, int integerBits);
 
 /// The greatest |x| for which x * factor has `integerBits` integer bits. CalculateInputRadius.
 int32_t inputRadius(int integerBits, int shift);

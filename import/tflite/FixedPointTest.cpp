@@ -46,6 +46,41 @@ TEST(FixedPoint, Functions) {
   EXPECT_EQ(expOfNegative(0, 5), INT32_MAX);
 }
 
+/// Results that TensorFlow Lite's own tests expect of its kernels (tensor_utils_test.cc).
+TEST(FixedPoint, SixteenBits) {
+  struct Known {
+    int16_t x, y;
+  };
+  const Known sigmoids[] = {{-10500, 2339}, {1398, 19152}, {-6963, 5063},  {485, 17350},  {-19248, 299}, {-24249, 89},
+                            {-17923, 409},  {5249, 25646}, {-89, 16207},   {1787, 19904}, {-16178, 615}, {32767, 32756},
+                            {-3378, 9983},  {823, 18026},  {11482, 30898}, {7508, 28246}, {0, 16384}};
+  for (const Known &known : sigmoids)
+    EXPECT_EQ(logistic(known.x, 3), known.y) << known.x;
+  const Known tangents3[] = {{-145, -1156}, {899, 7076}, {-35, -276}, {8, 64}, {-1310, -10132}, {1058, 8276}, {0, 0}};
+  for (const Known &known : tangents3)
+    EXPECT_EQ(hyperbolicTangent(known.x, 3), known.y) << known.x;
+  const Known tangents0[] = {{-145, -136}, {899, 904}, {8, 8}, {-1310, -1304}, {127, 120}, {-635, -636}};
+  for (const Known &known : tangents0)
+    EXPECT_EQ(hyperbolicTangent(known.x, 0), known.y) << known.x;
+  const Known tangents4[] = {{-5, -76}, {163, 2596}, {90, 1436}, {-42, -672}, {150, 2400}, {-92, -1476}};
+  for (const Known &known : tangents4)
+    EXPECT_EQ(hyperbolicTangent(known.x, 4), known.y) << known.x;
+  for (int bits = 0; bits <= 6; ++bits) // within the steps that the polynomial loses
+    for (int x = -32768; x <= 32767; x += 7)
+      EXPECT_NEAR(hyperbolicTangent(static_cast<int16_t>(x), bits) / 32768.0, std::tanh(std::ldexp(x, bits - 15)), 7e-4)
+          << x << " with " << bits << " integer bits";
+}
+
+TEST(FixedPoint, InverseRoots) {
+  EXPECT_EQ(inverseRoot(0).value, INT32_MAX);
+  EXPECT_EQ(inverseRoot(1).value, INT32_MAX);
+  for (int64_t x = 2; x <= INT32_MAX; x = x * 9 / 8 + 1) {
+    Multiplier root = inverseRoot(static_cast<int32_t>(x));
+    EXPECT_LE(root.shift, 0) << x;
+    EXPECT_NEAR(std::ldexp(root.value, root.shift - 31) * std::sqrt(double(x)), 1, 1e-5) << x;
+  }
+}
+
 TEST(FixedPoint, RoundingAndSaturation) {
   EXPECT_EQ(highProduct(INT32_MIN, INT32_MIN), INT32_MAX);
   EXPECT_EQ(highProduct(int16_t(-32768), int16_t(-32768)), 32767);

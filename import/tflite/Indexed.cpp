@@ -239,8 +239,8 @@ void addIndexedImporters(Importers &table) {
   add(UNIQUE, importUnique);
   add(FILL, importFill);
   add(DYNAMIC_UPDATE_SLICE, importDynamicUpdateSlice);
-  table[SCATTER_ND] = {importScatterNd};
-  table[SPARSE_TO_DENSE] = {importSparseToDense};
+  table[SCATTER_ND] = {importScatterNd, /*moves=*/true};
+  table[SPARSE_TO_DENSE] = {importSparseToDense, /*moves=*/true};
   table[RANGE] = {importRange};
   table[ZEROS_LIKE] = {importZerosLike};
   table[BUCKETIZE] = {importBucketize};

@@ -29,6 +29,11 @@ std::string producerOf(const file::Model &model) {
   std::vector<uint8_t> runtime = metadata(model, "min_runtime_version");
   std::string version(runtime.begin(), runtime.end());
   add("for TensorFlow Lite ", version.substr(0, version.find('\0')));
+  std::string keys;
+  for (uint32_t i = 0; model.signatures() && i < model.signatures()->size(); ++i)
+    keys += (keys.empty() ? "" : " ") + textOf(model.signatures()->Get(i)->key());
+  if (model.signatures() && model.signatures()->size() > 1)
+    add("signatures: ", keys);
   std::vector<uint8_t> bytes = metadata(model, "TFLITE_METADATA");
   flatbuffers::Verifier verifier(bytes.data(), bytes.size());
   if (bytes.size() < 8 || !verifier.VerifyBuffer<file::Description>("M001"))

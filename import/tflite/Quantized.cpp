@@ -22,6 +22,7 @@ const Importers &quantisedImporters() {
     addQuantizedElementwise(result);
     addQuantizedMovement(result);
     addQuantizedRows(result);
+    addQuantizedRecurrent(result);
     addQuantizedUnary(result);
     addQuantizedWindow(result);
     return result;

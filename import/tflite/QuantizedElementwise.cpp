@@ -1,5 +1,9 @@
 // Operators of two quantised operands that compute every element of the result from elements at the same position.
+//
+// Where TensorFlow Lite divides scales as floats, so do the importers: the last bits of factors depend on it.
 #include "import/tflite/QuantizedParts.h"
+
+#include <array>
 
 namespace lathe::tflite {
 namespace {
@@ -14,12 +18,31 @@ mlir::Value onScale(Operator &op, size_t index, const Uniform &x, int bits, Mult
   return rescaled(op, shifted, factor);
 }
 
+/// Sums of 16 bits on scales that are powers of two: an operand on the finer scale is rounded first. Add and Sub16.
+void importSumOfPowers(Operator &op, const Uniform &to, Activation activation, const std::array<int, 2> &right) {
+  require(std::min(right[0], right[1]) == 0 && right[0] >= 0 && right[1] >= 0,
+          "the operands have scales 2^{} and 2^{} times that of the result, expected one equal and none above",
+          -right[0], -right[1]);
+  auto part = [&](size_t index) {
+    return dividedByPowerOfTwo(op, op.node.cast(op.in(index), ElementType::i32), std::min(right[index], 31));
+  };
+  mlir::Value sum = op.emit(op.code() == ADD ? "add" : "sub", {part(0), part(1)});
+  Limits limits = limitsOf(op, to, activation);
+  sum = op.emit("clip", {sum}, {{"min", static_cast<double>(limits.least)}, {"max", static_cast<double>(limits.most)}});
+  op.set(op.node.cast(sum, to.type));
+}
+
 /// Sums of both operands on the scale twice the greater of theirs, with `bits` more bits.
 void importSum(Operator &op) {
   op.node.expectInputs(2, 2);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
-  Activation activation =
-      op.options<file::SumOptions>(op.code() == ADD ? BuiltinOptions::Add : BuiltinOptions::Sub).activation();
+  const auto &options = op.options<file::SumOptions>(op.code() == ADD ? BuiltinOptions::Add : BuiltinOptions::Sub);
+  Activation activation = options.activation();
+  if (to.type == ElementType::i16 && options.pot_scale_int16() && a.zero == 0 && b.zero == 0 && to.zero == 0) {
+    auto left = powerOfTwo(a.scale), right = powerOfTwo(b.scale), result = powerOfTwo(to.scale);
+    if (left && right && result)
+      return importSumOfPowers(op, to, activation, {*result - *left, *result - *right});
+  }
   int bits = to.type == ElementType::i16 ? 15 : 20;
   double twice = 2 * double(std::max(a.scale, b.scale));
   mlir::Value left = onScale(op, 0, a, bits, multiplierOf(double(a.scale) / twice));
@@ -33,7 +56,7 @@ void importProduct(Operator &op) {
   op.node.expectInputs(2, 2);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   Activation activation = op.options<file::ActivationOptions>(BuiltinOptions::Mul).activation();
-  Multiplier factor = multiplierOf(double(a.scale) * double(b.scale) / double(to.scale));
+  Multiplier factor = multiplierOf(double(a.scale * b.scale / to.scale));
   mlir::Value product = op.emit("mul", {centred(op, op.in(0), a.zero), centred(op, op.in(1), b.zero)});
   op.set(requantized(op, product, {&factor, 1}, 0, to, limitsOf(op, to, activation)));
 }
@@ -91,8 +114,8 @@ void importPrelu(Operator &op) {
   Uniform x = uniformInput(op, 0), alpha = uniformInput(op, 1), to = uniformOutput(op);
   mlir::Value centre = centred(op, op.in(0), x.zero), slope = centred(op, op.in(1), alpha.zero);
   Limits all = limitsOf(to.type);
-  Multiplier keeps = multiplierOf(double(x.scale) / double(to.scale));
-  Multiplier bends = multiplierOf(double(x.scale * alpha.scale) / double(to.scale));
+  Multiplier keeps = multiplierOf(double(x.scale / to.scale));
+  Multiplier bends = multiplierOf(double(x.scale * alpha.scale / to.scale));
   mlir::Value above = requantized(op, centre, {&keeps, 1}, 0, to, all);
   mlir::Value below = requantized(op, op.emit("mul", {centre, slope}), {&bends, 1}, 0, to, all);
   mlir::Value negative = op.emit("less", {centre, op.node.constantScalar(ElementType::i32, 0)});

@@ -60,7 +60,7 @@ void importPad(Operator &op) {
 struct Taps {
   std::vector<int64_t> low, high;
   std::vector<float> reals;    // weights of uint8
-  std::vector<int64_t> tenths; // weights of int8 in steps of 2^-10
+  std::vector<int64_t> tenths; // weights of int8 and int16 in steps of 2^-10
 };
 
 Taps tapsOf(int64_t in, int64_t out, const file::ResizeBilinearOptions &options) {
@@ -97,9 +97,10 @@ public:
   Bilinear(Operator &op, const Taps &rows, const Taps &columns)
       : op(op), x(channelsFirst(op.node, op.in(0))), rows(rows), columns(columns) {}
 
-  /// Sums of integers: both axes one after the other, rounded away from zero.
+  /// Sums of integers, of 64 bits for operands of 16: both axes one after the other, rounded away from zero.
   mlir::Value integers() {
-    mlir::Value sum = op.node.cast(x, ElementType::i32);
+    wide = op.inputType(0) == ElementType::i16 ? ElementType::i64 : ElementType::i32;
+    mlir::Value sum = op.node.cast(x, wide);
     sum = blended(blended(sum, columns, 3), rows, 2);
     mlir::Value half = number(1 << 19), positive = op.emit("greater", {sum, number(0)});
     mlir::Value up = op.emit("where", {positive, op.emit("add", {sum, half}), op.emit("sub", {sum, half})});
@@ -126,8 +127,9 @@ private:
   Operator &op;
   mlir::Value x;
   const Taps &rows, &columns;
+  ElementType wide = ElementType::i32; // of sums of integers
 
-  mlir::Value number(int64_t value) { return op.node.constantScalar(ElementType::i32, static_cast<double>(value)); }
+  mlir::Value number(int64_t value) { return op.node.constantScalar(wide, static_cast<double>(value)); }
   mlir::Value finished(mlir::Value y) { return channelsLast(op.node, op.node.cast(y, op.inputType(0))); }
   mlir::Value taken(mlir::Value from, const std::vector<int64_t> &at, int64_t axis) {
     return op.emit("gather", {from, op.node.constantInts({static_cast<int64_t>(at.size())}, at)}, {{"axis", axis}});
@@ -154,7 +156,8 @@ private:
       second.push_back(static_cast<int32_t>(weight));
     }
     auto part = [&](const std::vector<int64_t> &at, const std::vector<int32_t> &factors) {
-      return op.emit("mul", {taken(from, at, axis), constantVector(op, factors, 3 - axis)});
+      mlir::Value weights = op.node.cast(constantVector(op, factors, 3 - axis), wide);
+      return op.emit("mul", {taken(from, at, axis), weights});
     };
     return op.emit("add", {part(taps.low, first), part(taps.high, second)});
   }
@@ -165,8 +168,7 @@ void importResizeBilinear(Operator &op) {
   const auto &options = op.options<file::ResizeBilinearOptions>(BuiltinOptions::ResizeBilinear);
   Uniform x = uniformInput(op, 0);
   require(x == uniformOutput(op), "the operand and the result have different scales or zero points");
-  if (x.type == ElementType::i16)
-    op.unsupported("RESIZE_BILINEAR of quantised i16");
+  bool integers = x.type != ElementType::u8;
   const Dims &dims = op.dims(op.in(0));
   std::vector<int64_t> size = op.node.requireInts(1, "size");
   require(dims.size() == 4 && size.size() == 2, "the operand has rank {}, size {} values, expected 4 and 2",
@@ -179,12 +181,12 @@ void importResizeBilinear(Operator &op) {
   if (height == size[0] && width == size[1])
     return op.set(op.in(0)); // each element has weight 1
   Taps rows = tapsOf(height, size[0], options), columns = tapsOf(width, size[1], options);
-  if (x.type == ElementType::i8) {
+  if (integers) {
     takeFixedPlaces(rows, height);
     takeFixedPlaces(columns, width);
   }
   Bilinear bilinear(op, rows, columns);
-  op.set(x.type == ElementType::i8 ? bilinear.integers() : bilinear.reals());
+  op.set(integers ? bilinear.integers() : bilinear.reals());
 }
 
 } // namespace

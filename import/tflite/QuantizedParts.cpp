@@ -29,6 +29,20 @@ Uniform uniformOutput(const Operator &op, size_t index) {
   return uniform(op.outputQuantization(index), op.outputType(index), fmt::format("output {}", index));
 }
 
+Uniform uniformIntermediate(const Operator &op, size_t index) {
+  std::string what = fmt::format("intermediate tensor {}", index);
+  const file::Tensor *tensor = op.intermediateTensor(index);
+  require(tensor != nullptr, "lacks {}", what);
+  return uniform(quantizationOf(*tensor), elementType(tensor->type()), what);
+}
+
+std::optional<int> powerOfTwo(float scale) {
+  float exponent = std::log(scale) * (1.0F / std::log(2.0F)), whole = std::round(exponent);
+  if (std::abs(exponent - whole) >= 1e-3F)
+    return std::nullopt;
+  return static_cast<int>(whole);
+}
+
 Limits limitsOf(ElementType type) {
   bool natural = isUnsignedInteger(type);
   int64_t half = int64_t(1) << (bitWidth(type) - 1);
@@ -70,6 +84,48 @@ mlir::Value clamped(Operator &op, mlir::Value x, ElementType type, const Limits 
   if (limits.least == all.least && limits.most == all.most)
     return x;
   return op.emit("clip", {x}, {{"min", static_cast<double>(limits.least)}, {"max", static_cast<double>(limits.most)}});
+}
+
+mlir::Value number(Operator &op, int64_t value) {
+  return op.node.constantScalar(ElementType::i32, static_cast<double>(value));
+}
+
+mlir::Value dividedByPowerOfTwo(Operator &op, mlir::Value x, int exponent) {
+  if (exponent == 0)
+    return x;
+  mlir::Value half = number(op, int64_t(1) << (exponent - 1)), negative = op.emit("less", {x, number(op, 0)});
+  mlir::Value away = op.emit("where", {negative, op.emit("sub", {x, half}), op.emit("add", {x, half})});
+  return op.emit("div", {away, number(op, int64_t(1) << exponent)});
+}
+
+Factors inverseRoots(Operator &op, mlir::Value x) {
+  auto n = [&](int64_t value) { return number(op, value); };
+  auto add = [&](mlir::Value a, mlir::Value b) { return op.emit("add", {a, b}); };
+  auto sub = [&](mlir::Value a, mlir::Value b) { return op.emit("sub", {a, b}); };
+  auto mul = [&](mlir::Value a, int64_t b) { return op.emit("mul", {a, n(b)}); };
+  auto where = [&](mlir::Value holds, mlir::Value a, mlir::Value b) { return op.emit("where", {holds, a, b}); };
+  auto scale = [&](mlir::Value a, mlir::Value factor, mlir::Value shift) {
+    return op.emit("requantize", {a, factor, shift}, {{"to", ElementType::i32}});
+  };
+  auto product = [&](mlir::Value a, mlir::Value b) { return scale(a, b, n(0)); };
+  // The operand shifted by an even number of bits, with three integer bits: half of it is in [1/4, 1).
+  mlir::Value large = op.emit("greater_equal", {x, n(1 << 29)});
+  mlir::Value safe = op.emit("max", {where(large, op.emit("div", {x, n(4)}), x), n(2)});
+  mlir::Value zeros = op.emit("count_leading_zeros", {safe});
+  mlir::Value pairs = sub(op.emit("div", {sub(zeros, n(1)), n(2)}), n(1));
+  mlir::Value moved = scale(safe, n(1 << 30), add(mul(pairs, 2), n(1))); // exact: 2^30 is a half
+  mlir::Value half = op.emit("div", {add(op.emit("div", {moved, n(2)}), n(1)), n(2)});
+  constexpr int32_t one = 1 << 28, threeHalves = one + one / 2, rootOfHalf = 1518500250;
+  mlir::Value y = mul(sub(n(highProduct(threeHalves, one)), product(half, n(one))), 8);
+  for (int step = 1; step < 5; ++step) {
+    mlir::Value cube = mul(product(product(y, y), y), 64);
+    y = mul(sub(product(y, n(threeHalves)), product(half, cube)), 8);
+  }
+  y = product(y, n(rootOfHalf));
+  mlir::Value right = sub(where(large, n(12), n(11)), pairs), none = op.emit("less_equal", {x, n(1)});
+  mlir::Value left = where(op.emit("equal", {right, n(-2)}), n(4), where(op.emit("equal", {right, n(-1)}), n(2), n(1)));
+  return {where(none, n(INT32_MAX), op.emit("mul", {y, left})),
+          where(none, n(0), sub(n(0), op.emit("max", {right, n(0)})))};
 }
 
 mlir::Value constantVector(Operator &op, const std::vector<int32_t> &values, int64_t trailing) {

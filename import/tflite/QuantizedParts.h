@@ -4,6 +4,7 @@
 #include "import/tflite/FixedPoint.h"
 #include "import/tflite/Tflite.h"
 
+#include <functional>
 #include <span>
 
 namespace lathe::tflite {
@@ -18,6 +19,10 @@ struct Uniform {
 /// Of an operand or a result. Throws Error unless it is i8, u8 or i16 (`wide`: i32, too) with one scale.
 Uniform uniformInput(const Operator &op, size_t index);
 Uniform uniformOutput(const Operator &op, size_t index = 0);
+/// Of a tensor inside of the operator.
+Uniform uniformIntermediate(const Operator &op, size_t index);
+/// The exponent of a scale that is a power of two, within 1e-3 as TensorFlow Lite's CheckedLog2; nothing otherwise.
+std::optional<int> powerOfTwo(float scale);
 
 struct Limits {
   int64_t least = 0, most = 0;
@@ -44,6 +49,17 @@ mlir::Value requantized(Operator &op, mlir::Value sums, std::span<const Multipli
 /// The same to i32 without zero point or limits: a sum on another scale.
 mlir::Value rescaled(Operator &op, mlir::Value sums, Multiplier factor);
 
+/// A number as i32.
+mlir::Value number(Operator &op, int64_t value);
+/// x / 2^exponent of an i32, halves away from zero.
+mlir::Value dividedByPowerOfTwo(Operator &op, mlir::Value x, int exponent);
+/// Factors of nn.requantize, which broadcast to its operand.
+struct Factors {
+  mlir::Value multiplier, shift;
+};
+/// inverseRoot of an i32 of at least 0.
+Factors inverseRoots(Operator &op, mlir::Value x);
+
 /// A constant vector under extents that broadcast: `trailing` ones behind it. One value: a scalar.
 mlir::Value constantVector(Operator &op, const std::vector<int32_t> &values, int64_t trailing);
 
@@ -56,10 +72,30 @@ template <class F> mlir::Value looked(Operator &op, mlir::Value x, ElementType f
   return op.emit("lookup", {x}, {{"values", values}, {"to", to}});
 }
 
+/// An i16 table of what `entry` makes of every 16-bit value; lookedUp takes it. Large: an operator has one for each function.
+template <class F> mlir::Value wideTable(Operator &op, F &&entry) {
+  std::vector<int16_t> values(1 << 16); // negative indices of nn.gather count from the end
+  for (int32_t q = -32768; q <= 32767; ++q)
+    values[static_cast<uint16_t>(q)] = entry(static_cast<int16_t>(q));
+  const char *bytes = reinterpret_cast<const char *>(values.data());
+  return op.node.constant({ElementType::i16, {1 << 16}, {bytes, bytes + values.size() * sizeof(int16_t)}, {}});
+}
+/// Elements of a table; x: i32 with values of 16 bits.
+inline mlir::Value lookedUp(Operator &op, mlir::Value table, mlir::Value x) {
+  return op.emit("gather", {table, x}, {{"axis", 0}});
+}
+/// 513 values of a real function from which nn.lookup interpolates an i16: LUTPopulate of TensorFlow Lite.
+std::vector<int64_t> segments(const Uniform &from, const Uniform &to, const std::function<float(float)> &function);
+/// The logistic function and the hyperbolic tangent of an i16, by which TensorFlow Lite's kernels interpolate.
+void importWideSigmoid(Operator &op);
+/// Other operators of one i16 operand.
+void importWideUnary(Operator &op);
+
 // Importers by file.
 void addQuantizedElementwise(Importers &table); // QuantizedElementwise.cpp: two operands
 void addQuantizedUnary(Importers &table);       // QuantizedUnary.cpp: one operand, by tables
-void addQuantizedRows(Importers &table);        // QuantizedRows.cpp: softmax, means, sums
+void addQuantizedRows(Importers &table);        // QuantizedRows.cpp: softmax, normalisation, means, sums
+void addQuantizedRecurrent(Importers &table);   // QuantizedRecurrent.cpp: recurrent layers
 void addQuantizedMovement(Importers &table);    // QuantizedMovement.cpp: concatenation, padding, resizing
 void addQuantizedWindow(Importers &table);      // QuantizedWindow.cpp: contractions and pools
 

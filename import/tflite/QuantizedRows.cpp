@@ -1,4 +1,4 @@
-// Operators that combine the elements of rows: softmax, sums, means, extreme values.
+// Operators that combine the elements of rows: softmax, normalisation, sums, means.
 #include "import/tflite/QuantizedParts.h"
 
 #include <bit>
@@ -24,12 +24,46 @@ std::vector<int64_t> exponentials(float scale, float beta) {
   return values;
 }
 
+/// Exponentials and the reciprocal of their sum are interpolated, with 15 bits behind the point. SoftmaxInt16.
+void importWideSoftmax(Operator &op, const Uniform &x, const Uniform &to, float beta) {
+  require(x.type == to.type && to.zero == 0, "the result is {} with zero point {}, expected i16 and 0", name(to.type),
+          to.zero);
+  constexpr float range = 65535;
+  std::vector<int64_t> axes = {-1};
+  auto n = [&](int64_t value) { return number(op, value); };
+  auto limited = [&](mlir::Value value) { // to 16 bits
+    value = op.emit("clip", {value}, {{"min", -32768.0}, {"max", 32767.0}});
+    return op.node.cast(value, ElementType::i16);
+  };
+  auto table = [&](mlir::Value of, const Uniform &from, float (*function)(float)) {
+    std::vector<int64_t> values = segments(from, {ElementType::i16, 2.0F / range, 0}, function);
+    mlir::Value y = op.emit("lookup", {of}, {{"values", values}, {"to", ElementType::i16}});
+    return op.node.cast(y, ElementType::i32);
+  };
+  mlir::Value wide = op.node.cast(op.in(0), ElementType::i32);
+  mlir::Value difference = op.emit("sub", {wide, op.emit("reduce_max", {wide}, {{"axes", axes}})});
+  mlir::Value scaled = rescaled(op, difference, multiplierOf(double(x.scale * beta) / (10.0 / 65535.0)));
+  mlir::Value whole = table(limited(op.emit("add", {scaled, n(32767)})), {ElementType::i16, 10.0F / range, 32767},
+                            [](float value) { return std::exp(value); });
+  mlir::Value sum = op.emit("reduce_sum", {whole}, {{"axes", axes}});
+  mlir::Value zeros = op.emit("count_leading_zeros", {sum});
+  // Shifted to the left until bit 30 is set, then 14 bits to the right, halves up: 2^30 is a half.
+  auto shifted = [&](mlir::Value value, int64_t right, Fields fields) {
+    fields.emplace_back("rounding", "single");
+    return op.emit("requantize", {value, n(1 << 30), op.emit("sub", {zeros, n(right)})}, fields);
+  };
+  mlir::Value one = shifted(sum, 14, {{"to", ElementType::i32}}); // from 1 to 2
+  mlir::Value inverse = table(limited(op.emit("sub", {one, n(3 << 15)})), {ElementType::i16, 1.0F / range, -32768},
+                              [](float value) { return 1.0F / (1.0F + value); });
+  op.set(shifted(op.emit("mul", {whole, inverse}), 30, {{"to", ElementType::i16}, {"min", 0}}));
+}
+
 void importSoftmax(Operator &op) {
   op.node.expectInputs(1, 1);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
-  if (x.type == ElementType::i16 || to.type == ElementType::i16)
-    op.unsupported("SOFTMAX of quantised i16");
   float beta = op.options<file::SoftmaxOptions>(BuiltinOptions::Softmax).beta();
+  if (x.type == ElementType::i16)
+    return importWideSoftmax(op, x, to, beta);
   std::vector<int64_t> axes = {op.node.rank(op.in(0)) - 1};
   mlir::Value greatest = op.emit("reduce_max", {op.in(0)}, {{"axes", axes}});
   mlir::Value difference =
@@ -42,15 +76,37 @@ void importSoftmax(Operator &op) {
     return op.emit("lookup", {difference}, {{"values", values}, {"to", ElementType::i32}});
   };
   mlir::Value sum = op.emit("reduce_sum", {table(summed)}, {{"axes", axes}});
-  // exponential / sum in steps of 2^-8. A sum of 2^8 and more takes a shift beyond 31, which TensorFlow Lite leaves undefined.
-  auto number = [&](double value) { return op.node.constantScalar(ElementType::i32, value); };
-  mlir::Value shift = op.emit("sub", {op.emit("count_leading_zeros", {sum}), number(sumBits + 31 - 8)});
-  shift = op.emit("max", {shift, number(-31)});
-  int64_t zero = to.type == ElementType::u8 ? 0 : -128;
-  require(to.zero == zero && to.scale == 1.0F / 256, "the result has scale {} and zero point {}, expected 2^-8 and {}",
-          to.scale, to.zero, zero);
+  // exponential / sum in steps of 2^-8 or 2^-16. A sum of 2^8 and more takes a shift beyond 31, which TensorFlow Lite leaves undefined.
+  int bits = static_cast<int>(bitWidth(to.type));
+  mlir::Value shift = op.emit("sub", {op.emit("count_leading_zeros", {sum}), number(op, sumBits + 31 - bits)});
+  shift = op.emit("max", {shift, number(op, -31)});
+  int64_t zero = limitsOf(to.type).least;
+  require(to.zero == zero && to.scale == std::ldexp(1.0F, -bits),
+          "the result has scale {} and zero point {}, expected 2^-{} and {}", to.scale, to.zero, bits, zero);
   op.set(op.emit("requantize", {table(whole), op.emit("fixed_reciprocal", {sum}), shift},
                  {{"to", to.type}, {"zero_point", zero}}));
+}
+
+// ---- Normalisation -------------------------------------------------------------------------------------------------
+
+/// Each row times the inverse root of the sum of its squares, in steps of 2^-7.
+void importL2Normalization(Operator &op) {
+  op.node.expectInputs(1, 1);
+  Uniform x = uniformInput(op, 0), to = uniformOutput(op);
+  bool natural = to.type == ElementType::u8;
+  if (x.type == ElementType::i16 || x.type != to.type)
+    op.unsupported(fmt::format("L2_NORMALIZATION of quantised {} to {}", name(x.type), name(to.type)));
+  int64_t zero = natural ? 128 : 0;
+  require(to.scale == 1.0F / 128 && to.zero == zero, "the result has scale {} and zero point {}, expected 2^-7 and {}",
+          to.scale, to.zero, zero);
+  mlir::Value centre = centred(op, op.in(0), x.zero);
+  mlir::Value squares = op.emit("reduce_sum", {op.emit("mul", {centre, centre})}, {{"axes", std::vector<int64_t>{-1}}});
+  Factors root = inverseRoots(op, squares);
+  if (natural) // the same steps, rounded otherwise
+    centre = op.emit("mul", {centre, number(op, 128)});
+  else
+    root.shift = op.emit("add", {root.shift, number(op, 7)});
+  op.set(op.emit("requantize", {centre, root.multiplier, root.shift}, {{"to", to.type}, {"zero_point", to.zero}}));
 }
 
 // ---- Sums and means -----------------------------------------------------------------------------------------------
@@ -105,6 +161,7 @@ void importTotal(Operator &op) {
 
 void addQuantizedRows(Importers &table) {
   table[SOFTMAX] = {importSoftmax};
+  table[L2_NORMALIZATION] = {importL2Normalization};
   table[MEAN] = {importTotal};
   table[SUM] = {importTotal};
 }

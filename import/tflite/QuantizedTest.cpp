@@ -242,9 +242,9 @@ TEST(Quantized, TransposedConvolution) {
 }
 
 TEST(Quantized, ResizeBlendsNeighbours) {
-  for (Type type : {Type::INT8, Type::UINT8})
+  for (Type type : {Type::INT8, Type::UINT8, Type::INT16})
     for (bool corners : {false, true}) {
-      Scale scale{type, 0.1f, 10};
+      Scale scale{type, type == Type::INT16 ? 0.0004f : 0.1f, type == Type::INT16 ? 0 : 10};
       Single single;
       single.input({1, 3, 3, 2}, scale);
       single.operands.push_back(single.file.constant<int32_t>({2}, {5, 7}));
@@ -252,7 +252,8 @@ TEST(Quantized, ResizeBlendsNeighbours) {
       auto options = file::CreateResizeBilinearOptions(single.file.builder, corners, false).Union();
       auto at = [&](int64_t r, int64_t c, int64_t k) { return scale.real(x.asInteger((r * 3 + c) * 2 + k)); };
       expectSteps(
-          single.run(RESIZE_BILINEAR, {1, 5, 7, 2}, scale, {x}, BuiltinOptions::ResizeBilinear, options), scale, 1.01,
+          single.run(RESIZE_BILINEAR, {1, 5, 7, 2}, scale, {x}, BuiltinOptions::ResizeBilinear, options), scale,
+          type == Type::INT16 ? 400 : 1.01, // places in steps of 2^-10
           [&](int64_t i) {
             double r = double(i / 14) * (corners ? 2.0 / 4 : 3.0 / 5),
                    c = double(i / 2 % 7) * (corners ? 2.0 / 6 : 3.0 / 7);

@@ -1,4 +1,5 @@
 // Operators of one quantised operand: a table of all 256 values, computed with the arithmetic of TensorFlow Lite.
+// QuantizedWide.cpp has those of 16 bits.
 #include "import/tflite/QuantizedParts.h"
 
 #include <cmath>
@@ -36,10 +37,6 @@ float function(BuiltinOperator code, float x) {
     return std::exp(x);
   case LOG:
     return std::log(x);
-  case RSQRT:
-    return 1 / std::sqrt(x);
-  case SQRT:
-    return std::sqrt(x);
   case LOGISTIC:
     return 1 / (1 + std::exp(-x));
   case TANH:
@@ -51,6 +48,8 @@ float function(BuiltinOperator code, float x) {
 
 /// The result of the real function, quantised.
 void importByReals(Operator &op) {
+  if (op.inputType(0) == ElementType::i16)
+    return importWideUnary(op);
   auto [x, to] = bytes(op);
   if (op.code() == GELU && op.options<file::GeluOptions>(BuiltinOptions::Gelu).approximate())
     op.unsupported("GELU by tanh on quantised tensors");
@@ -58,10 +57,23 @@ void importByReals(Operator &op) {
       [&, &x = x, &to = to](int32_t q) { return quantize(function(op.code(), x.scale * static_cast<float>(q)), to); });
 }
 
+/// Truncated. A negative operand is an error of TensorFlow Lite; here its root is 0.
+void importRoot(Operator &op) {
+  if (op.inputType(0) == ElementType::i16)
+    return importWideUnary(op);
+  auto [x, to] = bytes(op);
+  set(op, x, to, [from = x.scale, &to = to](int32_t q) {
+    float root = q > 0 ? std::sqrt(from * static_cast<float>(q)) / to.scale : 0;
+    return static_cast<int64_t>(std::min(root, 1e6F)) + to.zero;
+  });
+}
+
 // ---- Functions in fixed point -------------------------------------------------------------------------------------
 
 /// Sigmoid and hyperbolic tangent: four integer bits before them, none after them.
 void importSigmoid(Operator &op) {
+  if (op.inputType(0) == ElementType::i16)
+    return importWideSigmoid(op);
   if (op.node.graph.options.requantizeRounding == RequantizeRounding::optimised)
     return importByReals(op);
   auto [x, to] = bytes(op);
@@ -79,6 +91,24 @@ void importSigmoid(Operator &op) {
     int32_t wide = scaled(q, factor);
     int32_t y = tangent ? hyperbolicTangent(wide, integerBits) : logistic(wide, integerBits);
     return divideByPowerOfTwo(y, tangent ? 24 : 23) + zero;
+  });
+}
+
+/// 1 / sqrt(x), with 20 bits behind the point. Zero and below become the greatest result.
+void importInverseRoot(Operator &op) {
+  if (op.inputType(0) == ElementType::i16)
+    return importWideUnary(op);
+  auto [x, to] = bytes(op);
+  constexpr int fraction = 20;
+  Multiplier factor = multiplierOf(1.0 / double(std::sqrt(x.scale) * to.scale));
+  factor.shift -= fraction;
+  if (factor.shift < -31)
+    op.unsupported(fmt::format("RSQRT from scale {} to scale {}", x.scale, to.scale));
+  set(op, x, to, [&, &to = to](int32_t q) -> int64_t {
+    if (q <= 0)
+      return limitsOf(to.type).most;
+    Multiplier root = inverseRoot(q);
+    return scaled(scaled(1, {root.value, root.shift + fraction}), factor) + to.zero;
   });
 }
 
@@ -115,26 +145,34 @@ void importHardSwish(Operator &op) {
 // ---- Piecewise linear functions -----------------------------------------------------------------------------------
 
 void importRelu(Operator &op) {
+  if (op.inputType(0) == ElementType::i16)
+    return importWideUnary(op);
   auto [x, to] = bytes(op);
-  Activation activation = op.code() == RELU    ? Activation::RELU
-                          : op.code() == RELU6 ? Activation::RELU6
-                                               : Activation::RELU_N1_TO_1;
+  Activation activation = op.code() == RELU                                ? Activation::RELU
+                          : op.code() == RELU6 || op.code() == RELU_0_TO_1 ? Activation::RELU6
+                                                                           : Activation::RELU_N1_TO_1;
   Limits limits = limitsOf(op, to, activation);
-  Multiplier factor = multiplierOf(double(x.scale) / double(to.scale));
+  if (op.code() == RELU_0_TO_1)
+    limits.most = limitsOf(op, to, Activation::RELU_N1_TO_1).most;
+  Multiplier factor = multiplierOf(double(x.scale / to.scale));
   set(op, x, to, [&, zero = to.zero](int32_t q) { return limits.clamp(scaled(q, factor) + zero); });
 }
 
 void importLeakyRelu(Operator &op) {
+  if (op.inputType(0) == ElementType::i16)
+    return importWideUnary(op);
   auto [x, to] = bytes(op);
   float alpha = op.options<file::LeakyReluOptions>(BuiltinOptions::LeakyRelu).alpha();
-  Multiplier above = multiplierOf(double(x.scale) / double(to.scale));
-  Multiplier below = multiplierOf(double(x.scale) * double(alpha) / double(to.scale));
+  Multiplier above = multiplierOf(double(x.scale / to.scale));
+  Multiplier below = multiplierOf(double(x.scale * alpha / to.scale));
   set(op, x, to, [&, zero = to.zero](int32_t q) { return scaled(q, q >= 0 ? above : below) + zero; });
 }
 
 void importAbs(Operator &op) {
+  if (op.inputType(0) == ElementType::i16)
+    return importWideUnary(op);
   auto [x, to] = bytes(op);
-  Multiplier factor = multiplierOf(double(x.scale) / double(to.scale));
+  Multiplier factor = multiplierOf(double(x.scale / to.scale));
   set(op, x, to, [&, zero = to.zero](int32_t q) { return scaled(std::abs(q), factor) + zero; });
 }
 
@@ -170,14 +208,25 @@ void importDequantize(Operator &op) {
   op.set(op.emit("mul", {real, op.node.constantScalar(ElementType::f32, x.scale)}));
 }
 
+/// The integers themselves, whatever they stand for.
+void importCast(Operator &op) {
+  op.node.expectInputs(1, 1);
+  if (op.outputType() == ElementType::invalid)
+    op.unsupported("a cast to a type that Lathe does not have");
+  op.set(op.node.cast(op.in(0), op.outputType()));
+}
+
 } // namespace
 
 void addQuantizedUnary(Importers &table) {
-  for (BuiltinOperator code : {ELU, EXP, LOG, RSQRT, SQRT, GELU})
+  for (BuiltinOperator code : {ELU, EXP, LOG, GELU})
     table[code] = {importByReals};
+  table[SQRT] = {importRoot};
+  table[RSQRT] = {importInverseRoot};
+  table[CAST] = {importCast};
   for (BuiltinOperator code : {LOGISTIC, TANH})
     table[code] = {importSigmoid};
-  for (BuiltinOperator code : {RELU, RELU6, RELU_N1_TO_1})
+  for (BuiltinOperator code : {RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1})
     table[code] = {importRelu};
   table[HARD_SWISH] = {importHardSwish};
   table[LEAKY_RELU] = {importLeakyRelu};

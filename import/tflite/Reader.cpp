@@ -195,7 +195,20 @@ private:
       int32_t extent = element(hasSignature ? from.shape_signature() : from.shape(), axis);
       record.extents->push_back({extent < 0 ? std::nullopt : std::optional<int64_t>(extent), {}});
     }
+    if (isInteger(record.type))
+      record.quantization = quantizationAt(index);
     return record;
+  }
+
+  /// Some files have a scale of 0 where there is none.
+  std::optional<Quantization> quantizationAt(size_t index) const {
+    try {
+      auto how = quantizationOf(tensor(index));
+      bool real = how && std::all_of(how->scales.begin(), how->scales.end(), [](float scale) { return scale > 0; });
+      return real ? how : std::nullopt;
+    } catch (const Error &error) {
+      fail("{}: tensor '{}' {}", place, roles[index].name, error.what());
+    }
   }
 
   TensorRecord constant(size_t index) const {
@@ -364,32 +377,51 @@ private:
   }
 };
 
-const file::Signature *signatureOf(const file::Model &model, uint32_t graph) {
+/// The signature of a subgraph, called `key` unless that is "".
+const file::Signature *signatureOf(const file::Model &model, size_t graph, const std::string &key) {
   for (size_t i = 0; i < sizeOf(model.signatures()); ++i)
-    if (element(model.signatures(), i)->graph() == graph)
-      return element(model.signatures(), i);
+    if (const file::Signature *one = element(model.signatures(), i);
+        one->graph() == graph && (key.empty() || textOf(one->key()) == key))
+      return one;
   return nullptr;
+}
+
+/// The subgraph of the signature called `key`; the first one for "".
+size_t graphOf(const file::Model &model, const std::string &key, const std::string &fileName) {
+  if (key.empty())
+    return 0;
+  std::string names;
+  for (size_t i = 0; i < sizeOf(model.signatures()); ++i) {
+    const file::Signature &signature = *element(model.signatures(), i);
+    require(signature.graph() < sizeOf(model.subgraphs()), "{}: signature '{}' is subgraph {}, expected one below {}",
+            fileName, textOf(signature.key()), signature.graph(), sizeOf(model.subgraphs()));
+    if (textOf(signature.key()) == key)
+      return signature.graph();
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", textOf(signature.key()));
+  }
+  fail("{}: has no signature '{}', expected one of: {}", fileName, key, names.empty() ? "none" : names);
 }
 
 } // namespace
 
-ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &) {
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &,
+                      const std::string &signature) {
   auto storage = std::make_shared<Storage>();
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(std::max_align_t) != 0) {
     storage->aligned.assign(bytes.begin(), bytes.end());
     bytes = {storage->aligned.data(), storage->aligned.size()};
   }
   const file::Model &model = checkedModel(bytes, fileName);
-  size_t count = sizeOf(model.subgraphs());
+  size_t count = sizeOf(model.subgraphs()), main = graphOf(model, signature, fileName);
   for (size_t i = 0; i < count; ++i)
     storage->graphs.push_back(GraphReader(model, bytes, *element(model.subgraphs(), i),
                                           count == 1 ? fileName : fmt::format("{}: subgraph {}", fileName, i),
-                                          /*main=*/i == 0)
-                                  .read(i == 0 ? signatureOf(model, 0) : nullptr, *storage));
+                                          /*main=*/i == main)
+                                  .read(i == main ? signatureOf(model, i, signature) : nullptr, *storage));
   ModelRecord record;
   record.version = schemaVersion;
   record.producer = producerOf(model);
-  record.graph = storage->graphs[0];
+  record.graph = storage->graphs[main];
   record.storage = std::move(storage);
   return record;
 }

@@ -11,15 +11,6 @@
 
 namespace lathe::tflite {
 
-/// How the elements of a tensor stand for real numbers: real = scale * (element - zero point).
-struct Quantization {
-  std::vector<float> scales;       // one, or one for each index of `axis`
-  std::vector<int64_t> zeroPoints; // as many
-  int64_t axis = 0;
-  bool perChannel() const { return scales.size() > 1; }
-  bool operator==(const Quantization &other) const = default;
-};
-
 /// The quantisation of a tensor; nothing if it has none. Throws Error if scales, zero points and extents disagree.
 std::optional<Quantization> quantizationOf(const file::Tensor &tensor);
 

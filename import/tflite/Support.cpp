@@ -15,7 +15,6 @@ struct Other {
 
 constexpr Other others[] = {
     {ASSIGN_VARIABLE, "a state", true},
-    {BITCAST, "not yet"},
     {CALL, "the operators of its subgraph", true},
     {CALL_ONCE, "states that begin with zeros", true},
     {COMPLEX_ABS, "complex numbers"},
@@ -42,7 +41,6 @@ constexpr Other others[] = {
     {REAL, "complex numbers"},
     {REDUCE_WINDOW, "no longer in TensorFlow Lite"},
     {RFFT2D, "complex numbers"},
-    {RIGHT_SHIFT, "not yet"},
     {SKIP_GRAM, "strings"},
     {VAR_HANDLE, "a state", true},
     {WHILE, "nn.loop", true},

@@ -20,8 +20,10 @@ std::string supportPage();
 /// True for bytes with the mark of a TFLite file.
 bool isTflite(std::string_view bytes);
 
-/// Reads a file (Reader.cpp). Its bytes must live as long as the record.
-ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder);
+/// Reads a file (Reader.cpp). Its bytes must live as long as the record. `signature` names one of the file; its subgraph is
+/// the model. "": the first subgraph.
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
+                      const std::string &signature = "");
 
 /// An operator of the file with its node. Operands and results have the positions of the file; new values of variables
 /// are results behind those of the file.

@@ -1,4 +1,4 @@
-/* C interface of Lathe's compiler, version 3. It compiles a model to a package for liblathe_runtime.
+/* C interface of Lathe's compiler, version 4. It compiles a model to a package for liblathe_runtime.
 
    Link with liblathe_compiler. All functions may be called from several threads at once. */
 #ifndef LATHE_COMPILER_H
@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-#define LATHE_COMPILER_API_VERSION 3
+#define LATHE_COMPILER_API_VERSION 4
 /* Returns LATHE_COMPILER_API_VERSION of the loaded library. Version 2 added the field `precision`,
-   which version 1 ignores; version 3 added lathe_specializer. */
+   which version 1 ignores; version 3 added lathe_specializer; version 4 added `requantize_rounding` and `signature`. */
 LATHE_API uint32_t lathe_compiler_api_version(void);
 
 /* Precision of convolutions, matrix products and attention. */
@@ -23,6 +23,13 @@ typedef enum lathe_precision {
   LATHE_PRECISION_FP32 = 0, /* the types of the model */
   LATHE_PRECISION_BF16 = 1  /* operands rounded to bf16, sums in fp32; fails if the target has no bf16 */
 } lathe_precision;
+
+/* Rounding of quantised TFLite models: that of TensorFlow Lite's reference kernels, or of its optimised ones, which round
+   sums of int8 convolutions and fully connected layers once instead of twice. */
+typedef enum lathe_requantize_rounding {
+  LATHE_REQUANTIZE_REFERENCE = 0,
+  LATHE_REQUANTIZE_OPTIMISED = 1 /* fails for models of other formats */
+} lathe_requantize_rounding;
 
 /* Call lathe_compile_options_init, or set struct_size to sizeof(lathe_compile_options) and unused fields
    to zero. */
@@ -36,6 +43,9 @@ typedef struct lathe_compile_options {
   const char *schedule; /* text of a schedule file, or null: default schedules, without tuning records */
   const char *const *shapes; /* extents of inputs whose dimensions are symbolic: "data=1x3x224x224" */
   size_t shape_count;
+  int32_t requantize_rounding; /* lathe_requantize_rounding; absent before version 4, as what follows */
+  int32_t reserved;            /* 0 */
+  const char *signature;       /* of a TFLite model with several ones; null: its first subgraph */
 } lathe_compile_options;
 
 /* Sets the defaults: native, 1 thread, level 3, fp32. */

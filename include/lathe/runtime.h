@@ -1,4 +1,4 @@
-/* C interface of Lathe's runtime, version 3.
+/* C interface of Lathe's runtime, version 4.
 
      lathe_model *model;
      lathe_context *context;
@@ -25,10 +25,10 @@
 extern "C" {
 #endif
 
-#define LATHE_RUNTIME_API_VERSION 3
+#define LATHE_RUNTIME_API_VERSION 4
 /* Returns LATHE_RUNTIME_API_VERSION of the loaded library. From version 2 on, loading checks the hash of
    the constants unless LATHE_LOAD_SKIP_CONSTANTS is set; version 1 rejects that flag. Version 3
-   added states between runs, and passes strings, sequences and optionals. */
+   added states between runs, and passes strings, sequences and optionals. Version 4 added quantisation. */
 LATHE_API uint32_t lathe_runtime_api_version(void);
 /* Returns the version of Lathe, as "0.1.0". */
 LATHE_API const char *lathe_runtime_version(void);
@@ -157,6 +157,32 @@ LATHE_API lathe_status lathe_model_get_info(const lathe_model *model, lathe_mode
    own folder when a package needs references. */
 LATHE_API void lathe_register_references(void);
 
+/* ---- Quantised tensors ------------------------------------------------------------------------------------------ */
+
+/* How the elements q of an integer tensor stand for real numbers: scales[i] * (q - zero_points[i]), where i is the index
+   along `axis`, or 0 if there is one scale. */
+typedef struct lathe_quantization {
+  size_t struct_size;
+  size_t count; /* of scales and of zero points: 1, or the extent of `axis`; 0: the elements stand for themselves */
+  const float *scales;
+  const int64_t *zero_points;
+  int64_t axis;
+} lathe_quantization;
+
+/* Return the quantisation of a port, as a quantised TFLite model states it. Arrays live as long as the model. */
+LATHE_API lathe_status lathe_model_input_quantization(const lathe_model *model, size_t index,
+                                                      lathe_quantization *quantization);
+LATHE_API lathe_status lathe_model_output_quantization(const lathe_model *model, size_t index,
+                                                       lathe_quantization *quantization);
+
+/* Writes round(x / scale) + zero point of `real` (f32), limited to the type, into the memory of `integers` (i8, u8, i16,
+   u16 or i32 of the same extents). Halves round away from zero; NaN becomes the zero point. */
+LATHE_API lathe_status lathe_quantize(const lathe_quantization *quantization, const lathe_tensor *real,
+                                      const lathe_tensor *integers);
+/* Writes scale * (q - zero point) of `integers` into the memory of `real` (f32 of the same extents). */
+LATHE_API lathe_status lathe_dequantize(const lathe_quantization *quantization, const lathe_tensor *integers,
+                                        const lathe_tensor *real);
+
 /* ---- Contexts --------------------------------------------------------------------------------------------------- */
 
 typedef struct lathe_context_options {
@@ -201,8 +227,7 @@ LATHE_API lathe_status lathe_context_set_input_sequence(lathe_context *context, 
 LATHE_API lathe_status lathe_context_set_input_empty(lathe_context *context, size_t index);
 /* Returns what an output holds after a run: `*kind` is LATHE_TENSOR, LATHE_SEQUENCE or LATHE_NOTHING, also for what is in
    an optional; `*count` is the number of tensors. */
-LATHE_API lathe_status lathe_context_output_content(lathe_context *context, size_t index, int32_t *kind,
-                                                    size_t *count);
+LATHE_API lathe_status lathe_context_output_content(lathe_context *context, size_t index, int32_t *kind, size_t *count);
 /* Returns one of these tensors. Its data is valid as that of lathe_context_output. */
 LATHE_API lathe_status lathe_context_output_element(lathe_context *context, size_t index, size_t element,
                                                     lathe_tensor *tensor);

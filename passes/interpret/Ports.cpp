@@ -17,6 +17,8 @@ std::vector<runtime::Port> inputPorts(mlir::ModuleOp module) {
     port.type = info.type;
     port.kind = info.kind;
     port.dims = nn::argumentDims(main, index);
+    if (auto how = main.getArgAttrOfType<mlir::StringAttr>(index, "nn.quantization"))
+      port.quantization = Quantization::parse(how.str());
     ports.push_back(std::move(port));
   }
   return ports;
@@ -32,6 +34,8 @@ std::vector<runtime::Port> outputPorts(mlir::func::FuncOp main, const nn::Symbol
     port.type = results[i].type;
     port.kind = results[i].kind;
     port.dims = results[i].dims;
+    if (auto how = main.getResultAttrOfType<mlir::StringAttr>(static_cast<unsigned>(i), "nn.quantization"))
+      port.quantization = Quantization::parse(how.str());
     ports.push_back(std::move(port));
   }
   return ports;

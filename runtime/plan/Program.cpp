@@ -173,6 +173,7 @@ private:
     }
     info.root = info.storage == Storage::alias ? static_cast<uint32_t>(entry.alias_of()) : UINT32_MAX;
     info.rootOffset = info.storage == Storage::alias ? extent(entry.alias_offset(), "0") : extent("0");
+    info.quantization = text(entry.quantization());
     return info;
   }
 

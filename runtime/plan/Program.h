@@ -30,11 +30,12 @@ struct ValueInfo {
   int blockAxis = -1; // -1: row-major
   int64_t block = 0;
   Storage storage = Storage::temporary;
-  uint64_t offset = 0;   // constants: offset in the constants section
-  Extent bytes = 0;      // physical size
-  uint32_t root = 0;     // the value that owns the bytes: itself, unless an alias
-  Extent rootOffset = 0; // offset in the root, in bytes
-  bool known = true;     // extents depend on the inputs' extents alone
+  uint64_t offset = 0;      // constants: offset in the constants section
+  Extent bytes = 0;         // physical size
+  uint32_t root = 0;        // the value that owns the bytes: itself, unless an alias
+  Extent rootOffset = 0;    // offset in the root, in bytes
+  bool known = true;        // extents depend on the inputs' extents alone
+  std::string quantization; // of ports: text of a Quantization; "": none
 };
 
 struct KernelInfo {

@@ -1,0 +1,62 @@
+// How the elements of an integer tensor stand for real numbers, and the text of it that models and plans hold.
+#pragma once
+
+#include "support/Error.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lathe {
+
+/// real = scale * (element - zero point), with one of each, or one for each index of `axis`.
+struct Quantization {
+  std::vector<float> scales;
+  std::vector<int64_t> zeroPoints; // as many
+  int64_t axis = 0;
+  bool perChannel() const { return scales.size() > 1; }
+  bool operator==(const Quantization &other) const = default;
+
+  /// "0.5 * (q - 3)"; by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". A float is the shortest text that gives it
+  /// back.
+  std::string str() const {
+    std::string text;
+    for (size_t i = 0; i < scales.size(); ++i)
+      text += fmt::format("{}{} * (q - {})", i ? ", " : "", scales[i], zeroPoints[i]);
+    return perChannel() ? text + fmt::format(" along axis {}", axis) : text;
+  }
+
+  /// Reads such a text. Throws Error for another one, and for a scale that is not a positive number.
+  static Quantization parse(const std::string &text) {
+    std::string_view rest = text;
+    auto word = [&](std::string_view expected) {
+      bool found = rest.starts_with(expected);
+      rest.remove_prefix(found ? expected.size() : 0);
+      return found;
+    };
+    auto number = [&](auto &value) {
+      auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+      rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+      return error == std::errc();
+    };
+    Quantization result;
+    bool good = true;
+    do {
+      float scale = 0;
+      int64_t zero = 0;
+      good = number(scale) && word(" * (q - ") && number(zero) && word(")") && std::isfinite(scale) && scale > 0;
+      result.scales.push_back(scale);
+      result.zeroPoints.push_back(zero);
+    } while (good && word(", "));
+    if (good && result.perChannel())
+      good = word(" along axis ") && number(result.axis) && result.axis >= 0;
+    require(good && rest.empty(), "quantisation is '{}', expected 'SCALE * (q - ZERO)', or several 'along axis AXIS'",
+            text.size() > 80 ? text.substr(0, 80) + "..." : text);
+    return result;
+  }
+};
+
+} // namespace lathe
