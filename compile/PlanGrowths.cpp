@@ -26,9 +26,50 @@ std::optional<GrowingValue> growingValue(mlir::Value value, const mlir::SymbolTa
   return result;
 }
 
+namespace {
+
+/// True if the user of an argument of @main needs no more than its extents.
+bool readsExtents(mlir::OpOperand &use, const mlir::SymbolTable &symbols) {
+  auto isShape = [](mlir::Operation *user) { return isOp(user, "shape"); };
+  auto call = llvm::dyn_cast<mlir::func::CallOp>(use.getOwner());
+  auto kernel = call ? symbols.lookup<mlir::func::FuncOp>(call.getCallee()) : mlir::func::FuncOp();
+  return isShape(use.getOwner()) ||
+         (kernel && llvm::all_of(kernel.getArgument(use.getOperandNumber()).getUsers(), isShape));
+}
+
+/// The argument of @main that a kernel writes its result over, where both have the same memory: `value` is the argument
+/// with some elements replaced, and only this kernel reads elements of the argument.
+std::optional<unsigned> overwrittenArgument(mlir::Value value, const mlir::SymbolTable &symbols) {
+  auto call = value.getDefiningOp<mlir::func::CallOp>();
+  auto kernel = call ? symbols.lookup<mlir::func::FuncOp>(call.getCallee()) : mlir::func::FuncOp();
+  if (!kernel || call.getNumResults() != 1)
+    return std::nullopt;
+  mlir::Operation *op = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+  if (!isOp(op, "scatter_elements") && !isOp(op, "scatter_nd"))
+    return std::nullopt;
+  auto x = llvm::dyn_cast<mlir::BlockArgument>(op->getOperand(0));
+  auto argument = x ? llvm::dyn_cast<mlir::BlockArgument>(call.getOperand(x.getArgNumber())) : mlir::BlockArgument();
+  if (!argument || !x.hasOneUse())
+    return std::nullopt;
+  bool alone = llvm::all_of(argument.getUses(), [&](mlir::OpOperand &use) {
+    bool own = use.getOwner() == call && use.getOperandNumber() == x.getArgNumber();
+    return own || readsExtents(use, symbols);
+  });
+  return alone ? std::optional(argument.getArgNumber()) : std::nullopt;
+}
+
+} // namespace
+
 void addGrowths(plan::PlanT &plan, mlir::OperandRange results, const mlir::SymbolTable &symbols,
                 const nn::SymbolicShapes &shapes) {
-  for (auto [i, value] : llvm::enumerate(results))
+  for (auto [i, value] : llvm::enumerate(results)) {
+    if (std::optional<unsigned> argument = overwrittenArgument(value, symbols);
+        argument && plan.values[plan.outputs[i]]->storage == plan::Storage::Output) {
+      auto growth = std::make_unique<plan::GrowthT>();
+      growth->input = *argument;
+      growth->output = static_cast<uint32_t>(i);
+      plan.growths.push_back(std::move(growth));
+    }
     if (std::optional<GrowingValue> growing = growingValue(value, symbols, shapes)) {
       auto growth = std::make_unique<plan::GrowthT>();
       growth->input = growing->past.getArgNumber();
@@ -38,6 +79,7 @@ void addGrowths(plan::PlanT &plan, mlir::OperandRange results, const mlir::Symbo
       growth->kept = growing->kept;
       plan.growths.push_back(std::move(growth));
     }
+  }
 }
 
 } // namespace lathe

@@ -23,7 +23,7 @@ struct GrowingValue {
 std::optional<GrowingValue> growingValue(mlir::Value value, const mlir::SymbolTable &symbols,
                                          const nn::SymbolicShapes &shapes);
 
-/// Adds the growths of @main's results to the plan.
+/// Adds the growths of @main's results to the plan, and those of them that a kernel writes over an argument.
 void addGrowths(plan::PlanT &plan, mlir::OperandRange results, const mlir::SymbolTable &symbols,
                 const nn::SymbolicShapes &shapes);
 

@@ -95,5 +95,26 @@ TEST_F(PlanGrowthsTest, aPastOfStaticExtents) {
   EXPECT_EQ(report.notGrowing.size(), 0u);
 }
 
+/// A cache that a run writes single positions of.
+TEST_F(PlanGrowthsTest, whatIsWrittenOverAnArgument) {
+  auto cache = [](const char *more) {
+    return fmt::format(R"(
+      func.func @main(%u: tensor<?x1x4xf32> {{nn.dims = ["N", "1", "4"]}}, %c: tensor<?x8x4xf32> {{nn.dims = ["N", "8", "4"]}},
+                      %i: tensor<?x1x4xi64> {{nn.dims = ["N", "1", "4"]}}) -> (tensor<?x8x4xf32>, tensor<?x8x4xf32>) {{
+        %0 = nn.scatter_elements %c, %i, %u {{axis = 1 : i64}} :
+          (tensor<?x8x4xf32>, tensor<?x1x4xi64>, tensor<?x1x4xf32>) -> tensor<?x8x4xf32>
+        %1 = nn.exp {} : (tensor<?x8x4xf32>) -> tensor<?x8x4xf32>
+        return %1, %0 : tensor<?x8x4xf32>, tensor<?x8x4xf32>
+      }})",
+                       more);
+  };
+  const plan::PlanT &p = plan(cache("%0"));
+  ASSERT_EQ(p.growths.size(), 1u);
+  EXPECT_EQ(p.growths[0]->input, 1u);
+  EXPECT_EQ(p.growths[0]->output, 1u);
+  EXPECT_EQ(p.growths[0]->capacity + p.growths[0]->kept, "");
+  EXPECT_EQ(plan(cache("%c")).growths.size(), 0u) << "somebody else reads the cache";
+}
+
 } // namespace
 } // namespace lathe

@@ -99,9 +99,9 @@ public:
 
   /// Makes output `output` of every run input `input` of the next one: a state of the context, without a copy. The first
   /// run starts from the value of setInput, or from zeros. With `max`, output and input share memory for that many
-  /// positions along the axis on which the output continues the input; a run that needs more is an Error. The package
-  /// must have the pair among Plan::growths. Without `max`, input and output change places. A run that fails leaves all
-  /// states as they were.
+  /// positions along the axis on which the output continues the input, which Plan::growths must allow; a run that needs
+  /// more is an Error. Without `max`, input and output change places, or share memory if Plan::overwrites has them. A run
+  /// that fails leaves all states as they were, but for elements that it has written over.
   void keepState(size_t input, size_t output, int64_t max = 0);
   /// Makes the next run start from the beginning. setInput on a state starts it with that value.
   void resetStates();

@@ -1,11 +1,13 @@
 // The operators of family "indexed" that write elements: scatter_nd, scatter_elements and max_unpool.
 //
 // Every work item owns a part of y, which it fills before it applies the updates that fall into the part, in their order.
-// So the result does not depend on the number of threads, whatever elements several updates meet in.
+// So the result does not depend on the number of threads, whatever elements several updates meet in. Where y has the memory
+// of x, a state that a run writes in place (runtime/plan/States.cpp), the part is filled already.
 #include "codegen/families/Copy.h"
 #include "codegen/families/Indexed.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace lathe {
 namespace {
@@ -78,6 +80,13 @@ private:
     return reduction == "max" ? s.max(before, update) : s.min(before, update);
   }
 
+  /// True if y has memory of its own, so that the elements of x have to be copied there.
+  Value isElsewhere(KernelHarness &h) const {
+    KernelBuilder &k = h.k;
+    return k.b.create<mlir::LLVM::ICmpOp>(k.loc, mlir::LLVM::ICmpPredicate::ne, k.buffer(x().buffer),
+                                          k.buffer(y.buffer));
+  }
+
   /// No work item where y has no elements: updates would be written beside it.
   Dim unlessEmpty(const Dim &units) const { return minimum(units, product(y.dims)); }
 
@@ -132,7 +141,7 @@ private:
     k.loop(k.begin(), k.end(), 1, [&](Value unit) {
       auto [first, end] = rowsOf(h, shares, rows, unit);
       Value low = h.advance(k.constant(0), first, length), high = h.advance(k.constant(0), end, length);
-      copyRun(h, x(), low, y, low, k.sub(high, low), lanes);
+      k.ifThen(isElsewhere(h), [&] { copyRun(h, x(), low, y, low, k.sub(high, low), lanes); });
       k.loop(k.constant(0), h.extent(vectors), 1, [&](Value number) {
         Value to = offsetOf(h, x(), indices(), number, 0, count);
         Value mine = isMine(h, low, to, high), from = h.advance(k.constant(0), number, length);
@@ -210,9 +219,11 @@ private:
     k.loop(k.begin(), k.end(), 1, [&](Value unit) {
       auto [first, end] = rowsOf(h, {parts, share}, rows, unit);
       Value low = first, count = h.advance(k.constant(0), k.sub(end, first), run);
-      k.loop(k.constant(0), h.extent(outer), 1, [&](Value i) {
-        Value start = h.advance(h.advance(k.constant(0), i, rows * run), low, run);
-        copyRun(h, x(), start, y, start, count, lanes);
+      k.ifThen(isElsewhere(h), [&] {
+        k.loop(k.constant(0), h.extent(outer), 1, [&](Value i) {
+          Value start = h.advance(h.advance(k.constant(0), i, rows * run), low, run);
+          copyRun(h, x(), start, y, start, count, lanes);
+        });
       });
       Value high = end;
       std::function<void(size_t, Value, Value)> walk = [&](size_t i, Value to, Value number) {

@@ -199,6 +199,7 @@ private:
   const KeptState *grownState(size_t output) const { return const_cast<State *>(this)->grownState(output); }
   KeptState *grownState(size_t output);
   const Growth *growthOf(const Plan &candidate, const KeptState &kept) const;
+  bool isOverwritten(const KeptState &kept) const;
   Value initialValue(const KeptState &kept) const;
   void startStates();
   void bindGrowths();

@@ -241,17 +241,20 @@ private:
   void decodeGrowths() {
     if (source.growths())
       for (const fb::Growth *growth : *source.growths()) {
-        check(growth->input() < plan.inputs.size() && growth->output() < plan.outputs.size(),
-              "output {} of {} grows from input {} of {}", growth->output(), plan.outputs.size(), growth->input(),
+        Growth out{growth->input(), growth->output(), growth->axis(), text(growth->capacity()), text(growth->kept())};
+        check(out.input < plan.inputs.size() && out.output < plan.outputs.size(),
+              "output {} of {} grows from input {} of {}", out.output, plan.outputs.size(), out.input,
               plan.inputs.size());
-        const ValueInfo &from = plan.values[plan.inputs[growth->input()]];
-        const ValueInfo &to = plan.values[plan.outputs[growth->output()]];
+        const ValueInfo &from = plan.values[plan.inputs[out.input]], &to = plan.values[plan.outputs[out.output]];
+        const bool over = out.capacity.empty();
         check(from.kind == ValueKind::tensor && to.kind == ValueKind::tensor && from.type == to.type &&
                   from.type != ElementType::string && to.storage == Storage::output &&
-                  from.dims.size() == to.dims.size() && growth->axis() < to.dims.size(),
-              "output '{}' grows from '{}' along axis {}", to.name, from.name, growth->axis());
-        plan.growths.push_back(
-            {growth->input(), growth->output(), growth->axis(), text(growth->capacity()), text(growth->kept())});
+                  from.dims.size() == to.dims.size() && out.axis < to.dims.size() && (!over || from.dims == to.dims),
+              "output '{}' grows from '{}' along axis {}", to.name, from.name, out.axis);
+        if (over)
+          plan.overwrites.push_back({out.input, out.output});
+        else
+          plan.growths.push_back(std::move(out));
       }
   }
 

@@ -117,6 +117,11 @@ struct Growth {
   std::string capacity, kept;
 };
 
+/// An output that may lie in the memory of an input, which only the kernel that makes the output reads.
+struct Overwrite {
+  uint32_t input = 0, output = 0; // indices into Plan::inputs and outputs
+};
+
 struct Range {
   std::string symbol;
   int64_t min = 1, max = 0;
@@ -147,6 +152,7 @@ struct Plan {
   std::vector<Block> blocks;
   std::vector<Range> ranges;
   std::vector<Growth> growths;
+  std::vector<Overwrite> overwrites;
   ImageCosts imageCosts;        // by which a batch passes image by image or not
   uint32_t measuredChoices = 0; // operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;

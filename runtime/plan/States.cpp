@@ -1,6 +1,7 @@
 // States between runs: outputs that are inputs of the next run.
 //
-// Input and output of a state change places after a run. A state that grows in place has one buffer with room for its
+// Input and output of a state change places after a run, or have the same memory where a kernel writes the output over the
+// input (Plan::overwrites). A state that grows in place has one buffer with room for its
 // maximum: its output continues its input there (Plan::growths), so that a run writes the new elements alone.
 #include "runtime/plan/Execution.h"
 
@@ -30,6 +31,13 @@ const Growth *Context::State::growthOf(const Plan &candidate, const KeptState &k
     if (growth.input == kept.input && growth.output == kept.output)
       return &growth;
   return nullptr;
+}
+
+/// True if the plan lets the output be written over the input.
+bool Context::State::isOverwritten(const KeptState &kept) const {
+  return std::any_of(plan->overwrites.begin(), plan->overwrites.end(), [&](const Overwrite &overwrite) {
+    return overwrite.input == kept.input && overwrite.output == kept.output;
+  });
 }
 
 void Context::State::keepState(size_t input, size_t output, int64_t max) {
@@ -165,6 +173,8 @@ void Context::State::advanceStates() {
     Tensor before = kept.owned ? input.tensor() : Tensor(), now = results[kept.output].tensor();
     extentsChanged |= now.dims() != input.tensor().dims();
     // The input's memory becomes the output's of the next run.
+    if (isOverwritten(kept))
+      before = now;
     bool again = before.defined() && before.dims() == now.dims();
     ownedOutputs[kept.output] = again ? before : Tensor();
     input = now;
@@ -199,6 +209,8 @@ Value Context::State::nextInput(size_t index) {
   startStates();
   require(inputSet[index], "{}: input '{}' is not set", file, model->inputs()[index].name);
   const KeptState *kept = stateOfInput(index);
+  if (kept && kept->kept && plan && isOverwritten(*kept))
+    return cloneValue(inputs[index]);
   return kept && kept->max > 0 && kept->kept ? Value(denseCopy(*kept)) : inputs[index];
 }
 

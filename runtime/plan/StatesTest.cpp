@@ -190,6 +190,51 @@ TEST_F(StatesTest, growthWithoutAMaximumChangesPlaces) {
   EXPECT_THAT(floats(context.output(0)), ElementsAre(0, 1, 2, 10, 11, 12, 20, 21, 22, 3, 4, 5, 13, 14, 15, 23, 24, 25));
 }
 
+/// cache' = cache with x at position i; copies the rest unless both are one
+void put(void *const *buffers, const int64_t *dims, int64_t, int64_t, void *) {
+  auto *next = static_cast<float *>(buffers[3]);
+  if (buffers[0] != next)
+    std::memcpy(next, buffers[0], static_cast<size_t>(dims[0]) * 4), bytesMoved += dims[0] * 4;
+  next[*static_cast<const int64_t *>(buffers[2])] = *static_cast<const float *>(buffers[1]);
+}
+
+TestPlan writingOver() {
+  TestPlan p;
+  uint32_t cache = p.input("cache", {"N"}), x = p.input("x", {"1"}), i = p.input("i", {"1"}, ElementType::i64);
+  uint32_t next = p.output("next", {"N"});
+  p.plan().outputs = {next};
+  p.relay(put, {cache, x, i, next}, "N", "1");
+  p.plan().growths.push_back(std::make_unique<plan::GrowthT>());
+  return p;
+}
+
+TEST_F(StatesTest, whatIsWrittenOverStaysInItsMemory) {
+  Context context(writingOver().model());
+  context.keepState(0, 0);
+  Tensor start = ramp(3, 5); // 5, 6, 7
+  context.setInput(0, start);
+  bytesMoved = 0;
+  std::vector<const void *> places;
+  for (int64_t step = 0; step < 3; ++step) {
+    context.setInput(1, ramp(1, static_cast<float>(step)));
+    context.setInput(2, Tensor::of<int64_t>({1}, {2 - step}));
+    context.run();
+    places.push_back(context.output(0).tensor().data());
+  }
+  EXPECT_THAT(floats(context.output(0)), ElementsAre(2, 1, 0));
+  EXPECT_EQ(bytesMoved, 3 * 4) << "the given value is copied once";
+  EXPECT_EQ(places[0], places[2]);
+  EXPECT_EQ(places[0], places[1]);
+  EXPECT_THAT(floats(start), ElementsAre(5, 6, 7)) << "the caller's memory was written";
+  Value before = context.nextInput(0);
+  context.run();
+  EXPECT_THAT(floats(before), ElementsAre(2, 1, 0));
+  context.resetStates();
+  context.run();
+  EXPECT_THAT(floats(context.output(0)), ElementsAre(2, 6, 7));
+  EXPECT_THAT(errorOf([&] { Context(writingOver().model()).keepState(0, 0, 9); }), HasSubstr("does not let it grow"));
+}
+
 TEST_F(StatesTest, refusesMalformedGrowths) {
   TestPlan p = growing();
   p.plan().growths[0]->axis = 3;
@@ -198,6 +243,9 @@ TEST_F(StatesTest, refusesMalformedGrowths) {
   p.plan().growths[0]->axis = 1;
   p.plan().growths[0]->output = 5;
   EXPECT_THAT(errorOf([&] { p.model(); }), HasSubstr("malformed plan: output 5 of 2 grows from input 0 of 2"));
+  TestPlan q = writingOver();
+  q.plan().values[q.plan().inputs[0]]->dims = {"M"};
+  EXPECT_THAT(errorOf([&] { q.model(); }), HasSubstr("malformed plan: output 'next' grows from 'cache' along axis 0"));
 }
 
 } // namespace

@@ -181,6 +181,38 @@ TEST_F(Composed, tensorScatterGoesOnAtTheBegin) {
   expectNear(run(m, {cache, update, Tensor::of<int64_t>({2}, {3, 0})})[0].tensor(), expected, 0);
 }
 
+/// A cache that is a state is written where it lies.
+TEST_F(Composed, tensorScatterWritesItsStateInPlace) {
+  TestModel m(24);
+  m.input("cache", {2, 3, 16, 8}).input("update", {2, 3, 1, 8}).input("at", {2}, TensorProto::INT64);
+  m.output("present").output("y");
+  m.node("TensorScatter", {"cache", "update", "at"}, {"present"}).attr("axis", 2);
+  m.node("Exp", {"present"}, {"y"});
+  auto context = makeContext();
+  auto module = importOnnxBytes(*context, m.bytes(), "composed.onnx");
+  std::vector<char> package;
+  compileToBytes(*module, {}, package);
+  runtime::Context running(runtime::Model::fromBytes(package, "composed.lathe"), {2});
+  running.keepState(0, 0);
+  Tensor cache = reals({2, 3, 16, 8}), given = cache.clone();
+  running.setInput(0, given);
+  const void *place = nullptr;
+  for (int64_t step = 0; step < 4; ++step) {
+    std::vector<Value> inputs{cache, reals({2, 3, 1, 8}), Tensor::of<int64_t>({2}, {step, 15 - step})};
+    running.setInput(1, inputs[1]);
+    running.setInput(2, inputs[2]);
+    running.run();
+    std::vector<Value> expected = evaluate(*module, inputs);
+    const Tensor &present = running.output(0).tensor();
+    expectNear(present, expected[0].tensor(), 0);
+    expectNear(running.output(1).tensor(), expected[1].tensor(), 1e-5);
+    EXPECT_TRUE(step == 0 || present.data() == place) << "step " << step;
+    place = present.data();
+    cache = expected[0].tensor();
+  }
+  EXPECT_NE(place, given.data()) << "the caller's memory was written";
+}
+
 /// Step by step with the state of the step before, a causal convolution gives what it gives at once.
 TEST_F(Composed, causalConvolutionStepByStep) {
   TestModel m(27);
