@@ -45,6 +45,8 @@ public:
       correctMeasured(inFloat);
       if (options.maxDrop || options.minCosine > 0)
         keepFaithful(inFloat);
+      if (options.onlyFaster)
+        confirmFaster(inFloat);
     }
     finish(inFloat);
     return std::move(report);
@@ -203,6 +205,22 @@ private:
       if (!inFloat.contains(node))
         leave(node, "no faster in int8");
     inFloat = best;
+  }
+
+  /// Returns all layers to float where those that keepFaithful has left in int8 make the model no faster.
+  void confirmFaster(Nodes &inFloat) {
+    report.intSeconds = report.floatSeconds;
+    if (inFloat.size() == report.layers.size())
+      return;
+    ObservedModel mixed(*quantizedWithout(inFloat), {}, options.compile);
+    if (double seconds = mixed.seconds(samples[0], timedRuns); seconds < *report.floatSeconds) {
+      report.intSeconds = seconds;
+      return;
+    }
+    for (const LayerReport &layer : report.layers)
+      if (!inFloat.contains(layer.node))
+        leave(layer.node, "the layers left in int8 gain nothing");
+    inFloat = layerNodes();
   }
 
   void correctMeasured(const Nodes &inFloat) {

@@ -67,6 +67,7 @@ class Quantize(Cli):
     def test_only_faster_measures_every_layer(self):
         _, report = self.quantized("--only-faster")
         self.assertGreater(report["float_seconds"], 0)
+        self.assertLessEqual(report["int8_seconds"], report["float_seconds"])
         for layer in report["layers"]:
             self.assertGreater(layer["float_seconds"], 0)
 
