@@ -2,6 +2,7 @@
 
 #include "cli/Values.h"
 #include "lab/judging/OutputSummary.h"
+#include "runtime/QuantizedTensor.h"
 #include "support/ArrayNames.h"
 #include "support/Memory.h"
 #include "support/Npy.h"
@@ -9,6 +10,7 @@
 #include "support/Text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -143,6 +145,16 @@ void requireRoom(std::span<const runtime::Port> ports, const InputFlags &flags,
   requireMemory(static_cast<uint64_t>(std::min(bytes, 0x1p63)), "filling input " + text);
 }
 
+/// The port of this name, or of this number from 0 on where none has the name; null if there is none.
+const runtime::Port *portCalled(std::span<const runtime::Port> ports, const std::string &name) {
+  for (const runtime::Port &port : ports)
+    if (port.name == name)
+      return &port;
+  size_t number = 0;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return error == std::errc() && end == name.data() + name.size() && number < ports.size() ? &ports[number] : nullptr;
+}
+
 } // namespace
 
 std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
@@ -165,11 +177,13 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
   std::map<std::string, Value> given;
   std::vector<std::string> names = namesOf(ports);
   auto give = [&](const std::string &name, Value value, const std::string &from) {
-    auto port = std::find_if(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
-    require(port != ports.end(), "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
+    const runtime::Port *port = portCalled(ports, name);
+    require(port != nullptr, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
+    if (port->quantization && value.isTensor() && isFloat(value.tensor().type()))
+      value = quantized(*port->quantization, value.tensor(), port->type);
     if (isOptional(port->kind) && !value.isOptional())
       value = Optional{std::make_shared<Value>(std::move(value))};
-    require(given.emplace(name, std::move(value)).second, "{}: input '{}' is given twice", from, name);
+    require(given.emplace(port->name, std::move(value)).second, "{}: input '{}' is given twice", from, port->name);
   };
   for (const std::string &text : flags.given) {
     size_t equals = text.find('=');
@@ -247,7 +261,8 @@ void InputFlags::add(Options &options, const std::string &defaultFill, bool oneB
   });
   options
       .add_option("-i,--input", given,
-                  "Read an input: NAME=FILE.npy, FILE.npy for a single input, FILE.npz, or a folder of .npy files")
+                  "Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a "
+                  "folder of .npy files; floats are quantised where the input has a scale")
       ->type_name("INPUT");
   options.add_option("--fill", fill, "Fill the inputs that no --input gives with zeros, ones or random numbers")
       ->check(CLI::IsMember({"zeros", "ones", "random"}))

@@ -32,6 +32,9 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
                          "Round quantised TFLite models as TensorFlow Lite's reference or optimised kernels"))
       ->check(CLI::IsMember({"reference", "optimised"}))
       ->capture_default_str();
+  add(Scope::import, options.add_option("--signature", signature,
+                                        "Import this signature of a TFLite file (default: its first subgraph)"))
+      ->type_name("NAME");
   makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune || use == ModelUse::sweep;
   if (use != ModelUse::graph)
     addCompileFlags(options, use);
@@ -161,7 +164,7 @@ void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
               "{}: {} is a compiled package, its symbolic extents are bound when it runs", text, model);
       break;
     case Scope::import:
-      require(!isZoo(), "{}: {} is not quantised; only TFLite files are imported with it", text, model);
+      require(!isZoo(), "{}: {} is no file; only TFLite files are imported with it", text, model);
       [[fallthrough]];
     case Scope::compile:
       require(compiled.empty(),
@@ -244,6 +247,8 @@ Arguments ModelFlags::graphArguments() const {
     result.insert(result.end(), {"--shape", shape});
   if (requantizeRounding != "reference")
     result.insert(result.end(), {"--requantize-rounding", requantizeRounding});
+  if (!signature.empty())
+    result.insert(result.end(), {"--signature", signature});
   if (!isZoo())
     return result;
   result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});

@@ -25,6 +25,7 @@ struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes;              // "data=1x3x224x224"
   std::string requantizeRounding = "reference"; // or "optimised" (import/Import.h)
+  std::string signature;                        // of a TFLite file with several ones; "": its first subgraph
   std::string target = "native";
   std::string machineFile; // facts of the machine to compile for; "": the target's own
   int threads = 1;

@@ -25,7 +25,7 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes;
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
   /// Of a TFLite file: the signature whose subgraph is the model. "": the first subgraph.
-  std::string signature;
+  std::string signature = {};
 };
 
 /// Reads a model: ONNX protobuf, TFLite or textual IR, recognised by content. Returns a verified module at

@@ -1,4 +1,4 @@
-// Reads and writes whole files. Errors name the file.
+// Reads and writes whole files, and reads archives. Errors name the file.
 #pragma once
 
 #include <span>
@@ -13,5 +13,14 @@ std::vector<char> readFile(const std::string &path);
 /// Writes a file. The file appears complete or not at all (support/PendingFile.h). Throws Error
 /// when any byte could not be written.
 void writeFile(const std::string &path, std::span<const char> bytes);
+
+/// A member of a zip archive.
+struct ZipMember {
+  std::string name;
+  std::vector<char> bytes;
+};
+/// Reads the zip archive at the end of `bytes`, which may have other content in front (Npz.cpp). Throws Error, beginning with
+/// `name`, for bytes that end in no archive or in a malformed one.
+std::vector<ZipMember> readZip(std::span<const char> bytes, const std::string &name);
 
 } // namespace lathe

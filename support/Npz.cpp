@@ -20,9 +20,9 @@ class ZipReader {
 public:
   ZipReader(std::span<const char> bytes, const std::string &name) : bytes(bytes), name(name) {}
 
-  std::vector<NpzMember> read() {
-    findDirectory();
-    std::vector<NpzMember> members;
+  /// Calls use(name, bytes) for every member. `anywhere`: the archive need not begin the file.
+  template <class Use> void read(bool anywhere, const Use &use) {
+    findDirectory(anywhere);
     uint64_t at = directory, packed = 0;
     for (uint64_t i = 0; i < count; ++i) {
       need(at, centralBytes);
@@ -39,11 +39,9 @@ public:
       packed += info.packed;
       require(info.packed <= bytes.size() && packed <= bytes.size(),
               "{}: malformed archive: member '{}' overlaps others", name, member);
-      std::string place = name + "(" + member + ")";
-      NpyArray array = parseNpy(contents(info), place);
-      members.push_back({member.ends_with(".npy") ? member.substr(0, member.size() - 4) : member, std::move(array)});
+      info.offset += before;
+      use(member, contents(info));
     }
-    return members;
   }
 
 private:
@@ -55,7 +53,7 @@ private:
   };
   std::span<const char> bytes;
   const std::string &name;
-  uint64_t directory = 0, count = 0;
+  uint64_t directory = 0, count = 0, before = 0; // before: bytes in front of the archive
 
   void need(uint64_t at, uint64_t length) const {
     require(at <= bytes.size() && length <= bytes.size() - at, "{}: truncated archive", name);
@@ -70,8 +68,8 @@ private:
   uint32_t u32(uint64_t at) const { return get<uint32_t>(at); }
   uint64_t u64(uint64_t at) const { return get<uint64_t>(at); }
 
-  void findDirectory() {
-    require(bytes.size() >= endBytes && (u32(0) == localSignature || u32(0) == endSignature),
+  void findDirectory(bool anywhere) {
+    require(bytes.size() >= endBytes && (anywhere || u32(0) == localSignature || u32(0) == endSignature),
             "{}: expected a .npz archive, got another kind of file", name);
     uint64_t end = bytes.size() - endBytes; // a comment of up to 65535 bytes may follow
     uint64_t lowest = end > 65535 ? end - 65535 : 0;
@@ -89,6 +87,9 @@ private:
       require(u32(end64) == end64Signature, "{}: malformed archive: its 64-bit directory is missing", name);
       count = u64(end64 + 32);
       directory = u64(end64 + 48);
+    } else if (uint64_t length = u32(end + 12); anywhere && length <= end && directory <= end - length) {
+      before = end - length - directory; // offsets count from the archive or from the file
+      directory += before;
     }
   }
 
@@ -181,7 +182,20 @@ private:
 } // namespace
 
 std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name) {
-  return ZipReader(bytes, name).read();
+  std::vector<NpzMember> members;
+  ZipReader(bytes, name).read(/*anywhere=*/false, [&](const std::string &member, const std::vector<char> &content) {
+    NpyArray array = parseNpy(content, name + "(" + member + ")");
+    members.push_back({member.ends_with(".npy") ? member.substr(0, member.size() - 4) : member, std::move(array)});
+  });
+  return members;
+}
+
+std::vector<ZipMember> readZip(std::span<const char> bytes, const std::string &name) {
+  std::vector<ZipMember> members;
+  ZipReader(bytes, name).read(/*anywhere=*/true, [&](const std::string &member, std::vector<char> content) {
+    members.push_back({member, std::move(content)});
+  });
+  return members;
 }
 
 std::vector<NpzMember> readNpz(const std::string &path) { return parseNpz(readFile(path), path); }

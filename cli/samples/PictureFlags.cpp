@@ -1,10 +1,17 @@
 #include "cli/samples/PictureFlags.h"
 
 #include "cli/Inputs.h"
+#include "cli/ModelFlags.h"
 
 namespace lathe::cli {
 
 void PictureFlags::add(Options &options) {
+  options
+      .add_option("--preprocess", preprocess,
+                  "Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the "
+                  "model's file states")
+      ->check(CLI::IsMember({"flags", "model"}))
+      ->capture_default_str();
   options
       .add_option("--fit", fit,
                   "Fit pictures: stretch them to the input, or resize the shorter side and crop the middle")
@@ -30,6 +37,9 @@ void PictureFlags::add(Options &options) {
       ->check(CLI::PositiveNumber);
   options.add_option("--input-zero-point", inputZeroPoint, "Quantise pixels with this zero point (default: 0)");
   options.afterParse([this, &options] {
+    if (preprocess == "model")
+      options.refuse({"--pixel-range", "--mean", "--std", "--channels", "--input-scale", "--input-zero-point"},
+                     "--preprocess model takes it from the model's file");
     for (const auto *values : {&mean, &deviation})
       require(values->empty() || values->size() == 1 || values->size() == 3,
               "{}: has {} numbers, expected one or one a channel (3)", values == &mean ? "--mean" : "--std",
@@ -41,6 +51,28 @@ void PictureFlags::add(Options &options) {
     if (inputScale == 0)
       options.refuse({"--input-zero-point"}, "give --input-scale, too");
   });
+}
+
+PictureNotes PictureFlags::takeFrom(const std::string &model) {
+  if (preprocess != "model")
+    return {};
+  require(!model.starts_with("zoo:") && !isPackage(model),
+          "--preprocess model: {} does not state how pictures become inputs, expected an ONNX or TFLite file", model);
+  PictureNotes notes = pictureNotes(model, 0);
+  require(!notes.range.empty() || !notes.channels.empty(),
+          "--preprocess model: {} states nothing of pictures; give --pixel-range, --mean and --std", model);
+  for (const auto *values : {&notes.mean, &notes.deviation})
+    require(values->size() <= 1 || values->size() == 3, "{}: states {} numbers for the channels, expected one or 3",
+            model, values->size());
+  for (double value : notes.deviation)
+    require(value > 0, "{}: states the deviation {}, expected positive numbers", model, value);
+  if (!notes.range.empty())
+    range = notes.range;
+  if (!notes.channels.empty())
+    channels = notes.channels;
+  mean = notes.mean;
+  deviation = notes.deviation;
+  return notes;
 }
 
 evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::vector<int64_t> &dims) const {
@@ -67,6 +99,12 @@ evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::v
   require(isFloat(port.type) || isInteger(port.type), "input '{}' is {}, expected numbers", port.name, name(port.type));
   how.scale = inputScale;
   how.zeroPoint = inputZeroPoint;
+  if (const auto &quantization = port.quantization; preprocess == "model" && quantization) {
+    require(!quantization->perChannel(), "input '{}' has {} scales, expected one", port.name,
+            quantization->scales.size());
+    how.scale = quantization->scales[0];
+    how.zeroPoint = quantization->zeroPoints[0];
+  }
   return how;
 }
 

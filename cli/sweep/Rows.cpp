@@ -96,7 +96,9 @@ void classify(SweepRow &row, const runtime::Model &model, runtime::Context &cont
   if (!pictures.labels.empty())
     labels = evaluate::readLabels(pictures.labels);
   std::vector<evaluate::LabelledPicture> all = evaluate::readDataset(pictures.data, labels);
-  evaluate::Preprocessing how = pictures.preprocessing.of(port, dims);
+  PictureFlags preprocessing = pictures.preprocessing;
+  preprocessing.takeFrom(row.model.model);
+  evaluate::Preprocessing how = preprocessing.of(port, dims);
   size_t total = pictures.crops ? size_t(pictures.crops) : all.size(), last = SIZE_MAX;
   uint64_t state = pictures.seed;
   evaluate::Picture picture;

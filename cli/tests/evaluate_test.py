@@ -2,7 +2,7 @@
 import os
 import struct
 
-from fixture import Cli, main
+from fixture import Cli, field, main, onnx_node
 
 # The scores are the means of the red, the green and the blue pixels.
 NETWORK = """
@@ -61,6 +61,30 @@ class Evaluate(Cli):
         self.assertGreater(figures["latency"]["median_ms"] if "median_ms" in figures["latency"] else 1, 0)
         with open(self.path("confusion.svg")) as file:
             self.assertIn("green leaf", file.read())
+
+    def onnx(self, *properties):
+        """The network as ONNX with these properties."""
+        def tensor(name, *dims):
+            shape = field(2, b"".join(field(1, field(1, dim)) for dim in dims))
+            return field(1, name) + field(2, field(1, field(1, 1) + shape))
+        graph = (field(1, onnx_node("GlobalAveragePool", ["x"], ["m"])) + field(1, onnx_node("Flatten", ["m"], ["y"])) + field(2, "g") +
+                 field(11, tensor("x", 1, 3, 4, 4)) + field(12, tensor("y", 1, 3)))
+        path = self.path("properties.onnx")
+        with open(path, "wb") as file:
+            file.write(field(1, 8) + field(8, field(2, 13)) + field(7, graph) +
+                       b"".join(field(14, field(1, key) + field(2, value)) for key, value in properties))
+        return path
+
+    def test_preprocessing_that_the_model_states(self):
+        data = ["--data", os.path.join(self.data, "red"), "--preprocess", "model"]
+        model = self.onnx(("Image.NominalPixelRange", "NominalRange_0_255"), ("Image.BitmapPixelFormat", "Bgr8"))
+        decisions = self.figures("evaluate", model, *data)["decisions"]
+        self.assertEqual([one["decision"] for one in decisions], [2, 1])  # red is the last channel
+        model = self.onnx(("Image.BitmapPixelFormat", "Rgb8"))
+        self.assertEqual([one["decision"] for one in self.figures("evaluate", model, *data)["decisions"]], [0, 1])
+        self.error("evaluate", self.onnx(), *data, says="properties.onnx states nothing of pictures; give --pixel-range, --mean and --std")
+        self.error("evaluate", model, *data, "--mean", "0.5", says="--mean.*--preprocess model takes it from the model's file")
+        self.error("evaluate", "zoo:squeezenet", *data, says="zoo:squeezenet does not state how pictures become inputs")
 
     def test_csv_and_png(self):
         with open(self.path("data.csv"), "w") as file:

@@ -11,8 +11,8 @@ COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"]
 VARIANTS = {"--specialize": ["N=2"], "--range": ["N=1..2"]}  # of verbs that make a package
 CODE = {"--no-cache": [], "--no-records": []}
 SHAPE = {"--shape": ["x=1x4"]}
-IMPORT = {"--requantize-rounding": ["optimised"]}
-PICTURES = ["--random-crops", "--seed", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--layout", "--input-scale", "--input-zero-point"]
+IMPORT = {"--requantize-rounding": ["optimised"], "--signature": ["serving_default"]}
+PICTURES = ["--random-crops", "--seed", "--preprocess", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--layout", "--input-scale", "--input-zero-point"]
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}
 INPUTS = {"--input": ["x.npy"], "--fill": ["ones"], "--seed": ["1"], "--batch": ["2"]}
@@ -30,7 +30,7 @@ NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.l
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
 OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--jobs", "--store", "--quiet"],
-       "run": ["--output", "--reference", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
+       "run": ["--output", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
        "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
@@ -240,8 +240,10 @@ class Flags(Cli):
     def test_a_rounding_is_of_tflite_files(self):
         text = self.path("text.mlir")
         self.lathe("compile", self.path("fixed.onnx"), "--emit", "graph", "-o", text)
-        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), (text, "text.mlir: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is not quantised")]:
+        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), (text, "text.mlir: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is no file")]:
             self.error("compile", model, "--requantize-rounding", "optimised", "-o", "x.lathe", says=says)
+        for model, says in [(self.path("fixed.onnx"), "an ONNX file has no signatures, got 'encode'"), (text, "textual IR has no signatures")]:
+            self.error("compile", model, "--signature", "encode", "-o", "x.lathe", says=says)
 
     def test_zoo_networks_have_no_symbolic_extents(self):
         for verb in USE:

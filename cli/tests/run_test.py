@@ -28,7 +28,37 @@ func.func @main(%list: tensor<!nn.sequence<tensor<?x2xf32>>> {nn.name = "list"},
 """
 
 
+QUANTISED = """
+func.func @main(%a: tensor<2xi8> {nn.name = "a", nn.quantization = "0.5 * (q - 3)"}, %b: tensor<2xi8> {nn.name = "b"})
+    -> (tensor<2xi8> {nn.name = "y", nn.quantization = "0.25 * (q - -1)"}, tensor<2xi8> {nn.name = "z"}) {
+  %y = nn.max %a, %b : (tensor<2xi8>, tensor<2xi8>) -> tensor<2xi8>
+  %z = nn.min %a, %b : (tensor<2xi8>, tensor<2xi8>) -> tensor<2xi8>
+  return %y, %z : tensor<2xi8>, tensor<2xi8>
+}
+"""
+
+
 class Run(Cli):
+    def test_quantised_inputs_and_outputs(self):
+        model, real, plain, out = (self.path(name) for name in ("quantised.mlir", "real.npy", "plain.npy", "out.npz"))
+        with open(model, "w") as file:
+            file.write(QUANTISED)
+        np.save(real, np.array([0.75, -1], np.float64))  # 4.5 and 1
+        np.save(plain, np.array([-20, 7], np.int8))
+        for given in (["-i", f"a={real}", "-i", f"b={plain}"], ["-i", f"0={real}", "-i", f"1={plain}"]):
+            self.lathe("run", model, *given, "-o", out)
+            with np.load(out) as arrays:
+                self.assertEqual((arrays["y"].tolist(), arrays["z"].tolist()), ([5, 7], [-20, 1]))
+            self.lathe("run", model, *given, "-o", out, "--dequantize")
+            with np.load(out) as arrays:
+                self.assertEqual((arrays["y"].tolist(), arrays["z"].tolist()), ([1.5, 2], [-20, 1]))
+                self.assertEqual(arrays["y"].dtype, np.float32)
+        self.error("run", model, "-i", f"a={real}", "-i", f"1={real}", says="input 'b'")
+        self.error("run", model, "-i", f"2={real}", says="no input '2'")
+        package = self.path("quantised.lathe")
+        self.lathe("compile", model, "-o", package)
+        self.assertRegex(self.lathe("inspect", package).stdout, r"a: i8 2, real numbers 0.5 \* \(q - 3\)")
+
     def test_sequences_optionals_and_strings(self):
         model, given, out = self.path("values.mlir"), self.path("given.npz"), self.path("out.npz")
         with open(model, "w") as file:

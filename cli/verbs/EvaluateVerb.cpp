@@ -153,7 +153,9 @@ struct Evaluation {
 
 class Evaluator {
 public:
-  explicit Evaluator(const EvaluateFlags &flags) : flags(flags), ours(flags.model) {
+  explicit Evaluator(const EvaluateFlags &given)
+      : flags(given), notes(flags.pictures.takeFrom(flags.model.model)), ours(flags.model) {
+    result.labels = notes.labels;
     if (flags.against.empty())
       return;
     if (lab::findRunner(flags.against).done()) {
@@ -188,7 +190,8 @@ public:
   const runtime::Model &model() const { return ours.loaded(); }
 
 private:
-  const EvaluateFlags &flags;
+  EvaluateFlags flags;
+  PictureNotes notes; // with --preprocess model; also read before anything is compiled
   PackageClassifier ours;
   std::unique_ptr<Classifier> other;
   Evaluation result;
@@ -203,7 +206,7 @@ private:
     std::vector<size_t> decided = evaluate::ranking(scores, ranked);
     auto classes = static_cast<size_t>(scores.elements());
     require(result.labels.empty() || result.labels.size() == classes, "{}: has {} classes, {} has {} outputs",
-            flags.labels, result.labels.size(), flags.model.model, classes);
+            flags.labels.empty() ? flags.model.model : flags.labels, result.labels.size(), flags.model.model, classes);
     ++result.pictures;
     json entry{{"file", from.path}, {"decision", decided[0]}};
     if (from.label) {
@@ -357,6 +360,7 @@ int evaluateVerb(const Arguments &arguments) {
       "  lathe evaluate resnet50.onnx --data val/ --labels labels.txt --fit crop --mean 0.485,0.456,0.406 --std "
       "0.229,0.224,0.225\n"
       "  lathe evaluate q.onnx --data val.csv --labels labels.txt --against resnet50.onnx --confusion confusion.svg\n"
+      "  lathe evaluate flowers.tflite --data val/ --preprocess model\n"
       "  lathe evaluate q.onnx --data pictures/ --random-crops 200 --against onnxruntime\n");
   flags.add(options);
   options.parseAll(arguments);

@@ -273,6 +273,7 @@ int quantizeVerb(const Arguments &arguments) {
                                         flags.samples.path.empty() ? "random inputs" : "calibrated");
   flags.samples.shapes = flags.model.shapes;
   std::vector<runtime::Port> ports = inputPorts(*source.module);
+  flags.samples.pictures.takeFrom(flags.model.model);
   auto samples = loadSamples(ports, flags.samples,
                              [&](size_t done, size_t total) { progress.update("reading inputs", done, total); });
   flags.quantization.compile = compileOptions(flags.model, nullptr);

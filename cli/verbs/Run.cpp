@@ -4,6 +4,7 @@
 #include "cli/Steps.h"
 #include "cli/verbs/Measure.h"
 #include "runtime/Context.h"
+#include "runtime/QuantizedTensor.h"
 
 #include <algorithm>
 #include <chrono>
@@ -68,6 +69,17 @@ private:
   std::vector<Tensor> stacked; // undefined: the last value is the result
 };
 
+/// Replaces outputs that have a scale by the real numbers that they stand for. The outputs of several steps have one axis
+/// more in front.
+void dequantizeAll(std::span<const runtime::Port> ports, std::vector<Value> &results) {
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (ports[i].quantization && results[i].isTensor()) {
+      Quantization how = *ports[i].quantization;
+      how.axis += static_cast<int64_t>(results[i].tensor().rank() - ports[i].dims.size());
+      results[i] = dequantized(how, results[i].tensor());
+    }
+}
+
 /// Seconds of one run.
 double timedRun(runtime::Context &context) {
   auto start = std::chrono::steady_clock::now();
@@ -119,6 +131,23 @@ void addInputs(Options &options, ModelFlags &model, InputFlags &inputs, StepFlag
   stepping.add(options);
 }
 
+void addOutputs(Options &options, const ModelFlags &model, std::string &output, bool &reference, bool &dequantize) {
+  options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
+  options.add_flag("--reference", reference, "Run the whole model on the reference operators instead of compiled code");
+  options.add_flag("--dequantize", dequantize,
+                   "Describe and write outputs that have a scale as the real numbers they stand for");
+  options.addQuiet();
+  options.addJson();
+  options.afterParse([&] { // what it refers to outlives the options
+    if (!reference)
+      return;
+    options.refuse({"--dequantize"}, "--reference loads no package, which has the scales");
+    model.refuseCompileFlags("--reference compiles nothing");
+    options.refuse({"--check-constants"}, "--reference loads no package");
+    options.refuse({"--steps", "--state"}, "--reference runs the model once");
+  });
+}
+
 } // namespace
 
 int runVerb(const Arguments &arguments) {
@@ -126,7 +155,7 @@ int runVerb(const Arguments &arguments) {
   InputFlags inputs;
   StepFlags stepping;
   std::string output;
-  bool reference = false;
+  bool reference = false, dequantize = false;
   Options options(
       "run", "Run a model or a package and describe its outputs.",
       "  lathe run resnet50.lathe -i input=cat.npy -o outputs.npz\n"
@@ -136,17 +165,7 @@ int runVerb(const Arguments &arguments) {
       "A model is compiled first; the package is kept in ~/.cache/lathe while model, flags and compiler stay the "
       "same.\n");
   addInputs(options, model, inputs, stepping);
-  options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
-  options.add_flag("--reference", reference, "Run the whole model on the reference operators instead of compiled code");
-  options.addQuiet();
-  options.addJson();
-  options.afterParse([&] {
-    if (!reference)
-      return;
-    model.refuseCompileFlags("--reference compiles nothing");
-    options.refuse({"--check-constants"}, "--reference loads no package");
-    options.refuse({"--steps", "--state"}, "--reference runs the model once");
-  });
+  addOutputs(options, model, output, reference, dequantize);
   options.parseAll(arguments);
   if (reference)
     return forwardToCompiler("reference", arguments);
@@ -167,6 +186,8 @@ int runVerb(const Arguments &arguments) {
   std::vector<Value> results = collected.all(context);
   for (const runtime::Port &port : package->outputs())
     names.push_back(port.name);
+  if (dequantize)
+    dequantizeAll(package->outputs(), results);
   nlohmann::json json{{"model", model.model},
                       {"run_ms", std::accumulate(times.begin(), times.end(), 0.0) * 1e3},
                       {"peak_rss_bytes", peakResidentBytes()},
