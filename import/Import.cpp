@@ -53,7 +53,7 @@ TensorOrigins tensorOrigins(const std::string &path) {
   if (nn::looksLikeText(path, bytes))
     return {};
   const source::Format &format = formatOf(bytes);
-  return source::originsOf(format, format.read(bytes, path, folderOf(path)).graph);
+  return source::originsOf(format, format.read(bytes, path, folderOf(path), {}).graph);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,

@@ -212,7 +212,8 @@ int64_t opsetOf(const ModelProto &model, const std::string &fileName) {
 
 } // namespace
 
-ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder) {
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
+                      const ImportOptions &) {
   requireModelBytes(fileName, bytes.size());
   auto model = std::make_shared<ModelProto>();
   require(model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged",

@@ -373,7 +373,8 @@ const file::Signature *signatureOf(const file::Model &model, uint32_t graph) {
 
 } // namespace
 
-ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &) {
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &,
+                      const ImportOptions &) {
   auto storage = std::make_shared<Storage>();
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(std::max_align_t) != 0) {
     storage->aligned.assign(bytes.begin(), bytes.end());
