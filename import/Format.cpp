@@ -39,7 +39,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModelOf(const Format &format, mlir::MLIR
     return mlir::success();
   });
   try {
-    ModelRecord model = format.read(bytes, fileName, folder, options.signature);
+    ModelRecord model = format.read(bytes, fileName, folder, options);
     return Graph(&context, model, format, fileName, options).run();
   } catch (const UnsupportedError &error) {
     throw UnsupportedError(oneLine(error.what()), error.issues);

@@ -28,10 +28,10 @@ struct Format {
   const char *name;        // "ONNX", in messages
   const char *versionWord; // name of the version of an operator set: "opset"
   /// Reads a file as records. Throws Error that begins with `fileName`. `folder` is the folder of
-  /// the file (empty: unknown); data outside the file must be in it or below. `signature` as in ImportOptions: a format
-  /// without signatures throws Error for any but "".
+  /// the file (empty: unknown); data outside the file must be in it or below. A format without signatures throws Error for
+  /// options that name one.
   ModelRecord (*read)(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
-                      const std::string &signature);
+                      const ImportOptions &options);
   /// Operators that map to one nn operator: operands in order, attributes by name. For a format in
   /// the operator records these are mappings(format) of ops/Registry.h.
   std::vector<MappedOp> mappings;
@@ -44,6 +44,9 @@ struct Format {
   /// null.
   ElementType (*typeOf)(int64_t code) = nullptr;
   std::string (*typeName)(int64_t code) = nullptr;
+  /// Names the operators in the subgraphs and functions of a node that the format does not support. It is asked where the
+  /// inputs of the node could not be imported, so that what is inside is not. May be null.
+  std::vector<ImportIssue> (*unknownWithin)(const NodeRecord &node, const std::string &name) = nullptr;
   /// True for a node whose first output is its first input. May be null.
   bool (*passesOn)(const NodeRecord &node) = nullptr;
 

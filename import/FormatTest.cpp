@@ -100,7 +100,7 @@ TensorRecord tensorOf(std::vector<std::string> words, int *reads) {
 int tensorsRead = 0;
 
 ModelRecord readLines(std::string_view bytes, const std::string &fileName, const std::filesystem::path &,
-                      const std::string &) {
+                      const ImportOptions &) {
   ModelRecord model;
   std::istringstream stream{std::string(bytes)};
   int number = 0;
@@ -279,7 +279,7 @@ TEST_F(FormatTest, MappingsFollowTheVersion) {
 }
 
 TEST_F(FormatTest, OriginsLookThroughWhatPassesOn) {
-  ModelRecord model = readLines(network + "node copy same y -> z\n", "m.lines", {}, "");
+  ModelRecord model = readLines(network + "node copy same y -> z\n", "m.lines", {}, {});
   TensorOrigins origins = originsOf(lines(), model.graph);
   EXPECT_EQ(origins.at("h").node, "fc");
   EXPECT_EQ(origins.at("z").node, "out");

@@ -198,9 +198,12 @@ void Graph::importNode(int index) {
     for (const std::string &input : record.inputs) {
       inputs.push_back(input.empty() ? Entry{{}, {}, true} : entryOf(input));
       if (!inputs.back().imported()) {
-        // It depends on what could not be imported: of the node itself only its operator can be judged.
+        // It depends on what could not be imported: of the node itself only its operators can be judged.
         if (!function && !structureOf(std::vector<Entry>(record.inputs.size())))
           requireKnown(record);
+        else if (format.unknownWithin)
+          for (ImportIssue &issue : format.unknownWithin(record, name))
+            problems.add(std::move(issue));
         return;
       }
     }

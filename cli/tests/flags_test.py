@@ -240,9 +240,9 @@ class Flags(Cli):
     def test_a_rounding_is_of_tflite_files(self):
         text = self.path("text.mlir")
         self.lathe("compile", self.path("fixed.onnx"), "--emit", "graph", "-o", text)
-        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), (text, "text.mlir: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is no file")]:
+        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), (text, "text.mlir: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is built in")]:
             self.error("compile", model, "--requantize-rounding", "optimised", "-o", "x.lathe", says=says)
-        for model, says in [(self.path("fixed.onnx"), "an ONNX file has no signatures, got 'encode'"), (text, "textual IR has no signatures")]:
+        for model, says in [(self.path("fixed.onnx"), "an ONNX file has no signatures, got 'encode'"), (text, "textual IR has no signatures"), ("zoo:squeezenet", "zoo:squeezenet is built in")]:
             self.error("compile", model, "--signature", "encode", "-o", "x.lathe", says=says)
 
     def test_zoo_networks_have_no_symbolic_extents(self):

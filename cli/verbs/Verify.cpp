@@ -33,7 +33,7 @@ std::string today() {
 std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, mlir::ModuleOp module,
                            const verify::Divergence &divergence) {
   std::optional<CutOptions> cut =
-      verify::cutAround(module, divergence, model.isZoo() ? TensorOrigins() : tensorOrigins(model.model));
+      verify::cutAround(module, divergence, model.isZoo() ? TensorOrigins() : tensorOrigins(model.model, model.signature));
   if (!cut)
     return "";
   Arguments words{"lathe", "extract", model.model};

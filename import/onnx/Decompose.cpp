@@ -1,5 +1,6 @@
 // Operators that are a few others: written as those, so that they are compiled and fused without code of their own.
 #include "import/onnx/Onnx.h"
+#include "import/parts/Emitter.h"
 
 #include <numeric>
 
@@ -262,6 +263,15 @@ void importAffineGrid(Node &node) {
   node.set(0, node.reshape(grid, dims));
 }
 
+void importEinsum(Node &node) {
+  require(node.version() >= 12, "there is no such operator in opset {}", node.version());
+  require(node.hasAttr("equation"), "has no equation");
+  Values operands;
+  for (size_t i = 0; i < node.inputCount(); ++i)
+    operands.push_back(node.in(i));
+  node.set(0, einsum(node, operands, node.stringAttr("equation", "")));
+}
+
 } // namespace
 
 void addDecomposedHandlers(Handlers &table) {
@@ -274,6 +284,7 @@ void addDecomposedHandlers(Handlers &table) {
   table["NegativeLogLikelihoodLoss"] = importNegativeLogLikelihoodLoss;
   table["SoftmaxCrossEntropyLoss"] = importSoftmaxCrossEntropyLoss;
   table["AffineGrid"] = importAffineGrid;
+  table["Einsum"] = importEinsum;
 }
 
 } // namespace lathe::onnx

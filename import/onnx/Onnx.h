@@ -14,7 +14,7 @@ const Format &format();
 /// Reads a file (Reader.cpp). The bytes of a weight stay in the parsed message until they are
 /// requested.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
-                      const std::string &signature = "");
+                      const ImportOptions &options = {});
 
 // Importer functions of operators. They take precedence over the mappings in ops/*.td.
 void addAttentionHandlers(Handlers &table);   // Attention.cpp
@@ -27,7 +27,6 @@ void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity,
 void addRecurrentHandlers(Handlers &table);   // Recurrent.cpp: LSTM, GRU, RNN
 void addIndexedHandlers(Handlers &table);     // Indexed.cpp: top-k, cumulative sums, sampling
 void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators composed of others
-void addEinsumHandlers(Handlers &table);      // Einsum.cpp
 void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
 void addSignalHandlers(Handlers &table);      // Signal.cpp: windows, Fourier transforms, mel bands
 void addStateHandlers(Handlers &table);       // State.cpp: operators whose result is the state of the next run

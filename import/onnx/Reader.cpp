@@ -213,8 +213,8 @@ int64_t opsetOf(const ModelProto &model, const std::string &fileName) {
 } // namespace
 
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
-                      const std::string &signature) {
-  require(signature.empty(), "{}: an ONNX file has no signatures, got '{}'", fileName, signature);
+                      const ImportOptions &options) {
+  require(options.signature.empty(), "{}: an ONNX file has no signatures, got '{}'", fileName, options.signature);
   requireModelBytes(fileName, bytes.size());
   auto model = std::make_shared<ModelProto>();
   require(model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged",

@@ -236,7 +236,7 @@ TEST(Signatures, ChooseTheSubgraph) {
   ImportOptions options;
   options.signature = "magnitude";
   EXPECT_THAT(numbers(evaluated(bytes, {given}, options).at(0)), testing::ElementsAre(1, 2));
-  ModelRecord record = readModel(bytes, "m.tflite", ".", "magnitude");
+  ModelRecord record = readModel(bytes, "m.tflite", ".", options);
   EXPECT_EQ(record.graph.outputs.at(0).name, "size");
   EXPECT_EQ(record.producer, "signatures: negate magnitude");
   options.signature = "other";

@@ -10,60 +10,7 @@
 namespace lathe::tflite {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 mlir::Value number(Operator &op, double value) { return op.node.constantScalar(ElementType::f32, value); }
-
-mlir::Value cut(Operator &op, mlir::Value x, int64_t axis, int64_t begin, int64_t end) {
-  return op.emit("slice", {x}, {{"starts", Ints{begin}}, {"ends", Ints{end}}, {"axes", Ints{axis}}});
-}
-
-/// 0, 1, ... as i64.
-mlir::Value counting(Operator &op, int64_t count) {
-  Ints values(static_cast<size_t>(count));
-  std::iota(values.begin(), values.end(), 0);
-  return op.node.constantInts({count}, values);
-}
-
-/// The first `most` boxes that are selected, for every class.
-struct Selected {
-  mlir::Value boxes; // i64 classes x most; 0 where there are fewer
-  mlir::Value valid; // bool classes x most
-  mlir::Value count; // i64 classes
-};
-
-/// boxes: boxes x 4, scores: classes x boxes; thresholds and the limit are scalars.
-Selected select(Operator &op, mlir::Value boxes, mlir::Value scores, mlir::Value limit, mlir::Value overlap,
-                mlir::Value threshold, int64_t most) {
-  Node &node = op.node;
-  const Dims dims = op.dims(scores);
-  Dims all = op.dims(boxes), each = dims;
-  all.insert(all.begin(), Dim(1));
-  each.insert(each.begin(), Dim(1));
-  mlir::Operation *selection =
-      node.emitOp("select_boxes", {node.reshape(boxes, all), node.reshape(scores, each), limit, overlap, threshold});
-  int64_t available = dims[1].constant(), taken = std::min(available, most);
-  mlir::Value indices = node.cast(node.reshape(selection->getResult(0), dims), ElementType::i64);
-  indices = cut(op, indices, 1, 0, taken);
-  if (taken < most)
-    indices = op.emit("pad", {indices, {}, {}}, {{"pads", Ints{0, 0, 0, most - taken}}});
-  Selected result;
-  result.count = node.reshape(selection->getResult(1), {dims[0]});
-  result.valid = op.emit("less", {counting(op, most), node.reshape(result.count, {dims[0], Dim(1)})});
-  result.boxes = op.emit("where", {result.valid, indices, node.constantInts({}, {0})});
-  return result;
-}
-
-int64_t constantExtent(Operator &op, const Dim &extent) {
-  if (!extent.isConstant())
-    op.unsupported(fmt::format("selects among '{}' boxes; give the number with --shape", extent.str()));
-  return extent.constant();
-}
-
-/// `value` where `valid`, else 0.
-mlir::Value masked(Operator &op, mlir::Value valid, mlir::Value value) {
-  return op.emit("where", {valid, value, op.node.constantScalar(op.node.info(value).type, 0)});
-}
 
 // ---- NON_MAX_SUPPRESSION ------------------------------------------------------------------------------------------
 
@@ -81,9 +28,8 @@ void importNonMaxSuppression(Operator &op) {
           op.rank(boxes), op.rank(scores));
   Ints limit = op.node.requireInts(2, "the number of boxes");
   require(limit.size() == 1 && limit[0] >= 0 && limit[0] < (1 << 24), "the number of boxes is not one number");
-  constantExtent(op, op.dims(scores)[0]);
-  Selected selected = select(op, boxes, op.node.reshape(scores, {Dim(1), op.dims(scores)[0]}), op.wide(2),
-                             op.node.reshape(op.in(3), {}), op.node.reshape(op.in(4), {}), limit[0]);
+  SelectedBoxes selected = selectBoxes(op, boxes, op.node.reshape(scores, {Dim(1), op.dims(scores)[0]}), op.wide(2),
+                                       op.node.reshape(op.in(3), {}), op.node.reshape(op.in(4), {}), limit[0]);
   mlir::Value indices = op.node.reshape(selected.boxes, {Dim(limit[0])});
   mlir::Value valid = op.node.reshape(selected.valid, {Dim(limit[0])});
   op.set(op.node.cast(indices, op.outputType()));
@@ -185,8 +131,8 @@ Detections selectByBest(Operator &op, const DetectionOptions &options, mlir::Val
   Node &node = op.node;
   int64_t each = std::min(options.classesPerDetection, options.classes), rows = options.detections * each;
   mlir::Value best = op.emit("reduce_max", {scores}, {{"axes", Ints{1}}, {"keepdims", false}});
-  Selected selected =
-      select(op, boxes, node.reshape(best, {Dim(1), op.dims(best)[0]}), limit, overlap, threshold, options.detections);
+  SelectedBoxes selected = selectBoxes(op, boxes, node.reshape(best, {Dim(1), op.dims(best)[0]}), limit, overlap,
+                                       threshold, options.detections);
   mlir::Value indices = node.reshape(selected.boxes, {Dim(options.detections)});
   mlir::Operation *top = node.emitOp("top_k", {op.emit("gather", {scores, indices}), {}}, {{"k", each}, {"axis", -1}});
   auto perRow = [&](mlir::Value value) { // one value a detection to one a row
@@ -202,11 +148,11 @@ Detections selectByBest(Operator &op, const DetectionOptions &options, mlir::Val
 Detections selectByClass(Operator &op, const DetectionOptions &options, mlir::Value boxes, mlir::Value scores,
                          mlir::Value overlap, mlir::Value threshold) {
   Node &node = op.node;
-  int64_t each = std::min(options.detectionsPerClass, constantExtent(op, op.dims(scores)[0]));
+  int64_t each = std::min(options.detectionsPerClass, knownExtent(op, op.dims(scores)[0], "the boxes"));
   int64_t rows = options.detections, all = options.classes * each, taken = std::min(rows, all);
   mlir::Value turned = transpose(node, scores, {1, 0});
-  Selected selected =
-      select(op, boxes, turned, node.constantInts({}, {options.detectionsPerClass}), overlap, threshold, each);
+  SelectedBoxes selected =
+      selectBoxes(op, boxes, turned, node.constantInts({}, {options.detectionsPerClass}), overlap, threshold, each);
   mlir::Value own = op.emit("gather_elements", {turned, selected.boxes}, {{"axis", 1}});
   mlir::Value nothing = number(op, -std::numeric_limits<float>::infinity());
   mlir::Value flat = node.reshape(op.emit("where", {selected.valid, own, nothing}), {Dim(all)});
@@ -221,7 +167,7 @@ Detections selectByClass(Operator &op, const DetectionOptions &options, mlir::Va
   mlir::Value label = op.emit("div", {position, node.constantInts({}, {each})});
   mlir::Value total = op.emit("reduce_sum", {selected.count}, {{"axes", Ints{0}}, {"keepdims", false}});
   mlir::Value count = op.emit("min", {total, node.constantInts({}, {rows})});
-  return {box, label, score, op.emit("less", {counting(op, rows), count}), count};
+  return {box, label, score, op.emit("less", {ramp(op, rows, 0, 1), count}), count};
 }
 
 void importDetection(Operator &op) {
@@ -235,7 +181,7 @@ void importDetection(Operator &op) {
           "operands have ranks {}, {} and {}, expected 3, 3 and 2", dims.size(), classDims.size(), op.rank(anchors));
   if (dims[0].constantOr(1) != 1)
     op.unsupported(fmt::format("a batch of {}", dims[0].str()));
-  const int64_t count = constantExtent(op, dims[1]), labels = constantExtent(op, classDims[2]);
+  const int64_t count = knownExtent(op, dims[1], "the boxes"), labels = knownExtent(op, classDims[2], "the boxes");
   require(options.classes <= labels, "num_classes is {}, but there are {} scores a box", options.classes, labels);
   encodings = op.emit("reshape", {encodings}, {{"shape", Ints{count, dims[2].constantOr(4)}}});
   scores = op.emit("reshape", {scores}, {{"shape", Ints{count, labels}}});

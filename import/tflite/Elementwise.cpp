@@ -158,17 +158,6 @@ void importSquaredDifference(Operator &op) {
   op.set(op.emit("mul", {difference, difference}));
 }
 
-/// The remainder with the sign of the divisor.
-mlir::Value floorMod(Operator &op, mlir::Value a, mlir::Value b) {
-  ElementType type = op.node.info(a).type;
-  if (!isFloat(type))
-    return op.emit("mod", {a, b});
-  mlir::Value rest = op.emit("mod", {a, b}, {{"fmod", true}}), zero = op.node.constantScalar(type, 0);
-  mlir::Value differ = op.emit("xor", {op.emit("less", {rest, zero}), op.emit("less", {b, zero})});
-  mlir::Value moved = op.emit("and", {differ, op.emit("not", {op.emit("equal", {rest, zero})})});
-  return op.emit("where", {moved, op.emit("add", {rest, b}), rest});
-}
-
 void importFloorMod(Operator &op) {
   op.node.expectInputs(2, 2);
   op.set(floorMod(op, op.in(0), op.in(1)));
@@ -176,11 +165,7 @@ void importFloorMod(Operator &op) {
 
 void importFloorDiv(Operator &op) {
   op.node.expectInputs(2, 2);
-  mlir::Value a = op.in(0), b = op.in(1);
-  if (isFloat(op.node.info(a).type))
-    op.set(op.emit("floor", {op.emit("div", {a, b})}));
-  else
-    op.set(op.emit("div", {op.emit("sub", {a, floorMod(op, a, b)}), b}));
+  op.set(floorDiv(op, op.in(0), op.in(1)));
 }
 
 /// x shifted by 0 to width - 1 bits, as TensorFlow Lite limits them; the sign moves in.

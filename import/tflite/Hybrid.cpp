@@ -27,14 +27,6 @@ mlir::Value extreme(Node &node, const char *mnemonic, mlir::Value x) {
 
 } // namespace
 
-mlir::Value roundAway(Node &node, mlir::Value x) {
-  ElementType type = node.info(x).type;
-  mlir::Value even = node.emit("round", {x}), half = node.constantScalar(type, 0.5);
-  mlir::Value tie = node.emit("equal", {node.emit("abs", {node.emit("sub", {x, even})}), half});
-  mlir::Value away = node.emit("add", {x, node.emit("mul", {node.emit("sign", {x}), half})});
-  return node.emit("where", {tie, away, even});
-}
-
 QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmetric) {
   ElementType type = ElementType::f32;
   auto number = [&](double value) { return node.constantScalar(type, value); };

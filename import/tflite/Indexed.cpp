@@ -1,40 +1,15 @@
 // Operators that read or write at positions that other tensors hold, and tensors made of numbers.
 #include "import/tflite/Tflite.h"
 
-#include <numeric>
-
 namespace lathe::tflite {
 namespace {
 
 using enum BuiltinOperator;
-using Ints = std::vector<int64_t>;
 
-/// With batch_dims the first axes of operand and indices are the same ones.
 void importGather(Operator &op) {
   op.node.expectInputs(2, 2);
   const auto &options = op.options<file::GatherOptions>(BuiltinOptions::Gather);
-  mlir::Value x = op.in(0), indices = op.wide(1);
-  int64_t rank = op.rank(x), batch = options.batch_dims(), axis = normalizeAxis(options.axis(), rank, "the axis");
-  batch += batch < 0 ? op.rank(indices) : 0;
-  require(batch >= 0 && batch <= axis && batch <= op.rank(indices), "batch_dims is {} and the axis {}", batch, axis);
-  if (batch == 0) {
-    op.set(op.emit("gather", {x, indices}, {{"axis", axis}}));
-    return;
-  }
-  // The axis directly behind the batch; the axes between come behind the indices.
-  Ints perm, back;
-  for (int64_t i = 0; i < rank; ++i)
-    if (i != axis)
-      perm.push_back(i);
-  perm.insert(perm.begin() + batch, axis);
-  Dims dims = op.dims(indices);
-  int64_t places = static_cast<int64_t>(dims.size()) - batch, between = axis - batch;
-  dims.push_back(Dim(1));
-  mlir::Value y =
-      op.emit("gather_nd", {transpose(op.node, x, perm), op.node.reshape(indices, dims)}, {{"batch_dims", batch}});
-  for (int64_t i = 0; i < op.rank(y); ++i) // batch, between, places, rest from batch, places, between, rest
-    back.push_back(i < batch ? i : i < batch + between ? i + places : i < batch + between + places ? i - between : i);
-  op.set(transpose(op.node, y, back));
+  op.set(gatherAlong(op, op.in(0), op.wide(1), options.axis(), options.batch_dims()));
 }
 
 void importGatherNd(Operator &op) {
@@ -57,39 +32,14 @@ void importEmbedding(Operator &op) {
   op.set(rows);
 }
 
-mlir::Value filled(Operator &op, mlir::Value shape, ElementType type, double value) {
-  return op.emit("constant_of_shape", {shape}, {{"value", value}, {"type", type}});
-}
-
-/// Updates at equal positions add up.
 void importScatterNd(Operator &op) {
   op.node.expectInputs(3, 3);
-  bool adds = isFloat(op.inputType(1)) || isInteger(op.inputType(1));
-  mlir::Value zeros = filled(op, op.wide(2), op.inputType(1), 0);
-  op.set(op.emit("scatter_nd", {zeros, op.wide(0), op.in(1)}, {{"reduction", adds ? "add" : "none"}}));
+  op.set(scatterInto(op, op.wide(0), op.in(1), op.wide(2)));
 }
 
 void importSparseToDense(Operator &op) { // positions, extents, values, value elsewhere
   op.node.expectInputs(4, 4);
-  mlir::Value indices = op.wide(0), values = op.in(2);
-  int64_t axes = product(op.dims(op.in(1))).constantOr(0);
-  require(axes > 0, "the extents of the result are not known");
-  if (op.rank(indices) < 2) { // positions along one axis, or a single position
-    Dims dims = {op.rank(indices) == 0 || axes > 1 ? Dim(1) : op.dims(indices)[0], Dim(axes)};
-    indices = op.node.reshape(indices, dims);
-  }
-  if (op.rank(values) == 0)
-    values = op.node.expand(values, {op.dims(indices)[0]}, indices);
-  mlir::Value rest = op.emit("expand", {op.in(3), op.wide(1)});
-  op.set(op.emit("scatter_nd", {rest, indices, values}));
-}
-
-/// A constant tensor of 0, 1, ... in the extents of `dims` along `axis`, 1 elsewhere.
-mlir::Value ramp(Operator &op, int64_t extent, size_t axis, size_t rank) {
-  Ints dims(rank, 1), values(static_cast<size_t>(extent));
-  dims[axis] = extent;
-  std::iota(values.begin(), values.end(), 0);
-  return op.node.constantInts(dims, values);
+  op.set(sparseToDense(op, op.wide(0), op.in(1), op.in(2), op.in(3)));
 }
 
 /// The update where the run says, moved inside of the operand where it would stand out.
@@ -117,66 +67,30 @@ void importDynamicUpdateSlice(Operator &op) {
   op.set(op.emit("scatter_nd", {x, op.emit("concat", columns, {{"axis", -1}}), update}));
 }
 
-/// Rows of the operand combined by the segment that each belongs to; a negative segment drops its row.
 void importUnsortedSegment(Operator &op) {
   op.node.expectInputs(3, 3);
-  mlir::Value x = op.in(0), ids = op.wide(1);
   Ints count = op.node.requireInts(2, "the number of segments");
-  require(count.size() == 1 && count[0] >= 0, "has {} numbers of segments, expected 1", count.size());
-  ElementType type = op.inputType(0);
-  struct Kind {
-    const char *reduction;
-    double start;
-  };
-  double limit = type == ElementType::f32   ? std::numeric_limits<float>::max()
-                 : type == ElementType::i32 ? std::numeric_limits<int32_t>::max()
-                                            : 0;
-  if (limit == 0)
-    op.unsupported(fmt::format("segments of {}", name(type)));
-  double least = type == ElementType::f32 ? -limit : -limit - 1;
-  Kind kind = op.code() == UNSORTED_SEGMENT_SUM    ? Kind{"add", 0}
-              : op.code() == UNSORTED_SEGMENT_PROD ? Kind{"mul", 1}
-              : op.code() == UNSORTED_SEGMENT_MAX  ? Kind{"max", least}
-                                                   : Kind{"min", limit};
-  int64_t idRank = op.rank(ids);
-  Dims dims = op.dims(x);
-  require(idRank <= static_cast<int64_t>(dims.size()), "the segments have rank {}, expected at most {}", idRank,
-          dims.size());
-  // A row more takes what is dropped.
-  Dims rows(dims.begin() + idRank, dims.end());
-  rows.insert(rows.begin(), Dim(count[0] + 1));
-  mlir::Value dropped = op.emit("less", {ids, op.node.constantInts({}, {0})});
-  ids = op.emit("where", {dropped, op.node.constantInts({}, {count[0]}), ids});
-  Dims column = op.dims(ids);
-  column.push_back(Dim(1));
-  mlir::Value start = op.node.expand(op.node.constantScalar(type, kind.start), rows, x);
-  mlir::Value all = op.emit("scatter_nd", {start, op.node.reshape(ids, column), x}, {{"reduction", kind.reduction}});
-  op.set(op.emit("slice", {all}, {{"starts", Ints{0}}, {"ends", Ints{count[0]}}, {"axes", Ints{0}}}));
+  require(count.size() == 1, "has {} numbers of segments, expected 1", count.size());
+  const char *reduction = op.code() == UNSORTED_SEGMENT_SUM    ? "add"
+                          : op.code() == UNSORTED_SEGMENT_PROD ? "mul"
+                          : op.code() == UNSORTED_SEGMENT_MAX  ? "max"
+                                                               : "min";
+  op.set(unsortedSegment(op, op.in(0), op.wide(1), count[0], reduction));
 }
 
 void importTopK(Operator &op) {
   op.node.expectInputs(2, 2);
-  mlir::Operation *best = nullptr;
-  if (auto k = op.node.staticInts(op.in(1)); k && k->size() == 1)
-    best = op.node.emitOp("top_k", {op.in(0), {}}, {{"k", k->front()}, {"axis", -1}});
-  else
-    best = op.node.emitOp("top_k", {op.in(0), op.node.reshape(op.wide(1), {Dim(1)})}, {{"axis", -1}});
+  mlir::Operation *best = topK(op, op.in(0), op.in(1));
   op.set(best->getResult(0));
   op.node.set(1, op.node.cast(best->getResult(1), op.outputType(1)));
 }
 
 void importOneHot(Operator &op) { // indices, depth, value at the index, value elsewhere
   op.node.expectInputs(4, 4);
-  mlir::Value indices = op.wide(0);
   Ints depth = op.node.requireInts(1, "the depth");
-  require(depth.size() == 1 && depth[0] >= 0 && depth[0] < (int64_t(1) << 31), "the depth is not one positive number");
-  Dims dims = op.dims(indices);
-  int64_t axis = normalizeAxis(op.options<file::OneHotOptions>(BuiltinOptions::OneHot).axis(),
-                               static_cast<int64_t>(dims.size()) + 1, "the axis");
-  dims.insert(dims.begin() + axis, Dim(1));
-  mlir::Value classes = ramp(op, depth[0], static_cast<size_t>(axis), dims.size());
-  mlir::Value hit = op.emit("equal", {op.node.reshape(indices, dims), classes});
-  op.set(op.emit("where", {hit, op.node.reshape(op.in(2), {}), op.node.reshape(op.in(3), {})}));
+  require(depth.size() == 1, "has {} depths, expected 1", depth.size());
+  op.set(oneHot(op, op.in(0), depth[0], op.in(2), op.in(3),
+                op.options<file::OneHotOptions>(BuiltinOptions::OneHot).axis()));
 }
 
 /// Positions of what is true, a row for each.
@@ -200,10 +114,7 @@ void importRange(Operator &op) {
 
 void importFill(Operator &op) {
   op.node.expectInputs(2, 2);
-  if (auto shape = op.node.staticInts(op.in(0)))
-    op.set(op.emit("expand", {op.in(1), {}}, {{"shape", *shape}}));
-  else
-    op.set(op.emit("expand", {op.in(1), op.wide(0)}));
+  op.set(broadcastTo(op, op.in(1), op.in(0)));
 }
 
 void importZerosLike(Operator &op) {

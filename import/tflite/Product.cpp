@@ -84,24 +84,15 @@ Convolution readTransposeConv(Operator &op) {
   Convolution conv;
   conv.window.strides = {options.stride_h(), options.stride_w()};
   conv.window.dilations = {1, 1};
-  conv.window.pads.assign(4, 0);
-  conv.outputPadding.assign(2, 0);
+  Ints extents;
   for (size_t i = 0; i < 2; ++i) {
-    const Dim in = op.dims(x)[1 + i], kernel = op.dims(w)[1 + i];
-    if (!in.isConstant() || !kernel.isConstant())
-      op.unsupported(fmt::format("spatial extent '{}' is not known; give it with --shape", in.str()));
-    int64_t stride = conv.window.strides[i], k = kernel.constant(), out = shape[1 + i];
-    require(stride >= 1 && out >= 1, "has stride {} and a result of extent {}, expected at least 1", stride, out);
-    conv.window.kernel.push_back(k);
-    // The padding is the one of the convolution that this one is the gradient of.
-    int64_t begin = 0;
-    if (options.padding() == file::Padding::SAME)
-      begin = std::max<int64_t>(((out + stride - 1) / stride - 1) * stride + k - out, 0) / 2;
-    int64_t end = (in.constant() - 1) * stride + k - begin - out;
-    conv.window.pads[i] = begin;
-    conv.window.pads[2 + i] = std::max<int64_t>(end, 0);
-    conv.outputPadding[i] = std::max<int64_t>(-end, 0);
+    extents.push_back(knownExtent(op, op.dims(x)[1 + i], "the operand"));
+    conv.window.kernel.push_back(knownExtent(op, op.dims(w)[1 + i], "the weights"));
   }
+  TransposedPads pads =
+      transposedPads(extents, {shape[1], shape[2]}, conv.window, options.padding() == file::Padding::SAME);
+  conv.window.pads = pads.pads;
+  conv.outputPadding = pads.outputPadding;
   conv.x = channelsFirst(op.node, x);
   conv.w = transpose(op.node, w, {3, 0, 1, 2}); // O x H x W x C
   return conv;

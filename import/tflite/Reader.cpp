@@ -405,19 +405,19 @@ size_t graphOf(const file::Model &model, const std::string &key, const std::stri
 } // namespace
 
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &,
-                      const std::string &signature) {
+                      const ImportOptions &options) {
   auto storage = std::make_shared<Storage>();
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(std::max_align_t) != 0) {
     storage->aligned.assign(bytes.begin(), bytes.end());
     bytes = {storage->aligned.data(), storage->aligned.size()};
   }
   const file::Model &model = checkedModel(bytes, fileName);
-  size_t count = sizeOf(model.subgraphs()), main = graphOf(model, signature, fileName);
+  size_t count = sizeOf(model.subgraphs()), main = graphOf(model, options.signature, fileName);
   for (size_t i = 0; i < count; ++i)
     storage->graphs.push_back(GraphReader(model, bytes, *element(model.subgraphs(), i),
                                           count == 1 ? fileName : fmt::format("{}: subgraph {}", fileName, i),
                                           /*main=*/i == main)
-                                  .read(i == main ? signatureOf(model, i, signature) : nullptr, *storage));
+                                  .read(i == main ? signatureOf(model, i, options.signature) : nullptr, *storage));
   ModelRecord record;
   record.version = schemaVersion;
   record.producer = producerOf(model);

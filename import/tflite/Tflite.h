@@ -1,8 +1,7 @@
 // TFLite as a source format: its table of operators, and an operator that is being imported.
 #pragma once
 
-#include "import/Node.h"
-#include "import/Unfold.h"
+#include "import/parts/Emitter.h"
 #include "import/tflite/Source.h"
 
 namespace lathe::tflite {
@@ -20,18 +19,17 @@ std::string supportPage();
 /// True for bytes with the mark of a TFLite file.
 bool isTflite(std::string_view bytes);
 
-/// Reads a file (Reader.cpp). Its bytes must live as long as the record. `signature` names one of the file; its subgraph is
-/// the model. "": the first subgraph.
+/// Reads a file (Reader.cpp). Its bytes must live as long as the record. `options.signature` names one of the file; its
+/// subgraph is the model. "": the first subgraph.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
-                      const std::string &signature = "");
+                      const ImportOptions &options = {});
 
 /// An operator of the file with its node. Operands and results have the positions of the file; new values of variables
 /// are results behind those of the file.
-class Operator {
+class Operator : public Emitter {
 public:
   explicit Operator(Node &node);
 
-  Node &node;
   const SourceNode &source;
   BuiltinOperator code() const { return source.code; }
 
@@ -52,19 +50,8 @@ public:
   ElementType inputType(size_t index) const { return type(inputTensor(index)); }
   ElementType outputType(size_t index = 0) const { return type(outputTensor(index)); }
 
-  // ---- Often used.
-  mlir::Value in(size_t index) const { return node.in(index); }
-  void set(mlir::Value value) { node.set(0, value); }
   /// The new value of the variable that is operand `index`; nothing if that is no variable.
   void setVariable(size_t index, mlir::Value value);
-  mlir::Value emit(const char *mnemonic, const Values &operands, const Fields &fields = {}) {
-    return node.emit(mnemonic, operands, fields);
-  }
-  const Dims &dims(mlir::Value value) const { return node.info(value).dims; }
-  int64_t rank(mlir::Value value) const { return node.rank(value); }
-  /// An integer operand as i64, as nn takes indices and extents.
-  mlir::Value wide(size_t index) const { return node.cast(in(index), ElementType::i64); }
-  [[noreturn]] void unsupported(std::string reason) const { node.unsupported(std::move(reason)); }
 
 private:
   const void *optionsOf(BuiltinOptions kind) const;
@@ -104,22 +91,10 @@ StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entr
 
 // ---- Parts that float and quantised importers share.
 
-/// NHWC (rank 4; rank 5: NDHWC) to NCHW, and back.
-mlir::Value channelsFirst(Node &node, mlir::Value x);
-mlir::Value channelsLast(Node &node, mlir::Value x);
-mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
-/// Operand `index` as one axis of a tensor of rank `rank`.
-int64_t axisOperand(Operator &op, size_t index, int64_t rank);
 /// The fused activation of a float operator.
 mlir::Value activate(Node &node, mlir::Value x, Activation activation);
 
-/// Window of a convolution or a pool along the spatial axes, height first.
-struct Window {
-  std::vector<int64_t> kernel, strides, dilations;
-  std::vector<int64_t> pads; // all begins, then all ends
-  Fields fields() const { return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}}; }
-};
-/// Fills in the pads for `x`, the operand with channels last. Throws Error for values that are no window.
+/// Fills in the pads of the window for `x`, the operand with channels last.
 Window padded(Node &node, mlir::Value x, file::Padding padding, Window window);
 /// A convolution as nn sees it: weights with output channels first (O x C/group x kernel).
 struct Convolution {
@@ -150,8 +125,6 @@ mlir::Value restoreRows(Operator &op, mlir::Value y);
 
 // ---- Hybrid operators (Hybrid.cpp): quantised weights, float activations.
 
-/// Rounded to the nearest whole number, halves away from zero.
-mlir::Value roundAway(Node &node, mlir::Value x);
 /// Activations quantised at run time along axis 0: real = scale * (x - zero).
 struct QuantizedActivations {
   mlir::Value x;     // i8

@@ -1,0 +1,75 @@
+// Arithmetic that is a few operators.
+#include "import/parts/Emitter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace lathe::source {
+
+mlir::Value fakeQuant(Emitter &op, mlir::Value x, float least, float most, int64_t bits, bool narrow) {
+  require(bits >= 2 && bits <= 16, "has {} bits, expected 2 to 16", bits);
+  require(least <= 0 && most >= 0 && least < most, "has the range {} to {}, expected one around 0", least, most);
+  float first = narrow ? 1 : 0, last = static_cast<float>((1 << bits) - 1);
+  float scale = (most - least) / (last - first);
+  float zero = std::clamp(std::round(first - least / scale), first, last);
+  float low = (first - zero) * scale, high = (last - zero) * scale;
+  auto number = [&](float value) { return op.node.constantScalar(ElementType::f32, value); };
+  x = op.emit("clip", {x}, {{"min", static_cast<double>(low)}, {"max", static_cast<double>(high)}});
+  x = op.emit("mul", {op.emit("sub", {x, number(low)}), number(1.0f / scale)});
+  return op.emit("add", {op.emit("mul", {roundAway(op.node, x), number(scale)}), number(low)});
+}
+
+mlir::Value atan2(Emitter &op, mlir::Value y, mlir::Value x) {
+  ElementType type = op.node.info(y).type;
+  auto number = [&](double value) { return op.node.constantScalar(type, value); };
+  mlir::Value zero = number(0), below = op.emit("less", {y, zero});
+  mlir::Value turn = op.emit("where", {below, number(-std::numbers::pi), number(std::numbers::pi)});
+  mlir::Value angle = op.emit("atan", {op.emit("div", {y, x})});
+  angle = op.emit("where", {op.emit("less", {x, zero}), op.emit("add", {angle, turn}), angle});
+  mlir::Value nowhere = op.emit("and", {op.emit("equal", {x, zero}), op.emit("equal", {y, zero})});
+  return op.emit("where", {nowhere, zero, angle});
+}
+
+mlir::Value broadcastShape(Emitter &op, mlir::Value a, mlir::Value b) {
+  int64_t length = 0;
+  for (mlir::Value shape : {a, b}) {
+    require(op.rank(shape) == 1, "an operand has rank {}, expected 1", op.rank(shape));
+    if (!op.dims(shape)[0].isConstant())
+      op.unsupported("the length of a shape is not known");
+    length = std::max(length, op.dims(shape)[0].constant());
+  }
+  auto aligned = [&](mlir::Value shape) {
+    int64_t missing = length - op.dims(shape)[0].constant();
+    return missing ? op.emit("pad", {shape, {}, {}}, {{"pads", Ints{missing, 0}}, {"value", 1.0}}) : shape;
+  };
+  a = aligned(a), b = aligned(b);
+  mlir::Value one = op.emit("equal", {a, op.node.constantInts({}, {1})});
+  return op.emit("where", {one, b, a});
+}
+
+mlir::Value floorMod(Emitter &op, mlir::Value a, mlir::Value b) {
+  ElementType type = op.node.info(a).type;
+  if (!isFloat(type))
+    return op.emit("mod", {a, b});
+  mlir::Value rest = op.emit("mod", {a, b}, {{"fmod", true}}), zero = op.node.constantScalar(type, 0);
+  mlir::Value differ = op.emit("xor", {op.emit("less", {rest, zero}), op.emit("less", {b, zero})});
+  mlir::Value moved = op.emit("and", {differ, op.emit("not", {op.emit("equal", {rest, zero})})});
+  return op.emit("where", {moved, op.emit("add", {rest, b}), rest});
+}
+
+mlir::Value floorDiv(Emitter &op, mlir::Value a, mlir::Value b) {
+  if (isFloat(op.typeOf(a)))
+    return op.emit("floor", {op.emit("div", {a, b})});
+  return op.emit("div", {op.emit("sub", {a, floorMod(op, a, b)}), b});
+}
+
+mlir::Value roundAway(Node &node, mlir::Value x) {
+  ElementType type = node.info(x).type;
+  mlir::Value even = node.emit("round", {x}), half = node.constantScalar(type, 0.5);
+  mlir::Value tie = node.emit("equal", {node.emit("abs", {node.emit("sub", {x, even})}), half});
+  mlir::Value away = node.emit("add", {x, node.emit("mul", {node.emit("sign", {x}), half})});
+  return node.emit("where", {tie, away, even});
+}
+
+} // namespace lathe::source

@@ -1,0 +1,87 @@
+// Channels last and first, and windows padded as TensorFlow does. nn has the channels first: transposes around an operator
+// say so, and the passes cancel those between two of them.
+#include "import/parts/Emitter.h"
+
+namespace lathe::source {
+
+constexpr int64_t most = int64_t(1) << 31;
+
+mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm) {
+  require(node.rank(x) == static_cast<int64_t>(perm.size()), "an operand has rank {}, expected {}", node.rank(x),
+          perm.size());
+  return node.emit("transpose", {x}, {{"perm", std::move(perm)}});
+}
+
+mlir::Value channelsFirst(Node &node, mlir::Value x) {
+  int64_t rank = node.rank(x);
+  std::vector<int64_t> perm = {0, rank - 1};
+  for (int64_t axis = 1; axis + 1 < rank; ++axis)
+    perm.push_back(axis);
+  return transpose(node, x, perm);
+}
+
+mlir::Value channelsLast(Node &node, mlir::Value x) {
+  int64_t rank = node.rank(x);
+  std::vector<int64_t> perm = {0};
+  for (int64_t axis = 2; axis < rank; ++axis)
+    perm.push_back(axis);
+  perm.push_back(1);
+  return transpose(node, x, perm);
+}
+
+Window padded(Node &node, const Dims &dims, size_t first, bool same, Window window) {
+  size_t count = window.kernel.size();
+  require(dims.size() == count + 2, "the operand has rank {}, expected {}", dims.size(), count + 2);
+  require(window.strides.size() == count && window.dilations.size() == count,
+          "has {} strides and {} dilations, expected {}", window.strides.size(), window.dilations.size(), count);
+  for (size_t i = 0; i < count; ++i) {
+    require(window.kernel[i] >= 1 && window.kernel[i] < most, "the kernel has extent {}, expected at least 1",
+            window.kernel[i]);
+    require(window.strides[i] >= 1 && window.strides[i] < most, "has stride {}, expected at least 1",
+            window.strides[i]);
+    require(window.dilations[i] >= 1 && window.dilations[i] < most, "has dilation {}, expected at least 1",
+            window.dilations[i]);
+  }
+  window.pads.assign(2 * count, 0);
+  for (size_t i = 0; i < count && same; ++i) {
+    // The result has ceil(extent / stride) positions; the window lacks half of the rest, rounded down, at the begin.
+    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
+    if (window.strides[i] != 1) {
+      if (!dims[first + i].isConstant())
+        node.unsupported(fmt::format("SAME padding with stride {} needs spatial extent '{}'; give it with --shape",
+                                     window.strides[i], dims[first + i].str()));
+      int64_t in = dims[first + i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
+      total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
+    }
+    window.pads[i] = total / 2;
+    window.pads[count + i] = total - total / 2;
+  }
+  return window;
+}
+
+TransposedPads transposedPads(const Ints &in, const Ints &out, const Window &window, bool same,
+                              const Ints &explicitPads) {
+  size_t count = in.size();
+  TransposedPads result{Ints(2 * count), Ints(count)};
+  for (size_t i = 0; i < count; ++i) {
+    require(window.kernel[i] >= 1 && window.kernel[i] < most && window.dilations[i] >= 1 &&
+                window.dilations[i] < most && in[i] >= 0 && in[i] < most,
+            "has a kernel of extent {}, dilation {} and an operand of extent {}", window.kernel[i], window.dilations[i],
+            in[i]);
+    int64_t stride = window.strides[i], k = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    require(stride >= 1 && stride < most && out[i] >= 1 && out[i] < most,
+            "has stride {} and a result of extent {}, expected at least 1", stride, out[i]);
+    int64_t begin = 0;
+    if (!explicitPads.empty())
+      begin = explicitPads[i];
+    else if (same)
+      begin = std::max<int64_t>(((out[i] + stride - 1) / stride - 1) * stride + k - out[i], 0) / 2;
+    int64_t end = (in[i] - 1) * stride + k - begin - out[i];
+    result.pads[i] = begin;
+    result.pads[count + i] = std::max<int64_t>(end, 0);
+    result.outputPadding[i] = std::max<int64_t>(-end, 0);
+  }
+  return result;
+}
+
+} // namespace lathe::source
