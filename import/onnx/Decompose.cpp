@@ -1,4 +1,5 @@
 // Operators that are a few others: written as those, so that they are compiled and fused without code of their own.
+#include "import/Einsum.h"
 #include "import/onnx/Onnx.h"
 
 #include <numeric>
@@ -262,9 +263,20 @@ void importAffineGrid(Node &node) {
   node.set(0, node.reshape(grid, dims));
 }
 
+void importEinsum(Node &node) {
+  require(node.version() >= 12, "there is no such operator in opset {}", node.version());
+  require(node.inputCount() >= 1, "has no inputs, expected at least 1");
+  require(node.hasAttr("equation"), "has no equation");
+  Values operands;
+  for (size_t i = 0; i < node.inputCount(); ++i)
+    operands.push_back(node.in(i));
+  node.set(0, einsum(node, node.stringAttr("equation", ""), operands));
+}
+
 } // namespace
 
 void addDecomposedHandlers(Handlers &table) {
+  table["Einsum"] = importEinsum;
   table["Trilu"] = importTrilu;
   table["EyeLike"] = importEyeLike;
   table["OneHot"] = importOneHot;

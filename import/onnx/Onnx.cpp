@@ -15,7 +15,6 @@ Handlers handlers() {
   addRecurrentHandlers(result);
   addIndexedHandlers(result);
   addDecomposedHandlers(result);
-  addEinsumHandlers(result);
   addQuantizeHandlers(result);
   addSignalHandlers(result);
   addStateHandlers(result);

@@ -26,7 +26,6 @@ void addValueHandlers(Handlers &table);       // Value.cpp: constants, identity,
 void addRecurrentHandlers(Handlers &table);   // Recurrent.cpp: LSTM, GRU, RNN
 void addIndexedHandlers(Handlers &table);     // Indexed.cpp: top-k, cumulative sums, sampling
 void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators composed of others
-void addEinsumHandlers(Handlers &table);      // Einsum.cpp
 void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
 void addSignalHandlers(Handlers &table);      // Signal.cpp: windows, Fourier transforms, mel bands
 void addStateHandlers(Handlers &table);       // State.cpp: operators whose result is the state of the next run

@@ -133,29 +133,6 @@ ElementType Operator::type(const file::Tensor *tensor) {
 
 // ---- Shared parts -------------------------------------------------------------------------------------------------
 
-mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm) {
-  require(node.rank(x) == static_cast<int64_t>(perm.size()), "an operand has rank {}, expected {}", node.rank(x),
-          perm.size());
-  return node.emit("transpose", {x}, {{"perm", std::move(perm)}});
-}
-
-mlir::Value channelsFirst(Node &node, mlir::Value x) {
-  int64_t rank = node.rank(x);
-  std::vector<int64_t> perm = {0, rank - 1};
-  for (int64_t axis = 1; axis + 1 < rank; ++axis)
-    perm.push_back(axis);
-  return transpose(node, x, perm);
-}
-
-mlir::Value channelsLast(Node &node, mlir::Value x) {
-  int64_t rank = node.rank(x);
-  std::vector<int64_t> perm = {0};
-  for (int64_t axis = 2; axis < rank; ++axis)
-    perm.push_back(axis);
-  perm.push_back(1);
-  return transpose(node, x, perm);
-}
-
 mlir::Value activate(Node &node, mlir::Value x, Activation activation) {
   switch (activation) {
   case Activation::NONE:

@@ -1,6 +1,7 @@
 // TFLite as a source format: its table of operators, and an operator that is being imported.
 #pragma once
 
+#include "import/ChannelsLast.h"
 #include "import/Node.h"
 #include "import/Unfold.h"
 #include "import/tflite/Source.h"
@@ -102,21 +103,11 @@ StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entr
 
 // ---- Parts that float and quantised importers share.
 
-/// NHWC (rank 4; rank 5: NDHWC) to NCHW, and back.
-mlir::Value channelsFirst(Node &node, mlir::Value x);
-mlir::Value channelsLast(Node &node, mlir::Value x);
-mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
 /// Operand `index` as one axis of a tensor of rank `rank`.
 int64_t axisOperand(Operator &op, size_t index, int64_t rank);
 /// The fused activation of a float operator.
 mlir::Value activate(Node &node, mlir::Value x, Activation activation);
 
-/// Window of a convolution or a pool along the spatial axes, height first.
-struct Window {
-  std::vector<int64_t> kernel, strides, dilations;
-  std::vector<int64_t> pads; // all begins, then all ends
-  Fields fields() const { return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}}; }
-};
 /// Fills in the pads for `x`, the operand with channels last. Throws Error for values that are no window.
 Window padded(Node &node, mlir::Value x, file::Padding padding, Window window);
 /// A convolution as nn sees it: weights with output channels first (O x C/group x kernel).

@@ -7,8 +7,6 @@ namespace {
 
 using enum BuiltinOperator;
 
-constexpr int64_t most = int64_t(1) << 31;
-
 std::vector<int64_t> kernelOf(Node &node, const Dims &w, size_t first, size_t count) {
   std::vector<int64_t> kernel;
   for (size_t i = first; i < first + count; ++i) {
@@ -96,26 +94,10 @@ Window padded(Node &node, mlir::Value x, file::Padding padding, Window window) {
   require(dims.size() == count + 2, "the operand has rank {}, expected {}", dims.size(), count + 2);
   require(padding == file::Padding::SAME || padding == file::Padding::VALID, "padding is {}, expected SAME or VALID",
           static_cast<int>(padding));
-  for (size_t i = 0; i < count; ++i) {
-    require(window.kernel[i] >= 1 && window.kernel[i] < most, "the kernel has extent {}, expected at least 1",
-            window.kernel[i]);
-    require(window.strides[i] >= 1, "has stride {}, expected at least 1", window.strides[i]);
-    require(window.dilations[i] >= 1, "has dilation {}, expected at least 1", window.dilations[i]);
-  }
+  checkWindow(window);
   window.pads.assign(2 * count, 0);
-  for (size_t i = 0; i < count && padding == file::Padding::SAME; ++i) {
-    // The result has ceil(extent / stride) positions; the window lacks half of the rest, rounded down, at the begin.
-    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
-    if (window.strides[i] != 1) {
-      if (!dims[1 + i].isConstant())
-        node.unsupported(fmt::format("SAME padding with stride {} needs spatial extent '{}'; give it with --shape",
-                                     window.strides[i], dims[1 + i].str()));
-      int64_t in = dims[1 + i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
-      total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
-    }
-    window.pads[i] = total / 2;
-    window.pads[count + i] = total - total / 2;
-  }
+  if (padding == file::Padding::SAME)
+    padSame(node, Dims(dims.begin() + 1, dims.end() - 1), window);
   return window;
 }
 

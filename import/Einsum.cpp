@@ -1,10 +1,10 @@
 // Einsum as transposes, reductions, products and matrix products: two operands at a time, from the left. What is summed
 // over as soon as no later operand needs it; a label that appears twice in one operand becomes its diagonal.
-#include "import/onnx/Onnx.h"
+#include "import/Einsum.h"
 
 #include <algorithm>
 
-namespace lathe::onnx {
+namespace lathe::source {
 namespace {
 
 /// Letters as their codes; the axes of an ellipsis as -1, -2, ... from the last one.
@@ -60,13 +60,13 @@ class Einsum {
 public:
   explicit Einsum(Node &node) : node(node) {}
 
-  void run() {
-    Equation equation = parseEquation(node.stringAttr("equation", ""));
-    require(equation.operands.size() == node.inputCount(), "equation has {} terms, expected {} as there are inputs",
-            equation.operands.size(), node.inputCount());
+  mlir::Value run(const std::string &text, const Values &operands) {
+    Equation equation = parseEquation(text);
+    require(equation.operands.size() == operands.size(), "equation has {} terms, expected {} as there are inputs",
+            equation.operands.size(), operands.size());
     std::vector<Term> terms;
     for (size_t i = 0; i < equation.operands.size(); ++i)
-      terms.push_back(term(node.in(i), equation.operands[i]));
+      terms.push_back(term(operands[i], equation.operands[i]));
     Labels result = resultLabels(equation, terms);
     Term sum = terms[0];
     for (size_t i = 1; i < terms.size(); ++i) {
@@ -78,7 +78,7 @@ public:
     for (int label : result)
       require(contains(sum.labels, label), "the result has a label that no operand has");
     sum = reduced(sum, result);
-    node.set(0, ordered(sum, result));
+    return ordered(sum, result);
   }
 
 private:
@@ -248,15 +248,10 @@ private:
   }
 };
 
-void importEinsum(Node &node) {
-  require(node.version() >= 12, "there is no such operator in opset {}", node.version());
-  require(node.inputCount() >= 1, "has no inputs, expected at least 1");
-  require(node.hasAttr("equation"), "has no equation");
-  Einsum(node).run();
-}
-
 } // namespace
 
-void addEinsumHandlers(Handlers &table) { table["Einsum"] = importEinsum; }
+mlir::Value einsum(Node &node, const std::string &equation, const Values &operands) {
+  return Einsum(node).run(equation, operands);
+}
 
-} // namespace lathe::onnx
+} // namespace lathe::source

@@ -1,0 +1,58 @@
+#include "import/ChannelsLast.h"
+
+namespace lathe::source {
+
+mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm) {
+  require(node.rank(x) == static_cast<int64_t>(perm.size()), "an operand has rank {}, expected {}", node.rank(x),
+          perm.size());
+  return node.emit("transpose", {x}, {{"perm", std::move(perm)}});
+}
+
+mlir::Value channelsFirst(Node &node, mlir::Value x) {
+  int64_t rank = node.rank(x);
+  std::vector<int64_t> perm = {0, rank - 1};
+  for (int64_t axis = 1; axis + 1 < rank; ++axis)
+    perm.push_back(axis);
+  return transpose(node, x, perm);
+}
+
+mlir::Value channelsLast(Node &node, mlir::Value x) {
+  int64_t rank = node.rank(x);
+  std::vector<int64_t> perm = {0};
+  for (int64_t axis = 2; axis < rank; ++axis)
+    perm.push_back(axis);
+  perm.push_back(1);
+  return transpose(node, x, perm);
+}
+
+void checkWindow(const Window &window) {
+  constexpr int64_t most = int64_t(1) << 31;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    require(window.kernel[i] >= 1 && window.kernel[i] < most, "the kernel has extent {}, expected at least 1",
+            window.kernel[i]);
+    require(window.strides[i] >= 1 && window.strides[i] < most, "has stride {}, expected at least 1",
+            window.strides[i]);
+    require(window.dilations[i] >= 1 && window.dilations[i] < most, "has dilation {}, expected at least 1",
+            window.dilations[i]);
+  }
+}
+
+void padSame(Node &node, const Dims &extents, Window &window) {
+  size_t count = window.kernel.size();
+  window.pads.assign(2 * count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    // The window lacks half of the rest, rounded down, at the begin.
+    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
+    if (window.strides[i] != 1) {
+      if (!extents[i].isConstant())
+        node.unsupported(fmt::format("SAME padding with stride {} needs spatial extent '{}'; give it with --shape",
+                                     window.strides[i], extents[i].str()));
+      int64_t in = extents[i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
+      total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
+    }
+    window.pads[i] = total / 2;
+    window.pads[count + i] = total - total / 2;
+  }
+}
+
+} // namespace lathe::source
