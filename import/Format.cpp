@@ -39,7 +39,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importModelOf(const Format &format, mlir::MLIR
     return mlir::success();
   });
   try {
-    ModelRecord model = format.read(bytes, fileName, folder);
+    ModelRecord model =
+        format.readWith ? format.readWith(bytes, fileName, folder, options) : format.read(bytes, fileName, folder);
     return Graph(&context, model, format, fileName, options).run();
   } catch (const UnsupportedError &error) {
     throw UnsupportedError(oneLine(error.what()), error.issues);

@@ -30,6 +30,9 @@ struct Format {
   /// Reads a file as records. Throws Error that begins with `fileName`. `folder` is the folder of
   /// the file (empty: unknown); data outside the file must be in it or below.
   ModelRecord (*read)(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder);
+  /// Likewise with the options of the import, for a format whose reader needs them. May be null.
+  ModelRecord (*readWith)(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
+                          const ImportOptions &options) = nullptr;
   /// Operators that map to one nn operator: operands in order, attributes by name. For a format in
   /// the operator records these are mappings(format) of ops/Registry.h.
   std::vector<MappedOp> mappings;

@@ -2,6 +2,7 @@
 #include "import/Import.h"
 
 #include "import/Format.h"
+#include "import/keras/Keras.h"
 #include "import/onnx/Onnx.h"
 #include "import/tflite/Tflite.h"
 #include "ir/ModelText.h"
@@ -27,7 +28,7 @@ std::filesystem::path folderOf(const std::string &path) {
 
 /// By content. Protobuf has no mark of its own: what is nothing else is taken for ONNX.
 const source::Format &formatOf(std::string_view bytes) {
-  return tflite::isTflite(bytes) ? tflite::format() : onnx::format();
+  return tflite::isTflite(bytes) ? tflite::format() : keras::isKeras(bytes) ? keras::format() : onnx::format();
 }
 
 } // namespace
@@ -38,6 +39,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   std::string_view bytes = bytesOf(*file);
   require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
           "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
+  require(options.custom.empty() || keras::isKeras(bytes),
+          "{}: is no Keras model; only layers of those have definitions (--custom)", path);
   if (nn::looksLikeText(path, bytes)) {
     require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);
     auto module = nn::readModelText(context, path);

@@ -24,9 +24,12 @@ struct ImportOptions {
   /// Static extents of the model must agree. A symbol in several inputs is bound in all of them.
   std::map<std::string, std::vector<int64_t>> shapes;
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
+  /// The user's definitions of Keras layers, by the name of the class: files of textual IR at graph level. @main takes the
+  /// layer's inputs, then its weights in the order of the file.
+  std::map<std::string, std::string> custom;
 };
 
-/// Reads a model: ONNX protobuf, TFLite or textual IR, recognised by content. Returns a verified module at
+/// Reads a model: ONNX protobuf, TFLite, Keras or textual IR, recognised by content. Returns a verified module at
 /// graph level (for textual IR: at the level of the text). Throws Error or UnsupportedError.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});
@@ -36,7 +39,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
 /// if the file cannot be read.
 TensorOrigins tensorOrigins(const std::string &path);
 
-/// Imports a model from memory, of the format that its bytes tell: ONNX or TFLite. Data outside of it is not available.
+/// Imports a model from memory, of the format that its bytes tell: ONNX, TFLite or Keras. Data outside of it is not available.
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                    const std::string &nameForMessages,
                                                    const ImportOptions &options = {});
