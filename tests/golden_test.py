@@ -1,8 +1,8 @@
-"""A TFLite model compiles without reference calls, and its package gives the outputs of the goldens.
+"""A TFLite or Keras model compiles without reference calls, and its package gives the outputs of the goldens.
 
-usage: tflite_golden_test.py LATHE MODELS NAME...
+usage: golden_test.py LATHE MODELS NAME...
 
-MODELS is the folder with tflite/, golden/ and golden/manifest.json. Float outputs are compared within
+MODELS is the folder with tflite/, keras/, golden/ and golden/manifest.json. Float outputs are compared within
 the manifest's tolerance, integer outputs exactly. Exits with 77 (skipped) where the folder is missing.
 """
 import json
