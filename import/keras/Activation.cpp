@@ -206,6 +206,11 @@ template <const char *name> void importFunction(Layer &layer) {
   layer.set(applied(layer, layer.in(), name, layer.config));
 }
 
+/// keras.ops approximates where it is not told otherwise, keras.activations does not.
+void importGeluFunction(Layer &layer) {
+  layer.set(layer.emit("gelu", {layer.in()}, {{"approximate", layer.flag("approximate", true) ? "tanh" : "none"}}));
+}
+
 } // namespace
 
 mlir::Value activate(Layer &layer, mlir::Value x, const json &activation) {
@@ -241,10 +246,11 @@ namespace {
   X(LeakyRelu, "leaky_relu")                                                                                           \
   X(Elu, "elu")                                                                                                        \
   X(Celu, "celu")                                                                                                      \
-  X(Selu, "selu") X(Softplus, "softplus") X(Softsign, "softsign") X(SoftSign, "soft_sign") X(Tanh, "tanh")             \
-      X(Sigmoid, "sigmoid") X(Silu, "silu") X(HardSigmoid, "hard_sigmoid") X(HardSilu, "hard_silu") X(Gelu, "gelu")    \
-          X(LogSigmoid, "log_sigmoid") X(Softmax, "softmax") X(LogSoftmax, "log_softmax") X(HardTanh, "hard_tanh")     \
-              X(TanhShrink, "tanh_shrink") X(Exp, "exponential")
+  X(Selu, "selu")                                                                                                      \
+  X(Softplus, "softplus") X(Softsign, "softsign") X(SoftSign, "soft_sign") X(Tanh, "tanh") X(Sigmoid, "sigmoid")       \
+      X(Silu, "silu") X(HardSigmoid, "hard_sigmoid") X(HardSilu, "hard_silu") X(LogSigmoid, "log_sigmoid")             \
+          X(Softmax, "softmax") X(LogSoftmax, "log_softmax") X(HardTanh, "hard_tanh") X(TanhShrink, "tanh_shrink")     \
+              X(Exp, "exponential")
 #define X(className, function) constexpr char name##className[] = function;
 LATHE_KERAS_FUNCTIONS(X)
 #undef X
@@ -261,6 +267,7 @@ void addActivationImporters(Importers &table) {
 #define X(className, function) table["ops." #className] = {importFunction<name##className>, "the activation"};
   LATHE_KERAS_FUNCTIONS(X)
 #undef X
+  table["ops.Gelu"] = {importGeluFunction, "the activation"};
   table["tf.nn.relu"] = {importFunction<nameRelu>, "`relu`"};
   table["tf.nn.relu6"] = {importFunction<nameRelu6>, "`clip`"};
   table["tf.nn.silu"] = {importFunction<nameSilu>, "`swish`"};

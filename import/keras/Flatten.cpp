@@ -155,19 +155,21 @@ private:
   /// One mask of those of several operands; "" for none.
   std::string joinedMask(const LayerConfig &layer, const std::string &name, const Results &operands) {
     Results masks;
+    bool allMasked = std::none_of(operands.begin(), operands.end(), [](const Value &v) { return v.mask.empty(); });
     for (const Value &operand : operands)
       if (!operand.mask.empty() &&
           std::none_of(masks.begin(), masks.end(), [&](const Value &other) { return other.name == operand.mask; }))
         masks.push_back({operand.mask, ""});
-    if (masks.empty())
+    bool concat = layer.className == "Concatenate", modern = version >= 3;
+    if (masks.empty() || (modern && !concat && !allMasked))
       return "";
     std::string joined = names.take(name + ".mask");
-    if (layer.className == "Concatenate" && integerMember(layer.config, "axis", -1) == 1)
+    if (concat && integerMember(layer.config, "axis", -1) == 1)
       addNode(helper("$mask.concat", joined), operands, true, {joined}, {});
     else if (masks.size() == 1)
       return masks[0].name;
-    else
-      addNode(helper("$mask.and", joined), masks, false, {joined}, {});
+    else // Keras 3 sees a step that any operand has
+      addNode(helper(modern && !concat ? "$mask.or" : "$mask.and", joined), masks, false, {joined}, {});
     return joined;
   }
 
@@ -350,46 +352,7 @@ private:
   }
 };
 
-void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &options, Problems &problems);
-
-void collectUnknown(const ModelConfig &model, int version, const ImportOptions &options, Problems &problems) {
-  for (const LayerConfig &layer : model.layers)
-    collectUnknown(layer, version, options, problems);
-}
-
-void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &options, Problems &problems) {
-  if (options.custom.contains(layer.className) || layer.className == "InputLayer")
-    return;
-  if (layer.model)
-    return collectUnknown(*layer.model, version, options, problems);
-  if (layer.className == "TimeDistributed" || layer.className == "SpectralNormalization")
-    return collectUnknown(readLayer(member(layer.config, "layer"), version), version, options, problems);
-  std::string name = operatorName(layer);
-  if (importers().contains(name) && !name.starts_with("$"))
-    return;
-  std::string what = layer.className == "Lambda" ? "the layer is a Python function"
-                     : name != layer.className   ? "the function is not supported"
-                                                 : "the layer is not one of keras.layers that are supported";
-  problems.add(
-      {layer.name, name, version, "", fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});
-}
-
 } // namespace
-
-std::string operatorName(const LayerConfig &layer) {
-  if (layer.className == "TFOpLambda" || layer.className == "SlicingOpLambda")
-    return "tf." + textMember(layer.config, "function", layer.className);
-  if (layer.module.starts_with("keras.src.ops") || layer.module.starts_with("keras.ops"))
-    return "ops." + layer.className;
-  return layer.className;
-}
-
-void refuseUnknownLayers(const ModelConfig &model, int version, const ImportOptions &options,
-                         const std::string &fileName) {
-  Problems problems;
-  collectUnknown(model, version, options, problems);
-  problems.throwIfAny(fileName, format().versionWord);
-}
 
 void flatten(const ModelConfig &model, const Weights &weights, int version, const ImportOptions &options,
              FlatNodes &nodes, GraphRecord &graph) {

@@ -91,12 +91,15 @@ void importMasking(Layer &layer) {
     layer.setMask(layer.node.reshape(mask, dims));
 }
 
-void importMaskAnd(Layer &layer) {
+void joinMasks(Layer &layer, const char *mnemonic) {
   mlir::Value all = layer.raw(0);
   for (size_t i = 1; i < layer.tensorCount(); ++i)
-    all = layer.emit("and", {all, layer.raw(i)});
+    all = layer.emit(mnemonic, {all, layer.raw(i)});
   layer.set(all);
 }
+
+void importMaskAnd(Layer &layer) { joinMasks(layer, "and"); }
+void importMaskOr(Layer &layer) { joinMasks(layer, "or"); }
 
 /// Operands: tensors, each with a mask or without; their masks one after the other, true where there is none.
 void importMaskConcat(Layer &layer) {
@@ -118,6 +121,7 @@ void importMaskConcat(Layer &layer) {
 void addMaskImporters(Importers &table) {
   table["Masking"] = {importMasking, "comparison, `where`; a mask"};
   table["$mask.and"] = {importMaskAnd, ""};
+  table["$mask.or"] = {importMaskOr, ""};
   table["$mask.concat"] = {importMaskConcat, ""};
 }
 

@@ -352,6 +352,7 @@ void importBidirectional(Layer &layer) {
       readRecurrent(layer, textMember(backwardJson, "class_name"), member(backwardJson, "config"), weight);
   layer.expectWeights(weight);
   RecurrentInput input = inputOf(layer, forward);
+  input.zeroMasked = forward.flag("return_sequences"); // Keras sets zero_output_for_mask so, whatever it was
   Values states = initialStates(layer);
   auto middle = states.begin() + static_cast<int64_t>(states.size() / 2);
   input.states.assign(states.begin(), middle);

@@ -113,8 +113,8 @@ def masks():
     a, b = weights_of("GRU", 4, 3), weights_of("GRU", 4, 3)
     inner = {"class_name": "GRU", "config": {"units": 3, "activation": "tanh", "recurrent_activation": "sigmoid",
                                              "reset_after": False, "return_sequences": True}}
-    y = np.concatenate([ref.run_cell(cell_of("GRU", a), x, MASK)[0],
-                        ref.run_cell(cell_of("GRU", b), x, MASK, backwards=True)[0][:, ::-1]], -1)
+    y = np.concatenate([ref.run_cell(cell_of("GRU", a), x, MASK, zero_masked=True)[0],
+                        ref.run_cell(cell_of("GRU", b), x, MASK, backwards=True, zero_masked=True)[0][:, ::-1]], -1)
     layer = Layer("Bidirectional", "layer", {"layer": inner, "merge_mode": "concat"}, [*a, *b],
                   [("forward_layer/cell", 3), ("backward_layer/cell", 3)], [([Ref("masking")], {})])
     yield masked("Bidirectional_masked", [masking(), layer], [x], [y])
