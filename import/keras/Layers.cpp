@@ -6,7 +6,6 @@ namespace {
 
 constexpr const char *passing[] = {"ActivityRegularization",
                                    "AlphaDropout",
-                                   "AutoContrast",
                                    "Dropout",
                                    "GaussianDropout",
                                    "GaussianNoise",

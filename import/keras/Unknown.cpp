@@ -24,8 +24,8 @@ void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &
   std::string what = layer.className == "Lambda" ? "the layer is a Python function"
                      : name != layer.className   ? "the function is not supported"
                                                  : "the layer is not one of keras.layers that are supported";
-  problems.add(
-      {layer.name, name, version, "", fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});
+  problems.add({oneLine(layer.name), oneLine(name), version, "",
+                fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});
 }
 
 } // namespace
