@@ -19,7 +19,7 @@ mlir::Value fromChannelsFirst(Layer &layer, mlir::Value y) {
   return layer.channelsLast() ? channelsLast(layer.node, y) : y;
 }
 
-mlir::Value padWindow(Layer &layer, mlir::Value x, Window &window) {
+void padWindow(Layer &layer, mlir::Value x, Window &window) {
   std::string padding = layer.text("padding", "valid");
   size_t count = window.kernel.size();
   checkWindow(window);
@@ -31,7 +31,6 @@ mlir::Value padWindow(Layer &layer, mlir::Value x, Window &window) {
     window.pads[0] = (window.kernel[0] - 1) * window.dilations[0];
   else
     require(padding == "valid", "padding is '{}', expected valid, same or causal", padding);
-  return x;
 }
 
 namespace {

@@ -11,6 +11,6 @@ size_t spatialRank(Layer &layer, mlir::Value x);
 mlir::Value toChannelsFirst(Layer &layer, mlir::Value x);
 mlir::Value fromChannelsFirst(Layer &layer, mlir::Value y);
 /// Fills in the pads for `x` (channels first) by the layer's padding: valid, same or causal.
-mlir::Value padWindow(Layer &layer, mlir::Value x, Window &window);
+void padWindow(Layer &layer, mlir::Value x, Window &window);
 
 } // namespace lathe::keras
