@@ -49,7 +49,9 @@ uint64_t packageKey(const PackageRequest &request) {
     text("records " + request.records);
   for (const std::string &flag : request.flags)
     text(flag);
-  for (const std::string &file : {request.scheduleFile, request.machineFile})
+  std::vector<std::string> files = {request.scheduleFile, request.machineFile};
+  files.insert(files.end(), request.otherFiles.begin(), request.otherFiles.end());
+  for (const std::string &file : files)
     if (!file.empty()) {
       std::vector<char> content = readFile(file);
       text(std::string(content.data(), content.size()));

@@ -25,6 +25,7 @@ struct PackageRequest {
   bool native = false;                    // the code is for the processor of this machine
   std::string scheduleFile = {};          // the key has its bytes; "": none
   std::string machineFile = {};           // the key has its bytes; "": none
+  std::vector<std::string> otherFiles = {}; // the key has their bytes
   std::string records = {};               // text that differs for other tuning records; "": none are used
   std::vector<std::string> compiler = {}; // files of the compiler: the key has times and sizes of existing ones
 };

@@ -5,6 +5,7 @@
 #include "cli/ModelFlags.h"
 #include "cli/print/Progress.h"
 #include "compile/Compile.h"
+#include "import/Import.h"
 #include "ir/Main.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -40,6 +41,8 @@ struct Source {
 /// Builds or imports `flags.model`. Diagnostics of the IR parser and verifier become an Error. The
 /// graph and weights of a zoo network are hashed into the module attribute nn.content.
 Source loadSource(const ModelFlags &flags);
+/// How the flags say that a file is imported.
+ImportOptions importOptions(const ModelFlags &flags);
 /// Source text of a package compiled from it: "zoo:resnet50@83a1...", or the name of a file.
 std::string sourceText(const ModelFlags &flags, const Source &source);
 

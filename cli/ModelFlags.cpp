@@ -4,7 +4,7 @@
 #include "cli/Packages.h"
 
 #include "package/Package.h"
-#include "support/SavedModel.h"
+#include "import/SavedModel.h"
 
 #include <cerrno>
 #include <cstring>
@@ -18,9 +18,9 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   options.reads([this] { return filesOf(*this); });
   options
       .add_option("MODEL", model,
-                  takesPackages
-                      ? "ONNX, TFLite or TensorFlow file, SavedModel, textual IR, zoo:NAME or package (F.lathe)"
-                      : "ONNX, TFLite or TensorFlow file, SavedModel, textual IR or zoo:NAME")
+                  takesPackages ? "ONNX, TFLite, TensorFlow or Keras file, SavedModel, textual IR, zoo:NAME or package "
+                                  "(F.lathe)"
+                                : "ONNX, TFLite, TensorFlow or Keras file, SavedModel, textual IR or zoo:NAME")
       ->required();
   auto add = [&](Scope scope, CLI::Option *option) {
     flags.push_back({option, scope});
@@ -34,10 +34,17 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
                          "Round quantised TFLite models as TensorFlow Lite's reference or optimised kernels"))
       ->check(CLI::IsMember({"reference", "optimised"}))
       ->capture_default_str();
-  add(Scope::import, options.add_option("--signature", signature,
-                                        "Import this signature of a SavedModel (default: serving_default) or of a TFLite "
-                                        "file (default: its first subgraph)"))
+  add(Scope::import,
+      options.add_option("--signature", signature,
+                         "Import this signature of a SavedModel (default: serving_default) or of a TFLite "
+                         "file (default: its first subgraph)"))
       ->type_name("NAME");
+  add(Scope::custom, options.add_option("--custom", custom,
+                                        "Define a Keras layer by its class: textual IR whose @main takes the layer's "
+                                        "inputs, then its weights (docs/keras.md)"))
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("CLASS=FILE");
   makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune || use == ModelUse::sweep;
   if (use != ModelUse::graph)
     addCompileFlags(options, use);
@@ -167,6 +174,7 @@ void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
               "{}: {} is a compiled package, its symbolic extents are bound when it runs", text, model);
       break;
     case Scope::import:
+    case Scope::custom:
       require(!isZoo(), "{}: {} is built in; only files are imported with it", text, model);
       [[fallthrough]];
     case Scope::compile:
@@ -252,6 +260,8 @@ Arguments ModelFlags::graphArguments() const {
     result.insert(result.end(), {"--requantize-rounding", requantizeRounding});
   if (!signature.empty())
     result.insert(result.end(), {"--signature", signature});
+  for (const std::string &text : custom)
+    result.insert(result.end(), {"--custom", text});
   if (!isZoo())
     return result;
   result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});
@@ -259,6 +269,18 @@ Arguments ModelFlags::graphArguments() const {
     result.insert(result.end(), {"--zoo-batch", std::to_string(zooBatch)});
   if (zooSequence)
     result.insert(result.end(), {"--zoo-sequence", std::to_string(zooSequence)});
+  return result;
+}
+
+std::map<std::string, std::string> customDefinitions(const std::vector<std::string> &texts) {
+  std::map<std::string, std::string> result;
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    require(equals != 0 && equals != std::string::npos && equals + 1 < text.size(),
+            "--custom {}: expected the name of a class and a file, as Scale=scale.mlir", text);
+    require(result.emplace(text.substr(0, equals), text.substr(equals + 1)).second, "--custom {}: given twice for '{}'",
+            text, text.substr(0, equals));
+  }
   return result;
 }
 
@@ -289,8 +311,12 @@ bool looksLikeOnnx(const std::string &path) {
   if (isPackage(path) || looksLikeTflite(path))
     return false;
   std::ifstream file(path, std::ios::binary);
-  char first = 0;
-  file.get(first);
+  char bytes[4] = {};
+  file.read(bytes, sizeof bytes);
+  std::string_view begin(bytes, sizeof bytes);
+  char first = bytes[0];
+  if (begin == "\x89HDF" || begin == "PK\x03\x04") // Keras
+    return false;
   return first == 0x08 ||
          !(std::isprint(static_cast<unsigned char>(first)) || std::isspace(static_cast<unsigned char>(first)));
 }

@@ -4,6 +4,7 @@
 #include "cli/Common.h"
 #include "runtime/Model.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,15 @@ enum class ModelUse {
   run,     // compile it unless it is a package, and run it
 };
 
-/// MODEL is an ONNX, TFLite or TensorFlow file, the folder of a SavedModel, textual IR, a package (F.lathe) or zoo:NAME. A flag that has no effect on
+/// MODEL is an ONNX, TFLite, TensorFlow or Keras file, the folder of a SavedModel, textual IR, a package (F.lathe) or
+/// zoo:NAME. A flag that has no effect on
 /// this kind of MODEL is an Error that names the flag and the remedy.
 struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes;              // "data=1x3x224x224"
   std::string requantizeRounding = "reference"; // or "optimised" (import/Import.h)
   std::string signature;                        // as in ImportOptions
+  std::vector<std::string> custom;              // "Scale=scale.mlir": definitions of Keras layers (import/Import.h)
   std::string target = "native";
   std::string machineFile; // facts of the machine to compile for; "": the target's own
   int threads = 1;
@@ -73,7 +76,7 @@ struct ModelFlags {
 
 private:
   /// Subject of a flag, which determines the kinds of MODEL that it applies to.
-  enum class Scope { shape, zoo, import, compile };
+  enum class Scope { shape, zoo, import, custom, compile };
   struct Flag {
     const CLI::Option *option;
     Scope scope;
@@ -87,9 +90,12 @@ private:
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
 
+/// The name of a class and the file of each --custom flag.
+std::map<std::string, std::string> customDefinitions(const std::vector<std::string> &texts);
+
 /// True if the file begins like a model of TensorFlow Lite.
 bool looksLikeTflite(const std::string &path);
-/// True if the first bytes of the file belong neither to a package, nor to a model of TensorFlow Lite, nor to text.
+/// True if the first bytes of the file belong neither to a package, nor to a model of TensorFlow Lite or Keras, nor to text.
 bool looksLikeOnnx(const std::string &path);
 
 /// True if the file begins like a package. Throws Error if it cannot be read.

@@ -19,6 +19,8 @@ std::vector<std::string> filesOf(const ModelFlags &flags) {
   for (const std::string &file : {flags.scheduleFile, flags.machineFile})
     if (!file.empty())
       files.push_back(file);
+  for (const auto &[name, file] : customDefinitions(flags.custom))
+    files.push_back(file);
   return files;
 }
 
@@ -43,8 +45,11 @@ Package packageFor(const ModelFlags &flags) {
                                 .native = flags.target.find("native") != std::string::npos,
                                 .scheduleFile = flags.scheduleFile,
                                 .machineFile = flags.machineFile,
+                                .otherFiles = {},
                                 .records = records.digest(),
                                 .compiler = {ownProgram(), compilerLibrary()}};
+  for (const auto &[name, file] : customDefinitions(flags.custom))
+    request.otherFiles.push_back(file);
   Package package = cache::findOrMake(request, folder, kept, loading, [&](const std::string &path) {
     Arguments arguments{"compile", flags.model, "-o", path, quietFlag()};
     for (const Arguments &some : {rest, flags.recordArguments()})

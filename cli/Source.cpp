@@ -39,6 +39,19 @@ std::string sourceText(const ModelFlags &flags, const Source &source) {
   return content ? flags.model + "@" + content.str() : std::filesystem::path(flags.model).filename().string();
 }
 
+ImportOptions importOptions(const ModelFlags &flags) {
+  ImportOptions options;
+  for (const std::string &text : flags.shapes) {
+    auto [name, dims] = parseShape(text);
+    require(options.shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
+  }
+  if (flags.requantizeRounding == "optimised")
+    options.requantizeRounding = RequantizeRounding::optimised;
+  options.signature = flags.signature;
+  options.custom = customDefinitions(flags.custom);
+  return options;
+}
+
 Source loadSource(const ModelFlags &flags) {
   Source source;
   source.context = makeContext();
@@ -62,15 +75,7 @@ Source loadSource(const ModelFlags &flags) {
     return source;
   }
   require(!isPackage(flags.model), "{}: is a compiled package, expected a model (ONNX or textual IR)", flags.model);
-  ImportOptions options;
-  for (const std::string &text : flags.shapes) {
-    auto [name, dims] = parseShape(text);
-    require(options.shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
-  }
-  if (flags.requantizeRounding == "optimised")
-    options.requantizeRounding = RequantizeRounding::optimised;
-  options.signature = flags.signature;
-  source.module = importModel(*source.context, flags.model, options);
+  source.module = importModel(*source.context, flags.model, importOptions(flags));
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
     const ModelFlags defaults;
     require(flags.level == defaults.level && !flags.referencesOnly,

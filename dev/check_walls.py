@@ -24,8 +24,10 @@ ALLOWED = {
     "ir": {"ops", "mlir"},
     # Common to all formats. References decide what is known before it runs. The file Import.cpp is the one door.
     "import": {"ir", "ops", "references", "runtime", "mlir"},
-    "import/Import.cpp": {"import", "import/onnx", "import/tensorflow", "import/tflite", "ir", "mlir"},
+    "import/Import.cpp": {"import", "import/keras", "import/onnx", "import/tensorflow", "import/tflite", "ir", "mlir"},
     "import/PictureNotesTest.cpp": {"import", "import/onnx", "import/tflite"},
+    "import/keras": {"import", "ir", "ops", "process", "references", "runtime", "mlir"},
+    "import/keras/hdf5": {"import/keras"},  # the program that reads HDF5: of its caller it sees the form of its output
     "import/onnx": {"import", "ir", "ops", "references", "runtime", "mlir", "protobuf"},
     "import/tensorflow": {"import", "ir", "ops", "references", "runtime", "mlir", "protobuf"},
     "import/tflite": {"import", "ir", "ops", "references", "runtime", "mlir"},

@@ -2,11 +2,12 @@
 #include "import/Import.h"
 
 #include "import/Format.h"
+#include "import/SavedModel.h"
+#include "import/keras/Keras.h"
 #include "import/onnx/Onnx.h"
 #include "import/tensorflow/TensorFlow.h"
 #include "import/tflite/Tflite.h"
 #include "ir/ModelText.h"
-#include "support/SavedModel.h"
 
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -31,6 +32,8 @@ std::filesystem::path folderOf(const std::string &path) {
 const source::Format &formatOf(std::string_view bytes) {
   if (tflite::isTflite(bytes))
     return tflite::format();
+  if (keras::isKeras(bytes))
+    return keras::format();
   return tensorflow::isGraph(bytes) || tensorflow::isGraphText(bytes) ? tensorflow::format() : onnx::format();
 }
 
@@ -57,6 +60,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   std::string_view bytes = bytesOf(*file);
   require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
           "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
+  require(options.custom.empty() || keras::isKeras(bytes),
+          "{}: is no Keras model; only layers of those have definitions (--custom)", path);
   const source::Format &format = formatOf(bytes);
   if (isModelText(name, bytes)) {
     require(options.signature.empty(), "{}: textual IR has no signatures (--signature)", path);
@@ -68,15 +73,13 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   return source::importModelOf(format, context, bytes, name, folderOf(name), options);
 }
 
-TensorOrigins tensorOrigins(const std::string &path, const std::string &signature) {
+TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &options) {
   std::string name = modelFileOf(path);
   auto file = mapped(name);
   std::string_view bytes = bytesOf(*file);
   if (isModelText(name, bytes))
     return {};
   const source::Format &format = formatOf(bytes);
-  ImportOptions options;
-  options.signature = signature;
   return source::originsOf(format, format.read(bytes, name, folderOf(name), options).graph);
 }
 

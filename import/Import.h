@@ -27,9 +27,12 @@ struct ImportOptions {
   /// Of a SavedModel ("": "serving_default", or the only one) or of a TFLite file with several ones ("": its first subgraph):
   /// the signature to import.
   std::string signature = {};
+  /// The user's definitions of Keras layers, by the name of the class: files of textual IR at graph level. @main takes the
+  /// layer's inputs, then its weights in the order of the file.
+  std::map<std::string, std::string> custom = {};
 };
 
-/// Reads a model: ONNX protobuf, TFLite, a TensorFlow graph or textual IR, recognised by content, or the folder of a
+/// Reads a model: ONNX protobuf, TFLite, a TensorFlow graph, Keras or textual IR, recognised by content, or the folder of a
 /// TensorFlow SavedModel. Returns a verified module at
 /// graph level (for textual IR: at the level of the text). Throws Error or UnsupportedError.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
@@ -42,9 +45,10 @@ std::string modelFileOf(const std::string &path);
 /// Origins of the tensors that the nodes of a model file write. A node that only passes a value on
 /// (Identity, Dropout) is replaced by the origin of the value. Empty for textual IR. Throws Error
 /// if the file cannot be read.
-TensorOrigins tensorOrigins(const std::string &path, const std::string &signature = "");
+TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &options = {});
 
-/// Imports a model from memory, of the format that its bytes tell: ONNX, TFLite or a TensorFlow graph. Data outside of it is not available.
+/// Imports a model from memory, of the format that its bytes tell: ONNX, TFLite, Keras or a TensorFlow graph. Data outside
+/// of it is not available.
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                    const std::string &nameForMessages,
                                                    const ImportOptions &options = {});

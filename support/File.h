@@ -14,13 +14,4 @@ std::vector<char> readFile(const std::string &path);
 /// when any byte could not be written.
 void writeFile(const std::string &path, std::span<const char> bytes);
 
-/// A member of a zip archive.
-struct ZipMember {
-  std::string name;
-  std::vector<char> bytes;
-};
-/// Reads the zip archive at the end of `bytes`, which may have other content in front (Npz.cpp). Throws Error, beginning with
-/// `name`, for bytes that end in no archive or in a malformed one.
-std::vector<ZipMember> readZip(std::span<const char> bytes, const std::string &name);
-
 } // namespace lathe

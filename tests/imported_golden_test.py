@@ -1,8 +1,8 @@
-"""A model of TensorFlow or TensorFlow Lite compiles without reference calls, and its package gives the outputs of the goldens.
+"""A model of TensorFlow, TensorFlow Lite or Keras compiles without reference calls, and its package gives the outputs of the goldens.
 
 usage: imported_golden_test.py LATHE MODELS NAME...
 
-MODELS is the folder with tensorflow/, tflite/, golden/ and golden/manifest.json. Float outputs are compared within
+MODELS is the folder with tensorflow/, tflite/, keras/, golden/ and golden/manifest.json. Float outputs are compared within
 the manifest's tolerance, integer outputs exactly. Exits with 77 (skipped) where the folder is missing.
 """
 import json
@@ -49,13 +49,14 @@ with tempfile.TemporaryDirectory() as folder:
         left = transposes_inside(graph)
         assert not left, f"{name}: transposes are left inside of the network: {left}"
         run("compile", model, "-o", package)
-        if peer:
+        if peer and model.endswith(".tflite"):
             run("compare", model, "--check-only", "--no-store", "--quiet")
         for case in manifest[name]["cases"]:
             given = os.path.join(models, "golden", name, case["dir"])
             inputs = []
             for i, entry in enumerate(manifest[name]["inputs"]):
-                inputs += ["-i", f"{entry['name']}={os.path.join(given, f'input_{i}.npy')}"]
+                name_of = f"{entry['name']}=" if len(manifest[name]["inputs"]) > 1 else ""
+                inputs += ["-i", f"{name_of}{os.path.join(given, f'input_{i}.npy')}"]
             run("run", package, *inputs, "-o", outputs, "--quiet")
             if os.path.isdir(model):  # of which every file is a part of the model
                 again = os.path.join(folder, "again.npz")

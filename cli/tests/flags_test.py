@@ -11,7 +11,7 @@ COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"]
 VARIANTS = {"--specialize": ["N=2"], "--range": ["N=1..2"]}  # of verbs that make a package
 CODE = {"--no-cache": [], "--no-records": []}
 SHAPE = {"--shape": ["x=1x4"]}
-IMPORT = {"--requantize-rounding": ["optimised"], "--signature": ["serving_default"]}
+IMPORT = {"--requantize-rounding": ["optimised"], "--signature": ["serving_default"], "--custom": ["Scale=nowhere.mlir"]}
 PICTURES = ["--random-crops", "--seed", "--preprocess", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--layout", "--input-scale", "--input-zero-point"]
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}
@@ -244,6 +244,12 @@ class Flags(Cli):
             self.error("compile", model, "--requantize-rounding", "optimised", "-o", "x.lathe", says=says)
         for model, says in [(self.path("fixed.onnx"), "an ONNX file has no signatures, got 'encode'"), (text, "textual IR has no signatures"), ("zoo:squeezenet", "zoo:squeezenet is built in")]:
             self.error("compile", model, "--signature", "encode", "-o", "x.lathe", says=says)
+
+    def test_a_definition_is_of_keras_layers(self):
+        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no Keras model"), ("zoo:squeezenet", "zoo:squeezenet is built in")]:
+            self.error("compile", model, "--custom", "Scale=nowhere.mlir", "-o", "x.lathe", says=says)
+        for text in ["Scale", "=scale.mlir", "Scale="]:
+            self.error("compile", self.path("fixed.onnx"), "--custom", text, "-o", "x.lathe", says="expected the name of a class and a file")
 
     def test_zoo_networks_have_no_symbolic_extents(self):
         for verb in USE:

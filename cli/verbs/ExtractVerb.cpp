@@ -97,7 +97,7 @@ int extractVerb(const Arguments &arguments) {
   const std::string &model = flags.model.model;
   Progress progress("extract " + model);
   if (!flags.model.isZoo())
-    flags.cut.tensors = tensorOrigins(model, flags.model.signature);
+    flags.cut.tensors = tensorOrigins(model, importOptions(flags.model));
   Source source = loadSource(flags.model);
   Cut cut = cutGraph(*source.module, flags.cut);
   exportOnnxFile(*cut.module, flags.output);

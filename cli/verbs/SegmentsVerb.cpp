@@ -44,7 +44,7 @@ public:
       batch = inputs.batch;
     }
     if (!model.isZoo())
-      origins = tensorOrigins(model.model, model.signature);
+      origins = tensorOrigins(model.model, importOptions(model));
   }
 
   /// From behind `from` to behind `to`; empty names: the network's own ends.

@@ -32,8 +32,8 @@ std::string today() {
 /// source has no such part.
 std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, mlir::ModuleOp module,
                            const verify::Divergence &divergence) {
-  std::optional<CutOptions> cut =
-      verify::cutAround(module, divergence, model.isZoo() ? TensorOrigins() : tensorOrigins(model.model, model.signature));
+  std::optional<CutOptions> cut = verify::cutAround(
+      module, divergence, model.isZoo() ? TensorOrigins() : tensorOrigins(model.model, importOptions(model)));
   if (!cut)
     return "";
   Arguments words{"lathe", "extract", model.model};

@@ -275,6 +275,7 @@ void importEinsum(Node &node) {
 } // namespace
 
 void addDecomposedHandlers(Handlers &table) {
+  table["Einsum"] = importEinsum;
   table["Trilu"] = importTrilu;
   table["EyeLike"] = importEyeLike;
   table["OneHot"] = importOneHot;

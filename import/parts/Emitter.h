@@ -47,6 +47,11 @@ struct Window {
   std::vector<int64_t> pads; // all begins, then all ends
   Fields fields() const { return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}}; }
 };
+/// Throws Error unless kernel, strides and dilations are positive.
+void checkWindow(const Window &window);
+/// Sets the pads so that there are ceil(extent / stride) positions; of an odd padding the end has one more. `extents` are
+/// the spatial ones; those that are not known are Unsupported where the stride is not 1.
+void padSame(Node &node, const Dims &extents, Window &window);
 /// Fills in the pads: SAME (TensorFlow's rule) or none. `dims` are the extents of the operand, `first` is its first
 /// spatial axis. Throws Error for values that are no window.
 Window padded(Node &node, const Dims &dims, size_t first, bool same, Window window);

@@ -29,12 +29,8 @@ mlir::Value channelsLast(Node &node, mlir::Value x) {
   return transpose(node, x, perm);
 }
 
-Window padded(Node &node, const Dims &dims, size_t first, bool same, Window window) {
-  size_t count = window.kernel.size();
-  require(dims.size() == count + 2, "the operand has rank {}, expected {}", dims.size(), count + 2);
-  require(window.strides.size() == count && window.dilations.size() == count,
-          "has {} strides and {} dilations, expected {}", window.strides.size(), window.dilations.size(), count);
-  for (size_t i = 0; i < count; ++i) {
+void checkWindow(const Window &window) {
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
     require(window.kernel[i] >= 1 && window.kernel[i] < most, "the kernel has extent {}, expected at least 1",
             window.kernel[i]);
     require(window.strides[i] >= 1 && window.strides[i] < most, "has stride {}, expected at least 1",
@@ -42,20 +38,37 @@ Window padded(Node &node, const Dims &dims, size_t first, bool same, Window wind
     require(window.dilations[i] >= 1 && window.dilations[i] < most, "has dilation {}, expected at least 1",
             window.dilations[i]);
   }
+}
+
+void padSame(Node &node, const Dims &extents, Window &window) {
+  size_t count = window.kernel.size();
   window.pads.assign(2 * count, 0);
-  for (size_t i = 0; i < count && same; ++i) {
-    // The result has ceil(extent / stride) positions; the window lacks half of the rest, rounded down, at the begin.
+  for (size_t i = 0; i < count; ++i) {
+    // The window lacks half of the rest, rounded down, at the begin.
     int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
     if (window.strides[i] != 1) {
-      if (!dims[first + i].isConstant())
+      if (!extents[i].isConstant())
         node.unsupported(fmt::format("SAME padding with stride {} needs spatial extent '{}'; give it with --shape",
-                                     window.strides[i], dims[first + i].str()));
-      int64_t in = dims[first + i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
+                                     window.strides[i], extents[i].str()));
+      int64_t in = extents[i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
       total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
     }
     window.pads[i] = total / 2;
     window.pads[count + i] = total - total / 2;
   }
+}
+
+Window padded(Node &node, const Dims &dims, size_t first, bool same, Window window) {
+  size_t count = window.kernel.size();
+  require(dims.size() == count + 2, "the operand has rank {}, expected {}", dims.size(), count + 2);
+  require(window.strides.size() == count && window.dilations.size() == count,
+          "has {} strides and {} dilations, expected {}", window.strides.size(), window.dilations.size(), count);
+  checkWindow(window);
+  window.pads.assign(2 * count, 0);
+  if (same)
+    padSame(node,
+            Dims(dims.begin() + static_cast<ptrdiff_t>(first), dims.begin() + static_cast<ptrdiff_t>(first + count)),
+            window);
   return window;
 }
 

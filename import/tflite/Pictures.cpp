@@ -3,7 +3,7 @@
 #include "import/tflite/tflite_generated.h" // of tflite.fbs
 
 #include "support/Error.h"
-#include "support/File.h"
+#include "support/zip/Zip.h"
 
 #include <algorithm>
 
@@ -29,20 +29,17 @@ std::vector<uint8_t> metadataOf(const file::Model &model) {
 
 /// The lines of a file in the archive behind the flatbuffer.
 std::vector<std::string> linesOf(std::string_view bytes, const std::string &path, const std::string &name) {
+  ZipArchive archive({bytes.data(), bytes.size()}, path, "an archive of labels", /*anywhere=*/true);
+  const ZipMember *member = archive.find(name);
+  require(member, "{}: its metadata names the labels '{}', which the archive behind it does not hold", path, name);
+  std::vector<char> content = archive.contents(*member);
+  std::string text(content.begin(), content.end());
   std::vector<std::string> lines;
-  bool found = false;
-  for (const ZipMember &member : readZip({bytes.data(), bytes.size()}, path)) {
-    if (member.name != name)
-      continue;
-    found = true;
-    std::string text(member.bytes.begin(), member.bytes.end());
-    for (size_t at = 0; at < text.size();) {
-      size_t end = std::min(text.find('\n', at), text.size());
-      lines.push_back(text.substr(at, end - at - (end > at && text[end - 1] == '\r')));
-      at = end + 1;
-    }
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at - (end > at && text[end - 1] == '\r')));
+    at = end + 1;
   }
-  require(found, "{}: its metadata names the labels '{}', which the archive behind it does not hold", path, name);
   return lines;
 }
 

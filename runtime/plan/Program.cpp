@@ -246,12 +246,12 @@ private:
               "output {} of {} grows from input {} of {}", out.output, plan.outputs.size(), out.input,
               plan.inputs.size());
         const ValueInfo &from = plan.values[plan.inputs[out.input]], &to = plan.values[plan.outputs[out.output]];
-        const bool over = out.capacity.empty();
         check(from.kind == ValueKind::tensor && to.kind == ValueKind::tensor && from.type == to.type &&
                   from.type != ElementType::string && to.storage == Storage::output &&
-                  from.dims.size() == to.dims.size() && out.axis < to.dims.size() && (!over || from.dims == to.dims),
+                  from.dims.size() == to.dims.size() && out.axis < to.dims.size() &&
+                  (!out.capacity.empty() || from.dims == to.dims),
               "output '{}' grows from '{}' along axis {}", to.name, from.name, out.axis);
-        if (over)
+        if (out.capacity.empty())
           plan.overwrites.push_back({out.input, out.output});
         else
           plan.growths.push_back(std::move(out));

@@ -1,0 +1,64 @@
+// What the configuration of a Keras model says: its layers, how they are called and what they are called on. Independent
+// of MLIR and of the file.
+#pragma once
+
+#include "support/Error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lathe::keras {
+
+using nlohmann::json;
+
+/// Result number `tensor` of call number `call` of a layer of the same model.
+struct TensorRef {
+  std::string layer;
+  int64_t call = 0, tensor = 0;
+};
+
+/// A call of a layer. In `arguments` (a list) and `keywords` (an object) an object {"tensor": i} stands for tensors[i].
+struct Call {
+  json arguments = json::array(), keywords = json::object();
+  std::vector<TensorRef> tensors;
+};
+
+struct ModelConfig;
+
+struct LayerConfig {
+  std::string className; // "Conv2D"
+  std::string module;    // Python module of the class: "keras.layers"; "" where the file does not say
+  std::string name;      // unique in its model
+  json config;
+  std::vector<Call> calls;
+  std::shared_ptr<const ModelConfig> model; // a model that is called as a layer; else null
+};
+
+struct ModelConfig {
+  std::string name;
+  std::vector<LayerConfig> layers; // with InputLayers, in the order of the file
+  std::vector<TensorRef> inputs, outputs;
+};
+
+/// The object that stands for tensor `index` of a call.
+json tensorMark(size_t index);
+
+/// Reads the configuration of a Sequential or Functional model, of Keras 1, 2 or 3, as a file holds it. Throws Error.
+ModelConfig readModelConfig(const json &model, int version);
+
+/// A layer as it stands inside of another layer's configuration, without calls.
+LayerConfig readLayer(const json &layer, int version);
+
+/// Member `key`; null where there is none.
+const json &member(const json &object, const char *key);
+/// A text member; `fallback` where there is none. Throws Error for another kind.
+std::string textMember(const json &object, const char *key, const std::string &fallback = "");
+
+/// Layers of Keras 1 with the names and options of Keras 2 (Keras1.cpp). Throws Error for options without a counterpart.
+void modernize(LayerConfig &layer);
+
+} // namespace lathe::keras

@@ -1,0 +1,72 @@
+// Layers that the user defines: the operators of a text's @main stand in place of the layer.
+#include "import/keras/Keras.h"
+#include "ir/ModelText.h"
+
+namespace lathe::keras {
+namespace {
+
+/// @main of the user's file.
+mlir::func::FuncOp mainOf(mlir::ModuleOp module, const std::string &file) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  require(static_cast<bool>(main), "{}: has no function @main", file);
+  return main;
+}
+
+/// The operator with the operands that stand for its own ones. Shapes are inferred anew.
+mlir::Operation *copied(Node &node, mlir::Operation &op, const mlir::IRMapping &values, const std::string &file) {
+  if (llvm::isa<nn::ConstantOp>(op))
+    return node.graph.builder.clone(op);
+  const OpRecord *record = nn::recordOf(&op);
+  require(record && op.getNumRegions() == 0, "{}: {} cannot be part of a layer's definition", file,
+          op.getName().getStringRef().str());
+  Values operands;
+  for (mlir::Value operand : nn::operandsByRecord(&op))
+    operands.push_back(operand ? values.lookup(operand) : operand);
+  auto attrs = nn::attrsOf(&op);
+  return node.emitOp(*record, operands, *attrs);
+}
+
+Values inlined(Node &node, mlir::func::FuncOp main, const Values &operands, const std::string &file) {
+  require(main.getNumArguments() == operands.size(), "{}: @main has {} arguments, expected {}: the layer's {}", file,
+          main.getNumArguments(), operands.size(), "inputs and weights");
+  mlir::IRMapping values;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    auto expected = llvm::cast<mlir::ShapedType>(main.getArgument(static_cast<unsigned>(i)).getType());
+    ElementType type = nn::toElementType(expected.getElementType()), own = node.info(operands[i]).type;
+    require(type == own && expected.getRank() == node.rank(operands[i]),
+            "{}: argument {} of @main is {} of rank {}, expected {} of rank {}", file, i, name(type),
+            expected.getRank(), name(own), node.rank(operands[i]));
+    values.map(main.getArgument(static_cast<unsigned>(i)), operands[i]);
+  }
+  Values results;
+  for (mlir::Operation &op : main.getBody().front()) {
+    if (llvm::isa<mlir::func::ReturnOp>(op)) {
+      for (mlir::Value result : op.getOperands())
+        results.push_back(values.lookup(result));
+      break;
+    }
+    mlir::Operation *copy = copied(node, op, values, file);
+    for (unsigned i = 0; i < op.getNumResults(); ++i)
+      values.map(op.getResult(i), copy->getResult(i));
+  }
+  return results;
+}
+
+} // namespace
+
+void importDefined(StructureNode &structure) {
+  const auto &source = *static_cast<const LayerNode *>(structure.record.source);
+  const std::string &file = source.definition;
+  auto module = nn::readModelText(*structure.graph.builder.getContext(), file);
+  Values inputs;
+  for (size_t i = 0; i < structure.inputs.size(); ++i)
+    inputs.push_back(structure.tensor(i));
+  Node node(structure.graph, structure.record, structure.loc, inputs, structure.name);
+  Values results = inlined(node, mainOf(*module, file), inputs, file);
+  require(results.size() >= structure.outputs.size(), "{}: @main has {} results, expected {}", file, results.size(),
+          structure.outputs.size());
+  for (size_t i = 0; i < structure.outputs.size(); ++i)
+    structure.outputs[i].value = results[i];
+}
+
+} // namespace lathe::keras

@@ -1,0 +1,58 @@
+// Keras files for tests, written by the scripts of import/keras/testing.
+#pragma once
+
+#include "import/Import.h"
+#include "ir/Context.h"
+#include "passes/interpret/Evaluate.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace lathe::keras {
+
+namespace fs = std::filesystem;
+
+/// A folder that is removed at the end, with what a script has written into it.
+class ScriptFolder {
+public:
+  explicit ScriptFolder(const std::string &script, const std::string &arguments = "") {
+    std::string name = (fs::temp_directory_path() / "lathe-keras-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+    std::string command = fmt::format("/usr/bin/python3 -B {}/import/keras/testing/{} {} {}", LATHE_SOURCE_DIR, script,
+                                      path.string(), arguments);
+    failed = std::system(command.c_str()) != 0;
+  }
+  ~ScriptFolder() { fs::remove_all(path); }
+  ScriptFolder(const ScriptFolder &) = delete;
+
+  fs::path path;
+  bool failed = false;
+};
+
+/// What a model computes on the references; copies, as a result may be a constant of the module.
+inline std::vector<Tensor> evaluated(const std::string &path, const std::vector<Tensor> &inputs,
+                                     const ImportOptions &options = {}) {
+  auto context = makeContext();
+  auto module = importModel(*context, path, options);
+  std::vector<lathe::Value> values(inputs.begin(), inputs.end());
+  std::vector<Tensor> results;
+  for (lathe::Value &result : evaluate(*module, values))
+    results.push_back(result.tensor().clone());
+  return results;
+}
+
+/// The error of importing a file; "" if there is none.
+inline std::string importError(const std::string &path, const ImportOptions &options = {}) {
+  auto context = makeContext();
+  try {
+    importModel(*context, path, options);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+} // namespace lathe::keras

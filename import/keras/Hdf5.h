@@ -1,0 +1,52 @@
+// What an HDF5 file holds, read by the program lathe-read-hdf5 under limits of memory, time and size.
+#pragma once
+
+#include "support/ElementType.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lathe::keras {
+
+/// An attribute or a dataset.
+struct Hdf5Array {
+  ElementType type = ElementType::invalid; // invalid: a type without an element type
+  std::vector<int64_t> dims;
+  std::string_view bytes;                // row-major; not aligned
+  std::vector<std::string_view> strings; // elements of strings
+};
+
+class Hdf5File {
+public:
+  /// Reads a file but its top-level objects `skipped`. Throws Error, which begins with `fileName`: for a damaged file,
+  /// for what refers to other files, and where the program crashes or exceeds a limit.
+  Hdf5File(std::string_view bytes, const std::string &fileName, const std::set<std::string> &skipped);
+
+  bool hasGroup(const std::string &path) const { return groups.contains(path); }
+  /// Returns null if there is none.
+  const Hdf5Array *dataset(const std::string &path) const;
+  const Hdf5Array *attribute(const std::string &path, const std::string &name) const;
+  /// An attribute that is one string; nothing if there is none.
+  std::optional<std::string> text(const std::string &path, const std::string &name) const;
+  /// An attribute that is a list of strings, which Keras 2 cuts into NAME0, NAME1, ... where it is long.
+  std::vector<std::string> texts(const std::string &path, const std::string &name) const;
+  /// Paths of datasets below the group `path`, in alphabetical order.
+  std::vector<std::string> datasetsBelow(const std::string &path) const;
+  const std::string &name() const { return fileName; }
+
+private:
+  std::string fileName, content;
+  std::set<std::string> groups;
+  std::map<std::pair<std::string, std::string>, Hdf5Array> attributes; // by path of the object, and name
+  std::map<std::string, Hdf5Array> datasets;
+
+  void parse();
+};
+
+} // namespace lathe::keras

@@ -1,0 +1,28 @@
+// The form in which lathe-read-hdf5 writes what it read. Numbers are little-endian.
+//
+//   file      := mark record* end
+//   record    := tag 'g' path                        a group
+//              | tag 'a' path text(name) array       an attribute of the object at `path`
+//              | tag 'd' path array                  a dataset
+//   end       := tag 'e' u64(number of records)      what is cut short has none
+//   path      := text                                "/model_weights/conv2d"
+//   text      := u32(bytes) bytes
+//   array     := text(type) u32(rank) u64(extent)* data
+//   data      := text* of "string", otherwise the elements, row-major
+//
+// `type` is a name of support/ElementType.h, or "" for a type without one: such an array has no data.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lathe::keras::hdf5 {
+
+inline constexpr std::string_view mark = "LATHEH51";
+inline constexpr const char *program = "lathe-read-hdf5";
+/// Deepest nesting of groups.
+inline constexpr int mostNested = 32;
+/// Most records: groups, attributes and datasets.
+inline constexpr uint64_t mostRecords = uint64_t(1) << 22;
+
+} // namespace lathe::keras::hdf5

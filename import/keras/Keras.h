@@ -1,0 +1,130 @@
+// Keras as a source format: its table of layers, and a layer that is being imported.
+#pragma once
+
+#include "import/parts/Emitter.h"
+#include "import/keras/Config.h"
+
+#include <map>
+
+namespace lathe::keras {
+
+using namespace source;
+
+const Format &format();
+/// True for an HDF5 file, and for a zip archive with the configuration of a Keras model.
+bool isKeras(std::string_view bytes);
+/// Reads a file (Reader.cpp).
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
+                      const ImportOptions &options);
+
+/// What NodeRecord::source points to: a call of a layer. The operands of the node are the tensors of the call, then a
+/// mask for each of them (or none at all), then the weights. A result behind the others is a mask.
+struct LayerNode {
+  const LayerConfig *layer = nullptr;
+  const Call *call = nullptr;
+  int version = 0; // of Keras: 1, 2 or 3
+  size_t tensors = 0, masks = 0, weights = 0;
+  bool masked = false;    // the last result is a mask
+  bool stateful = false;  // the last tensors are the layer's states, the last results their successors
+  std::string definition; // file of the user's definition; "": none
+};
+
+/// A call of a layer with its node.
+class Layer {
+public:
+  explicit Layer(Node &node);
+
+  Node &node;
+  const LayerNode &source;
+  const json &config;
+  int version() const { return source.version; }
+  /// f64 where the layer's policy says so, else f32: 16-bit policies are computed in f32.
+  ElementType computeType() const { return compute; }
+
+  // ---- Operands.
+  size_t tensorCount() const { return source.tensors; }
+  /// Tensor `index`; floats as the compute type, which Keras casts them to as well.
+  mlir::Value in(size_t index = 0);
+  mlir::Value raw(size_t index) const;
+  /// The mask of tensor `index`; null where there is none.
+  mlir::Value mask(size_t index = 0) const;
+  size_t weightCount() const { return source.weights; }
+  void expectWeights(size_t count) const;
+  /// A weight as the compute type.
+  mlir::Value weight(size_t index);
+  /// An argument of the call by position or by name; null where it is not given.
+  const json &argument(size_t position, const char *name) const;
+  /// The tensor that an argument is; null where it is none.
+  mlir::Value tensorOf(const json &argument);
+  /// All tensors in an argument.
+  std::vector<size_t> tensorsIn(const json &argument) const;
+
+  // ---- The configuration. A member of another kind is an Error; null counts as absent.
+  bool has(const char *key) const { return !member(config, key).is_null(); }
+  bool flag(const char *key, bool fallback) const;
+  int64_t integer(const char *key, int64_t fallback) const;
+  double number(const char *key, double fallback) const;
+  std::string text(const char *key, const std::string &fallback) const { return textMember(config, key, fallback); }
+  /// `count` integers; one stands for all of them.
+  std::vector<int64_t> integers(const char *key, size_t count, int64_t fallback) const;
+  /// True unless data_format is channels_first.
+  bool channelsLast() const;
+
+  // ---- Results.
+  void set(mlir::Value value, size_t index = 0) { node.set(index, value); }
+  bool hasMaskResult() const { return source.masked; }
+  void setMask(mlir::Value mask) { node.set(node.outputCount() - 1, mask); }
+
+  // ---- Often used.
+  mlir::Value emit(const char *mnemonic, const Values &operands, const Fields &fields = {}) {
+    return node.emit(mnemonic, operands, fields);
+  }
+  mlir::Value scalar(double value) { return node.constantScalar(compute, value); }
+  const Dims &dims(mlir::Value value) const { return node.info(value).dims; }
+  int64_t rank(mlir::Value value) const { return node.rank(value); }
+  [[noreturn]] void unsupported(std::string reason) const { node.unsupported(std::move(reason)); }
+
+private:
+  ElementType compute = ElementType::f32;
+  mlir::Value asCompute(mlir::Value value);
+};
+
+/// Members of any configuration, as those of Layer.
+int64_t integerMember(const json &object, const char *key, int64_t fallback);
+double numberMember(const json &object, const char *key, double fallback);
+bool flagMember(const json &object, const char *key, bool fallback);
+std::vector<int64_t> integersMember(const json &object, const char *key, size_t count, int64_t fallback);
+
+/// How a layer is imported, and what it becomes (docs/generated/keras.md).
+struct Importer {
+  void (*run)(Layer &) = nullptr;
+  const char *becomes = "";
+};
+using Importers = std::map<std::string, Importer>;
+/// By class; functions of keras.ops as "ops.Add", those of TensorFlow as "tf.math.add", and "$..." for what the reader adds.
+const Importers &importers();
+
+void addActivationImporters(Importers &table); // Activation.cpp
+void addAttentionImporters(Importers &table);  // Attention.cpp
+void addDenseImporters(Importers &table);      // Dense.cpp: products and embeddings
+void addLayerImporters(Importers &table);      // Layers.cpp: what passes its operand on, and wrappers
+void addMaskImporters(Importers &table);       // Mask.cpp
+void addMergeImporters(Importers &table);      // Merge.cpp: layers and functions of several tensors
+void addMovementImporters(Importers &table);   // Movement.cpp: reshape, crop, pad, repeat
+void addNormalizeImporters(Importers &table);  // Normalize.cpp
+void addPoolImporters(Importers &table);       // Pool.cpp
+void addPreprocessImporters(Importers &table); // Preprocess.cpp
+void addRecurrentImporters(Importers &table);  // Recurrent.cpp
+void addWindowImporters(Importers &table);     // Window.cpp: convolutions
+
+/// True for layers that are their operand when nothing is trained.
+bool passesOn(const std::string &className);
+/// A layer that the user defines (Custom.cpp).
+void importDefined(StructureNode &node);
+/// docs/generated/keras.md (Support.cpp).
+std::string supportPage();
+
+/// An activation by its description in a configuration: a name, a class with its options, or null for none.
+mlir::Value activate(Layer &layer, mlir::Value x, const json &activation);
+
+} // namespace lathe::keras

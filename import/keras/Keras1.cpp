@@ -1,0 +1,79 @@
+// Keras 1: options had other names. Images with channels first ("th") are not read: Theano flips the kernels.
+#include "import/keras/Config.h"
+
+#include <map>
+
+namespace lathe::keras {
+namespace {
+
+using Renames = std::map<std::string, std::string>;
+
+void rename(json &config, const Renames &names) {
+  for (const auto &[old, current] : names)
+    if (auto found = config.find(old); found != config.end()) {
+      json value = *found;
+      config.erase(found);
+      if (!config.contains(current))
+        config[current] = std::move(value);
+    }
+}
+
+const Renames &commonNames() {
+  static const Renames names = {{"bias", "use_bias"},
+                                {"output_dim", "units"},
+                                {"nb_filter", "filters"},
+                                {"subsample", "strides"},
+                                {"border_mode", "padding"},
+                                {"inner_activation", "recurrent_activation"},
+                                {"subsample_length", "strides"},
+                                {"atrous_rate", "dilation_rate"},
+                                {"p", "rate"}};
+  return names;
+}
+
+void kernelSize(json &config) {
+  for (auto names : {std::vector<const char *>{"nb_row", "nb_col"},
+                     {"filter_length"},
+                     {"kernel_dim1", "kernel_dim2", "kernel_dim3"}}) {
+    json size = json::array();
+    for (const char *name : names)
+      if (const json &extent = member(config, name); !extent.is_null())
+        size.push_back(extent);
+    if (size.size() == names.size())
+      config["kernel_size"] = size;
+  }
+}
+
+} // namespace
+
+void modernize(LayerConfig &layer) {
+  json &config = layer.config;
+  if (!config.is_object())
+    return;
+  std::string ordering = textMember(config, "dim_ordering");
+  require(ordering.empty() || ordering == "tf" || ordering == "default",
+          "layer '{}' has dim_ordering '{}', expected tf", layer.name, ordering);
+  static const Renames classes = {{"Convolution1D", "Conv1D"},           {"Convolution2D", "Conv2D"},
+                                  {"Convolution3D", "Conv3D"},           {"AtrousConvolution1D", "Conv1D"},
+                                  {"AtrousConvolution2D", "Conv2D"},     {"SeparableConvolution2D", "SeparableConv2D"},
+                                  {"Deconvolution2D", "Conv2DTranspose"}};
+  if (auto found = classes.find(layer.className); found != classes.end())
+    layer.className = found->second;
+  if (layer.className == "Embedding") {
+    rename(config, {{"dropout", "unused_dropout"}});
+    return; // output_dim is its own option's name
+  }
+  kernelSize(config);
+  if (layer.className == "Dropout" || layer.className == "SpatialDropout2D")
+    return;
+  rename(config, commonNames());
+  if (layer.className == "BatchNormalization") // of Keras 1 always both
+    config["scale"] = config["center"] = true;
+  // A recurrent layer of Keras 1 keeps each gate's weights apart.
+  require(layer.className != "LSTM" && layer.className != "GRU",
+          "layer '{}' is {} of Keras 1, whose weights are kept "
+          "apart for every gate; load and save it with Keras 2",
+          layer.name, layer.className);
+}
+
+} // namespace lathe::keras

@@ -1,0 +1,67 @@
+// Layers that are their operand when nothing is trained, and what the reader puts around wrapped layers.
+#include "import/keras/Keras.h"
+
+namespace lathe::keras {
+namespace {
+
+constexpr const char *passing[] = {"ActivityRegularization",
+                                   "AlphaDropout",
+                                   "Dropout",
+                                   "GaussianDropout",
+                                   "GaussianNoise",
+                                   "Identity",
+                                   "RandomBrightness",
+                                   "RandomColorJitter",
+                                   "RandomContrast",
+                                   "RandomFlip",
+                                   "RandomGrayscale",
+                                   "RandomHue",
+                                   "RandomPosterization",
+                                   "RandomRotation",
+                                   "RandomSaturation",
+                                   "RandomSharpness",
+                                   "RandomShear",
+                                   "RandomTranslation",
+                                   "RandomZoom",
+                                   "SpatialDropout1D",
+                                   "SpatialDropout2D",
+                                   "SpatialDropout3D"};
+
+void importOperand(Layer &layer) {
+  require(layer.tensorCount() >= 1, "has no operand");
+  layer.set(layer.raw(0));
+}
+
+/// The first two axes as one: B x T x ... to B*T x ...
+void importFold(Layer &layer) {
+  mlir::Value x = layer.raw(0);
+  const Dims &dims = layer.dims(x);
+  require(dims.size() >= 2, "the operand has rank {}, expected at least 2", dims.size());
+  Dims folded = {dims[0] * dims[1]};
+  folded.insert(folded.end(), dims.begin() + 2, dims.end());
+  layer.set(layer.node.reshape(x, folded));
+}
+
+/// Back to the first two axes of operand 1.
+void importUnfold(Layer &layer) {
+  mlir::Value y = layer.raw(0), x = layer.raw(1);
+  Dims dims(layer.dims(x).begin(), layer.dims(x).begin() + 2);
+  dims.insert(dims.end(), layer.dims(y).begin() + 1, layer.dims(y).end());
+  layer.set(layer.node.reshape(y, dims));
+}
+
+} // namespace
+
+bool passesOn(const std::string &className) {
+  return className == "$identity" || std::find(std::begin(passing), std::end(passing), className) != std::end(passing);
+}
+
+void addLayerImporters(Importers &table) {
+  for (const char *name : passing)
+    table[name] = {importOperand, "its operand"};
+  table["$identity"] = {importOperand, ""};
+  table["$fold"] = {importFold, ""};
+  table["$unfold"] = {importUnfold, ""};
+}
+
+} // namespace lathe::keras

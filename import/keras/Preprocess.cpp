@@ -1,0 +1,191 @@
+// Preprocessing that is arithmetic on numbers. Layers on text (TextVectorization, StringLookup, Hashing) are not imported.
+#include "import/keras/Windows.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace lathe::keras {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+void collectNumbers(const json &value, std::vector<double> &result) {
+  if (value.is_array()) {
+    for (const json &item : value)
+      collectNumbers(item, result);
+    return;
+  }
+  require(value.is_number(), "a list of numbers has {} among its values", value.type_name());
+  result.push_back(value.get<double>());
+}
+
+mlir::Value constantNumbers(Layer &layer, const std::vector<double> &values) {
+  TensorData data{ElementType::f64, {static_cast<int64_t>(values.size())}, {}, {}};
+  data.bytes.resize(values.size() * sizeof(double));
+  std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
+  return layer.node.cast(layer.node.constant(data), layer.computeType());
+}
+
+/// A number, or numbers along the last axis.
+mlir::Value numbersOf(Layer &layer, const char *key, double fallback) {
+  const json &value = member(layer.config, key);
+  if (!value.is_array() && !value.is_object())
+    return layer.scalar(layer.number(key, fallback));
+  std::vector<double> values;
+  collectNumbers(value.is_object() ? member(member(value, "config"), "value") : value, values);
+  return constantNumbers(layer, values);
+}
+
+/// Any operand as the compute type.
+mlir::Value asNumbers(Layer &layer) { return layer.node.cast(layer.raw(0), layer.computeType()); }
+
+void importRescaling(Layer &layer) {
+  mlir::Value y = layer.emit("mul", {asNumbers(layer), numbersOf(layer, "scale", 1)});
+  layer.set(layer.emit("add", {y, numbersOf(layer, "offset", 0)}));
+}
+
+/// (x - mean) / max(sqrt(variance), 1e-7), or its inverse. Mean and variance stand in the configuration or are weights.
+void importNormalization(Layer &layer) {
+  mlir::Value x = asNumbers(layer);
+  int64_t rank = layer.rank(x);
+  Dims dims(static_cast<size_t>(rank), Dim(1));
+  const json &axis = member(layer.config, "axis");
+  Ints axes;
+  if (axis.is_number_integer())
+    axes = {axis.get<int64_t>()};
+  else if (axis.is_array())
+    axes = axis.get<Ints>();
+  for (int64_t each : normalizeAxes(axes, rank, "axis"))
+    dims[static_cast<size_t>(each)] = layer.dims(x)[static_cast<size_t>(each)];
+  auto statistic = [&](const char *key, size_t weight) {
+    mlir::Value value;
+    if (layer.has(key))
+      value = numbersOf(layer, key, 0);
+    else
+      value = layer.weight(weight);
+    if (layer.dims(value).empty() || product(layer.dims(value)) == Dim(1))
+      return layer.node.reshape(value, {});
+    return layer.node.reshape(value, dims);
+  };
+  mlir::Value mean = statistic("mean", 0);
+  mlir::Value deviation = layer.emit("max", {layer.emit("sqrt", {statistic("variance", 1)}), layer.scalar(1e-7)});
+  if (layer.flag("invert", false))
+    layer.set(layer.emit("add", {layer.emit("mul", {x, deviation}), mean}));
+  else
+    layer.set(layer.emit("div", {layer.emit("sub", {x, mean}), deviation}));
+}
+
+void importResizing(Layer &layer) {
+  for (const char *option : {"crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias"})
+    if (layer.flag(option, false))
+      layer.unsupported(fmt::format("{} is not supported", option));
+  mlir::Value x = asNumbers(layer);
+  bool single = layer.rank(x) == 3; // an image without a batch
+  const Dims given = layer.dims(x);
+  if (single) {
+    Dims dims = given;
+    dims.insert(dims.begin(), Dim(1));
+    x = layer.node.reshape(x, dims);
+  }
+  x = toChannelsFirst(layer, x);
+  require(layer.rank(x) == 4, "the operand has rank {}, expected 3 or 4", given.size());
+  Fields fields = {{"sizes", Ints{-1, -1, layer.integer("height", 0), layer.integer("width", 0)}}};
+  std::string mode = layer.text("interpolation", "bilinear");
+  if (mode == "bilinear")
+    fields.insert(fields.end(), {{"mode", "linear"}, {"coordinate_mode", "half_pixel"}});
+  else if (mode == "nearest")
+    fields.insert(fields.end(),
+                  {{"mode", "nearest"}, {"coordinate_mode", "tf_half_pixel_for_nn"}, {"nearest_mode", "floor"}});
+  else if (mode == "bicubic")
+    fields.insert(
+        fields.end(),
+        {{"mode", "cubic"}, {"coordinate_mode", "half_pixel"}, {"cubic_coeff_a", -0.5}, {"exclude_outside", true}});
+  else
+    layer.unsupported(fmt::format("interpolation '{}' is not supported", mode));
+  mlir::Value y = fromChannelsFirst(layer, layer.emit("resize", {x}, fields));
+  if (single) {
+    Dims dims(layer.dims(y).begin() + 1, layer.dims(y).end());
+    y = layer.node.reshape(y, dims);
+  }
+  layer.set(y);
+}
+
+/// The middle of the image. A smaller image is an error: Keras enlarges it.
+void importCenterCrop(Layer &layer) {
+  mlir::Value x = asNumbers(layer);
+  int64_t rank = layer.rank(x), first = layer.channelsLast() ? rank - 3 : rank - 2;
+  require(rank == 3 || rank == 4, "the operand has rank {}, expected 3 or 4", rank);
+  Ints sizes = {layer.integer("height", 0), layer.integer("width", 0)}, starts, ends;
+  for (size_t i = 0; i < 2; ++i) {
+    const Dim &extent = layer.dims(x)[static_cast<size_t>(first) + i];
+    if (!extent.isConstant())
+      layer.unsupported(fmt::format("the spatial extent '{}' is not known; give it with --shape", extent.str()));
+    int64_t rest = extent.constant() - sizes[i];
+    if (rest < 0)
+      layer.unsupported("an image that is smaller than what is cut out of it");
+    starts.push_back(rest / 2);
+    ends.push_back(rest / 2 + sizes[i]);
+  }
+  layer.set(layer.emit("slice", {x}, {{"starts", starts}, {"ends", ends}, {"axes", Ints{first, first + 1}}}));
+}
+
+/// A one for each category: of every element, or of all elements along the last axis together.
+void importCategoryEncoding(Layer &layer) {
+  mlir::Value x = layer.node.cast(layer.raw(0), ElementType::i64);
+  std::string mode = layer.text("output_mode", "multi_hot");
+  int64_t tokens = layer.integer("num_tokens", layer.integer("max_tokens", 0));
+  require(tokens >= 1 && tokens <= 1 << 24, "num_tokens is {}, expected 1 to 2^24", tokens);
+  Dims dims = layer.dims(x);
+  require(!dims.empty(), "the operand is a scalar");
+  bool each = mode == "one_hot";
+  bool appends = !each || dims.back() != Dim(1);
+  Dims wide = dims;
+  if (appends)
+    wide.emplace_back(1);
+  Ints numbers(static_cast<size_t>(tokens));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  mlir::Value equal = layer.emit("equal", {layer.node.reshape(x, wide), layer.node.constantInts({tokens}, numbers)});
+  mlir::Value ones = layer.node.cast(equal, layer.computeType());
+  if (each) {
+    layer.set(ones);
+    return;
+  }
+  require(mode == "multi_hot" || mode == "binary" || mode == "count", "output_mode is '{}'", mode);
+  require(dims.size() >= 2, "the operand has rank {}, expected at least 2", dims.size());
+  if (layer.tensorCount() > 1) {
+    require(mode == "count", "count_weights are given with output_mode '{}'", mode);
+    ones = layer.emit("mul", {ones, layer.node.reshape(layer.node.cast(layer.raw(1), layer.computeType()), wide)});
+  }
+  layer.set(
+      layer.emit(mode == "count" ? "reduce_sum" : "reduce_max", {ones}, {{"axes", Ints{-2}}, {"keepdims", false}}));
+}
+
+/// The number of boundaries that are not above the element.
+void importDiscretization(Layer &layer) {
+  if (layer.text("output_mode", "int") != "int")
+    layer.unsupported(fmt::format("output_mode '{}' is not supported", layer.text("output_mode", "")));
+  std::vector<double> boundaries;
+  if (!layer.has("bin_boundaries"))
+    layer.unsupported("boundaries that the layer has adapted to data are not in the file");
+  collectNumbers(member(layer.config, "bin_boundaries"), boundaries);
+  mlir::Value x = asNumbers(layer);
+  Dims wide = layer.dims(x);
+  wide.emplace_back(1);
+  mlir::Value reached = layer.emit("greater_equal", {layer.node.reshape(x, wide), constantNumbers(layer, boundaries)});
+  mlir::Value count =
+      layer.emit("reduce_sum", {layer.node.cast(reached, ElementType::i32)}, {{"axes", Ints{-1}}, {"keepdims", false}});
+  layer.set(layer.version() >= 3 ? count : layer.node.cast(count, ElementType::i64));
+}
+
+} // namespace
+
+void addPreprocessImporters(Importers &table) {
+  table["Rescaling"] = {importRescaling, "`mul`, `add`"};
+  table["Normalization"] = {importNormalization, "`sub`, `div`"};
+  table["Resizing"] = {importResizing, "`resize`"};
+  table["CenterCrop"] = {importCenterCrop, "`slice`"};
+  table["CategoryEncoding"] = {importCategoryEncoding, "`equal`, `cast`, `reduce_max` or `reduce_sum`"};
+  table["Discretization"] = {importDiscretization, "`greater_equal`, `reduce_sum`"};
+}
+
+} // namespace lathe::keras

@@ -1,0 +1,114 @@
+// A Keras file to plain records: every call of a layer becomes a node, models inside of models are unfolded, and masks
+// become tensors.
+#include "import/keras/Flatten.h"
+#include "import/keras/Keras.h"
+#include "support/zip/Zip.h"
+
+#include <stdexcept>
+
+namespace lathe::keras {
+namespace {
+
+/// What the records of a file point to.
+struct Storage {
+  ModelConfig model;
+  std::shared_ptr<const Hdf5File> weights;
+  FlatNodes nodes;
+};
+
+/// A configuration is text of a few kilobytes to megabytes.
+constexpr uint64_t mostConfigBytes = uint64_t(256) << 20;
+/// An archive that unpacks to more than this is no model: weights are hardly compressible.
+constexpr uint64_t mostGain = 64, alwaysAllowed = uint64_t(64) << 20;
+
+json parsed(std::string_view text, const std::string &what) {
+  try {
+    return json::parse(text);
+  } catch (const json::exception &error) {
+    fail("{} is not valid JSON: {}", what, error.what());
+  }
+}
+
+/// 1, 2 or 3 of "2.4.0"; Keras 1 wrote no version before 1.2.
+int majorVersion(const std::string &text) {
+  if (text.empty())
+    return 1;
+  int version = std::atoi(text.c_str());
+  require(version >= 1 && version <= 3, "was written by Keras {}, expected 1, 2 or 3", text);
+  return version;
+}
+
+struct Contents {
+  json config;
+  std::string version;
+  std::shared_ptr<const Hdf5File> weights;
+};
+
+Contents readHdf5(std::string_view bytes, const std::string &fileName) {
+  // What the optimizer remembers is as large as the weights twice over.
+  auto file = std::make_shared<const Hdf5File>(bytes, fileName, std::set<std::string>{"optimizer_weights"});
+  auto config = file->text("/", "model_config");
+  require(config.has_value(), "{}: has no attribute model_config: it holds weights alone; save the whole model",
+          fileName);
+  std::string version = file->text("/", "keras_version").value_or("");
+  if (version.empty())
+    version = file->text("/model_weights", "keras_version").value_or("");
+  return {parsed(*config, fileName + ": model_config"), version, file};
+}
+
+std::vector<char> memberOf(const ZipArchive &archive, const std::string &name, uint64_t most,
+                           const std::string &fileName) {
+  const ZipMember *member = archive.find(name);
+  require(member != nullptr, "{}: is not a Keras archive: member '{}' is missing", fileName, name);
+  require(member->unpacked <= most, "{}: member '{}' has {} bytes, expected at most {}", fileName, name,
+          member->unpacked, most);
+  return archive.contents(*member);
+}
+
+Contents readArchive(std::string_view bytes, const std::string &fileName) {
+  ZipArchive archive({bytes.data(), bytes.size()}, fileName, "a Keras archive");
+  auto text = [&](const char *name) {
+    std::vector<char> content = memberOf(archive, name, mostConfigBytes, fileName);
+    return parsed({content.data(), content.size()}, fmt::format("{}: {}", fileName, name));
+  };
+  json config = text("config.json");
+  std::string version = textMember(text("metadata.json"), "keras_version");
+  require(archive.find("model.weights.h5") || !archive.find("model.weights.npz"),
+          "{}: its weights are in model.weights.npz, expected model.weights.h5", fileName);
+  std::vector<char> weights = memberOf(archive, "model.weights.h5", bytes.size() * mostGain + alwaysAllowed, fileName);
+  auto file = std::make_shared<const Hdf5File>(std::string_view(weights.data(), weights.size()),
+                                               fileName + "(model.weights.h5)", std::set<std::string>{"optimizer"});
+  return {config, version, file};
+}
+
+} // namespace
+
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &,
+                      const ImportOptions &options) {
+  require(options.signature.empty(), "{}: a Keras model has no signatures, got '{}'", fileName, options.signature);
+  bool archive = bytes.starts_with("PK");
+  Contents contents = archive ? readArchive(bytes, fileName) : readHdf5(bytes, fileName);
+  try {
+    auto storage = std::make_shared<Storage>();
+    int version = majorVersion(contents.version);
+    storage->model = readModelConfig(contents.config, version);
+    storage->weights = contents.weights;
+    ModelRecord model;
+    model.version = version;
+    model.producer = "Keras " + (contents.version.empty() ? "1" : contents.version);
+    refuseUnknownLayers(storage->model, version, options, fileName);
+    flatten(storage->model, Weights(storage->weights), version, options, storage->nodes, model.graph);
+    model.storage = storage;
+    return model;
+  } catch (const UnsupportedError &) {
+    throw;
+  } catch (const json::exception &error) { // what the checks have not foreseen
+    fail("{}: its configuration is not that of a Keras model: {}", fileName, error.what());
+  } catch (const std::out_of_range &) {
+    fail("{}: its configuration refers to what is not there", fileName);
+  } catch (const Error &error) {
+    fail("{}: {}", fileName, error.what());
+  }
+}
+
+} // namespace lathe::keras

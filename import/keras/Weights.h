@@ -1,0 +1,53 @@
+// Where a file keeps the weights of a layer: in the order in which Keras lists them, those that are trained first.
+//
+// Keras 1 and 2, and Keras 3 in the old form (Sources: keras/src/legacy/saving/legacy_h5_format.py): a group for each
+// layer of the outermost model, whose attribute weight_names lists its datasets, "conv2d/kernel:0"; the layers of a
+// model inside are told apart by the first folders of those names.
+// Keras 3 (keras/src/saving/saving_lib.py): groups that follow the attributes of the Python objects,
+// "layers/conv2d_1/vars/0", where a layer in a list is called after its class and its place among the layers of its class.
+#pragma once
+
+#include "import/Records.h"
+#include "import/keras/Config.h"
+#include "import/keras/Hdf5.h"
+
+namespace lathe::keras {
+
+class Weights {
+public:
+  /// Where the weights of a layer are, or those of a model's layers.
+  struct Place {
+    std::string path;               // Keras 3: of the layer, or of the list of layers
+    std::vector<std::string> names; // otherwise: paths of the datasets
+    bool inside = false;            // otherwise: the names are those of all layers of a model inside of a layer
+  };
+
+  /// Throws Error for a file that has no weights in either form.
+  explicit Weights(std::shared_ptr<const Hdf5File> file);
+
+  Place model() const;
+  /// The place of layer number `index` of a model.
+  Place layer(const Place &place, const ModelConfig &model, size_t index) const;
+  /// The place of the layers of a model that is called as the layer at `place`.
+  Place within(const Place &place) const;
+  /// The place of the layer that a wrapper calls.
+  Place wrapped(const Place &place) const;
+  /// Paths of the datasets of a layer.
+  std::vector<std::string> of(const Place &place, const LayerConfig &layer) const;
+  /// A dataset as a tensor of the model. Throws Error where there is none.
+  source::TensorRecord tensor(const std::string &path) const;
+
+private:
+  std::shared_ptr<const Hdf5File> file;
+  bool byObjects = false; // as Keras 3 does
+  std::string root;       // group of the layers
+
+  std::string firstGroup(const std::vector<std::string> &paths) const;
+  void addVariables(const std::string &path, std::vector<std::string> &found) const;
+  void addLayer(const std::string &path, const LayerConfig &layer, std::vector<std::string> &found, int depth) const;
+};
+
+/// The name of a class as Keras makes a group's name of it: "Conv2DTranspose" is "conv2d_transpose".
+std::string snakeCase(const std::string &className);
+
+} // namespace lathe::keras

@@ -1,0 +1,178 @@
+// Convolutions. nn has channels first, Keras mostly last: transposes around the operator say so, and the passes cancel
+// those between two of them. Kernels are spatial... x C x O in Keras, O x C x spatial... in nn.
+#include "import/keras/Keras.h"
+#include "import/keras/Windows.h"
+
+namespace lathe::keras {
+
+size_t spatialRank(Layer &layer, mlir::Value x) {
+  int64_t rank = layer.rank(x);
+  require(rank >= 3 && rank <= 5, "the operand has rank {}, expected 3 to 5", rank);
+  return static_cast<size_t>(rank - 2);
+}
+
+mlir::Value toChannelsFirst(Layer &layer, mlir::Value x) {
+  return layer.channelsLast() ? channelsFirst(layer.node, x) : x;
+}
+
+mlir::Value fromChannelsFirst(Layer &layer, mlir::Value y) {
+  return layer.channelsLast() ? channelsLast(layer.node, y) : y;
+}
+
+void padWindow(Layer &layer, mlir::Value x, Window &window) {
+  std::string padding = layer.text("padding", "valid");
+  size_t count = window.kernel.size();
+  checkWindow(window);
+  window.pads.assign(2 * count, 0);
+  Dims extents(layer.dims(x).begin() + 2, layer.dims(x).end());
+  if (padding == "same")
+    padSame(layer.node, extents, window);
+  else if (padding == "causal") // never sees what comes later
+    window.pads[0] = (window.kernel[0] - 1) * window.dilations[0];
+  else
+    require(padding == "valid", "padding is '{}', expected valid, same or causal", padding);
+}
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+int64_t channelsOf(Layer &layer, mlir::Value x) {
+  const Dim &channels = layer.dims(x).at(1);
+  if (!channels.isConstant())
+    layer.unsupported(fmt::format("the number of channels '{}' is not known", channels.str()));
+  return channels.constant();
+}
+
+/// Extents of the kernel along the spatial axes, of the weights of the file.
+Ints kernelOf(Layer &layer, mlir::Value w, size_t count) {
+  const Dims &dims = layer.dims(w);
+  require(dims.size() == count + 2, "the kernel has rank {}, expected {}", dims.size(), count + 2);
+  return constants(std::span(dims).first(count));
+}
+
+Window windowOf(Layer &layer, mlir::Value w, size_t count) {
+  return {
+      kernelOf(layer, w, count), layer.integers("strides", count, 1), layer.integers("dilation_rate", count, 1), {}};
+}
+
+/// spatial... x A x B with its last two axes in front: `swapped` B x A x spatial..., else A x B x spatial...
+mlir::Value kernelFirst(Layer &layer, mlir::Value w, bool swapped) {
+  int64_t rank = layer.rank(w);
+  Ints perm = swapped ? Ints{rank - 1, rank - 2} : Ints{rank - 2, rank - 1};
+  for (int64_t axis = 0; axis + 2 < rank; ++axis)
+    perm.push_back(axis);
+  return transpose(layer.node, w, perm);
+}
+
+mlir::Value biasOf(Layer &layer, size_t kernels) {
+  bool bias = layer.flag("use_bias", true);
+  layer.expectWeights(kernels + bias);
+  return bias ? layer.weight(kernels) : mlir::Value();
+}
+
+mlir::Value finished(Layer &layer, mlir::Value y) {
+  return activate(layer, fromChannelsFirst(layer, y), member(layer.config, "activation"));
+}
+
+void importConvolution(Layer &layer) {
+  mlir::Value x = layer.in(), bias = biasOf(layer, 1), w = layer.weight(0);
+  size_t count = spatialRank(layer, x);
+  x = toChannelsFirst(layer, x);
+  Window window = windowOf(layer, w, count);
+  padWindow(layer, x, window);
+  Fields fields = window.fields();
+  int64_t each = layer.dims(w)[count].constant(), channels = channelsOf(layer, x);
+  require(each > 0 && channels % each == 0, "the kernel has {} input channels, expected a divisor of {}", each,
+          channels);
+  fields.emplace_back("group", channels / each);
+  layer.set(finished(layer, layer.emit("conv", {x, kernelFirst(layer, w, true), bias}, fields)));
+}
+
+/// spatial... x C x M: channel c has the M results c * M ...; x is channels first.
+mlir::Value depthwise(Layer &layer, mlir::Value x, mlir::Value w, mlir::Value bias) {
+  size_t count = spatialRank(layer, x);
+  Window window = windowOf(layer, w, count);
+  padWindow(layer, x, window);
+  int64_t channels = channelsOf(layer, x);
+  Ints kernel = window.kernel;
+  const Dims &dims = layer.dims(w);
+  require(dims[count] == Dim(channels), "the kernel has {} channels, expected {}", dims[count].str(), channels);
+  mlir::Value first = kernelFirst(layer, w, false); // C x M x spatial...
+  Dims grouped = {Dim(channels) * dims[count + 1], Dim(1)};
+  grouped.insert(grouped.end(), dims.begin(), dims.begin() + static_cast<int64_t>(count));
+  Fields fields = window.fields();
+  fields.emplace_back("group", channels);
+  return layer.emit("conv", {x, layer.node.reshape(first, grouped), bias}, fields);
+}
+
+void importDepthwise(Layer &layer) {
+  mlir::Value x = toChannelsFirst(layer, layer.in()), bias = biasOf(layer, 1);
+  layer.set(finished(layer, depthwise(layer, x, layer.weight(0), bias)));
+}
+
+void importSeparable(Layer &layer) {
+  mlir::Value x = toChannelsFirst(layer, layer.in()), bias = biasOf(layer, 2);
+  mlir::Value inner = depthwise(layer, x, layer.weight(0), {});
+  layer.set(finished(layer, layer.emit("conv", {inner, kernelFirst(layer, layer.weight(1), true), bias})));
+}
+
+/// What is cut off the full result of a transposed convolution along one axis, which has (in - 1) * stride + extent
+/// elements; a negative end is added. `extent` is that of the dilated kernel.
+struct Cut {
+  int64_t begin, end;
+};
+
+/// Without output_padding "same" leaves in * stride elements and "valid" at least as many; with it "same" leaves
+/// (in - 1) * stride + extent % 2 + output_padding. (keras/src/backend/common/backend_utils.py.)
+Cut transposedCut(bool same, int64_t extent, int64_t stride, std::optional<int64_t> outputPadding) {
+  if (!same)
+    return {0, -outputPadding.value_or(std::max<int64_t>(stride - extent, 0))};
+  int64_t total = outputPadding ? extent - extent % 2 - *outputPadding : extent - stride;
+  int64_t begin = std::max<int64_t>(total / 2, 0);
+  return {begin, total - begin};
+}
+
+/// Weights are spatial... x O x C; nn has C x O x spatial....
+void importTransposed(Layer &layer) {
+  mlir::Value x = toChannelsFirst(layer, layer.in()), bias = biasOf(layer, 1), w = layer.weight(0);
+  size_t count = spatialRank(layer, x);
+  if (layer.integer("groups", 1) != 1)
+    layer.unsupported("groups of a transposed convolution are not supported");
+  Window window = windowOf(layer, w, count);
+  checkWindow(window);
+  std::string padding = layer.text("padding", "valid");
+  require(padding == "valid" || padding == "same", "padding is '{}', expected valid or same", padding);
+  const json &given = member(layer.config, "output_padding");
+  Ints more(count, 0);
+  window.pads.assign(2 * count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<int64_t> own;
+    if (!given.is_null())
+      own = layer.integers("output_padding", count, 0)[i];
+    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    Cut cut = transposedCut(padding == "same", extent, window.strides[i], own);
+    window.pads[i] = cut.begin;
+    window.pads[count + i] = std::max<int64_t>(cut.end, 0);
+    more[i] = std::max<int64_t>(-cut.end, 0);
+  }
+  Fields fields = window.fields();
+  fields.emplace_back("output_padding", more);
+  layer.set(finished(layer, layer.emit("conv_transpose", {x, kernelFirst(layer, w, true), bias}, fields)));
+}
+
+} // namespace
+
+void addWindowImporters(Importers &table) {
+  for (const char *name : {"Conv1D", "Conv2D", "Conv3D", "Convolution1D", "Convolution2D", "Convolution3D"})
+    table[name] = {importConvolution, "`conv`"};
+  for (const char *name : {"DepthwiseConv1D", "DepthwiseConv2D"})
+    table[name] = {importDepthwise, "`conv` with groups"};
+  for (const char *name : {"SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D"})
+    table[name] = {importSeparable, "`conv` with groups, `conv`"};
+  for (const char *name :
+       {"Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose", "Convolution2DTranspose", "Convolution3DTranspose"})
+    table[name] = {importTransposed, "`conv_transpose`"};
+}
+
+} // namespace lathe::keras

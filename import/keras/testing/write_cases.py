@@ -1,0 +1,41 @@
+"""usage: write_cases.py FOLDER
+
+Writes every case as NAME.h5 (Keras 2) or NAME.keras (Keras 3), with NAME.npz: input_0, ..., output_0, ...
+"""
+import os
+import sys
+
+import numpy as np
+
+import cases
+import recurrent_cases
+from keras_files import write
+
+
+def all_cases(version):
+    yield from cases.convolutions()
+    yield from cases.pools()
+    yield from cases.products()
+    yield from cases.normalizations(version)
+    yield from cases.activations(version)
+    yield from cases.merges()
+    yield from cases.movements()
+    yield from cases.preprocessing(version)
+    for group in (recurrent_cases.recurrents, recurrent_cases.bidirectionals, recurrent_cases.masks,
+                  recurrent_cases.attentions, recurrent_cases.conv_lstms, recurrent_cases.graphs):
+        yield from group()
+
+
+def main():
+    folder = sys.argv[1]
+    for version, end in ((2, ".h5"), (3, ".keras")):
+        for name, model, inputs, outputs in all_cases(version):
+            path = os.path.join(folder, f"{name}_{version}")
+            write(path + end, model)
+            arrays = {f"input_{i}": each.astype("float32") if each.dtype == "float64" else each for i, each in enumerate(inputs)}
+            arrays.update({f"output_{i}": each for i, each in enumerate(outputs)})
+            np.savez(path + ".npz", **arrays)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+// The zip format (PKWARE APPNOTE) in memory: members that are stored or deflated, 32- and 64-bit sizes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+struct ZipMember {
+  std::string name; // as the archive has it
+  unsigned flags = 0, method = 0;
+  uint32_t crc = 0;
+  uint64_t packed = 0, unpacked = 0, offset = 0; // bytes
+};
+
+/// The bytes must live as long as the archive. Every error begins with the archive's name.
+class ZipArchive {
+public:
+  /// Reads the directory. Members share no data, so all of them together are at most 1032 times as large as the
+  /// archive. Throws Error for bytes that are no archive; `expected` says in words what is expected instead.
+  /// `anywhere`: the archive ends the bytes but need not begin them.
+  ZipArchive(std::span<const char> bytes, std::string name, const char *expected, bool anywhere = false);
+
+  /// All members but folders, in the archive's order.
+  const std::vector<ZipMember> &members() const { return found; }
+  /// Returns null if there is no such member.
+  const ZipMember *find(const std::string &member) const;
+  /// The unpacked bytes, which are checked against their checksum. Throws Error for members that are encrypted,
+  /// damaged or packed by another method.
+  std::vector<char> contents(const ZipMember &member) const;
+
+private:
+  std::span<const char> bytes;
+  std::string name;
+  std::vector<ZipMember> found;
+  uint64_t directory = 0, count = 0, before = 0; // before: bytes in front of the archive
+
+  void need(uint64_t at, uint64_t length) const;
+  template <class T> T get(uint64_t at) const;
+  unsigned u16(uint64_t at) const;
+  uint32_t u32(uint64_t at) const;
+  uint64_t u64(uint64_t at) const;
+  void findDirectory(const char *expected, bool anywhere);
+  void readMembers();
+  void readExtra(ZipMember &member, uint64_t at, uint64_t length) const;
+  std::vector<char> inflated(const ZipMember &member, const char *from) const;
+};
+
+namespace zip {
+constexpr uint32_t localSignature = 0x04034b50, centralSignature = 0x02014b50, endSignature = 0x06054b50,
+                   end64Signature = 0x06064b50, locator64Signature = 0x07064b50;
+constexpr size_t localBytes = 30, centralBytes = 46, endBytes = 22, end64Bytes = 56, locator64Bytes = 20;
+} // namespace zip
+
+} // namespace lathe
