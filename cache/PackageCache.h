@@ -19,15 +19,15 @@ struct Package {
 
 /// Everything that a package depends on.
 struct PackageRequest {
-  std::string model = {};                 // a file, or the name of a built-in network
-  bool isFile = true;                     // the key has the bytes of all modelFiles, and the file name without folder
-  std::vector<std::string> flags = {};    // flags of the compilation, as on the command line
-  bool native = false;                    // the code is for the processor of this machine
-  std::string scheduleFile = {};          // the key has its bytes; "": none
-  std::string machineFile = {};           // the key has its bytes; "": none
+  std::string model = {};                   // a file, or the name of a built-in network
+  bool isFile = true;                       // the key has the bytes of all modelFiles, and the file name without folder
+  std::vector<std::string> flags = {};      // flags of the compilation, as on the command line
+  bool native = false;                      // the code is for the processor of this machine
+  std::string scheduleFile = {};            // the key has its bytes; "": none
+  std::string machineFile = {};             // the key has its bytes; "": none
   std::vector<std::string> otherFiles = {}; // the key has their bytes
-  std::string records = {};               // text that differs for other tuning records; "": none are used
-  std::vector<std::string> compiler = {}; // files of the compiler: the key has times and sizes of existing ones
+  std::string records = {};                 // text that differs for other tuning records; "": none are used
+  std::vector<std::string> compiler = {};   // files of the compiler: the key has times and sizes of existing ones
 };
 
 /// Key of a request; equal keys mean equal packages. Throws Error if the model or the schedule

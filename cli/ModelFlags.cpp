@@ -3,8 +3,8 @@
 #include "cache/CheckedPackages.h"
 #include "cli/Packages.h"
 
-#include "package/Package.h"
 #include "import/SavedModel.h"
+#include "package/Package.h"
 
 #include <cerrno>
 #include <cstring>

@@ -37,7 +37,7 @@ struct Options {
   /// Smallest mean cosine similarity of the outputs over the calibration inputs, plain and centred (Fidelity.h). Layers
   /// return to float until it is met. 0: any.
   double minCosine = 0.99;
-  bool dynamic = false; // matrix products alone, with inputs quantised at run time (quantizeDynamically)
+  bool dynamic = false;    // matrix products alone, with inputs quantised at run time (quantizeDynamically)
   bool onlyFaster = false; // layers that are no faster in int8 on this machine stay in float
   CompileOptions compile;  // for the models that are run
   /// Receives what is being done. May be empty.

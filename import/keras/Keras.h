@@ -1,8 +1,8 @@
 // Keras as a source format: its table of layers, and a layer that is being imported.
 #pragma once
 
-#include "import/parts/Emitter.h"
 #include "import/keras/Config.h"
+#include "import/parts/Emitter.h"
 
 #include <map>
 

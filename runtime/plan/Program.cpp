@@ -242,9 +242,9 @@ private:
     if (source.growths())
       for (const fb::Growth *growth : *source.growths()) {
         Growth out{growth->input(), growth->output(), growth->axis(), text(growth->capacity()), text(growth->kept())};
-        check(out.input < plan.inputs.size() && out.output < plan.outputs.size(),
-              "output {} of {} grows from input {} of {}", out.output, plan.outputs.size(), out.input,
-              plan.inputs.size());
+        const size_t ins = plan.inputs.size(), outs = plan.outputs.size();
+        check(out.input < ins && out.output < outs, "output {} of {} grows from input {} of {}", out.output, outs,
+              out.input, ins);
         const ValueInfo &from = plan.values[plan.inputs[out.input]], &to = plan.values[plan.outputs[out.output]];
         check(from.kind == ValueKind::tensor && to.kind == ValueKind::tensor && from.type == to.type &&
                   from.type != ElementType::string && to.storage == Storage::output &&
