@@ -73,6 +73,7 @@ Parameter type(std::vector<const char *> words, const char *note) {
 }
 const std::vector<const char *> mayRound = {"f32", "bf16"};
 const std::vector<const char *> mayConvert = {"f32", "bf16", "i8", "i16", "i32"};
+const std::vector<const char *> productsMayConvert = {"f32", "bf16", "i8", "i8mm", "i16", "i32"};
 
 // ---- Constraints that several algorithms have ----
 
@@ -82,7 +83,8 @@ constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 
 constexpr Constraint format{
     "type", "the format takes operands of the kernel's types and the target multiplies it: f32 stands for "
             "one type of operands and sums, bf16 for f32 with avx512bf16, i8 (with vpdpbusd, usdot or sdot, for "
-            "constant weights of type i8), i16 (with vpmaddwd) and i32 for 8-bit operands with sums in i32"};
+            "constant weights of type i8), i8mm (likewise, for matrix products with usmmla), i16 (with vpmaddwd) and "
+            "i32 for 8-bit operands with sums in i32"};
 constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
@@ -190,7 +192,7 @@ std::vector<Algorithm> products() {
        "matrix products as tiles of broadcast rows times vectors of columns",
        {mr(64, "a static row count is split evenly"), vectors(32, ""), unroll(4), mc(large, ""), kc(large, ""),
         packb(0, "one tile of columns at a time"), prefetch("of a constant right operand"),
-        type(mayConvert, "the rows of a work item at a time")},
+        type(productsMayConvert, "the rows of a work item at a time")},
        {{"computes", "the kernel is a matrix product"},
         format,
         {"transposed", "a type that converts operands needs a left operand whose reduction steps are contiguous"},

@@ -33,6 +33,13 @@ Value multiplyAddPairs(KernelBuilder &k, Value a, Value b, Value sum) {
   return k.b.create<mlir::arith::AddIOp>(k.loc, sum, intrinsic(k, sum.getType(), name, {elements(a), elements(b)}));
 }
 
+/// Sum + the products of two rows of eight u8 in `a` and two columns of eight i8 in `b`.
+Value multiplyAddRows(KernelBuilder &k, Value a, Value b, Value sum) {
+  mlir::VectorType all = KernelBuilder::vectorOf(k.b.getIntegerType(8), 16);
+  auto bytes = [&](Value units) -> Value { return k.b.create<mlir::vector::BitCastOp>(k.loc, all, units); };
+  return intrinsic(k, sum.getType(), "llvm.aarch64.neon.usmmla.v4i32.v16i8", {sum, bytes(a), bytes(b)});
+}
+
 /// Sum + the products of fours of bytes, of u8 (or i8: multipliesSignedBytes) in `a` and i8 in `b`.
 Value multiplyAddBytes(KernelBuilder &k, Value a, Value b, Value sum) {
   if (!k.target.has("neon"))
@@ -117,6 +124,7 @@ Value joined(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<V
 void storeNeighbours(KernelBuilder &k, const ContractionFormat &format, Value vector, Value base, Value offset) {
   if (!format.converts)
     return k.store(vector, base, offset, format.unit);
+  assert(lanesOf(vector) % format.group == 0 && "a vector is whole units");
   storeUnits(k, format, elements(k, format, vector), base, offset);
 }
 
@@ -147,6 +155,8 @@ Value multiplyAdd(KernelBuilder &k, const ContractionFormat &format, Value a, Va
     return k.fma(a, b, sum);
   if (format.group == 1)
     return k.b.create<mlir::arith::AddIOp>(k.loc, sum, k.b.create<mlir::arith::MulIOp>(k.loc, a, b));
+  if (format.pairsRows())
+    return multiplyAddRows(k, a, b, sum);
   if (format.element == ElementType::i8)
     return multiplyAddBytes(k, a, b, sum);
   if (format.element == ElementType::i16)

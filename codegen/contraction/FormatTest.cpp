@@ -289,23 +289,24 @@ TEST_F(Integers, priorMatchesReference) {
 TEST_F(Integers, everyScheduleMatchesReference) {
   Target target = testTarget();
   std::map<std::string, int> ran; // by format
-  for (const char *format : {"i8", "i16", "i32"})
+  for (const char *format : {"i8", "i8mm", "i16", "i32"})
     for (int i = 0; i < 60; ++i) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + 2);
-      KernelText text = randomBytes(random, i, target);
+      int kind = std::string_view(format) == "i8mm" ? 2 * i : i; // of matrix products only
+      KernelText text = randomBytes(random, kind, target);
       while (!takes(text, target, format))
-        text = randomBytes(random, i, target);
+        text = randomBytes(random, kind, target);
       KernelUnderTest kernel(text.str(), target, seed);
       Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
       ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
-      std::string schedule = randomSchedule(random, **facts, i % 2 ? "direct" : "gemm", {{"type", format}}).str();
+      std::string schedule = randomSchedule(random, **facts, kind % 2 ? "direct" : "gemm", {{"type", format}}).str();
       if (!kernel.declined(schedule).empty())
         continue; // with a reason: legal schedules run, others say why not
       ++ran[format];
       ASSERT_EQ(checkBytes(text, target, seed, schedule), "") << "'" << schedule << "', LATHE_SEED=" << seed;
     }
-  for (const char *format : {"i8", "i16"})
+  for (const char *format : {"i8", "i8mm", "i16"})
     EXPECT_TRUE(ran[format] > 15 || !formatNamed(format, ElementType::i32).obstacle(target).empty())
         << format << ", LATHE_SEED=" << baseSeed();
   EXPECT_GT(ran["i32"], 15) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
@@ -368,7 +369,7 @@ TEST_F(Integers, priorsMultiplyBytesWithTheBestInstruction) {
                                                           {"alderlake", "vpdpbusd"},
                                                           {"x86-64-v3", "vpmaddwd"},
                                                           {"aarch64-linux-gnu,cpu=cortex-a76", "sdot"},
-                                                          {"aarch64-linux-gnu,cpu=neoverse-v1", "usdot"}}) {
+                                                          {"aarch64-linux-gnu,cpu=neoverse-v1", "usmmla"}}) {
     Target target = Target::parse(name);
     KernelUnderTest kernel(text, target, 1);
     Outcome<Schedule> schedule = priorSchedule(kernel.problem());

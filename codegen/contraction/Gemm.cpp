@@ -129,20 +129,28 @@ void GemmGenerator::convertRows() {
       if (plan.weightsZero())
         sums[0] = k.b.create<mlir::arith::AddIOp>(k.loc, sums[0], units::widened(k, values, gemm.leftType)).getResult();
       values = units::operand(k, plan.format, values, gemm.leftType, zero);
-      units::storeNeighbours(k, plan.format, values, converted, offset);
+      if (plan.lanes < plan.format.group) // part of a unit, `offset` in vectors
+        k.b.create<mlir::LLVM::StoreOp>(k.loc, values, k.gep(converted, k.mul(offset, plan.lanes), k.b.getI8Type()), 4);
+      else
+        units::storeNeighbours(k, plan.format, values, converted, offset);
       return sums;
     };
+    // Vectors of a unit, or units of a vector.
+    int64_t parts = std::max<int64_t>(1, plan.format.group / plan.lanes),
+            each = std::max<int64_t>(1, plan.lanes / plan.format.group);
+    if (parts > 1)
+      to = k.mul(to, parts);
     Values sums;
     if (plan.weightsZero())
       sums = {units::integer(k, 0, plan.lanes)};
     sums = k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, sums, [&](Value vector, mlir::ValueRange carried) {
       return store(k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.leftType, plan.lanes),
-                   k.add(to, k.mul(vector, plan.lanes / plan.format.group)), Values(carried.begin(), carried.end()));
+                   k.add(to, k.mul(vector, each)), Values(carried.begin(), carried.end()));
     });
     if (rest)
       sums = store(
           k.maskedLoad(a, k.add(source, whole), gemm.leftType, plan.lanes, k.prefixMask(k.constant(rest), plan.lanes)),
-          k.add(to, whole / plan.format.group), sums);
+          k.add(to, whole / plan.lanes * each), sums);
     if (plan.weightsZero())
       storeRowSum(row, sums[0]);
   });
@@ -356,7 +364,8 @@ KernelBuilder::Values GemmGenerator::beginning(int64_t rows, Value firstRow, int
 
 /// Minus what the left operand's elements have too much, times the sums of the columns.
 KernelBuilder::Values GemmGenerator::corrections(int64_t rows, int64_t vectors) {
-  Value at = k.add(k.mul(tile, plan.vectors * plan.lanes), plan.columnVectors() * plan.lanes * plan.allSteps());
+  int64_t packed = plan.columnVectors() * plan.lanes * plan.allSteps() * plan.format.unitBytes();
+  Value at = k.add(k.mul(tile, plan.vectors * plan.lanes), packed / 4);
   Values sums(rows * vectors);
   for (int64_t v = 0; v < vectors; ++v) {
     Value weights = k.load(k.buffer(gemm.b), k.add(at, v * plan.lanes), plan.format.sum, plan.lanes);

@@ -7,7 +7,7 @@
 namespace lathe {
 
 Microkernel::Values Microkernel::zeros(int64_t count) {
-  Value zero = k.zero(KernelBuilder::vectorOf(k.computeType(type), lanes));
+  Value zero = k.zero(KernelBuilder::vectorOf(k.computeType(format.sum), lanes));
   return Values(count, zero);
 }
 
@@ -120,12 +120,75 @@ void Microkernel::addChains(Values &acc, int64_t chains) {
   acc.resize(results);
 }
 
+/// One unit of all rows, two at a time, and of all columns: `acc[(pair * vectors + v) * 2 + half]` holds the sums of two
+/// rows and of two columns of vector v.
+void Microkernel::stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a,
+                              const VectorOperand &b, Value bPointer, int64_t step) {
+  auto rows = static_cast<int64_t>(rowOffsets.size());
+  Value zero = k.constant(0);
+  Values columns; // two of them each
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value vector = loadVector(b, bPointer, step * b.stepStride, v);
+    for (int64_t first : {0, 2})
+      columns.push_back(
+          k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, llvm::ArrayRef<int64_t>{first, first + 1}));
+  }
+  for (int64_t pair = 0; pair < (rows + 1) / 2; ++pair) {
+    auto unitOf = [&](int64_t row) { return k.load(at(a, rowOffsets[std::min(row, rows - 1)] + step), zero, type); };
+    Value both = k.splat(unitOf(2 * pair), 2);
+    both = k.b.create<mlir::vector::InsertOp>(k.loc, unitOf(2 * pair + 1), both, 1);
+    for (int64_t i = 0; i < 2 * vectors; ++i) {
+      Value &sum = acc[pair * 2 * vectors + i];
+      sum = units::multiplyAdd(k, format, both, columns[i], sum);
+    }
+  }
+}
+
+/// As reduce, in a format that multiplies pairs of rows: one run of `extent` units.
+Microkernel::Values Microkernel::reducePairs(Values sums, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a,
+                                             int64_t extent, const VectorOperand &b, Value bStart) {
+  auto rows = static_cast<int64_t>(rowOffsets.size()), pairs = (rows + 1) / 2;
+  auto halves = [&](Value x, Value y, int64_t half) -> Value { // both halves `half`
+    return k.b.create<mlir::vector::ShuffleOp>(
+        k.loc, x, y, llvm::ArrayRef<int64_t>{2 * half, 2 * half + 1, 4 + 2 * half, 5 + 2 * half});
+  };
+  auto rowSum = [&](int64_t row, int64_t v) -> Value & { return sums[std::min(row, rows - 1) * vectors + v]; };
+  Values acc;
+  for (int64_t pair = 0; pair < pairs; ++pair)
+    for (int64_t v = 0; v < vectors; ++v)
+      for (int64_t half = 0; half < 2; ++half)
+        acc.push_back(halves(rowSum(2 * pair, v), rowSum(2 * pair + 1, v), half));
+  mlir::Type element = k.computeType(type);
+  int64_t whole = extent / unroll;
+  acc = k.loop(k.constant(0), k.constant(whole), 1, acc, [&](Value i, mlir::ValueRange carried) {
+    Values next(carried.begin(), carried.end());
+    fetchAhead(b.base, i);
+    Value first = k.mul(i, unroll), bStep = k.gep(bStart, k.mul(first, b.stepStride), element);
+    for (int64_t step = 0; step < unroll; ++step)
+      stepOfPairs(next, rowOffsets, vectors, k.gep(a, first, element), b, bStep, step);
+    return next;
+  });
+  for (int64_t step = whole * unroll; step < extent; ++step)
+    stepOfPairs(acc, rowOffsets, vectors, a, b, bStart, step);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value *both = &acc[(row / 2 * vectors + v) * 2];
+      rowSum(row, v) = halves(both[0], both[1], row % 2);
+    }
+  return sums;
+}
+
 Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::ArrayRef<int64_t> rows,
                                         llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, Value aOffset,
                                         const ReductionAxis &axis, const VectorOperand &b, Value bOffset) {
   Values result(accumulators.begin(), accumulators.end());
   if (rows.empty())
     return result;
+  if (format.pairsRows()) { // rows of a matrix product: all of them, and one run
+    mlir::Type unit = k.computeType(type);
+    return reducePairs(std::move(result), rowOffsets, vectors, k.gep(a, aOffset, unit), axis.extent, b,
+                       k.gep(b.base, bOffset, unit));
+  }
   Values acc;
   llvm::SmallVector<int64_t> offsets;
   for (int64_t row : rows) {

@@ -67,6 +67,10 @@ private:
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
              const VectorOperand &b, Value bPointer, int64_t first, int64_t count);
   void addChains(Values &acc, int64_t chains);
+  Values reducePairs(Values sums, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, int64_t extent,
+                     const VectorOperand &b, Value bStart);
+  void stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const VectorOperand &b,
+                   Value bPointer, int64_t step);
   Value at(Value pointer, int64_t elements);
   void fetchAhead(Value base, Value iteration);
   int64_t iterationsOfRun(int64_t steps) const { return std::max<int64_t>(1, steps / unroll); }

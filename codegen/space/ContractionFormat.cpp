@@ -34,6 +34,12 @@ std::string dotProductObstacle(const Target &target) {
   return addsDotProducts(target) ? "" : fmt::format("{} has no dot products of bytes (vpdpbusd)", target.str());
 }
 
+std::string pairsOfRowsObstacle(const Target &target) {
+  return isArm(target) && target.has("i8mm")
+             ? ""
+             : fmt::format("{} has no products of pairs of rows of bytes (usmmla)", target.str());
+}
+
 std::string pairsOfI16Obstacle(const Target &target) {
   bool has = target.vectorBits == 512   ? target.has("avx512bw")
              : target.vectorBits == 256 ? target.has("avx2")
@@ -93,6 +99,9 @@ const std::vector<ContractionFormat> &converting() {
        bf16Products, bf16Latency, roundToBf16},
       {"i8", ElementType::i8, ElementType::i32, ElementType::i32, 4, true, false, timesI8,
        "i8 or u8 and constant weights of type i8", dotProductObstacle, multiplyAdds, multiplyAddLatency, widen<int8_t>},
+      {"i8mm", ElementType::i8, ElementType::i64, ElementType::i32, 8, true, false, timesI8,
+       "i8 or u8 and constant weights of type i8", pairsOfRowsObstacle, multiplyAdds, multiplyAddLatency,
+       widen<int8_t>},
       {"i16", ElementType::i16, ElementType::i32, ElementType::i32, 2, true, false, bytes, "i8 or u8",
        pairsOfI16Obstacle, pairsOfI16, multiplyAddLatency, widen<int16_t>},
       {"i32", ElementType::i32, ElementType::i32, ElementType::i32, 1, true, false, bytes, "i8 or u8", noObstacle,
@@ -166,7 +175,8 @@ bool formatApplies(std::string_view name, const Target &target, const Contractio
 
 ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types) {
   for (const ContractionFormat &format : converting())
-    if (format.takes(types) && (!format.rounds || precision == Precision::bf16) && format.obstacle(target).empty())
+    if (format.takes(types) && (!format.rounds || precision == Precision::bf16) && !format.pairsRows() &&
+        format.obstacle(target).empty())
       return format;
   return plainFormat(types.sum);
 }

@@ -7,6 +7,7 @@
 //   f32   any type  the operands' own    *     1      multiply-add             * own type, fp32 for 16-bit floats
 //   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
 //   i8    i8, u8    u8 or i8, then i8    i32   4      vpdpbusd, usdot or sdot   * right operand: constant i8
+//   i8mm  i8, u8    u8, then i8           i32   8      usmmla, for products       * two rows times two columns
 //   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd
 //   i32   i8, u8    i32                  i32   1      multiply and add
 //
@@ -70,7 +71,9 @@ struct ContractionFormat {
   /// contraction waits for weights from memory.
   bool isFast(const Target &target) const { return productsPerCycle(target) * double(group) > target.fmaPerCycle(); }
   /// True if sums are corrected for zero points instead of operands.
-  bool correctsSums() const { return converts && group == 4; }
+  bool correctsSums() const { return converts && group >= 4; }
+  /// True if a product is that of two rows and two columns; only matrix products have code for it.
+  bool pairsRows() const { return converts && group == 8; }
   /// The unit whose elements are all 1, of integers.
   int64_t unitOfOnes() const;
 };

@@ -80,6 +80,8 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
   ContractionFormat format = plainFormat(gemm.type);
   if (gemm.aStepStride == 1 && (gemm.constantB || packs))
     format = (gemm.constantB ? preferredFormat : fastestFormat)(facts.precision, target, gemm.types());
+  if (format.correctsSums() && m != 1 && formatApplies("i8mm", target, gemm.types()))
+    format = formatNamed("i8mm", gemm.type);
   if (!format.converts && wide && schedule.number("mr") == 14 && rowsInOneSet(gemm, 14) > 10 && columns >= 3)
     set(9, 3, 4);
   setBlocking(gemm, lanes, format, cachesOf(target), schedule);
