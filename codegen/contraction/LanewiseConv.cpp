@@ -59,7 +59,7 @@ LanewiseGenerator::Values LanewiseGenerator::initial(int64_t width) {
 
 /// What each lane multiplies in step `channel` of its group, at pixel offset `offset` of the image.
 mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
-  Value at = k.add(offset, k.mul(block, plan.lanes * conv.inPixels()));
+  Value at = k.add(offset, k.mul(block, plan.lanes * conv.inChannelStride()));
   Value vector = converted(k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
   if (plan.access == Lanes::same)
     return vector;
@@ -75,7 +75,8 @@ mlir::Value LanewiseGenerator::gatherInput(Value offset, Value channel) {
   Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
   for (int64_t lane = 0; lane < validChannels; ++lane) {
     Value c = k.add(laneOffsets[lane], channel);
-    Value plane = conv.inBlock
+    Value plane = conv.inLast ? c
+                  : conv.inBlock
                       ? k.add(k.mul(k.div(c, conv.inBlock), conv.inBlock * conv.inPixels()), k.rem(c, conv.inBlock))
                       : k.mul(c, conv.inPixels());
     vector =

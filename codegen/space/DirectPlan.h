@@ -67,11 +67,13 @@ struct DirectPlan {
       return (conv.groups * conv.inChannels + conv.inBlock - 1) / conv.inBlock * heldBlockUnits();
     return conv.groups * steps * heldPixels();
   }
-  int64_t heldBlockUnits() const { return pixelStride() * heldPixels(); }
+  int64_t heldBlockUnits() const { return (conv.inBlock ? blockUnits() : 1) * heldPixels(); }
   /// Units of a channel block of the input.
   int64_t blockUnits() const { return conv.inBlock / format.group; }
   /// Distance of adjacent input positions, and of the input channels of two groups, in units.
-  int64_t pixelStride() const { return conv.inBlock ? blockUnits() : 1; }
+  int64_t pixelStride() const {
+    return !conv.inBlock ? 1 : conv.inLast && !held ? conv.inLast / format.group : blockUnits();
+  }
   int64_t groupInput() const { return held ? steps * heldPixels() : conv.inChannels * conv.inChannelStride(); }
   /// Distance, in input positions, from the first position of a row to the position that output
   /// column `q` reads for one tap. Merged rows continue in later input rows.
