@@ -87,6 +87,11 @@ void ModelFlags::addTargetFlags(Options &options) {
           "(errors up to 2^-12)"))
       ->check(CLI::Range(0, 4))
       ->capture_default_str();
+  add(options.add_option("--layout", layout,
+                         "Keep activations in planes (nchw), with the channels last (nhwc) or in blocks of channels; "
+                         "auto: what is fastest (docs/layouts.md)"))
+      ->check(CLI::IsMember({"auto", "nchw", "nhwc", "blocked"}))
+      ->capture_default_str();
   options.afterParse([this, targetOption] {
     if (!machineFile.empty() && !targetOption->count())
       target = "machine";
@@ -131,8 +136,9 @@ void ModelFlags::addCompileFlags(Options &options, ModelUse use) {
     if (referencesOnly && makesCode)
       options.refuse({"--no-records"}, "--references-only makes no code, so there is nothing to choose");
     if (referencesOnly)
-      options.refuse({"-O", "--exact-math", "--machine", "--memory", "--precision", "--schedule", "--optimize-for"},
-                     "--references-only makes no code, so there is nothing to choose");
+      options.refuse(
+          {"-O", "--layout", "--exact-math", "--machine", "--memory", "--precision", "--schedule", "--optimize-for"},
+          "--references-only makes no code, so there is nothing to choose");
   });
 }
 
@@ -226,6 +232,8 @@ Arguments ModelFlags::compileArguments() const {
     result.push_back("--references-only");
   } else {
     result.insert(result.end(), {"-O", std::to_string(level)});
+    if (layout != "auto")
+      result.insert(result.end(), {"--layout", layout});
     if (exactMath)
       result.push_back("--exact-math");
     if (memory != "any")

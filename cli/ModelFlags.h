@@ -33,6 +33,7 @@ struct ModelFlags {
   std::string machineFile; // facts of the machine to compile for; "": the target's own
   int threads = 1;
   int level = 3;
+  std::string layout = "auto"; // or "nchw", "nhwc", "blocked" (support/LayoutChoice.h)
   bool exactMath = false;
   bool referencesOnly = false;
   std::string memory = "any";     // or "small"

@@ -78,9 +78,12 @@ Source loadSource(const ModelFlags &flags) {
   source.module = importModel(*source.context, flags.model, importOptions(flags));
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
     const ModelFlags defaults;
-    require(flags.level == defaults.level && !flags.referencesOnly,
+    require(flags.level == defaults.level && flags.layout == defaults.layout && !flags.referencesOnly,
             "{}: has no effect on {}, which is text at kernels level; start from the model",
-            flags.referencesOnly ? "--references-only" : fmt::format("-O {}", flags.level), flags.model);
+            flags.referencesOnly            ? "--references-only"
+            : flags.level != defaults.level ? fmt::format("-O {}", flags.level)
+                                            : "--layout " + flags.layout,
+            flags.model);
   }
   (*source.module)->removeAttr("nn.content"); // of the network that the text was written from
   struct stat status;
@@ -123,6 +126,7 @@ CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
   }
   options.threads = flags.threads;
   options.level = flags.level;
+  options.layout = layoutChoiceOf(flags.layout);
   options.exactMath = flags.exactMath;
   options.referencesOnly = flags.referencesOnly;
   options.smallMemory = flags.memory == "small";

@@ -11,6 +11,7 @@
 #include "compile/Extents.h"
 #include "compile/PlanBuilder.h"
 #include "ir/ModelText.h"
+#include "support/LayoutChoice.h"
 #include "support/Precision.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -35,6 +36,7 @@ struct CompileOptions {
   std::string machineName = "machine";
   int threads = 1; // number for which schedules are chosen; the package runs on any number
   int level = 3;   // optimisation level, 0 to 4 (PipelineOptions::level)
+  LayoutChoice layout = LayoutChoice::automatic; // of activations inside the network
   bool exactMath = false;
   bool smallMemory = false;              // forbid algorithms that enlarge the weights
   Precision precision = Precision::fp32; // an Error if the target does not support it
@@ -61,17 +63,33 @@ struct VariantReport {
   std::vector<ReferenceUse> references;
 };
 
+/// A conversion between layouts that is left in the plan.
+struct LayoutConversion {
+  std::string node;     // whose result is converted; "": an input of the model
+  std::string from, to; // types
+  std::string reader;   // an operator that reads the converted value; "": none, it is a result
+  int64_t bytes = 0;    // read and written, symbols at 1
+  double cycles = 0;    // predicted core cycles of one run, those of its kernel
+};
+
+/// An operator that has the layout of the model.
+struct UnconvertedOperator {
+  std::string node, op, reason;
+};
+
 /// Figures of the general plan, except those of the whole package: seconds, bytes, distinct kernels.
 struct CompileReport {
   double seconds = 0, passSeconds = 0, codeSeconds = 0;
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
   uint64_t sourceConstantBytes = 0; // constants of the module before compilation
   int kernels = 0, distinctKernels = 0;
-  int cachedKernels = 0;     // distinct kernels found in CompileOptions::kernelCache
-  int layoutConversions = 0; // conversions in the plan
-  int measuredChoices = 0;   // PipelineReport::measuredChoices, of all passes
-  int timedBatches = 0;      // kernels of which measured times say how a batch passes, in one call or by images
-  std::vector<std::string> conversions; // each: "conv1: from -> to, bytes"
+  int cachedKernels = 0;      // distinct kernels found in CompileOptions::kernelCache
+  int layoutConversions = 0;  // conversions in the plan
+  int measuredChoices = 0;    // PipelineReport::measuredChoices, of all passes
+  int timedBatches = 0;       // kernels of which measured times say how a batch passes, in one call or by images
+  double predictedCycles = 0; // of all kernels, predicted core cycles of one run
+  std::vector<LayoutConversion> conversions;
+  std::vector<UnconvertedOperator> unconverted;
   std::vector<ReferenceUse> references; // operators that run on references
   std::map<std::string, int> origins;   // number of kernels by the source of their schedule (FoundSchedule::origin)
   std::vector<std::string> notes;       // what passes declined, and schedules that were not used, with reasons

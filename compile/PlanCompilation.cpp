@@ -37,6 +37,11 @@ std::unique_ptr<plan::ImageCostsT> imageCosts(const Target &target) {
   return costs;
 }
 
+/// " --layout nhwc"
+std::string layoutText(const CompileOptions &options) {
+  return options.layout == LayoutChoice::automatic ? "" : " --layout " + name(options.layout);
+}
+
 /// " --optimize-for 'N=8'"
 std::string typicalText(const Extents &typical) {
   return typical.empty() ? "" : fmt::format(" --optimize-for '{}'", str(typical));
@@ -85,8 +90,8 @@ void PackageParts::writeTo(mlir::ModuleOp module, const Write &write) {
     program.model = source.str();
   if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
     program.model += "@" + content.str();
-  program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}, machine {}", target.str(),
-                                options.threads, options.level, name(options.precision),
+  program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}, machine {}", target.str(),
+                                options.threads, options.level, name(options.precision), layoutText(options),
                                 options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "",
                                 typicalText(options.extents.typical), target.machine.identity());
   program.machine = toJson(target.machine).dump();
@@ -123,10 +128,11 @@ void PlanCompilation::formKernels() {
       for (const std::string &part : whole.parts)
         parts.schedules.noteInside(part, whole.kernel);
     fusions = std::move(formed.fusions);
-    for (const PipelineReport::Conversion &conversion : formed.conversions)
-      parts.report.conversions.push_back(fmt::format("{}: {} -> {}, {} bytes",
-                                                     conversion.node.empty() ? "an input" : conversion.node,
-                                                     conversion.from, conversion.to, conversion.bytes));
+    for (const PipelineReport::Conversion &conversion : formed.conversions) {
+      parts.report.conversions.push_back(
+          {conversion.node, conversion.from, conversion.to, conversion.reader, conversion.bytes, 0});
+      conversionKernels.push_back(conversion.kernel);
+    }
     for (const PipelineReport::Declined &declined : formed.references)
       referenceReasons[declined.node] = declined.reason;
     for (const PipelineReport::Declined &declined : formed.notGrowing)
@@ -144,6 +150,7 @@ void PlanCompilation::buildPlan() {
   parts.report.distinctKernels = static_cast<int>(parts.library.size());
   parts.report.layoutConversions = built.layoutConversions;
   parts.report.timedBatches = built.timedBatches;
+  predictConversions(*built.plan);
   parts.report.references = built.references;
   for (ReferenceUse &use : parts.report.references)
     if (auto found = referenceReasons.find(use.node); found != referenceReasons.end())
@@ -163,8 +170,9 @@ void PlanCompilation::buildPlan() {
 }
 
 std::string PlanCompilation::scheduleText() const {
-  std::string text = fmt::format("# for {}, {} {}, -O{}\n", parts.target.str(), parts.options.threads,
-                                 parts.options.threads == 1 ? "thread" : "threads", parts.options.level);
+  std::string text =
+      fmt::format("# for {}, {} {}, -O{}{}\n", parts.target.str(), parts.options.threads,
+                  parts.options.threads == 1 ? "thread" : "threads", parts.options.level, layoutText(parts.options));
   text += graphScheduleText(layouts, fusions) + "# kernels\n";
   for (const auto &kernel : parts.plans.back()->kernels)
     text += fmt::format("{}: {}  # {}\n", kernel->name, kernel->schedule, kernel->origin);
@@ -189,12 +197,27 @@ void PlanCompilation::noteRowMajor(const PipelineReport &passes) {
   for (const PipelineReport::Declined &declined : passes.rowMajor)
     parts.report.notes.push_back(
         fmt::format("{} ({}) stays row-major: {}", declined.node, declined.op, declined.reason));
+  for (const PipelineReport::Declined &declined : passes.unconverted)
+    parts.report.unconverted.push_back({declined.node, declined.op, declined.reason});
+}
+
+/// What the conversions cost, and all kernels.
+void PlanCompilation::predictConversions(const plan::PlanT &plan) {
+  std::map<std::string, double> cycles;
+  for (const auto &kernel : plan.kernels) {
+    parts.report.predictedCycles += kernel->predicted_cycles;
+    cycles[kernel->name] = kernel->predicted_cycles;
+  }
+  for (size_t i = 0; i < conversionKernels.size(); ++i)
+    parts.report.conversions[i].cycles = cycles[conversionKernels[i]];
 }
 
 PipelineOptions PlanCompilation::pipelineOptions() {
   PipelineOptions result;
   result.level =
       parts.options.referencesOnly ? 0 : parts.options.level; // a blocked layout would need code to convert it
+  result.layout = parts.options.referencesOnly ? LayoutChoice::automatic : parts.options.layout;
+  result.channelBlocks.last = result.layout == LayoutChoice::channelsLast;
   result.exactMath = parts.options.exactMath;
   result.shareStorage = parts.options.shareStorage;
   result.channelBlocks.sizes.clear();

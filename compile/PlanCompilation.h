@@ -59,9 +59,11 @@ private:
   std::vector<nn::NodeRule> rules;
   std::vector<PipelineReport::Layouts> layouts;
   std::vector<PipelineReport::Fusion> fusions;
+  std::vector<std::string> conversionKernels; // of the report's conversions
 
   void collectRules();
   void noteRowMajor(const PipelineReport &passes);
+  void predictConversions(const plan::PlanT &plan);
   PipelineOptions pipelineOptions();
 };
 

@@ -13,7 +13,7 @@ namespace lathe::nn {
 namespace {
 
 constexpr int deepestNesting = 1000;
-constexpr int64_t largestBlock = 1024; // channels
+constexpr int64_t largestBlock = 1 << 20; // channels, all of a value where they are last
 
 /// Where an attribute of ours may stand, and what it is.
 enum class Place { module, function, operation, argument, result };

@@ -45,10 +45,21 @@ bool keepsLayouts(mlir::ModuleOp module, const PipelineOptions &options) {
   mlir::func::FuncOp main = mainFunction(module);
   if (!hasLayouts(main))
     return false;
-  if (options.level >= 3 && usesBlocks(main, options.channelBlocks))
+  bool free = options.layout == LayoutChoice::automatic;
+  if (options.choosesLayouts() && options.layout != LayoutChoice::planes &&
+      usesBlocks(main, options.channelBlocks, /*either=*/free))
     return true;
   stripLayouts(main);
   return false;
+}
+
+/// Operators that the text has row-major.
+void reportGiven(mlir::func::FuncOp main, PipelineReport &report) {
+  auto given = [](mlir::Value value) { return nn::layoutOf(value) != nullptr; };
+  for (mlir::Operation &op : main.getBody().front())
+    if (nn::recordOf(&op) && llvm::none_of(op.getOperands(), given) && llvm::none_of(op.getResults(), given))
+      report.unconverted.push_back(
+          {nn::describe(op.getLoc()), op.getName().stripDialect().str(), "the text has it row-major"});
 }
 
 /// Level 0. Kernels have static parameters, and there is no kernel for a batch norm as such.
@@ -113,6 +124,7 @@ void PipelineReport::add(PipelineReport other) {
   llvm::move(other.layouts, std::back_inserter(layouts));
   llvm::move(other.fusions, std::back_inserter(fusions));
   llvm::move(other.rowMajor, std::back_inserter(rowMajor));
+  llvm::move(other.unconverted, std::back_inserter(unconverted));
   llvm::move(other.references, std::back_inserter(references));
   llvm::move(other.notGrowing, std::back_inserter(notGrowing));
   kernels += other.kernels;
@@ -137,10 +149,11 @@ bool rewriteOpenConvolutions(mlir::ModuleOp module, const PipelineOptions &optio
   if (options.noteImageExtents)
     options.noteImageExtents(imageExtents(main, shapes));
   LayoutCosts costs(main, shapes, options, options.predictCycles);
+  bool mayBlock = options.choosesLayouts() && options.layout != LayoutChoice::planes;
   return openConvolutions(module, [&](mlir::Operation *conv) {
     LayoutRule rule = layoutRule(conv, options.channelBlocks);
     for (bool blocked : {true, false})
-      if ((!blocked || (options.level >= 3 && rule.rowOnly.empty())) && costs.costOf(conv, rule, blocked, blocked))
+      if ((!blocked || (mayBlock && rule.rowOnly.empty())) && costs.costOf(conv, rule, blocked, blocked))
         return false;
     return true;
   });
@@ -220,6 +233,7 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   requirePlainEdges(mainFunction(module));
   if (keepsLayouts(module, options)) {
     settleShapes(module);
+    reportGiven(mainFunction(module), report);
     inBodies(module, options, report, optimizeGraph);
     return report;
   }
@@ -229,7 +243,7 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
     optimizeBodies(module, options, report);
 
   // Last at this level: every rule above may assume row-major values.
-  if (options.level >= 3)
+  if (options.choosesLayouts())
     assignLayout(module, options, report);
   return report;
 }

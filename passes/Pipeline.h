@@ -3,6 +3,7 @@
 
 #include "passes/kernels/ChannelBlocks.h"
 #include "support/Error.h"
+#include "support/LayoutChoice.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -42,8 +43,12 @@ struct PipelineOptions {
   /// Shares storage of contiguous parts of tensors from level 2 on; false for tests that compare
   /// with copies.
   bool shareStorage = true;
+  /// Layouts of activations. Every choice but `automatic` holds at any level.
+  LayoutChoice layout = LayoutChoice::automatic;
   /// Block sizes of the blocked layout.
   ChannelBlocks channelBlocks;
+
+  bool choosesLayouts() const { return level >= 3 || layout != LayoutChoice::automatic; }
   /// Returns the predicted core cycles of a candidate kernel, or the reason why no code can be generated for it. Changes
   /// nothing. Layouts are chosen by it; required from level 3 on.
   std::function<Outcome<double>(mlir::func::FuncOp kernel)> predictCycles;
@@ -65,11 +70,13 @@ struct PipelineOptions {
 };
 
 struct PipelineReport {
-  /// A layout conversion that moves data.
+  /// A layout conversion that moves data, or a transpose of the model between channels last and planes.
   struct Conversion {
     std::string node;     // node whose result is converted; "": an input of the model
     std::string from, to; // types
     int64_t bytes;        // bytes read and written, symbols at 1
+    std::string reader;   // "conv1 (conv)": an operator that reads the converted value; "": none, it is a result
+    std::string kernel;   // name of its kernel
   };
   /// An operator that would gain from the blocked layout but stays row-major, or an operator
   /// without a kernel.
@@ -95,6 +102,7 @@ struct PipelineReport {
   std::vector<Layouts> layouts; // operators that support both layouts
   std::vector<Fusion> fusions;  // element-wise operators, and depthwise convolutions read by one pointwise convolution
   std::vector<Declined> rowMajor;
+  std::vector<Declined> unconverted; // all operators that have the layout of the model
   std::vector<Declined> references;
   std::vector<Declined> notGrowing; // concatenations of an input and new elements that do not grow in place
   int kernels = 0;

@@ -52,6 +52,7 @@ void printHelp() {
       "  -O LEVEL               0 to 4 (default 3), for passes that depend on it\n"
       "  --exact-math           forbid rewrites that change rounding\n"
       "  --channel-block N      channels in a block of the blocked layout (default 16)\n"
+      "  --layout LAYOUT        auto (default), nchw, nhwc or blocked\n"
       "  --decline FAMILY       pretend that no kernel of this family can be compiled\n"
       "  --twin                 compare the outputs before and after on random inputs; exit code 1 when they differ\n"
       "  --seed N               of those inputs (default 1)\n"
@@ -86,7 +87,10 @@ Arguments parse(int argc, char **argv) {
       result.pipeline.exactMath = true;
     else if (argument == "--channel-block")
       result.pipeline.channelBlocks.sizes[ElementType::f32] = number(value(), argument);
-    else if (argument == "-O")
+    else if (argument == "--layout") {
+      result.pipeline.layout = layoutChoiceOf(value());
+      result.pipeline.channelBlocks.last = result.pipeline.layout == LayoutChoice::channelsLast;
+    } else if (argument == "-O")
       result.pipeline.level = static_cast<int>(number(value(), argument));
     else if (argument == "--seed")
       result.seed = number(value(), argument);

@@ -30,7 +30,8 @@ void PictureFlags::add(Options &options) {
       ->check(CLI::IsMember({"rgb", "bgr"}))
       ->capture_default_str();
   options
-      .add_option("--layout", layout, "Set the layout of the input: nchw, nhwc, or auto: where 3 or 1 channels stand")
+      .add_option("--input-layout", layout,
+                  "Set the layout of the input: nchw, nhwc, or auto: where 3 or 1 channels stand")
       ->check(CLI::IsMember({"auto", "nchw", "nhwc"}))
       ->capture_default_str();
   options.add_option("--input-scale", inputScale, "Quantise pixels for an integer input with this scale")

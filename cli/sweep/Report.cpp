@@ -18,15 +18,21 @@ std::string shownModel(const SweepRow &row) {
   return row.model.isZoo() ? row.model.model : std::filesystem::path(row.model.model).filename().string();
 }
 
-/// "-O 3, native, 1 thread", with the model if there are several.
+/// "-O 3, native, 1 thread", with the model if there are several, and the layout if one was asked for.
 std::string rowText(const SweepRow &row, bool several) {
-  return fmt::format("{}-O {}, {}, {}", several ? shownModel(row) + ", " : "", row.model.level, row.model.target,
+  return fmt::format("{}-O {}, {}{}, {}", several ? shownModel(row) + ", " : "", row.model.level,
+                     row.model.layout == "auto" ? "" : row.model.layout + ", ", row.model.target,
                      counted(row.model.threads, "thread"));
 }
 
 bool severalModels(const Sweep &sweep) {
   return std::any_of(sweep.rows.begin(), sweep.rows.end(),
                      [&](const SweepRow &row) { return row.model.model != sweep.rows.front().model.model; });
+}
+
+bool showsLayouts(const Sweep &sweep) {
+  return std::any_of(sweep.rows.begin(), sweep.rows.end(),
+                     [](const SweepRow &row) { return row.model.layout != "auto"; });
 }
 
 /// The row that the decisions of others are compared with.
@@ -52,15 +58,20 @@ std::vector<TableCell> cellsOf(const SweepRow &row, const Sweep &sweep, bool sev
   std::vector<TableCell> cells;
   if (several)
     cells.push_back(shownModel(row));
-  cells.insert(cells.end(), {std::to_string(row.model.level), row.model.target, std::to_string(row.model.threads)});
+  cells.push_back(std::to_string(row.model.level));
+  if (showsLayouts(sweep))
+    cells.push_back(row.model.layout);
+  cells.insert(cells.end(), {row.model.target, std::to_string(row.model.threads)});
   cells.push_back(row.timed() ? fmt::format("{:.4f}", row.time.median * 1e3) : "");
   const lab::JudgedPair *speedup = row.speedup ? &*row.speedup : nullptr;
   cells.push_back(speedup ? fmt::format("{:.3f}", speedup->ratio.ratio) : row.timed() ? "1" : "");
   cells.push_back(speedup ? fmt::format("{:.3f} to {:.3f}", speedup->ratio.interval.low, speedup->ratio.interval.high)
                           : "");
   if (row.compiled.is_null()) {
-    cells.resize(cells.size() + 4);
+    cells.resize(cells.size() + (showsLayouts(sweep) ? 5 : 4));
   } else {
+    if (showsLayouts(sweep))
+      cells.push_back(std::to_string(row.compiled.at("layouts").at("conversions").size()));
     double package = row.compiled.at("package_bytes"), original = row.compiled.at("original_bytes");
     cells.push_back(fmt::format("{:.2f}", row.compiled.at("time_s").get<double>()));
     cells.push_back(valueCell(bytesText(package), package));
@@ -80,11 +91,16 @@ Table tableOf(const Sweep &sweep) {
   std::vector<TableColumn> columns;
   if (several)
     columns.push_back(textColumn("model").shrink(12));
-  for (TableColumn column : {numberColumn("-O").key("level"), textColumn("target").shrink(8),
-                             numberColumn("threads").drop(2), numberColumn("median", "ms"), numberColumn("speedup"),
-                             textColumn("95 % interval").drop(4), numberColumn("compile", "s"), numberColumn("package"),
-                             numberColumn("of original").drop(1), numberColumn("references").drop(3)})
-    columns.push_back(column);
+  columns.push_back(numberColumn("-O").key("level"));
+  if (showsLayouts(sweep))
+    columns.push_back(textColumn("layout"));
+  columns.insert(columns.end(),
+                 {textColumn("target").shrink(8), numberColumn("threads").drop(2), numberColumn("median", "ms"),
+                  numberColumn("speedup"), textColumn("95 % interval").drop(4)});
+  if (showsLayouts(sweep))
+    columns.push_back(numberColumn("conversions").drop(2));
+  columns.insert(columns.end(), {numberColumn("compile", "s"), numberColumn("package"),
+                                 numberColumn("of original").drop(1), numberColumn("references").drop(3)});
   if (sweep.classifies)
     columns.insert(columns.end(), {numberColumn("top-1", "%").drop(5), numberColumn("agree", "%")});
   Table table(columns);
@@ -117,6 +133,7 @@ std::string uncompiledText(const SweepRow &row, bool several) {
 json rowJson(const SweepRow &row, const Sweep &sweep) {
   json result{{"model", row.model.model},
               {"level", row.model.level},
+              {"layout", row.model.layout},
               {"target", row.model.target},
               {"threads", row.model.threads},
               {"reason", row.reason},

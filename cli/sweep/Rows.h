@@ -28,9 +28,9 @@ struct UncompiledOperator {
   double share = 0; // of the time of a run, in [0, 1]
 };
 
-/// One model at one level, target and number of threads.
+/// One model at one level, layout, target and number of threads.
 struct SweepRow {
-  ModelFlags model;                           // with the level, the target and the threads of the row
+  ModelFlags model;                           // with the level, layout, target and threads of the row
   bool done = false;                          // compiled and judged, or known to be impossible
   bool failed = false;                        // the compiler, the verification or the run failed
   bool ended = false;                         // its process failed while the rows were timed

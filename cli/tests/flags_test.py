@@ -6,13 +6,13 @@ import numpy as np
 from fixture import Cli, field, main, onnx_model, onnx_node
 
 # A value for each flag of MODEL, by what it is about.
-COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--precision": ["bf16"],
+COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"], "--layout": ["nhwc"], "--exact-math": [], "--references-only": [], "--memory": ["small"], "--precision": ["bf16"],
            "--schedule": ["nowhere.txt"], "--optimize-for": ["N=2"]}
 VARIANTS = {"--specialize": ["N=2"], "--range": ["N=1..2"]}  # of verbs that make a package
 CODE = {"--no-cache": [], "--no-records": []}
 SHAPE = {"--shape": ["x=1x4"]}
 IMPORT = {"--requantize-rounding": ["optimised"], "--signature": ["serving_default"], "--custom": ["Scale=nowhere.mlir"]}
-PICTURES = ["--random-crops", "--seed", "--preprocess", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--layout", "--input-scale", "--input-zero-point"]
+PICTURES = ["--random-crops", "--seed", "--preprocess", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--input-layout", "--input-scale", "--input-zero-point"]
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}
 INPUTS = {"--input": ["x.npy"], "--fill": ["ones"], "--seed": ["1"], "--batch": ["2"]}
@@ -29,7 +29,7 @@ NEEDED = {"extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.l
           "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"], "quantize": ["-o", "q.onnx"], "evaluate": ["--data", "pictures"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--jobs", "--store", "--quiet"],
+OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
        "run": ["--output", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
@@ -42,7 +42,7 @@ OWN = {"check": ["--strict", "--quiet"], "inspect": [], "compile": ["--output", 
                     "--per-tensor", "--reduce-range", "--dynamic", "--equalize", "--bias-correction", "--nodes-to-exclude", "--max-drop", "--min-cosine",
                     "--only-faster", *RECORD, "--quiet", *PICTURES],
        "evaluate": ["--data", "--labels", "--against", "--confusion", *RECORD, "--quiet", *PICTURES],
-       "sweep": [*SHAPE, *IMPORT, *ZOO, "--exact-math", "--memory", "--precision", "--no-records", "--with", "--levels", "--target", "--threads", "--input",
+       "sweep": [*SHAPE, *IMPORT, *ZOO, "--exact-math", "--memory", "--precision", "--no-records", "--with", "--levels", "--layouts", "--target", "--threads", "--input",
                  "--fill", "--data", "--labels", "--max-seconds", "--starts", "--quiet", *RECORD, *PICTURES],
        "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
@@ -66,6 +66,10 @@ WITHOUT_JSON = ["store path"]
 CONFLICTS = [
     ("--specialize N=2", "compile MODEL --emit graph --specialize N=2", "no package is made"),
     ("--range N=1..2", "compile MODEL --explain conv1 --range N=1..2", "no package is made"),
+    ("--layout nhwc", "compile MODEL -o x.lathe --references-only --layout nhwc", "makes no code"),
+    ("--layouts", "compile MODEL --emit graph --layouts", "no package"),
+    ("--layouts", "compile MODEL --explain conv1 --layouts", "no package"),
+    ("--layouts", "compile MODEL --export-space x.json --layouts", "no package"),
     ("--optimize-for N=2", "compile MODEL -o x.lathe --references-only --optimize-for N=2", "makes no code"),
     ("--trials 3", "tune MODEL --list-tasks --trials 3", "measures nothing"),
     ("--budget 300", "tune MODEL --list-tasks --budget 5m", "measures nothing"),

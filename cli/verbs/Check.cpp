@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/print/LayoutPrint.h"
 #include "cli/print/VariantsPrint.h"
 
 #include "import/Import.h"
@@ -53,7 +54,8 @@ int reportUnsupported(const UnsupportedError &error, const std::string &model, c
 }
 
 /// What would be compiled, and what would run on references.
-void reportSupported(const CompileReport &report, const std::string &model, const Options &options, json document) {
+void reportSupported(const CompileReport &report, const std::string &model, const LayoutReport *layouts,
+                     const Options &options, json document) {
   double share = report.flops > 0 ? report.compiledFlops / report.flops : 1;
   Table references({textColumn("node").shrink(12), textColumn("operator").shrink(8).key("op"),
                     textColumn("type").drop(1).shrink(10),
@@ -68,6 +70,8 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
   document["flops"] = report.flops;
   document["compiled_flops_share"] = share;
   document["variants"] = variantsJson(report);
+  if (layouts)
+    document["layouts"] = layoutJson(*layouts);
   document["symbols"] = report.symbols;
   if (options.printsText()) {
     std::cout << fmt::format("{}: every node is supported\n", model);
@@ -81,6 +85,8 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
     std::cout << variantsText(report);
     for (const std::string &note : report.notes)
       std::cout << "note: " << note << "\n";
+    if (layouts)
+      std::cout << layoutText(*layouts, options.tableStyle());
   }
   options.writeJson(document);
 }
@@ -89,14 +95,16 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
 
 int checkVerb(const Arguments &arguments) {
   ModelFlags model;
-  bool strict = false;
+  bool strict = false, layouts = false;
   Options options("check",
                   "List every operator that is unsupported or falls back to a reference, without generating code.\n"
                   "Exit code 1 when a node is unsupported.",
-                  "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n");
+                  "  lathe check model.onnx\n  lathe check zoo:densenet121 --strict --json check.json\n"
+                  "  lathe check model.tflite --layout nhwc --layouts\n");
   model.add(options, ModelUse::kernels);
   model.addVariants(options);
   options.add_flag("--strict", strict, "Return exit code 1 also for operators that fall back to references");
+  options.add_flag("--layouts", layouts, layoutsHelp);
   options.addQuiet();
   options.addWide();
   options.addJson();
@@ -111,7 +119,10 @@ int checkVerb(const Arguments &arguments) {
     return reportUnsupported(error, model.model, options, std::move(document));
   }
   CompileReport report = checkCompiled(*source.module, compileOptions(model, &progress));
-  reportSupported(report, model.model, options, std::move(document));
+  std::optional<LayoutReport> layoutsOf;
+  if (layouts)
+    layoutsOf.emplace(layoutReport(report, model, true));
+  reportSupported(report, model.model, layoutsOf ? &*layoutsOf : nullptr, options, std::move(document));
   bool falls = !report.references.empty();
   for (const VariantReport &variant : report.variants)
     falls |= !variant.references.empty();

@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/UsedRecords.h"
 #include "cli/print/ExplainPrint.h"
+#include "cli/print/LayoutPrint.h"
 #include "cli/print/VariantsPrint.h"
 #include "cli/tuning/SpaceExport.h"
 #include "support/Text.h"
@@ -27,7 +28,6 @@ nlohmann::json toJson(const CompileReport &report) {
           {"layout_conversions", report.layoutConversions},
           {"measured_choice_count", report.measuredChoices},
           {"timed_kernels", report.timedBatches},
-          {"conversions", report.conversions},
           {"references", references},
           {"notes", report.notes},
           {"flops", report.flops},
@@ -93,8 +93,8 @@ void printReport(const CompileReport &report, const std::string &output, uint64_
     std::cout << fmt::format("measured times of records say how a batch passes {}\n",
                              counted(int64_t(report.timedBatches), "kernel"));
   std::cout << variantsText(report) << fmt::format("layout conversions kept: {}\n", report.layoutConversions);
-  for (const std::string &conversion : report.conversions)
-    std::cout << "  " << printable(conversion) << "\n";
+  for (const LayoutConversion &conversion : report.conversions)
+    std::cout << "  " << printable(conversionText(conversion)) << "\n";
   for (const std::string &note : report.notes)
     std::cout << "note: " << printable(note) << "\n";
   std::cout << fmt::format("operators left to references: {}\n", report.references.size());
@@ -107,6 +107,7 @@ struct CompileFlags {
   SpaceFlags space;
   std::string output, emit, node;
   int jobs = 1;
+  bool layouts = false;
 
   void add(Options &options) {
     model.add(options, ModelUse::compile);
@@ -129,6 +130,7 @@ struct CompileFlags {
                     "Print candidates for the kernel that computes NODE with predicted costs, and why others were "
                     "declined, instead of making a package")
         ->type_name("NODE");
+    options.add_flag("--layouts", layouts, layoutsHelp);
     options.add_option("--jobs", jobs, "Use this number of threads for the compilation itself")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
@@ -137,16 +139,17 @@ struct CompileFlags {
     options.addJson();
     options.afterParse([&options, this] {
       if (!node.empty())
-        options.refuse({"--jobs", "--no-cache", "--emit", "--output", "--export-space"}, "--explain makes no package");
-      else
-        options.refuse({"--wide"}, "only --explain prints a table");
+        options.refuse({"--jobs", "--no-cache", "--emit", "--output", "--export-space", "--layouts"},
+                       "--explain makes no package");
+      else if (!layouts)
+        options.refuse({"--wide"}, "only --explain and --layouts print a table");
       if (space.file.empty())
         options.refuse({"--seed"}, "only --export-space draws points");
       else
-        options.refuse({"--json", "--jobs", "--no-cache", "--no-records", "--store", "--emit", "--output"},
+        options.refuse({"--json", "--jobs", "--no-cache", "--no-records", "--store", "--emit", "--output", "--layouts"},
                        "--export-space makes no package");
       if (!emit.empty())
-        options.refuse({"--json", "--jobs", "--no-cache"}, "--emit makes no package");
+        options.refuse({"--json", "--jobs", "--no-cache", "--layouts"}, "--emit makes no package");
       if (!emit.empty() || !node.empty() || !space.file.empty())
         options.refuse({"--specialize", "--range"}, "no package is made; --shape shows what a variant becomes");
     });
@@ -173,6 +176,7 @@ int compileVerb(const Arguments &arguments) {
       "  lathe compile zoo:resnet18 -o r18.lathe --target x86-64-v3\n"
       "  lathe compile model.onnx -o m.lathe --specialize N=1,8 --range N=1..64\n"
       "  lathe compile model.onnx --emit kernels -o model.mlir     (edit it, then compile model.mlir)\n"
+      "  lathe compile model.onnx -o m.lathe --layout nhwc --layouts\n"
       "  lathe compile model.onnx --emit asm | less\n"
       "  lathe compile model.onnx -o m.lathe --schedule mine.txt   (lines 'conv1: SCHEDULE')\n"
       "  lathe compile model.onnx --emit schedule -o mine.txt      (every choice: layouts, fusion, kernels)\n"
@@ -203,10 +207,14 @@ int compileVerb(const Arguments &arguments) {
   json["package"] = flags.output;
   RecordUse records = recordUse(report.origins);
   json["record_kernels"] = records.kernels;
+  LayoutReport layouts = layoutReport(report, flags.model, flags.layouts);
+  json["layouts"] = layoutJson(layouts);
   options.writeJson(json);
   if (!options.printsText())
     return success;
   printReport(report, flags.output, source.fileBytes, records.line(flags.model));
+  if (flags.layouts)
+    std::cout << layoutText(layouts, options.tableStyle());
   return success;
 }
 

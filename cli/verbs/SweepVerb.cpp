@@ -1,9 +1,10 @@
-// `lathe sweep`: one model, or several, at every level, target and number of threads.
+// `lathe sweep`: one model, or several, at every level, layout, target and number of threads.
 #include "cli/FrontVerbs.h"
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Packages.h"
 #include "cli/Sizes.h"
 #include "cli/sweep/Report.h"
+#include "support/LayoutChoice.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -29,6 +30,19 @@ std::vector<int> levelsOf(const std::string &text) {
   return levels;
 }
 
+/// Layouts of "nchw,auto", in this order, each once.
+std::vector<std::string> layoutsOf(const std::string &text) {
+  std::vector<std::string> layouts;
+  for (const std::string &word : CLI::detail::split(text, ',')) {
+    require(name(layoutChoiceOf(word)) == word, "--layouts {}: expected nchw, nhwc, blocked or auto, got '{}'", text,
+            word);
+    if (std::find(layouts.begin(), layouts.end(), word) == layouts.end())
+      layouts.push_back(word);
+  }
+  require(!layouts.empty(), "--layouts {}: expected layouts, as nchw,nhwc,blocked,auto", text);
+  return layouts;
+}
+
 struct SweepFlags {
   ModelFlags model;
   InputFlags inputs;
@@ -36,10 +50,10 @@ struct SweepFlags {
   SweepPictures pictures;
   lab::TurnOptions turns;
   std::vector<std::string> with, targets{"native"};
-  std::string levels = "0-4", threads = "1";
+  std::string levels = "0-4", threads = "1", layouts = "auto";
 
   void add(Options &options);
-  /// The rows of the grid, models outermost, then targets, threads and levels.
+  /// The rows of the grid, models outermost, then targets, threads, levels and layouts.
   std::vector<SweepRow> rows() const;
   nlohmann::json settings() const {
     return {
@@ -62,6 +76,10 @@ void SweepFlags::addGrid(Options &options) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   options.add_option("--threads", threads, "Run with these numbers of threads, as 1,2")->capture_default_str();
+  options
+      .add_option("--layouts", layouts,
+                  "Compile with these layouts of activations (--layout of compile), as nchw,nhwc,blocked,auto")
+      ->capture_default_str();
   options.reads([this] { return with; });
   options.afterParse([this] {
     for (const std::string &name : with)
@@ -88,7 +106,7 @@ void SweepFlags::addPictures(Options &options) {
   options.afterParse([this, &options] {
     if (pictures.data.empty())
       options.refuse({"--labels", "--random-crops", "--fit", "--resize", "--pixel-range", "--mean", "--std",
-                      "--channels", "--layout", "--input-scale", "--input-zero-point"},
+                      "--channels", "--input-layout", "--input-scale", "--input-zero-point"},
                      "give the pictures: --data DIR");
     pictures.seed = inputs.seed;
   });
@@ -126,15 +144,17 @@ std::vector<SweepRow> SweepFlags::rows() const {
   for (const std::string &name : models)
     for (const std::string &target : targets)
       for (int64_t count : counts)
-        for (int level : levelsOf(levels)) {
-          require(count <= 1024, "--threads {}: expected at most 1024", threads);
-          SweepRow &row = rows.emplace_back();
-          row.model = model;
-          row.model.model = name;
-          row.model.target = target;
-          row.model.threads = int(count);
-          row.model.level = level;
-        }
+        for (int level : levelsOf(levels))
+          for (const std::string &layout : layoutsOf(layouts)) {
+            require(count <= 1024, "--threads {}: expected at most 1024", threads);
+            SweepRow &row = rows.emplace_back();
+            row.model = model;
+            row.model.model = name;
+            row.model.target = target;
+            row.model.threads = int(count);
+            row.model.level = level;
+            row.model.layout = layout;
+          }
   return rows;
 }
 
@@ -159,11 +179,14 @@ int sweepVerb(const Arguments &arguments) {
   SweepFlags flags;
   Options options(
       "sweep",
-      "Compile a model at every level, target and number of threads, verify each package, and time all of them in\n"
-      "turns: one row a package, with its speedup over the first row, its size beside the original's, the time of a\n"
+      "Compile a model at every level, layout, target and number of threads, verify each package, and time all of "
+      "them\n"
+      "in turns: one row a package, with its speedup over the first row, its size beside the original's, the time of "
+      "a\n"
       "compilation from scratch, and what has no kernel. With --data, count the right decisions, and those that agree\n"
       "with the first row. When interrupted, print and keep what was measured.",
       "  lathe sweep zoo:mobilenet_v2\n"
+      "  lathe sweep model.onnx --levels 3 --layouts nchw,nhwc,blocked,auto\n"
       "  lathe sweep model.onnx --levels 0-4 --target native --target x86-64-v3 --threads 1,2\n"
       "  lathe sweep float.tflite --with int8.tflite --levels 3 --data val/ --labels labels.txt\n");
   flags.add(options);

@@ -1,12 +1,17 @@
 #include "codegen/builder/IterationSpace.h"
 
+#include "codegen/builder/ChannelLayout.h"
 #include "ir/SymbolicShapes.h"
+
+#include <algorithm>
 
 namespace lathe {
 
-KernelTensors::KernelTensors(mlir::func::FuncOp function) {
+KernelTensors::KernelTensors(const KernelProblem &problem) {
+  mlir::func::FuncOp function = problem.function;
   auto describe = [&](mlir::Value value, unsigned buffer, Dims dims) {
-    KernelTensor tensor{buffer, nn::infoOf(value).type, dims, nn::storedDims(function, buffer, dims), 0, value, false};
+    KernelTensor tensor{buffer, nn::infoOf(value).type, dims, nn::storedDims(function, buffer, dims), 0, 0, value,
+                        false};
     for (const Dim &dim : tensor.dims)
       if (isUnknown(dim))
         throw Declined{"an extent is not known before the kernel runs"};
@@ -15,7 +20,9 @@ KernelTensors::KernelTensors(mlir::func::FuncOp function) {
     if (auto layout = nn::layoutOf(value)) {
       if (layout.getAxis() != 1 || tensor.rank() < 2 || !tensor.dims[1].isConstant())
         throw Declined{"blocked along another axis than static channels"};
-      tensor.block = layout.getSize();
+      ChannelLayout channels = channelLayout(value, problem.target.channelBlock(tensor.type));
+      tensor.block = channels.block;
+      tensor.last = channels.last;
     }
     return tensor;
   };
@@ -42,10 +49,30 @@ std::vector<bool> KernelTensors::writable() const {
   return result;
 }
 
+void KernelTensors::makeChannelsAnAxis() {
+  bool last = false, whole = true;
+  for (auto *list : {&inputs, &outputs})
+    for (const KernelTensor &tensor : *list) {
+      last |= tensor.last != 0;
+      whole &= !tensor.block || tensor.last || tensor.dims[1].constant() <= tensor.block;
+    }
+  if (!last || !whole)
+    return;
+  for (auto *list : {&inputs, &outputs})
+    for (KernelTensor &tensor : *list) {
+      tensor.last = tensor.last ? tensor.last : tensor.block;
+      tensor.block = 0;
+    }
+}
+
 Dims memoryStrides(const KernelTensor &tensor) {
   Dims strides(tensor.rank());
-  Dim stride = tensor.block ? tensor.block : 1;
+  Dim stride = tensor.last ? tensor.last : tensor.block ? tensor.block : 1;
   for (size_t i = tensor.rank(); i-- > 0;) {
+    if (tensor.last && i == 1) {
+      strides[i] = tensor.block ? tensor.block : 1;
+      continue;
+    }
     strides[i] = stride;
     stride = stride * (tensor.block && i == 1 ? ceilDiv(tensor.stored[1], tensor.block) : tensor.stored[i]);
   }
@@ -53,9 +80,11 @@ Dims memoryStrides(const KernelTensor &tensor) {
 }
 
 Dim memoryElements(const KernelTensor &tensor) {
-  Dim result = tensor.block ? tensor.block : 1;
+  Dim result = tensor.last ? tensor.last : tensor.block ? tensor.block : 1;
   for (size_t i = 0; i < tensor.rank(); ++i)
-    result = result * (tensor.block && i == 1 ? ceilDiv(tensor.stored[1], tensor.block) : tensor.stored[i]);
+    result = result * (tensor.last && i == 1    ? Dim(1)
+                       : tensor.block && i == 1 ? ceilDiv(tensor.stored[1], tensor.block)
+                                                : tensor.stored[i]);
   return result;
 }
 
@@ -110,7 +139,23 @@ Access Space::access(const KernelTensor &tensor, const std::vector<size_t> &axes
   return result;
 }
 
+void Space::moveBlocksInside(const std::vector<Access *> &accesses) {
+  auto isLast = [](const Access *access) { return access->tensor->last && access->tensor->block; };
+  if (!block || extents.size() < 3 || std::none_of(accesses.begin(), accesses.end(), isLast))
+    return;
+  auto move = [&](Dims &dims) {
+    auto from = dims.begin() + static_cast<ptrdiff_t>(blockAxis);
+    std::rotate(from, from + 1, dims.end() - 1);
+  };
+  move(extents);
+  for (Access *access : accesses)
+    move(access->strides);
+  blockAxis = extents.size() - 2;
+}
+
 void Space::collapse(std::vector<Access *> accesses, std::vector<int> *kinds) {
+  if (!kinds)
+    moveBlocksInside(accesses);
   bool partial = false;
   for (Access *access : accesses)
     partial |= access->partial;

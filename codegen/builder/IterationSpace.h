@@ -19,6 +19,7 @@ struct KernelTensor {
   Dims dims;
   Dims stored;       // extents in memory, at least `dims`: a value that grows in place has gaps behind its rows
   int64_t block = 0; // channels per block; 0: row-major
+  int64_t last = 0;  // elements from one position to the next where the channels are last (ChannelLayout.h), else 0
   mlir::Value value; // argument or returned value of the function
   bool constant = false;
 
@@ -29,12 +30,15 @@ struct KernelTensor {
 struct KernelTensors {
   /// Declines layouts other than #nn.blocked<1, B>, data-dependent extents, and elements smaller
   /// than a byte.
-  explicit KernelTensors(mlir::func::FuncOp function);
+  explicit KernelTensors(const KernelProblem &problem);
   std::vector<KernelTensor> inputs, outputs;
 
   /// Returns the tensor if `value` is an argument, else null.
   const KernelTensor *input(mlir::Value value) const;
   std::vector<bool> writable() const;
+  /// Where a tensor has its channels last and all blocked ones have one block, makes channels an axis like any other: no
+  /// tensor is blocked then.
+  void makeChannelsAnAxis();
 };
 
 /// Strides of a tensor in its own memory, by logical axis. Axis 1 of a blocked tensor has the
@@ -70,8 +74,12 @@ struct Space {
   Access access(const KernelTensor &tensor, const std::vector<size_t> &axes) const;
 
   /// Removes axes of extent 1 and merges adjacent axes that every access can traverse as one. Axes
-  /// with different `kinds` are not merged; `kinds` is updated. At least one axis remains.
+  /// with different `kinds` are not merged; `kinds` is updated. At least one axis remains. Without
+  /// `kinds`, blocks go next to their channels where a tensor has the channels last.
   void collapse(std::vector<Access *> accesses, std::vector<int> *kinds = nullptr);
+
+private:
+  void moveBlocksInside(const std::vector<Access *> &accesses);
 };
 
 /// Returns the block size of the blocked inputs and outputs; 0 if none is blocked. Declines

@@ -19,10 +19,10 @@ void DirectGenerator::convertInput() {
 void DirectGenerator::convertBlocks(Value from, Value pixels) {
   int64_t channels = conv.groups * conv.inChannels, whole = channels / conv.inBlock, rest = channels % conv.inBlock;
   auto convertBlock = [&](Value block, int64_t valid) {
-    Value source = k.add(from, k.mul(block, conv.inPixels() * conv.inBlock));
+    Value source = k.add(from, k.mul(block, conv.inChannelStride() * conv.inBlock));
     Value to = k.mul(block, plan.heldBlockUnits());
     k.loop(k.constant(0), pixels, 1, [&](Value pixel) {
-      Value at = k.add(source, k.mul(pixel, conv.inBlock));
+      Value at = k.add(source, k.mul(pixel, conv.inPixelStride()));
       // Lanes without a channel may hold anything, and zero times that is not always zero.
       Value vector = valid == conv.inBlock ? k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes)
                                            : k.maskedLoad(k.buffer(conv.input), at, conv.inputType, plan.lanes,

@@ -1,5 +1,7 @@
 #include "codegen/contraction/Epilogue.h"
 
+#include "codegen/builder/ChannelLayout.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -72,9 +74,7 @@ PointAccess Epilogue::access(Value value, unsigned buffer, const nn::SymbolicSha
     throw Declined{fmt::format("an operand of shape {} is broadcast to {} along part of its axes", str(info.dims),
                                str(space.dims))};
 
-  PointAccess result;
-  result.buffer = buffer;
-  result.type = info.type;
+  PointAccess result{buffer, info.type};
   Dim pixels = productOf(part(own, pixelAt, space.pixelAxes));
   Dim channels = own[channelAt];
   auto constant = [&](const Dim &dim, const char *what) {
@@ -83,14 +83,16 @@ PointAccess Epilogue::access(Value value, unsigned buffer, const nn::SymbolicSha
     return dim.constant();
   };
   if (layout) {
-    if (!second || layout.getAxis() != 1 || layout.getSize() != lanes || info.rank() != space.dims.size())
+    ChannelLayout blocks = channelLayout(value, lanes);
+    if (!second || layout.getAxis() != 1 || blocks.block != lanes || info.rank() != space.dims.size())
       throw Declined{fmt::format("a tensor in blocks of {} meets vectors of {} channels", layout.getSize(), lanes)};
     if (channel != Coverage::full)
       throw Declined{"a blocked operand is broadcast along channels"};
-    result.channelStride = pixels;
+    result.channelStride = blocks.last ? Dim(1) : pixels;
     result.laneStride = 1;
-    result.pixelStride = pixel == Coverage::full ? lanes : 0;
-    result.imageStride = Dim((constant(channels, "the channel extent") + lanes - 1) / lanes * lanes) * pixels;
+    result.pixelStride = pixel == Coverage::full ? std::max(blocks.last, lanes) : 0;
+    int64_t stored = (constant(channels, "the channel extent") + lanes - 1) / lanes * lanes;
+    result.imageStride = Dim(std::max(blocks.last, stored)) * pixels;
     result.wholeBlocks = true;
   } else if (second) {
     result.channelStride = channel == Coverage::full ? pixels : Dim(0);

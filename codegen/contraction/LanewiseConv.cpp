@@ -62,7 +62,7 @@ LanewiseGenerator::Values LanewiseGenerator::initial(int64_t width) {
 
 /// The block's channels at pixel offset `offset` of the image.
 mlir::Value LanewiseGenerator::loadBlock(Value offset) {
-  Value at = k.add(offset, k.mul(block, plan.lanes * conv.inPixels()));
+  Value at = k.add(offset, k.mul(block, plan.lanes * conv.inChannelStride()));
   return converted(k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
 }
 
@@ -83,7 +83,8 @@ mlir::Value LanewiseGenerator::gatherInput(Value offset, Value channel) {
   Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
   for (int64_t lane = 0; lane < validChannels; ++lane) {
     Value c = k.add(laneOffsets[lane], channel);
-    Value plane = conv.inBlock
+    Value plane = conv.inLast ? c
+                  : conv.inBlock
                       ? k.add(k.mul(k.div(c, conv.inBlock), conv.inBlock * conv.inPixels()), k.rem(c, conv.inBlock))
                       : k.mul(c, conv.inPixels());
     vector =

@@ -1,4 +1,5 @@
 // The facts about a contraction kernel, read off its function. What is declined here no schedule computes.
+#include "codegen/builder/ChannelLayout.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/OperandView.h"
 #include "codegen/contraction/Contraction.h"
@@ -107,12 +108,19 @@ ConvAttrs convAttrs(mlir::Operation *anchor) {
   return attrs;
 }
 
-/// Channels per block of a value; 0: row-major.
-int64_t channelBlock(mlir::Value value) {
+ChannelLayout channelsOf(mlir::Value value, const Target &target) {
   nn::BlockedAttr layout = nn::layoutOf(value);
   if (layout && layout.getAxis() != 1)
     throw Declined{fmt::format("a layout blocked along axis {}", layout.getAxis())};
-  return layout ? layout.getSize() : 0;
+  return channelLayout(value, target.channelBlock(nn::infoOf(value).type));
+}
+
+void setLayouts(ConvGeometry &conv, const ChannelLayout &in, const ChannelLayout &out) {
+  conv.inBlock = in.block;
+  conv.inLast = in.last;
+  conv.outBlock = out.block;
+  if (conv.open && (in.last || out.last))
+    throw Declined{"a convolution of open extents with the channels last"};
 }
 
 /// `computedInput`: the kernel makes the input itself, so that `input` is no argument. `mayBeOpen`: spatial extents may
@@ -156,8 +164,9 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
     setOpen(conv, std::move(extents), problem.kernel.typical);
   else
     setStatic(conv, extents);
-  conv.inBlock = channelBlock(operands[0]);
-  conv.outBlock = channelBlock(anchor->getResult(0));
+  setLayouts(conv, channelsOf(operands[0], problem.target()), channelsOf(anchor->getResult(0), problem.target()));
+  if (computedInput)
+    conv.inLast = 0; // what the kernel makes itself is in blocks
   conv.input = computedInput ? function.getNumArguments() : argumentOf(operands[0], "the convolution's input");
   conv.weights = argumentOf(operands[1], "the convolution's weight");
   if (!function.getArgAttr(conv.weights, "nn.constant"))

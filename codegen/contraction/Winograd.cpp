@@ -187,11 +187,12 @@ void WinogradGenerator::transformInput(Value tile, int64_t firstRow, int64_t end
   };
   k.loop(none, firstInside, 1, clear);
   k.loop(endInside, all, 1, clear);
+  int64_t pixel = conv.inPixelStride(); // of zeros: `lanes`
   auto columns = [&](const std::function<Value(int64_t i, Value j)> &element) {
     k.loop(firstInside, endInside, 1, [&](Value j) {
       Values d;
       for (int64_t i = 0; i < alpha; ++i)
-        d.push_back(element(i, k.mul(j, lanes)));
+        d.push_back(element(i, j));
       Values t = applyRows(k, plan.transform.input, d);
       for (int64_t i = firstRow; i < endRow; ++i)
         store(t[i], half(k.constant(i), j));
@@ -203,25 +204,28 @@ void WinogradGenerator::transformInput(Value tile, int64_t firstRow, int64_t end
   Value imageAt = k.mul(image, extent(conv.inImageStride(), conv.inPlane() * Dim(conv.storedChannels())));
   k.loop(none, k.constant(plan.inBlocks()), 1, [&](Value block) {
     Value plane = k.add(imageAt, conv.open ? k.mul(k.mul(block, dims.value(k, conv.inPlane())), lanes)
-                                           : k.mul(block, conv.inPixels() * lanes));
-    Value corner = k.add(plane, k.mul(k.add(k.mul(row, inColumns()), column), lanes));
+                                           : k.mul(block, conv.inChannelStride() * lanes));
+    Value corner = k.add(plane, k.mul(k.add(k.mul(row, inColumns()), column), pixel));
     auto lineOf = [&](int64_t i) { // of the tile
-      return conv.open ? k.mul(inColumns(), i * lanes) : k.constant(i * conv.in[2] * lanes);
+      return conv.open ? k.mul(inColumns(), i * lanes) : k.constant(i * conv.in[2] * pixel);
     };
     k.ifThen(
         padded,
         [&] {
-          Values bases, lines;
+          Values bases, lines, steps;
           for (int64_t i = 0; i < alpha; ++i) {
             Value y = k.add(row, i);
             Value outside = k.b.create<mlir::arith::OrIOp>(k.loc, k.less(y, none), k.less(lastRow(), y));
             bases.push_back(k.select(outside, k.scratch(), k.buffer(conv.input)));
             lines.push_back(k.select(outside, k.add(temporary, plan.zerosAt()), k.add(corner, lineOf(i))));
+            Value step = k.constant(pixel);
+            steps.push_back(pixel == lanes ? step : k.select(outside, k.constant(lanes), step));
           }
-          columns([&](int64_t i, Value j) { return load(bases[i], k.add(lines[i], j)); });
+          columns([&](int64_t i, Value j) { return load(bases[i], k.add(lines[i], k.mul(j, steps[i]))); });
         },
         [&] {
-          columns([&](int64_t i, Value j) { return load(k.buffer(conv.input), k.add(k.add(corner, lineOf(i)), j)); });
+          auto lineAt = [&](int64_t i) { return k.add(corner, lineOf(i)); };
+          columns([&](int64_t i, Value j) { return load(k.buffer(conv.input), k.add(lineAt(i), k.mul(j, pixel))); });
         });
     storePoints(block, tile, firstRow, endRow);
   });

@@ -274,8 +274,8 @@ private:
       }
     }
     for (int64_t i = 0; i < together; ++i) {
-      Value put =
-          h->advance(h->advance(h->advance(k.constant(0), n, to[0]), k.add(block, i), to[1]), point, Dim(y.block));
+      Value put = h->advance(h->advance(h->advance(k.constant(0), n, to[0]), k.add(block, i), to[1]), point,
+                             Dim(y.last ? y.last : y.block));
       k.store(sums[i], k.buffer(y.buffer), put, y.type);
     }
   }

@@ -17,7 +17,7 @@ using mlir::Value;
 using Values = KernelBuilder::Values;
 
 IndexedKernel::IndexedKernel(const KernelProblem &problem)
-    : problem(problem), tensors(problem.function), op(soleAnchor(problem.function)) {
+    : problem(problem), tensors(problem), op(soleAnchor(problem.function)) {
   for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
     if (&other != op && !llvm::isa<nn::ConstantOp>(other))
       throw Declined{fmt::format("'{}' beside an indexed operator", other.getName().getStringRef().str())};

@@ -25,7 +25,7 @@ struct Plan {
   int64_t lanes, before, behind; // neighbours on either side
 
   explicit Plan(const KernelProblem &problem)
-      : tensors(problem.function), anchor(soleAnchor(problem.function)), attrs(nn::attrsAs<LrnAttrs>(anchor)) {
+      : tensors(problem), anchor(soleAnchor(problem.function)), attrs(nn::attrsAs<LrnAttrs>(anchor)) {
     if (std::string_view(nn::recordOf(anchor)->name) != "lrn")
       throw Declined{fmt::format("'{}' is not an lrn", nn::recordOf(anchor)->name)};
     requirePointwise(problem.function, anchor);

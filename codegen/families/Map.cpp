@@ -21,7 +21,7 @@ struct Plan {
   int64_t lanes = 1;
   bool single = false; // the last axis is exactly one vector
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem.function) {
+  explicit Plan(const KernelProblem &problem) : tensors(problem) {
     requirePointwise(problem.function, nullptr);
     if (tensors.outputs.empty())
       throw Declined{"no results"};

@@ -21,13 +21,16 @@ public:
   bool copiesOperands = false; // a concatenation: one piece for each operand, in order
 
   Plan(const KernelProblem &problem, int64_t grain)
-      : tensors(problem.function), op(movementOf(problem.function)), target(problem.target), grain(grain),
-        block(blockOf(tensors)) {
+      : tensors(problem), op(movementOf(problem.function)), target(problem.target), grain(grain), block(0) {
     // Nothing but the operator: a movement kernel has no epilogue.
     for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
       if (&other != op && !llvm::isa<nn::ConstantOp>(other) && !saysExtents(&other) && !isJoined(&other))
         throw Declined{fmt::format("'{}' beside a movement", other.getName().getStringRef().str())};
     indexTypes();
+    if (llvm::isa<nn::ConcatOp, nn::SplitOp, nn::SliceOp, nn::PadOp, nn::TransposeOp, nn::DepthToSpaceOp,
+                  nn::SpaceToDepthOp>(op))
+      tensors.makeChannelsAnAxis(); // these only have strides: part of a vector may move
+    block = blockOf(tensors);
     for (auto *list : {&tensors.inputs, &tensors.outputs})
       for (KernelTensor &tensor : *list)
         tensor.type = rawType(tensor.type);

@@ -284,15 +284,17 @@ class Pad : public Piece {
 public:
   Pad(const KernelTensor &x, const KernelTensor &y, const PadAttrs &attrs, const Dims &begins, ElementType type,
       const KernelTensor *value, const Target &target, int64_t grain)
-      : x(x), y(y), mode(attrs.mode), number(attrs.value), type(type), lanes(target.lanes(bitWidth(x.type))) {
+      : x(x), y(y), mode(attrs.mode), number(attrs.value), type(type), lanes(target.lanes(bitWidth(x.type))),
+        xStrides(memoryStrides(x)), yStrides(memoryStrides(y)) {
     if (value)
       valueTensor = *value;
     size_t rank = x.rank();
-    xStrides = memoryStrides(x);
-    yStrides = memoryStrides(y);
     for (size_t i = 0; i < rank; ++i)
       axes.push_back({x.block && i == 1 ? ceilDiv(x.dims[1], x.block) : x.dims[i],
                       x.block && i == 1 ? ceilDiv(y.dims[1], x.block) : y.dims[i], begins[i]});
+    auto toEnd = [](auto &list) { std::rotate(list.begin() + 1, list.begin() + 2, list.end()); };
+    if (x.last)
+      toEnd(axes), toEnd(xStrides), toEnd(yStrides); // a run of the copy has the channels of a position
     if (rank == 0)
       axes.push_back({1, 1, 0}), xStrides.push_back(1), yStrides.push_back(1);
     // The lanes of a block go with the last axis where that stays one run, otherwise they are an axis of their own.

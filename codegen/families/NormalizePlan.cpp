@@ -11,8 +11,7 @@ constexpr std::pair<std::string_view, NormKind> kinds[] = {{"layer_norm", NormKi
 
 } // namespace
 
-NormalizePlan::NormalizePlan(const KernelProblem &problem)
-    : tensors(problem.function), anchor(soleAnchor(problem.function)) {
+NormalizePlan::NormalizePlan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
   requirePointwise(problem.function, anchor);
   std::string_view name = nn::recordOf(anchor)->name;
   auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](auto &entry) { return entry.first == name; });
@@ -30,6 +29,8 @@ NormalizePlan::NormalizePlan(const KernelProblem &problem)
   int64_t block = blockOf(tensors);
   if (block != x->block)
     throw Declined{"a row-major input beside blocked tensors"};
+  if (x->last)
+    throw Declined{"no norm is computed with the channels last"};
   for (const KernelTensor &tensor : tensors.outputs)
     if (tensor.block != block || !(tensor.dims == x->dims))
       throw Declined{"a result has another shape or layout than the input"};

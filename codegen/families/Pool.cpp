@@ -56,7 +56,7 @@ struct Plan {
   ElementType type;
   int64_t lanes;
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
+  explicit Plan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     requirePointwise(problem.function, anchor);
     std::string op = nn::recordOf(anchor)->name;
     average = op == "average_pool";

@@ -42,7 +42,7 @@ struct Plan {
   std::vector<size_t> kept; // axes loops over results run over, outermost first
   Space keptSpace;          // their extents
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
+  explicit Plan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     requirePointwise(problem.function, anchor);
     auto found = std::find_if(std::begin(kinds), std::end(kinds),
                               [&](auto &entry) { return entry.first == nn::recordOf(anchor)->name; });

@@ -33,7 +33,7 @@ struct Plan {
   Dim scratch = 0; // bytes
   Dim line = 0;    // of scratch: where a row of x waits that `blends` has made
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
+  explicit Plan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     if (std::string_view(nn::recordOf(anchor)->name) != "resize")
       throw Declined{fmt::format("'{}' is not a resize", nn::recordOf(anchor)->name)};
     attrs = nn::attrsAs<ResizeAttrs>(anchor);

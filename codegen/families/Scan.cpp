@@ -24,7 +24,7 @@ constexpr int64_t fewKept = 8, longLine = 16384, fewSteps = 8192;
 class Scan {
 public:
   Scan(const KernelProblem &problem, int64_t grain)
-      : problem(problem), tensors(problem.function), op(soleAnchor(problem.function)), grain(grain) {
+      : problem(problem), tensors(problem), op(soleAnchor(problem.function)), grain(grain) {
     for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
       if (&other != op && !llvm::isa<nn::ConstantOp>(other))
         throw Declined{fmt::format("'{}' beside a scan", other.getName().getStringRef().str())};

@@ -16,7 +16,7 @@ using mlir::Value;
 using Values = KernelBuilder::Values;
 
 SelectionKernel::SelectionKernel(const KernelProblem &problem, int64_t grain)
-    : problem(problem), tensors(problem.function), op(soleAnchor(problem.function)), grain(grain) {
+    : problem(problem), tensors(problem), op(soleAnchor(problem.function)), grain(grain) {
   for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
     if (&other != op && !llvm::isa<nn::ConstantOp>(other))
       throw Declined{fmt::format("'{}' beside a selection", other.getName().getStringRef().str())};

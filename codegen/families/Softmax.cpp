@@ -27,7 +27,7 @@ struct Plan {
   int64_t lanes;
   Space space; // of the parallel range: outer, and inner unless row
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem.function), anchor(soleAnchor(problem.function)) {
+  explicit Plan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     std::string_view name = nn::recordOf(anchor)->name;
     logarithm = name == "log_softmax";
     if (!logarithm && name != "softmax")

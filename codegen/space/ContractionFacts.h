@@ -37,6 +37,9 @@ struct ConvGeometry {
   std::optional<unsigned> inputZero, weightsZero; // zero points, one value each of inputType and weightsType
   /// Where spatial extents are open: the code takes these, and `in` and `out` are the values that costs assume.
   std::optional<OpenExtents> open = {};
+  /// Elements from one input position to the next where the channels are last (builder/ChannelLayout.h); 0: blocks of
+  /// channels have planes of their own. Never with open extents.
+  int64_t inLast = 0;
 
   ContractionTypes types() const { return {inputType, weightsType, type}; }
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
@@ -48,10 +51,10 @@ struct ConvGeometry {
   bool mergesRows() const;
   /// Strides of the input in elements: of images, of adjacent pixels, and below of channels.
   int64_t inImageStride() const;
-  int64_t inPixelStride() const { return inBlock ? inBlock : 1; }
+  int64_t inPixelStride() const { return inLast ? inLast : inBlock ? inBlock : 1; }
   /// Offset of the plane of channel `c` is c times this stride; for a blocked input `c` is a
   /// multiple of the block.
-  int64_t inChannelStride() const { return inPixels(); }
+  int64_t inChannelStride() const { return inLast ? 1 : inPixels(); }
   /// True if positions of several rows count as one row, whatever their number: of blocks that are read where they are.
   bool mergesOpenRows() const { return open && inBlock && pointwise(); }
   /// True if the convolution has padding at the beginning or, where extents are open, at the end of an axis.

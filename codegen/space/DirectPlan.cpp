@@ -83,7 +83,8 @@ void setReduction(DirectPlan &plan, const Target &target, const Schedule &schedu
   if (conv.inBlock && (plan.unroll > run || run % plan.unroll))
     illegal("unroll", "unroll={} does not divide the {} steps of a block of {} channels", plan.unroll, run,
             conv.inBlock);
-  plan.axis = conv.inBlock ? ReductionAxis{plan.kc, run, 1, run * pixels} : ReductionAxis{plan.kc, plan.kc, pixels, 0};
+  int64_t nextBlock = conv.inLast && !plan.held ? run : run * pixels;
+  plan.axis = conv.inBlock ? ReductionAxis{plan.kc, run, 1, nextBlock} : ReductionAxis{plan.kc, plan.kc, pixels, 0};
 }
 
 /// Order of the work items, and what they keep in scratch.

@@ -67,7 +67,7 @@ struct DirectPlan {
       return (conv.groups * conv.inChannels + conv.inBlock - 1) / conv.inBlock * heldBlockUnits();
     return conv.groups * steps * heldPixels();
   }
-  int64_t heldBlockUnits() const { return pixelStride() * heldPixels(); }
+  int64_t heldBlockUnits() const { return (conv.inBlock ? blockUnits() : 1) * heldPixels(); }
   /// Sums of the weights behind the packed weights of a format that corrects sums: one a tap and output channel.
   int64_t weightSums() const { return format.correctsSums() ? conv.groups * groupStride() / steps : 0; }
   /// Offsets in scratch in units of 4 bytes, behind the converted rows and a vector that is stored whole: the sums of the
@@ -82,7 +82,9 @@ struct DirectPlan {
   /// Units of a channel block of the input.
   int64_t blockUnits() const { return conv.inBlock / format.group; }
   /// Distance of adjacent input positions, and of the input channels of two groups, in units.
-  int64_t pixelStride() const { return conv.inBlock ? blockUnits() : 1; }
+  int64_t pixelStride() const {
+    return !conv.inBlock ? 1 : conv.inLast && !held ? conv.inLast / format.group : blockUnits();
+  }
   int64_t groupInput() const {
     return held ? steps * heldPixels() : conv.inChannels * conv.inChannelStride() / format.group;
   }

@@ -31,7 +31,7 @@ void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geome
     illegal("computes", "amx is for convolutions of one group over planes");
   if (conv.weightsZero)
     illegal("computes", "amx takes weights without a zero point");
-  if (conv.inBlock != tileLanes || (conv.outBlock && conv.outBlock != tileLanes))
+  if (conv.inBlock != tileLanes || conv.inLast || (conv.outBlock && conv.outBlock != tileLanes))
     illegal("blocks", "amx reads blocks of {} channels", tileLanes);
   if (conv.taps() > 64)
     illegal("taps", "amx is for kernels of up to 64 taps, this one has {}", conv.taps());

@@ -2,7 +2,9 @@
 //
 // The choice that costs least, conversions and operators in the layout they like less taken together, is a minimum cut
 // (LayoutProblem.h). Costs are the cycles that the code generator predicts. Where the caller has measured times, they
-// decide between the layouts that the predictions leave in doubt (MeasuredLayout.h).
+// decide between the layouts that the predictions leave in doubt (MeasuredLayout.h). Where a layout was asked for
+// (PipelineOptions::layout), operators that gain from blocks write blocks wherever there is a kernel that does, and costs
+// decide about everything else.
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/Rewrite.h"
@@ -29,8 +31,10 @@ public:
       if (!llvm::isa<nn::ConstantOp>(op))
         for (mlir::Value result : op.getResults())
           addValue(result, prices);
+    if (asked())
+      prefer(prices);
     blocked = problem.solve(prices);
-    if (options.measuredSeconds)
+    if (options.measuredSeconds && !asked())
       measure(prices);
     for (const LayoutOperator &one : problem.operators)
       if (one.chooses())
@@ -54,8 +58,28 @@ private:
     return nn::BlockedAttr::get(value.getContext(), 1, options.channelBlocks.of(value));
   }
 
+  bool asked() const { return options.layout != LayoutChoice::automatic; }
+
+  /// A row-major result of an operator that gains from blocks costs more than any conversions around it.
+  void prefer(LayoutPrices &prices) const {
+    constexpr double missed = 1e6, share = 1e-4, leastConversion = 1 / 16.0;
+    for (size_t i = 0; i < problem.operators.size(); ++i)
+      for (bool input : {false, true})
+        for (bool output : {false, true}) {
+          double &cost = prices.operators[i][input][output];
+          cost = cost * share + (problem.operators[i].rule.profits && !output ? missed : 0);
+        }
+    for (auto &both : prices.conversions)
+      for (double &cost : both)
+        cost = std::max(cost * share, leastConversion);
+    for (double &cost : prices.partings)
+      cost *= share;
+  }
+
   void addOperator(mlir::Operation *op, LayoutPrices &prices) {
     LayoutRule rule = layoutRule(op, options.channelBlocks);
+    if (options.layout == LayoutChoice::planes)
+      rule.rowOnly = "--layout nchw keeps planes";
     prices.operators.push_back(rule.rowOnly.empty() ? costs.costsOf(op, rule) : CostByLayout{});
     problem.add(op, std::move(rule));
     if (options.given)
@@ -131,12 +155,16 @@ private:
 
   void reportRowMajor() {
     for (const LayoutOperator &one : problem.operators) {
-      if (!one.rule.profits || blocked[one.output] || blocked[one.input])
+      if (blocked[one.output] || blocked[one.input])
         continue;
-      const std::string &reason = one.rule.rowOnly;
-      report.rowMajor.push_back(
-          {nn::describe(one.op->getLoc()), one.op->getName().stripDialect().str(),
-           reason.empty() ? "converting its neighbours' values would cost more than it gains" : reason});
+      std::string reason = one.rule.rowOnly;
+      if (reason.empty())
+        reason = one.rule.profits ? "converting its neighbours' values would cost more than it gains"
+                                  : "its neighbours are row-major, and it gains nothing from blocks";
+      report.unconverted.push_back(
+          {nn::describe(one.op->getLoc()), one.op->getName().stripDialect().str(), std::move(reason)});
+      if (one.rule.profits && options.layout != LayoutChoice::planes)
+        report.rowMajor.push_back(report.unconverted.back());
     }
   }
 };

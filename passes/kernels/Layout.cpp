@@ -32,6 +32,40 @@ bool movesNothing(nn::ConvertLayoutOp convert) {
   return from == to || (sameBytes(type, from) && sameBytes(type, to));
 }
 
+bool turnsChannels(mlir::Operation *op) {
+  if (!isOp(op, "transpose"))
+    return false;
+  std::vector<int64_t> perm = nn::attrsAs<TransposeAttrs>(op).perm;
+  auto last = static_cast<int64_t>(perm.size()) - 1;
+  if (last < 2 || perm.front() != 0 || (perm.back() != 1 && perm[1] != last))
+    return false;
+  perm.erase(perm.begin() + (perm.back() == 1 ? last : 1)); // the others keep their order
+  return std::is_sorted(perm.begin(), perm.end());
+}
+
+PipelineReport::Conversion describeConversion(mlir::Operation *convert) {
+  auto text = [](mlir::Type type) {
+    std::string result;
+    llvm::raw_string_ostream(result) << type;
+    return result;
+  };
+  mlir::Value input = convert->getOperand(0);
+  auto type = rankedType(input);
+  int64_t bytes = 2 * byteSize(nn::toElementType(type.getElementType()), 1);
+  for (int64_t extent : type.getShape())
+    bytes *= mlir::ShapedType::isDynamic(extent) ? 1 : extent;
+  std::string reader;
+  for (mlir::Operation *user : convert->getResult(0).getUsers())
+    if (reader.empty() && nn::recordOf(user))
+      reader = fmt::format("{} ({})", nn::describe(user->getLoc()), user->getName().stripDialect().str());
+  return {llvm::isa<mlir::BlockArgument>(input) ? "" : nn::describe(input.getLoc()),
+          text(input.getType()),
+          text(convert->getResult(0).getType()),
+          bytes,
+          std::move(reader),
+          ""};
+}
+
 static llvm::SmallVector<mlir::Value> blockedValues(mlir::func::FuncOp main) {
   llvm::SmallVector<mlir::Value> values;
   for (mlir::Operation &op : main.getBody().front())
@@ -43,11 +77,16 @@ static llvm::SmallVector<mlir::Value> blockedValues(mlir::func::FuncOp main) {
 
 bool hasLayouts(mlir::func::FuncOp main) { return !blockedValues(main).empty(); }
 
-bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks) {
+bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks, bool either) {
+  ChannelBlocks whole = blocks;
+  whole.last = true;
   return llvm::all_of(blockedValues(main), [&](mlir::Value value) {
     nn::BlockedAttr layout = nn::layoutOf(value);
-    return layout.getAxis() == 1 &&
-           layout.getSize() == blocks.of(nn::toElementType(rankedType(value).getElementType()));
+    auto fits = [&](bool last) {
+      return layout.getSize() ==
+             (last ? whole.of(value) : blocks.of(nn::toElementType(rankedType(value).getElementType())));
+    };
+    return layout.getAxis() == 1 && (fits(blocks.last) || (either && fits(!blocks.last)));
   });
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/Bridge.h"
-#include "passes/kernels/ChannelBlocks.h"
+#include "passes/Pipeline.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -20,10 +20,16 @@ void setLayout(mlir::Value value, nn::BlockedAttr layout);
 bool sameBytes(mlir::RankedTensorType type, nn::BlockedAttr layout);
 bool movesNothing(nn::ConvertLayoutOp convert);
 
+/// True for a transpose between channels last and planes: a conversion that the model itself has.
+bool turnsChannels(mlir::Operation *op);
+/// What the report says of a conversion or of such a transpose, without its kernel.
+PipelineReport::Conversion describeConversion(mlir::Operation *convert);
+
 /// True if a value of @main is blocked.
 bool hasLayouts(mlir::func::FuncOp main);
-/// True if every blocked value of @main is blocked along axis 1 with the block size of its type.
-bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks);
+/// True if every blocked value of @main is blocked along axis 1 with the block size that it has by `blocks`. `either`: or
+/// by blocks of the other form (ChannelBlocks::last).
+bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks, bool either);
 
 /// Makes every value of @main row-major.
 void stripLayouts(mlir::func::FuncOp main);

@@ -182,7 +182,7 @@ LayoutRule channelNormRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (!blocks.of(op->getOperand(0)))
     return rowMajor("its type has no blocks, its rank is not 3 to 5, or its channels are not known");
   if (isOp(op, "group_norm")) {
-    int64_t block = blocks.of(op->getOperand(0)),
+    int64_t block = blocks.of(nn::toElementType(rankedType(op->getOperand(0)).getElementType())),
             channels = channelsOf(op->getOperand(0)) / nn::attrsAs<GroupNormAttrs>(op).num_groups;
     if (channels == 0 || (channels % block != 0 && block % channels != 0))
       return rowMajor("its groups end inside blocks");
@@ -190,14 +190,19 @@ LayoutRule channelNormRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   return together(op, blocks);
 }
 
-/// True if all values that follow one choice have blocks of one size.
+/// Channels of a vector of `value`, whose blocks may have all channels.
+int64_t vectorOf(mlir::Value value, const ChannelBlocks &blocks) {
+  return blocks.of(nn::toElementType(rankedType(value).getElementType()));
+}
+
+/// True if all values that follow one choice have vectors of one size.
 bool sameBlocks(mlir::Operation *op, const LayoutRule &rule, const ChannelBlocks &blocks) {
   int64_t size = 0;
   auto agrees = [&](mlir::Value value, Port port) {
     if (port == Port::row)
       return true;
-    bool same = size == 0 || blocks.of(value) == size;
-    size = blocks.of(value);
+    bool same = size == 0 || vectorOf(value, blocks) == size;
+    size = vectorOf(value, blocks);
     return same;
   };
   bool same = true;
@@ -260,7 +265,8 @@ int64_t ChannelBlocks::of(ElementType type) const {
 int64_t ChannelBlocks::of(mlir::Value value) const {
   auto type = rankedType(value);
   bool fits = type && type.getRank() >= 3 && type.getRank() <= 5 && !type.isDynamicDim(1);
-  return fits ? of(nn::toElementType(type.getElementType())) : 0;
+  int64_t size = fits ? of(nn::toElementType(type.getElementType())) : 0;
+  return last && size ? (type.getDimSize(1) + size - 1) / size * size : size;
 }
 
 LayoutRule layoutRule(mlir::Operation *op, const ChannelBlocks &blocks) {

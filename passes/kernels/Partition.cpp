@@ -44,6 +44,7 @@ private:
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
   UniqueNames names{"_"};
+  std::string lastKernel; // that call() has made
 
   void leave(mlir::Operation *op, const std::string &reason) {
     if (op->hasAttr("nn.reason"))
@@ -122,21 +123,6 @@ private:
     for (mlir::Operation *op : group.ops)
       locations.push_back(op->getLoc());
     return mlir::FusedLoc::get(module.getContext(), locations);
-  }
-
-  void note(nn::ConvertLayoutOp convert) {
-    auto text = [](mlir::Type type) {
-      std::string result;
-      llvm::raw_string_ostream(result) << type;
-      return result;
-    };
-    mlir::Value input = convert.getInput();
-    auto type = rankedType(input);
-    int64_t bytes = 2 * byteSize(nn::toElementType(type.getElementType()), 1);
-    for (int64_t extent : type.getShape())
-      bytes *= mlir::ShapedType::isDynamic(extent) ? 1 : extent;
-    report.conversions.push_back({llvm::isa<mlir::BlockArgument>(input) ? "" : nn::describe(input.getLoc()),
-                                  text(input.getType()), text(convert.getOutput().getType()), bytes});
   }
 
   /// A result filled with one value is that value expanded: what follows knows one operator only.
@@ -265,17 +251,22 @@ private:
   void place(const Group &group) {
     if (llvm::all_of(group.ops, [&](mlir::Operation *op) { return computesNothing(op, shapes); }))
       return; // stays in @main, where it is no instruction
-    if (auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(group.ops.front())) {
-      if (movesNothing(convert))
-        return; // an alias
-      note(convert);
-    }
+    auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(group.ops.front());
+    if (convert && movesNothing(convert))
+      return; // an alias
+    std::optional<PipelineReport::Conversion> conversion;
+    if (convert || (group.ops.size() == 1 && turnsChannels(group.ops.front())))
+      conversion = describeConversion(group.ops.front());
     std::string reason;
     for (mlir::Operation *op : group.ops)
       if (reason = obstacle(op); !reason.empty())
         break;
     if (reason.empty())
       reason = call(group);
+    if (reason.empty() && conversion) {
+      conversion->kernel = lastKernel;
+      report.conversions.push_back(std::move(*conversion));
+    }
     if (reason.empty())
       return;
     if (group.ops.size() > 1) {
@@ -303,6 +294,7 @@ private:
   /// The same operator between conversions.
   void placeRowMajor(mlir::Operation *op, const std::string &reason) {
     report.rowMajor.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
+    report.unconverted.push_back(report.rowMajor.back());
     std::vector<mlir::Operation *> conversions;
     mlir::OpBuilder b(op);
     for (mlir::OpOperand &operand : op->getOpOperands())
@@ -364,6 +356,7 @@ private:
     for (mlir::Operation *op : llvm::reverse(group.ops))
       op->erase();
     ++report.kernels;
+    lastKernel = std::move(name);
     return "";
   }
 };

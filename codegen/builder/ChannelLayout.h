@@ -1,0 +1,28 @@
+// How the channels of a value lie in memory, as kernels see it.
+#pragma once
+
+#include "ir/Bridge.h"
+
+namespace lathe {
+
+/// Kernels read and write channels in vectors of `block`. Blocks of one channel block each lie one after the other; with
+/// the channels last, the blocks of a position lie next to each other.
+struct ChannelLayout {
+  int64_t block = 0; // channels per block; 0: row-major
+  int64_t last = 0;  // elements from one position to the next where the channels are last, else 0
+};
+
+/// Layout of `value`, whose kernels have vectors of `lanes` channels. #nn.blocked<1, B> with a larger B, a multiple of
+/// `lanes`, is one block of all channels: they are last, and those that fill up the last vector hold anything.
+inline ChannelLayout channelLayout(mlir::Value value, int64_t lanes) {
+  nn::BlockedAttr layout = nn::layoutOf(value);
+  if (!layout)
+    return {};
+  int64_t size = layout.getSize();
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  bool whole = type && layout.getAxis() == 1 && type.getRank() > 1 && !type.isDynamicDim(1) &&
+               type.getDimSize(1) <= size && size > lanes && size % lanes == 0;
+  return whole ? ChannelLayout{lanes, size} : ChannelLayout{size, 0};
+}
+
+} // namespace lathe
