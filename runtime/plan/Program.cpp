@@ -246,15 +246,12 @@ private:
         check(out.input < ins && out.output < outs, "output {} of {} grows from input {} of {}", out.output, outs,
               out.input, ins);
         const ValueInfo &from = plan.values[plan.inputs[out.input]], &to = plan.values[plan.outputs[out.output]];
-        check(from.kind == ValueKind::tensor && to.kind == ValueKind::tensor && from.type == to.type &&
-                  from.type != ElementType::string && to.storage == Storage::output &&
+        const bool tensors = from.kind == ValueKind::tensor && to.kind == ValueKind::tensor;
+        check(tensors && from.type == to.type && from.type != ElementType::string && to.storage == Storage::output &&
                   from.dims.size() == to.dims.size() && out.axis < to.dims.size() &&
                   (!out.capacity.empty() || from.dims == to.dims),
               "output '{}' grows from '{}' along axis {}", to.name, from.name, out.axis);
-        if (out.capacity.empty())
-          plan.overwrites.push_back({out.input, out.output});
-        else
-          plan.growths.push_back(std::move(out));
+        out.capacity.empty() ? plan.overwrites.push_back({out.input, out.output}) : plan.growths.push_back(out);
       }
   }
 
