@@ -421,8 +421,11 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   Value aOffset = plan.format.converts
                       ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.convertedRow()))
                       : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
-  Values acc = micro.reduce(initial(rows, firstRow, vectors, partial), out.pixels, offsets, vectors,
-                            plan.format.converts ? leftRows() : k.buffer(gemm.a), aOffset, axis, b, bOffset);
+  Values begin = initial(rows, firstRow, vectors, partial);
+  Value a = plan.format.converts ? leftRows() : k.buffer(gemm.a);
+  Values acc = plan.format.pairsRows()
+                   ? micro.reducePairs(begin, offsets, vectors, a, aOffset, steps(), b, bOffset)
+                   : micro.reduce(begin, out.pixels, offsets, vectors, a, aOffset, axis, b, bOffset);
   if (lastPass)
     return epilogue.emit(k, dims, out, acc);
   for (size_t i = 0; i < acc.size(); ++i)

@@ -144,9 +144,11 @@ void Microkernel::stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, i
   }
 }
 
-/// As reduce, in a format that multiplies pairs of rows: one run of `extent` units.
 Microkernel::Values Microkernel::reducePairs(Values sums, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a,
-                                             int64_t extent, const VectorOperand &b, Value bStart) {
+                                             Value aOffset, int64_t extent, const VectorOperand &b, Value bOffset) {
+  mlir::Type element = k.computeType(type);
+  a = k.gep(a, aOffset, element);
+  Value bStart = k.gep(b.base, bOffset, element);
   auto rows = static_cast<int64_t>(rowOffsets.size()), pairs = (rows + 1) / 2;
   auto halves = [&](Value x, Value y, int64_t half) -> Value { // both halves `half`
     return k.b.create<mlir::vector::ShuffleOp>(
@@ -158,7 +160,6 @@ Microkernel::Values Microkernel::reducePairs(Values sums, llvm::ArrayRef<int64_t
     for (int64_t v = 0; v < vectors; ++v)
       for (int64_t half = 0; half < 2; ++half)
         acc.push_back(halves(rowSum(2 * pair, v), rowSum(2 * pair + 1, v), half));
-  mlir::Type element = k.computeType(type);
   int64_t whole = extent / unroll;
   acc = k.loop(k.constant(0), k.constant(whole), 1, acc, [&](Value i, mlir::ValueRange carried) {
     Values next(carried.begin(), carried.end());
@@ -184,11 +185,6 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
   Values result(accumulators.begin(), accumulators.end());
   if (rows.empty())
     return result;
-  if (format.pairsRows()) { // rows of a matrix product: all of them, and one run
-    mlir::Type unit = k.computeType(type);
-    return reducePairs(std::move(result), rowOffsets, vectors, k.gep(a, aOffset, unit), axis.extent, b,
-                       k.gep(b.base, bOffset, unit));
-  }
   Values acc;
   llvm::SmallVector<int64_t> offsets;
   for (int64_t row : rows) {

@@ -38,6 +38,10 @@ public:
                 int64_t vectors, Value a, Value aOffset, const ReductionAxis &axis, const VectorOperand &b,
                 Value bOffset);
 
+  /// The same for all rows, over one run of `extent` steps, in a format that multiplies pairs of rows.
+  Values reducePairs(Values sums, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, Value aOffset,
+                     int64_t extent, const VectorOperand &b, Value bOffset);
+
   PanelPrefetch prefetch; // used by the next reduce()
   Value runStride;        // distance of runs where only a run of the program knows it; null: that of the axis
   /// Vectors of a whole tile. A narrower tile at the edge sums in the same order, so that equal
@@ -67,8 +71,6 @@ private:
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
              const VectorOperand &b, Value bPointer, int64_t first, int64_t count);
   void addChains(Values &acc, int64_t chains);
-  Values reducePairs(Values sums, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, int64_t extent,
-                     const VectorOperand &b, Value bStart);
   void stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const VectorOperand &b,
                    Value bPointer, int64_t step);
   Value at(Value pointer, int64_t elements);

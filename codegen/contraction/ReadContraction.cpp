@@ -123,6 +123,16 @@ void setLayouts(ConvGeometry &conv, const ChannelLayout &in, const ChannelLayout
     throw Declined{"a convolution of open extents with the channels last"};
 }
 
+/// The operands that only conv_integer has, and the bias behind it.
+void readIntegers(const ContractionProblem &problem, mlir::Operation *anchor, ConvGeometry &conv) {
+  if (mlir::Operation *bias = biasAddition(problem, anchor))
+    conv.bias = argumentOf(bias->getOperand(1), "the bias");
+  conv.weightsZero = zeroPointOf(problem, anchor, 3, /*ofConstant=*/true);
+  conv.inputZero = zeroPointOf(problem, anchor, 2, /*ofConstant=*/false);
+  if (conv.weightsZero && (conv.groups != 1 || conv.open))
+    throw Declined{"a zero point of weights in several groups, or with open extents (widen-integer)"};
+}
+
 /// `computedInput`: the kernel makes the input itself, so that `input` is no argument. `mayBeOpen`: spatial extents may
 /// be known to the run only.
 ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *anchor, bool computedInput = false,
@@ -174,12 +184,7 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
   if (nn::layoutOf(operands[1]))
     throw Declined{"the convolution's weights are blocked"};
   if (isOp(anchor, "conv_integer")) {
-    if (mlir::Operation *bias = biasAddition(problem, anchor))
-      conv.bias = argumentOf(bias->getOperand(1), "the bias");
-    conv.weightsZero = zeroPointOf(problem, anchor, 3, /*ofConstant=*/true);
-    conv.inputZero = zeroPointOf(problem, anchor, 2, /*ofConstant=*/false);
-    if (conv.weightsZero && (conv.groups != 1 || conv.open))
-      throw Declined{"a zero point of weights in several groups, or with open extents (widen-integer)"};
+    readIntegers(problem, anchor, conv);
   } else if (operands.size() > 2 && operands[2]) {
     conv.bias = argumentOf(operands[2], "the convolution's bias");
   }
