@@ -167,7 +167,7 @@ private:
     parts.carried = {initial};
     parts.iterate = [&](BodyImport &body) -> std::optional<Values> {
       mlir::Value position = body.argument(0);
-      Step at = stepAt([&](mlir::Value x) { return build.emit("gather", {x, position}, {{"axis", 0}}); });
+      Step at = stepAt([&](mlir::Value x) { return stepOf(build, x, position, 0); });
       auto [state, read] = step(body.argument(2), at);
       return Values{body.argument(1), state, read};
     };
@@ -188,6 +188,17 @@ private:
 };
 
 } // namespace
+
+mlir::Value stepOf(Node &node, mlir::Value x, mlir::Value iteration, int64_t axis) {
+  Dims dims = node.info(x).dims;
+  bool empty = dims.at(static_cast<size_t>(axis)) == Dim(0);
+  dims.erase(dims.begin() + axis);
+  ElementType type = node.info(x).type;
+  if (!empty || !allConstant(dims) || type == ElementType::string)
+    return node.emit("gather", {x, iteration}, {{"axis", axis}});
+  mlir::Value shape = node.constantInts({static_cast<int64_t>(dims.size())}, constants(dims));
+  return node.emit("constant_of_shape", {shape}, {{"value", 0.0}, {"type", type}});
+}
 
 void importLinearAttention(StructureNode &node) { LinearAttentionImport(node).run(); }
 

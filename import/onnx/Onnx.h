@@ -41,6 +41,10 @@ StructureHandler sequenceHandler(const NodeRecord &node, const std::vector<Entry
 void importFlexAttention(StructureNode &node);   // FlexAttention.cpp
 void importLinearAttention(StructureNode &node); // LinearAttention.cpp
 
+/// Step `iteration` of x along `axis`. Where x has no steps, a value with the extents of one, for the body of a loop that
+/// never runs (LinearAttention.cpp).
+mlir::Value stepOf(Node &node, mlir::Value x, mlir::Value iteration, int64_t axis);
+
 /// The extent of x along an axis, an i64 scalar.
 mlir::Value extentOf(Node &node, mlir::Value x, int64_t axis);
 /// 0, 1, ... below `size`, an i64 scalar, as a vector: a constant where the size is known.

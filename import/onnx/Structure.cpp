@@ -305,7 +305,7 @@ void scanAtRunTime(const ScanNode &scan) {
         mlir::Value last = builder.emit("sub", {parts.tripCount, builder.constantInts({}, {1})});
         at = builder.emit("sub", {last, at});
       }
-      inputs.push_back({builder.emit("gather", {scan.scannedInput(i), at}, {{"axis", scan.inputAxes[i]}}), {}, false});
+      inputs.push_back({stepOf(builder, scan.scannedInput(i), at, scan.inputAxes[i]), {}, false});
     }
     std::optional<Values> results = valuesOf(node, body.run(scan.graph, inputs));
     if (results)

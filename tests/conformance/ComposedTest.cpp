@@ -213,6 +213,33 @@ TEST_F(Composed, tensorScatterWritesItsStateInPlace) {
   EXPECT_NE(place, given.data()) << "the caller's memory was written";
 }
 
+TEST_F(Composed, scanOverNothing) {
+  TestModel m(21);
+  m.input("start", {2}).input("x", {2, 0}).output("end").output("y");
+  onnx::NodeProto &scan = *m.node("Scan", {"start", "x"}, {"end", "y"}).node;
+  onnx::TestNode(&scan).attr("num_scan_inputs", 1).attr("scan_input_axes", std::vector<int64_t>{1});
+  onnx::AttributeProto &body = *scan.add_attribute();
+  body.set_name("body");
+  body.set_type(onnx::AttributeProto::GRAPH);
+  for (const char *name : {"s", "step"})
+    body.mutable_g()->add_input()->set_name(name);
+  onnx::NodeProto &sum = *body.mutable_g()->add_node();
+  sum.set_op_type("Add");
+  for (const char *name : {"s", "step"})
+    sum.add_input(name);
+  for (const char *name : {"next", "shown"})
+    body.mutable_g()->add_output()->set_name(name);
+  sum.add_output("next");
+  onnx::NodeProto &shown = *body.mutable_g()->add_node();
+  shown.set_op_type("Exp");
+  shown.add_input("next");
+  shown.add_output("shown");
+  Tensor start = reals({2});
+  std::vector<Value> results = run(m, {start, reals({2, 0})});
+  expectNear(results[0].tensor(), start, 0);
+  EXPECT_EQ(results[1].tensor().dims(), (std::vector<int64_t>{0, 2}));
+}
+
 /// Step by step with the state of the step before, a causal convolution gives what it gives at once.
 TEST_F(Composed, causalConvolutionStepByStep) {
   TestModel m(27);
