@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -112,6 +113,24 @@ TEST_F(Notes, OfTfliteMetadata) {
   EXPECT_THAT([&] { written(model + zip("other.txt", "x", 0)); },
               testing::ThrowsMessage<Error>(HasSubstr("names the labels 'labels.txt', which the archive")));
   EXPECT_THAT([&] { written(model); }, testing::ThrowsMessage<Error>(HasSubstr("its directory is missing")));
+}
+
+/// Published classifiers have their normalisation and the names of their 1001 classes.
+TEST(PublishedNotes, OfClassifiers) {
+  const char *given = std::getenv("LATHE_TEST_DATA");
+  auto folder = std::filesystem::path(given ? given : LATHE_TEST_DATA) / "models" / "tflite";
+  for (const char *name :
+       {"tf2_mobilenet_v2_1.0_224_ptq", "mobilenet_v2_1.0_224_quant", "mobilenet_v1_0.25_128_quant"}) {
+    std::filesystem::path model = folder / (name + std::string(".tflite"));
+    if (!std::filesystem::exists(model))
+      GTEST_SKIP() << "NO TEST DATA: " << model << " is not there (set LATHE_TEST_DATA)";
+    PictureNotes notes = pictureNotes(model.string(), 0);
+    EXPECT_EQ(notes.range, "0..255") << name;
+    EXPECT_THAT(notes.mean, ElementsAre(127.5)) << name;
+    EXPECT_THAT(notes.deviation, ElementsAre(127.5)) << name;
+    ASSERT_EQ(notes.labels.size(), 1001u) << name;
+    EXPECT_EQ(notes.labels[2], "goldfish, Carassius auratus") << name;
+  }
 }
 
 TEST_F(Notes, OfOnnxProperties) {
