@@ -4,17 +4,22 @@
 
 namespace lathe {
 
+namespace {
+
+void assignLayoutAlone(mlir::ModuleOp module, const PipelineOptions &options) {
+  PipelineReport report;
+  assignLayout(module, options, report);
+}
+
+} // namespace
+
 std::span<const GraphPass> graphPasses() {
   using Module = mlir::ModuleOp;
   using Options = const PipelineOptions &;
   static const GraphPass passes[] = {
       {"absorb-shuffle", "shuffles of channels in the weights of convolutions",
        [](Module m, Options) { absorbShuffle(m); }},
-      {"assign-layout", "row-major or blocked channels for every value",
-       [](Module m, Options o) {
-         PipelineReport report;
-         assignLayout(m, o, report);
-       }},
+      {"assign-layout", "row-major or blocked channels for every value", assignLayoutAlone},
       {"bind-extents", "extents that the run decides as symbols", [](Module m, Options) { bindExtents(m); }},
       {"channel-shuffle", "reshape, transpose, reshape over channels as one gather",
        [](Module m, Options) { channelShuffle(m); }},
@@ -28,6 +33,8 @@ std::span<const GraphPass> graphPasses() {
       {"fold-pad", "pads into the conv or pool behind", [](Module m, Options) { foldPad(m); }},
       {"fold-scale", "scales and offsets a channel into the weights before",
        [](Module m, Options o) { foldScale(m, o.exactMath); }},
+      {"fold-unpacked", "evaluate operators on constants but the weights that kernels read as small integers",
+       [](Module m, Options) { foldUnpacked(m); }},
       {"infer-shapes", "refine types, fold known shape arithmetic", [](Module m, Options) { inferShapes(m); }},
       {"narrow-movement", "concatenations and splits of very many parts as trees",
        [](Module m, Options) { narrowMovement(m); }},

@@ -49,8 +49,8 @@ void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geome
 
 void setGeometry(TilePlan &plan, const Target &target, const GemmGeometry &gemm) {
   requireTiles(plan, target, gemm.types());
-  if (!gemm.constantB || gemm.aStepStride != 1)
-    illegal("computes", "amx is for products of rows with a constant right operand");
+  if (!gemm.constantB || gemm.packed || gemm.aStepStride != 1)
+    illegal("computes", "amx is for products of rows with a constant right operand that is not packed");
   plan.height = gemm.m;
   plan.channels = gemm.k;
   plan.outputs = gemm.n;
