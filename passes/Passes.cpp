@@ -30,6 +30,8 @@ const GraphPass passes[] = {
     {"fold-pad", "pads into the conv or pool behind", [](Module m, Options) { foldPad(m); }},
     {"fold-scale", "scales and offsets a channel into the weights before",
      [](Module m, Options o) { foldScale(m, o.exactMath); }},
+    {"fold-unpacked", "evaluate operators on constants but the weights that kernels read as small integers",
+     [](Module m, Options) { foldUnpacked(m); }},
     {"infer-shapes", "refine types, fold known shape arithmetic", [](Module m, Options) { inferShapes(m); }},
     {"multiply-by-reciprocal", "divisions of quantised values as products where all bytes agree",
      [](Module m, Options) { multiplyByReciprocal(m); }},

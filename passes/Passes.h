@@ -30,6 +30,10 @@ void staticOperands(mlir::ModuleOp module);
 /// Evaluates operators with constant operands by their references. A result much larger than its
 /// operands is left to run time, unless all its elements are equal.
 void foldConstants(mlir::ModuleOp module);
+/// As foldConstants, but weights of matrix products that are stored as integers of 4 or 8 bits stay integers
+/// (ir/PackedWeights.h): where such a product takes long, it waits for its weights. For levels that fuse the operators
+/// between them and the product into one kernel.
+void foldUnpacked(mlir::ModuleOp module);
 
 /// Replaces inputs and results without elements by constants, drops them from concatenations, and
 /// removes operators that are no longer needed. Later passes and kernel families then need no rules

@@ -73,9 +73,14 @@ void decomposeForKernels(mlir::ModuleOp module, const PipelineOptions &options) 
   deadCode(module);
 }
 
+/// Weights of 4 or 8 bits stay what they are where a kernel reads them: scales then apply to sums, which exact math forbids.
+void fold(mlir::ModuleOp module, const PipelineOptions &options) {
+  options.level >= 2 && !options.exactMath ? foldUnpacked(module) : foldConstants(module);
+}
+
 /// Constants first: what the exporter computed from weights and shapes becomes visible to all later rules.
-void foldAndSimplify(mlir::ModuleOp module) {
-  foldConstants(module);
+void foldAndSimplify(mlir::ModuleOp module, const PipelineOptions &options) {
+  fold(module, options);
   settleShapes(module);
   deadCode(module);
   // Initial states that exporters compute are constants by now. Its weights in other shapes are folded later.
@@ -103,7 +108,7 @@ void foldIntoWeights(mlir::ModuleOp module, const PipelineOptions &options) {
   foldScale(module, options.exactMath);
   foldBatchNorm(module, /*decomposeOnly=*/false, options.exactMath);
   foldScale(module, options.exactMath); // what stood behind a batch norm is now behind the convolution
-  foldConstants(module);                // the parts of batch norms that were spelled out
+  fold(module, options);                // the parts of batch norms that were spelled out
   // After everything that folds into its weights.
   convTranspose(module, options.exactMath);
 }
@@ -174,7 +179,7 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
     recognizeQuantized(module);
   // Before products of integers: which of them have kernels depends on constant weights, which importers transpose.
   if (options.level > 0)
-    foldConstants(module);
+    fold(module, options);
   // Before kernels form: what is quantised behind a sum of quantised values takes a division for each element.
   if (options.level >= 1)
     multiplyByReciprocal(module);
@@ -182,7 +187,7 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   widenInteger(module);
   if (options.level == 0)
     return decomposeForKernels(module, options);
-  foldAndSimplify(module);
+  foldAndSimplify(module, options);
   bindExtents(module); // what folding has left; later rules then see symbols, as of a batch
   if (!options.exactMath)
     recognizeFormulas(module);
@@ -191,9 +196,10 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   if (options.level >= 3 && !options.exactMath)
     absorbShuffle(module); // shuffles are one gather each now
   if (rewriteOpenConvolutions(module, options))
-    foldConstants(module); // the weights as matrices
+    fold(module, options); // the weights as matrices
   simplify(module);
   commonSubexpressions(module);
+  fold(module, options); // packed weights that two products share by now
   deadCode(module);
   inferShapes(module);
   if (options.level >= 2)

@@ -3,6 +3,7 @@
 #include "quantize/Calibration.h"
 #include "quantize/Graph.h"
 #include "quantize/LayerTimes.h"
+#include "quantize/WeightOnly.h"
 
 #include "ir/Main.h"
 #include "passes/Passes.h"
@@ -25,8 +26,8 @@ public:
   Report run() {
     require(!samples.empty(), "calibration: has no inputs, expected at least one");
     prepare(module);
-    if (options.dynamic)
-      return dynamic();
+    if (options.dynamic || options.weights.type != ElementType::invalid)
+      return weightsOfProducts();
     if (options.equalize)
       report.equalizedPairs = equalize(mainFunction(module));
     Points points = findPoints(mainFunction(module), options.excluded);
@@ -36,7 +37,7 @@ public:
       if (std::optional<Layer> layer = layerAt(&op)) {
         bool excluded = options.excluded.contains(layer->node);
         report.layers.push_back(
-            {layer->node, op.getName().stripDialect().str(), !excluded, excluded ? "excluded" : "", {}, {}, {}});
+            {layer->node, op.getName().stripDialect().str(), !excluded, excluded ? "excluded" : "", {}, {}, {}, {}});
       }
     Nodes inFloat = options.excluded;
     if (options.onlyFaster)
@@ -53,14 +54,19 @@ public:
   }
 
 private:
-  Report dynamic() {
+  /// What needs no ranges of activations.
+  Report weightsOfProducts() {
     std::span<const Sample> inputs = others.empty() ? samples : others;
     std::vector<Tensor> expected = outputsOf(module, inputs);
-    std::vector<std::string> nodes = quantizeDynamically(mainFunction(module), options.excluded);
+    mlir::func::FuncOp main = mainFunction(module);
+    if (options.dynamic)
+      for (const std::string &node : quantizeDynamically(main, options.excluded))
+        report.layers.push_back({node, "matmul", true, "", {}, {}, {}, {}});
+    else
+      for (const PackedLayer &layer : packWeights(main, options.weights, options.excluded))
+        report.layers.push_back({layer.node, layer.op, true, "", {}, {}, {}, layer.cosine});
     deadCode(module);
-    require(!nodes.empty(), "the model has no matrix product with constant weights to quantise");
-    for (const std::string &node : nodes)
-      report.layers.push_back({node, "matmul", true, "", {}, {}, {}});
+    require(!report.layers.empty(), "the model has no matrix product with constant weights to quantise");
     report.fidelity = fidelityOf(expected, outputsOf(module, inputs));
     return std::move(report);
   }

@@ -7,6 +7,7 @@
 #include "quantize/Fidelity.h"
 #include "quantize/ObservedModel.h"
 #include "quantize/Observer.h"
+#include "quantize/WeightFormat.h"
 
 #include <functional>
 #include <optional>
@@ -38,6 +39,7 @@ struct Options {
   /// return to float until it is met. 0: any.
   double minCosine = 0.99;
   bool dynamic = false;    // matrix products alone, with inputs quantised at run time (quantizeDynamically)
+  WeightFormat weights;    // of weights that alone are quantised (packWeights); activations stay in float
   bool onlyFaster = false; // layers that are no faster in int8 on this machine stay in float
   CompileOptions compile;  // for the models that are run
   /// Receives what is being done. May be empty.
@@ -51,6 +53,7 @@ struct LayerReport {
   std::string reason;                             // why it stays in float; ""
   std::optional<double> noise;                    // noise-to-signal ratio of the output with this layer alone in int8
   std::optional<double> floatSeconds, intSeconds; // measured for Options::onlyFaster
+  std::optional<double> cosine;                   // of its weights and their codes, of packWeights
 };
 
 struct Report {

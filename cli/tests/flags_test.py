@@ -39,7 +39,7 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": [], "compile": 
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
                 "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
        "quantize": ["--output", "--calibration", "--samples", "--calibrate-method", "--percentile", "--activation-type", "--activation-symmetric",
-                    "--per-tensor", "--reduce-range", "--dynamic", "--equalize", "--bias-correction", "--nodes-to-exclude", "--max-drop", "--min-cosine",
+                    "--per-tensor", "--reduce-range", "--dynamic", "--weights", "--block", "--zero-points", "--equalize", "--bias-correction", "--nodes-to-exclude", "--max-drop", "--min-cosine",
                     "--only-faster", *RECORD, "--quiet", *PICTURES],
        "evaluate": ["--data", "--labels", "--against", "--confusion", *RECORD, "--quiet", *PICTURES],
        "sweep": [*SHAPE, *IMPORT, *ZOO, "--exact-math", "--memory", "--precision", "--no-records", "--with", "--levels", "--layouts", "--target", "--threads", "--input",

@@ -6,6 +6,17 @@ import numpy as np
 from fixture import PEER, Cli, main, network
 
 
+def product(steps, columns):
+    """A product of three rows by seeded weights, with a relu behind."""
+    rng = np.random.default_rng(5)
+    values = ", ".join("[" + ", ".join("%.5f" % x for x in row) + "]" for row in rng.standard_normal((steps, columns)))
+    x, w, y = f"tensor<3x{steps}xf32>", f"tensor<{steps}x{columns}xf32>", f"tensor<3x{columns}xf32>"
+    return (f"func.func @main(%x: {x} {{nn.name = \"data\"}}) -> ({y} {{nn.name = \"scores\"}}) {{\n"
+            f"  %w = nn.constant {{value = dense<[{values}]> : {w}}} : {w}\n"
+            f"  %0 = nn.matmul %x, %w : ({x}, {w}) -> {y} loc(\"fc\")\n"
+            f"  %1 = nn.relu %0 : ({y}) -> {y}\n  return %1 : {y}\n}}\n")
+
+
 class Quantize(Cli):
     @classmethod
     def setUpClass(cls):
@@ -84,6 +95,25 @@ class Quantize(Cli):
         self.assertGreater(report["cosine"], 0.999)
         self.figures("verify", output)
         self.error("quantize", self.model, "-o", self.path("q.onnx"), "--dynamic", "--equalize", says="--dynamic")
+
+    def test_weights_alone(self):
+        model = self.path("product.mlir")
+        with open(model, "w") as file:
+            file.write(product(96, 80))
+        for flags in [["int8"], ["int4"], ["int4", "--block", "24", "--zero-points"], ["int8", "--block", "0", "--zero-points"],
+                      ["int4", "--block", "0"]]:
+            with self.subTest(flags=flags):
+                output = self.path("weights.onnx")
+                report = self.figures("quantize", model, "-o", output, "--samples", "3", "--weights", *flags)
+                self.assertEqual([layer["node"] for layer in report["layers"]], ["fc"])
+                least = 0.9999 if flags[0] == "int8" else 0.99
+                self.assertGreater(report["layers"][0]["weights_cosine"], least)
+                self.assertGreater(report["cosine"], least - 0.005)
+                self.figures("verify", output)
+                if os.path.isdir(PEER):
+                    self.figures("compare", output, "--check-only", "--no-store")
+        self.error("quantize", model, "-o", self.path("q.onnx"), "--weights", "int4", "--equalize", says="--weights")
+        self.error("quantize", model, "-o", self.path("q.onnx"), "--block", "32", says="--weights")
 
     def test_errors(self):
         q = self.path("q.onnx")

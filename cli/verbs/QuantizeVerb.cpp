@@ -26,6 +26,8 @@ struct QuantizeFlags {
   std::vector<std::string> excluded;
   std::string biasCorrection = "measured";
   bool perTensor = false;
+  std::string weights;
+  std::optional<int64_t> block;
 
   void add(Options &options);
   nlohmann::json settings() const;
@@ -33,6 +35,8 @@ struct QuantizeFlags {
 private:
   void addCalibration(Options &options);
   void addWeights(Options &options);
+  void addWeightsAlone(Options &options);
+  void readWeights(Options &options);
 };
 
 void QuantizeFlags::addCalibration(Options &options) {
@@ -113,14 +117,42 @@ void QuantizeFlags::addWeights(Options &options) {
     if (quantization.dynamic)
       options.refuse({"--calibrate-method", "--activation-type", "--activation-symmetric", "--per-tensor",
                       "--reduce-range", "--equalize", "--bias-correction", "--max-drop", "--min-cosine",
-                      "--only-faster"},
+                      "--only-faster", "--weights"},
                      "--dynamic takes ranges while the model runs");
+    readWeights(options);
     quantization.perChannel = !perTensor;
     quantization.biasCorrection = biasCorrection == "none"      ? quantize::BiasCorrection::none
                                   : biasCorrection == "weights" ? quantize::BiasCorrection::weights
                                                                 : quantize::BiasCorrection::measured;
     quantization.excluded.insert(excluded.begin(), excluded.end());
   });
+}
+
+void QuantizeFlags::addWeightsAlone(Options &options) {
+  options
+      .add_option(
+          "--weights", weights,
+          "Quantise the weights of matrix products and of embeddings alone, to int8 or int4; activations stay in "
+          "float: for transformers")
+      ->check(CLI::IsMember({"int8", "int4"}));
+  options
+      .add_option(
+          "--block", block,
+          "Give so many weights of a column one scale with --weights; 0: the whole column (default: 32 for int4, 0 "
+          "for int8)")
+      ->check(CLI::Range(0, 1 << 20));
+  options.add_flag("--zero-points", quantization.weights.zeroPoints,
+                   "Give each block a zero point, too, with --weights");
+}
+
+void QuantizeFlags::readWeights(Options &options) {
+  if (weights.empty())
+    return options.refuse({"--block", "--zero-points"}, "they say how --weights stores weights");
+  options.refuse({"--calibrate-method", "--activation-type", "--activation-symmetric", "--per-tensor", "--reduce-range",
+                  "--equalize", "--bias-correction", "--max-drop", "--min-cosine", "--only-faster"},
+                 "--weights leaves activations in float");
+  quantization.weights.type = weights == "int4" ? ElementType::i4 : ElementType::i8;
+  quantization.weights.block = block.value_or(weights == "int4" ? 32 : 0);
 }
 
 void QuantizeFlags::add(Options &options) {
@@ -131,6 +163,7 @@ void QuantizeFlags::add(Options &options) {
       ->required();
   addCalibration(options);
   addWeights(options);
+  addWeightsAlone(options);
   options.addQuiet();
   options.addWide();
   options.addJson();
@@ -159,6 +192,8 @@ nlohmann::json layerJson(const quantize::LayerReport &layer) {
   nlohmann::json json{{"node", layer.node}, {"op", layer.op}, {"quantized", layer.quantized}, {"reason", layer.reason}};
   if (layer.noise)
     json["noise_to_signal"] = *layer.noise;
+  if (layer.cosine)
+    json["weights_cosine"] = *layer.cosine;
   if (layer.floatSeconds) {
     json["float_seconds"] = *layer.floatSeconds;
     json["int8_seconds"] = *layer.intSeconds;
@@ -196,8 +231,29 @@ std::string kept(const quantize::LayerReport &layer) {
   return text + "\n";
 }
 
+/// What packing has done to weights.
+void printPacked(const Report &report, const QuantizeFlags &flags) {
+  const quantize::LayerReport *worst = &report.layers.front();
+  double sum = 0;
+  int64_t tables = 0;
+  for (const quantize::LayerReport &layer : report.layers) {
+    sum += *layer.cosine;
+    tables += layer.op == "gather";
+    if (*layer.cosine < *worst->cosine)
+      worst = &layer;
+  }
+  auto count = static_cast<int64_t>(report.layers.size());
+  int64_t block = flags.quantization.weights.block;
+  std::cout << fmt::format("weights of {} matrix products in {}, {} a scale, {} embeddings in int8\n", count - tables,
+                           flags.weights, block ? fmt::format("{} weights", block) : "a column", tables);
+  std::cout << fmt::format("weights beside the float weights: mean cosine {:.5f}, least {:.5f} ({})\n",
+                           sum / static_cast<double>(count), *worst->cosine, printable(worst->node));
+}
+
 void print(const Report &report, const QuantizeFlags &flags) {
-  if (flags.quantization.dynamic)
+  if (!flags.weights.empty())
+    printPacked(report, flags);
+  else if (flags.quantization.dynamic)
     std::cout << fmt::format("{} matrix products in int8, their inputs quantised at run time\n", report.layers.size());
   else
     std::cout << fmt::format("{} of {} layers in int8, {} activations in {} ({})\n", report.quantizedLayers(),
@@ -260,7 +316,8 @@ int quantizeVerb(const Arguments &arguments) {
       "  lathe quantize resnet50.onnx --calibration images/ --fit crop --mean 0.485,0.456,0.406 --std "
       "0.229,0.224,0.225 -o q.onnx\n"
       "  lathe quantize model.onnx --calibration inputs.npz --calibrate-method entropy --max-drop 1 -o q.onnx\n"
-      "  lathe quantize zoo:mobilenet_v2 --only-faster -o q.onnx\n");
+      "  lathe quantize zoo:mobilenet_v2 --only-faster -o q.onnx\n"
+      "  lathe quantize zoo:gpt2_small_past --weights int4 -o q.onnx\n");
   flags.add(options);
   options.parseAll(arguments);
   requireNoTerminal(flags.output, "an ONNX file");

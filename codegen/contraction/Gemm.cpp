@@ -7,6 +7,7 @@
 // A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
+#include "codegen/contraction/PackedColumns.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/families/Copy.h"
 #include "codegen/space/GemmPlan.h"
@@ -22,7 +23,10 @@ public:
   using Values = KernelBuilder::Values;
   GemmGenerator(KernelBuilder &k, const GemmPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims)
       : k(k), plan(plan), gemm(plan.gemm), epilogue(epilogue), dims(dims),
-        micro(k, plan.format, plan.lanes, plan.unroll) {}
+        micro(k, plan.format, plan.lanes, plan.unroll), readsCodes(plan.readsCodes()) {
+    if (gemm.packed)
+      packed.emplace(k, plan);
+  }
 
   void emit() {
     if (plan.format.correctsSums())
@@ -58,6 +62,8 @@ private:
   const Epilogue &epilogue;
   const RunTimeDims &dims;
   Microkernel micro;
+  std::optional<PackedColumns> packed; // of a right operand of small integers
+  bool readsCodes;                     // sums are made of its codes
   Value image, tile, chunk, aBase, bBase;
   Value pass, firstStep; // of the reduction
   bool lastPass = true;
@@ -80,6 +86,8 @@ private:
   Values beginning(int64_t rows, Value firstRow, int64_t vectors);
   Values initial(int64_t rows, Value firstRow, int64_t vectors, Value partial);
   void emitColumns(int64_t vectors, int64_t valid);
+  void emitPacked(int64_t vectors, int64_t valid);
+  void emitRows(int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
   void emitBlock(int64_t rows, Value firstRow, int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset);
   PanelPrefetch nextTile(int64_t vectors, Value block, const ReductionAxis &axis, Value bOffset);
   void copyColumns(int64_t vectors, int64_t valid, Value from);
@@ -282,7 +290,29 @@ void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
   }
 }
 
+/// A tile of packed weights. Where only the run knows how many rows there are, few of them read codes as well.
+void GemmGenerator::emitPacked(int64_t vectors, int64_t valid) {
+  VectorOperand b{k.scratch(), vectors * plan.lanes};
+  auto all = [&] {
+    if (plan.packB)
+      packed->toScratch(tile, vectors);
+    emitRows(vectors, valid, b, k.constant(0));
+  };
+  if (!plan.packB || gemm.m.isConstant())
+    return all();
+  auto [first, last] = rowsOf(chunk);
+  auto eachRow = [&, first = first, last = last] {
+    chunkRow = first;
+    readsCodes = true;
+    k.loop(first, last, 1, [&](Value row) { emitBlock(1, row, vectors, valid, b, k.constant(0)); });
+    readsCodes = false;
+  };
+  k.ifThen(k.less(k.sub(last, first), k.constant(mostPackedRows + 1)), eachRow, all);
+}
+
 void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
+  if (packed)
+    return emitPacked(vectors, valid);
   int64_t wide = plan.vectors * plan.lanes;
   VectorOperand b;
   Value bOffset;
@@ -304,6 +334,10 @@ void GemmGenerator::emitColumns(int64_t vectors, int64_t valid) {
       bOffset = from;
     }
   }
+  emitRows(vectors, valid, b, bOffset);
+}
+
+void GemmGenerator::emitRows(int64_t vectors, int64_t valid, const VectorOperand &b, Value bOffset) {
   Value first = k.mul(chunk, plan.mc), last;
   chunkRow = k.mul(first, plan.rows);
   auto blocks = [&](Value low, Value high, int64_t rows, auto start) {
@@ -421,11 +455,15 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
   Value aOffset = plan.format.converts
                       ? k.add(firstStep, k.mul(k.sub(firstRow, chunkRow), plan.convertedRow()))
                       : k.add(k.add(aBase, k.mul(firstStep, gemm.aStepStride)), k.mul(firstRow, gemm.aRowStride));
-  Values begin = initial(rows, firstRow, vectors, partial);
-  Value a = plan.format.converts ? leftRows() : k.buffer(gemm.a);
-  Values acc = plan.format.pairsRows()
-                   ? micro.reducePairs(begin, offsets, vectors, a, aOffset, steps(), b, bOffset)
-                   : micro.reduce(begin, out.pixels, offsets, vectors, a, aOffset, axis, b, bOffset);
+  Values acc;
+  if (readsCodes) {
+    acc = packed->sums(tile, vectors, k.buffer(gemm.a), aOffset, offsets);
+  } else {
+    Values begin = initial(rows, firstRow, vectors, partial);
+    Value a = plan.format.converts ? leftRows() : k.buffer(gemm.a);
+    acc = plan.format.pairsRows() ? micro.reducePairs(begin, offsets, vectors, a, aOffset, steps(), b, bOffset)
+                                  : micro.reduce(begin, out.pixels, offsets, vectors, a, aOffset, axis, b, bOffset);
+  }
   if (lastPass)
     return epilogue.emit(k, dims, out, acc);
   for (size_t i = 0; i < acc.size(); ++i)
@@ -456,7 +494,9 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Contractio
     result.scratchBytes =
         plan.partialStart() + (plan.passes() > 1 ? plan.tiles() * plan.partialStride() * plan.partialBytes() : 0);
   epilogue.addPackings(result.packings);
-  if (gemm.constantB)
+  if (gemm.packed)
+    addPackedPackings(plan, result.packings);
+  else if (gemm.constantB)
     result.packings[gemm.b] = gemmPacking(plan);
   return result;
 }

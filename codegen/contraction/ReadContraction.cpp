@@ -4,6 +4,7 @@
 #include "codegen/builder/OperandView.h"
 #include "codegen/contraction/Contraction.h"
 #include "codegen/contraction/OpenConv.h"
+#include "codegen/contraction/PackedColumns.h"
 #include "codegen/space/GemmPlan.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -277,7 +278,10 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
     if (nn::layoutOf(value))
       throw Declined{"a matrix product in a blocked layout"};
   gemm.a = argumentOf(operands[0], "the left operand");
-  gemm.b = argumentOf(operands[1], "the right operand");
+  std::optional<nn::PackedWeights> packed = nn::packedWeightsOf(anchor);
+  if (packed)
+    gemm.packed = packedColumnsFacts(*packed);
+  gemm.b = argumentOf(packed ? packed->codes : operands[1], "the right operand");
   mlir::func::FuncOp function = problem.function();
   gemm.constantB = function.getArgAttr(gemm.b, "nn.constant") && gemm.a != gemm.b;
 
@@ -375,6 +379,10 @@ void readGemm(const ContractionProblem &problem, ContractionFacts &facts) {
   Epilogue epilogue = gemmEpilogue(problem, gemm, dims);
   if (gemm.constantB)
     requireOwnWeights(epilogue, gemm.b, "the right operand");
+  if (gemm.packed)
+    for (const auto *parameter : {&gemm.packed->scale, &gemm.packed->zero})
+      if (parameter->argument)
+        requireOwnWeights(epilogue, *parameter->argument, "a scale or zero point of the weights");
   tryEpilogue(problem, epilogue, dims, gemm.type, gemmLanes(problem.target(), gemm));
   facts.gemm = std::move(gemm);
 }
@@ -410,6 +418,8 @@ std::unique_ptr<ContractionFacts> readContraction(const ContractionProblem &prob
   else
     readGemm(problem, *facts);
   facts->operators = countOps(problem.function()) - (problem.before ? 2 : 1);
+  if (std::optional<nn::PackedWeights> packed = nn::packedWeightsOf(problem.anchor))
+    facts->operators -= static_cast<int64_t>(packed->ops.size());
   return facts;
 }
 

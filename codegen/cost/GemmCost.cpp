@@ -9,6 +9,9 @@
 namespace lathe {
 namespace {
 
+/// Cycles that a vector of codes takes to become numbers: a shift and a look-up, or an extension and a conversion.
+constexpr double decodeCycles = 1.5;
+
 class GemmCost {
 public:
   GemmCost(Cost &cost, const GemmPlan &plan, double operators)
@@ -37,7 +40,14 @@ private:
   EvenPieces pieces{};
 
   double panel() const { return double(plan.kc * plan.vectors * plan.lanes) * unit; }
-  double right() const { return double(plan.allSteps() * plan.columnVectors() * plan.lanes) * unit; }
+  /// Bytes of the right operand in memory.
+  double right() const {
+    double elements = double(plan.allSteps() * plan.columnVectors() * plan.lanes);
+    if (!gemm.packed)
+      return elements * unit;
+    double parameters = double(gemm.packed->scale.argument.has_value() + gemm.packed->zero.argument.has_value());
+    return elements * (double(bitWidth(gemm.packed->codes)) / 8 + parameters * unit / double(gemm.packed->steps));
+  }
   double chunkRows() const { return std::min(m, double(plan.mc * plan.rows)); }
   bool walksB() const { return !gemm.constantB && !plan.packB; }
 
@@ -53,6 +63,8 @@ private:
     int64_t sets = plan.format.converts || bytes == 0 ? way : std::max<int64_t>(1, way / std::gcd(bytes, way));
     if ((rows + sets - 1) / sets > 10)
       cycles *= 1.25;
+    if (plan.readsCodes())
+      cycles += double(steps * vectors) * decodeCycles;
     if (walksB() && gemm.bLaneStride != 1) // an element a lane
       cycles += double(steps * vectors * plan.lanes) * 1.2;
     return cycles;
@@ -76,9 +88,10 @@ private:
   void addCopies() {
     double vectors = double(plan.allSteps() * plan.columnVectors());
     if (plan.packB) { // every chunk copies every tile of columns
-      double each = gemm.bLaneStride == 1  ? (plan.format.converts ? 4 : 1.2)
-                    : plan.format.converts ? 5
-                                           : 1.1 * double(plan.lanes);
+      double each = gemm.packed             ? decodeCycles + 1.2
+                    : gemm.bLaneStride == 1 ? (plan.format.converts ? 4 : 1.2)
+                    : plan.format.converts  ? 5
+                                            : 1.1 * double(plan.lanes);
       cost.compute += batch * chunks * (vectors * each + double(plan.tiles()) * turnCycles);
     }
     if (plan.format.converts)

@@ -68,6 +68,26 @@ struct ConvGeometry {
   int64_t storedChannels() const;
 };
 
+/// A constant right operand of integers of 4 or 8 bits (ir/PackedWeights.h): number j of step i of block c is
+/// (code - zero) * scale, where zero and scale belong to (c, j). Its codes are argument GemmGeometry::b.
+struct PackedColumnsFacts {
+  /// A value for each block and column: an argument whose elements lie these strides apart, or one number for all.
+  struct Parameter {
+    std::optional<unsigned> argument;
+    int64_t blockStride = 0, columnStride = 0;
+    double number = 0;
+  };
+  ElementType codes;
+  int64_t blocks, steps; // steps of the reduction in each block
+  Parameter scale, zero; // zero: of codes as signed integers, signedBias() less
+  /// Unsigned codes are stored as signed ones, this much smaller.
+  int64_t signedBias() const { return isUnsignedInteger(codes) ? int64_t(1) << (bitWidth(codes) - 1) : 0; }
+  bool hasZero() const { return zero.argument || zero.number != 0; }
+  /// Steps that one stored unit of a lane holds, and the units of a block: 8 codes of 4 bits, or one byte.
+  int64_t unitSteps() const { return bitWidth(codes) == 4 ? 8 : 1; }
+  int64_t blockUnits() const { return (steps + unitSteps() - 1) / unitSteps(); }
+};
+
 /// A matrix product: `m` rows of a left operand, for each of `batch` matrices, times a right
 /// operand of n columns.
 struct GemmGeometry {
@@ -83,6 +103,7 @@ struct GemmGeometry {
   double alpha = 1, beta = 1;
   unsigned pixelAxes = 1;
   bool transB = false;
+  std::optional<PackedColumnsFacts> packed = {}; // where the right operand is stored as small integers
 
   ContractionTypes types() const {
     bool narrow = isFloat(rightType) || constantB;

@@ -10,6 +10,8 @@ struct GemmPlan {
   int64_t lanes, unroll, rows, vectors, mc, kc;
   ContractionFormat format;
   bool packB, prefetch;
+  /// True if sums are made of the codes of packed weights as they are loaded. packB brings them to scratch as numbers.
+  bool readsCodes() const { return gemm.packed && !packB; }
   /// Reduction steps of a row, in units.
   int64_t allSteps() const { return format.unitsOf(gemm.k); }
   int64_t passes() const { return (allSteps() + kc - 1) / kc; }
@@ -45,6 +47,11 @@ struct GemmPlan {
     return units % (16 * line) ? units : units + line;
   }
 };
+
+/// Rows of a register block that makes sums from the codes of packed weights, at most.
+inline constexpr int64_t mostPackedRows = 4;
+/// Vector registers that such a block of `rows` x `vectors` takes.
+int64_t packedRegisters(const PackedColumnsFacts &packed, int64_t rows, int64_t vectors);
 
 /// Number of lanes of a vector of columns.
 int64_t gemmLanes(const Target &target, const GemmGeometry &gemm);

@@ -1,5 +1,6 @@
 // The schedule of `gemm` without search: register blocks, and how rows and the reduction are cut for the caches.
 #include "codegen/space/ContractionFacts.h"
+#include "codegen/space/GemmPlan.h"
 #include "codegen/target/Caches.h"
 
 #include <cmath>
@@ -54,8 +55,42 @@ void setBlocking(const GemmGeometry &gemm, int64_t lanes, const ContractionForma
 
 } // namespace
 
+namespace {
+
+/// Packed weights. Few rows make their sums from the codes, a block of rows at once; more rows bring a tile of columns
+/// to the cache as numbers first.
+Schedule packedPrior(const Target &target, const GemmGeometry &gemm) {
+  int64_t lanes = gemmLanes(target, gemm), columns = (gemm.n + lanes - 1) / lanes, m = gemm.m.constantOr(0);
+  bool wide = target.vectorRegisters >= 32;
+  Schedule schedule = emptySchedule("gemm");
+  schedule.numbers["unroll"] = 4;
+  schedule.numbers["kc"] = 0;
+  if (m > 0 && m <= mostPackedRows) {
+    int64_t vectors = std::min<int64_t>(8, columns);
+    while (vectors > 1 && packedRegisters(*gemm.packed, m, vectors) > target.vectorRegisters)
+      --vectors;
+    schedule.numbers["mr"] = m;
+    schedule.numbers["vectors"] = vectors;
+    schedule.numbers["mc"] = 1;
+    schedule.numbers["packb"] = 0;
+    return schedule;
+  }
+  int64_t rows = wide ? 14 : 6, held = 392; // rows of a chunk: they stay in the second-level cache beside the tile
+  if (m > 0)
+    rows = std::min(rows, m);
+  schedule.numbers["mr"] = rows;
+  schedule.numbers["vectors"] = std::min<int64_t>(2, columns);
+  schedule.numbers["mc"] = held / rows;
+  schedule.numbers["packb"] = 1;
+  return schedule;
+}
+
+} // namespace
+
 Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
   const Target &target = facts.target;
+  if (gemm.packed)
+    return packedPrior(target, gemm);
   int64_t lanes = target.lanes(std::max(32u, bitWidth(gemm.type)));
   int64_t columns = (gemm.n + lanes - 1) / lanes;
   bool wide = target.vectorRegisters >= 32;

@@ -60,8 +60,8 @@ void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geome
 
 void setGeometry(TilePlan &plan, const Target &target, const GemmGeometry &gemm) {
   requireTiles(plan, target, gemm.types());
-  if (!gemm.constantB || gemm.aStepStride != 1)
-    illegal("computes", "amx is for products of rows with a constant right operand");
+  if (!gemm.constantB || gemm.packed || gemm.aStepStride != 1)
+    illegal("computes", "amx is for products of rows with a constant right operand that is not packed");
   if (gemm.rightZero)
     illegal("computes", "amx takes a right operand without a zero point");
   plan.height = gemm.m;

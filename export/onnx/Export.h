@@ -21,8 +21,8 @@ struct ExportOptions {
 };
 
 /// Returns the bytes of the model. Names of nodes, weights, inputs and outputs are kept; symbolic
-/// extents become dim_param. Throws Error for what ONNX cannot express (layouts, kernels, 4-bit
-/// types) and for models beyond 2 GB.
+/// extents become dim_param. Throws Error for what ONNX cannot express (layouts, kernels,
+/// 4-bit types but for the weights of matrix products) and for models beyond 2 GB.
 std::string exportOnnx(mlir::ModuleOp module);
 
 /// Writes `path`, and `<path>.data` if necessary. Leaves no file behind on failure.

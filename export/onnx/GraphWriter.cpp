@@ -57,16 +57,19 @@ void GraphWriter::writeConstant(nn::ConstantOp constant) {
   nn::ConstantData data = nn::constantData(constant.getValue());
   requireExportable(data.type, constant.getLoc());
   auto sourceNames = nn::nodeNames(constant.getLoc());
+  names[constant.getOutput()] = addConstant(sourceNames.empty() ? "constant" : sourceNames.front(), data, data.dims);
+}
+
+std::string GraphWriter::addConstant(const std::string &wanted, const nn::ConstantData &data,
+                                     const std::vector<int64_t> &dims) {
   int64_t size = 1;
-  for (int64_t extent : data.dims)
+  for (int64_t extent : dims)
     size *= extent;
-  size = byteSize(data.type, size);
-  bool outside = size >= externalFrom && !data.splat;
-  std::string name = addInitializer(sourceNames.empty() ? "constant" : sourceNames.front(), data.type, data.dims,
-                                    outside ? std::string() : expanded(data));
-  names[constant.getOutput()] = name;
+  bool outside = byteSize(data.type, size) >= externalFrom && !data.splat;
+  std::string name = addInitializer(wanted, data.type, dims, outside ? std::string() : expanded(data));
   if (outside)
     external.push_back({name, data});
+  return name;
 }
 
 void GraphWriter::writeNode(mlir::Operation &op) {
@@ -100,6 +103,8 @@ void GraphWriter::writeNode(mlir::Operation &op) {
   NodeWriter writer(*this, op, node);
   if (auto form = quantized.find(&op); form != quantized.end())
     writeQuantized(writer, form->second);
+  else if (auto weights = packed.find(&op); weights != packed.end())
+    writePacked(writer, weights->second);
   else
     writeOperator(writer);
   while (node.input_size() && node.input(node.input_size() - 1).empty())
@@ -107,6 +112,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
 }
 
 void GraphWriter::writeOperations(mlir::func::FuncOp main) {
+  findPacked(main.getBody().front());
   findQuantized(main.getBody().front());
   for (mlir::Operation &op : main.getBody().front().without_terminator()) {
     if (skipped.contains(&op))
@@ -141,6 +147,8 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
   module.walk([&](mlir::Operation *op) {
     if (nn::recordOf(op))
       version = std::max(version, opsetOf(*op));
+    if (writtenPacked(op))
+      version = std::max<int64_t>(version, 21); // the first DequantizeLinear with blocks and with int4
   });
   opset->set_version(version);
   model.set_ir_version(irVersionOf(version));

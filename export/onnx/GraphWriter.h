@@ -3,6 +3,7 @@
 
 #include "import/onnx/TensorData.h"
 #include "ir/Bridge.h"
+#include "ir/PackedWeights.h"
 #include "ir/QuantizedForm.h"
 #include "support/UniqueNames.h"
 
@@ -45,6 +46,8 @@ private:
   UniqueNames valueNames{"_"}, nodeNames{"_"};
 
   void writeConstant(nn::ConstantOp constant);
+  /// Adds an initializer with the elements of a constant under the extents `dims`, outside of the file if it is large.
+  std::string addConstant(const std::string &wanted, const nn::ConstantData &data, const std::vector<int64_t> &dims);
   void writeNode(mlir::Operation &op);
   void writeOperations(mlir::func::FuncOp main);
   // Bodies.cpp
@@ -56,11 +59,17 @@ private:
     nn::QuantizedForm form;
     bool quantizes; // or dequantises
   };
-  llvm::DenseMap<mlir::Operation *, QuantizedNode> quantized; // by the last operator of the form
-  llvm::DenseSet<mlir::Operation *> skipped;                  // part of a node that is written for another operator
+  llvm::DenseMap<mlir::Operation *, QuantizedNode> quantized;  // by the last operator of the form
+  llvm::DenseMap<mlir::Operation *, nn::PackedWeights> packed; // likewise, with blocks or of 4 bits
+  llvm::DenseSet<mlir::Operation *> skipped;                   // part of a node that is written for another operator
   void findQuantized(mlir::Block &block);
+  void findPacked(mlir::Block &block);
   void writeQuantized(NodeWriter &writer, const QuantizedNode &node);
+  void writePacked(NodeWriter &writer, const nn::PackedWeights &weights);
 };
+
+/// The packed weights of `product` that DequantizeLinear of opset 21 alone can write: of 4 bits, or in blocks.
+std::optional<nn::PackedWeights> writtenPacked(mlir::Operation *product);
 
 /// A node that is being written.
 class NodeWriter {

@@ -1,6 +1,8 @@
 // QuantizeLinear and DequantizeLinear, written for the operators that spell them out (ir/QuantizedForm.h).
 #include "export/onnx/GraphWriter.h"
 
+#include <cmath>
+
 namespace lathe::onnx {
 namespace {
 
@@ -22,7 +24,81 @@ std::string bytesOf(const std::vector<double> &values, ElementType type) {
   return bytes;
 }
 
+/// Values for each block and column of weights, row by row; bytes of two 4-bit elements each.
+std::string parameterBytes(mlir::Value value, const nn::PackedWeights &weights, ElementType type) {
+  std::vector<double> numbers = *nn::constantNumbers(value);
+  llvm::ArrayRef<int64_t> dims = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+  bool byColumn = !dims.empty() && dims.back() != 1, byBlock = dims.size() == 3 && dims[0] != 1;
+  std::string bytes;
+  int64_t width = byColumn ? weights.columns : 1, count = 0;
+  for (int64_t block = 0; block < weights.blocks; ++block)
+    for (int64_t column = 0; column < weights.columns; ++column, ++count) {
+      double number = numbers[size_t((byBlock ? block * width : 0) + (byColumn ? column : 0))];
+      if (bitWidth(type) >= 8)
+        bytes += elementBytes(type, number);
+      else if (count % 2 == 0)
+        bytes += static_cast<char>(static_cast<int>(number) & 15);
+      else
+        bytes.back() = static_cast<char>(bytes.back() | (static_cast<int>(number) & 15) << 4);
+    }
+  return bytes;
+}
+
+/// True if every zero point is an integer that codes can have.
+bool hasIntegerZeros(const nn::PackedWeights &weights) {
+  if (!weights.zero)
+    return true;
+  auto numbers = nn::constantNumbers(weights.zero);
+  auto [least, most] = nn::integerLimits(nn::infoOf(weights.codes).type);
+  return numbers && llvm::all_of(*numbers, [&](double number) {
+           return number == std::trunc(number) && number >= least && number <= most;
+         });
+}
+
 } // namespace
+
+std::optional<nn::PackedWeights> writtenPacked(mlir::Operation *product) {
+  std::optional<nn::PackedWeights> weights = nn::packedWeightsOf(product);
+  if (!weights || !nn::constantNumbers(weights->scale) || !hasIntegerZeros(*weights))
+    return std::nullopt;
+  bool four = bitWidth(nn::infoOf(weights->codes).type) == 4;
+  return four || weights->blocks > 1 ? weights : std::nullopt;
+}
+
+void GraphWriter::findPacked(mlir::Block &block) {
+  for (mlir::Operation &op : block) {
+    std::optional<nn::PackedWeights> weights = writtenPacked(&op);
+    if (!weights)
+      continue;
+    for (mlir::Operation *inner : llvm::ArrayRef(weights->ops).drop_back())
+      skipped.insert(inner);
+    // Codes get other extents, and parameters another type: they are written with the node.
+    for (mlir::Value value : {weights->codes, weights->scale, weights->zero})
+      if (value && value.hasOneUse())
+        skipped.insert(value.getDefiningOp());
+    mlir::Operation *last = weights->ops.back();
+    packed.try_emplace(last, std::move(*weights));
+  }
+}
+
+void GraphWriter::writePacked(NodeWriter &writer, const nn::PackedWeights &weights) {
+  const std::string name = writer.node.name();
+  nn::ConstantData codes = nn::constantData(weights.codes.getDefiningOp<nn::ConstantOp>().getValue());
+  writer.node.set_op_type("DequantizeLinear");
+  writer.node.add_input(addConstant(name + "_quantized", codes, {weights.blocks * weights.steps, weights.columns}));
+  bool blocks = weights.blocks > 1;
+  std::vector<int64_t> dims = {weights.columns};
+  if (blocks)
+    dims.insert(dims.begin(), weights.blocks);
+  writer.node.add_input(addInitializer(name + "_scale", ElementType::f32, dims,
+                                       parameterBytes(weights.scale, weights, ElementType::f32)));
+  if (weights.zero)
+    writer.node.add_input(
+        addInitializer(name + "_zero_point", codes.type, dims, parameterBytes(weights.zero, weights, codes.type)));
+  writer.attr("axis", static_cast<int64_t>(blocks ? 0 : 1));
+  if (blocks)
+    writer.attr("block_size", weights.steps);
+}
 
 void GraphWriter::findQuantized(mlir::Block &block) {
   llvm::DenseSet<mlir::Value> operands;
@@ -33,7 +109,7 @@ void GraphWriter::findQuantized(mlir::Block &block) {
       quantizes = false;
       form = nn::dequantizeAt(&op);
     }
-    if (!form || !isClosed(*form) ||
+    if (!form || packed.contains(&op) || skipped.contains(&op) || !isClosed(*form) ||
         !(isByte(form->scale.type) || (!quantizes && form->scale.type == ElementType::i32)))
       continue;
     operands.insert(form->x);

@@ -11,6 +11,7 @@ Handlers handlers() {
   addViewHandlers(result);
   addMovementHandlers(result);
   addAttentionHandlers(result);
+  addMatMulNBitsHandlers(result);
   addValueHandlers(result);
   addRecurrentHandlers(result);
   addIndexedHandlers(result);

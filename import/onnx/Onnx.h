@@ -28,6 +28,7 @@ void addRecurrentHandlers(Handlers &table);   // Recurrent.cpp: LSTM, GRU, RNN
 void addIndexedHandlers(Handlers &table);     // Indexed.cpp: top-k, cumulative sums, sampling
 void addDecomposedHandlers(Handlers &table);  // Decompose.cpp: operators composed of others
 void addQuantizeHandlers(Handlers &table);    // Quantize.cpp
+void addMatMulNBitsHandlers(Handlers &table); // MatMulNBits.cpp: ONNX Runtime's product by weights of few bits
 void addSignalHandlers(Handlers &table);      // Signal.cpp: windows, Fourier transforms, mel bands
 void addStateHandlers(Handlers &table);       // State.cpp: operators whose result is the state of the next run
 void addNGramHandlers(Handlers &table);       // NGrams.cpp: TfIdfVectorizer

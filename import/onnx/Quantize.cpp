@@ -36,6 +36,36 @@ mlir::Value alongAxis(Node &node, mlir::Value value, mlir::Value x, int64_t axis
   return node.reshape(value, dims);
 }
 
+/// (codes - zero) * scale in float32; zero may be null.
+mlir::Value blockwise(Node &node, mlir::Value codes, mlir::Value scale, mlir::Value zero) {
+  if (zero)
+    zero = node.cast(zero, ElementType::f32);
+  scale = node.cast(scale, ElementType::f32);
+  mlir::Value y = node.cast(codes, ElementType::f32); // last, so that constants before are folded before it
+  if (zero)
+    y = node.emit("sub", {y, zero});
+  return node.emit("mul", {y, scale});
+}
+
+/// Blocks along the first axis of a matrix: they divide it, and there is one scale for each block and column.
+bool hasRowBlocks(Node &node, mlir::Value x, mlir::Value scale, int64_t axis, int64_t block) {
+  const Dims &whole = node.info(x).dims, &parts = node.info(scale).dims;
+  return block > 0 && whole.size() == 2 && parts.size() == 2 && normalizeAxis(axis, 2, "axis") == 0 &&
+         whole[0].isConstant() && parts[0].isConstant() && whole[0].constant() == parts[0].constant() * block &&
+         whole[1] == parts[1] && whole[1].isConstant();
+}
+
+/// The blocks become an axis of their own: the form of ir/PackedWeights.h, which a product behind it reads as it is.
+void importRowBlocks(Node &node, int64_t block, ElementType type) {
+  const Dims whole = node.info(node.in(0)).dims;
+  Dim blocks = whole[0].constant() / block;
+  auto parameter = [&](mlir::Value value) { return node.reshape(value, {blocks, Dim(1), whole[1]}); };
+  mlir::Value zero = node.inOrNull(2), scale = parameter(node.in(1)),
+              codes = node.reshape(node.in(0), {blocks, Dim(block), whole[1]});
+  mlir::Value y = node.reshape(blockwise(node, codes, scale, zero ? parameter(zero) : zero), whole);
+  node.set(0, node.cast(y, type));
+}
+
 void importDequantizeLinear(Node &node) {
   node.expectInputs(2, 3);
   mlir::Value x = node.in(0), scale = node.in(1);
@@ -44,11 +74,10 @@ void importDequantizeLinear(Node &node) {
   ElementType type = node.info(scale).type;
   if (node.version() >= 23 && node.intAttr("output_dtype", 0) != 0)
     type = fromOnnxType(node.intAttr("output_dtype", 0));
-  mlir::Value y = node.cast(x, ElementType::f32);
-  if (node.has(2))
-    y = node.emit("sub", {y, node.cast(alongAxis(node, node.in(2), x, axis, block), ElementType::f32)});
-  y = node.emit("mul", {y, node.cast(alongAxis(node, scale, x, axis, block), ElementType::f32)});
-  node.set(0, node.cast(y, type));
+  if (hasRowBlocks(node, x, scale, axis, block))
+    return importRowBlocks(node, block, type);
+  mlir::Value zero = node.has(2) ? alongAxis(node, node.in(2), x, axis, block) : mlir::Value();
+  node.set(0, node.cast(blockwise(node, x, alongAxis(node, scale, x, axis, block), zero), type));
 }
 
 /// round(x / scale) + zero point, saturated to `type`.

@@ -47,8 +47,12 @@ template <class Result, class Field> std::vector<Result> list(const Field &field
 /// Operators of ONNX itself have an empty domain.
 std::string domainOf(const std::string &domain) { return domain == "ai.onnx" ? "" : domain; }
 
-/// Of a node: previews of ONNX's own operators have a domain of their own.
-std::string operatorDomainOf(const std::string &domain) { return domain == "ai.onnx.preview" ? "" : domainOf(domain); }
+/// Of a node: previews of ONNX's own operators have a domain of their own. Operators of ONNX Runtime that are imported like
+/// ONNX's own ones have none here, either.
+std::string operatorDomainOf(const std::string &domain, const std::string &op) {
+  bool known = domain == "ai.onnx.preview" || (domain == "com.microsoft" && op == "MatMulNBits");
+  return known ? "" : domainOf(domain);
+}
 
 class Reader {
 public:
@@ -111,7 +115,7 @@ public:
     records.reserve(static_cast<size_t>(protos.size()));
     for (const NodeProto &proto : protos) {
       NodeRecord &record = records.emplace_back(NodeRecord{proto.name(),
-                                                           operatorDomainOf(proto.domain()),
+                                                           operatorDomainOf(proto.domain(), proto.op_type()),
                                                            proto.op_type(),
                                                            list<std::string>(proto.input()),
                                                            list<std::string>(proto.output()),

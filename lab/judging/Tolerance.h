@@ -27,6 +27,7 @@ struct Roundings {
   ElementType half = ElementType::invalid;    // coarsest 16-bit type of stored values; invalid: none
   ElementType quarter = ElementType::invalid; // coarsest 8-bit float of stored values; invalid: none
   bool bytes = false;                         // kernels write 8-bit integers, quantised values if there are floats
+  bool packedWeights = false;                 // kernels read constants of 4 or 8 bits and write floats
   double terms = 1;                           // sum of the lengths of all sums on the longest path
   double stored = 1;                          // number of stored values of `half` on the longest path
   Precision precision = Precision::fp32;      // bf16: operands of products are rounded to bf16

@@ -24,6 +24,10 @@ TEST(Tolerance, float32KeepsItsBoundUntilSumsAreVeryLong) {
   EXPECT_DOUBLE_EQ(toleranceOf(of({ElementType::f32}, 1e6)).relative, 1e3 * 0x1p-24);
   EXPECT_EQ(toleranceOf(of({ElementType::f32}), Against::peer).relative, 1e-4);
   EXPECT_EQ(toleranceOf(of({ElementType::f32}), Against::peer).maximum, 1e-3);
+  Roundings packed = of({ElementType::f32});
+  packed.packedWeights = true;
+  EXPECT_EQ(toleranceOf(packed).relative, 2e-5);
+  EXPECT_EQ(toleranceOf(packed, Against::peer).relative, 5e-2);
 }
 
 TEST(Tolerance, followsTheTypes) {

@@ -1,5 +1,6 @@
 #include "passes/kernels/Fuse.h"
 
+#include "ir/PackedWeights.h"
 #include "passes/Rewrite.h"
 #include "passes/kernels/ShareStorage.h"
 
@@ -29,6 +30,7 @@ public:
     for (mlir::Operation *op : order)
       if (takesEpilogue(op)) {
         begin(op);
+        absorbPackedWeights();
         grow();
         while (absorbDequantised())
           ;
@@ -124,6 +126,12 @@ private:
   void absorb(mlir::Operation *op) {
     members.push_back(op);
     inside.insert(op);
+  }
+
+  /// The operators between packed weights and their product: the kernel reads the integers.
+  void absorbPackedWeights() {
+    if (std::optional<nn::PackedWeights> weights = nn::packedWeightsOf(anchor))
+      llvm::for_each(weights->ops, [&](mlir::Operation *op) { absorb(op); });
   }
 
   /// The views that make the anchor's first three operands, where nothing else uses them, and those its result goes

@@ -39,9 +39,10 @@ OutlinedKernel outline(mlir::ModuleOp module, const Group &group, const nn::Symb
       mlir::Operation *maker = operand.getDefiningOp();
       if (maker && inside.contains(maker))
         continue;
-      // Weights stay arguments even when they are uniform: they are packed like any others.
-      bool inlined =
-          llvm::isa_and_nonnull<nn::ConstantOp>(maker) && isUniform(operand) && loweringOf(op) == "elementwise";
+      // Weights stay arguments even when they are uniform: they are packed like any others. Folding leaves a cast of a
+      // constant only where weights are small integers.
+      bool inlined = llvm::isa_and_nonnull<nn::ConstantOp>(maker) && isUniform(operand) &&
+                     loweringOf(op) == "elementwise" && !isOp(op, "cast");
       if (inlined)
         constants.insert(maker);
       else

@@ -1,3 +1,4 @@
+#include "ir/PackedWeights.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
@@ -69,11 +70,33 @@ void fold(mlir::Operation &op, const OpRecord &record) {
   op.erase();
 }
 
+/// True for the cast of integers that a product reads as packed weights. What follows the cast has an operand that is
+/// not constant, and is left alone as well.
+bool beginsPackedWeights(mlir::Operation *op) {
+  constexpr int64_t least = 4096; // elements: fewer cost nothing as numbers
+  constexpr int mostOperators = 4;
+  if (!isOp(op, "cast") || !rankedType(op->getOperand(0)) || rankedType(op->getOperand(0)).getNumElements() < least)
+    return false;
+  mlir::Operation *user = op;
+  for (int i = 0; i < mostOperators && user->getNumResults() == 1 && user->hasOneUse(); ++i) {
+    user = *user->getUsers().begin();
+    if (std::optional<nn::PackedWeights> weights = nn::packedWeightsOf(user))
+      return weights->ops.front() == op;
+  }
+  return false;
+}
+
 } // namespace
 
 void foldConstants(mlir::ModuleOp module) {
   for (mlir::Operation &op : llvm::make_early_inc_range(mainFunction(module).getBody().front()))
     if (const OpRecord *record = nn::recordOf(&op))
+      fold(op, *record);
+}
+
+void foldUnpacked(mlir::ModuleOp module) {
+  for (mlir::Operation &op : llvm::make_early_inc_range(mainFunction(module).getBody().front()))
+    if (const OpRecord *record = nn::recordOf(&op); record && !beginsPackedWeights(&op))
       fold(op, *record);
 }
 

@@ -1,0 +1,34 @@
+// Weights of matrix products that are stored as integers of 4 or 8 bits, while everything else computes in float32.
+//
+// The nn dialect spells them out, as it does all of quantisation (ir/QuantizedForm.h):
+//
+//   weights = reshape((cast(codes, f32) - zero) * scale, K x N)
+//
+// codes  constant of type i4, u4, i8 or u8, with extents (blocks, steps, N), where blocks * steps = K; or K x N without the
+//        reshape, as one block
+// scale  f32, one value for each block and column: (blocks, 1, N), with any extent 1 where the value is the same along it
+// zero   likewise, or missing: 0
+//
+// FoldConstants.cpp leaves these operators alone, Fuse.cpp makes them part of the kernel of the product, and the kernel
+// reads codes (codegen/contraction/PackedColumns.h). The exporter writes DequantizeLinear for them.
+#pragma once
+
+#include "ir/QuantizedForm.h"
+
+namespace lathe::nn {
+
+struct PackedWeights {
+  mlir::Value codes, scale, zero;             // zero: null if missing
+  int64_t blocks = 1, steps = 0, columns = 0; // steps of a block
+  llvm::SmallVector<mlir::Operation *> ops;   // in order; the last one gives K x N
+};
+
+/// The packed weights of `product`, a matmul or gemm of float32 values; nothing for any other operator. In a graph codes,
+/// scale and zero are constants, in a kernel also arguments that always are constants. Nothing else uses the operators.
+std::optional<PackedWeights> packedWeightsOf(mlir::Operation *product);
+
+/// Builds the weights from constants.
+mlir::Value buildPackedWeights(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value codes, mlir::Value scale,
+                               mlir::Value zero);
+
+} // namespace lathe::nn
