@@ -21,8 +21,7 @@ enum class ModelUse {
 };
 
 /// MODEL is an ONNX, TFLite, TensorFlow or Keras file, the folder of a SavedModel, textual IR, a package (F.lathe) or
-/// zoo:NAME. A flag that has no effect on
-/// this kind of MODEL is an Error that names the flag and the remedy.
+/// zoo:NAME. A flag that has no effect on this kind of MODEL is an Error that names the flag and the remedy.
 struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes;              // "data=1x3x224x224"

@@ -2,9 +2,7 @@
 //
 // A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the rows of a chunk into its
 // scratch and run all its work items of that chunk from there; a right operand that is not constant is converted as it
-// is copied (packb=1).
-//
-// A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
+// is copied (packb=1). A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/PackedColumns.h"
@@ -120,9 +118,8 @@ void GemmGenerator::storeRowSum(Value row, Value sums) {
   if (gemm.leftZero)
     sum = k.b.create<mlir::arith::SubIOp>(k.loc, sum,
                                           multiplied(zero(*gemm.leftZero, gemm.leftType), units::integer(k, gemm.k)));
-  Value none = units::integer(k, 0);
-  Value less = k.b.create<mlir::arith::SubIOp>(k.loc, none, multiplied(sum, zero(*gemm.rightZero, gemm.rightType)));
-  k.store(less, rowSums(), row, plan.format.sum);
+  sum = multiplied(sum, zero(*gemm.rightZero, gemm.rightType));
+  k.store(k.b.create<mlir::arith::SubIOp>(k.loc, units::integer(k, 0), sum), rowSums(), row, plan.format.sum);
 }
 
 /// The left operand's rows of the chunk as units in scratch.
@@ -148,9 +145,7 @@ void GemmGenerator::convertRows() {
             each = std::max<int64_t>(1, plan.lanes / plan.format.group);
     if (parts > 1)
       to = k.mul(to, parts);
-    Values sums;
-    if (plan.weightsZero())
-      sums = {units::integer(k, 0, plan.lanes)};
+    Values sums(plan.weightsZero() ? 1 : 0, units::integer(k, 0, plan.lanes));
     sums = k.loop(k.constant(0), k.constant(whole / plan.lanes), 1, sums, [&](Value vector, mlir::ValueRange carried) {
       return store(k.load(a, k.add(source, k.mul(vector, plan.lanes)), gemm.leftType, plan.lanes),
                    k.add(to, k.mul(vector, each)), Values(carried.begin(), carried.end()));

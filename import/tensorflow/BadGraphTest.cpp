@@ -1,6 +1,6 @@
-// Damaged graphs: each is one line that names the file; none crashes, hangs or asks for absurd memory. The models of the test
-// data are cut short and get flipped bits, at fixed and at fresh places: LATHE_TENSORFLOW_DAMAGES says how many of each
-// a model gets, LATHE_SEED repeats fresh ones.
+// Damaged graphs: each is one line that names the file; none crashes, hangs or asks for absurd memory. The
+// models of the test data are cut short and get flipped bits, at fixed and at fresh places:
+// LATHE_TENSORFLOW_DAMAGES says how many of each a model gets, LATHE_SEED repeats fresh ones.
 #include "import/tensorflow/GraphTesting.h"
 #include "import/tensorflow/TensorFlow.h"
 

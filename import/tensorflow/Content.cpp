@@ -40,8 +40,9 @@ bool isGraphText(std::string_view bytes) {
   return false;
 }
 
-/// An ONNX model begins with its version (field 1, a number), then often its producer (field 2, a text). Field 1 of a GraphDef
-/// is a node, a message. A SavedModel begins with a number as well, but its field 2 is a message.
+/// An ONNX model begins with its version (field 1, a number), then often its producer (field 2, a text). A
+/// GraphDef begins with a node (field 1, a message). A SavedModel begins with a number as well, but its field 2
+/// is a message.
 bool isGraph(std::string_view bytes) {
   if (bytes.empty())
     return false;

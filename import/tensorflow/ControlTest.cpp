@@ -186,8 +186,8 @@ TEST(Loop, FramesInsideOfFrames) {
   EXPECT_THAT(numbersOf(results(g.bytes(), {floats({1}, {10})}).at(0)), ElementsAre(16));
 }
 
-/// What dynamic_rnn makes: x (time x batch x inputs) is put into a TensorArray; every step adds its element to the state
-/// and writes the state to another TensorArray.
+/// What dynamic_rnn makes: x (time x batch x inputs) is put into a TensorArray; every step adds its element to
+/// the state and writes the state to another TensorArray.
 std::string recurrent(int64_t steps, int64_t batch) {
   G g;
   std::string x = g.placeholder("x", {steps, batch, 2});

@@ -103,8 +103,8 @@ void importArea(Operator &op) {
   op.set(channelsLast(op.node, y));
 }
 
-/// Image, boxes (y1, x1, y2, x2 from 0 to 1), image of each box, height and width of the crops. Positions outside of the
-/// image have the value of the attribute extrapolation_value.
+/// Image, boxes (y1, x1, y2, x2 from 0 to 1), image of each box, height and width of the crops. Positions
+/// outside of the image have the value of the attribute extrapolation_value.
 void importCropAndResize(Operator &op) {
   op.node.expectInputs(4, 4);
   std::string method = op.node.stringAttr("method", "bilinear");

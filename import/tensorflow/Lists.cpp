@@ -1,5 +1,5 @@
-// TensorArray and TensorList. A list is a tensor with the elements along axis 0. Until its first element is written only
-// the number of elements is known: then the list is that number, a scalar ("reserve").
+// TensorArray and TensorList. A list is a tensor with the elements along axis 0. Until its first element is
+// written only the number of elements is known: then the list is that number, a scalar ("reserve").
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {

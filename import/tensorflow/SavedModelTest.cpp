@@ -1,4 +1,5 @@
-// SavedModels that the test writes: signatures, and variables in a tensor bundle of several shards, whole and in slices.
+// SavedModels that the test writes: signatures, and variables in a tensor bundle of several shards, whole and
+// in slices.
 #include "import/tensorflow/GraphTesting.h"
 #include "import/tensorflow/SortedTable.h"
 

@@ -1,5 +1,5 @@
-// TensorFlow graphs as a source format: the table of operators, and an operator that is being imported. Only the readers use
-// protobuf.
+// TensorFlow graphs as a source format: the table of operators, and an operator that is being imported. Only
+// the readers use protobuf.
 #pragma once
 
 #include "import/parts/Emitter.h"
@@ -87,8 +87,8 @@ void prune(GraphRecord &graph);
 /// Rebuilds loops and branches that are written as Switch, Merge, Enter, Exit and NextIteration: they become While and
 /// If nodes with graphs (Frames.cpp). Throws Error for frames that are none of a while loop.
 void rebuildControlFlow(GraphRecord &graph);
-/// Marks nodes that read the random numbers of dropout: Normalize.cpp imports them as what they are where the factor is 1
-/// (Patterns.cpp).
+/// Marks nodes that read the random numbers of dropout: Normalize.cpp imports them as what they are where the
+/// factor is 1 (Patterns.cpp).
 void markDropout(GraphRecord &graph);
 /// Makes a convolution between SpaceToBatchND and BatchToSpaceND one node, which Window.cpp imports with a dilation.
 void markDilations(GraphRecord &graph);

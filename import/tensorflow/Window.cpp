@@ -124,8 +124,8 @@ void importConvolution(Operator &op) {
   op.set(emitConvolution(op, spatial, x, w, readWindow(op, spatial, x, std::move(window))));
 }
 
-/// A convolution between SpaceToBatchND and BatchToSpaceND (markDilations): operand, weights, block, pads, block, crops.
-/// Pads less crops may be known where neither is.
+/// A convolution between SpaceToBatchND and BatchToSpaceND (markDilations): operand, weights, block, pads,
+/// block, crops. Pads less crops may be known where neither is.
 void importDilated(Operator &op) {
   op.node.expectInputs(6, 6);
   Spatial spatial = spatialOf(op, 2);
