@@ -45,9 +45,7 @@ bool keepsLayouts(mlir::ModuleOp module, const PipelineOptions &options) {
   mlir::func::FuncOp main = mainFunction(module);
   if (!hasLayouts(main))
     return false;
-  bool free = options.layout == LayoutChoice::automatic;
-  if (options.choosesLayouts() && options.layout != LayoutChoice::planes &&
-      usesBlocks(main, options.channelBlocks, /*either=*/free))
+  if (options.choosesLayouts() && options.layout != LayoutChoice::planes && usesBlocks(main, options.channelBlocks))
     return true;
   stripLayouts(main);
   return false;

@@ -146,7 +146,7 @@ CONFLICTS = [
     ("--output", "compile MODEL --explain conv1 -o x.lathe", "makes no package"),
     ("--emit asm", "compile MODEL --explain conv1 --emit asm", "makes no package"),
     ("--jobs 2", "compile MODEL --explain conv1 --jobs 2", "makes no package"),
-    ("--wide", "compile MODEL -o x.lathe --wide", "only --explain prints a table"),
+    ("--wide", "compile MODEL -o x.lathe --wide", "only --explain and --layouts print a table"),
     ("--batch 2", "zoo --list --batch 2", "--list only"),
     ("--output", "zoo --list -o x.onnx", "--list only"),
     ("NAME resnet18", "zoo resnet18 --list", "--list only"),

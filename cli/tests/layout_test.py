@@ -70,8 +70,9 @@ class Layout(Cli):
         with open(text) as file:
             before = file.read()
         self.assertIn("#nn.blocked<1, 8>", before)
-        again = self.lathe("compile", text, "--emit", "graph", "--target", "x86-64-v3").stdout
+        again = self.lathe("compile", text, "--emit", "graph", "--layout", "nhwc", "--target", "x86-64-v3").stdout
         self.assertEqual(before.count("nn.blocked"), again.count("nn.blocked"))
+        self.assertNotIn("nn.blocked", self.lathe("compile", text, "--emit", "graph", "--layout", "nchw").stdout)
         kernels = self.path("kernels.mlir")
         self.lathe("compile", self.net, "--emit", "kernels", "-o", kernels)
         self.error("compile", kernels, "-o", self.path("x.lathe"), "--layout", "nhwc",

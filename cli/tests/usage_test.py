@@ -68,7 +68,7 @@ class Usage(Cli):
         self.error("inspect", self.net, "--json", self.path("no/such/x.json"), says="cannot write")
         self.error("run", self.package, "--fill", "ones", "-o", self.path("no/such/x.npz"), says="x.npz")
 
-    UNITS = re.compile(r"(_ms|_s|_bytes|flops|_gb_s|ratio|_share|share|count|_error|_tolerance|index|threads|kernels|"
+    UNITS = re.compile(r"(_ms|_us|_s|_bytes|_cycles|flops|_gb_s|ratio|_share|share|count|_error|_tolerance|index|threads|kernels|"
                        r"conversions|parameters|seed|batch|repetitions|opset|not_finite|min|max|mean|cores|shared_by|flops_per_run)$")
 
     def check_units(self, document, key="", place=""):

@@ -78,7 +78,7 @@ private:
 
   void addOperator(mlir::Operation *op, LayoutPrices &prices) {
     LayoutRule rule = layoutRule(op, options.channelBlocks);
-    if (options.layout == LayoutChoice::planes)
+    if (options.layout == LayoutChoice::planes && rule.rowOnly.empty())
       rule.rowOnly = "--layout nchw keeps planes";
     prices.operators.push_back(rule.rowOnly.empty() ? costs.costsOf(op, rule) : CostByLayout{});
     problem.add(op, std::move(rule));

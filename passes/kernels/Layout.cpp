@@ -77,16 +77,11 @@ static llvm::SmallVector<mlir::Value> blockedValues(mlir::func::FuncOp main) {
 
 bool hasLayouts(mlir::func::FuncOp main) { return !blockedValues(main).empty(); }
 
-bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks, bool either) {
-  ChannelBlocks whole = blocks;
-  whole.last = true;
+bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks) {
   return llvm::all_of(blockedValues(main), [&](mlir::Value value) {
     nn::BlockedAttr layout = nn::layoutOf(value);
-    auto fits = [&](bool last) {
-      return layout.getSize() ==
-             (last ? whole.of(value) : blocks.of(nn::toElementType(rankedType(value).getElementType())));
-    };
-    return layout.getAxis() == 1 && (fits(blocks.last) || (either && fits(!blocks.last)));
+    int64_t size = blocks.last ? blocks.of(value) : blocks.of(nn::toElementType(rankedType(value).getElementType()));
+    return layout.getAxis() == 1 && layout.getSize() == size;
   });
 }
 

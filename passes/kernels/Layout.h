@@ -27,9 +27,8 @@ PipelineReport::Conversion describeConversion(mlir::Operation *convert);
 
 /// True if a value of @main is blocked.
 bool hasLayouts(mlir::func::FuncOp main);
-/// True if every blocked value of @main is blocked along axis 1 with the block size that it has by `blocks`. `either`: or
-/// by blocks of the other form (ChannelBlocks::last).
-bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks, bool either);
+/// True if every blocked value of @main is blocked along axis 1 with the block size that it has by `blocks`.
+bool usesBlocks(mlir::func::FuncOp main, const ChannelBlocks &blocks);
 
 /// Makes every value of @main row-major.
 void stripLayouts(mlir::func::FuncOp main);
