@@ -238,11 +238,62 @@ void importSequenceLstm(Operator &op) {
   op.set(swapped(lstm.run(swapped(op.in(0)))));
 }
 
+/// a * b of fixed-point numbers of 16 bits without integer bits, halves up: highProduct of FixedPoint.h.
+mlir::Value highProduct(Operator &op, mlir::Value a, mlir::Value b) {
+  return op.emit("requantize", {op.emit("mul", {a, b}), number(op, 1 << 30), number(op, -14)}, // 2^30 is a half
+                 {{"to", ElementType::i32}, {"rounding", "single"}});
+}
+
+/// A single step of TensorFlow's BasicLSTMCell on uint8 with four integer bits of state: one matrix for input and hidden state,
+/// gates in the order i, c, f, o. The states are operands and results. Source: lstm_cell.h.
+void importBasicLstm(Operator &op) {
+  op.node.expectInputs(5, 5);
+  Uniform x = uniformInput(op, 0), h = uniformInput(op, 1), w = uniformInput(op, 2), bias = uniformInput(op, 3),
+          c = uniformInput(op, 4);
+  require(x.type == ElementType::u8 && h.type == ElementType::u8 && w.type == ElementType::u8 &&
+              c.type == ElementType::i16,
+          "operands are {}, {} and {}, the cell state is {}, expected u8 and i16", name(x.type), name(h.type),
+          name(w.type), name(c.type));
+  require(x.zero == 128 && h.zero == 128 && powerOfTwo(c.scale) == -11,
+          "operands have zero points {} and {}, the cell state scale {}, expected 128 and 2^-11", x.zero, h.zero,
+          c.scale);
+  const Dims dims = op.dims(op.in(4));
+  require(dims.size() == 2 && dims[1].isConstant(), "the state has extents {}, expected two", str(dims));
+  int64_t cells = dims[1].constant();
+  auto point = [&](int64_t zero) { return op.node.constantScalar(ElementType::u8, static_cast<double>(zero)); };
+  mlir::Value both = op.emit("concat", {op.in(0), op.in(1)}, {{"axis", -1}});
+  mlir::Value sum = op.emit("matmul_integer", {both, transpose(op.node, op.in(2), {1, 0}), point(128), point(w.zero)});
+  Multiplier factor = multiplierOf(double(4096 * bias.scale)); // to three integer bits
+  mlir::Value z = requantized(op, op.emit("add", {sum, op.in(3)}), {&factor, 1}, 0, {ElementType::i16, 1, 0},
+                              limitsOf(ElementType::i16));
+  mlir::Value sigmoid = wideTable(op, [](int16_t q) { return logistic(q, 3); });
+  mlir::Value tangent = wideTable(op, [](int16_t q) { return hyperbolicTangent(q, 3); });
+  mlir::Value cellTangent = wideTable(op, [](int16_t q) { return hyperbolicTangent(q, 4); });
+  auto gate = [&](int64_t index, mlir::Value table) {
+    return wide(op, lookedUp(op, table, wide(op, slice(op, z, 1, index * cells, (index + 1) * cells))));
+  };
+  mlir::Value added = dividedByPowerOfTwo(op, highProduct(op, gate(0, sigmoid), gate(1, tangent)), 4);
+  mlir::Value kept = highProduct(op, gate(2, sigmoid), wide(op, op.in(4)));
+  mlir::Value cell = saturated(op, op.emit("add", {added, kept}));
+  mlir::Value y = highProduct(op, gate(3, sigmoid), wide(op, lookedUp(op, cellTangent, cell)));
+  y = op.emit("clip", {dividedByPowerOfTwo(op, y, 8)}, {{"min", -128.0}, {"max", 127.0}});
+  y = op.node.cast(op.emit("add", {y, number(op, 128)}), ElementType::u8);
+  cell = op.node.cast(cell, ElementType::i16);
+  op.set(y);
+  op.node.set(1, cell);
+  op.setVariable(1, y);
+  op.setVariable(4, cell);
+  if (op.node.wants(2)) // scratch of TensorFlow Lite, which is never read
+    op.node.set(2, both);
+  if (op.node.wants(3))
+    op.node.set(3, z);
+}
+
 /// A single step.
 void importLstm(Operator &op) {
   const auto &options = op.options<file::LstmOptions>(BuiltinOptions::LSTM);
   if (options.kernel() == file::LstmKernel::BASIC)
-    op.unsupported("the quantised basic LSTM of uint8");
+    return importBasicLstm(op);
   expectLstm(op);
   IntegerLstm lstm(op, options.activation(), options.cell_clip(), options.proj_clip());
   Dims dims = op.dims(op.in(0));

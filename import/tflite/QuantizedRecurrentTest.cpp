@@ -84,6 +84,60 @@ TEST(QuantizedRecurrent, ScalesOfTheCellStateArePowersOfTwo) {
               HasSubstr("the cell state has scale 0.0003 and zero point 0, expected a power of two"));
 }
 
+/// One step of the old layer on uint8: one matrix, gates i, c, f, o, four integer bits of state.
+TEST(QuantizedRecurrent, BasicStep) {
+  constexpr size_t in = 3, out = 4, depth = in + out;
+  constexpr int32_t weightsZero = 119;
+  const float biasScale = 0.00018f;
+  std::vector<uint8_t> w(4 * out * depth), x(batch * in), h(batch * out);
+  auto fill = [](std::vector<uint8_t> &values, size_t seed) {
+    std::vector<int32_t> numbers = mixed<int32_t>(values.size(), 127, seed);
+    std::transform(numbers.begin(), numbers.end(), values.begin(),
+                   [](int32_t q) { return static_cast<uint8_t>(q + 128); });
+  };
+  fill(w, 1), fill(x, 2), fill(h, 3);
+  auto bias = mixed<int32_t>(4 * out, 9000, 4);
+  auto c = mixed<int16_t>(batch * out, 20000, 5);
+  TestFile f;
+  Ints operands = {f.quantisedInput("x", {batch, int(in)}, Type::UINT8, 0x1p-7f, 128),
+                   f.quantisedInput("h", {batch, int(out)}, Type::UINT8, 0x1p-7f, 128),
+                   f.constant<uint8_t>({4 * int(out), int(depth)}, w, f.scale({0.02f}, {weightsZero})),
+                   f.constant<int32_t>({4 * int(out)}, bias, f.scale({biasScale}, {0})),
+                   f.quantisedInput("c", {batch, int(out)}, Type::INT16, 0x1p-11f, 0)};
+  Ints results = {f.quantisedValue({batch, int(out)}, Type::UINT8, 0x1p-7f, 128),
+                  f.quantisedValue({batch, int(out)}, Type::INT16, 0x1p-11f, 0),
+                  f.quantisedValue({batch, int(depth)}, Type::UINT8, 0x1p-7f, 128),
+                  f.quantisedValue({batch, 4 * int(out)}, Type::INT16, 0x1p-12f, 0)};
+  f.op(LSTM, operands, results, BuiltinOptions::LSTM,
+       file::CreateLstmOptions(f.builder, Activation::TANH, 0, 0, file::LstmKernel::BASIC).Union());
+  f.output(results[0]);
+  f.output(results[1]);
+  auto got =
+      evaluated(f.bytes(), {Tensor::of<uint8_t>({batch, int64_t(in)}, x), Tensor::of<uint8_t>({batch, int64_t(out)}, h),
+                            Tensor::of<int16_t>({batch, int64_t(out)}, c)});
+  Multiplier factor = multiplierOf(double(4096 * biasScale));
+  Numbers wantY, wantC;
+  for (size_t b = 0; b < batch; ++b)
+    for (size_t u = 0; u < out; ++u) {
+      auto gate = [&](size_t index, bool tangent) {
+        size_t row = index * out + u;
+        int32_t sum = bias[row];
+        for (size_t k = 0; k < depth; ++k)
+          sum += (w[row * depth + k] - weightsZero) * ((k < in ? x[b * in + k] : h[b * out + k - in]) - 128);
+        auto z = static_cast<int16_t>(limited(scaled(sum, factor), 16));
+        return tangent ? hyperbolicTangent(z, 3) : logistic(z, 3);
+      };
+      int32_t added = divideByPowerOfTwo(highProduct(gate(0, false), gate(1, true)), 4);
+      auto cell = static_cast<int16_t>(limited(int64_t(added) + highProduct(gate(2, false), c[b * out + u]), 16));
+      int16_t y = highProduct(gate(3, false), hyperbolicTangent(cell, 4));
+      wantC.push_back(cell);
+      wantY.push_back(limited(divideByPowerOfTwo(y, 8), 8) + 128);
+    }
+  EXPECT_EQ(integers(got.at(0)), wantY);
+  EXPECT_EQ(integers(got.at(1)), wantC);
+  EXPECT_GT(*std::max_element(wantY.begin(), wantY.end()) - *std::min_element(wantY.begin(), wantY.end()), 20);
+}
+
 /// Filters of rank 2 with a memory of 3 steps.
 TEST(QuantizedRecurrent, SingularValueFilter) {
   constexpr size_t units = 3, rank = 2, filters = units * rank, memory = 3;
