@@ -74,9 +74,28 @@ std::vector<std::string> externalFiles(std::string_view model) {
 
 } // namespace
 
+/// All files of a folder and below it, sorted: a SavedModel's.
+static std::vector<std::string> filesBelow(const std::filesystem::path &folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator at(folder, error), end;
+  for (; !error && at != end; at.increment(error))
+    if (std::error_code ignored; at->is_regular_file(ignored))
+      files.push_back(at->path().string());
+  require(!error, "{}: cannot read: {}", folder.string(), error.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 std::vector<std::string> modelFiles(const std::string &model) {
-  std::vector<std::string> files{model};
+  std::error_code error;
   std::filesystem::path path(model), folder = path.parent_path();
+  if (std::filesystem::is_directory(path, error))
+    return filesBelow(path);
+  std::vector<std::string> files{model};
+  if (path.stem() == "saved_model" && std::filesystem::is_directory(folder / "variables", error))
+    for (std::string &file : filesBelow(folder / "variables"))
+      files.push_back(std::move(file));
   Mapped content(model);
   requireModelBytes(model, content.view().size()); // a search through more would take minutes
   std::vector<std::string> beside = externalFiles(content.view());

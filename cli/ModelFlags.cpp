@@ -4,6 +4,7 @@
 #include "cli/Packages.h"
 
 #include "package/Package.h"
+#include "support/SavedModel.h"
 
 #include <cerrno>
 #include <cstring>
@@ -17,8 +18,9 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   options.reads([this] { return filesOf(*this); });
   options
       .add_option("MODEL", model,
-                  takesPackages ? "ONNX or TFLite file, textual IR, zoo:NAME or package (F.lathe)"
-                                : "ONNX or TFLite file, textual IR or zoo:NAME")
+                  takesPackages
+                      ? "ONNX, TFLite or TensorFlow file, SavedModel, textual IR, zoo:NAME or package (F.lathe)"
+                      : "ONNX, TFLite or TensorFlow file, SavedModel, textual IR or zoo:NAME")
       ->required();
   auto add = [&](Scope scope, CLI::Option *option) {
     flags.push_back({option, scope});
@@ -32,6 +34,9 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
                          "Round quantised TFLite models as TensorFlow Lite's reference or optimised kernels"))
       ->check(CLI::IsMember({"reference", "optimised"}))
       ->capture_default_str();
+  add(Scope::import, options.add_option("--signature", signature,
+                                        "Import this signature of a TensorFlow SavedModel (default: serving_default)"))
+      ->type_name("NAME");
   makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune || use == ModelUse::sweep;
   if (use != ModelUse::graph)
     addCompileFlags(options, use);
@@ -161,7 +166,7 @@ void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
               "{}: {} is a compiled package, its symbolic extents are bound when it runs", text, model);
       break;
     case Scope::import:
-      require(!isZoo(), "{}: {} is not quantised; only TFLite files are imported with it", text, model);
+      require(!isZoo(), "{}: {} is built in; only files are imported with it", text, model);
       [[fallthrough]];
     case Scope::compile:
       require(compiled.empty(),
@@ -244,6 +249,8 @@ Arguments ModelFlags::graphArguments() const {
     result.insert(result.end(), {"--shape", shape});
   if (requantizeRounding != "reference")
     result.insert(result.end(), {"--requantize-rounding", requantizeRounding});
+  if (!signature.empty())
+    result.insert(result.end(), {"--signature", signature});
   if (!isZoo())
     return result;
   result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});
@@ -257,7 +264,9 @@ Arguments ModelFlags::graphArguments() const {
 bool isPackage(const std::string &path) {
   struct stat status;
   require(::stat(path.c_str(), &status) == 0, "{}: cannot read: {}", path, std::strerror(errno));
-  require(!S_ISDIR(status.st_mode), "{}: cannot read: Is a directory", path);
+  if (S_ISDIR(status.st_mode) && !savedModelFile(path).empty())
+    return false;
+  require(!S_ISDIR(status.st_mode), "{}: is a folder without saved_model.pb, expected a model", path);
   require(!S_ISCHR(status.st_mode) && !S_ISBLK(status.st_mode), "{}: expected a file, got a device", path);
   std::ifstream file(path, std::ios::binary);
   require(file.is_open(), "{}: cannot read: {}", path, std::strerror(errno));

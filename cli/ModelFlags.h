@@ -19,12 +19,13 @@ enum class ModelUse {
   run,     // compile it unless it is a package, and run it
 };
 
-/// MODEL is an ONNX or TFLite file, textual IR, a package (F.lathe) or zoo:NAME. A flag that has no effect on
-/// this kind of MODEL is an Error that names the flag and the remedy.
+/// MODEL is an ONNX, TFLite or TensorFlow file, the folder of a SavedModel, textual IR, a package (F.lathe) or
+/// zoo:NAME. A flag that has no effect on this kind of MODEL is an Error that names the flag and the remedy.
 struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes;              // "data=1x3x224x224"
   std::string requantizeRounding = "reference"; // or "optimised" (import/Import.h)
+  std::string signature;                        // of a SavedModel; "": "serving_default", or the only one
   std::string target = "native";
   std::string machineFile; // facts of the machine to compile for; "": the target's own
   int threads = 1;

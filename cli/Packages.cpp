@@ -13,7 +13,8 @@ namespace lathe::cli {
 std::vector<std::string> filesOf(const ModelFlags &flags) {
   std::vector<std::string> files;
   std::error_code ignored;
-  if (!flags.isZoo() && std::filesystem::is_regular_file(flags.model, ignored))
+  if (!flags.isZoo() &&
+      (std::filesystem::is_regular_file(flags.model, ignored) || std::filesystem::is_directory(flags.model, ignored)))
     files = isPackage(flags.model) ? std::vector<std::string>{flags.model} : cache::modelFiles(flags.model);
   for (const std::string &file : {flags.scheduleFile, flags.machineFile})
     if (!file.empty())

@@ -69,6 +69,7 @@ Source loadSource(const ModelFlags &flags) {
   }
   if (flags.requantizeRounding == "optimised")
     options.requantizeRounding = RequantizeRounding::optimised;
+  options.signature = flags.signature;
   source.module = importModel(*source.context, flags.model, options);
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
     const ModelFlags defaults;

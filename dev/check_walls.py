@@ -24,8 +24,9 @@ ALLOWED = {
     "ir": {"ops", "mlir"},
     # Common to all formats. References decide what is known before it runs. The file Import.cpp is the one door.
     "import": {"ir", "ops", "references", "runtime", "mlir"},
-    "import/Import.cpp": {"import", "import/onnx", "import/tflite", "ir", "mlir"},
+    "import/Import.cpp": {"import", "import/onnx", "import/tensorflow", "import/tflite", "ir", "mlir"},
     "import/onnx": {"import", "ir", "ops", "references", "runtime", "mlir", "protobuf"},
+    "import/tensorflow": {"import", "ir", "ops", "references", "runtime", "mlir", "protobuf"},
     "import/tflite": {"import", "ir", "ops", "references", "runtime", "mlir"},
     "export": {"ir", "ops", "import/onnx", "mlir", "protobuf"},  # import/onnx: the format's one description (onnx.proto)
     "passes": {"ir", "machine", "ops", "references", "runtime", "mlir"},

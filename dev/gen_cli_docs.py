@@ -17,10 +17,11 @@ INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; 
 
 The help of every verb follows, as `lathe help VERB` prints it; [tasks.md](tasks.md) finds the verb for a task.
 
-A `MODEL` is an ONNX file, a model as text (`.mlir`, from `--emit graph` or `--emit kernels`) or
-`zoo:NAME`; an `F.lathe` is a compiled package. `run`, `bench`, `profile`, `compare`, `verify` and
-`inspect` take both. The verbs that run a model compile it first and keep the package in
-`~/.cache/lathe` (or under `XDG_CACHE_HOME`), under a hash of the model's content and the options.
+A `MODEL` is an ONNX, TFLite or TensorFlow file, the folder of a TensorFlow SavedModel, a model as
+text (`.mlir`, from `--emit graph` or `--emit kernels`) or `zoo:NAME`; an `F.lathe` is a compiled
+package. `run`, `bench`, `profile`, `compare`, `verify` and `inspect` take both. The verbs that run a
+model compile it first and keep the package in `~/.cache/lathe` (or under `XDG_CACHE_HOME`), under a
+hash of the model's content and the options.
 
 A flag without effect is an error: a compilation flag on a package, `--zoo-batch` on a file,
 `--batch` where no input has a symbolic first dimension, `--seed` where no input is random.

@@ -3,8 +3,10 @@
 
 #include "import/Format.h"
 #include "import/onnx/Onnx.h"
+#include "import/tensorflow/TensorFlow.h"
 #include "import/tflite/Tflite.h"
 #include "ir/ModelText.h"
+#include "support/SavedModel.h"
 
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -27,33 +29,55 @@ std::filesystem::path folderOf(const std::string &path) {
 
 /// By content. Protobuf has no mark of its own: what is nothing else is taken for ONNX.
 const source::Format &formatOf(std::string_view bytes) {
-  return tflite::isTflite(bytes) ? tflite::format() : onnx::format();
+  if (tflite::isTflite(bytes))
+    return tflite::format();
+  return tensorflow::isGraph(bytes) || tensorflow::isGraphText(bytes) ? tensorflow::format() : onnx::format();
+}
+
+/// Text of the nn dialect; graphs of TensorFlow may be text as well.
+bool isModelText(const std::string &path, std::string_view bytes) {
+  return nn::looksLikeText(path, bytes) && (path.ends_with(".mlir") || !tensorflow::isGraphText(bytes));
 }
 
 } // namespace
 
+std::string modelFileOf(const std::string &path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error))
+    return path;
+  std::string file = savedModelFile(path);
+  require(!file.empty(), "{}: is a folder without saved_model.pb, expected a model", path);
+  return file;
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options) {
-  auto file = mapped(path);
+  std::string name = modelFileOf(path);
+  auto file = mapped(name);
   std::string_view bytes = bytesOf(*file);
   require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
           "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
-  if (nn::looksLikeText(path, bytes)) {
+  bool isText = isModelText(name, bytes);
+  const source::Format &format = formatOf(bytes);
+  require(options.signature.empty() || (!isText && &format == &tensorflow::format()),
+          "{}: is no TensorFlow SavedModel; only those have signatures (--signature)", path);
+  if (isText) {
     require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);
     auto module = nn::readModelText(context, path);
     require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);
     return module;
   }
-  return source::importModelOf(formatOf(bytes), context, bytes, path, folderOf(path), options);
+  return source::importModelOf(format, context, bytes, name, folderOf(name), options);
 }
 
 TensorOrigins tensorOrigins(const std::string &path) {
-  auto file = mapped(path);
+  std::string name = modelFileOf(path);
+  auto file = mapped(name);
   std::string_view bytes = bytesOf(*file);
-  if (nn::looksLikeText(path, bytes))
+  if (isModelText(name, bytes))
     return {};
   const source::Format &format = formatOf(bytes);
-  return source::originsOf(format, format.read(bytes, path, folderOf(path), {}).graph);
+  return source::originsOf(format, format.read(bytes, name, folderOf(name), {}).graph);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,

@@ -24,19 +24,27 @@ struct ImportOptions {
   /// Static extents of the model must agree. A symbol in several inputs is bound in all of them.
   std::map<std::string, std::vector<int64_t>> shapes;
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
+  /// The signature of a SavedModel to import; "": "serving_default", or the only one.
+  std::string signature;
 };
 
-/// Reads a model: ONNX protobuf, TFLite or textual IR, recognised by content. Returns a verified module at
+/// Reads a model: ONNX protobuf, TFLite, a TensorFlow graph or textual IR, recognised by content, or the folder of a
+/// TensorFlow SavedModel. Returns a verified module at
 /// graph level (for textual IR: at the level of the text). Throws Error or UnsupportedError.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});
+
+/// The file that importModel reads first: `path`, or the file inside of the folder of a SavedModel. Throws
+/// Error for other folders.
+std::string modelFileOf(const std::string &path);
 
 /// Origins of the tensors that the nodes of a model file write. A node that only passes a value on
 /// (Identity, Dropout) is replaced by the origin of the value. Empty for textual IR. Throws Error
 /// if the file cannot be read.
 TensorOrigins tensorOrigins(const std::string &path);
 
-/// Imports a model from memory, of the format that its bytes tell: ONNX or TFLite. Data outside of it is not available.
+/// Imports a model from memory, of the format that its bytes tell: ONNX, TFLite or a TensorFlow graph. Data
+/// outside of it is not available.
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                    const std::string &nameForMessages,
                                                    const ImportOptions &options = {});

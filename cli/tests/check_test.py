@@ -14,6 +14,7 @@ class Check(Cli):
         self.assertEqual(first["op"], "Frobnicate")
         self.assertEqual(set(first), {"node", "op", "opset", "type", "reason"})
         self.assertIsInstance(first["opset"], int)
+        self.assertEqual([(entry["op"], entry["nodes"]) for entry in report["unsupported_operators"]], [("Frobnicate", 1), ("Twiddle", 1)])
         self.error("compile", path, "-o", self.path("u.lathe"), says="first")
 
     def test_references_only(self):

@@ -11,7 +11,7 @@ COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"]
 VARIANTS = {"--specialize": ["N=2"], "--range": ["N=1..2"]}  # of verbs that make a package
 CODE = {"--no-cache": [], "--no-records": []}
 SHAPE = {"--shape": ["x=1x4"]}
-IMPORT = {"--requantize-rounding": ["optimised"]}
+IMPORT = {"--requantize-rounding": ["optimised"], "--signature": ["score"]}
 PICTURES = ["--random-crops", "--seed", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--layout", "--input-scale", "--input-zero-point"]
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}
@@ -240,8 +240,12 @@ class Flags(Cli):
     def test_a_rounding_is_of_tflite_files(self):
         text = self.path("text.mlir")
         self.lathe("compile", self.path("fixed.onnx"), "--emit", "graph", "-o", text)
-        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), (text, "text.mlir: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is not quantised")]:
+        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TFLite file"), (text, "text.mlir: is no TFLite file"), ("zoo:squeezenet", "zoo:squeezenet is built in")]:
             self.error("compile", model, "--requantize-rounding", "optimised", "-o", "x.lathe", says=says)
+
+    def test_a_signature_is_of_saved_models(self):
+        for model, says in [(self.path("fixed.onnx"), "fixed.onnx: is no TensorFlow SavedModel"), ("zoo:squeezenet", "zoo:squeezenet is built in")]:
+            self.error("compile", model, "--signature", "score", "-o", "x.lathe", says=says)
 
     def test_zoo_networks_have_no_symbolic_extents(self):
         for verb in USE:

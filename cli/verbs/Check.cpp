@@ -5,11 +5,34 @@
 #include "support/Text.h"
 
 #include <iostream>
+#include <map>
+#include <set>
 
 namespace lathe::cli {
 namespace {
 
 using nlohmann::json;
+
+/// The scope that a node is in: its name up to the last slash.
+std::string scopeOf(const std::string &node) {
+  size_t slash = node.rfind('/');
+  return slash == std::string::npos ? "" : node.substr(0, slash);
+}
+
+/// Operators that cannot be imported: how many nodes of each, and the scopes that they are in.
+Table countedOperators(const std::vector<ImportIssue> &issues) {
+  std::map<std::string, std::pair<int64_t, std::set<std::string>>> operators;
+  for (const ImportIssue &issue : issues) {
+    auto &[count, scopes] = operators[issue.op];
+    ++count;
+    scopes.insert(scopeOf(issue.node));
+  }
+  Table table({textColumn("operator").shrink(8).key("op"), numberColumn("nodes"), textColumn("scopes").shrink(20)});
+  for (const auto &[op, found] : operators)
+    if (!op.empty())
+      table.row({op, std::to_string(found.first), fmt::format("{}", fmt::join(found.second, " "))});
+  return table;
+}
 
 /// Nodes that cannot be imported, with the reasons.
 int reportUnsupported(const UnsupportedError &error, const std::string &model, const Options &options, json document) {
@@ -17,11 +40,14 @@ int reportUnsupported(const UnsupportedError &error, const std::string &model, c
                textColumn("type").drop(1).shrink(10), textColumn("reason").shrink(30)});
   for (const ImportIssue &issue : error.issues)
     table.row({issue.node, issue.op, std::to_string(issue.opset), issue.type, issue.reason});
+  Table operators = countedOperators(error.issues);
   document["unsupported"] = toJson(table);
+  document["unsupported_operators"] = toJson(operators);
   document["supported"] = false;
   if (options.printsText())
     std::cout << fmt::format("{}: not supported: {}\n{}", model, counted(int64_t(error.issues.size()), "node"),
-                             table.str(options.tableStyle()));
+                             table.str(options.tableStyle()))
+              << operators.str(options.tableStyle());
   options.writeJson(document);
   return failedVerdict;
 }

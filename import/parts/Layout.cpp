@@ -1,5 +1,5 @@
-// Channels last and first, and windows padded as TensorFlow does. nn has the channels first: transposes around an operator
-// say so, and the passes cancel those between two of them.
+// Channels last and first, and windows padded as TensorFlow does. nn has the channels first: transposes around
+// an operator say so, and the passes cancel those between two of them.
 #include "import/parts/Emitter.h"
 
 namespace lathe::source {

@@ -41,8 +41,9 @@ typedef struct lathe_compile_options {
 /* Sets the defaults: native, 1 thread, level 3, fp32. */
 LATHE_API void lathe_compile_options_init(lathe_compile_options *options);
 
-/* Compiles the file at `model_path` (ONNX, TFLite or textual IR, recognised by content) to a package file.
-   `options` may be null. The package appears under its name when it is complete. */
+/* Compiles the file at `model_path` (ONNX, TFLite, TensorFlow or textual IR, recognised by content; or the
+   folder of a SavedModel) to a package file. `options` may be null. The package appears under its name when
+   it is complete. */
 LATHE_API lathe_status lathe_compile_file(const char *model_path, const char *package_path,
                                           const lathe_compile_options *options);
 

@@ -1,8 +1,8 @@
-"""A TFLite model compiles without reference calls, and its package gives the outputs of the goldens.
+"""A model of TensorFlow or TensorFlow Lite compiles without reference calls, and its package gives the outputs of the goldens.
 
-usage: tflite_golden_test.py LATHE MODELS NAME...
+usage: imported_golden_test.py LATHE MODELS NAME...
 
-MODELS is the folder with tflite/, golden/ and golden/manifest.json. Float outputs are compared within
+MODELS is the folder with tensorflow/, tflite/, golden/ and golden/manifest.json. Float outputs are compared within
 the manifest's tolerance, integer outputs exactly. Exits with 77 (skipped) where the folder is missing.
 """
 import json
@@ -48,7 +48,14 @@ with tempfile.TemporaryDirectory() as folder:
         run("compile", model, "-o", package)
         for case in manifest[name]["cases"]:
             given = os.path.join(models, "golden", name, case["dir"])
-            run("run", package, "-i", os.path.join(given, "input_0.npy"), "-o", outputs, "--quiet")
+            inputs = []
+            for i, entry in enumerate(manifest[name]["inputs"]):
+                inputs += ["-i", f"{entry['name']}={os.path.join(given, f'input_{i}.npy')}"]
+            run("run", package, *inputs, "-o", outputs, "--quiet")
+            if os.path.isdir(model):  # of which every file is a part of the model
+                again = os.path.join(folder, "again.npz")
+                run("run", model, *inputs, "-o", again, "--quiet")
+                assert all(np.array_equal(np.load(again)[key], value) for key, value in np.load(outputs).items()), name
             result = np.load(outputs)
             got, want = result[result.files[0]], np.load(os.path.join(given, "output_0.npy"))
             assert got.dtype == want.dtype and got.shape == want.shape, (name, got.dtype, got.shape)

@@ -1,0 +1,234 @@
+// Damaged graphs: each is one line that names the file; none crashes, hangs or asks for absurd memory. The
+// models of the test data are cut short and get flipped bits, at fixed and at fresh places:
+// LATHE_TENSORFLOW_DAMAGES says how many of each a model gets, LATHE_SEED repeats fresh ones.
+#include "import/tensorflow/GraphTesting.h"
+#include "import/tensorflow/TensorFlow.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <google/protobuf/text_format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <unistd.h>
+
+namespace lathe::tensorflow {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using G = TestGraph;
+
+G small() {
+  G g;
+  g.op("Add", {g.placeholder("x", {2}), g.constant<float>({2}, {1, 2})}, {}, "y");
+  return g;
+}
+
+TEST(BadGraph, FormatsAreToldApart) {
+  std::string graph = small().bytes();
+  EXPECT_TRUE(isGraph(graph));
+  EXPECT_FALSE(isGraphText(graph));
+  EXPECT_TRUE(isGraphText("# a comment\n node {\n}"));
+  EXPECT_FALSE(isGraphText("module {}"));
+  file::SavedModel saved;
+  saved.set_saved_model_schema_version(1);
+  saved.add_meta_graphs()->mutable_meta_info_def()->add_tags("serve");
+  EXPECT_TRUE(isGraph(saved.SerializeAsString()));
+  EXPECT_FALSE(isGraph(std::string("\x08\x07\x12\x07pytorch\x3a\x02", 13))) << "ONNX with a producer";
+  EXPECT_FALSE(isGraph(std::string("\x08\x07\x3a\x02\x0a\x00", 6))) << "ONNX";
+}
+
+TEST(BadGraph, TextIsReadAsWell) {
+  std::string text;
+  ASSERT_TRUE(google::protobuf::TextFormat::PrintToString(small().graph, &text));
+  EXPECT_THAT(numbersOf(results(text, {floats({2}, {3, 4})}).at(0)), ElementsAre(4, 6));
+  EXPECT_THAT(importError(text + "\nnode {"), HasSubstr("m.pb: line "));
+}
+
+TEST(BadGraph, WhatIsWrongIsNamed) {
+  G missing;
+  missing.op("Relu", {"nothing"}, {}, "y");
+  EXPECT_THAT(importError(missing.bytes()), HasSubstr("input 'nothing' is not produced by any node"));
+  G cycle;
+  cycle.op("Add", {cycle.placeholder("x", {2}), "b"}, {}, "a");
+  cycle.op("Relu", {"a"}, {}, "b");
+  cycle.op("Relu", {"b"}, {}, "y");
+  EXPECT_THAT(importError(cycle.bytes()), HasSubstr("is part of a cycle or depends on one"));
+  G twice;
+  twice.op("Relu", {twice.placeholder("x", {2})}, {}, "y");
+  twice.op("Tanh", {"x"}, {}, "y");
+  EXPECT_THAT(importError(twice.bytes()), HasSubstr("there are two nodes 'y'"));
+  G operands;
+  operands.op("MatMul", {operands.placeholder("x", {2, 2})}, {}, "y");
+  EXPECT_THAT(importError(operands.bytes()), HasSubstr("'y' (MatMul, producer 1000): has 1 inputs, expected 2"));
+  G empty;
+  EXPECT_THAT(importError(empty.bytes()), HasSubstr("m.pb"));
+}
+
+TEST(BadGraph, ConstantsFitTheirExtents) {
+  auto constant = [](const std::function<void(file::TensorProto &)> &change) {
+    G g;
+    std::string c = g.constant<float>({2}, {1, 2});
+    for (file::NodeDef &node : *g.graph.mutable_node())
+      change(*(*node.mutable_attr())["value"].mutable_tensor());
+    g.op("Add", {g.placeholder("x", {2}), c}, {}, "y");
+    return importError(g.bytes());
+  };
+  EXPECT_THAT(constant([](auto &tensor) { tensor.mutable_tensor_content()->pop_back(); }),
+              HasSubstr("has 7 bytes of data, expected 8"));
+  EXPECT_THAT(constant([](auto &tensor) { tensor.mutable_tensor_shape()->mutable_dim(0)->set_size(-3); }),
+              HasSubstr("has extent -3, expected none below 0"));
+  EXPECT_THAT(constant([](auto &tensor) {
+                tensor.clear_tensor_content();
+                tensor.add_float_val(1);
+                tensor.mutable_tensor_shape()->mutable_dim(0)->set_size(int64_t(1) << 40);
+              }),
+              HasSubstr("repeats an element 1099511627776 times"));
+  EXPECT_EQ(constant([](auto &tensor) {
+              tensor.clear_tensor_content();
+              tensor.add_float_val(1);
+            }),
+            "")
+      << "one element stands for all";
+}
+
+// ---- Models of the test data --------------------------------------------------------------------------------------
+
+fs::path models() {
+  const char *given = std::getenv("LATHE_TEST_DATA");
+  return fs::path(given ? given : LATHE_TEST_DATA) / "models/tensorflow";
+}
+
+int64_t numberOf(const char *variable, int64_t fallback) {
+  const char *text = std::getenv(variable);
+  return text ? std::atoll(text) : fallback;
+}
+
+std::string contents(const fs::path &path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Imports a damaged file: an error must be one line, and there may be none, for a weight can be any number.
+void expectClearError(const std::function<std::string()> &import, const std::string &what, int64_t &refused) {
+  std::string error = import();
+  refused += !error.empty();
+  EXPECT_THAT(error, Not(HasSubstr("\n"))) << what;
+  EXPECT_THAT(error, Not(HasSubstr("internal"))) << what;
+}
+
+class Damages {
+public:
+  explicit Damages(uint64_t seed) : random(seed) {}
+  size_t below(size_t limit) { return random() % limit; }
+
+  std::string flipped(std::string bytes) {
+    for (size_t i = 0, count = 1 + below(4); i < count; ++i)
+      bytes[below(bytes.size())] ^= static_cast<char>(1u << below(8));
+    return bytes;
+  }
+  /// A byte becomes an extreme number: a length, a type, a number of axes.
+  std::string overwritten(std::string bytes) {
+    static constexpr unsigned char extremes[] = {0, 1, 0x7f, 0x80, 0xff};
+    bytes[below(bytes.size())] = static_cast<char>(extremes[below(std::size(extremes))]);
+    return bytes;
+  }
+
+private:
+  std::mt19937_64 random;
+};
+
+/// Calls `each` with damaged forms of `whole`.
+void damaged(const std::string &whole, int64_t count,
+             const std::function<void(const std::string &, const std::string &)> &each) {
+  auto seed = static_cast<uint64_t>(numberOf("LATHE_SEED", static_cast<int64_t>(std::random_device()())));
+  std::printf("seed %llu: LATHE_SEED repeats it\n", static_cast<unsigned long long>(seed));
+  for (uint64_t own : {uint64_t(1), seed}) {
+    Damages damages(own);
+    for (int64_t i = 0; i < count; ++i) {
+      std::string what = fmt::format("seed {}, damage {}", own, i);
+      each(whole.substr(0, damages.below(whole.size())), what + " (cut)");
+      each(damages.flipped(whole), what + " (flipped)");
+      each(damages.overwritten(whole), what + " (overwritten)");
+    }
+  }
+}
+
+TEST(BadGraph, DamagedModelsAreRefusedOrRead) {
+  if (!fs::exists(models()))
+    GTEST_SKIP() << "NO TEST DATA: there is no models/tensorflow (set LATHE_TEST_DATA)";
+  int64_t refused = 0, tried = 0;
+  for (const char *name : {"fc-layers.frozen.pb", "lstm.frozen.pb"})
+    damaged(contents(models() / name), numberOf("LATHE_TENSORFLOW_DAMAGES", 6),
+            [&](const std::string &bytes, const std::string &what) {
+              ++tried;
+              expectClearError([&] { return importError(bytes); }, name + (": " + what), refused);
+            });
+  std::printf("%lld damaged files, %lld refused\n", static_cast<long long>(tried), static_cast<long long>(refused));
+  EXPECT_GE(refused, tried / 4) << "most files that are cut short are refused";
+}
+
+/// Loops of many kinds of nodes, which the damages tangle.
+TEST(BadGraph, DamagedControlFlowIsRefusedOrRead) {
+  G g;
+  g.op("Enter", {g.placeholder("x", {2})}, {text("frame_name", "f")}, "e");
+  g.op("Merge", {"e", "n"}, {}, "m");
+  g.op("LoopCond", {g.op("Less", {g.op("Sum", {"m", g.ints({0})}), g.real(9)})}, {}, "c");
+  g.op("Switch", {"m", "c"}, {}, "s");
+  g.op("NextIteration", {g.op("Add", {"s:1", g.real(1)})}, {}, "n");
+  g.op("Exit", {"s"}, {}, "y");
+  int64_t refused = 0;
+  damaged(g.bytes(), 40 * numberOf("LATHE_TENSORFLOW_DAMAGES", 6),
+          [&](const std::string &bytes, const std::string &what) {
+            expectClearError([&] { return importError(bytes); }, what, refused);
+          });
+  EXPECT_GT(refused, 100);
+}
+
+TEST(BadGraph, DamagedSavedModelsAreRefusedOrRead) {
+  fs::path from = models() / "kws_dscnn_saved_model";
+  if (!fs::exists(from))
+    GTEST_SKIP() << "NO TEST DATA: there is no " << from << " (set LATHE_TEST_DATA)";
+  fs::path folder = fs::temp_directory_path() / fmt::format("lathe-bad-graph-{}", ::getpid());
+  fs::create_directories(folder / "variables");
+  const std::string names[] = {"variables/variables.index", "variables/variables.data-00000-of-00001",
+                               "saved_model.pb"};
+  auto write = [&](const std::string &name, const std::string &bytes) {
+    std::ofstream(folder / name, std::ios::binary | std::ios::trunc) << bytes;
+  };
+  for (const std::string &name : names)
+    write(name, contents(from / name));
+  auto import = [&] {
+    auto context = makeContext();
+    try {
+      importModelOf(format(), *context, contents(folder / "saved_model.pb"), "m.pb", folder, {});
+      return std::string();
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(import(), "");
+  int64_t refused = 0, tried = 0;
+  for (const std::string &name : names) {
+    std::string whole = contents(from / name);
+    damaged(whole, numberOf("LATHE_TENSORFLOW_DAMAGES", 6), [&](const std::string &bytes, const std::string &what) {
+      write(name, bytes);
+      ++tried;
+      expectClearError(import, name + (": " + what), refused);
+    });
+    write(name, whole);
+  }
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  EXPECT_GE(refused, tried / 4);
+}
+
+} // namespace
+} // namespace lathe::tensorflow

@@ -1,0 +1,42 @@
+// The tensor bundle of a checkpoint: variables.index says where each tensor lies in variables.data-00000-of-0000N.
+#pragma once
+
+#include "import/Records.h"
+#include "import/tensorflow/tensorflow.pb.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace lathe::tensorflow {
+
+/// Made with std::make_shared: the tensors keep it.
+class Bundle : public std::enable_shared_from_this<Bundle> {
+public:
+  /// Reads the index `prefix`.index. Throws Error that begins with the name of the file.
+  explicit Bundle(const std::filesystem::path &prefix);
+
+  bool has(const std::string &key) const { return entries.contains(key); }
+  std::set<std::string> keys() const;
+  /// The tensor `key`, which is read, with its checksum, when it is asked for. Throws Error if there is none.
+  source::TensorRecord tensor(const std::string &key, const std::string &name) const;
+  /// Keys by the full names of variables, of checkpoints that keep a graph of objects; a name of several keys has the
+  /// value "".
+  std::map<std::string, std::string> keysOfVariables() const;
+
+private:
+  std::filesystem::path prefix;
+  std::map<std::string, file::BundleEntryProto> entries;
+  int shards = 1;
+
+  std::string indexName() const { return prefix.string() + ".index"; }
+  const file::BundleEntryProto &entry(const std::string &key) const;
+  std::string bytesOf(const file::BundleEntryProto &entry, const std::string &what) const;
+  void read(const file::BundleEntryProto &entry, const std::string &key, source::TensorData &data,
+            const std::string &what) const;
+  void readSlices(const file::BundleEntryProto &whole, const std::string &key, source::TensorData &data,
+                  const std::string &what) const;
+};
+
+} // namespace lathe::tensorflow

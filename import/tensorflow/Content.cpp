@@ -1,0 +1,55 @@
+// What kind of file some bytes are, by the tags of its first fields.
+#include "import/tensorflow/TensorFlow.h"
+
+namespace lathe::tensorflow {
+namespace {
+
+/// Position behind the varint at `at`.
+size_t behindNumber(std::string_view bytes, size_t at) {
+  while (at < bytes.size() && static_cast<unsigned char>(bytes[at]) & 128)
+    ++at;
+  return at + 1;
+}
+
+/// True for a field at `at` that holds a message whose own first field is a message or a text.
+bool isMessage(std::string_view bytes, size_t at) {
+  size_t content = behindNumber(bytes, at + 1);
+  return content < bytes.size() && bytes[content] == 0x0a;
+}
+
+} // namespace
+
+bool isGraphText(std::string_view bytes) {
+  while (!bytes.empty()) {
+    size_t at = bytes.find_first_not_of(" \t\r\n");
+    if (at == std::string_view::npos)
+      return false;
+    bytes.remove_prefix(at);
+    if (bytes[0] != '#') {
+      for (std::string_view word :
+           {"node", "library", "versions", "version", "meta_graphs", "saved_model_schema_version"})
+        if (bytes.starts_with(word)) {
+          size_t next = bytes.find_first_not_of(" \t\r\n", word.size());
+          if (next != std::string_view::npos && (bytes[next] == '{' || bytes[next] == ':'))
+            return true;
+        }
+      return false;
+    }
+    bytes.remove_prefix(std::min(bytes.find('\n'), bytes.size()));
+  }
+  return false;
+}
+
+/// An ONNX model begins with its version (field 1, a number), then often its producer (field 2, a text). A
+/// GraphDef begins with a node (field 1, a message). A SavedModel begins with a number as well, but its field 2
+/// is a message.
+bool isGraph(std::string_view bytes) {
+  if (bytes.empty())
+    return false;
+  size_t at = bytes[0] == 0x08 ? behindNumber(bytes, 1) : 0;
+  if (bytes[0] == 0x0a || at >= bytes.size())
+    return bytes[0] == 0x0a;
+  return bytes[at] == 0x12 && isMessage(bytes, at);
+}
+
+} // namespace lathe::tensorflow

@@ -1,0 +1,236 @@
+// Functions, branches and loops: those of TensorFlow 2, and the frames of TensorFlow 1.
+#include "import/tensorflow/GraphTesting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lathe::tensorflow {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using G = TestGraph;
+
+int64_t countOf(const std::string &bytes, const std::string &op) {
+  auto context = makeContext();
+  auto module = importModelOf(format(), *context, bytes, "m.pb", {}, {});
+  int64_t count = 0;
+  module->walk([&](mlir::Operation *found) { count += found->getName().getStringRef() == llvm::StringRef(op); });
+  return count;
+}
+
+void addNode(file::FunctionDef &function, const std::string &name, const std::string &op,
+             const std::vector<std::string> &inputs, const std::vector<Attr> &attrs = {}) {
+  setNode(*function.add_node_def(), name, op, inputs, attrs);
+}
+
+/// Function `name`(x) = x + x, or x * x.
+void addFunctionOf(G &g, const std::string &name, const std::string &op) {
+  file::FunctionDef &f = g.function(name, {{"x", 1}}, {{"result", "node:z:0"}});
+  addNode(f, "node", op, {"x", "x"});
+}
+
+TEST(Function, ACallIsItsNodes) {
+  G g;
+  addFunctionOf(g, "double", "Add");
+  std::string x = g.placeholder("x", {2});
+  x = g.op("PartitionedCall", {x}, {function("f", "double"), types("Tin", {1}), types("Tout", {1})});
+  g.op("double", {x}, {}, "y"); // an operator with the name of a function
+  EXPECT_THAT(numbersOf(results(g.bytes(), {floats({2}, {1, 2})}).at(0)), ElementsAre(4, 8));
+}
+
+TEST(Function, ResultsAreCalledByTheirArguments) {
+  G g;
+  file::FunctionDef &f = g.function("best", {{"x", 1}}, {{"values", "top:values:0"}, {"where", "top:indices:0"}});
+  setConstant<int32_t>(*f.add_node_def(), "k", {}, {1});
+  addNode(f, "top", "TopKV2", {"x", "k:output:0"});
+  g.op("StatefulPartitionedCall", {g.placeholder("x", {3})},
+       {function("f", "best"), types("Tin", {1}), types("Tout", {1, 3})}, "call");
+  std::vector<Tensor> got = results(g.bytes(), {floats({3}, {4, 9, 5})});
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_THAT(numbersOf(got[0]), ElementsAre(9));
+  EXPECT_THAT(numbersOf(got[1]), ElementsAre(1));
+}
+
+TEST(Function, OneThatCallsItselfEnds) {
+  G g;
+  file::FunctionDef &f = g.function("endless", {{"x", 1}}, {{"y", "node:output:0"}});
+  addNode(f, "node", "PartitionedCall", {"x"}, {function("f", "endless"), types("Tin", {1}), types("Tout", {1})});
+  g.op("PartitionedCall", {g.placeholder("x", {2})}, {function("f", "endless"), types("Tin", {1}), types("Tout", {1})},
+       "y");
+  EXPECT_THAT(importError(g.bytes()), HasSubstr("unfold to more than"));
+}
+
+TEST(Function, UnknownOperatorsInsideAreCollectedEvenIfTheCallCannotBeImported) {
+  G g;
+  file::FunctionDef &f = g.function("layer", {{"x", 1}}, {{"y", "inner:y:0"}});
+  addNode(f, "inner", "Mystery", {"x"});
+  std::string x = g.op("Riddle", {g.placeholder("x", {2})}, {}, "first");
+  g.op("PartitionedCall", {x}, {function("f", "layer"), types("Tin", {1}), types("Tout", {1})}, "call");
+  std::string error = importError(g.bytes());
+  EXPECT_THAT(error, HasSubstr("'first' (Riddle"));
+  EXPECT_THAT(error, HasSubstr("'call/inner' (Mystery"));
+}
+
+std::string branches(bool known) {
+  G g;
+  addFunctionOf(g, "twice", "Add");
+  addFunctionOf(g, "square", "Mul");
+  std::string x = g.placeholder("x", {2});
+  std::string condition = known ? g.constant<bool>({}, {false}) : g.placeholder("c", {}, 10);
+  g.op("If", {condition, x},
+       {function("then_branch", "twice"), function("else_branch", "square"), types("Tin", {1}), types("Tout", {1})},
+       "y");
+  return g.bytes();
+}
+
+TEST(Branch, OfFunctions) {
+  EXPECT_EQ(countOf(branches(true), "nn.if"), 0);
+  EXPECT_THAT(numbersOf(results(branches(true), {floats({2}, {3, 4})}).at(0)), ElementsAre(9, 16));
+  EXPECT_EQ(countOf(branches(false), "nn.if"), 1);
+  for (double truth : {0.0, 1.0})
+    EXPECT_THAT(
+        numbersOf(results(branches(false), {floats({2}, {3, 4}), tensorOf(ElementType::boolean, {}, {truth})}).at(0)),
+        truth == 0 ? ElementsAre(9, 16) : ElementsAre(6, 8));
+}
+
+/// x + 1 where c, else x * x, as TensorFlow 1 writes it.
+std::string switched(bool known) {
+  G g;
+  std::string x = g.placeholder("x", {2}), c = known ? g.constant<bool>({}, {true}) : g.placeholder("c", {}, 10);
+  std::string id = g.op("Identity", {c});
+  g.op("Switch", {x, id}, {}, "cond/true");
+  g.op("Switch", {x, id}, {}, "cond/false");
+  std::string more = g.op("Add", {"cond/true:1", g.real(1)}), square = g.op("Mul", {"cond/false", "cond/false"});
+  g.op("Identity", {g.op("Merge", {square, more})}, {}, "y");
+  return g.bytes();
+}
+
+TEST(Branch, OfSwitchAndMerge) {
+  EXPECT_EQ(countOf(switched(true), "nn.if"), 0);
+  EXPECT_THAT(numbersOf(results(switched(true), {floats({2}, {3, 4})}).at(0)), ElementsAre(4, 5));
+  EXPECT_EQ(countOf(switched(false), "nn.if"), 1);
+  for (double truth : {0.0, 1.0})
+    EXPECT_THAT(
+        numbersOf(results(switched(false), {floats({2}, {3, 4}), tensorOf(ElementType::boolean, {}, {truth})}).at(0)),
+        truth == 0 ? ElementsAre(9, 16) : ElementsAre(4, 5));
+}
+
+// ---- Loops --------------------------------------------------------------------------------------------------------
+
+TEST(Loop, OfFunctions) {
+  // i, x, w: while i < 3: x = x * w. The weights are handed on, so that they are read, not carried.
+  G g;
+  file::FunctionDef &test = g.function("test", {{"i", 3}, {"x", 1}, {"w", 1}}, {{"more", "less:z:0"}});
+  setConstant<int32_t>(*test.add_node_def(), "three", {}, {3});
+  addNode(test, "less", "Less", {"i", "three:output:0"});
+  file::FunctionDef &body = g.function("body", {{"i", 3}, {"x", 1}, {"w", 1}},
+                                       {{"j", "next:z:0"}, {"y", "product:z:0"}, {"v", "same:output:0"}});
+  setConstant<int32_t>(*body.add_node_def(), "one", {}, {1});
+  addNode(body, "next", "AddV2", {"i", "one:output:0"});
+  addNode(body, "product", "Mul", {"x", "w"});
+  addNode(body, "same", "Identity", {"w"});
+  std::string x = g.placeholder("x", {2});
+  std::string loop = g.op("StatelessWhile", {g.scalar(0), x, g.constant<float>({2}, {2, 3})},
+                          {function("cond", "test"), function("body", "body"), types("T", {3, 1, 1})});
+  g.op("Identity", {loop + ":1"}, {}, "y");
+  EXPECT_EQ(countOf(g.bytes(), "nn.loop"), 1);
+  EXPECT_THAT(numbersOf(results(g.bytes(), {floats({2}, {1, 1})}).at(0)), ElementsAre(8, 27));
+}
+
+/// One variable of a frame: Enter, Merge, Switch, Exit.
+void addVariable(G &g, const std::string &name, const std::string &initial, const std::string &next,
+                 const std::string &frame = "frame") {
+  g.op("Enter", {initial}, {text("frame_name", frame)}, name + "/Enter");
+  g.op("Merge", {name + "/Enter", next}, {}, name + "/Merge");
+  g.op("Switch", {name + "/Merge", frame + "/LoopCond"}, {}, name + "/Switch");
+  g.op("Identity", {name + "/Switch:1"}, {}, name);
+  g.op("Exit", {name + "/Switch"}, {}, name + "/Exit");
+}
+void addInvariant(G &g, const std::string &name, const std::string &value, const std::string &frame = "frame") {
+  g.op("Enter", {value}, {text("frame_name", frame), truth("is_constant")}, name);
+}
+void addNext(G &g, const std::string &name, const std::string &value) { g.op("NextIteration", {value}, {}, name); }
+
+TEST(Loop, OfFrames) {
+  G g;
+  std::string x = g.placeholder("x", {2});
+  addVariable(g, "i", g.scalar(0), "i/Next");
+  addVariable(g, "s", x, "s/Next");
+  addInvariant(g, "limit", g.scalar(3));
+  addInvariant(g, "w", g.constant<float>({2}, {2, 3}));
+  g.op("LoopCond", {g.op("Less", {"i/Merge", "limit"})}, {}, "frame/LoopCond");
+  addNext(g, "i/Next", g.op("Add", {"i", g.scalar(1)}));
+  addNext(g, "s/Next", g.op("Mul", {"s", "w"}));
+  g.op("Identity", {"s/Exit"}, {}, "y");
+  EXPECT_EQ(countOf(g.bytes(), "nn.loop"), 1);
+  EXPECT_THAT(numbersOf(results(g.bytes(), {floats({2}, {1, 1})}).at(0)), ElementsAre(8, 27));
+}
+
+TEST(Loop, FramesInsideOfFrames) {
+  // for i < 2: for j < 3: s = s + 1
+  G g;
+  addVariable(g, "i", g.scalar(0), "i/Next");
+  addVariable(g, "s", g.placeholder("x", {1}), "s/Next");
+  addInvariant(g, "two", g.scalar(2));
+  g.op("LoopCond", {g.op("Less", {"i/Merge", "two"})}, {}, "frame/LoopCond");
+  addVariable(g, "j", g.scalar(0), "j/Next", "a_inner");
+  addVariable(g, "t", "s", "t/Next", "a_inner");
+  addInvariant(g, "three", g.scalar(3), "a_inner");
+  g.op("LoopCond", {g.op("Less", {"j/Merge", "three"})}, {}, "a_inner/LoopCond");
+  addNext(g, "j/Next", g.op("Add", {"j", g.scalar(1)}));
+  addNext(g, "t/Next", g.op("Add", {"t", g.real(1)}));
+  addNext(g, "i/Next", g.op("Add", {"i", g.scalar(1)}));
+  addNext(g, "s/Next", "t/Exit");
+  g.op("Identity", {"s/Exit"}, {}, "y");
+  EXPECT_THAT(numbersOf(results(g.bytes(), {floats({1}, {10})}).at(0)), ElementsAre(16));
+}
+
+/// What dynamic_rnn makes: x (time x batch x inputs) is put into a TensorArray; every step adds its element to
+/// the state and writes the state to another TensorArray.
+std::string recurrent(int64_t steps, int64_t batch) {
+  G g;
+  std::string x = g.placeholder("x", {steps, batch, 2});
+  std::string count = g.op("StridedSlice", {g.op("Shape", {x}), g.ints({0}), g.ints({1}), g.ints({1})},
+                           {number("shrink_axis_mask", 1)});
+  std::string all = g.op("Range", {g.scalar(0), count, g.scalar(1)});
+  g.op("TensorArrayV3", {count}, {type("dtype", 1)}, "in");
+  g.op("TensorArrayV3", {count}, {type("dtype", 1)}, "out");
+  std::string filled = g.op("TensorArrayScatterV3", {"in", all, x, "in:1"}, {type("T", 1)});
+  std::string first = g.op("StridedSlice", {x, g.ints({0}), g.ints({1}), g.ints({1})}, {number("shrink_axis_mask", 1)});
+  addVariable(g, "i", g.scalar(0), "i/Next");
+  addVariable(g, "flow", "out:1", "flow/Next");
+  addVariable(g, "s", g.op("ZerosLike", {first}), "s/Next");
+  addInvariant(g, "limit", count);
+  addInvariant(g, "in/handle", "in");
+  addInvariant(g, "in/flow", filled);
+  addInvariant(g, "out/handle", "out");
+  g.op("LoopCond", {g.op("Less", {"i/Merge", "limit"})}, {}, "frame/LoopCond");
+  std::string element = g.op("TensorArrayReadV3", {"in/handle", "i", "in/flow"}, {type("dtype", 1)});
+  std::string state = g.op("Add", {"s", element});
+  addNext(g, "s/Next", state);
+  addNext(g, "flow/Next", g.op("TensorArrayWriteV3", {"out/handle", "i", state, "flow"}, {type("T", 1)}));
+  addNext(g, "i/Next", g.op("Add", {"i", g.scalar(1)}));
+  std::string indices = g.op("Range", {g.scalar(0), g.op("TensorArraySizeV3", {"out", "flow/Exit"}), g.scalar(1)});
+  g.op("TensorArrayGatherV3", {"out", indices, "flow/Exit"}, {type("dtype", 1)}, "y");
+  return g.bytes();
+}
+
+TEST(Loop, ListsOfADynamicNetwork) {
+  for (int64_t steps : {3, -1})
+    for (int64_t batch : {1, -1}) {
+      std::vector<Tensor> got = results(recurrent(steps, batch), {floats({3, 1, 2}, {1, 2, 3, 4, 5, 6})});
+      EXPECT_THAT(got.at(0).dims(), ElementsAre(3, 1, 2));
+      EXPECT_THAT(numbersOf(got[0]), ElementsAre(1, 2, 4, 6, 9, 12)) << steps << " " << batch;
+    }
+}
+
+TEST(Loop, AFrameWithoutAConditionIsNamed) {
+  G g;
+  g.op("Enter", {g.placeholder("x", {2})}, {text("frame_name", "f")}, "enter");
+  g.op("Exit", {"enter"}, {}, "y");
+  EXPECT_THAT(importError(g.bytes()), HasSubstr("the frame 'f' is no while loop"));
+}
+
+} // namespace
+} // namespace lathe::tensorflow

@@ -1,0 +1,248 @@
+// Resizing of images, parts of images, and the selection of boxes.
+#include "import/tensorflow/TensorFlow.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace lathe::tensorflow {
+namespace {
+
+// ---- Resizing -----------------------------------------------------------------------------------------------------
+
+struct Corners {
+  bool align, half; // align_corners, half_pixel_centers
+};
+
+Corners cornersOf(Operator &op) {
+  Corners corners{op.boolAttr("align_corners", false), op.boolAttr("half_pixel_centers", false)};
+  require(!corners.align || !corners.half, "has both align_corners and half_pixel_centers, expected one at most");
+  return corners;
+}
+
+/// The operand with its channels first, resized to the height and width of operand 1.
+void resize(Operator &op, mlir::Value x, Fields fields) {
+  op.node.expectInputs(2, 2);
+  require(op.rank(x) == 4, "the operand has rank {}, expected 4", op.rank(x));
+  x = channelsFirst(op.node, x);
+  Values operands = {x, {}, {}, {}};
+  if (auto size = op.node.staticInts(op.in(1))) {
+    require(size->size() == 2, "has {} sizes, expected 2", size->size());
+    fields.emplace_back("sizes", Ints{-1, -1, (*size)[0], (*size)[1]});
+  } else {
+    mlir::Value outer = op.emit("shape", {x}, {{"start", 0}, {"end", 2}});
+    operands[3] = op.emit("concat", {outer, op.wide(1)}, {{"axis", 0}});
+  }
+  op.set(channelsLast(op.node, op.emit("resize", operands, fields)));
+}
+
+/// Results are floats whatever the operand is.
+void importBilinear(Operator &op) {
+  Corners corners = cornersOf(op);
+  resize(op, op.node.cast(op.in(0), ElementType::f32),
+         {{"mode", "linear"},
+          {"coordinate_mode", corners.align  ? "align_corners"
+                              : corners.half ? "half_pixel"
+                                             : "asymmetric"}});
+}
+
+/// Positions are rounded down, but with align_corners to the nearest one.
+void importNearest(Operator &op) {
+  Corners corners = cornersOf(op);
+  resize(op, op.in(0),
+         {{"mode", "nearest"},
+          {"coordinate_mode", corners.align  ? "align_corners"
+                              : corners.half ? "tf_half_pixel_for_nn"
+                                             : "asymmetric"},
+          {"nearest_mode", corners.align ? "round_prefer_ceil" : "floor"}});
+}
+
+/// With half_pixel_centers the coefficient is Keys' -0.5 and pixels outside do not count, else -0.75 and the border is
+/// repeated. The weights are those of the exact position; TensorFlow rounds it to 1/1024.
+void importBicubic(Operator &op) {
+  Corners corners = cornersOf(op);
+  resize(op, op.node.cast(op.in(0), ElementType::f32),
+         {{"mode", "cubic"},
+          {"coordinate_mode", corners.align  ? "align_corners"
+                              : corners.half ? "half_pixel"
+                                             : "asymmetric"},
+          {"cubic_coeff_a", corners.half ? -0.5 : -0.75},
+          {"exclude_outside", corners.half}});
+}
+
+/// Rows of weights: how much of each pixel the area of an output pixel covers.
+mlir::Value areaWeights(Operator &op, int64_t in, int64_t out, bool align) {
+  require(in >= 1 && out >= 1 && in * out < (int64_t(1) << 26), "resizes {} pixels to {}", in, out);
+  TensorData data{ElementType::f32, {out, in}, {}, {}};
+  std::vector<float> weights(static_cast<size_t>(in * out));
+  double scale = align && out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1)
+                                  : static_cast<double>(in) / static_cast<double>(out);
+  for (int64_t y = 0; y < out; ++y) {
+    double begin = static_cast<double>(y) * scale, end = begin + scale;
+    for (auto x = static_cast<int64_t>(std::floor(begin)); static_cast<double>(x) < end; ++x) {
+      double covered = std::min(end, static_cast<double>(x + 1)) - std::max(begin, static_cast<double>(x));
+      int64_t pixel = std::clamp<int64_t>(x, 0, in - 1);
+      weights[static_cast<size_t>(y * in + pixel)] += static_cast<float>(covered / scale);
+    }
+  }
+  data.bytes.resize(weights.size() * sizeof(float));
+  std::memcpy(data.bytes.data(), weights.data(), data.bytes.size());
+  return op.node.constant(data);
+}
+
+/// The mean over the area of each output pixel, as two matrix products.
+void importArea(Operator &op) {
+  op.node.expectInputs(2, 2);
+  Ints size = op.node.requireInts(1, "the size");
+  require(size.size() == 2 && op.rank(op.in(0)) == 4, "has {} sizes and an operand of rank {}, expected 2 and 4",
+          size.size(), op.rank(op.in(0)));
+  bool align = op.boolAttr("align_corners", false);
+  mlir::Value x = channelsFirst(op.node, op.node.cast(op.in(0), ElementType::f32));
+  int64_t height = knownExtent(op, op.dims(x)[2], "the image"), width = knownExtent(op, op.dims(x)[3], "the image");
+  mlir::Value columns = transpose(op.node, areaWeights(op, width, size[1], align), {1, 0});
+  mlir::Value y = op.emit("matmul", {op.emit("matmul", {areaWeights(op, height, size[0], align), x}), columns});
+  op.set(channelsLast(op.node, y));
+}
+
+/// Image, boxes (y1, x1, y2, x2 from 0 to 1), image of each box, height and width of the crops. Positions
+/// outside of the image have the value of the attribute extrapolation_value.
+void importCropAndResize(Operator &op) {
+  op.node.expectInputs(4, 4);
+  std::string method = op.node.stringAttr("method", "bilinear");
+  require(method == "bilinear" || method == "nearest", "method is '{}', expected bilinear or nearest", oneLine(method));
+  Ints size = op.node.requireInts(3, "the size of the crops");
+  require(size.size() == 2 && op.rank(op.in(0)) == 4, "has {} sizes and an operand of rank {}, expected 2 and 4",
+          size.size(), op.rank(op.in(0)));
+  mlir::Value image = channelsFirst(op.node, op.node.cast(op.in(0), ElementType::f32));
+  mlir::Value boxes = op.node.cast(op.in(1), ElementType::f32);
+  auto f32 = [&](double value) { return op.number(ElementType::f32, value); };
+  /// Positions along one axis as fractions of the last pixel: boxes x size.
+  auto positions = [&](int64_t axis, int64_t count) {
+    mlir::Value begin = cut(op, boxes, 1, axis, axis + 1), end = cut(op, boxes, 1, axis + 2, axis + 3);
+    if (count == 1)
+      return op.emit("mul", {op.emit("add", {begin, end}), f32(0.5)});
+    mlir::Value step = op.emit("div", {op.emit("sub", {end, begin}), f32(static_cast<double>(count - 1))});
+    mlir::Value steps = op.node.cast(ramp(op, count, 0, 1), ElementType::f32);
+    return op.emit("add", {begin, op.emit("mul", {steps, step})});
+  };
+  Dim count = op.dims(boxes)[0];
+  auto plane = [&](mlir::Value value, Dims dims) {
+    return op.node.expand(op.node.reshape(value, dims), {count, Dim(size[0]), Dim(size[1]), Dim(1)}, boxes);
+  };
+  mlir::Value rows = positions(0, size[0]), columns = positions(1, size[1]);
+  rows = plane(rows, {count, Dim(size[0]), Dim(1), Dim(1)});
+  columns = plane(columns, {count, Dim(1), Dim(size[1]), Dim(1)});
+  mlir::Value places = op.emit("concat", {columns, rows}, {{"axis", 3}});
+  auto outside = [&](mlir::Value value) {
+    return op.emit("or", {op.emit("less", {value, f32(0)}), op.emit("greater", {value, f32(1)})});
+  };
+  mlir::Value away = op.emit("or", {outside(rows), outside(columns)});
+  mlir::Value grid = op.emit("sub", {op.emit("mul", {places, f32(2)}), f32(1)});
+  mlir::Value chosen = op.emit("gather", {image, op.wide(2)}, {{"axis", 0}});
+  mlir::Value y = op.emit(
+      "grid_sample", {chosen, grid},
+      {{"mode", method == "nearest" ? "nearest" : "linear"}, {"padding_mode", "border"}, {"align_corners", true}});
+  op.set(op.emit("where", {away, f32(op.node.floatAttr("extrapolation_value", 0)), channelsLast(op.node, y)}));
+}
+
+/// Every window of the image as one row of channels: slices of the padded image side by side.
+void importPatches(Operator &op) {
+  op.node.expectInputs(1, 1);
+  auto pair = [&](const char *attr) {
+    Ints all = op.node.intsAttr(attr);
+    require(all.size() == 4 && all[0] == 1 && all[3] == 1, "{} is {}, expected 4 values that begin and end with 1",
+            attr, fmt::join(all, ", "));
+    return Ints{all[1], all[2]};
+  };
+  std::string padding = op.node.stringAttr("padding", "VALID");
+  require(padding == "SAME" || padding == "VALID", "padding is '{}', expected SAME or VALID", oneLine(padding));
+  mlir::Value x = op.in(0);
+  Window window =
+      padded(op.node, op.dims(x), 1, padding == "SAME", {pair("ksizes"), pair("strides"), pair("rates"), {}});
+  require(window.kernel[0] * window.kernel[1] <= 1024, "has {} x {} pixels in a patch, expected at most 1024",
+          window.kernel[0], window.kernel[1]);
+  x = op.emit("pad", {x, {}, {}},
+              {{"pads", Ints{0, window.pads[0], window.pads[1], 0, 0, window.pads[2], window.pads[3], 0}}});
+  Ints last; // the first pixel of the last window
+  for (size_t i = 0; i < 2; ++i) {
+    int64_t extent = knownExtent(op, op.dims(x)[1 + i], "the image");
+    int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    require(extent >= reach, "the window has {} pixels, the image {}", reach, extent);
+    last.push_back((extent - reach) / window.strides[i] * window.strides[i]);
+  }
+  Values parts;
+  for (int64_t row = 0; row < window.kernel[0]; ++row)
+    for (int64_t column = 0; column < window.kernel[1]; ++column) {
+      int64_t y = row * window.dilations[0], left = column * window.dilations[1];
+      parts.push_back(op.emit("slice", {x},
+                              {{"starts", Ints{y, left}},
+                               {"ends", Ints{y + last[0] + 1, left + last[1] + 1}},
+                               {"axes", Ints{1, 2}},
+                               {"steps", window.strides}}));
+    }
+  op.set(op.emit("concat", parts, {{"axis", 3}}));
+}
+
+// ---- Boxes --------------------------------------------------------------------------------------------------------
+
+mlir::Value asF32(Operator &op, mlir::Value value) { return op.node.cast(value, ElementType::f32); }
+
+/// boxes, scores, limit; from the second version on overlap, from the third on score, in the fifth the variance of soft
+/// suppression. The number of boxes of the first three depends on the data; the others can fill up to the limit.
+void importNonMaxSuppression(Operator &op) {
+  char version = op.code().back();
+  size_t operands = version == '2' ? 4 : version == '5' ? 6 : version == '3' || version == '4' ? 5 : 3;
+  op.node.expectInputs(operands, operands);
+  mlir::Value boxes = asF32(op, op.in(0)), scores = asF32(op, op.in(1));
+  require(op.rank(boxes) == 2 && op.rank(scores) == 1, "boxes have rank {} and scores rank {}, expected 2 and 1",
+          op.rank(boxes), op.rank(scores));
+  mlir::Value limit = op.node.reshape(op.wide(2), {});
+  mlir::Value overlap =
+      operands > 3 ? asF32(op, op.scalar(3)) : op.number(ElementType::f32, op.node.floatAttr("iou_threshold", 0.5));
+  mlir::Value least = operands > 4 ? asF32(op, op.scalar(4)) : op.number(ElementType::f32, -INFINITY);
+  if (operands == 6) {
+    auto sigma = op.node.staticDoubles(op.in(5));
+    if (!sigma || sigma->size() != 1 || sigma->front() != 0)
+      op.unsupported("soft suppression (its sigma is not 0)");
+  }
+  bool pads = op.boolAttr("pad_to_max_output_size", false), soft = operands == 6;
+  if (!pads) {
+    Dims all = op.dims(boxes), each = {Dim(1), Dim(1), op.dims(scores)[0]};
+    all.insert(all.begin(), Dim(1));
+    mlir::Value selected = op.emit("non_max_suppression",
+                                   {op.node.reshape(boxes, all), op.node.reshape(scores, each), limit, overlap, least});
+    mlir::Value indices = op.emit("reshape", {cut(op, selected, 1, 2, 3)}, {{"shape", Ints{-1}}});
+    op.set(op.node.cast(indices, ElementType::i32));
+    if (soft)
+      op.node.set(1, op.emit("gather", {op.in(1), indices}, {{"axis", 0}}));
+    mlir::Value count = op.emit("shape", {indices});
+    op.node.set(soft ? 2 : 1, op.node.cast(op.node.reshape(count, {}), ElementType::i32));
+    return;
+  }
+  Ints most = op.node.requireInts(2, "the number of boxes");
+  require(most.size() == 1 && most[0] >= 0 && most[0] < (1 << 24), "the number of boxes is not one number");
+  SelectedBoxes selected =
+      selectBoxes(op, boxes, op.node.reshape(scores, {Dim(1), op.dims(scores)[0]}), limit, overlap, least, most[0]);
+  mlir::Value indices = op.node.reshape(selected.boxes, {Dim(most[0])});
+  op.set(op.node.cast(indices, ElementType::i32));
+  if (soft)
+    op.node.set(1, masked(op, op.node.reshape(selected.valid, {Dim(most[0])}),
+                          op.emit("gather", {op.in(1), indices}, {{"axis", 0}})));
+  op.node.set(soft ? 2 : 1, op.node.cast(op.node.reshape(selected.count, {}), ElementType::i32));
+}
+
+} // namespace
+
+void addImageImporters(Importers &table) {
+  table["ResizeBilinear"] = {importBilinear};
+  table["ResizeNearestNeighbor"] = {importNearest};
+  table["ResizeBicubic"] = {importBicubic};
+  table["ResizeArea"] = {importArea};
+  table["CropAndResize"] = {importCropAndResize};
+  table["ExtractImagePatches"] = {importPatches};
+  for (const char *name : {"NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
+                           "NonMaxSuppressionV5"})
+    table[name] = {importNonMaxSuppression};
+  table["CombinedNonMaxSuppression"] = {nullptr, "not yet"};
+}
+
+} // namespace lathe::tensorflow

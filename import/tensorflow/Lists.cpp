@@ -1,0 +1,200 @@
+// TensorArray and TensorList. A list is a tensor with the elements along axis 0. Until its first element is
+// written only the number of elements is known: then the list is that number, a scalar ("reserve").
+#include "import/tensorflow/TensorFlow.h"
+
+namespace lathe::tensorflow {
+namespace {
+
+bool isReserve(Operator &op, mlir::Value list) { return op.rank(list) == 0; }
+
+/// Makes the extents of an element those of axes 1 and on.
+void setElementDims(Graph &graph, mlir::Value list, const Dims &element) {
+  TensorInfo better = graph.info(list);
+  better.dims.resize(1 + element.size());
+  std::copy(element.begin(), element.end(), better.dims.begin() + 1);
+  list.setType(nn::toMlirType(graph.builder.getContext(), better));
+  graph.known.setInfo(list, better);
+}
+
+/// A list of `reserve` zeros with the extents of `element`.
+mlir::Value zeros(Operator &op, mlir::Value reserve, mlir::Value element) {
+  mlir::Value shape = op.node.reshape(op.wide(reserve), {Dim(1)});
+  if (op.rank(element))
+    shape = op.emit("concat", {shape, op.emit("shape", {element})}, {{"axis", 0}});
+  mlir::Value list = filled(op, shape, op.typeOf(element), 0);
+  setElementDims(op.node.graph, list, op.dims(element));
+  return list;
+}
+
+mlir::Value readAt(Operator &op, mlir::Value list, mlir::Value index) {
+  if (isReserve(op, list))
+    op.unsupported("reads a list to which nothing was written");
+  return op.emit("gather", {list, op.node.reshape(op.wide(index), {})}, {{"axis", 0}});
+}
+
+mlir::Value writtenAt(Operator &op, mlir::Value list, mlir::Value index, mlir::Value element) {
+  if (isReserve(op, list))
+    list = zeros(op, list, element);
+  Dims row = op.dims(element);
+  row.insert(row.begin(), Dim(1));
+  mlir::Value place = op.node.reshape(op.wide(index), {Dim(1), Dim(1)});
+  return op.emit("scatter_nd", {list, place, op.node.reshape(element, row)});
+}
+
+/// True if `indices` are known to count all of `count` elements.
+bool countsAll(Operator &op, mlir::Value indices, const Dim &count) {
+  auto known = op.node.staticInts(indices);
+  if (!known || !count.isConstant() || static_cast<int64_t>(known->size()) != count.constant())
+    return false;
+  for (size_t i = 0; i < known->size(); ++i)
+    if ((*known)[i] != static_cast<int64_t>(i))
+      return false;
+  return true;
+}
+
+void ignoreShapes(Operator &op) {
+  op.node.ignore({"dtype", "element_dtype", "element_shape", "element_shape_except0", "shape_type", "dynamic_size",
+                  "clear_after_read", "identical_element_shapes", "tensor_array_name", "num_elements"});
+}
+
+// ---- TensorArray: handle, then the flow, which is the list --------------------------------------------------------
+
+void importArray(Operator &op) {
+  op.node.expectInputs(1, 1);
+  ignoreShapes(op);
+  mlir::Value count = op.wide(op.scalar(0));
+  op.set(count);
+  op.node.set(1, count);
+}
+
+void importArrayRead(Operator &op) { // handle, index, flow
+  op.node.expectInputs(3, 3);
+  ignoreShapes(op);
+  op.set(readAt(op, op.in(2), op.in(1)));
+}
+
+void importArrayWrite(Operator &op) { // handle, index, element, flow
+  op.node.expectInputs(4, 4);
+  ignoreShapes(op);
+  op.set(writtenAt(op, op.in(3), op.in(1), op.in(2)));
+}
+
+void importArrayScatter(Operator &op) { // handle, indices, elements, flow
+  op.node.expectInputs(4, 4);
+  ignoreShapes(op);
+  mlir::Value elements = op.in(2), list = op.in(3);
+  const Dims dims = op.dims(elements);
+  require(!dims.empty(), "its elements are a scalar");
+  if (countsAll(op, op.in(1), dims[0])) {
+    op.set(elements);
+    return;
+  }
+  if (isReserve(op, list))
+    list = zeros(op, list, op.node.reshape(cut(op, elements, 0, 0, 1), Dims(dims.begin() + 1, dims.end())));
+  mlir::Value places = op.node.reshape(op.wide(1), {op.dims(op.in(1)).at(0), Dim(1)});
+  op.set(op.emit("scatter_nd", {list, places, elements}));
+}
+
+void importArrayGather(Operator &op) { // handle, indices, flow
+  op.node.expectInputs(3, 3);
+  ignoreShapes(op);
+  mlir::Value list = op.in(2);
+  if (isReserve(op, list))
+    op.unsupported("reads a list to which nothing was written");
+  bool all = countsAll(op, op.in(1), op.dims(list)[0]);
+  op.set(all ? list : op.emit("gather", {list, op.wide(1)}, {{"axis", 0}}));
+}
+
+void importArraySize(Operator &op) { // handle, flow
+  op.node.expectInputs(2, 2);
+  op.set(op.node.cast(op.in(0), ElementType::i32));
+}
+
+// ---- TensorList ---------------------------------------------------------------------------------------------------
+
+void importListReserve(Operator &op) { // extents of an element, number of elements
+  op.node.expectInputs(2, 2);
+  ignoreShapes(op);
+  op.set(op.wide(op.scalar(1)));
+}
+
+void importListFromTensor(Operator &op) {
+  op.node.expectInputs(2, 2);
+  ignoreShapes(op);
+  op.set(op.in(0));
+}
+
+void importListGet(Operator &op) { // list, index, extents of an element
+  op.node.expectInputs(3, 3);
+  ignoreShapes(op);
+  op.set(readAt(op, op.in(0), op.in(1)));
+}
+
+void importListSet(Operator &op) { // list, index, element
+  op.node.expectInputs(3, 3);
+  ignoreShapes(op);
+  op.node.ignore({"resize_if_index_out_of_bounds"});
+  op.set(writtenAt(op, op.in(0), op.in(1), op.in(2)));
+}
+
+void importListStack(Operator &op) { // list, extents of an element
+  op.node.expectInputs(2, 2);
+  ignoreShapes(op);
+  if (isReserve(op, op.in(0)))
+    op.unsupported("stacks a list to which nothing was written");
+  op.set(op.in(0));
+}
+
+void importListLength(Operator &op) {
+  op.node.expectInputs(1, 1);
+  mlir::Value list = op.in(0);
+  mlir::Value count =
+      isReserve(op, list) ? list : op.node.reshape(op.emit("shape", {list}, {{"start", 0}, {"end", 1}}), {});
+  op.set(op.node.cast(count, ElementType::i32));
+}
+
+} // namespace
+
+mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const TensorInfo &made, const Values &carried) {
+  Node builder(node.graph, node.record, node.loc, {}, node.name);
+  Values extents = {builder.cast(builder.reshape(reserve, {Dim(1)}), ElementType::i64)};
+  for (size_t axis = 1; axis < made.dims.size(); ++axis) {
+    const Dim &extent = made.dims[axis];
+    mlir::Value value;
+    if (extent.isConstant())
+      value = builder.constantInts({1}, {extent.constant()});
+    for (mlir::Value other : carried) {
+      const Dims &dims = node.graph.info(other).dims;
+      auto at = static_cast<int64_t>(std::find(dims.begin(), dims.end(), extent) - dims.begin());
+      if (!value && at < static_cast<int64_t>(dims.size()))
+        value = builder.emit("shape", {other}, {{"start", at}, {"end", at + 1}});
+    }
+    if (!value)
+      node.unsupported(fmt::format("extent '{}' of what its iterations write is not known before it", extent.str()));
+    extents.push_back(value);
+  }
+  mlir::Value shape = builder.emit("concat", extents, {{"axis", 0}});
+  mlir::Value list = builder.emit("constant_of_shape", {shape}, {{"value", 0.0}, {"type", made.type}});
+  setElementDims(node.graph, list, Dims(made.dims.begin() + 1, made.dims.end()));
+  return list;
+}
+
+void addListImporters(Importers &table) {
+  table["TensorArrayV3"] = {importArray};
+  table["TensorArrayReadV3"] = {importArrayRead};
+  table["TensorArrayWriteV3"] = {importArrayWrite};
+  table["TensorArrayScatterV3"] = {importArrayScatter};
+  table["TensorArrayGatherV3"] = {importArrayGather};
+  table["TensorArraySizeV3"] = {importArraySize};
+  table["TensorListReserve"] = {importListReserve};
+  table["TensorListFromTensor"] = {importListFromTensor};
+  table["TensorListGetItem"] = {importListGet};
+  table["TensorListSetItem"] = {importListSet};
+  table["TensorListStack"] = {importListStack};
+  table["TensorListLength"] = {importListLength};
+  for (const char *name : {"TensorArrayConcatV3", "TensorArraySplitV3", "TensorListConcatV2", "TensorListPopBack",
+                           "TensorListPushBack", "EmptyTensorList"})
+    table[name] = {nullptr, "lists whose number of elements changes"};
+}
+
+} // namespace lathe::tensorflow

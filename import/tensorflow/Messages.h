@@ -1,0 +1,25 @@
+// From TensorFlow's messages to records.
+#pragma once
+
+#include "import/tensorflow/TensorFlow.h"
+#include "import/tensorflow/tensorflow.pb.h"
+
+#include <filesystem>
+
+namespace lathe::tensorflow {
+
+/// Converts the nodes of a graph (Reader.cpp); names of results are "node" and "node:1". Inputs and outputs are empty.
+GraphRecord graphOf(const file::GraphDef &graph, const Library *library);
+/// Converts the functions of a graph.
+void addFunctions(Library &library, const file::GraphDef &graph);
+/// "node:0" as "node".
+std::string tensorName(std::string name);
+/// An input of type and shape as a message states them.
+ValueRecord valueOf(const std::string &name, int32_t type, const file::TensorShapeProto *shape);
+
+/// Reads the graph of a signature, with its variables (SavedModel.cpp). `library` has the functions.
+GraphRecord graphOfSignature(const file::SavedModel &model, const std::string &fileName,
+                             const std::filesystem::path &folder, const std::string &signature, Library &library,
+                             std::string &producer, int64_t &version);
+
+} // namespace lathe::tensorflow

@@ -1,0 +1,116 @@
+// Normalisation, and what dropout becomes where it has no effect.
+#include "import/tensorflow/TensorFlow.h"
+
+#include <limits>
+
+namespace lathe::tensorflow {
+namespace {
+
+/// Operand, scale, offset, mean, variance. Results behind the first are for training; the first two of them are the
+/// statistics again.
+void importBatchNorm(Operator &op) {
+  op.node.expectInputs(5, 5);
+  op.node.ignore({"exponential_avg_factor"});
+  if (op.boolAttr("is_training", true))
+    op.unsupported("is_training is set: it would normalise with the statistics of each batch; export the graph for "
+                   "inference");
+  std::string layout = op.node.stringAttr("data_format", "NHWC");
+  bool last = layout == "NHWC" || layout == "NDHWC";
+  require(last || layout == "NCHW" || layout == "NCDHW", "data_format is '{}', expected NHWC or NCHW", oneLine(layout));
+  mlir::Value x = op.in(0);
+  mlir::Value y = op.emit("batch_norm", {last ? channelsFirst(op.node, x) : x, op.in(1), op.in(2), op.in(3), op.in(4)},
+                          {{"epsilon", op.node.floatAttr("epsilon", 1e-4)}});
+  op.set(last ? channelsLast(op.node, y) : y);
+  op.node.set(1, op.in(3));
+  op.node.set(2, op.in(4));
+}
+
+/// The form of 2015: operand, mean, variance, offset, scale, which an attribute may switch off.
+void importGlobalNormalization(Operator &op) {
+  op.node.expectInputs(5, 5);
+  mlir::Value scale = op.in(4);
+  if (!op.boolAttr("scale_after_normalization", true))
+    scale = op.node.expand(op.number(op.typeOf(scale), 1), op.dims(scale), scale);
+  mlir::Value y = op.emit("batch_norm", {channelsFirst(op.node, op.in(0)), scale, op.in(3), op.in(1), op.in(2)},
+                          {{"epsilon", op.node.floatAttr("variance_epsilon", 1e-3)}});
+  op.set(channelsLast(op.node, y));
+}
+
+void importBiasAdd(Operator &op) {
+  op.node.expectInputs(2, 2);
+  mlir::Value x = op.in(0), bias = op.in(1);
+  if (op.node.stringAttr("data_format", "NHWC").starts_with("NC") && op.rank(x) > 2) {
+    Dims dims(op.dims(x).size() - 1, Dim(1));
+    dims[0] = op.dims(bias).at(0);
+    bias = op.node.reshape(bias, dims);
+  }
+  op.set(op.emit("add", {x, bias}));
+}
+
+/// nn divides alpha by the number of channels, TensorFlow does not.
+void importLocalResponse(Operator &op) {
+  op.node.expectInputs(1, 1);
+  int64_t radius = op.node.intAttr("depth_radius", 5);
+  require(radius >= 0 && radius < (1 << 20), "depth_radius is {}, expected a small positive number", radius);
+  int64_t size = 2 * radius + 1;
+  mlir::Value y = op.emit("lrn", {channelsFirst(op.node, op.in(0))},
+                          {{"size", size},
+                           {"alpha", op.node.floatAttr("alpha", 1) * static_cast<double>(size)},
+                           {"beta", op.node.floatAttr("beta", 0.5)},
+                           {"bias", op.node.floatAttr("bias", 1)}});
+  op.set(channelsLast(op.node, y));
+}
+
+// ---- Dropout ------------------------------------------------------------------------------------------------------
+
+/// Further operands are the range of the random numbers, greatest and least: 1 and 0.
+void requireUnitRange(Operator &op, size_t first) {
+  for (size_t i = first; i < op.node.inputCount(); ++i) {
+    auto known = op.node.staticDoubles(op.in(i));
+    double wanted = i == first ? 1 : 0;
+    if (!known || known->size() != 1 || known->front() != wanted)
+      op.unsupported("random numbers of another range than 0 to 1");
+  }
+}
+
+/// floor(keep + random numbers below 1): 1 where `keep` is 1. There are no random numbers at run time: any other factor
+/// gives NaN.
+void importFloorOfRandom(Operator &op) {
+  requireUnitRange(op, 1);
+  mlir::Value keep = op.in(0);
+  ElementType type = op.typeOf(keep);
+  auto known = op.node.staticDoubles(keep);
+  if (known && std::any_of(known->begin(), known->end(), [](double value) { return value != 1; }))
+    op.unsupported(fmt::format("dropout that keeps {} of the values; export the graph for inference", known->front()));
+  mlir::Value one = op.number(type, 1), nan = op.number(type, std::numeric_limits<double>::quiet_NaN());
+  op.set(known ? one : op.emit("where", {op.emit("equal", {keep, one}), one, nan}));
+}
+
+/// random numbers >= rate: true where `rate` is 0.
+void importRandomAbove(Operator &op) {
+  requireUnitRange(op, 1);
+  auto rate = op.node.staticDoubles(op.in(0));
+  if (!rate)
+    op.unsupported("dropout with a rate that is computed at run time");
+  if (std::any_of(rate->begin(), rate->end(), [](double value) { return value != 0; }))
+    op.unsupported(fmt::format("dropout with rate {}; export the graph for inference", rate->front()));
+  op.set(op.emit("equal", {op.node.constantInts({}, {0}), op.node.constantInts({}, {0})}));
+}
+
+} // namespace
+
+void addNormalizeImporters(Importers &table) {
+  for (const char *name : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
+    table[name] = {importBatchNorm};
+  table["BatchNormWithGlobalNormalization"] = {importGlobalNormalization};
+  table["BiasAdd"] = {importBiasAdd};
+  table["BiasAddV1"] = {importBiasAdd};
+  table["LRN"] = {importLocalResponse};
+  table["RandomUniform+Floor"] = {importFloorOfRandom};
+  table["RandomUniform+GreaterEqual"] = {importRandomAbove};
+  for (const char *name : {"RandomUniform", "RandomStandardNormal", "RandomUniformInt", "TruncatedNormal",
+                           "Multinomial", "StatelessRandomUniform", "StatelessRandomUniformV2"})
+    table[name] = {nullptr, "random numbers; only dropout whose factor is 1 is supported"};
+}
+
+} // namespace lathe::tensorflow

@@ -1,0 +1,120 @@
+// Groups of nodes that are one operator: dropout, and dilated convolutions spelled as blocks.
+#include "import/tensorflow/TensorFlow.h"
+
+namespace lathe::tensorflow {
+namespace {
+
+using Producers = std::map<std::string, const NodeRecord *>;
+
+const NodeRecord *producer(const Producers &producers, const std::string &tensor) {
+  auto found = producers.find(tensor);
+  return found == producers.end() ? nullptr : found->second;
+}
+
+/// Operands that give the range of random numbers; nothing if `tensor` is none. RandomUniform, times a span, plus a
+/// least number; both are constants or a difference of constants.
+std::optional<std::vector<std::string>> randomRange(const Producers &producers, const std::string &tensor) {
+  const NodeRecord *node = producer(producers, tensor);
+  if (!node)
+    return std::nullopt;
+  if (node->op == "RandomUniform" || node->op == "StatelessRandomUniform" || node->op == "StatelessRandomUniformV2")
+    return std::vector<std::string>();
+  bool scales = node->op == "Mul", moves = node->op == "Add" || node->op == "AddV2";
+  if ((!scales && !moves) || node->inputs.size() != 2)
+    return std::nullopt;
+  auto inner = randomRange(producers, node->inputs[0]);
+  if (!inner || inner->size() != (moves ? 1u : 0u))
+    return std::nullopt;
+  inner->push_back(node->inputs[1]);
+  return inner;
+}
+
+bool isOnes(const NodeRecord &node, const char *attr) {
+  const AttributeRecord *attribute = attributeOf(node, attr);
+  const auto *values = attribute ? std::get_if<std::vector<int64_t>>(&attribute->value) : nullptr;
+  return !attribute ||
+         (values && std::all_of(values->begin(), values->end(), [](int64_t value) { return value == 1; }));
+}
+
+bool isText(const NodeRecord &node, const char *attr, const char *text, bool otherwise) {
+  const AttributeRecord *attribute = attributeOf(node, attr);
+  const auto *value = attribute ? std::get_if<std::string>(&attribute->value) : nullptr;
+  return value ? *value == text : otherwise;
+}
+
+/// A convolution with steps of 1, without padding and dilation, and channels last.
+bool isPlainConvolution(const NodeRecord &node) {
+  return (node.op == "Conv2D" || node.op == "DepthwiseConv2dNative") && node.inputs.size() == 2 &&
+         isOnes(node, "strides") && isOnes(node, "dilations") && isText(node, "padding", "VALID", false) &&
+         isText(node, "data_format", "NHWC", true);
+}
+
+} // namespace
+
+void markDropout(GraphRecord &graph) {
+  Producers producers;
+  for (const NodeRecord &node : graph.nodes)
+    producers[node.name] = &node;
+  for (NodeRecord &node : graph.nodes) {
+    const NodeRecord *sum = node.op == "Floor" ? producer(producers, inputOf(node, 0)) : nullptr;
+    bool compares = node.op == "GreaterEqual" && node.inputs.size() == 2;
+    if (sum && (sum->op == "Add" || sum->op == "AddV2") && sum->inputs.size() == 2) {
+      for (size_t random : {1, 0})
+        if (auto range = randomRange(producers, sum->inputs[random])) {
+          node.op = "RandomUniform+Floor";
+          std::string keep = sum->inputs[1 - random];
+          for (ValueRecord &input : graph.inputs) // it is a number
+            if (input.name == keep && !input.extents)
+              input.extents.emplace();
+          node.inputs = {keep};
+          node.inputs.insert(node.inputs.end(), range->begin(), range->end());
+          break;
+        }
+    } else if (compares) {
+      if (auto range = randomRange(producers, node.inputs[0])) {
+        node.op = "RandomUniform+GreaterEqual";
+        node.inputs = {node.inputs[1]};
+        node.inputs.insert(node.inputs.end(), range->begin(), range->end());
+      }
+    }
+  }
+}
+
+void markDilations(GraphRecord &graph) {
+  Producers producers;
+  for (const NodeRecord &node : graph.nodes)
+    producers[node.name] = &node;
+  std::vector<NodeRecord> biases;
+  for (NodeRecord &node : graph.nodes) {
+    if (node.op != "BatchToSpaceND" || node.inputs.size() != 3)
+      continue;
+    const NodeRecord *bias = nullptr, *conv = producer(producers, node.inputs[0]);
+    if (conv && conv->op == "BiasAdd" && conv->inputs.size() == 2) {
+      bias = conv;
+      conv = producer(producers, bias->inputs[0]);
+    }
+    const NodeRecord *blocks = conv && isPlainConvolution(*conv) ? producer(producers, conv->inputs[0]) : nullptr;
+    if (!blocks || blocks->op != "SpaceToBatchND" || blocks->inputs.size() != 3)
+      continue;
+    NodeRecord dilated = *conv;
+    dilated.op = "SpaceToBatchND+" + conv->op;
+    dilated.inputs = {blocks->inputs[0], conv->inputs[1], blocks->inputs[1],
+                      blocks->inputs[2], node.inputs[1],  node.inputs[2]};
+    dilated.name = node.name;
+    dilated.outputs = node.outputs;
+    if (bias) {
+      NodeRecord sum = *bias;
+      dilated.name = node.name + "/convolution";
+      dilated.outputs = {dilated.name};
+      sum.name = node.name;
+      sum.inputs[0] = dilated.name;
+      sum.outputs = node.outputs;
+      biases.push_back(std::move(sum));
+    }
+    node = std::move(dilated);
+    producers[node.name] = &node;
+  }
+  graph.nodes.insert(graph.nodes.end(), biases.begin(), biases.end());
+}
+
+} // namespace lathe::tensorflow

@@ -1,0 +1,312 @@
+// Recurrent layers and their cells.
+#include "import/tensorflow/TensorFlow.h"
+
+namespace lathe::tensorflow {
+namespace {
+
+constexpr int64_t mostSteps = 512; // of layers that are written out step by step
+
+// ---- LSTM: cell, and layer of cells -------------------------------------------------------------------------------
+
+/// One matrix for all gates, (inputs + states) x 4 states, and the options of the cell.
+struct LstmCell {
+  mlir::Value w, b;
+  mlir::Value peepholes[3]; // of the gates i, f, o; null: none
+  double forgetBias = 0, clip = 0;
+  size_t gates[4] = {0, 1, 2, 3}; // where i, c, f, o are in the matrix
+
+  bool hasPeepholes() const { return peepholes[0] != nullptr; }
+};
+
+/// Operands from `first` on: matrix, peepholes i, f, o, biases.
+LstmCell readCell(Operator &op, size_t first) {
+  LstmCell cell;
+  cell.w = op.in(first);
+  cell.b = op.in(first + 4);
+  if (op.boolAttr("use_peephole", false))
+    for (size_t i = 0; i < 3; ++i)
+      cell.peepholes[i] = op.in(first + 1 + i);
+  bool second = op.code() == "BlockLSTMV2"; // i, f, c, o and no bias of the forget gate
+  if (second)
+    std::swap(cell.gates[1], cell.gates[2]);
+  cell.forgetBias = second ? 0 : op.node.floatAttr("forget_bias", 1);
+  cell.clip = op.node.floatAttr("cell_clip", second ? 0 : 3);
+  return cell;
+}
+
+/// i, cs, f, o, ci, co and h, as the operators give them.
+struct LstmStep {
+  mlir::Value values[7];
+  mlir::Value cell() const { return values[1]; }
+  mlir::Value hidden() const { return values[6]; }
+};
+
+LstmStep lstmStep(Operator &op, const LstmCell &cell, mlir::Value x, mlir::Value c, mlir::Value h) {
+  mlir::Value z = op.emit("gemm", {op.emit("concat", {x, h}, {{"axis", 1}}), cell.w, cell.b});
+  int64_t states = knownExtent(op, op.dims(c).at(1), "the states");
+  mlir::Operation *split = op.node.emitOp("split", {z}, {{"axis", 1}, {"sizes", Ints(4, states)}});
+  auto gate = [&](size_t index) { return split->getResult(static_cast<unsigned>(cell.gates[index])); };
+  auto peeped = [&](mlir::Value value, mlir::Value state, size_t index) {
+    return cell.hasPeepholes() ? op.emit("add", {value, op.emit("mul", {state, cell.peepholes[index]})}) : value;
+  };
+  mlir::Value f = gate(2);
+  if (cell.forgetBias != 0)
+    f = op.emit("add", {f, op.number(op.typeOf(f), cell.forgetBias)});
+  mlir::Value i = op.emit("sigmoid", {peeped(gate(0), c, 0)});
+  f = op.emit("sigmoid", {peeped(f, c, 1)});
+  mlir::Value ci = op.emit("tanh", {gate(1)});
+  mlir::Value cs = op.emit("add", {op.emit("mul", {ci, i}), op.emit("mul", {c, f})});
+  if (cell.clip > 0)
+    cs = op.emit("clip", {cs}, {{"min", -cell.clip}, {"max", cell.clip}});
+  mlir::Value o = op.emit("sigmoid", {peeped(gate(3), cs, 2)});
+  mlir::Value co = op.emit("tanh", {cs});
+  return {{i, cs, f, o, ci, co, op.emit("mul", {co, o})}};
+}
+
+void importLstmCell(Operator &op) { // x, cell, hidden, then the cell's operands
+  op.node.expectInputs(8, 8);
+  LstmStep step = lstmStep(op, readCell(op, 3), op.in(0), op.in(1), op.in(2));
+  for (size_t i = 0; i < 7; ++i)
+    op.node.set(i, step.values[i]);
+}
+
+mlir::Value oneMore(Operator &op, mlir::Value value) { // a first axis of extent 1
+  Dims dims = op.dims(value);
+  dims.insert(dims.begin(), Dim(1));
+  return op.node.reshape(value, dims);
+}
+
+/// Rows of a matrix in groups of `each`, in the given order.
+mlir::Value reordered(Operator &op, mlir::Value rows, int64_t each, const std::vector<size_t> &order) {
+  Values parts;
+  for (size_t group : order)
+    parts.push_back(cut(op, rows, 0, static_cast<int64_t>(group) * each, static_cast<int64_t>(group + 1) * each));
+  return op.emit("concat", parts, {{"axis", 0}});
+}
+
+/// The hidden states of all steps, by nn.lstm, which takes the gates in the order i, o, f, c.
+mlir::Value lstmLayer(Operator &op, const LstmCell &cell, mlir::Value lengths) {
+  mlir::Value x = op.in(1);
+  int64_t inputs = knownExtent(op, op.dims(x).at(2), "the inputs"),
+          states = knownExtent(op, op.dims(op.in(2)).at(1), "the states");
+  std::vector<size_t> order = {cell.gates[0], cell.gates[3], cell.gates[2], cell.gates[1]};
+  mlir::Value turned = transpose(op.node, cell.w, {1, 0});
+  mlir::Value rows = reordered(op, turned, states, order), bias = reordered(op, cell.b, states, order);
+  ElementType type = op.typeOf(x);
+  TensorData forget{ElementType::f32, {4 * states}, {}, {}};
+  std::vector<float> values(static_cast<size_t>(4 * states), 0);
+  std::fill(values.begin() + 2 * states, values.begin() + 3 * states, static_cast<float>(cell.forgetBias));
+  forget.bytes.assign(reinterpret_cast<const char *>(values.data()),
+                      reinterpret_cast<const char *>(values.data() + values.size()));
+  mlir::Value biases = op.emit("concat", {bias, op.node.cast(op.node.constant(forget), type)}, {{"axis", 0}}), p;
+  if (cell.hasPeepholes())
+    p = oneMore(op, op.emit("concat", {cell.peepholes[0], cell.peepholes[2], cell.peepholes[1]}, {{"axis", 0}}));
+  mlir::Value y = op.emit("lstm", {x, oneMore(op, cut(op, rows, 1, 0, inputs)),
+                                   oneMore(op, cut(op, rows, 1, inputs, inputs + states)), oneMore(op, biases), lengths,
+                                   oneMore(op, op.in(3)), oneMore(op, op.in(2)), p});
+  Dims dims = op.dims(y); // time, direction, batch, states
+  dims.erase(dims.begin() + 1);
+  return op.node.reshape(y, dims);
+}
+
+/// Number of steps, x (time x batch x inputs), cell, hidden, then the cell's operands.
+void importLstmLayer(Operator &op) {
+  op.node.expectInputs(9, 9);
+  LstmCell cell = readCell(op, 4);
+  mlir::Value x = op.in(1);
+  require(op.rank(x) == 3, "the operand has rank {}, expected 3", op.rank(x));
+  const Dims dims = op.dims(x);
+  const auto &steps = op.node.info(op.in(0)).contents;
+  auto known = op.node.staticInts(op.in(0));
+  bool whole =
+      known ? *known == Ints{dims[0].constantOr(-1)} : steps && steps->size() == 1 && steps->front() == dims[0];
+  bool others = false;
+  for (size_t i = 0; i < 6; ++i)
+    others |= op.node.wants(i);
+  if (cell.clip <= 0 && !others) {
+    mlir::Value lengths;
+    if (!whole)
+      lengths = op.node.expand(op.node.reshape(op.node.cast(op.in(0), ElementType::i32), {Dim(1)}), {dims[1]},
+                               cut(op, x, 0, 0, 1));
+    op.node.set(6, lstmLayer(op, cell, lengths));
+    return;
+  }
+  if (!whole || !dims[0].isConstant() || dims[0].constant() > mostSteps || dims[0].constant() < 1)
+    op.unsupported(fmt::format("a layer that clips its cell, or whose gates are used, of '{}' steps, at most {}",
+                               dims[0].str(), mostSteps));
+  Values all[7];
+  mlir::Value c = op.in(2), h = op.in(3);
+  for (int64_t t = 0; t < dims[0].constant(); ++t) {
+    LstmStep step = lstmStep(op, cell, op.node.reshape(cut(op, x, 0, t, t + 1), {dims[1], dims[2]}), c, h);
+    c = step.cell(), h = step.hidden();
+    for (size_t i = 0; i < 7; ++i)
+      all[i].push_back(oneMore(op, step.values[i]));
+  }
+  for (size_t i = 0; i < 7; ++i)
+    if (op.node.wants(i))
+      op.node.set(i, op.emit("concat", all[i], {{"axis", 0}}));
+}
+
+/// x, hidden, matrix of reset and update, matrix of the candidate, biases of both.
+void importGruCell(Operator &op) {
+  op.node.expectInputs(6, 6);
+  mlir::Value x = op.in(0), h = op.in(1);
+  int64_t states = knownExtent(op, op.dims(h).at(1), "the states");
+  auto product = [&](mlir::Value state, size_t w, size_t b) {
+    return op.emit("gemm", {op.emit("concat", {x, state}, {{"axis", 1}}), op.in(w), op.in(b)});
+  };
+  mlir::Value both = op.emit("sigmoid", {product(h, 2, 4)});
+  mlir::Value r = cut(op, both, 1, 0, states), u = cut(op, both, 1, states, 2 * states);
+  mlir::Value c = op.emit("tanh", {product(op.emit("mul", {r, h}), 3, 5)});
+  mlir::Value rest = op.emit("mul", {op.emit("sub", {op.number(op.typeOf(u), 1), u}), c});
+  mlir::Value values[] = {r, u, c, op.emit("add", {op.emit("mul", {u, h}), rest})};
+  for (size_t i = 0; i < 4; ++i)
+    op.node.set(i, values[i]);
+}
+
+// ---- CudnnRNN -----------------------------------------------------------------------------------------------------
+
+/// How a kind of layer lies in the buffer of weights: matrices of all gates for the input, then for the state; behind
+/// those of all layers the biases, in the same order.
+struct CudnnKind {
+  const char *mode, *mnemonic, *activations;
+  std::vector<size_t> order; // of the gates, as nn takes them
+};
+
+const CudnnKind &kindOf(const std::string &mode) {
+  static const CudnnKind kinds[] = {{"lstm", "lstm", "", {0, 3, 1, 2}}, // from i, f, c, o
+                                    {"gru", "gru", "", {1, 0, 2}},      // from r, z, n
+                                    {"rnn_tanh", "rnn", "tanh", {0}},
+                                    {"rnn_relu", "rnn", "relu", {0}}};
+  for (const CudnnKind &kind : kinds)
+    if (mode == kind.mode)
+      return kind;
+  fail("rnn_mode is '{}', expected lstm, gru, rnn_tanh or rnn_relu", oneLine(mode));
+}
+
+class Cudnn {
+public:
+  explicit Cudnn(Operator &op) : op(op), kind(kindOf(op.node.stringAttr("rnn_mode", "lstm"))) {}
+
+  void run() {
+    bool third = op.code() == "CudnnRNNV3";
+    op.node.expectInputs(third ? 5 : 4, third ? 5 : 4);
+    readOptions();
+    bool timeFirst = op.boolAttr("time_major", true);
+    auto swapped = [&](mlir::Value value) { return timeFirst ? value : transpose(op.node, value, {1, 0, 2}); };
+    mlir::Value x = swapped(op.in(0)), h0 = swapped(op.in(1));
+    mlir::Value c0 = isLstm() ? swapped(op.in(2)) : mlir::Value();
+    require(op.rank(x) == 3 && op.rank(h0) == 3, "operands have ranks {} and {}, expected 3", op.rank(x), op.rank(h0));
+    states = knownExtent(op, op.dims(h0)[2], "the states");
+    int64_t count = knownExtent(op, op.dims(h0)[0], "the layers");
+    require(count >= 1 && count % directions == 0 && states >= 1, "has {} layers of {} directions", count, directions);
+    layers = count / directions;
+    mlir::Value lengths = third ? op.node.cast(op.in(4), ElementType::i32) : mlir::Value();
+    locate(knownExtent(op, op.dims(x)[2], "the inputs"));
+    Values hidden, cells;
+    for (int64_t layer = 0; layer < layers; ++layer)
+      x = emitLayer(layer, x, h0, c0, lengths, hidden, cells);
+    op.set(swapped(x));
+    op.node.set(1, swapped(op.emit("concat", hidden, {{"axis", 0}})));
+    op.node.set(2, isLstm() ? swapped(op.emit("concat", cells, {{"axis", 0}})) : op.in(2));
+  }
+
+private:
+  Operator &op;
+  const CudnnKind &kind;
+  int64_t directions = 1, layers = 1, states = 0;
+  Ints inputs, weights; // a layer: extent of its input, begin of its weights
+  int64_t biases = 0;   // begin of the biases
+
+  bool isLstm() const { return std::string_view(kind.mnemonic) == "lstm"; }
+  int64_t gates() const { return static_cast<int64_t>(kind.order.size()); }
+
+  void readOptions() {
+    std::string direction = op.node.stringAttr("direction", "unidirectional");
+    require(direction == "unidirectional" || direction == "bidirectional",
+            "direction is '{}', expected unidirectional or bidirectional", oneLine(direction));
+    directions = direction == "bidirectional" ? 2 : 1;
+    std::string mode = op.node.stringAttr("input_mode", "linear_input");
+    if (mode != "linear_input" && mode != "auto_select")
+      op.unsupported("input_mode '" + oneLine(mode) + "'");
+    if (op.node.intAttr("num_proj", 0) != 0)
+      op.unsupported("projections of the states");
+    double dropout = op.node.floatAttr("dropout", 0);
+    if (op.boolAttr("is_training", true) && dropout != 0)
+      op.unsupported("is_training is set, with dropout");
+  }
+
+  void locate(int64_t first) {
+    int64_t at = 0;
+    for (int64_t layer = 0; layer < layers; ++layer) {
+      inputs.push_back(layer ? directions * states : first);
+      for (int64_t direction = 0; direction < directions; ++direction) {
+        weights.push_back(at);
+        at += gates() * states * (inputs.back() + states);
+      }
+    }
+    biases = at;
+    at += layers * directions * 2 * gates() * states;
+    int64_t given = knownExtent(op, op.dims(op.in(3)).at(0), "the weights");
+    require(given == at, "has {} weights, expected {}", given, at);
+  }
+
+  /// `rows` x `columns` weights of all gates from `begin` on, in nn's order; without columns a vector.
+  mlir::Value part(int64_t begin, int64_t columns) {
+    int64_t count = gates() * states * std::max<int64_t>(columns, 1);
+    mlir::Value all = cut(op, op.in(3), 0, begin, begin + count);
+    if (columns)
+      all = op.node.reshape(all, {Dim(gates() * states), Dim(columns)});
+    return gates() == 1 ? all : reordered(op, all, states, kind.order);
+  }
+
+  mlir::Value both(const Values &parts) { // a first axis for the directions
+    Values rows;
+    for (mlir::Value one : parts)
+      rows.push_back(oneMore(op, one));
+    return rows.size() == 1 ? rows[0] : op.emit("concat", rows, {{"axis", 0}});
+  }
+
+  mlir::Value emitLayer(int64_t layer, mlir::Value x, mlir::Value h0, mlir::Value c0, mlir::Value lengths,
+                        Values &hidden, Values &cells) {
+    Values w, r, b;
+    for (int64_t direction = 0; direction < directions; ++direction) {
+      int64_t index = layer * directions + direction, at = weights[static_cast<size_t>(index)];
+      int64_t in = inputs[static_cast<size_t>(layer)], bias = biases + index * 2 * gates() * states;
+      w.push_back(part(at, in));
+      r.push_back(part(at + gates() * states * in, states));
+      b.push_back(op.emit("concat", {part(bias, 0), part(bias + gates() * states, 0)}, {{"axis", 0}}));
+    }
+    Fields fields = {{"direction", directions == 2 ? "bidirectional" : "forward"}};
+    if (*kind.activations)
+      fields.emplace_back("activations", directions == 2 ? std::string(kind.activations) + "," + kind.activations
+                                                         : std::string(kind.activations));
+    if (std::string_view(kind.mnemonic) == "gru")
+      fields.emplace_back("linear_before_reset", true);
+    auto own = [&](mlir::Value all) { return cut(op, all, 0, layer * directions, (layer + 1) * directions); };
+    Values operands = {x, both(w), both(r), both(b), lengths, own(h0)};
+    if (isLstm())
+      operands.insert(operands.end(), {own(c0), mlir::Value()});
+    mlir::Operation *made = op.node.emitOp(kind.mnemonic, operands, fields);
+    hidden.push_back(made->getResult(1));
+    if (isLstm())
+      cells.push_back(made->getResult(2));
+    const Dims dims = op.dims(made->getResult(0)); // time, direction, batch, states
+    return op.node.reshape(transpose(op.node, made->getResult(0), {0, 2, 1, 3}),
+                           {dims[0], dims[2], Dim(directions * states)});
+  }
+};
+
+void importCudnn(Operator &op) { Cudnn(op).run(); }
+
+} // namespace
+
+void addRecurrentImporters(Importers &table) {
+  table["LSTMBlockCell"] = {importLstmCell};
+  table["BlockLSTM"] = table["BlockLSTMV2"] = {importLstmLayer};
+  table["GRUBlockCell"] = {importGruCell};
+  for (const char *name : {"CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"})
+    table[name] = {importCudnn};
+}
+
+} // namespace lathe::tensorflow

@@ -1,0 +1,14 @@
+// Elements of TensorFlow's tensors.
+#pragma once
+
+#include "import/Records.h"
+#include "import/tensorflow/tensorflow.pb.h"
+
+namespace lathe::tensorflow {
+
+/// Decodes a tensor. Throws Error, beginning with `what`, unless type, extents and data agree.
+source::TensorData decodeTensor(const file::TensorProto &tensor, const std::string &what);
+/// Extents of a shape that is wholly known. Throws Error, beginning with `what`, for others.
+std::vector<int64_t> knownDims(const file::TensorShapeProto &shape, const std::string &what);
+
+} // namespace lathe::tensorflow

@@ -1,0 +1,123 @@
+#include "import/tensorflow/TensorFlow.h"
+
+namespace lathe::tensorflow {
+namespace {
+
+Importers makeImporters() {
+  Importers table;
+  addElementwiseImporters(table);
+  addWindowImporters(table);
+  addNormalizeImporters(table);
+  addProductImporters(table);
+  addViewImporters(table);
+  addReduceImporters(table);
+  addMovementImporters(table);
+  addIndexedImporters(table);
+  addImageImporters(table);
+  addComposedImporters(table);
+  addRecurrentImporters(table);
+  addListImporters(table);
+  addValueImporters(table);
+  return table;
+}
+
+void importOperator(Node &node) {
+  // What only names the types of operands, or concerns training, threads and random numbers.
+  node.ignore({"T",
+               "T1",
+               "T2",
+               "Tidx",
+               "Tindices",
+               "Tshape",
+               "Tlen",
+               "Tpaddings",
+               "Tperm",
+               "Tdim",
+               "Tmultiples",
+               "Tblock_shape",
+               "Tcrops",
+               "Taxis",
+               "Tparams",
+               "TI",
+               "Tin",
+               "Tout",
+               "Index",
+               "N",
+               "U",
+               "SrcT",
+               "index_type",
+               "dtype_hint",
+               "Tnumsegments",
+               "Tboxes",
+               "T_threshold",
+               "Tk",
+               "Tdtype",
+               "Ta",
+               "Tb",
+               "Tcond",
+               "Targmax",
+               "Tweights",
+               "Tlabels",
+               "use_cudnn_on_gpu",
+               "validate_indices",
+               "validate_shape",
+               "incompatible_shape_error",
+               "seed",
+               "seed2",
+               "grad_x",
+               "grad_y",
+               "container",
+               "shared_name",
+               "allowed_devices",
+               "parallel_iterations",
+               "swap_memory",
+               "Tshift",
+               "grad_a",
+               "grad_b"});
+  Operator op(node);
+  const Row &row = importers().at(node.record.op);
+  if (!row.run)
+    op.unsupported(row.reason);
+  row.run(op);
+}
+
+Handlers makeHandlers() {
+  Handlers result;
+  for (const auto &[name, row] : importers())
+    result[name] = importOperator;
+  return result;
+}
+
+bool passesOn(const NodeRecord &node) {
+  return node.op == "Identity" || node.op == "StopGradient" || node.op == "ReadVariableOp";
+}
+
+} // namespace
+
+const Importers &importers() {
+  static const Importers table = makeImporters();
+  return table;
+}
+
+Values Operator::all() const {
+  Values values;
+  for (size_t i = 0; i < node.inputCount(); ++i)
+    values.push_back(in(i));
+  return values;
+}
+
+const Format &format() {
+  static const Format table = {.name = "TensorFlow",
+                               .versionWord = "producer",
+                               .read = readModel,
+                               .mappings = {},
+                               .handlers = makeHandlers(),
+                               .structure = structureHandler,
+                               .typeOf = elementType,
+                               .typeName = typeName,
+                               .unknownWithin = unknownWithin,
+                               .passesOn = passesOn};
+  return table;
+}
+
+} // namespace lathe::tensorflow

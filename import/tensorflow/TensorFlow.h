@@ -1,0 +1,103 @@
+// TensorFlow graphs as a source format: the table of operators, and an operator that is being imported. Only
+// the readers use protobuf.
+#pragma once
+
+#include "import/parts/Emitter.h"
+#include "import/tensorflow/Types.h"
+
+#include <map>
+
+namespace lathe::tensorflow {
+
+using namespace source;
+
+const Format &format();
+/// What a file or a folder holds, by its first bytes.
+bool isGraph(std::string_view bytes);     // GraphDef or SavedModel, as protobuf
+bool isGraphText(std::string_view bytes); // the same as text
+
+/// Reads a graph or a SavedModel (Reader.cpp). `folder` holds the variables of a SavedModel.
+ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
+                      const ImportOptions &options);
+
+/// What the nodes of a file share: NodeRecord::source points to it.
+struct Library {
+  std::map<std::string, GraphRecord> functions;
+  std::map<std::string, std::string> broken; // functions that could not be read, with the reason
+};
+
+/// An operator with its node. Attributes that only name types are understood already.
+class Operator : public Emitter {
+public:
+  explicit Operator(Node &node) : Emitter(node) {}
+
+  const std::string &code() const { return node.record.op; }
+  bool boolAttr(const char *name, bool fallback) { return node.intAttr(name, fallback) != 0; }
+  /// Value of a type attribute. Throws Unsupported for types that we do not have.
+  ElementType typeAttr(const char *name, ElementType fallback) { return node.typeAttr(name, fallback); }
+  /// All inputs.
+  Values all() const;
+  /// Operand `index` as a scalar.
+  mlir::Value scalar(size_t index) { return node.reshape(in(index), {}); }
+};
+
+/// How an operator is imported; null where there is only a reason why it is not.
+using Importer = void (*)(Operator &);
+struct Row {
+  Importer run = nullptr;
+  const char *reason = nullptr;
+};
+using Importers = std::map<std::string, Row>;
+const Importers &importers();
+
+void addElementwiseImporters(Importers &table); // Elementwise.cpp
+void addWindowImporters(Importers &table);      // Window.cpp: convolution, pooling
+void addNormalizeImporters(Importers &table);   // Normalize.cpp: batch and local response normalisation, dropout
+void addProductImporters(Importers &table);     // Product.cpp
+void addViewImporters(Importers &table);        // View.cpp: the same elements with other extents
+void addReduceImporters(Importers &table);      // Reduce.cpp
+void addMovementImporters(Importers &table);    // Movement.cpp
+void addIndexedImporters(Importers &table);     // Indexed.cpp
+void addImageImporters(Importers &table);       // Image.cpp: resizing, patches, selection of boxes
+void addComposedImporters(Importers &table);    // Composed.cpp
+void addRecurrentImporters(Importers &table);   // Recurrent.cpp
+void addListImporters(Importers &table);        // Lists.cpp: TensorArray and TensorList
+void addValueImporters(Importers &table);       // Value.cpp: constants, identities, variables
+
+/// The importer of calls, branches and loops (Control.cpp); null for other operators.
+StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
+std::vector<ImportIssue> unknownWithin(const NodeRecord &node, const std::string &name);
+/// Names of the operators that structureHandler takes.
+const std::map<std::string, const char *> &structureOperators();
+/// Gives a list that a loop fills its elements (Lists.cpp).
+mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const TensorInfo &made, const Values &carried);
+
+// ---- Readers ------------------------------------------------------------------------------------------------------
+
+/// Number of results of a node that has several; 1 for others (Results.cpp).
+size_t resultCount(const NodeRecord &node);
+/// Position of the first result that output argument `argument` of `op` stands for. Throws Error for operators with
+/// several arguments, of which this is none.
+size_t resultOf(const std::string &op, const std::string &argument);
+
+/// Gives every node the names of the results that others or the outputs of the graph read (Results.cpp).
+void completeResults(GraphRecord &graph);
+/// Removes nodes that the outputs do not need.
+void prune(GraphRecord &graph);
+/// Rebuilds loops and branches that are written as Switch, Merge, Enter, Exit and NextIteration: they become While and
+/// If nodes with graphs (Frames.cpp). Throws Error for frames that are none of a while loop.
+void rebuildControlFlow(GraphRecord &graph);
+/// Marks nodes that read the random numbers of dropout: Normalize.cpp imports them as what they are where the
+/// factor is 1 (Patterns.cpp).
+void markDropout(GraphRecord &graph);
+/// Makes a convolution between SpaceToBatchND and BatchToSpaceND one node, which Window.cpp imports with a dilation.
+void markDilations(GraphRecord &graph);
+
+/// The attribute of a node; null if it has none of that name.
+const AttributeRecord *attributeOf(const NodeRecord &node, const std::string &name);
+/// Throws Error if there is no such input.
+const std::string &inputOf(const NodeRecord &node, size_t index);
+/// docs/generated/tensorflow.md (Support.cpp).
+std::string supportPage();
+
+} // namespace lathe::tensorflow

@@ -1,0 +1,45 @@
+// Constants, and operators that pass a value on.
+#include "import/tensorflow/TensorFlow.h"
+
+namespace lathe::tensorflow {
+namespace {
+
+void importConst(Operator &op) {
+  op.node.ignore({"dtype"});
+  const TensorRecord *tensor = op.node.tensorAttr("value");
+  require(tensor != nullptr, "has no value");
+  if (tensor->type == ElementType::invalid)
+    op.unsupported(fmt::format("a constant of element type {}", tensor->typeName));
+  op.set(op.node.constant(tensor->read("its value")));
+}
+
+/// What names, messages and checks the operator has beside its value concerns TensorFlow alone.
+void importIdentity(Operator &op) {
+  op.node.ignore({"dtype", "shape", "message", "data", "summarize", "first_n", "tensor_name", "device_name",
+                  "debug_urls", "gated_grpc"});
+  op.set(op.in(0));
+}
+
+void importIdentityN(Operator &op) {
+  for (size_t i = 0; i < op.node.inputCount(); ++i)
+    op.node.set(i, op.in(i));
+}
+
+} // namespace
+
+void addValueImporters(Importers &table) {
+  table["Const"] = {importConst};
+  for (const char *name :
+       {"CheckNumerics", "CheckNumericsV2", "DebugIdentity", "EnsureShape", "Identity", "PlaceholderWithDefault",
+        "PreventGradient", "Print", "ReadVariableOp", "Snapshot", "StopGradient"})
+    table[name] = {importIdentity};
+  table["IdentityN"] = {importIdentityN};
+  for (const char *name : {"VarHandleOp", "Variable", "VariableV2"})
+    table[name] = {nullptr, "a variable without a value: pass the folder of the SavedModel, or freeze the graph"};
+  for (const char *name : {"HashTable", "HashTableV2", "LookupTableFind", "LookupTableFindV2", "MutableHashTableV2"})
+    table[name] = {nullptr, "tables"};
+  for (const char *name : {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"})
+    table[name] = {nullptr, "a part of control flow that is no branch and no while loop"};
+}
+
+} // namespace lathe::tensorflow

@@ -1,0 +1,23 @@
+// Variables of a SavedModel: where their values lie, and whether inference changes them.
+#pragma once
+
+#include "import/tensorflow/Bundle.h"
+
+namespace lathe::tensorflow {
+
+bool isVariable(const std::string &op);
+
+/// Where the value of a variable lies.
+struct VariablePlace {
+  std::string key;
+  std::string slice; // of a partitioned variable: extents of the whole, then its part, as "10 4 0,5:-"; "": the whole
+};
+
+/// Places of variables, by the names of their nodes, from the operators that restore a checkpoint.
+std::map<std::string, VariablePlace> restoredVariables(const file::GraphDef &graph);
+source::TensorRecord variableTensor(const Bundle &bundle, const VariablePlace &place, const std::string &name);
+
+/// Throws Error if the outputs of a signature wait for an operator that writes a variable.
+void requireUnwritten(const file::GraphDef &graph, const file::SignatureDef &signature);
+
+} // namespace lathe::tensorflow
