@@ -250,9 +250,17 @@ namespace {
   X(Softplus, "softplus")                                                                                              \
   X(Softsign, "softsign")                                                                                              \
   X(SoftSign, "soft_sign")                                                                                             \
-  X(Tanh, "tanh") X(Sigmoid, "sigmoid") X(Silu, "silu") X(HardSigmoid, "hard_sigmoid") X(HardSilu, "hard_silu")        \
-      X(LogSigmoid, "log_sigmoid") X(Softmax, "softmax") X(LogSoftmax, "log_softmax") X(HardTanh, "hard_tanh")         \
-          X(TanhShrink, "tanh_shrink") X(Exp, "exponential")
+  X(Tanh, "tanh")                                                                                                      \
+  X(Sigmoid, "sigmoid")                                                                                                \
+  X(Silu, "silu")                                                                                                      \
+  X(HardSigmoid, "hard_sigmoid")                                                                                       \
+  X(HardSilu, "hard_silu")                                                                                             \
+  X(LogSigmoid, "log_sigmoid")                                                                                         \
+  X(Softmax, "softmax")                                                                                                \
+  X(LogSoftmax, "log_softmax")                                                                                         \
+  X(HardTanh, "hard_tanh")                                                                                             \
+  X(TanhShrink, "tanh_shrink")                                                                                         \
+  X(Exp, "exponential")
 #define X(className, function) constexpr char name##className[] = function;
 LATHE_KERAS_FUNCTIONS(X)
 #undef X
