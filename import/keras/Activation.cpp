@@ -240,29 +240,27 @@ mlir::Value activate(Layer &layer, mlir::Value x, const json &activation) {
 }
 
 namespace {
-// clang-format off
-#define LATHE_KERAS_FUNCTIONS(X) \
-  X(Relu, "relu") \
-  X(Relu6, "relu6") \
-  X(LeakyRelu, "leaky_relu") \
-  X(Elu, "elu") \
-  X(Celu, "celu") \
-  X(Selu, "selu") \
-  X(Softplus, "softplus") \
-  X(Softsign, "softsign") \
-  X(SoftSign, "soft_sign") \
-  X(Tanh, "tanh") \
-  X(Sigmoid, "sigmoid") \
-  X(Silu, "silu") \
-  X(HardSigmoid, "hard_sigmoid") \
-  X(HardSilu, "hard_silu") \
-  X(LogSigmoid, "log_sigmoid") \
-  X(Softmax, "softmax") \
-  X(LogSoftmax, "log_softmax") \
-  X(HardTanh, "hard_tanh") \
-  X(TanhShrink, "tanh_shrink") \
+#define LATHE_KERAS_FUNCTIONS(X)                                                                                       \
+  X(Relu, "relu")                                                                                                      \
+  X(Relu6, "relu6")                                                                                                    \
+  X(LeakyRelu, "leaky_relu")                                                                                           \
+  X(Elu, "elu")                                                                                                        \
+  X(Celu, "celu")                                                                                                      \
+  X(Selu, "selu")                                                                                                      \
+  X(Softplus, "softplus")                                                                                              \
+  X(Softsign, "softsign")                                                                                              \
+  X(SoftSign, "soft_sign")                                                                                             \
+  X(Tanh, "tanh")                                                                                                      \
+  X(Sigmoid, "sigmoid")                                                                                                \
+  X(Silu, "silu")                                                                                                      \
+  X(HardSigmoid, "hard_sigmoid")                                                                                       \
+  X(HardSilu, "hard_silu")                                                                                             \
+  X(LogSigmoid, "log_sigmoid")                                                                                         \
+  X(Softmax, "softmax")                                                                                                \
+  X(LogSoftmax, "log_softmax")                                                                                         \
+  X(HardTanh, "hard_tanh")                                                                                             \
+  X(TanhShrink, "tanh_shrink")                                                                                         \
   X(Exp, "exponential")
-// clang-format on
 #define X(className, function) constexpr char name##className[] = function;
 LATHE_KERAS_FUNCTIONS(X)
 #undef X

@@ -7,9 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <random>
-#include <sstream>
 
 namespace lathe::keras {
 namespace {
@@ -18,12 +16,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-std::string contents(const fs::path &path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 void write(const fs::path &path, const std::string &bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
@@ -50,7 +42,7 @@ TEST_F(BadFile, SaysWhatIsWrong) {
 TEST_F(BadFile, AllUnknownLayersAtOnce) {
   auto context = makeContext();
   try {
-    importModel(*context, (folder->path / "both.h5").string());
+    imported(*context, (folder->path / "both.h5").string());
     FAIL() << "expected an error";
   } catch (const UnsupportedError &error) {
     ASSERT_EQ(error.issues.size(), 2u);

@@ -70,5 +70,32 @@ TEST(Cases, LikeNumPy) {
   EXPECT_EQ(passed.size(), static_cast<size_t>(count));
 }
 
+/// Models of the test data beside the outputs of another implementation, within 1e-5 of the largest value.
+TEST(Golden, LikeAnotherImplementation) {
+  const char *given = std::getenv("LATHE_TEST_DATA");
+  fs::path models = fs::path(given ? given : LATHE_TEST_DATA) / "models";
+  if (!fs::exists(models / "keras"))
+    GTEST_SKIP() << "NO TEST DATA: there is no " << models << "/keras (set LATHE_TEST_DATA)";
+  int cases = 0;
+  for (const auto &model : fs::directory_iterator(models / "keras"))
+    for (const auto &entry : fs::directory_iterator(models / "golden" / model.path().stem())) {
+      SCOPED_TRACE(entry.path().string());
+      Tensor want = tensorOf(readNpy((entry.path() / "output_0.npy").string()));
+      std::vector<Tensor> got =
+          evaluated(model.path().string(), {tensorOf(readNpy((entry.path() / "input_0.npy").string()))});
+      ASSERT_EQ(got.size(), 1u);
+      ASSERT_EQ(got[0].dims(), want.dims());
+      double most = 0, difference = 0;
+      for (int64_t i = 0; i < want.elements(); ++i) {
+        most = std::max(most, std::fabs(want.asDouble(i)));
+        difference = std::max(difference, std::fabs(want.asDouble(i) - got[0].asDouble(i)));
+      }
+      std::printf("%s: %.1e of the largest value\n", entry.path().c_str(), difference / most);
+      EXPECT_LE(difference, 1e-5 * most);
+      ++cases;
+    }
+  EXPECT_GE(cases, 6);
+}
+
 } // namespace
 } // namespace lathe::keras

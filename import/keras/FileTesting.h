@@ -1,7 +1,7 @@
 // Keras files for tests, written by the scripts of import/keras/testing.
 #pragma once
 
-#include "import/Import.h"
+#include "import/keras/Keras.h"
 #include "ir/Context.h"
 #include "passes/interpret/Evaluate.h"
 
@@ -9,6 +9,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace lathe::keras {
@@ -32,11 +34,22 @@ public:
   bool failed = false;
 };
 
+inline std::string contents(const fs::path &path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+inline mlir::OwningOpRef<mlir::ModuleOp> imported(mlir::MLIRContext &context, const std::string &path,
+                                                  const ImportOptions &options = {}) {
+  return importModelOf(format(), context, contents(path), path, fs::path(path).parent_path(), options);
+}
+
 /// What a model computes on the references; copies, as a result may be a constant of the module.
 inline std::vector<Tensor> evaluated(const std::string &path, const std::vector<Tensor> &inputs,
                                      const ImportOptions &options = {}) {
   auto context = makeContext();
-  auto module = importModel(*context, path, options);
+  auto module = imported(*context, path, options);
   std::vector<lathe::Value> values(inputs.begin(), inputs.end());
   std::vector<Tensor> results;
   for (lathe::Value &result : evaluate(*module, values))
@@ -48,7 +61,7 @@ inline std::vector<Tensor> evaluated(const std::string &path, const std::vector<
 inline std::string importError(const std::string &path, const ImportOptions &options = {}) {
   auto context = makeContext();
   try {
-    importModel(*context, path, options);
+    imported(*context, path, options);
   } catch (const Error &error) {
     return error.what();
   }

@@ -114,7 +114,10 @@ void importDepthwise(Layer &layer) {
 void importSeparable(Layer &layer) {
   mlir::Value x = toChannelsFirst(layer, layer.in()), bias = biasOf(layer, 2);
   mlir::Value inner = depthwise(layer, x, layer.weight(0), {});
-  layer.set(finished(layer, layer.emit("conv", {inner, kernelFirst(layer, layer.weight(1), true), bias})));
+  Ints ones(spatialRank(layer, x), 1);
+  Window point{ones, ones, ones, Ints(2 * ones.size(), 0)};
+  layer.set(
+      finished(layer, layer.emit("conv", {inner, kernelFirst(layer, layer.weight(1), true), bias}, point.fields())));
 }
 
 /// What is cut off the full result of a transposed convolution along one axis, which has (in - 1) * stride + extent
