@@ -37,6 +37,7 @@ const Summary compilerVerbs[] = {
     {"verify", "Check a compiled model against the float64 reference"},
     {"tune", "Search faster schedules for the kernels of a model by measuring them"},
     {"quantize", "Quantise a model to int8 and write it in ONNX's QDQ form"},
+    {"export", "Write a model of any format as ONNX"},
     {"extract", "Write a part of a model as ONNX: a segment or one operator"},
     {"segments", "Compare a network with another runtime segment by segment"},
     {"machine", "Measure the machine's rates and show what the compiler knows of it"},

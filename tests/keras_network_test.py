@@ -2,7 +2,7 @@
 
 usage: keras_network_test.py LATHE NETWORK
 
-ONNX Runtime reads what `lathe extract` writes of the Keras file. Exits with 77 (skipped) where it is not installed.
+ONNX Runtime reads what `lathe export` writes of the Keras file. Exits with 77 (skipped) where it is not installed.
 """
 import json
 import os
@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
         run("run", model, "-i", array, "-o", outputs, "--quiet", "--no-cache")
         results.append(np.load(outputs)["predictions"])
     assert np.array_equal(*results), "the two files give different outputs"
-    run("extract", old, "--shape", f"input=1x{size}x{size}x3", "-o", onnx)
+    run("export", old, "--shape", f"input=1x{size}x{size}x3", "-o", onnx)
     peer = onnxruntime(onnx, {"input": array}, folder)
     if peer is None:
         sys.exit(77)

@@ -33,7 +33,7 @@ class Output(Cli):
             ("run", self.package, "--fill", "ones", "-o", "-"), ("run", self.net, "--reference", "--fill", "ones"),
             ("verify", self.net, "--seeds", "1"), ("verify", self.net, "--seeds", "1", "--json", "-"),
             ("bench", self.package, "--max-seconds", "0.05", "--no-store"), ("profile", self.package, "--repetitions", "2", "--no-store"),
-            ("extract", self.net, "--node", "conv1", "-o", "-"), ("extract", self.net, "--node", "conv1", "-o", self.path("cut.onnx")),
+            ("extract", self.net, "--node", "conv1", "-o", "-"), ("extract", self.net, "--node", "conv1", "-o", self.path("cut.onnx")), ("export", self.net, "-o", "-"),
             ("zoo", "squeezenet", "-o", "-"), ("ops", "problems", self.net), ("ops", "problems", self.net, "--csv", "-"),
             ("store", "path"), ("store", "list"), ("store", "list", "--json", "-"), ("store", "show"), ("store", "export", "-"),
             ("store", "export", "-", "--format", "csv"), ("store", "export", "-", "--format", "benchmark-json"), ("records", "list"), ("records", "best", "--json", "-"),

@@ -10,7 +10,7 @@ from fixture import LATHE, Cli, main
 class Usage(Cli):
     def test_help_of_every_verb_has_examples(self):
         verbs = re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M)
-        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "extract", "segments", "compare", "sweep", "ops", "store", "records", "machine", "zoo"]:
+        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "export", "extract", "segments", "compare", "sweep", "ops", "store", "records", "machine", "zoo"]:
             self.assertIn(verb, verbs)
             text = self.lathe(verb, "--help").stdout
             self.assertIn("Examples:", text)

@@ -330,7 +330,8 @@ private:
     std::set<std::string> conditions;
     std::set<size_t> switches;
     std::optional<bool> firstIsTrue;
-    bool clear = node.inputs.size() == 2 && node.outputs.size() == 1;
+    // Result 1, which branch was taken, must not be read.
+    bool clear = node.inputs.size() == 2 && (node.outputs.size() == 1 || node.outputs[1].empty());
     for (size_t i = 0; clear && i < 2; ++i) {
       sides[i] = branchOf(node.inputs[i], depth);
       for (size_t index : sides[i].switches) {
@@ -352,7 +353,7 @@ private:
     branch.name = node.name;
     branch.op = "If";
     branch.inputs = {*conditions.begin()};
-    branch.outputs = node.outputs;
+    branch.outputs = {node.outputs[0]};
     for (bool truth : {true, false}) {
       size_t side = truth == *firstIsTrue ? 0 : 1;
       GraphRecord graph;

@@ -184,11 +184,13 @@ bool isNoOutput(const std::string &op) {
   return names.contains(op);
 }
 
-/// A frozen graph does not state what goes in and out: its placeholders do, and what nothing reads.
+/// A frozen graph does not state what goes in and out: its placeholders do, and what nothing reads, but for the counters and
+/// the like that leave a loop unread.
 void findInputsAndOutputs(GraphRecord &graph, int64_t producer) {
   std::set<std::string> read;
   for (const NodeRecord &node : graph.nodes)
     read.insert(node.inputs.begin(), node.inputs.end());
+  std::vector<ValueRecord> left;
   for (const NodeRecord &node : graph.nodes) {
     if (isNoOutput(node.op))
       continue;
@@ -196,8 +198,11 @@ void findInputsAndOutputs(GraphRecord &graph, int64_t producer) {
     for (size_t i = 0; i < std::max(node.outputs.size(), resultCount(node)); ++i)
       used |= read.contains(i ? fmt::format("{}:{}", node.name, i) : node.name);
     for (size_t i = 0; !used && i < resultCount(node); ++i)
-      graph.outputs.push_back(valueOf(i ? fmt::format("{}:{}", node.name, i) : node.name, 0, nullptr));
+      (node.op == "Exit" ? left : graph.outputs)
+          .push_back(valueOf(i ? fmt::format("{}:{}", node.name, i) : node.name, 0, nullptr));
   }
+  if (graph.outputs.empty())
+    graph.outputs = std::move(left);
   for (ValueRecord &output : graph.outputs)
     output.type = ElementType::invalid;
   std::vector<NodeRecord> rest;
