@@ -37,7 +37,7 @@ struct Plan {
       throw Declined{"a softmax with an epilogue"};
     y = &tensors.outputs[0];
     type = x->type;
-    if (x->block != y->block)
+    if (x->block != y->block || x->last != y->last)
       throw Declined{"row-major and blocked tensors in one softmax"};
     auto rank = static_cast<int64_t>(x->rank());
     int64_t axis = normalizeAxis(
@@ -45,14 +45,14 @@ struct Plan {
     if (x->block && axis == 1)
       throw Declined{"softmax over blocked channels"};
     for (int64_t i = 0; i < rank; ++i) {
-      Dim extent = x->block && i == 1 ? ceilDiv(x->dims[1], x->block) : x->dims[i];
+      Dim extent = x->block && i == 1 ? x->last ? Dim(1) : ceilDiv(x->dims[1], x->block) : x->dims[i];
       if (i < axis)
         outer = outer * extent;
       else if (i > axis)
         inner = inner * extent;
     }
     length = x->dims[axis];
-    inner = inner * (x->block ? x->block : 1);
+    inner = inner * (x->last ? x->last : x->block ? x->block : 1);
     row = inner == Dim(1);
     lanes = problem.target.lanes(std::max(32u, bitWidth(type)));
     space.extents = {outer};
