@@ -34,6 +34,22 @@ KernelTensors::KernelTensors(const KernelProblem &problem) {
   auto results = function.getBody().front().getTerminator()->getOperands();
   for (mlir::Value result : results)
     outputs.push_back(describe(result, inputs.size() + outputs.size(), shapes.of(result).dims));
+  agreeOnBlocks();
+}
+
+/// One block of all channels is the same memory either way. Beside tensors of several such blocks it is a block, too.
+void KernelTensors::agreeOnBlocks() {
+  int64_t block = 0;
+  for (auto *list : {&inputs, &outputs})
+    for (const KernelTensor &tensor : *list)
+      if (!tensor.last)
+        block = std::max(block, tensor.block);
+  for (auto *list : {&inputs, &outputs})
+    for (KernelTensor &tensor : *list)
+      if (block && tensor.last == block) {
+        tensor.block = block;
+        tensor.last = 0;
+      }
 }
 
 const KernelTensor *KernelTensors::input(mlir::Value value) const {

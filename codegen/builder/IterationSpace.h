@@ -39,6 +39,9 @@ struct KernelTensors {
   /// Where a tensor has its channels last and all blocked ones have one block, makes channels an axis like any other: no
   /// tensor is blocked then.
   void makeChannelsAnAxis();
+
+private:
+  void agreeOnBlocks();
 };
 
 /// Strides of a tensor in its own memory, by logical axis. Axis 1 of a blocked tensor has the
