@@ -1,5 +1,6 @@
 #include "codegen/testing/RandomKernels.h"
 
+#include "codegen/testing/PackedProducts.h"
 #include "codegen/testing/RandomContractions.h"
 
 #include <fmt/ranges.h>
@@ -106,6 +107,8 @@ std::string extremeSeparable(Random &random, int64_t block) {
 std::string contraction(Random &random, const Target &target) {
   if (random.chance(10))
     return (random.chance(2) ? randomConvInteger(random) : randomMatMulInteger(random)).str();
+  if (random.chance(12))
+    return randomPackedProduct(random).str();
   if (random.chance(5))
     return randomOpenConv(random, target, Grouping(random.in(0, 3))).str();
   Typed typed;
