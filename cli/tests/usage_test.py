@@ -31,7 +31,7 @@ class Usage(Cli):
 
     def test_models_that_are_none(self):
         self.error("inspect", self.path("absent.onnx"), says="absent.onnx.*No such file")
-        self.error("inspect", self.folder.name, says="directory")
+        self.error("inspect", self.folder.name, says="is a folder without saved_model.pb, expected a model")
         for verb in ("check", "inspect", "run"):
             self.error(verb, "/dev/zero", says="/dev/zero: expected a file, got a device")
         for name, content in [("empty.onnx", b""), ("noise.onnx", bytes(range(256)) * 8), ("text.mlir", b"func.func @main( {")]:

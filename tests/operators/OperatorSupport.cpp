@@ -254,6 +254,24 @@ template <class Add> void addRecentModels(std::map<std::string, onnx::TestModel>
   grams.attr("pool_int64s", std::vector<int64_t>{2, 3, 4});
 }
 
+/// ONNX Runtime's product by weights of 4 bits: 64 steps in two blocks, 64 columns.
+void addPackedProduct(std::map<std::string, onnx::TestModel> &models) {
+  onnx::TestModel &model = models.try_emplace("MatMulNBits", 21).first->second;
+  auto *domain = model.model.add_opset_import();
+  domain->set_domain("com.microsoft");
+  domain->set_version(1);
+  model.input("x", {1, 64}).output("y").weight("scales", {128});
+  auto *codes = model.graph->add_initializer();
+  codes->set_name("codes");
+  codes->set_data_type(onnx::TensorProto::UINT8);
+  for (int64_t extent : {64, 2, 16})
+    codes->add_dims(extent);
+  codes->set_raw_data(std::string(2048, 'Z'));
+  auto node = model.node("MatMulNBits", {"x", "codes", "scales"}, {"y"});
+  node.node->set_domain("com.microsoft");
+  node.attr("K", 64).attr("N", 64).attr("bits", 4).attr("block_size", 32);
+}
+
 /// Operators of ONNX that no record maps: a model with one node of each.
 std::map<std::string, onnx::TestModel> composedModels() {
   using onnx::TensorProto, onnx::TestModel;
@@ -326,6 +344,7 @@ std::map<std::string, onnx::TestModel> composedModels() {
          "zero", TensorProto::UINT8);
   add("Trilu", {5, 6}, {"x"});
   addRecentModels(models, add);
+  addPackedProduct(models);
   return models;
 }
 
