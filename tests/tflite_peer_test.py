@@ -77,6 +77,8 @@ def compared(runner, model, folder):
     if not ran.get("ok"):
         return "refused: " + ran["error"]
     outputs = {one["name"]: one["file"] for one in model["outputs"]}
+    if set(ran["outputs"]) - set(outputs):  # of another signature
+        return "refused: outputs %s have other names" % sorted(set(ran["outputs"]) - set(outputs))
     for name, file in ran["outputs"].items():
         far = distance(np.load(file), np.load(outputs[name]))
         # A step of quantised values: XNNPACK rounds ties otherwise.
