@@ -66,10 +66,12 @@ Schedule packedPrior(const Target &target, const GemmGeometry &gemm) {
   schedule.numbers["unroll"] = 4;
   schedule.numbers["kc"] = 0;
   if (m > 0 && m <= mostPackedRows) {
-    int64_t vectors = std::min<int64_t>(8, columns);
-    while (vectors > 1 && packedRegisters(*gemm.packed, m, vectors) > target.vectorRegisters)
+    int64_t vectors = std::min<int64_t>(8, columns), rows = m;
+    while (rows > 1 && packedRegisters(*gemm.packed, rows, 1) > target.vectorRegisters)
+      --rows;
+    while (vectors > 1 && packedRegisters(*gemm.packed, rows, vectors) > target.vectorRegisters)
       --vectors;
-    schedule.numbers["mr"] = m;
+    schedule.numbers["mr"] = rows;
     schedule.numbers["vectors"] = vectors;
     schedule.numbers["mc"] = 1;
     schedule.numbers["packb"] = 0;
