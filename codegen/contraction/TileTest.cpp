@@ -107,7 +107,7 @@ TEST_F(Tiles, priorsTakeTilesForBytes) {
   EXPECT_THAT(prior("sapphirerapids", ""), testing::AllOf(testing::StartsWith("amx/1"), testing::HasSubstr("type=i8")));
   EXPECT_THAT(prior("sapphirerapids,-amx-int8", ""),
               testing::AllOf(testing::StartsWith("direct/1"), testing::HasSubstr("type=i8")));
-  // Weights with a zero point need the sums of the positions, which vectors add up.
+  // A zero point of the weights is multiplied by the sum of each position's inputs. `direct` adds these up, `amx` does not.
   EXPECT_THAT(prior("sapphirerapids", "zero"), testing::StartsWith("direct/1"));
 }
 

@@ -94,6 +94,10 @@ std::optional<Ints> staticPads(Emitter &op, mlir::Value pairs);
 /// Pads x by the rank x 2 operand `pairs`. mode: "constant" (with `value`, or with 0), "reflect", "symmetric".
 mlir::Value padByPairs(Emitter &op, mlir::Value x, mlir::Value pairs, const char *mode, mlir::Value value,
                        double constant = 0);
+/// Without the given axes; without all of extent 1 where none is given.
+mlir::Value squeeze(Emitter &op, mlir::Value x, const Ints &axes);
+/// With an axis of extent 1 before the one that operand `index` holds.
+mlir::Value expandDims(Emitter &op, mlir::Value x, size_t index);
 mlir::Value tileBy(Emitter &op, mlir::Value x, mlir::Value repeats);
 /// x broadcast to the extents that `shape` holds.
 mlir::Value broadcastTo(Emitter &op, mlir::Value x, mlir::Value shape);
@@ -124,6 +128,8 @@ mlir::Operation *topK(Emitter &op, mlir::Value x, mlir::Value k);
 mlir::Value unsortedSegment(Emitter &op, mlir::Value x, mlir::Value segments, int64_t count, const char *reduction);
 /// Rows of equal numbers combined. The numbers rise, and the last one says how many rows the result has.
 mlir::Value segmentSum(Emitter &op, mlir::Value x, mlir::Value segments);
+/// How many of the boundaries, which rise, every element has reached, as i32.
+mlir::Value bucketize(Emitter &op, mlir::Value x, const std::vector<float> &boundaries);
 /// The diagonal of a matrix for every last axis of x; and x with its diagonals replaced.
 mlir::Value matrixDiag(Emitter &op, mlir::Value x);
 mlir::Value matrixSetDiag(Emitter &op, mlir::Value x, mlir::Value diagonal);

@@ -128,6 +128,17 @@ static mlir::Value diagonalMask(Emitter &op, int64_t rows, int64_t columns) {
   return op.emit("equal", {op.node.constantInts({rows, 1}, row), op.node.constantInts({columns}, column)});
 }
 
+mlir::Value bucketize(Emitter &op, mlir::Value x, const std::vector<float> &boundaries) {
+  TensorData data{ElementType::f32, {static_cast<int64_t>(boundaries.size())}, {}, {}};
+  const char *bytes = reinterpret_cast<const char *>(boundaries.data());
+  data.bytes.assign(bytes, bytes + boundaries.size() * sizeof(float));
+  Dims dims = op.dims(x);
+  dims.push_back(Dim(1));
+  x = op.node.cast(op.node.reshape(x, dims), ElementType::f32);
+  mlir::Value reached = op.node.cast(op.emit("greater_equal", {x, op.node.constant(data)}), ElementType::i32);
+  return op.emit("reduce_sum", {reached}, {{"axes", Ints{-1}}, {"keepdims", false}});
+}
+
 mlir::Value matrixDiag(Emitter &op, mlir::Value x) {
   Dims dims = op.dims(x);
   require(!dims.empty(), "the operand is a scalar");

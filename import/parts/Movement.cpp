@@ -117,6 +117,29 @@ mlir::Value padByPairs(Emitter &op, mlir::Value x, mlir::Value pairs, const char
   return op.emit("pad", {x, runTimePads, value}, fields);
 }
 
+mlir::Value squeeze(Emitter &op, mlir::Value x, const Ints &axes) {
+  const Dims dims = op.dims(x);
+  std::vector<bool> dropped(dims.size());
+  for (int64_t axis : axes) {
+    auto at = static_cast<size_t>(normalizeAxis(axis, static_cast<int64_t>(dims.size()), "an axis"));
+    require(dims[at].constantOr(1) == 1, "axis {} has extent {}, expected 1", axis, dims[at].str());
+    dropped[at] = true;
+  }
+  Dims kept;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (axes.empty() ? !(dims[i] == Dim(1)) : !dropped[i])
+      kept.push_back(dims[i]);
+  return op.node.reshape(x, kept);
+}
+
+mlir::Value expandDims(Emitter &op, mlir::Value x, size_t index) {
+  Ints axis = op.node.requireInts(index, "the axis");
+  require(axis.size() == 1, "has {} axes, expected 1", axis.size());
+  Dims dims = op.dims(x);
+  dims.insert(dims.begin() + normalizeAxis(axis[0], static_cast<int64_t>(dims.size()) + 1, "the axis"), Dim(1));
+  return op.node.reshape(x, dims);
+}
+
 mlir::Value tileBy(Emitter &op, mlir::Value x, mlir::Value repeats) {
   if (auto known = op.node.staticInts(repeats))
     return op.emit("tile", {x, {}}, {{"repeats", *known}});

@@ -163,19 +163,11 @@ void importMatrixSetDiag(Operator &op) {
   op.set(matrixSetDiag(op, op.in(0), op.in(1)));
 }
 
-/// How many boundaries every element has reached.
 void importBucketize(Operator &op) {
   op.node.expectInputs(1, 1);
   const std::vector<float> *boundaries = op.node.rawFloatsAttr("boundaries");
   require(boundaries != nullptr, "has no boundaries");
-  TensorData data{ElementType::f32, {static_cast<int64_t>(boundaries->size())}, {}, {}};
-  const char *bytes = reinterpret_cast<const char *>(boundaries->data());
-  data.bytes.assign(bytes, bytes + boundaries->size() * sizeof(float));
-  Dims dims = op.dims(op.in(0));
-  dims.push_back(Dim(1));
-  mlir::Value x = op.node.cast(op.node.reshape(op.in(0), dims), ElementType::f32);
-  mlir::Value reached = op.node.cast(op.emit("greater_equal", {x, op.node.constant(data)}), ElementType::i32);
-  op.set(op.emit("reduce_sum", {reached}, {{"axes", Ints{-1}}, {"keepdims", false}}));
+  op.set(bucketize(op, op.in(0), *boundaries));
 }
 
 } // namespace

@@ -11,8 +11,8 @@ const NodeRecord *producer(const Producers &producers, const std::string &tensor
   return found == producers.end() ? nullptr : found->second;
 }
 
-/// Operands that give the range of random numbers; nothing if `tensor` is none. RandomUniform, times a span, plus a
-/// least number; both are constants or a difference of constants.
+/// The operands that decide the range of random numbers: the span that RandomUniform is multiplied by, and the least number
+/// that is added. Both are constants or a difference of constants. Nothing if `tensor` holds no random numbers.
 std::optional<std::vector<std::string>> randomRange(const Producers &producers, const std::string &tensor) {
   const NodeRecord *node = producer(producers, tensor);
   if (!node)

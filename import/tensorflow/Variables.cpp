@@ -49,7 +49,7 @@ std::string element(const NodeDef *constant, size_t index) {
   return index < static_cast<size_t>(values.size()) ? values.Get(static_cast<int>(index)) : "";
 }
 
-/// Places by what is assigned: the name of a node, or of an argument.
+/// Where the checkpoint holds each variable, by the name of the node (in a function: of the argument) that stands for it.
 std::map<std::string, VariablePlace> placesIn(const Nodes &list) {
   std::map<std::string, const NodeDef *> nodes = byName(list);
   std::map<std::string, VariablePlace> places;

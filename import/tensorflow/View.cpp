@@ -14,30 +14,12 @@ void importReshape(Operator &op) {
 
 void importSqueeze(Operator &op) {
   op.node.expectInputs(1, 1);
-  const Dims dims = op.dims(op.in(0));
-  std::vector<bool> dropped(dims.size());
-  Ints axes = op.node.intsAttr(op.node.hasAttr("axis") ? "axis" : "squeeze_dims");
-  for (int64_t axis : axes) {
-    auto at = static_cast<size_t>(normalizeAxis(axis, static_cast<int64_t>(dims.size()), "an axis"));
-    require(dims[at].constantOr(1) == 1, "axis {} has extent {}, expected 1", axis, dims[at].str());
-    dropped[at] = true;
-  }
-  for (size_t i = 0; i < dims.size() && axes.empty(); ++i)
-    dropped[i] = dims[i] == Dim(1);
-  Dims kept;
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (!dropped[i])
-      kept.push_back(dims[i]);
-  op.set(op.node.reshape(op.in(0), kept));
+  op.set(squeeze(op, op.in(0), op.node.intsAttr(op.node.hasAttr("axis") ? "axis" : "squeeze_dims")));
 }
 
 void importExpandDims(Operator &op) {
   op.node.expectInputs(2, 2);
-  Ints axis = op.node.requireInts(1, "the axis");
-  require(axis.size() == 1, "has {} axes, expected 1", axis.size());
-  Dims dims = op.dims(op.in(0));
-  dims.insert(dims.begin() + normalizeAxis(axis[0], static_cast<int64_t>(dims.size()) + 1, "the axis"), Dim(1));
-  op.set(op.node.reshape(op.in(0), dims));
+  op.set(expandDims(op, op.in(0), 1));
 }
 
 mlir::Value shapeOf(Operator &op, mlir::Value x) {

@@ -27,7 +27,7 @@ nlohmann::json written(const std::string &path, const char *which, const std::ve
 }
 
 void write(const std::string &folder, const std::string &bytes, mlir::ModuleOp module,
-           const std::vector<Tensor> &inputs, const std::vector<Tensor> &results) {
+           const std::vector<Tensor> &inputs, const std::vector<Tensor> &results, RequantizeRounding rounding) {
   static int number = 0;
   const testing::TestInfo *test = testing::UnitTest::GetInstance()->current_test_info();
   std::string name = fmt::format("{}.{}", test->test_suite_name(), test->name());
@@ -43,6 +43,7 @@ void write(const std::string &folder, const std::string &bytes, mlir::ModuleOp m
   nlohmann::json about{{"test", name},
                        {"model", path + ".tflite"},
                        {"operators", operators},
+                       {"rounding", rounding == RequantizeRounding::reference ? "reference" : "optimised"},
                        {"inputs", written(path, "in", inputPorts(module), inputs)},
                        {"outputs", written(path, "out", outputPorts(main, nn::SymbolicShapes(main)), results)}};
   std::ofstream(path + ".tflite", std::ios::binary) << bytes;
@@ -62,7 +63,7 @@ std::vector<Tensor> evaluated(const std::string &bytes, const std::vector<Tensor
   for (lathe::Value &result : evaluate(*module, values))
     results.push_back(result.tensor().clone());
   if (const char *folder = std::getenv("LATHE_TFLITE_WRITE"))
-    write(folder, bytes, *module, inputs, results);
+    write(folder, bytes, *module, inputs, results, options.requantizeRounding);
   return results;
 }
 

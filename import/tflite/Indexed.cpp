@@ -122,19 +122,11 @@ void importZerosLike(Operator &op) {
   op.set(filled(op, op.emit("shape", {op.in(0)}), op.inputType(0), 0));
 }
 
-/// A column of comparisons for every element: how many boundaries it has reached.
 void importBucketize(Operator &op) {
   op.node.expectInputs(1, 1);
   const auto *boundaries = op.options<file::BucketizeOptions>(BuiltinOptions::Bucketize).boundaries();
   require(boundaries != nullptr, "has no boundaries");
-  TensorData data{ElementType::f32, {static_cast<int64_t>(boundaries->size())}, {}, {}};
-  const char *bytes = reinterpret_cast<const char *>(boundaries->data());
-  data.bytes.assign(bytes, bytes + boundaries->size() * sizeof(float));
-  Dims dims = op.dims(op.in(0));
-  dims.push_back(Dim(1));
-  mlir::Value x = op.node.cast(op.node.reshape(op.in(0), dims), ElementType::f32);
-  mlir::Value reached = op.node.cast(op.emit("greater_equal", {x, op.node.constant(data)}), ElementType::i32);
-  op.set(op.emit("reduce_sum", {reached}, {{"axes", Ints{-1}}, {"keepdims", false}}));
+  op.set(bucketize(op, op.in(0), {boundaries->begin(), boundaries->end()}));
 }
 
 } // namespace

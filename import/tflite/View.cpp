@@ -38,34 +38,13 @@ void importStablehloReshape(Operator &op) { // to the extents of the result
 
 void importSqueeze(Operator &op) {
   op.node.expectInputs(1, 1);
-  const auto &options = op.options<file::SqueezeOptions>(BuiltinOptions::Squeeze);
-  const Dims dims = op.dims(op.in(0));
-  std::vector<bool> dropped(dims.size());
-  std::vector<int64_t> axes;
-  if (options.axes())
-    axes.assign(options.axes()->begin(), options.axes()->end());
-  for (int64_t axis : axes) {
-    axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()), "an axis");
-    require(dims[static_cast<size_t>(axis)].constantOr(1) == 1, "axis {} has extent {}, expected 1", axis,
-            dims[static_cast<size_t>(axis)].str());
-    dropped[static_cast<size_t>(axis)] = true;
-  }
-  for (size_t i = 0; i < dims.size() && axes.empty(); ++i)
-    dropped[i] = dims[i] == Dim(1);
-  Dims kept;
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (!dropped[i])
-      kept.push_back(dims[i]);
-  op.set(op.node.reshape(op.in(0), kept));
+  const auto *axes = op.options<file::SqueezeOptions>(BuiltinOptions::Squeeze).axes();
+  op.set(squeeze(op, op.in(0), axes ? Ints(axes->begin(), axes->end()) : Ints()));
 }
 
 void importExpandDims(Operator &op) {
   op.node.expectInputs(2, 2);
-  std::vector<int64_t> axis = op.node.requireInts(1, "the axis");
-  require(axis.size() == 1, "has {} axes, expected 1", axis.size());
-  Dims dims = op.dims(op.in(0));
-  dims.insert(dims.begin() + normalizeAxis(axis[0], static_cast<int64_t>(dims.size()) + 1, "the axis"), Dim(1));
-  op.set(op.node.reshape(op.in(0), dims));
+  op.set(expandDims(op, op.in(0), 1));
 }
 
 void importShape(Operator &op) {
