@@ -72,6 +72,7 @@ Parameter type(std::vector<const char *> words, const char *note) {
               note);
 }
 const std::vector<const char *> mayRound = {"f32", "bf16"};
+const std::vector<const char *> mayTransform = {"f32", "bf16", "i16", "i32"};
 const std::vector<const char *> mayConvert = {"f32", "bf16", "i8", "i16", "i32"};
 const std::vector<const char *> productsMayConvert = {"f32", "bf16", "i8", "i8mm", "i16", "i32"};
 
@@ -131,19 +132,20 @@ Algorithm winograd() {
        number(
            "pointsplit", 1, 8, 1,
            "number of shares of the rows of points, the work items of a first stage; a second stage transforms back"),
-       unroll(8), prefetch("a panel is one point's"), type(mayRound, "after the transforms")},
-      {{"computes", "the kernel is one dense 3x3 convolution of stride 1 in f32"},
-       {"exact", "exact math is off"},
+       unroll(8), prefetch("a panel is one point's"), type(mayTransform, "after the transforms")},
+      {{"computes", "the kernel is one dense 3x3 convolution of stride 1 in f32, or of bytes with weights of type i8 "
+                    "without zero point and at most 1827 input channels"},
+       {"exact", "exact math is off, or the operands are bytes"},
        {"memory", "--memory small is off"},
        {"blocks", "input and result are blocked with the channels of one vector"},
        format,
-       {"m", "m is 2, 4 or 6; with type=bf16 2, 3 or 4"},
+       {"m", "m is 2, 4 or 6; with type=bf16 2, 3 or 4; of bytes 2"},
        {"oc", "oc divides the vectors of output channels"},
        registers("mr x oc accumulators and a step's operands fit the registers"),
        {"split", "split is at most the number of tiles of output channels"},
        {"pointsplit", "pointsplit is at most m + 2"},
        {"stages", "pointsplit above 1 needs split=1 and one work item of all tiles"},
-       open("pointsplit is 1 with height or width open"),
+       open("pointsplit is 1 with height or width open, and the operands are not bytes"),
        blockSteps,
        scratch},
       {{1, {{"px", "mr"}, {"blocks", "mc"}, {"points", "pointsplit"}}}}};

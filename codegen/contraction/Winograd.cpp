@@ -7,6 +7,8 @@
 // own share of the weights only; a second stage transforms back. Transforms and products stay fp32 with type=bf16.
 //
 // Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
+//
+// Of 8-bit operands everything is exact: F(2x2) in whole numbers, whose sums are four times the results.
 #include "codegen/builder/Runs.h"
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
@@ -34,6 +36,7 @@ public:
         wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)) {}
 
   void emit() {
+    zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
     if (!plan.staged())
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
     // Stages (image, points or outputs) of as many units as there are shares.
@@ -57,7 +60,8 @@ private:
   Microkernel micro;
   bool paddedBias, wholeVectors;
   Value image, firstTile, tiles; // of the current unit; `tiles` are there, at most a chunk
-  Value temporary;               // floats from the first share's temporaries in scratch to the unit's
+  Value temporary;               // elements from the first share's temporaries in scratch to the unit's
+  Value zeroPoint;               // of the input, for all lanes; null: none
 
   // Extents of the code: constants, or numbers of the run.
   Value extent(int64_t constant, const Dim &open) { return conv.open ? dims.value(k, open) : k.constant(constant); }
@@ -74,8 +78,15 @@ private:
     return conv.open ? remainder(k, tile, dims.value(k, plan.openTileColumns())) : k.rem(tile, plan.tileColumns());
   }
 
-  Value load(Value base, Value offset) { return k.load(base, offset, ElementType::f32, plan.lanes); }
-  void store(Value vector, Value offset) { k.store(vector, k.scratch(), offset, ElementType::f32); }
+  Value load(Value offset) { return k.load(k.scratch(), offset, plan.format.sum, plan.lanes); }
+  void store(Value vector, Value offset) { k.store(vector, k.scratch(), offset, plan.format.sum); }
+  Value zero() { return k.zero(KernelBuilder::vectorOf(k.computeType(plan.format.sum), plan.lanes)); }
+  /// Input elements, less their zero point.
+  Value loadInput(Value base, Value offset) {
+    return units::operand(k, plan.format, k.load(base, offset, conv.inputType, plan.lanes), conv.inputType, zeroPoint);
+  }
+  /// Where the row of zeros lies in scratch, in elements of the input.
+  Value zeros() { return k.mul(k.add(temporary, plan.zerosAt()), 32 / bitWidth(conv.inputType)); }
   /// Where (i, j) of the tile between the two halves of a transform lies in scratch.
   Value half(Value i, Value j) {
     return k.add(k.add(temporary, k.mul(k.add(k.mul(i, plan.alpha()), j), plan.lanes)), plan.halfAt());
@@ -98,6 +109,7 @@ private:
   void multiply(Value channelTile, Value low, Value high);
   void transformOutput(Value channelTile, Value vector, Value tile);
   void emitRows(Value row, Value rows, Value tileColumn, Value channel, int64_t channels);
+  Value integerResult(Value sum, Value bias);
   void emitOpenWidth(Value left, const std::function<void(int64_t width)> &emit);
 };
 
@@ -155,11 +167,12 @@ void WinogradGenerator::emitOutputs(Value share) {
   });
 }
 
-/// The row of zeros that stands for rows of padding.
+/// The row of zeros, or of zero points, that stands for rows of padding.
 void WinogradGenerator::clearZeros() {
-  Value zero = k.zero(KernelBuilder::vectorOf(k.b.getF32Type(), plan.lanes));
+  Value element = conv.inputZero ? k.splat(k.load(k.buffer(*conv.inputZero), k.constant(0), conv.inputType), plan.lanes)
+                                 : k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
   for (int64_t j = 0; j < plan.alpha(); ++j)
-    store(zero, k.add(temporary, plan.zerosAt() + j * plan.lanes));
+    k.store(element, k.scratch(), k.add(zeros(), j * plan.lanes), conv.inputType);
 }
 
 /// Lanes of a block that hold a channel, where the last unit has lanes that do not and may be anything; null: nothing
@@ -180,10 +193,9 @@ void WinogradGenerator::transformInput(Value tile, int64_t firstRow, int64_t end
   // The tile's columns inside the input; the others are the same for all channels.
   Value firstInside = k.min(k.max(k.sub(none, column), none), all);
   Value endInside = k.max(k.min(k.sub(inColumns(), column), all), firstInside);
-  Value zero = k.zero(KernelBuilder::vectorOf(k.b.getF32Type(), lanes));
   auto clear = [&](Value j) {
     for (int64_t i = firstRow; i < endRow; ++i)
-      store(zero, half(k.constant(i), j));
+      store(zero(), half(k.constant(i), j));
   };
   k.loop(none, firstInside, 1, clear);
   k.loop(endInside, all, 1, clear);
@@ -217,15 +229,16 @@ void WinogradGenerator::transformInput(Value tile, int64_t firstRow, int64_t end
             Value y = k.add(row, i);
             Value outside = k.b.create<mlir::arith::OrIOp>(k.loc, k.less(y, none), k.less(lastRow(), y));
             bases.push_back(k.select(outside, k.scratch(), k.buffer(conv.input)));
-            lines.push_back(k.select(outside, k.add(temporary, plan.zerosAt()), k.add(corner, lineOf(i))));
+            lines.push_back(k.select(outside, zeros(), k.add(corner, lineOf(i))));
             Value step = k.constant(pixel);
             steps.push_back(pixel == lanes ? step : k.select(outside, k.constant(lanes), step));
           }
-          columns([&](int64_t i, Value j) { return load(bases[i], k.add(lines[i], k.mul(j, steps[i]))); });
+          columns([&](int64_t i, Value j) { return loadInput(bases[i], k.add(lines[i], k.mul(j, steps[i]))); });
         },
         [&] {
           auto lineAt = [&](int64_t i) { return k.add(corner, lineOf(i)); };
-          columns([&](int64_t i, Value j) { return load(k.buffer(conv.input), k.add(lineAt(i), k.mul(j, pixel))); });
+          columns(
+              [&](int64_t i, Value j) { return loadInput(k.buffer(conv.input), k.add(lineAt(i), k.mul(j, pixel))); });
         });
     storePoints(block, tile, firstRow, endRow);
   });
@@ -239,7 +252,7 @@ void WinogradGenerator::storePoints(Value block, Value tile, int64_t firstRow, i
   k.loop(k.constant(firstRow), k.constant(endRow), 1, [&](Value i) {
     Values t;
     for (int64_t j = 0; j < alpha; ++j)
-      t.push_back(load(k.scratch(), half(i, k.constant(j))));
+      t.push_back(load(half(i, k.constant(j))));
     Values v = applyRows(k, plan.transform.input, t);
     for (int64_t j = 0; j < alpha; ++j) {
       Value at = k.add(k.add(to, k.mul(i, alpha * plan.inputPlane())), j * plan.inputPlane());
@@ -285,8 +298,7 @@ void WinogradGenerator::transformOutput(Value channelTile, Value vector, Value t
   k.loop(k.constant(0), k.constant(alpha), 1, [&](Value j) {
     Values products;
     for (int64_t i = 0; i < alpha; ++i)
-      products.push_back(
-          load(k.scratch(), k.add(k.add(from, k.mul(j, plan.productPlane())), i * alpha * plan.productPlane())));
+      products.push_back(load(k.add(k.add(from, k.mul(j, plan.productPlane())), i * alpha * plan.productPlane())));
     Values t = applyRows(k, plan.transform.output, products);
     for (int64_t i = 0; i < m; ++i)
       store(t[i], half(k.constant(i), j));
@@ -309,11 +321,12 @@ void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value 
   k.loop(k.constant(0), rows, 1, [&](Value i) {
     Values t;
     for (int64_t j = 0; j < alpha; ++j)
-      t.push_back(load(k.scratch(), half(i, k.constant(j))));
+      t.push_back(load(half(i, k.constant(j))));
     Values y = applyRows(k, plan.transform.output, t);
-    if (bias)
-      for (Value &value : y)
-        value = k.b.create<mlir::arith::AddFOp>(k.loc, value, bias);
+    for (Value &value : y)
+      value = plan.integers() ? integerResult(value, bias)
+              : bias          ? k.b.create<mlir::arith::AddFOp>(k.loc, value, bias).getResult()
+                              : value;
     auto emit = [&](int64_t width) {
       Epilogue::Tile out;
       out.image = image;
@@ -334,6 +347,12 @@ void WinogradGenerator::emitRows(Value row, Value rows, Value tileColumn, Value 
     else
       k.ifThen(k.less(tileColumn, k.constant(plan.tileColumns() - 1)), [&] { emit(m); }, [&] { emit(rest); });
   });
+}
+
+/// What a sum of whole numbers stands for, and the bias, if there is one.
+mlir::Value WinogradGenerator::integerResult(Value sum, Value bias) {
+  sum = k.b.create<mlir::arith::ShRSIOp>(k.loc, sum, units::integer(k, plan.transform.resultShift, plan.lanes));
+  return bias ? k.b.create<mlir::arith::AddIOp>(k.loc, sum, bias).getResult() : sum;
 }
 
 /// `left`: output columns from the tile's first one on.

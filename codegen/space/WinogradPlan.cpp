@@ -4,13 +4,36 @@
 
 namespace lathe {
 
+namespace {
+
+/// Sums of bytes, whose transforms are exact.
+void requireIntegers(const ConvGeometry &conv) {
+  if (conv.weightsType != ElementType::i8 || conv.weightsZero)
+    illegal("computes", "Winograd transforms of bytes are for weights of type i8 without zero point");
+  // Four times a sum of products of 9 and 8 bits.
+  constexpr int64_t mostChannels = (int64_t(1) << 29) / (9 * 255 * 128);
+  if (conv.inChannels > mostChannels)
+    illegal("computes", "four times a sum over {} channels may need more than 32 bits", conv.inChannels);
+  if (conv.open)
+    illegal("open", "Winograd transforms of bytes need static spatial extents");
+}
+
+} // namespace
+
+WinogradTransform transformFor(int64_t m, const ContractionFormat &format) {
+  return format.sum == ElementType::i32 ? integerWinogradTransform(m) : winogradTransform(m, format.rounds);
+}
+
 void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv) {
   int64_t lanes = facts.target.lanes(32);
-  if (facts.exactMath)
+  bool integers = conv.type == ElementType::i32 && bitWidth(conv.inputType) == 8;
+  if (facts.exactMath && !integers)
     illegal("exact", "exact math forbids Winograd transforms");
   if (facts.smallMemory)
     illegal("memory", "--memory small forbids Winograd transforms, which grow the weights");
-  if (conv.type != ElementType::f32)
+  if (integers)
+    requireIntegers(conv);
+  else if (conv.type != ElementType::f32)
     illegal("computes", "Winograd transforms of elements of type {}", name(conv.type));
   if (conv.groups != 1 || conv.kernel != ConvGeometry::Axes{1, 3, 3} || conv.stride != ConvGeometry::Axes{1, 1, 1} ||
       conv.dilation != ConvGeometry::Axes{1, 1, 1} || conv.in[0] != 1)
@@ -23,7 +46,9 @@ WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv
   requireWinograd(facts, conv);
   int64_t lanes = facts.target.lanes(32);
   ContractionFormat format = scheduledFormat(schedule, facts.target, conv.types());
-  WinogradPlan plan{conv, winogradTransform(schedule.number("m"), format.rounds), lanes, 1, 1, 1, 1, 1, false, format};
+  if (format.group > 2)
+    illegal("type", "type={}: values at Winograd's points need 16 bits", format.name);
+  WinogradPlan plan{conv, transformFor(schedule.number("m"), format), lanes, 1, 1, 1, 1, 1, false, format};
   plan.px = schedule.number("mr");
   plan.blocks = schedule.number("mc");
   plan.oc = schedule.number("oc");

@@ -21,6 +21,8 @@ struct WinogradPlan {
   /// its share of the results back.
   int64_t pointShares = 1;
 
+  /// True for 8-bit operands, which are exact: values at points have 16 bits.
+  bool integers() const { return format.sum == ElementType::i32; }
   int64_t m() const { return transform.outputs; }
   int64_t alpha() const { return transform.size(); }
   int64_t points() const { return alpha() * alpha(); }
@@ -57,6 +59,8 @@ struct WinogradPlan {
   int64_t scratchFloats() const { return halfAt() + pointShares * temporaries(); }
 };
 
+/// The transform for `m` outputs whose points are multiplied in `format`. Throws Illegal ("m").
+WinogradTransform transformFor(int64_t m, const ContractionFormat &format);
 /// Throws Illegal for convolutions that Winograd transforms cannot compute with any schedule.
 void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv);
 /// Makes the plan. Throws Illegal for an illegal schedule.

@@ -125,7 +125,7 @@ public:
 
   /// Tries every plan of m outputs per tile and axis whose products are in `format`.
   void tryTiles(int64_t m, const ContractionFormat &format) {
-    Plan plan{conv, winogradTransform(m, format.rounds), lanes, 1, 1, 1, 1, 1, true, format};
+    Plan plan{conv, transformFor(m, format), lanes, 1, 1, 1, 1, 1, true, format};
     plan.unroll = std::min<int64_t>(8, plan.blockSteps());
     in = operationsOf(plan.transform.input);
     out = operationsOf(plan.transform.output);
@@ -218,21 +218,38 @@ std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeomet
                    preferredFormat(facts.precision, facts.target, conv.types()).bytesPerStep();
   double direct = std::max(directCycles(facts, conv), cachesOf(facts.target).read(weights));
   PlanSearch search(facts, conv, direct * 0.95); // a change of algorithm has to be worth it
+  ContractionFormat format = fastestFormat(facts.precision, facts.target, conv.types());
+  if (format.sum == ElementType::i32) { // products of fours of bytes save more than the transforms
+    if (format.group <= 2)
+      search.tryTiles(2, format);
+    return search.best();
+  }
   for (int64_t m : {2, 4, 6})
     search.tryTiles(m, plainFormat(conv.type));
-  ContractionFormat format = fastestFormat(facts.precision, facts.target, conv.types());
   if (format.rounds)
     for (int64_t m : {2, 3, 4})
       search.tryTiles(m, format);
   return search.best();
 }
 
+namespace {
+
+/// The format of the products of integers at points.
+ContractionFormat pairsOrSingles(const Target &target, const ConvGeometry &conv) {
+  return formatNamed(formatApplies("i16", target, conv.types()) ? "i16" : "i32", conv.type);
+}
+
+} // namespace
+
 Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m) {
   requireWinograd(facts, conv);
   PlanSearch search(facts, conv, INFINITY);
-  for (int64_t tile : {2, 4, 6})
-    if (!m || tile == *m)
-      search.tryTiles(tile, plainFormat(conv.type));
+  if (conv.type == ElementType::i32)
+    search.tryTiles(m.value_or(2), pairsOrSingles(facts.target, conv));
+  else
+    for (int64_t tile : {2, 4, 6})
+      if (!m || tile == *m)
+        search.tryTiles(tile, plainFormat(conv.type));
   std::optional<Schedule> best = search.best();
   if (!best)
     illegal("scratch", "no plan of winograd{} has less than 6 MiB of scratch", m ? fmt::format(" m={}", *m) : "");

@@ -57,6 +57,17 @@ WinogradTransform winogradTransform(int64_t outputs, bool rounded) {
   return transform;
 }
 
+WinogradTransform integerWinogradTransform(int64_t outputs) {
+  if (outputs != 2)
+    illegal("m", "m={}: integers have tiles of 2 outputs", outputs);
+  WinogradTransform transform = winogradTransform(outputs);
+  for (std::vector<double> &row : transform.filter)
+    for (double &coefficient : row)
+      coefficient *= 2;
+  transform.resultShift = 2;
+  return transform;
+}
+
 int64_t operationsOf(const CoefficientRows &rows) {
   int64_t count = 0;
   auto two = [&](int, int) { return ++count, 0; };

@@ -17,6 +17,7 @@ using CoefficientRows = std::vector<std::vector<double>>;
 struct WinogradTransform {
   int64_t outputs, taps;                 // m, r
   CoefficientRows output, filter, input; // A^T: m x alpha, G: alpha x r, B^T: alpha x alpha
+  int64_t resultShift = 0;               // along both axes together y is 2^resultShift times the outputs
 
   int64_t size() const { return outputs + taps - 1; } // alpha
 };
@@ -25,6 +26,9 @@ struct WinogradTransform {
 /// needed) and infinity. `rounded`: for factors rounded to few bits, m = 2, 3 and 4 on the points
 /// that amplify rounding errors least (docs/notes/bf16.md). Throws Illegal ("m") for other m.
 WinogradTransform winogradTransform(int64_t outputs, bool rounded = false);
+/// F(2, 3) in whole numbers, with the filter's rows doubled. Exact in integers: of values below 2^8 all values at points
+/// have at most 12 bits, and four times an output fits the sums. Throws Illegal ("m") for other m.
+WinogradTransform integerWinogradTransform(int64_t outputs);
 
 /// Number of additions and multiply-adds that applyRows (codegen/contraction/WinogradCode.h) emits.
 int64_t operationsOf(const CoefficientRows &rows);
