@@ -75,6 +75,33 @@ TEST(BadFile, ConstantsFitTheirExtents) {
   EXPECT_THAT(importError(scales.f.bytes()), HasSubstr("has 2 scales along axis 0, expected 3"));
 }
 
+/// Scales so far apart that factors between them are infinite, and an extent that would take gigabytes.
+TEST(BadFile, AbsurdScalesAndExtents) {
+  auto error = [](BuiltinOperator code, float from, float to, Activation activation) {
+    TestFile f;
+    TestFile::Ints ins = {f.quantisedInput("x", {2, 3}, file::TensorType::INT8, from, 5),
+                          f.quantisedInput("y", {2, 3}, file::TensorType::INT8, from, 5)};
+    int z = f.quantisedValue({code == CONCATENATION ? 4 : 2, 3}, file::TensorType::INT8, to, -5, "z");
+    if (code == CONCATENATION)
+      f.op(code, ins, {z}, BuiltinOptions::Concatenation,
+           file::CreateConcatenationOptions(f.builder, 0, activation).Union());
+    else
+      f.op(code, ins, {z}, BuiltinOptions::Mul, file::CreateActivationOptions(f.builder, activation).Union());
+    f.output(z);
+    return importError(f.bytes());
+  };
+  EXPECT_EQ(error(MUL, 1e30f, 1e-30f, Activation::NONE), "");
+  EXPECT_EQ(error(MUL, 0.5f, 1e-40f, Activation::RELU_N1_TO_1), "");
+  EXPECT_THAT(error(CONCATENATION, 1e30f, 1e-30f, Activation::NONE), HasSubstr("input 0 has scale 1e+30, the result"));
+  TestFile f;
+  int x = f.quantisedInput("x", {1, 2, 2, 1}, file::TensorType::INT8, 0.5f, 3),
+      y = f.quantisedValue({1, 1 << 30, 2, 1}, file::TensorType::INT8, 0.5f, 3);
+  f.op(RESIZE_BILINEAR, {x, f.constant<int32_t>({2}, {1 << 30, 2})}, {y}, BuiltinOptions::ResizeBilinear,
+       file::CreateResizeBilinearOptions(f.builder).Union());
+  f.output(y);
+  EXPECT_THAT(importError(f.bytes()), HasSubstr("resizes to 1073741824x2, expected at most 65536 rows and columns"));
+}
+
 TEST(BadFile, ANodeBeforeItsProducerIsACycleOnlyIfItIsOne) {
   TestFile f;
   int a = f.value({2}), b = f.value({2}), x = f.input("x", {2});
