@@ -69,6 +69,14 @@ lathe_compile_options current(const lathe_compile_options *given) {
   return options;
 }
 
+/// Of a number that `mistakeIn` has checked.
+LayoutChoice layoutOf(int32_t number) {
+  return number == LATHE_LAYOUT_NCHW      ? LayoutChoice::planes
+         : number == LATHE_LAYOUT_NHWC    ? LayoutChoice::channelsLast
+         : number == LATHE_LAYOUT_BLOCKED ? LayoutChoice::blocked
+                                          : LayoutChoice::automatic;
+}
+
 /// Null options are the defaults.
 Parsed parse(const lathe_compile_options *given) {
   Parsed parsed;
@@ -87,6 +95,7 @@ Parsed parse(const lathe_compile_options *given) {
     parsed.compile.threads = options->threads;
   parsed.compile.level = options->level;
   parsed.compile.exactMath = options->exact_math != 0;
+  parsed.compile.layout = layoutOf(options->layout);
   parsed.compile.precision = options->precision == LATHE_PRECISION_BF16 ? Precision::bf16 : Precision::fp32;
   if (options->schedule)
     parsed.compile.scheduleText = options->schedule;
@@ -108,6 +117,10 @@ std::string mistakeIn(const lathe_compile_options *given) {
       options->requantize_rounding != LATHE_REQUANTIZE_OPTIMISED)
     return fmt::format("options.requantize_rounding is {}, expected {} (reference) or {} (optimised)",
                        options->requantize_rounding, int(LATHE_REQUANTIZE_REFERENCE), int(LATHE_REQUANTIZE_OPTIMISED));
+  if (options->layout < LATHE_LAYOUT_AUTO || options->layout > LATHE_LAYOUT_BLOCKED)
+    return fmt::format("options.layout is {}, expected {} (auto), {} (nchw), {} (nhwc) or {} (blocked)",
+                       options->layout, int(LATHE_LAYOUT_AUTO), int(LATHE_LAYOUT_NCHW), int(LATHE_LAYOUT_NHWC),
+                       int(LATHE_LAYOUT_BLOCKED));
   if (options->precision != LATHE_PRECISION_FP32 && options->precision != LATHE_PRECISION_BF16)
     return fmt::format("options.precision is {}, expected {} (fp32) or {} (bf16)", options->precision,
                        int(LATHE_PRECISION_FP32), int(LATHE_PRECISION_BF16));

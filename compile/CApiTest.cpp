@@ -16,6 +16,8 @@ static_assert(offsetof(lathe_compile_options, precision) == sizeof(size_t) + siz
 // Up to version 3 the structure ended before this field.
 constexpr size_t sizeOfVersion3 = offsetof(lathe_compile_options, requantize_rounding);
 static_assert(sizeOfVersion3 == sizeof(size_t) * 3 + sizeof(char *) * 2 + 4 * sizeof(int32_t));
+// Version 5 named a reserved field of version 4, whose structure had this size.
+static_assert(sizeof(lathe_compile_options) == sizeOfVersion3 + 2 * sizeof(int32_t) + sizeof(char *));
 
 struct CompilerCApi : testing::Test {
   std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lathe_compiler_c_api";
@@ -74,6 +76,27 @@ TEST_F(CompilerCApi, precisionReachesThePackage) {
   EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("avx512bf16"));
 }
 
+TEST_F(CompilerCApi, layoutReachesThePackage) {
+  lathe_compile_options options;
+  lathe_compile_options_init(&options);
+  EXPECT_EQ(options.layout, LATHE_LAYOUT_AUTO);
+  auto made = [&](lathe_layout layout) {
+    options.layout = layout;
+    bool done = lathe_compile_file(model.c_str(), package.c_str(), &options) == LATHE_OK;
+    return done ? compiledWith() : lathe_compiler_last_error();
+  };
+  EXPECT_THAT(made(LATHE_LAYOUT_AUTO), testing::Not(testing::HasSubstr("layout")));
+  EXPECT_THAT(made(LATHE_LAYOUT_NCHW), testing::HasSubstr("--layout nchw"));
+  EXPECT_THAT(made(LATHE_LAYOUT_NHWC), testing::HasSubstr("--layout nhwc"));
+  EXPECT_THAT(made(LATHE_LAYOUT_BLOCKED), testing::HasSubstr("--layout blocked"));
+  for (int32_t wrong : {-1, 4}) {
+    options.layout = wrong;
+    EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_INVALID_ARGUMENT);
+    EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("layout is " + std::to_string(wrong) +
+                                                                ", expected 0 (auto), 1 (nchw), 2 (nhwc) or"));
+  }
+}
+
 TEST_F(CompilerCApi, mistakesInOptionsAreSaid) {
   lathe_compile_options options;
   lathe_compile_options_init(&options);
@@ -93,12 +116,14 @@ TEST_F(CompilerCApi, optionsOfOlderVersions) {
   lathe_compile_options_init(&options);
   options.struct_size = sizeOfVersion3;
   options.requantize_rounding = 77;
+  options.layout = 77;
   options.signature = "beyond the structure";
   EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_OK) << lathe_compiler_last_error();
   options.struct_size = sizeof options;
   EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_INVALID_ARGUMENT);
   EXPECT_THAT(lathe_compiler_last_error(),
               testing::HasSubstr("requantize_rounding is 77, expected 0 (reference) or 1"));
+  options.layout = LATHE_LAYOUT_AUTO;
   options.requantize_rounding = LATHE_REQUANTIZE_OPTIMISED;
   EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_FAILED);
   EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("is no TFLite file"));

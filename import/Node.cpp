@@ -291,8 +291,8 @@ mlir::Operation *Node::emitOp(const OpRecord &record, Values operands, Attrs &at
 
 mlir::Value Node::constantInts(const std::vector<int64_t> &dims, const std::vector<int64_t> &values) {
   TensorData data{ElementType::i64, dims, {}, {}};
-  data.bytes.resize(values.size() * sizeof(int64_t));
-  std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
+  const char *bytes = reinterpret_cast<const char *>(values.data());
+  data.bytes.assign(bytes, bytes + values.size() * sizeof(int64_t));
   return constant(data);
 }
 

@@ -28,6 +28,7 @@ _SEQUENCE, _NOTHING = 1, 4
 _BF16 = 4  # NumPy has no such type: passed as uint16 bit patterns
 _PRECISIONS = {"fp32": 0, "bf16": 1}  # lathe_precision
 _ROUNDINGS = {"reference": 0, "optimised": 1}  # lathe_requantize_rounding
+_LAYOUTS = {"auto": 0, "nchw": 1, "nhwc": 2, "blocked": 3}  # lathe_layout
 
 
 class Error(Exception):
@@ -73,7 +74,7 @@ class _CompileOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("threads", ctypes.c_int32),
                 ("level", ctypes.c_int32), ("exact_math", ctypes.c_int32), ("precision", ctypes.c_int32),
                 ("schedule", ctypes.c_char_p), ("shapes", ctypes.POINTER(ctypes.c_char_p)),
-                ("shape_count", ctypes.c_size_t), ("requantize_rounding", ctypes.c_int32), ("reserved", ctypes.c_int32),
+                ("shape_count", ctypes.c_size_t), ("requantize_rounding", ctypes.c_int32), ("layout", ctypes.c_int32),
                 ("signature", ctypes.c_char_p)]
 
 
@@ -163,26 +164,27 @@ def load(path, check_constants=True, threads=1):
 
 
 def compile(model, package, target=None, threads=1, level=3, exact_math=False, schedule=None, shapes=None,
-            precision="fp32", requantize_rounding="reference", signature=None):
+            precision="fp32", requantize_rounding="reference", signature=None, layout="auto"):
     """Compiles a model file into a package file and loads it. `shapes`: {"data": (1, 3, 224, 224)} for symbolic inputs;
     `precision`: "fp32", or "bf16" for operands of convolutions and matrix products rounded to bf16; `schedule`: the text
     of a schedule file, by default the default schedules, without tuning records; `requantize_rounding`: of quantised TFLite
-    models, that of TensorFlow Lite's "reference" or "optimised" kernels; `signature`: of a TFLite model with several ones."""
-    if requantize_rounding not in _ROUNDINGS:
-        raise Error(f"requantize_rounding '{requantize_rounding}': expected one of {', '.join(_ROUNDINGS)}")
-    if precision not in _PRECISIONS:
-        raise Error(f"precision '{precision}': expected one of {', '.join(_PRECISIONS)}")
+    models, that of TensorFlow Lite's "reference" or "optimised" kernels; `signature`: of a TFLite model with several ones;
+    `layout`: of activations between kernels, "nchw", "nhwc" or "blocked", by default what is predicted to be fastest."""
+    for option, value, legal in (("layout", layout, _LAYOUTS), ("requantize_rounding", requantize_rounding, _ROUNDINGS),
+                                 ("precision", precision, _PRECISIONS)):
+        if value not in legal:
+            raise Error(f"{option} '{value}': expected one of {', '.join(legal)}")
     library = _library("liblathe_compiler.so", "lathe_compiler_last_error")
-    if precision != "fp32" and library.lathe_compiler_api_version() < 2:
-        raise Error(f"precision '{precision}': liblathe_compiler.so is of a version that knows fp32 only")
+    known = library.lathe_compiler_api_version()
+    for option, given, since in (("precision", precision != "fp32", 2), ("requantize_rounding", requantize_rounding != "reference", 4),
+                                 ("signature", signature is not None, 4), ("layout", layout != "auto", 5)):
+        if given and known < since:
+            raise Error(f"{option}: liblathe_compiler.so has version {known}, expected {since} or later")
     texts = [f"{name}={'x'.join(map(str, dims))}".encode() for name, dims in (shapes or {}).items()]
     array = (ctypes.c_char_p * len(texts))(*texts)
-    known = library.lathe_compiler_api_version()
-    if known < 4 and (requantize_rounding != "reference" or signature is not None):
-        raise Error("requantize_rounding and signature: liblathe_compiler.so is of a version that knows neither")
     options = _new(_CompileOptions, target and target.encode(), _int32("threads", threads), _int32("level", level), int(exact_math),
                    _PRECISIONS[precision], schedule and schedule.encode(), array, len(texts),
-                   _ROUNDINGS[requantize_rounding], 0, signature and signature.encode())
+                   _ROUNDINGS[requantize_rounding], _LAYOUTS[layout], signature and signature.encode())
     if known < 4:
         options.struct_size = _CompileOptions.requantize_rounding.offset
     _check(library.lathe_compile_file(_path(model), _path(package), ctypes.byref(options)),

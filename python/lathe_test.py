@@ -192,6 +192,8 @@ class WrapperTest(unittest.TestCase):
                 lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), **options)
         with self.assertRaisesRegex(lathe.Error, "rounding 'twice': expected one of reference, optimised"):
             lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), requantize_rounding="twice")
+        with self.assertRaisesRegex(lathe.Error, "layout 'nhcw': expected one of auto, nchw, nhwc, blocked"):
+            lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), layout="nhcw")
         with self.assertRaisesRegex(lathe.Error, "is no TFLite file"):
             lathe.compile(path, os.path.join(self.folder.name, "x.lathe"), requantize_rounding="optimised")
         with self.assertRaisesRegex(lathe.Error, "an ONNX file has no signatures, got 'encode'"):

@@ -22,14 +22,14 @@ SELECT = ["--task", "--family", "--cpu", "--platform"]
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
 CHOOSES_SCHEDULES = ["--references-only", "--schedule", "--no-records", "--optimize-for"]  # not of `tune`, whose search does
-USE = {"inspect": GRAPH, "export": GRAPH, "extract": GRAPH, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
+USE = {"export": GRAPH, "extract": GRAPH, "inspect": KERNELS, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
        "run": RUNS, "evaluate": RUNS, "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
 WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
 NEEDED = {"export": ["-o", "whole.onnx"], "extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
           "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"], "quantize": ["-o", "q.onnx"], "evaluate": ["--data", "pictures"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": [], "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
+OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--layouts", "--quiet"], "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
        "run": ["--output", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
@@ -70,6 +70,11 @@ CONFLICTS = [
     ("--layouts", "compile MODEL --emit graph --layouts", "no package"),
     ("--layouts", "compile MODEL --explain conv1 --layouts", "no package"),
     ("--layouts", "compile MODEL --export-space x.json --layouts", "no package"),
+    ("--layout nhwc", "inspect MODEL --layout nhwc", "only --layouts compiles"),
+    ("-O 2", "inspect MODEL -O 2", "only --layouts compiles"),
+    ("--threads 2", "inspect MODEL --threads 2", "only --layouts compiles"),
+    ("--layouts", "inspect PACKAGE --layouts", "net.lathe is a compiled package"),
+    ("--threads 2", "inspect PACKAGE --threads 2", "net.lathe is a compiled package"),
     ("--optimize-for N=2", "compile MODEL -o x.lathe --references-only --optimize-for N=2", "makes no code"),
     ("--trials 3", "tune MODEL --list-tasks --trials 3", "measures nothing"),
     ("--budget 300", "tune MODEL --list-tasks --budget 5m", "measures nothing"),
@@ -269,10 +274,9 @@ class Flags(Cli):
             self.assertNotIn("F.lathe)", self.lathe(*verb.split(), "--help").stdout.split("Options:")[0])
 
     def test_flags_that_a_verb_cannot_honour_are_none_of_it(self):
-        for verb in ["inspect", "extract"]:
-            for flag, value in {**COMPILE, **CODE, **THREADS}.items():
-                self.error(verb, self.net, flag, *value, *NEEDED.get(verb, []), says="not expected")
-        for verb in ["check", "ops problems"]:
+        for flag, value in {**COMPILE, **CODE, **THREADS}.items():
+            self.error("extract", self.net, flag, *value, *NEEDED["extract"], says="not expected")
+        for verb in ["inspect", "check", "ops problems"]:
             self.error(*verb.split(), self.net, "--no-cache", says="--no-cache")
         for flag in CHOOSES_SCHEDULES:
             self.error("tune", self.net, flag, *{**COMPILE, **CODE}[flag], *NEEDED["tune"], says="not expected")

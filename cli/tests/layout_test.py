@@ -53,6 +53,16 @@ class Layout(Cli):
         self.assertIn("the operator works on row-major values", text)
         self.assertIn("verified", self.lathe("verify", model, "--layout", "nhwc").stdout)
 
+    def test_inspect_has_the_report_of_check(self):
+        flags = ["--layout", "nhwc", "--target", "x86-64-v3", "--layouts"]
+        figures, report = self.figures("inspect", self.net, *flags), self.layouts(self.net, *flags[:-1])
+        self.assertEqual(figures["layouts"], report)
+        self.assertGreater(figures["flops"], 0)
+        text = self.lathe("inspect", self.net, *flags).stdout
+        self.assertIn("distinct convolution", text)
+        self.assertIn(f"--layout nhwc: {len(report['conversions'])} conversion", text)
+        self.assertNotIn("layouts", self.figures("inspect", self.net))
+
     def test_low_levels_choose_none_unless_asked(self):
         self.assertIn("-O 2 chooses no layouts", self.lathe("check", self.net, "-O", "2", "--layouts").stdout)
         self.assertFalse([one for one in self.layouts(self.net, "-O", "2", "--layout", "blocked")["unconverted"] if one["op"] == "conv"])

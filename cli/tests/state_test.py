@@ -30,6 +30,14 @@ func.func @main(%x: tensor<3xf32> {nn.name = "x"}, %h: tensor<3xf32> {nn.name = 
 }
 """
 
+QUANTISED = """
+func.func @main(%x: tensor<3xi8> {nn.name = "x"}, %h: tensor<3xi8> {nn.name = "h", nn.quantization = "0.5 * (q - -3)"})
+    -> (tensor<3xi8> {nn.name = "next"}) {
+  %y = nn.max %x, %h : (tensor<3xi8>, tensor<3xi8>) -> tensor<3xi8>
+  return %y : tensor<3xi8>
+}
+"""
+
 STEPS = 40
 GROWS = ["--state", "past.*=present.*:max=64"]
 
@@ -124,6 +132,13 @@ class State(Cli):
         self.error("run", state, "--fill", "ones", "--state", "h=next", says="give --steps 2 or more")
         self.error("run", decoder, *fill, "2", "--state", "past.key=present.key:max=8",
                    says="'past.key' and 'past.value' grow together")
+
+    def test_a_quantised_state_begins_with_its_zero_point(self):
+        model, x = self.model("quantised.mlir", QUANTISED), self.path("bytes.npy")
+        np.save(x, np.array([-100, 5, -4], np.int8))
+        flags = ["-i", f"x={x}", "--steps", "2", "--state", "h=next"]
+        self.assertEqual(self.outputs(model, *flags)["next"].tolist(), [-3, 5, -3])
+        self.lathe("verify", model, *flags, "--seeds", "0")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/print/InspectPackage.h"
+#include "cli/print/LayoutPrint.h"
 #include "cli/print/PortText.h"
 #include "ir/Bodies.h"
 #include "passes/interpret/Ports.h"
@@ -146,10 +147,20 @@ private:
   }
 };
 
+/// The layout report of a compilation by the flags, behind an empty line. Changes the module.
+std::string describeLayouts(mlir::ModuleOp module, const ModelFlags &model, const Options &options, json &document) {
+  Progress progress("inspect " + model.model);
+  CompileReport report = checkCompiled(module, compileOptions(model, &progress));
+  LayoutReport layouts = layoutReport(report, model, true);
+  document = layoutJson(layouts);
+  return "\n" + layoutText(layouts, options.tableStyle());
+}
+
 } // namespace
 
 int inspectVerb(const Arguments &arguments) {
   ModelFlags model;
+  bool layouts = false;
   Options options("inspect",
                   "Show a model's inputs, outputs, operators, parameters, FLOPs, bytes and the distinct shapes of its "
                   "convolutions and\n"
@@ -158,14 +169,23 @@ int inspectVerb(const Arguments &arguments) {
                   "operations; symbolic extents count as 1.",
                   "  lathe inspect resnet50.onnx\n"
                   "  lathe inspect zoo:vgg16 --json vgg16.json\n"
+                  "  lathe inspect zoo:vgg16 --layouts --layout nhwc\n"
                   "  lathe inspect resnet50.lathe\n");
-  model.add(options, ModelUse::graph, true);
+  model.add(options, ModelUse::kernels, true);
+  options.add_flag("--layouts", layouts, layoutsHelp);
+  options.addQuiet();
   options.addWide();
   options.addJson();
   options.parseAll(arguments);
 
-  if (!model.isZoo() && isPackage(model.model))
+  if (!model.isZoo() && isPackage(model.model)) {
+    options.refuse({"--layouts", "--threads"}, model.model + " is a compiled package, only a model is compiled");
     return inspectPackage(options, model.model);
+  }
+  if (!layouts) {
+    model.refuseCompileFlags("only --layouts compiles the model");
+    options.refuse({"--threads"}, "only --layouts compiles the model");
+  }
   Source source = loadSource(model);
   mlir::func::FuncOp main = mainFunction(*source.module);
   nn::SymbolicShapes shapes(main);
@@ -176,6 +196,8 @@ int inspectVerb(const Arguments &arguments) {
   text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
   text += figures.describe(source.fileBytes, options.tableStyle(), document);
   text += figures.describeContractions(options.tableStyle(), document["contractions"]);
+  if (layouts)
+    text += describeLayouts(*source.module, model, options, document["layouts"]);
   if (options.printsText())
     std::cout << text;
   options.writeJson(document);

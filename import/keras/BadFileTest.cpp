@@ -1,6 +1,7 @@
 // Files that are refused, and damaged ones: each is one line that names the file; none crashes or hangs. Files of
 // the scripts and models of the test data are cut short and get flipped bits, at fixed and at fresh places:
-// LATHE_KERAS_DAMAGES says how many of each a file gets, LATHE_SEED repeats fresh ones.
+// LATHE_KERAS_DAMAGES says how many of each a file gets in a round (import/DamageTesting.h).
+#include "import/DamageTesting.h"
 #include "import/keras/FileTesting.h"
 
 #include <gmock/gmock.h>
@@ -87,38 +88,21 @@ std::vector<fs::path> models(const fs::path &written) {
   return paths;
 }
 
-int64_t number(const char *variable, int64_t fallback) {
-  const char *text = std::getenv(variable);
-  return text ? std::atoll(text) : fallback;
-}
-
-/// An error must be one line about the file, and there may be none, for a weight can be any number.
-bool refusedClearly(const fs::path &place, const std::string &bytes, const std::string &what) {
-  write(place, bytes);
-  std::string error = importError(place.string());
-  EXPECT_TRUE(error.empty() || error.starts_with(place.string())) << what << ": " << error;
-  EXPECT_THAT(error, AllOf(Not(HasSubstr("\n")), Not(HasSubstr("internal")))) << what;
-  return !error.empty();
-}
+/// How many damages of each kind a file gets in a round.
+int64_t damagesOf() { return damage::numberOf("LATHE_KERAS_DAMAGES", 3); }
 
 /// Configurations with values of other kinds, absurd numbers, and members that are not there.
 TEST_F(BadFile, MutatedConfigurationsAreRefusedOrRead) {
-  auto seed = number("LATHE_SEED", static_cast<int64_t>(std::random_device()()));
-  std::printf("seed %lld: LATHE_SEED repeats it\n", static_cast<long long>(seed));
-  int refused = 0, tried = 0;
-  for (int64_t each : {int64_t(1), seed}) {
-    ScriptFolder mutated("write_mutated.py", fmt::format("{} {}", each, 15 * number("LATHE_KERAS_DAMAGES", 3)));
+  damage::Rounds rounds("mutated configurations");
+  while (rounds.next()) {
+    ScriptFolder mutated("write_mutated.py", fmt::format("{} {}", rounds.seed(), 15 * damagesOf()));
     ASSERT_FALSE(mutated.failed);
     for (const auto &entry : fs::directory_iterator(mutated.path)) {
-      std::string path = entry.path().string(), error = importError(path);
-      EXPECT_TRUE(error.empty() || error.starts_with(path)) << "seed " << each << ": " << error;
-      EXPECT_THAT(error, Not(HasSubstr("internal"))) << "seed " << each << ": " << path;
-      refused += !error.empty();
-      ++tried;
+      std::string path = entry.path().string();
+      rounds.refusedClearly(entry.path().filename().string(), path, [&] { return importError(path); });
     }
   }
-  std::printf("%d mutated configurations, %d refused\n", tried, refused);
-  EXPECT_GT(refused, tried / 5);
+  EXPECT_GT(rounds.errors(), rounds.cases() / 5);
 }
 
 /// Structures are at the begin of a file mostly, between weights the rest.
@@ -136,26 +120,26 @@ std::string damaged(std::string bytes, std::mt19937_64 &random) {
 }
 
 TEST_F(BadFile, DamagedModelsAreRefusedOrRead) {
-  int64_t count = number("LATHE_KERAS_DAMAGES", 3);
-  auto seed = static_cast<uint64_t>(number("LATHE_SEED", static_cast<int64_t>(std::random_device()())));
-  std::printf("seed %llu: LATHE_SEED repeats it\n", static_cast<unsigned long long>(seed));
-  int refused = 0, tried = 0, cut = 0, cutRefused = 0;
-  for (const fs::path &path : models(folder->path)) {
-    std::string whole = contents(path);
-    fs::path place = folder->path / ("damaged" + path.extension().string());
-    for (uint64_t each : {uint64_t(1), seed}) {
-      std::mt19937_64 random(each);
-      for (int64_t i = 0; i < count; ++i) {
-        std::string what = fmt::format("{}, seed {}, damage {}", path.filename().string(), each, i);
-        cutRefused += refusedClearly(place, whole.substr(0, random() % whole.size()), what + " (cut)");
-        refused += refusedClearly(place, damaged(whole, random), what);
-        ++cut, ++tried;
+  int64_t cut = 0, cutRefused = 0;
+  std::vector<fs::path> paths = models(folder->path);
+  damage::Rounds rounds("keras");
+  while (rounds.next())
+    for (const fs::path &path : paths) {
+      std::string whole = contents(path);
+      fs::path place = folder->path / ("damaged" + path.extension().string());
+      auto refused = [&](const std::string &bytes, const std::string &what) {
+        write(place, bytes);
+        return rounds.refusedClearly(what, place.string(), [&] { return importError(place.string()); });
+      };
+      std::mt19937_64 random(rounds.seed());
+      for (int64_t i = 0; i < damagesOf() && !rounds.over(); ++i, ++cut) {
+        std::string what = fmt::format("{}, damage {}", path.filename().string(), i);
+        cutRefused += refused(whole.substr(0, random() % whole.size()), what + " (cut)");
+        refused(damaged(whole, random), what);
       }
+      fs::remove(place);
     }
-    fs::remove(place);
-  }
-  std::printf("%d damaged files, %d refused; %d cut short, %d refused\n", tried, refused, cut, cutRefused);
-  EXPECT_GT(tried, 100);
+  EXPECT_GT(rounds.cases(), 100);
   EXPECT_EQ(cutRefused, cut) << "a file that is cut short lacks its end";
 }
 

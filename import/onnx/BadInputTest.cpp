@@ -1,11 +1,11 @@
 // Damaged and nonsensical models: each is one line that names the file and the place; none crashes or hangs.
+#include "import/DamageTesting.h"
 #include "import/onnx/TestModel.h"
 #include "support/ErrorTesting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -318,15 +318,19 @@ TEST_F(BadFile, ExternalDataStaysInsideTheFolder) {
 
 // ---- Damage at random --------------------------------------------------------------------------------------------
 
-/// Imports; only an Error may come out.
-void mustNotCrash(const std::string &bytes) {
+/// Imports; only an Error may come out. Its text, or "".
+std::string importErrorOf(const std::string &bytes) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   try {
     importOnnxBytes(context, bytes, "m.onnx");
   } catch (const Error &error) {
     EXPECT_STRNE(error.what(), "");
+    return error.what();
   }
+  return "";
 }
+
+void mustNotCrash(const std::string &bytes) { importErrorOf(bytes); }
 
 TEST(Fuzz, EveryTruncation) {
   std::string bytes = network().bytes();
@@ -352,44 +356,45 @@ TEST(Fuzz, DeepNesting) {
   mustNotCrash(inner);
 }
 
-TEST(Fuzz, RandomDamage) {
-  unsigned seed = std::random_device()();
-  RecordProperty("seed", static_cast<int>(seed));
-  SCOPED_TRACE(fmt::format("seed {}", seed));
-  std::cout << "seed " << seed << "\n";
-  std::mt19937 random(seed);
-  const std::string good = network().bytes();
-  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  int runs = 0;
-  for (; runs < 4000 && std::chrono::steady_clock::now() < until; ++runs) {
-    std::string bytes = good;
-    int changes = 1 + static_cast<int>(random() % 4);
-    for (int i = 0; i < changes; ++i) {
-      size_t at = random() % bytes.size();
-      switch (random() % 5) {
-      case 0:
-        bytes[at] = static_cast<char>(random());
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
-        break;
-      case 2:
-        bytes.erase(at, 1 + random() % 8);
-        break;
-      case 3:
-        bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 32));
-        break;
-      default: // the greatest varint
-        bytes.replace(at, 1, "\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
-      }
-      if (bytes.empty())
-        bytes = "x";
+/// One to four changes of single bytes or of runs of bytes.
+std::string damaged(std::string bytes, std::mt19937 &random) {
+  int changes = 1 + static_cast<int>(random() % 4);
+  for (int i = 0; i < changes; ++i) {
+    size_t at = random() % bytes.size();
+    switch (random() % 5) {
+    case 0:
+      bytes[at] = static_cast<char>(random());
+      break;
+    case 1:
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+      break;
+    case 2:
+      bytes.erase(at, 1 + random() % 8);
+      break;
+    case 3:
+      bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 32));
+      break;
+    default: // the greatest varint
+      bytes.replace(at, 1, "\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
     }
-    mustNotCrash(bytes);
+    if (bytes.empty())
+      bytes = "x";
+  }
+  return bytes;
+}
+
+TEST(Fuzz, RandomDamage) {
+  const std::string good = network().bytes();
+  damage::Rounds rounds("onnx");
+  while (rounds.next()) {
+    std::mt19937 random(static_cast<uint32_t>(rounds.seed()));
+    for (int i = 0; i < 2000 && !rounds.over(); ++i) {
+      std::string bytes = damaged(good, random);
+      rounds.refusedClearly(fmt::format("damage {}", i), "", [&] { return importErrorOf(bytes); });
+    }
   }
   // Half of the damage in the weights does no harm; the rest is refused.
-  std::cout << runs << " damaged models\n";
-  EXPECT_GT(runs, 100);
+  EXPECT_GT(rounds.errors(), 100);
 }
 
 TEST(Fuzz, RandomBytes) {

@@ -1,6 +1,7 @@
 // Damaged graphs: each is one line that names the file; none crashes, hangs or asks for absurd memory. The
 // models of the test data are cut short and get flipped bits, at fixed and at fresh places:
-// LATHE_TENSORFLOW_DAMAGES says how many of each a model gets, LATHE_SEED repeats fresh ones.
+// LATHE_TENSORFLOW_DAMAGES says how many of each a model gets in a round (import/DamageTesting.h).
+#include "import/DamageTesting.h"
 #include "import/tensorflow/GraphTesting.h"
 #include "import/tensorflow/TensorFlow.h"
 
@@ -21,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 using G = TestGraph;
 
 G small() {
@@ -105,23 +105,13 @@ fs::path models() {
   return fs::path(given ? given : LATHE_TEST_DATA) / "models/tensorflow";
 }
 
-int64_t numberOf(const char *variable, int64_t fallback) {
-  const char *text = std::getenv(variable);
-  return text ? std::atoll(text) : fallback;
-}
+/// How many damages of each kind a model gets in a round.
+int64_t damagesOf() { return damage::numberOf("LATHE_TENSORFLOW_DAMAGES", 6); }
 
 std::string contents(const fs::path &path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
-}
-
-/// Imports a damaged file: an error must be one line, and there may be none, for a weight can be any number.
-void expectClearError(const std::function<std::string()> &import, const std::string &what, int64_t &refused) {
-  std::string error = import();
-  refused += !error.empty();
-  EXPECT_THAT(error, Not(HasSubstr("\n"))) << what;
-  EXPECT_THAT(error, Not(HasSubstr("internal"))) << what;
 }
 
 class Damages {
@@ -145,34 +135,28 @@ private:
   std::mt19937_64 random;
 };
 
-/// Calls `each` with damaged forms of `whole`.
-void damaged(const std::string &whole, int64_t count,
+/// Calls `each` with damaged forms of `whole` and what was done to it.
+void damaged(const damage::Rounds &rounds, const std::string &whole, int64_t count,
              const std::function<void(const std::string &, const std::string &)> &each) {
-  auto seed = static_cast<uint64_t>(numberOf("LATHE_SEED", static_cast<int64_t>(std::random_device()())));
-  std::printf("seed %llu: LATHE_SEED repeats it\n", static_cast<unsigned long long>(seed));
-  for (uint64_t own : {uint64_t(1), seed}) {
-    Damages damages(own);
-    for (int64_t i = 0; i < count; ++i) {
-      std::string what = fmt::format("seed {}, damage {}", own, i);
-      each(whole.substr(0, damages.below(whole.size())), what + " (cut)");
-      each(damages.flipped(whole), what + " (flipped)");
-      each(damages.overwritten(whole), what + " (overwritten)");
-    }
+  Damages damages(rounds.seed());
+  for (int64_t i = 0; i < count && !rounds.over(); ++i) {
+    std::string what = fmt::format("damage {}", i);
+    each(whole.substr(0, damages.below(whole.size())), what + " (cut)");
+    each(damages.flipped(whole), what + " (flipped)");
+    each(damages.overwritten(whole), what + " (overwritten)");
   }
 }
 
 TEST(BadGraph, DamagedModelsAreRefusedOrRead) {
   if (!fs::exists(models()))
     GTEST_SKIP() << "NO TEST DATA: there is no models/tensorflow (set LATHE_TEST_DATA)";
-  int64_t refused = 0, tried = 0;
-  for (const char *name : {"fc-layers.frozen.pb", "lstm.frozen.pb"})
-    damaged(contents(models() / name), numberOf("LATHE_TENSORFLOW_DAMAGES", 6),
-            [&](const std::string &bytes, const std::string &what) {
-              ++tried;
-              expectClearError([&] { return importError(bytes); }, name + (": " + what), refused);
-            });
-  std::printf("%lld damaged files, %lld refused\n", static_cast<long long>(tried), static_cast<long long>(refused));
-  EXPECT_GE(refused, tried / 4) << "most files that are cut short are refused";
+  damage::Rounds rounds("graphs");
+  while (rounds.next())
+    for (const std::string name : {"fc-layers.frozen.pb", "lstm.frozen.pb"})
+      damaged(rounds, contents(models() / name), damagesOf(), [&](const std::string &bytes, const std::string &what) {
+        rounds.refusedClearly(name + ": " + what, "", [&] { return importError(bytes); });
+      });
+  EXPECT_GE(rounds.errors(), rounds.cases() / 4) << "most files that are cut short are refused";
 }
 
 /// Loops of many kinds of nodes, which the damages tangle.
@@ -184,12 +168,12 @@ TEST(BadGraph, DamagedControlFlowIsRefusedOrRead) {
   g.op("Switch", {"m", "c"}, {}, "s");
   g.op("NextIteration", {g.op("Add", {"s:1", g.real(1)})}, {}, "n");
   g.op("Exit", {"s"}, {}, "y");
-  int64_t refused = 0;
-  damaged(g.bytes(), 40 * numberOf("LATHE_TENSORFLOW_DAMAGES", 6),
-          [&](const std::string &bytes, const std::string &what) {
-            expectClearError([&] { return importError(bytes); }, what, refused);
-          });
-  EXPECT_GT(refused, 100);
+  damage::Rounds rounds("control flow");
+  while (rounds.next())
+    damaged(rounds, g.bytes(), 40 * damagesOf(), [&](const std::string &bytes, const std::string &what) {
+      rounds.refusedClearly(what, "", [&] { return importError(bytes); });
+    });
+  EXPECT_GT(rounds.errors(), 100);
 }
 
 TEST(BadGraph, DamagedSavedModelsAreRefusedOrRead) {
@@ -215,19 +199,19 @@ TEST(BadGraph, DamagedSavedModelsAreRefusedOrRead) {
     }
   };
   EXPECT_EQ(import(), "");
-  int64_t refused = 0, tried = 0;
-  for (const std::string &name : names) {
-    std::string whole = contents(from / name);
-    damaged(whole, numberOf("LATHE_TENSORFLOW_DAMAGES", 6), [&](const std::string &bytes, const std::string &what) {
-      write(name, bytes);
-      ++tried;
-      expectClearError(import, name + (": " + what), refused);
-    });
-    write(name, whole);
-  }
+  damage::Rounds rounds("saved models");
+  while (rounds.next())
+    for (const std::string &name : names) {
+      std::string whole = contents(from / name);
+      damaged(rounds, whole, damagesOf(), [&](const std::string &bytes, const std::string &what) {
+        write(name, bytes);
+        rounds.refusedClearly(name + ": " + what, "", import);
+      });
+      write(name, whole);
+    }
   std::error_code ignored;
   fs::remove_all(folder, ignored);
-  EXPECT_GE(refused, tried / 4);
+  EXPECT_GE(rounds.errors(), rounds.cases() / 4);
 }
 
 } // namespace

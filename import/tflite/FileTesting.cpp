@@ -14,14 +14,15 @@ namespace lathe::tflite {
 
 namespace {
 
-/// Writes "NAME.WHICH0.npy" and so on, and returns their names with those of the ports.
+/// Writes "NAME.WHICH0.npy" and so on, and returns their names with those of the ports and their zero points.
 nlohmann::json written(const std::string &path, const char *which, const std::vector<runtime::Port> &ports,
                        const std::vector<Tensor> &tensors) {
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::string file = fmt::format("{}.{}{}.npy", path, which, i);
     writeNpy(file, npyView(tensors[i]));
-    list.push_back({{"name", ports.at(i).name}, {"file", file}});
+    const auto &how = ports.at(i).quantization;
+    list.push_back({{"name", ports.at(i).name}, {"file", file}, {"zero", how ? how->zeroPoints[0] : 0}});
   }
   return list;
 }

@@ -89,8 +89,10 @@ template <class Raw> Raw tangentOf(Raw x, int integerBits) {
 } // namespace
 
 Multiplier multiplierOf(double factor) {
-  if (factor == 0)
+  if (factor == 0 || std::isnan(factor))
     return {};
+  if (!(std::abs(factor) < 0x1p30)) // as far as it goes
+    return {most<int32_t>, 30};
   int shift = 0;
   auto value = static_cast<int64_t>(std::round(std::frexp(factor, &shift) * 2147483648.0));
   if (value == int64_t(1) << 31) {
@@ -99,7 +101,7 @@ Multiplier multiplierOf(double factor) {
   }
   if (shift < -31)
     return {};
-  if (shift > 30) // as far as it goes
+  if (shift > 30)
     return {most<int32_t>, 30};
   return {static_cast<int32_t>(value), shift};
 }

@@ -8,7 +8,8 @@
 
 namespace lathe::tflite {
 
-/// A real factor: value * 2^(shift - 31), value in [2^30, 2^31) or 0. QuantizeMultiplier of TensorFlow Lite.
+/// A real factor: value * 2^(shift - 31), value in [2^30, 2^31) or 0. QuantizeMultiplier of TensorFlow Lite. Factors of 2^30
+/// and more, infinity included, become the greatest one; one that is no number becomes 0.
 struct Multiplier {
   int32_t value = 0;
   int shift = 0;

@@ -18,6 +18,11 @@ TEST(FixedPoint, MultipliersKeepThirtyOneBits) {
   }
   EXPECT_EQ(multiplierOf(0).value, 0);
   EXPECT_EQ(multiplierOf(1e-12).value, 0); // beyond the shifts
+  EXPECT_EQ(multiplierOf(NAN).value, 0);
+  for (double factor : {0x1p30, 1e300, double(INFINITY)}) {
+    EXPECT_EQ(multiplierOf(factor).value, INT32_MAX) << factor;
+    EXPECT_EQ(multiplierOf(factor).shift, 30) << factor;
+  }
   EXPECT_EQ(scaled(100, multiplierOf(0.25)), 25);
   EXPECT_EQ(scaled(-3, multiplierOf(0.5)), -1);  // halves up first
   EXPECT_EQ(scaled(-6, multiplierOf(0.25)), -2); // then away from zero

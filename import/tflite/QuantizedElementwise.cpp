@@ -4,6 +4,7 @@
 #include "import/tflite/QuantizedParts.h"
 
 #include <array>
+#include <bit>
 
 namespace lathe::tflite {
 namespace {
@@ -59,6 +60,46 @@ void importProduct(Operator &op) {
   Multiplier factor = multiplierOf(double(a.scale * b.scale / to.scale));
   mlir::Value product = op.emit("mul", {centred(op, op.in(0), a.zero), centred(op, op.in(1), b.zero)});
   op.set(requantized(op, product, {&factor, 1}, 0, to, limitsOf(op, to, activation)));
+}
+
+/// a / b times a factor, rounded: the reciprocal of b in fixed point, then two products. DivElementwise. TensorFlow Lite
+/// leaves a division by zero undefined, which gives a limit of i32 here, and so it does quotients below 2^-32, which give 0.
+int64_t quotient(int32_t a, int32_t b, Multiplier factor) {
+  if (b == 0)
+    return a > 0 ? INT32_MAX : a < 0 ? INT32_MIN : 0;
+  if (b < 0)
+    a = -a, b = -b;
+  int zeros = std::countl_zero(static_cast<uint32_t>(b));
+  auto fraction = static_cast<int32_t>((static_cast<uint32_t>(b) << zeros) - (1U << 31)); // of b in [1, 2)
+  int room = a > 0   ? std::countl_zero(static_cast<uint32_t>(a)) - 1
+             : a < 0 ? std::countl_zero(2 * static_cast<uint32_t>(-a) - 1)
+                     : 0;
+  auto moved = static_cast<int32_t>(static_cast<uint32_t>(a) << room);
+  int32_t whole = highProduct(moved, reciprocalOfOnePlus(fraction));
+  int right = room + 31 - zeros - factor.shift;
+  return right > 31 ? 0 : divideByPowerOfTwo(highProduct(whole, factor.value), right);
+}
+
+/// A table of the results of all pairs of bytes.
+void importQuotient(Operator &op) {
+  op.node.expectInputs(2, 2);
+  Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
+  for (const Uniform &each : {a, b, to})
+    if (each.type != ElementType::u8)
+      op.unsupported(fmt::format("DIV of quantised {}", name(each.type)));
+  Multiplier factor = multiplierOf(double(a.scale / (b.scale * to.scale)));
+  if (factor.shift > 23) // 255 has as many bits of room
+    op.unsupported(fmt::format("DIV of scales {} and {} to scale {}", a.scale, b.scale, to.scale));
+  Limits limits = limitsOf(op, to, op.options<file::ActivationOptions>(BuiltinOptions::Div).activation());
+  std::vector<uint8_t> values;
+  for (int32_t x = 0; x < 256; ++x)
+    for (int32_t y = 0; y < 256; ++y)
+      values.push_back(static_cast<uint8_t>(limits.clamp(
+          quotient(x - static_cast<int32_t>(a.zero), y - static_cast<int32_t>(b.zero), factor) + to.zero)));
+  const char *bytes = reinterpret_cast<const char *>(values.data());
+  mlir::Value table = op.node.constant({ElementType::u8, {1 << 16}, {bytes, bytes + values.size()}, {}});
+  mlir::Value high = op.emit("mul", {op.node.cast(op.in(0), ElementType::i32), number(op, 256)});
+  op.set(lookedUp(op, table, op.emit("add", {high, op.node.cast(op.in(1), ElementType::i32)})));
 }
 
 void importSquaredDifference(Operator &op) {
@@ -128,6 +169,7 @@ void addQuantizedElementwise(Importers &table) {
   table[ADD] = {importSum};
   table[SUB] = {importSum};
   table[MUL] = {importProduct};
+  table[DIV] = {importQuotient};
   table[SQUARED_DIFFERENCE] = {importSquaredDifference};
   table[MAXIMUM] = {importExtreme};
   table[MINIMUM] = {importExtreme};

@@ -18,6 +18,7 @@ mlir::Value onResultScale(Operator &op, size_t index, const Uniform &to) {
   if (x.type == ElementType::i16)
     op.unsupported("CONCATENATION of quantised i16 on different scales");
   float factor = x.scale * (1.0F / to.scale), offset = static_cast<float>(-x.zero) * factor;
+  require(std::abs(factor) < 1e9F, "input {} has scale {}, the result {}", index, x.scale, to.scale);
   Limits all = limitsOf(to.type);
   return looked(op, op.in(index), x.type, to.type, [&](int64_t q) {
     return all.clamp(std::llround(std::round(static_cast<float>(q) * factor + offset)) + to.zero);
@@ -55,6 +56,8 @@ void importPad(Operator &op) {
 }
 
 // ---- RESIZE_BILINEAR ----------------------------------------------------------------------------------------------
+
+constexpr int64_t mostRows = 1 << 16; // of the result, each of which has taps
 
 /// The two elements of x that an element of y lies between along one axis, and the weight of the second.
 struct Taps {
@@ -178,6 +181,8 @@ void importResizeBilinear(Operator &op) {
   int64_t height = dims[1].constant(), width = dims[2].constant();
   require(height > 0 && width > 0 && size[0] > 0 && size[1] > 0, "resizes {}x{} to {}x{}", height, width, size[0],
           size[1]);
+  require(std::max(size[0], size[1]) <= mostRows, "resizes to {}x{}, expected at most {} rows and columns", size[0],
+          size[1], mostRows);
   if (height == size[0] && width == size[1])
     return op.set(op.in(0)); // each element has weight 1
   Taps rows = tapsOf(height, size[0], options), columns = tapsOf(width, size[1], options);

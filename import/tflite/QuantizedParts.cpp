@@ -51,7 +51,9 @@ Limits limitsOf(ElementType type) {
 
 Limits limitsOf(const Operator &op, const Uniform &to, Activation activation) {
   Limits all = limitsOf(to.type);
-  auto at = [&](float value) { return all.clamp(to.zero + std::llround(value / to.scale)); };
+  auto at = [&](float value) { // of a scale that may be tiny
+    return all.clamp(to.zero + std::llround(std::clamp(value / to.scale, -1e9F, 1e9F)));
+  };
   switch (activation) {
   case Activation::NONE:
     return all;

@@ -158,7 +158,7 @@ private:
     mlir::Value variance = op.emit("div", {op.emit("sub", {squares, op.emit("mul", {mean, mean})}), n(square)});
     variance = wide(op, variance);
     Uniform scale = uniformInput(op, normAt + gate);
-    auto least = std::max<int64_t>(1, static_cast<int64_t>(10000 * scale.scale));
+    auto least = std::max<int64_t>(1, static_cast<int64_t>(std::min(10000 * scale.scale, 1e9F)));
     variance = op.emit("where", {op.emit("less", {variance, number(op, 1)}), number(op, least), variance});
     Factors root = inverseRoots(op, variance);
     mlir::Value centre = op.emit("sub", {op.emit("mul", {z, number(op, fine)}), wide(op, mean)});

@@ -29,8 +29,9 @@ TEST_P(QuantizedLstm, BitsOfThePlainEvaluation) {
   std::string bytes = f.bytes();
 
   auto outputs = static_cast<size_t>(form.outputs);
-  std::vector<Numbers> h(batch, Numbers(outputs)), c(batch, Numbers(cells));
-  Tensor hidden = Tensor::of<int8_t>({batch, form.outputs}, std::vector<int8_t>(batch * outputs)),
+  std::vector<Numbers> h(batch, Numbers(outputs, layer.hZero)), c(batch, Numbers(cells));
+  Tensor hidden = Tensor::of<int8_t>({batch, form.outputs},
+                                     std::vector<int8_t>(batch * outputs, static_cast<int8_t>(layer.hZero))),
          cell = Tensor::of<int16_t>({batch, cells}, std::vector<int16_t>(batch * cells));
   int moved = 0;
   for (int run = 0; run < 2; ++run) {

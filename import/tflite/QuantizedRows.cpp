@@ -1,6 +1,7 @@
 // Operators that combine the elements of rows: softmax, normalisation, sums, means.
 #include "import/tflite/QuantizedParts.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -87,6 +88,24 @@ void importSoftmax(Operator &op) {
                  {{"to", to.type}, {"zero_point", zero}}));
 }
 
+/// In real numbers, as the optimised kernels compute it, in steps of 2^-4 below zero. The reference kernels, in fixed
+/// point, may differ by a step.
+void importLogSoftmax(Operator &op) {
+  op.node.expectInputs(1, 1);
+  Uniform x = uniformInput(op, 0), to = uniformOutput(op);
+  if (x.type == ElementType::i16 || x.type != to.type)
+    op.unsupported(fmt::format("LOG_SOFTMAX of quantised {} to {}", name(x.type), name(to.type)));
+  Limits all = limitsOf(to.type);
+  require(to.scale == 1.0F / 16 && to.zero == all.most,
+          "the result has scale {} and zero point {}, expected 2^-4 and {}", to.scale, to.zero, all.most);
+  auto real = [&](double value) { return op.node.constantScalar(ElementType::f32, value); };
+  // The zero point cancels.
+  mlir::Value y = op.emit("mul", {op.node.cast(op.in(0), ElementType::f32), real(x.scale)});
+  y = op.emit("mul", {op.emit("log_softmax", {y}, {{"axis", -1}}), real(16)});
+  y = op.emit("clip", {op.emit("round", {y})}, {{"min", -255.0}, {"max", 0.0}});
+  op.set(op.node.cast(op.emit("add", {y, real(static_cast<double>(to.zero))}), to.type));
+}
+
 // ---- Normalisation -------------------------------------------------------------------------------------------------
 
 /// Each row times the inverse root of the sum of its squares, in steps of 2^-7.
@@ -116,6 +135,7 @@ Fields fieldsOf(const Reduction &reduction) { return {{"axes", reduction.axes}, 
 /// The optimised mean over height and width: one factor for the sum, the zero points rounded apart.
 void importSpatialMean(Operator &op, const Reduction &reduction, const Uniform &x, const Uniform &to, int64_t count) {
   float offset = static_cast<float>(x.zero) * x.scale / to.scale;
+  require(std::abs(offset) < 1e9F, "the operand has scale {}, the result {}", x.scale, to.scale);
   auto whole = static_cast<int64_t>(offset > 0 ? offset + 0.5F : offset - 0.5F);
   Multiplier factor = multiplierOf(double(x.scale / (static_cast<float>(count) * to.scale)));
   mlir::Value sums = op.emit("reduce_sum", {op.node.cast(op.in(0), ElementType::i32)}, fieldsOf(reduction));
@@ -157,10 +177,61 @@ void importTotal(Operator &op) {
   op.set(requantized(op, sums, {&factor, 1}, 0, to, limitsOf(to.type)));
 }
 
+// ---- Products -----------------------------------------------------------------------------------------------------
+
+constexpr int64_t mostFactors = 512;
+
+/// One factor after the other, each product on the scale that the root of the result's leaves. QuantizedReduceProd.
+void importProductOfElements(Operator &op) {
+  op.node.expectInputs(2, 2);
+  Reduction reduction = readReduction(op);
+  Uniform x = uniformInput(op, 0), to = uniformOutput(op);
+  if (x.type == ElementType::u8 || x.type != to.type)
+    op.unsupported(fmt::format("REDUCE_PROD of quantised {} to {}", name(x.type), name(to.type)));
+  std::vector<int64_t> order = reduction.axes;
+  std::sort(order.begin(), order.end());
+  const Dims dims = op.dims(op.in(0));
+  Dim factors = 1;
+  for (int64_t axis : order)
+    factors = factors * dims[static_cast<size_t>(axis)];
+  if (!factors.isConstant() || factors.constant() < 1 || factors.constant() > mostFactors)
+    op.unsupported(fmt::format("REDUCE_PROD of '{}' quantised elements, expected 1 to {}", factors.str(), mostFactors));
+  int64_t count = factors.constant();
+  Dims rows = {factors}, result;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    bool reduced = std::count(reduction.axes.begin(), reduction.axes.end(), static_cast<int64_t>(axis)) > 0;
+    if (!reduced) {
+      order.push_back(static_cast<int64_t>(axis));
+      rows.push_back(dims[axis]);
+    }
+    if (!reduced || reduction.keepDims)
+      result.push_back(reduced ? Dim(1) : dims[axis]);
+  }
+  Multiplier factor = multiplierOf(double(x.scale) / std::pow(double(to.scale), 1.0 / static_cast<double>(count)));
+  require(factor.shift >= -31 && factor.shift < 8, "the scales {} and {} are too far apart", x.scale, to.scale);
+  mlir::Value all = op.node.reshape(transpose(op.node, op.in(0), order), rows);
+  all = centred(op, all, x.zero, ElementType::i64);
+  auto next = [&](mlir::Value product, const Uniform &type) {
+    return requantized(op, product, {&factor, 1}, 0, type, limitsOf(type.type));
+  };
+  mlir::Value product;
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<int64_t> axes = {0}, begin = {i}, end = {i + 1};
+    mlir::Value one = op.emit("slice", {all}, {{"starts", begin}, {"ends", end}, {"axes", axes}});
+    if (product)
+      product = op.node.cast(next(op.emit("mul", {product, one}), {ElementType::i32, 1, 0}), ElementType::i64);
+    else
+      product = one;
+  }
+  op.set(op.node.reshape(next(product, to), result));
+}
+
 } // namespace
 
 void addQuantizedRows(Importers &table) {
   table[SOFTMAX] = {importSoftmax};
+  table[LOG_SOFTMAX] = {importLogSoftmax};
+  table[REDUCE_PROD] = {importProductOfElements};
   table[L2_NORMALIZATION] = {importL2Normalization};
   table[MEAN] = {importTotal};
   table[SUM] = {importTotal};

@@ -1,6 +1,7 @@
 // Quantised operators beside the functions of real numbers that they stand for: within a step of the result, or exact.
 // tests/QuantisedModelsTest.cpp has TensorFlow Lite's own bits for the operators of published models.
 #include "import/tflite/FileTesting.h"
+#include "import/tflite/FixedPoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -137,6 +138,92 @@ TEST(Quantized, FunctionsOfTwoOperands) {
           z, to, c.steps, [&](int64_t i) { return c.function(a.real(x.asInteger(i)), b.real(y.asInteger(i))); },
           operatorName(c.code) + " of " + typeName(type));
     }
+}
+
+/// Quotients of all bytes by `divisors`, without those below zero: within the rounding of the reciprocal.
+void expectQuotients(const Scale &to, const std::vector<int64_t> &divisors) {
+  Scale a{Type::UINT8, 0.05f, 90}, b{Type::UINT8, 0.02f, 131};
+  auto count = static_cast<int64_t>(divisors.size());
+  Single single;
+  single.input({256, 1}, a);
+  single.input({static_cast<int>(count)}, b);
+  auto options = file::CreateActivationOptions(single.file.builder, Activation::RELU).Union();
+  Tensor y = Tensor::of<uint8_t>({count}, std::vector<uint8_t>(divisors.begin(), divisors.end()));
+  Tensor z =
+      single.run(DIV, {256, static_cast<int>(count)}, to, {integers(a, {256, 1}), y}, BuiltinOptions::Div, options);
+  for (int64_t i = 0; i < 256 * count; ++i) {
+    double over = a.real(i / count), under = b.real(divisors[static_cast<size_t>(i % count)]);
+    double exact = under != 0 ? over / under / double(to.factor) : over > 0 ? 1e9 : 0;
+    exact = std::clamp(std::max(exact, 0.0) + double(to.zero), 0.0, 255.0);
+    ASSERT_NEAR(z.asDouble(i), exact, 0.51) << over << " / " << under;
+  }
+}
+
+TEST(Quantized, QuotientsOfBytes) {
+  std::vector<int64_t> divisors;
+  for (int64_t q = 0; q < 256; ++q)
+    if (q != 131) // zero
+      divisors.push_back(q);
+  expectQuotients({Type::UINT8, 0.03f, 7}, divisors);
+  expectQuotients({Type::UINT8, 0.01f, 128}, divisors);
+}
+
+/// Divisors of zero, and quotients so far below a step that their shift is beyond 31.
+TEST(Quantized, QuotientsThatTensorFlowLiteLeavesUndefined) {
+  expectQuotients({Type::UINT8, 0.03f, 7}, {131});
+  expectQuotients({Type::UINT8, 4, 7}, {0, 1, 250, 255});
+}
+
+TEST(Quantized, LogarithmsOfSoftmax) {
+  for (Type type : {Type::INT8, Type::UINT8}) {
+    Scale from{type, 0.06f, type == Type::INT8 ? -9 : 100}, to{type, 1.0f / 16, type == Type::INT8 ? 127 : 255};
+    constexpr int64_t columns = 9;
+    Tensor x = integers(from, {12, columns}, 37);
+    Single single;
+    single.input({12, columns}, from);
+    Tensor y = single.run(LOG_SOFTMAX, {12, columns}, to, {x});
+    expectSteps(
+        y, to, 0.51,
+        [&](int64_t i) {
+          double sum = 0;
+          for (int64_t c = i / columns * columns; c < (i / columns + 1) * columns; ++c)
+            sum += std::exp(from.real(x.asInteger(c)));
+          return from.real(x.asInteger(i)) - std::log(sum);
+        },
+        "LOG_SOFTMAX of " + typeName(type));
+  }
+}
+
+/// Beside products rescaled step by step, in the order of the elements.
+TEST(Quantized, ProductsOfElements) {
+  for (bool keep : {false, true}) {
+    Scale from{Type::INT8, 0.02f, 3}, to{Type::INT8, 0.04f, -6};
+    Tensor x = integers(from, {2, 4, 3}, 37);
+    Single single;
+    single.input({2, 4, 3}, from);
+    single.operands.push_back(single.file.constant<int32_t>({2}, {2, 0}));
+    auto options = file::CreateReducerOptions(single.file.builder, keep).Union();
+    Ints dims = keep ? Ints{1, 4, 1} : Ints{4};
+    Tensor y = single.run(REDUCE_PROD, dims, to, {x}, BuiltinOptions::Reducer, options);
+    ASSERT_EQ(y.dims(), std::vector<int64_t>(dims.begin(), dims.end()));
+    Multiplier factor = multiplierOf(double(from.factor) / std::pow(double(to.factor), 1.0 / 6));
+    auto rescaled = [&](int64_t product) {
+      int64_t narrow = std::min((int64_t(factor.value) + (1 << 15)) >> 16, int64_t(0x7fff));
+      return (product * narrow + (int64_t(1) << (14 - factor.shift))) >> (15 - factor.shift);
+    };
+    int64_t least = 127, most = -128;
+    for (int64_t row = 0; row < 4; ++row) {
+      int64_t product = 0;
+      for (int64_t i = 0; i < 6; ++i) {
+        int64_t one = x.asInteger((i / 3 * 4 + row) * 3 + i % 3) - from.zero;
+        product = i == 0 ? one : rescaled(product * one);
+      }
+      int64_t wanted = std::clamp<int64_t>(rescaled(product) + to.zero, -128, 127);
+      EXPECT_EQ(y.asInteger(row), wanted) << "row " << row;
+      least = std::min(least, wanted), most = std::max(most, wanted);
+    }
+    EXPECT_GT(most - least, 20);
+  }
 }
 
 TEST(Quantized, ComparisonsOnDifferentScales) {

@@ -38,6 +38,7 @@ Steps stepsOf(float scale, std::optional<int> exponent) {
   int shift = 0;
   for (; multiplier <= 32767.0 / 2 && shift <= 30; ++shift)
     multiplier *= 2;
+  require(multiplier < 32768, "the operand has scale {}, expected less than 2.6", scale);
   return {static_cast<int32_t>(multiplier), shift};
 }
 
@@ -108,7 +109,9 @@ std::vector<int64_t> segments(const Uniform &from, const Uniform &to, const std:
   const float least = real(from, -32768), most = real(from, 32767);
   const float step = (most - least) / count, half = step / 2;
   const float inverse = 65536.0F / (real(to, 32767) - real(to, -32768));
-  auto limited = [](float value) { return static_cast<int64_t>(std::min(std::max(value, -32768.0F), 32767.0F)); };
+  auto limited = [](float value) { // no number: the least
+    return static_cast<int64_t>(std::min(std::max(-32768.0F, value), 32767.0F));
+  };
   std::vector<int64_t> values;
   for (int i = 0; i < count; ++i) {
     auto at = static_cast<float>(i);

@@ -1,4 +1,4 @@
-/* C interface of Lathe's compiler, version 4. It compiles a model to a package for liblathe_runtime.
+/* C interface of Lathe's compiler, version 5. It compiles a model to a package for liblathe_runtime.
 
    Link with liblathe_compiler. All functions may be called from several threads at once. */
 #ifndef LATHE_COMPILER_H
@@ -13,9 +13,10 @@
 extern "C" {
 #endif
 
-#define LATHE_COMPILER_API_VERSION 4
+#define LATHE_COMPILER_API_VERSION 5
 /* Returns LATHE_COMPILER_API_VERSION of the loaded library. Version 2 added the field `precision`,
-   which version 1 ignores; version 3 added lathe_specializer; version 4 added `requantize_rounding` and `signature`. */
+   which version 1 ignores; version 3 added lathe_specializer; version 4 added `requantize_rounding` and `signature`;
+   version 5 added the field `layout`, which version 4 ignores. */
 LATHE_API uint32_t lathe_compiler_api_version(void);
 
 /* Precision of convolutions, matrix products and attention. */
@@ -31,6 +32,14 @@ typedef enum lathe_requantize_rounding {
   LATHE_REQUANTIZE_OPTIMISED = 1 /* fails for models of other formats */
 } lathe_requantize_rounding;
 
+/* Layout of activations between kernels, as --layout of the command line (docs/layouts.md). */
+typedef enum lathe_layout {
+  LATHE_LAYOUT_AUTO = 0,   /* planes or blocks for every value: what is predicted to be fastest */
+  LATHE_LAYOUT_NCHW = 1,   /* a plane for each channel */
+  LATHE_LAYOUT_NHWC = 2,   /* the channels of a position next to each other */
+  LATHE_LAYOUT_BLOCKED = 3 /* blocks of as many channels as a vector has */
+} lathe_layout;
+
 /* Call lathe_compile_options_init, or set struct_size to sizeof(lathe_compile_options) and unused fields
    to zero. */
 typedef struct lathe_compile_options {
@@ -44,11 +53,11 @@ typedef struct lathe_compile_options {
   const char *const *shapes; /* extents of inputs whose dimensions are symbolic: "data=1x3x224x224" */
   size_t shape_count;
   int32_t requantize_rounding; /* lathe_requantize_rounding; absent before version 4, as what follows */
-  int32_t reserved;            /* 0 */
+  int32_t layout;              /* lathe_layout; reserved and 0 in version 4 */
   const char *signature;       /* of a TFLite model with several ones; null: its first subgraph */
 } lathe_compile_options;
 
-/* Sets the defaults: native, 1 thread, level 3, fp32. */
+/* Sets the defaults: native, 1 thread, level 3, fp32, layouts chosen by predicted time. */
 LATHE_API void lathe_compile_options_init(lathe_compile_options *options);
 
 /* Compiles the file at `model_path` (ONNX, TFLite, TensorFlow or textual IR, recognised by content; or the

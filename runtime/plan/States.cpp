@@ -3,6 +3,7 @@
 // Input and output of a state change places after a run, or have the same memory where a kernel writes the output over the
 // input (Plan::overwrites). A state that grows in place has one buffer with room for its
 // maximum: its output continues its input there (Plan::growths), so that a run writes the new elements alone.
+#include "runtime/QuantizedTensor.h"
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>
@@ -69,7 +70,8 @@ void Context::State::resetStates() {
   extentsChanged = pointersChanged = true;
 }
 
-/// Zeros of the state's extents: none along an axis that grows, otherwise what the other inputs say.
+/// The real number zero, which is the zero point of a quantised state, in the state's extents: none along an axis that
+/// grows, otherwise what the other inputs say.
 Value Context::State::initialValue(const KeptState &kept) const {
   const Port &port = model->inputs()[kept.input];
   std::vector<int64_t> dims;
@@ -87,10 +89,10 @@ Value Context::State::initialValue(const KeptState &kept) const {
             port.name, port.dims[axis].str());
     dims.push_back(extent);
   }
-  Tensor zeros(port.type, dims);
+  Tensor zeros(port.quantization ? ElementType::f32 : port.type, dims);
   if (zeros.bytes() > 0)
     std::memset(zeros.data(), 0, static_cast<size_t>(zeros.bytes()));
-  return zeros;
+  return port.quantization ? quantized(*port.quantization, zeros, port.type) : zeros;
 }
 
 /// Gives states that begin their first value.
