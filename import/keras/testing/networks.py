@@ -46,9 +46,9 @@ class Network:
                   "use_bias": False, "activation": "linear", "data_format": "channels_last", "dilation_rate": [1, 1]}
         return self.add("DepthwiseConv2D", name, x, channels, config, [self.random.normal(0, 1 / 3, (3, 3, channels, 1))])
 
-    def norm(self, x, epsilon=1e-3, scale=True, name=None):
+    def norm(self, x, epsilon=1e-3, scale=True, name=None, gain=1):
         channels = self.channels[x]
-        weights = [self.random.uniform(0.5, 1.5, channels)] if scale else []
+        weights = [gain * self.random.uniform(0.5, 1.5, channels)] if scale else []
         weights += [self.random.uniform(-0.5, 0.5, channels), self.random.uniform(-0.5, 0.5, channels),
                     self.random.uniform(0.5, 2, channels)]
         return self.add("BatchNormalization", name, x, channels,
@@ -74,15 +74,15 @@ class Network:
 def resnet50():
     n = Network(224)
 
-    def unit(x, filters, size, strides, padding, name):
+    def unit(x, filters, size, strides, padding, name, gain=1):
         x = n.conv(x, filters, size, strides, padding, True, f"{name}_conv")
-        return n.norm(x, 1.001e-5, name=f"{name}_bn")
+        return n.norm(x, 1.001e-5, name=f"{name}_bn", gain=gain)
 
     def block(x, filters, strides, name, shortcut):
         aside = unit(x, 4 * filters, 1, strides, "valid", f"{name}_0") if shortcut else x
         x = n.relu(unit(x, filters, 1, strides, "valid", f"{name}_1"), f"{name}_1_relu")
         x = n.relu(unit(x, filters, 3, 1, "same", f"{name}_2"), f"{name}_2_relu")
-        x = unit(x, 4 * filters, 1, 1, "valid", f"{name}_3")
+        x = unit(x, 4 * filters, 1, 1, "valid", f"{name}_3", 0.2)  # sums of many blocks stay small: no class is sure
         x = n.add("Add", f"{name}_add", [aside, x], 4 * filters)
         return n.relu(x, f"{name}_out")
 
