@@ -59,6 +59,8 @@ const GraphPass passes[] = {
     {"simplify", "remove and merge operators", [](Module m, Options) { simplify(m); }},
     {"sink-reshape", "reshapes of matrix products behind what is element-wise",
      [](Module m, Options) { sinkReshape(m); }},
+    {"lift-transpose", "transposes to channels first in front of pads and constants",
+     [](Module m, Options) { liftTranspose(m); }},
     {"sink-transpose", "transposes of images behind what reads them", [](Module m, Options) { sinkTranspose(m); }},
     {"split-recurrence", "the input's share of recurrent gates as one matrix product",
      [](Module m, Options) { splitRecurrence(m); }},

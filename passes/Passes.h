@@ -122,6 +122,10 @@ void sinkReshape(mlir::ModuleOp module);
 /// inverse: so networks with the channels last have them first inside.
 void sinkTranspose(mlir::ModuleOp module);
 
+/// Moves transposes that put the channels of an image to axis 1 in front of pads and of element-wise operators with
+/// constants, which the convolution behind then takes up: what prepares pictures at the inputs of a network.
+void liftTranspose(mlir::ModuleOp module);
+
 /// Splits lstm, gru and rnn into one matmul, which computes W times the input for all gates, steps
 /// and directions with the biases that can be added there, and a recurrence.
 void splitRecurrence(mlir::ModuleOp module);

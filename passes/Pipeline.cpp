@@ -86,6 +86,9 @@ void foldAndSimplify(mlir::ModuleOp module, const PipelineOptions &options) {
   simplify(module);
   // Before formulas and scales: with the channels first, all later rules see a network as ONNX writes it.
   sinkTranspose(module);
+  // What is left at the inputs hides pads and scales of pictures from their convolution.
+  liftTranspose(module);
+  fold(module, options); // constants that have followed an image: rules look for numbers beside a convolution
   simplify(module);
 }
 

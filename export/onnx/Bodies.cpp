@@ -17,9 +17,11 @@ GraphProto &graphAttribute(NodeProto &node, const char *name) {
   return *attr.mutable_g();
 }
 
+/// Only a scalar states its extents: ONNX Runtime reads the iteration number only where it is known to be one.
 void describeTensor(ValueInfoProto &out, const std::string &name, mlir::Value value) {
+  TensorInfo info = nn::infoOf(value);
   out.set_name(name);
-  writeType(*out.mutable_type(), nn::infoOf(value), false);
+  writeType(*out.mutable_type(), info, info.isTensor() && info.dims.empty());
 }
 
 } // namespace

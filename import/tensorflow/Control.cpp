@@ -1,6 +1,7 @@
 // Calls, branches and loops. Their subgraphs are functions of the library, or graphs that Frames.cpp has rebuilt.
 #include "import/tensorflow/TensorFlow.h"
 
+#include <cstring>
 #include <set>
 
 namespace lathe::tensorflow {
@@ -8,16 +9,22 @@ namespace {
 
 const Library *libraryOf(const NodeRecord &node) { return static_cast<const Library *>(node.source); }
 
+constexpr size_t mostBranches = 256;
+
+const GraphRecord *functionOf(const NodeRecord &node, const std::string &name) {
+  const Library *library = libraryOf(node);
+  if (!library)
+    return nullptr;
+  auto found = library->functions.find(name);
+  return found == library->functions.end() ? nullptr : &found->second;
+}
+
 /// The subgraph that an attribute holds or names; null if there is none.
 const GraphRecord *subgraphOf(const NodeRecord &node, const AttributeRecord *attribute) {
   if (attribute && !attribute->graphs.empty())
     return &attribute->graphs[0];
   const auto *name = attribute ? std::get_if<std::string>(&attribute->value) : nullptr;
-  const Library *library = libraryOf(node);
-  if (!name || !library)
-    return nullptr;
-  auto found = library->functions.find(*name);
-  return found == library->functions.end() ? nullptr : &found->second;
+  return name ? functionOf(node, *name) : nullptr;
 }
 
 const GraphRecord &subgraph(const StructureNode &node, const char *attr) {
@@ -31,15 +38,17 @@ const GraphRecord &subgraph(const StructureNode &node, const char *attr) {
   return *graph;
 }
 
-void callGraph(StructureNode &node, const GraphRecord &graph) {
+void callGraph(StructureNode &node, const GraphRecord &graph, const std::vector<Entry> &inputs) {
   node.outputs.resize(graph.outputs.size());
-  importInline(node, graph, node.inputs);
+  importInline(node, graph, inputs);
 }
 
-void importCall(StructureNode &node) { callGraph(node, subgraph(node, "f")); }
+void importCall(StructureNode &node) { callGraph(node, subgraph(node, "f"), node.inputs); }
 
 /// A node whose operator is the name of a function.
-void importNamedCall(StructureNode &node) { callGraph(node, libraryOf(node.record)->functions.at(node.record.op)); }
+void importNamedCall(StructureNode &node) {
+  callGraph(node, libraryOf(node.record)->functions.at(node.record.op), node.inputs);
+}
 
 /// A condition that is no truth value counts as true where it is not zero.
 Entry asBool(StructureNode &node, const Entry &condition) {
@@ -62,6 +71,93 @@ void importIf(StructureNode &node) {
   importBranches(node, asBool(node, node.in(0)), then, otherwise, inputs);
 }
 
+ValueRecord named(const std::string &name) {
+  ValueRecord value;
+  value.name = name;
+  return value;
+}
+
+NodeRecord nodeOf(const NodeRecord &like, const std::string &name, const char *op, std::vector<std::string> inputs) {
+  NodeRecord record;
+  record.name = name;
+  record.op = op;
+  record.inputs = std::move(inputs);
+  record.outputs = {name};
+  record.source = like.source;
+  return record;
+}
+
+/// Several results, as those of `like`.
+void setResults(NodeRecord &node, GraphRecord &graph, size_t count) {
+  node.outputs.clear();
+  for (size_t i = 0; i < count; ++i) {
+    node.outputs.push_back(i ? fmt::format("{}:{}", node.name, i) : node.name);
+    graph.outputs.push_back(named(node.outputs.back()));
+  }
+}
+
+template <class Value> void addAttribute(NodeRecord &node, const char *name, Value value) {
+  AttributeRecord attribute;
+  attribute.name = name;
+  if constexpr (std::is_same_v<Value, GraphRecord>)
+    attribute.graphs.push_back(std::move(value));
+  else
+    attribute.value = std::move(value);
+  node.attributes.push_back(std::move(attribute));
+}
+
+/// A call of function `name` with all inputs of a Case but the index. The graph reads what stands around it.
+GraphRecord caseCall(const NodeRecord &node, const std::string &name, size_t results) {
+  GraphRecord graph;
+  NodeRecord call =
+      nodeOf(node, node.name + "/" + name, "PartitionedCall", {node.inputs.begin() + 1, node.inputs.end()});
+  addAttribute(call, "f", name);
+  setResults(call, graph, results);
+  graph.nodes.push_back(std::move(call));
+  return graph;
+}
+
+/// Branch `first` if the index is `first`, else what the next branches say; the last one for any index that is left.
+GraphRecord caseGraph(const NodeRecord &node, const std::vector<std::string> &branches, size_t first, size_t results) {
+  if (first + 1 == branches.size())
+    return caseCall(node, branches[first], results);
+  GraphRecord graph;
+  std::string prefix = fmt::format("{}/case{}", node.name, first);
+  NodeRecord number = nodeOf(node, prefix + "/index", "Const", {});
+  auto read = [first](const std::string &) {
+    auto index = static_cast<int32_t>(first);
+    TensorData data{ElementType::i32, {}, {}, {}};
+    data.bytes.resize(sizeof index);
+    std::memcpy(data.bytes.data(), &index, sizeof index);
+    return data;
+  };
+  addAttribute(number, "value", TensorRecord{"", ElementType::i32, "int32", read, {}});
+  NodeRecord equal = nodeOf(node, prefix + "/equal", "Equal", {inputOf(node, 0), number.name});
+  NodeRecord branch = nodeOf(node, prefix, "If", {equal.name});
+  addAttribute(branch, "then_branch", caseCall(node, branches[first], results));
+  addAttribute(branch, "else_branch", caseGraph(node, branches, first + 1, results));
+  setResults(branch, graph, results);
+  for (NodeRecord *each : {&number, &equal, &branch})
+    graph.nodes.push_back(std::move(*each));
+  return graph;
+}
+
+/// One of several functions, by an index; the last one where the index is none of theirs.
+void importCase(StructureNode &node) {
+  const AttributeRecord *given = node.attr("branches");
+  const auto *branches = given ? std::get_if<std::vector<std::string>>(&given->value) : nullptr;
+  require(branches && !branches->empty() && branches->size() <= mostBranches,
+          "its attribute 'branches' names no functions, or more than {}", mostBranches);
+  node.tensor(0);
+  size_t first = 0;
+  if (std::optional<int64_t> known = node.scalar(node.in(0)))
+    first = *known < 0 || *known >= static_cast<int64_t>(branches->size()) ? branches->size() - 1
+                                                                           : static_cast<size_t>(*known);
+  GraphRecord graph = node.scalar(node.in(0)) ? caseCall(node.record, (*branches)[first], node.outputs.size())
+                                              : caseGraph(node.record, *branches, 0, node.outputs.size());
+  callGraph(node, graph, {});
+}
+
 void importWhile(StructureNode &node) {
   ReserveFiller fill = [&node](mlir::Value reserve, const TensorInfo &made, const Values &carried) {
     return filledReserve(node, reserve, made, carried);
@@ -80,9 +176,11 @@ struct StructureRow {
 
 const std::map<std::string, StructureRow> &structures() {
   static const std::map<std::string, StructureRow> table = {
+      {"Case", {importCase, "branches, or nn.if"}},
       {"If", {importIf, "a branch, or nn.if"}},
       {"PartitionedCall", {importCall, "the operators of the function"}},
       {"StatefulPartitionedCall", {importCall, "the operators of the function"}},
+      {"StatelessCase", {importCase, "branches, or nn.if"}},
       {"StatelessIf", {importIf, "a branch, or nn.if"}},
       {"StatelessWhile", {importWhile, "nn.loop"}},
       {"While", {importWhile, "nn.loop"}}};
@@ -97,9 +195,14 @@ public:
   void within(const NodeRecord &node, const std::string &scope, int depth) {
     if (depth > mostNested)
       return;
-    for (const AttributeRecord &attribute : node.attributes)
+    for (const AttributeRecord &attribute : node.attributes) {
       if (const GraphRecord *graph = subgraphOf(node, &attribute))
         each(*graph, scope + "/", depth);
+      if (const auto *names = std::get_if<std::vector<std::string>>(&attribute.value))
+        for (const std::string &name : *names)
+          if (const GraphRecord *graph = functionOf(node, name))
+            each(*graph, scope + "/", depth);
+    }
     const Library *library = libraryOf(node);
     if (library && library->functions.contains(node.op))
       each(library->functions.at(node.op), scope + "/", depth);

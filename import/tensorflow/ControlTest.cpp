@@ -116,6 +116,41 @@ TEST(Branch, OfSwitchAndMerge) {
         truth == 0 ? ElementsAre(9, 16) : ElementsAre(4, 5));
 }
 
+/// x + x, x * x or -x, by an index.
+std::string cases(std::optional<int32_t> index) {
+  G g;
+  addFunctionOf(g, "twice", "Add");
+  addFunctionOf(g, "square", "Mul");
+  file::FunctionDef &f = g.function("minus", {{"x", 1}}, {{"result", "node:y:0"}});
+  addNode(f, "node", "Neg", {"x"});
+  std::string x = g.placeholder("x", {2}), which = index ? g.scalar(*index) : g.placeholder("i", {}, 3);
+  g.op("StatelessCase", {which, x},
+       {functions("branches", {"twice", "square", "minus"}), types("Tin", {1}), types("Tout", {1})}, "y");
+  return g.bytes();
+}
+
+TEST(Branch, OfACase) {
+  const std::map<int, std::vector<double>> expected = {
+      {0, {6, 8}}, {1, {9, 16}}, {2, {-3, -4}}, {3, {-3, -4}}, {-1, {-3, -4}}};
+  EXPECT_EQ(countOf(cases(std::nullopt), "nn.if"), 2);
+  for (const auto &[index, numbers] : expected) {
+    EXPECT_EQ(countOf(cases(index), "nn.if"), 0);
+    EXPECT_EQ(numbersOf(results(cases(index), {floats({2}, {3, 4})}).at(0)), numbers) << index;
+    std::vector<Tensor> got =
+        results(cases(std::nullopt), {floats({2}, {3, 4}), tensorOf(ElementType::i32, {}, {double(index)})});
+    EXPECT_EQ(numbersOf(got.at(0)), numbers) << index;
+  }
+}
+
+TEST(Branch, UnknownOperatorsOfACaseAreCollected) {
+  G g;
+  addFunctionOf(g, "twice", "Add");
+  addFunctionOf(g, "mystery", "Mystery");
+  g.op("Case", {g.placeholder("i", {}, 3), g.placeholder("x", {2})},
+       {functions("branches", {"twice", "mystery"}), types("Tin", {1}), types("Tout", {1})}, "y");
+  EXPECT_THAT(importError(g.bytes()), HasSubstr("(Mystery"));
+}
+
 // ---- Loops --------------------------------------------------------------------------------------------------------
 
 TEST(Loop, OfFunctions) {

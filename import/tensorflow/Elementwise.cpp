@@ -145,9 +145,10 @@ void importBinary(Operator &op) {
   op.set(op.emit(mnemonicIn(binary, op.code()), {op.in(0), op.in(1)}));
 }
 
-void importNotEqual(Operator &op) {
+void importEqual(Operator &op) {
   op.node.expectInputs(2, 2);
-  op.set(op.emit("not", {op.emit("equal", {op.in(0), op.in(1)})}));
+  mlir::Value equal = op.emit("equal", {op.in(0), op.in(1)});
+  op.set(op.code() == "NotEqual" ? op.emit("not", {equal}) : equal);
 }
 
 void importSquaredDifference(Operator &op) {
@@ -256,7 +257,7 @@ void addElementwiseImporters(Importers &table) {
   table["IsFinite"] = {importIsFinite};
   table["Cast"] = {importCast};
   table["Bitcast"] = {importBitcast};
-  table["NotEqual"] = {importNotEqual};
+  table["Equal"] = table["NotEqual"] = {importEqual};
   table["SquaredDifference"] = {importSquaredDifference};
   table["FloorDiv"] = {importFloorDiv};
   table["FloorMod"] = {importFloorMod};

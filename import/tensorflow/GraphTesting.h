@@ -65,6 +65,12 @@ inline Attr numbers(const char *name, const Extents &values) {
 inline Attr function(const char *name, const std::string &value) {
   return {name, [=](file::AttrValue &attr) { attr.mutable_func()->set_name(value); }};
 }
+inline Attr functions(const char *name, const std::vector<std::string> &values) {
+  return {name, [=](file::AttrValue &attr) {
+            for (const std::string &value : values)
+              attr.mutable_list()->add_func()->set_name(value);
+          }};
+}
 
 inline void setNode(file::NodeDef &node, const std::string &name, const std::string &op,
                     const std::vector<std::string> &inputs, const std::vector<Attr> &attrs) {

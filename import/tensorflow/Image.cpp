@@ -230,6 +230,74 @@ void importNonMaxSuppression(Operator &op) {
   op.node.set(soft ? 2 : 1, op.node.cast(op.node.reshape(selected.count, {}), ElementType::i32));
 }
 
+/// One operand: a positive number that must be known.
+int64_t knownCount(Operator &op, size_t index, const char *what) {
+  Ints value = op.node.requireInts(index, what);
+  require(value.size() == 1 && value[0] > 0 && value[0] < (1 << 24), "{} is not one number from 1 to 2^24", what);
+  return value[0];
+}
+
+/// Boxes (batch, boxes, 1 or classes, 4), scores (batch, boxes, classes), most boxes of a class and in all, overlap, score.
+/// Boxes are selected for every class; the best of all classes are the results, and zeros behind them.
+void importCombinedNonMaxSuppression(Operator &op) {
+  op.node.expectInputs(6, 6);
+  Node &node = op.node;
+  mlir::Value boxes = asF32(op, op.in(0)), scores = asF32(op, op.in(1));
+  const Dims dims = op.dims(boxes), table = op.dims(scores);
+  require(dims.size() == 4 && table.size() == 3, "boxes have rank {} and scores rank {}, expected 4 and 3", dims.size(),
+          table.size());
+  Dim batch = table[0];
+  int64_t count = knownExtent(op, table[1], "the boxes"), classes = knownExtent(op, table[2], "the classes"),
+          own = knownExtent(op, dims[2], "the boxes of a class");
+  require(own == 1 || own == classes, "has boxes for {} classes and scores for {}", own, classes);
+  int64_t ofClass = knownCount(op, 2, "the number of boxes of a class"),
+          most = knownCount(op, 3, "the number of boxes");
+  int64_t kept = std::min(ofClass, count), candidates = kept * classes;
+  if (op.boolAttr("pad_per_class", false))
+    most = std::min(most, ofClass * classes);
+  int64_t taken = std::min(most, candidates);
+
+  scores = transpose(node, scores, {0, 2, 1});
+  mlir::Value corners = boxes, sides = scores;
+  Dim pictures = batch;
+  if (own > 1) { // every class of every picture selects among boxes of its own
+    pictures = batch * Dim(own);
+    corners = transpose(node, boxes, {0, 2, 1, 3});
+    sides = node.reshape(scores, {pictures, Dim(1), Dim(count)});
+  }
+  corners = node.reshape(corners, {pictures, Dim(count), Dim(4)});
+  mlir::Operation *selection = node.emitOp("select_boxes", {corners, sides, node.constantInts({}, {kept}),
+                                                            asF32(op, op.scalar(4)), asF32(op, op.scalar(5))});
+  mlir::Value numbers = node.reshape(selection->getResult(0), {batch, Dim(classes), Dim(count)});
+  numbers = cut(op, node.cast(numbers, ElementType::i64), 2, 0, kept);
+  mlir::Value counts = node.reshape(selection->getResult(1), {batch, Dim(classes), Dim(1)});
+  mlir::Value valid = op.emit("less", {ramp(op, kept, 2, 3), counts});
+  numbers = masked(op, valid, numbers);
+  mlir::Value nothing = op.number(ElementType::f32, -INFINITY);
+  mlir::Value found = op.emit("where", {valid, op.emit("gather_elements", {scores, numbers}, {{"axis", 2}}), nothing});
+
+  Dims flat = {batch, Dim(candidates)};
+  mlir::Operation *best = topK(op, node.reshape(found, flat), node.constantInts({}, {taken}));
+  mlir::Value places = best->getResult(1), picked = op.emit("greater", {best->getResult(0), nothing});
+  mlir::Value row = op.emit("gather_elements", {node.reshape(numbers, flat), places}, {{"axis", 1}});
+  mlir::Value kind = op.emit("div", {places, node.constantInts({}, {kept})});
+  if (own > 1)
+    row = op.emit("add", {op.emit("mul", {row, node.constantInts({}, {own})}), kind});
+  mlir::Value chosen = gatherAlong(op, node.reshape(boxes, {batch, Dim(count * own), Dim(4)}), row, 1, 1);
+  if (op.boolAttr("clip_boxes", true))
+    chosen = op.emit("clip", {chosen, {}, {}}, {{"min", 0.0}, {"max", 1.0}});
+  chosen = masked(op, node.reshape(picked, {batch, Dim(taken), Dim(1)}), chosen);
+  auto set = [&](size_t result, mlir::Value value) {
+    Ints pads(static_cast<size_t>(2 * op.rank(value)), 0);
+    pads[static_cast<size_t>(op.rank(value) + 1)] = most - taken;
+    node.set(result, taken < most ? op.emit("pad", {value, {}, {}}, {{"pads", pads}}) : value);
+  };
+  set(0, chosen);
+  set(1, masked(op, picked, best->getResult(0)));
+  set(2, masked(op, picked, node.cast(kind, ElementType::f32)));
+  node.set(3, op.emit("reduce_sum", {node.cast(picked, ElementType::i32)}, {{"axes", Ints{1}}, {"keepdims", false}}));
+}
+
 } // namespace
 
 void addImageImporters(Importers &table) {
@@ -242,7 +310,7 @@ void addImageImporters(Importers &table) {
   for (const char *name : {"NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
                            "NonMaxSuppressionV5"})
     table[name] = {importNonMaxSuppression};
-  table["CombinedNonMaxSuppression"] = {nullptr, "not yet"};
+  table["CombinedNonMaxSuppression"] = {importCombinedNonMaxSuppression};
 }
 
 } // namespace lathe::tensorflow

@@ -256,5 +256,46 @@ TEST(NonMaxSuppression, VersionsDifferInWhatTheyGive) {
   }
 }
 
+/// Two pictures, three boxes, two classes. Boxes 0 and 1 overlap.
+std::vector<Tensor> combined(bool ownBoxes, int32_t ofClass, int32_t most, const std::vector<Attr> &attrs) {
+  G g;
+  std::string scores = g.placeholder("x", {2, 3, 2});
+  std::vector<float> corners = {0, 0, 1, 1, 0, 0, 1, 0.9f, 5, 5, 6, 6}, all;
+  for (int picture = 0; picture < 2; ++picture)
+    for (size_t box = 0; box < 3; ++box)
+      for (int kind = 0; kind < (ownBoxes ? 2 : 1); ++kind)
+        for (size_t i = 0; i < 4; ++i)
+          all.push_back(corners[4 * (kind ? 2 - box : box) + i]); // the other class has them in the other order
+  std::string boxes = g.constant<float>({2, 3, ownBoxes ? 2 : 1, 4}, all);
+  g.op("CombinedNonMaxSuppression", {boxes, scores, g.scalar(ofClass), g.scalar(most), g.real(0.5f), g.real(0.1f)},
+       attrs, "nms");
+  for (const char *result : {"nms", "nms:1", "nms:2", "nms:3"})
+    g.op("Identity", {result});
+  return results(g.bytes(), {floats({2, 3, 2}, {0.5, 0.05, 0.9, 0.3, 0.2, 0.4, 0.05, 0.05, 0.05, 0.05, 0.05, 0.6})});
+}
+
+TEST(NonMaxSuppression, OfAllClassesTogether) {
+  std::vector<Tensor> got = combined(false, 3, 5, {truth("clip_boxes", false)});
+  EXPECT_THAT(got.at(1).dims(), ElementsAre(2, 5));
+  Numbers scores = numbersOf(got[1]), expected = {0.9, 0.4, 0.3, 0.2, 0, 0.6, 0, 0, 0, 0};
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_FLOAT_EQ(scores[i], static_cast<float>(expected[i])) << i;
+  EXPECT_THAT(numbersOf(got.at(2)), ElementsAre(0, 1, 1, 0, 0, 1, 0, 0, 0, 0));
+  EXPECT_THAT(numbersOf(got.at(3)), ElementsAre(4, 1));
+  Numbers boxes = numbersOf(got.at(0));
+  EXPECT_THAT(Numbers(boxes.begin() + 4, boxes.begin() + 8), ElementsAre(5, 5, 6, 6));
+  EXPECT_THAT(Numbers(boxes.begin() + 16, boxes.begin() + 20), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(NonMaxSuppression, OfClassesWithBoxesOfTheirOwn) {
+  // Class 1 has its boxes in the other order: what was box 2 is box 0.
+  std::vector<Tensor> got = combined(true, 1, 9, {truth("pad_per_class")});
+  EXPECT_THAT(got.at(0).dims(), ElementsAre(2, 2, 4)); // one box of each class
+  Numbers boxes = numbersOf(got[0]);
+  EXPECT_THAT(Numbers(boxes.begin() + 4, boxes.begin() + 8), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(numbersOf(got.at(2)), ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(numbersOf(got.at(3)), ElementsAre(2, 1));
+}
+
 } // namespace
 } // namespace lathe::tensorflow

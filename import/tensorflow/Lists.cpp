@@ -1,5 +1,6 @@
 // TensorArray and TensorList. A list is a tensor with the elements along axis 0. Until its first element is
-// written only the number of elements is known: then the list is that number, a scalar ("reserve").
+// written only the number of elements is known: then the list is that number, a scalar ("reserve"). A list that grows
+// begins with 0 elements.
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {
@@ -153,6 +154,107 @@ void importListLength(Operator &op) {
   op.set(op.node.cast(count, ElementType::i32));
 }
 
+// ---- Lists that grow and shrink -----------------------------------------------------------------------------------
+
+void importEmptyList(Operator &op) { // extents of an element, most elements
+  op.node.expectInputs(2, 2);
+  ignoreShapes(op);
+  op.set(op.node.constantInts({}, {0}));
+}
+
+/// An element as a list of its own.
+mlir::Value asList(Operator &op, mlir::Value element) {
+  Dims dims = op.dims(element);
+  dims.insert(dims.begin(), Dim(1));
+  return op.node.reshape(element, dims);
+}
+
+void importListPush(Operator &op) { // list, element
+  op.node.expectInputs(2, 2);
+  ignoreShapes(op);
+  mlir::Value list = op.in(0), element = op.in(1);
+  if (isReserve(op, list)) {
+    auto count = op.node.staticInts(list);
+    if (count && count->front() == 0) {
+      op.set(asList(op, element));
+      return;
+    }
+    list = zeros(op, list, element);
+  }
+  op.set(op.emit("concat", {list, asList(op, element)}, {{"axis", 0}}));
+}
+
+void importListPop(Operator &op) { // list, extents of an element
+  op.node.expectInputs(2, 2);
+  ignoreShapes(op);
+  mlir::Value list = op.in(0);
+  if (isReserve(op, list))
+    op.unsupported("takes an element from a list to which nothing was written");
+  Fields rest = {{"starts", Ints{0}}, {"ends", Ints{-1}}, {"axes", Ints{0}}};
+  op.set(op.emit("slice", {list}, rest));
+  op.node.set(1, op.emit("gather", {list, op.node.constantInts({}, {-1})}, {{"axis", 0}}));
+}
+
+/// All elements along their own first axis, and the extent of this axis for each. The elements of a list here have the
+/// same extents.
+void setConcatenation(Operator &op, mlir::Value list) {
+  if (isReserve(op, list))
+    op.unsupported("joins a list to which nothing was written");
+  const Dims dims = op.dims(list);
+  require(dims.size() >= 2, "its elements are scalars, expected at least one axis");
+  Dims joined(dims.begin() + 2, dims.end());
+  joined.insert(joined.begin(), dims[0] * dims[1]);
+  op.set(op.node.reshape(list, joined));
+  mlir::Value extent = op.node.reshape(op.emit("shape", {list}, {{"start", 1}, {"end", 2}}), {});
+  op.node.set(1, broadcastTo(op, extent, op.emit("shape", {list}, {{"start", 0}, {"end", 1}})));
+}
+
+void importListConcat(Operator &op) { // list; of the second version extents of an element, extents that are missing
+  size_t operands = op.code() == "TensorListConcat" ? 1 : 3;
+  op.node.expectInputs(operands, operands);
+  ignoreShapes(op);
+  setConcatenation(op, op.in(0));
+}
+
+void importArrayConcat(Operator &op) { // handle, flow
+  op.node.expectInputs(2, 2);
+  ignoreShapes(op);
+  setConcatenation(op, op.in(1));
+}
+
+/// The pieces of a tensor along axis 0, whose extents must be known and equal.
+void setPiecesAsList(Operator &op, mlir::Value x, size_t lengths) {
+  Ints extents = op.node.requireInts(lengths, "the lengths of the pieces");
+  for (int64_t extent : extents)
+    if (extent != extents[0] || extent < 1)
+      op.unsupported("pieces of different lengths");
+  Dims dims = op.dims(x);
+  require(!dims.empty() && !extents.empty(), "has a scalar, or no pieces");
+  dims[0] = Dim(extents[0]);
+  dims.insert(dims.begin(), Dim(static_cast<int64_t>(extents.size())));
+  op.set(op.node.reshape(x, dims));
+}
+
+void importArraySplit(Operator &op) { // handle, tensor, lengths, flow
+  op.node.expectInputs(4, 4);
+  ignoreShapes(op);
+  setPiecesAsList(op, op.in(1), 2);
+}
+
+void importListSplit(Operator &op) { // tensor, extents of an element, lengths
+  op.node.expectInputs(3, 3);
+  ignoreShapes(op);
+  setPiecesAsList(op, op.in(0), 2);
+}
+
+void importListGather(Operator &op) { // list, indices, extents of an element
+  op.node.expectInputs(3, 3);
+  ignoreShapes(op);
+  if (isReserve(op, op.in(0)))
+    op.unsupported("reads a list to which nothing was written");
+  op.set(op.emit("gather", {op.in(0), op.wide(1)}, {{"axis", 0}}));
+}
+
 } // namespace
 
 mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const TensorInfo &made, const Values &carried) {
@@ -192,9 +294,14 @@ void addListImporters(Importers &table) {
   table["TensorListSetItem"] = {importListSet};
   table["TensorListStack"] = {importListStack};
   table["TensorListLength"] = {importListLength};
-  for (const char *name : {"TensorArrayConcatV3", "TensorArraySplitV3", "TensorListConcatV2", "TensorListPopBack",
-                           "TensorListPushBack", "EmptyTensorList"})
-    table[name] = {nullptr, "lists whose number of elements changes"};
+  table["TensorArrayConcatV3"] = {importArrayConcat};
+  table["TensorArraySplitV3"] = {importArraySplit};
+  table["EmptyTensorList"] = {importEmptyList};
+  table["TensorListPushBack"] = {importListPush};
+  table["TensorListPopBack"] = {importListPop};
+  table["TensorListConcat"] = table["TensorListConcatV2"] = {importListConcat};
+  table["TensorListSplit"] = {importListSplit};
+  table["TensorListGather"] = {importListGather};
 }
 
 } // namespace lathe::tensorflow

@@ -80,6 +80,7 @@ const Case cases[] = {
     {"remainder with the dividend's sign", {2}, {5, -5}, {2, -2}, op("Mod", {}, row({3, 3}))},
     {"division by zero is zero", {2}, {5, 6}, {0, 3}, op("DivNoNan", {}, row({0, 2}))},
     {"unequal", {2}, {1, 2}, {0, 1}, asFloat(op("NotEqual", {}, row({1, 3})))},
+    {"equal", {2}, {1, 2}, {1, 0}, asFloat(op("Equal", {}, row({1, 3})))},
     {"squared difference", {2}, {5, -1}, {9, 9}, op("SquaredDifference", {}, row({2}))},
     {"sum of three", {2}, {1, 2}, {12, 14}, [](G &g, const std::string &x) {
        return g.op("AddN", {x, g.constant<float>({2}, {10, 10}), x});

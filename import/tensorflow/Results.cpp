@@ -32,6 +32,7 @@ const std::map<std::string, std::vector<std::string>> &severalResults() {
       {"Switch", {"output_false", "output_true"}},
       {"TensorArrayConcatV3", {"value", "lengths"}},
       {"TensorArrayV3", {"handle", "flow"}},
+      {"TensorListConcat", {"tensor", "lengths"}},
       {"TensorListConcatV2", {"tensor", "lengths"}},
       {"TensorListPopBack", {"output_handle", "tensor"}},
       {"TopK", {"values", "indices"}},
@@ -44,13 +45,15 @@ const std::map<std::string, std::vector<std::string>> &severalResults() {
 }
 
 /// Attributes that say how many results an operator has: a number, or a list of their types.
-constexpr std::pair<const char *, const char *> counting[] = {{"If", "Tout"},
+constexpr std::pair<const char *, const char *> counting[] = {{"Case", "Tout"},
+                                                              {"If", "Tout"},
                                                               {"IdentityN", "T"},
                                                               {"PartitionedCall", "Tout"},
                                                               {"ShapeN", "N"},
                                                               {"Split", "num_split"},
                                                               {"SplitV", "num_split"},
                                                               {"StatefulPartitionedCall", "Tout"},
+                                                              {"StatelessCase", "Tout"},
                                                               {"StatelessIf", "Tout"},
                                                               {"StatelessWhile", "T"},
                                                               {"Unpack", "num"},

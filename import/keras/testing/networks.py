@@ -1,8 +1,9 @@
 """Networks with the layers that keras.applications lists for them, and seeded weights.
 
-usage: networks.py NETWORK FILE...
+usage: networks.py [--channels-first] NETWORK FILE...
 
 NETWORK is resnet50, mobilenet_v2 or inception_v3; a FILE that ends in .h5 is written as Keras 2 does, .keras as Keras 3.
+The weights are the same with the channels first.
 """
 import sys
 
@@ -10,13 +11,17 @@ import numpy as np
 
 from keras_files import Layer, Model, Ref, input_layer, write
 
+data_format = "channels_last"
+
 
 class Network:
     """Layers one after the other; every method returns the name of its layer."""
 
     def __init__(self, size, seed=1):
         self.random = np.random.RandomState(seed)
-        self.layers = [input_layer("input", [size, size, 3])]
+        first = data_format == "channels_first"
+        self.axis = 1 if first else 3
+        self.layers = [input_layer("input", [3, size, size] if first else [size, size, 3])]
         self.channels = {"input": 3}
         self.counts = {}
 
@@ -37,35 +42,37 @@ class Network:
         weights += [self.random.uniform(-0.1, 0.1, filters)] if bias else []
         config = {"filters": filters, "kernel_size": size, "strides": [strides, strides], "padding": padding,
                   "use_bias": bias, "activation": "linear", "groups": 1, "dilation_rate": [1, 1],
-                  "data_format": "channels_last"}
+                  "data_format": data_format}
         return self.add("Conv2D", name, x, filters, config, weights)
 
     def depthwise(self, x, strides, padding, name):
         channels = self.channels[x]
         config = {"kernel_size": [3, 3], "strides": [strides, strides], "padding": padding, "depth_multiplier": 1,
-                  "use_bias": False, "activation": "linear", "data_format": "channels_last", "dilation_rate": [1, 1]}
+                  "use_bias": False, "activation": "linear", "data_format": data_format, "dilation_rate": [1, 1]}
         return self.add("DepthwiseConv2D", name, x, channels, config, [self.random.normal(0, 1 / 3, (3, 3, channels, 1))])
 
-    def norm(self, x, epsilon=1e-3, scale=True, name=None):
+    def norm(self, x, epsilon=1e-3, scale=True, name=None, gain=1):
         channels = self.channels[x]
-        weights = [self.random.uniform(0.5, 1.5, channels)] if scale else []
+        weights = [gain * self.random.uniform(0.5, 1.5, channels)] if scale else []
         weights += [self.random.uniform(-0.5, 0.5, channels), self.random.uniform(-0.5, 0.5, channels),
                     self.random.uniform(0.5, 2, channels)]
         return self.add("BatchNormalization", name, x, channels,
-                        {"axis": [3], "epsilon": epsilon, "scale": scale, "center": True}, weights)
+                        {"axis": [self.axis], "epsilon": epsilon, "scale": scale, "center": True}, weights)
 
     def relu(self, x, name=None):
         return self.add("Activation", name, x, self.channels[x], {"activation": "relu"})
 
     def pool(self, kind, x, size, strides, padding="valid", name=None):
         return self.add(kind, name, x, self.channels[x],
-                        {"pool_size": [size, size], "strides": [strides, strides], "padding": padding})
+                        {"pool_size": [size, size], "strides": [strides, strides], "padding": padding,
+                         "data_format": data_format})
 
     def pad(self, x, padding, name):
-        return self.add("ZeroPadding2D", name, x, self.channels[x], {"padding": padding})
+        return self.add("ZeroPadding2D", name, x, self.channels[x],
+                        {"padding": padding, "data_format": data_format})
 
     def end(self, x, name):
-        x = self.add("GlobalAveragePooling2D", "avg_pool", x, self.channels[x])
+        x = self.add("GlobalAveragePooling2D", "avg_pool", x, self.channels[x], {"data_format": data_format})
         weights = [self.random.normal(0, self.channels[x] ** -0.5, (self.channels[x], 1000)), self.random.normal(0, 0.1, 1000)]
         x = self.add("Dense", "predictions", x, 1000, {"units": 1000, "activation": "softmax", "use_bias": True}, weights)
         return Model(name, self.layers, ["input"], [Ref(x)])
@@ -74,15 +81,15 @@ class Network:
 def resnet50():
     n = Network(224)
 
-    def unit(x, filters, size, strides, padding, name):
+    def unit(x, filters, size, strides, padding, name, gain=1):
         x = n.conv(x, filters, size, strides, padding, True, f"{name}_conv")
-        return n.norm(x, 1.001e-5, name=f"{name}_bn")
+        return n.norm(x, 1.001e-5, name=f"{name}_bn", gain=gain)
 
     def block(x, filters, strides, name, shortcut):
         aside = unit(x, 4 * filters, 1, strides, "valid", f"{name}_0") if shortcut else x
         x = n.relu(unit(x, filters, 1, strides, "valid", f"{name}_1"), f"{name}_1_relu")
         x = n.relu(unit(x, filters, 3, 1, "same", f"{name}_2"), f"{name}_2_relu")
-        x = unit(x, 4 * filters, 1, 1, "valid", f"{name}_3")
+        x = unit(x, 4 * filters, 1, 1, "valid", f"{name}_3", 0.2)  # sums of many blocks stay small: no class is sure
         x = n.add("Add", f"{name}_add", [aside, x], 4 * filters)
         return n.relu(x, f"{name}_out")
 
@@ -139,7 +146,7 @@ def inception_v3():
         return x
 
     def concat(parts, name=None):
-        return n.add("Concatenate", name, parts, sum(n.channels[each] for each in parts), {"axis": 3})
+        return n.add("Concatenate", name, parts, sum(n.channels[each] for each in parts), {"axis": n.axis})
 
     def averaged(x, filters):
         return conv(n.pool("AveragePooling2D", x, 3, 1, "same"), filters, 1, 1)
@@ -168,5 +175,9 @@ def inception_v3():
 NETWORKS = {"resnet50": resnet50, "mobilenet_v2": mobilenet_v2, "inception_v3": inception_v3}
 
 if __name__ == "__main__":
-    for path in sys.argv[2:]:
-        write(path, NETWORKS[sys.argv[1]]())
+    arguments = sys.argv[1:]
+    if arguments[0] == "--channels-first":
+        data_format = "channels_first"
+        arguments.pop(0)
+    for path in arguments[1:]:
+        write(path, NETWORKS[arguments[0]]())

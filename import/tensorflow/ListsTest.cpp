@@ -1,0 +1,112 @@
+// Lists whose number of elements changes, outside of loops and inside, and their parts.
+#include "import/tensorflow/GraphTesting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lathe::tensorflow {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using G = TestGraph;
+
+std::string emptyList(G &g) { return g.op("EmptyTensorList", {g.ints({2}), g.scalar(-1)}, {type("element_dtype", 1)}); }
+std::string stacked(G &g, const std::string &list) {
+  return g.op("TensorListStack", {list, g.ints({2})}, {type("element_dtype", 1)}, "y");
+}
+
+TEST(List, GrowsAndShrinks) {
+  G g;
+  std::string x = g.placeholder("x", {2}), list = emptyList(g);
+  for (int i = 0; i < 3; ++i) {
+    list = g.op("TensorListPushBack", {list, x}, {type("element_dtype", 1)});
+    if (i < 2)
+      x = g.op("Mul", {x, g.real(10)});
+  }
+  std::string popped = g.op("TensorListPopBack", {list, g.ints({2})}, {type("element_dtype", 1)}, "pop");
+  stacked(g, popped);
+  g.op("Identity", {popped + ":1"}, {}, "last");
+  g.op("TensorListLength", {list}, {}, "count");
+  std::vector<Tensor> got = results(g.bytes(), {floats({2}, {1, 2})});
+  EXPECT_THAT(got.at(0).dims(), ElementsAre(2, 2));
+  EXPECT_THAT(numbersOf(got[0]), ElementsAre(1, 2, 10, 20));
+  EXPECT_THAT(numbersOf(got.at(1)), ElementsAre(100, 200));
+  EXPECT_THAT(numbersOf(got.at(2)), ElementsAre(3));
+}
+
+/// A loop that pushes x * i while i < n.
+std::string pushing(bool known) {
+  G g;
+  std::string x = g.placeholder("x", {2}), n = known ? g.scalar(3) : g.placeholder("n", {}, 3);
+  auto add = [](file::FunctionDef &f, const std::string &name, const std::string &op,
+                const std::vector<std::string> &inputs,
+                const std::vector<Attr> &attrs = {}) { setNode(*f.add_node_def(), name, op, inputs, attrs); };
+  std::vector<std::pair<std::string, int32_t>> arguments = {{"i", 3}, {"list", 21}, {"x", 1}, {"n", 3}};
+  file::FunctionDef &test = g.function("test", arguments, {{"more", "less:z:0"}});
+  add(test, "less", "Less", {"i", "n"});
+  file::FunctionDef &body = g.function(
+      "body", arguments, {{"j", "next:z:0"}, {"longer", "push:output_handle:0"}, {"same_x", "x"}, {"same_n", "n"}});
+  setConstant<int32_t>(*body.add_node_def(), "one", {}, {1});
+  add(body, "next", "AddV2", {"i", "one:output:0"});
+  add(body, "number", "Cast", {"next:z:0"}, {type("SrcT", 3), type("DstT", 1)});
+  add(body, "product", "Mul", {"x", "number:y:0"});
+  add(body, "push", "TensorListPushBack", {"list", "product:z:0"}, {type("element_dtype", 1)});
+  g.op("While", {g.scalar(0), emptyList(g), x, n},
+       {function("cond", "test"), function("body", "body"), types("T", {3, 21, 1, 3})}, "loop");
+  stacked(g, "loop:1");
+  return g.bytes();
+}
+
+TEST(List, GrowsInALoop) {
+  EXPECT_THAT(numbersOf(results(pushing(true), {floats({2}, {1, 2})}).at(0)), ElementsAre(1, 2, 2, 4, 3, 6));
+  for (int count : {0, 1, 4}) {
+    std::vector<Tensor> got =
+        results(pushing(false), {floats({2}, {1, 2}), tensorOf(ElementType::i32, {}, {double(count)})});
+    EXPECT_THAT(got.at(0).dims(), ElementsAre(count, 2));
+    for (int64_t i = 0; i < got[0].elements(); ++i)
+      EXPECT_EQ(got[0].asDouble(i), double((i / 2 + 1) * (i % 2 + 1)));
+  }
+}
+
+TEST(List, PiecesAndTheirConcatenation) {
+  for (bool array : {true, false}) {
+    G g;
+    std::string x = g.placeholder("x", {4, 1}), joined;
+    if (array) {
+      g.op("TensorArrayV3", {g.scalar(2)}, {type("dtype", 1)}, "array");
+      std::string flow = g.op("TensorArraySplitV3", {"array", x, g.constant<int64_t>({2}, {2, 2}), "array:1"});
+      g.op("TensorArrayReadV3", {"array", g.scalar(1), flow}, {type("dtype", 1)}, "piece");
+      g.op("TensorArrayConcatV3", {"array", flow}, {type("dtype", 1)}, "joined");
+    } else {
+      std::string list = g.op("TensorListSplit", {x, g.ints({-1, 1}), g.constant<int64_t>({2}, {2, 2})});
+      g.op("TensorListGather", {list, g.ints({1}), g.ints({2, 1})}, {type("element_dtype", 1)}, "piece");
+      g.op("TensorListConcatV2", {list, g.ints({2, 1}), g.constant<int64_t>({0}, {})}, {type("element_dtype", 1)},
+           "joined");
+    }
+    g.op("Identity", {"joined:1"}, {}, "lengths");
+    g.op("Identity", {"joined"}, {}, "whole");
+    std::vector<Tensor> got = results(g.bytes(), {floats({4, 1}, {1, 2, 3, 4})});
+    ASSERT_EQ(got.size(), 3u);
+    EXPECT_THAT(numbersOf(got[0]), ElementsAre(3, 4));
+    EXPECT_THAT(numbersOf(got[1]), ElementsAre(2, 2));
+    EXPECT_THAT(got[2].dims(), ElementsAre(4, 1));
+    EXPECT_THAT(numbersOf(got[2]), ElementsAre(1, 2, 3, 4));
+  }
+}
+
+TEST(List, WhatIsNotSupportedIsNamed) {
+  G g;
+  std::string x = g.placeholder("x", {3, 1});
+  std::string list = g.op("TensorListSplit", {x, g.ints({-1, 1}), g.constant<int64_t>({2}, {1, 2})}, {}, "split");
+  g.op("TensorListStack", {list, g.ints({1, 1})}, {type("element_dtype", 1)}, "y");
+  EXPECT_THAT(importError(g.bytes()), HasSubstr("'split' (TensorListSplit"));
+  EXPECT_THAT(importError(g.bytes()), HasSubstr("pieces of different lengths"));
+  G empty;
+  empty.op("TensorListPopBack", {emptyList(empty), empty.ints({2})}, {type("element_dtype", 1)}, "pop");
+  empty.op("Identity", {"pop:1"}, {}, "y");
+  EXPECT_THAT(importError(empty.bytes()), HasSubstr("to which nothing was written"));
+}
+
+} // namespace
+} // namespace lathe::tensorflow

@@ -1,0 +1,46 @@
+"""What the tests of imported networks share: calls of lathe, and ONNX Runtime beside it."""
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+LIMIT = 1e-4  # relative L2 of floats
+
+
+def run(lathe, *arguments):
+    result = subprocess.run([lathe, *arguments], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"lathe {' '.join(arguments)}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def onnxruntime(lathe, model, inputs, folder):
+    """The outputs of ONNX Runtime by name; nothing where it is missing (docs/runner-protocol.md)."""
+    program = os.path.join(os.path.dirname(lathe), "lathe-runner-onnxruntime")
+    requests = [{"do": "hello", "protocol": 1}, {"do": "load", "path": model, "threads": 1},
+                {"do": "inputs", "files": inputs}, {"do": "run", "directory": folder}, {"do": "quit"}]
+    text = "".join(json.dumps(request) + "\n" for request in requests)
+    result = subprocess.run([program], input=text, capture_output=True, text=True)
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    if not answers or not answers[0]["ok"]:
+        print(f"NO ONNX RUNTIME: {result.stderr.strip() or answers} (make peers)")
+        return None
+    assert all(answer["ok"] for answer in answers), answers
+    return {name: np.load(path) for name, path in answers[3]["outputs"].items()}
+
+
+def expect_equal(name, got, want):
+    """Integers are equal; floats differ by LIMIT at most. Floats that say little are refused: all the same, or but one 0."""
+    assert got.shape == want.shape and got.dtype == want.dtype, (name, got.shape, want.shape, got.dtype, want.dtype)
+    if got.dtype.kind != "f":
+        assert np.array_equal(got, want), (name, got, want)
+        print(f"{name}: {got.size} integers are those of ONNX Runtime")
+        return
+    got, want = got.astype("f8"), want.astype("f8")
+    assert want.std() > 0, f"{name} is constant"
+    assert want.size == 1 or np.abs(want).max() < 0.99 * np.linalg.norm(want), f"{name} is but one number"
+    error = np.linalg.norm(got - want) / np.linalg.norm(want)
+    print(f"{name}: relative L2 {error:.2e} beside ONNX Runtime, at most {LIMIT:g}")
+    assert error <= LIMIT
