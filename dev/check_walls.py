@@ -60,6 +60,7 @@ ALLOWED = {
     "lab/providers/onnxruntime": {"lab", "lab/providers/graph", "process", "runtime", "export", "ir", "ops", "mlir"},
     "lab/providers/lathe": {"lab", "lab/providers/graph", "lab/providers/kernel", "runtime", "compile", "passes", "codegen", "lowerings", "schedule", "ir", "ops", "package", "mlir"},
     "zoo": {"ir", "ops", "mlir"},
+    "stage": {"ir", "ops", "mlir"},
     "cli": None,  # may use everything
     "tests": None,
     "examples": {"include"},
