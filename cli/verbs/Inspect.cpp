@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/print/BlocksPrint.h"
 #include "cli/print/InspectPackage.h"
 #include "cli/print/PortText.h"
 #include "ir/Bodies.h"
@@ -158,14 +159,22 @@ int inspectVerb(const Arguments &arguments) {
                   "operations; symbolic extents count as 1.",
                   "  lathe inspect resnet50.onnx\n"
                   "  lathe inspect zoo:vgg16 --json vgg16.json\n"
+                  "  lathe inspect zoo:resnet50 --blocks\n"
                   "  lathe inspect resnet50.lathe\n");
+  bool blocks = false;
   model.add(options, ModelUse::graph, true);
+  options.add_flag(
+      "--blocks", blocks,
+      "List groups of operators that occur several times with the same structure: their number, share of the "
+      "FLOPs, weights, and what differs between them");
   options.addWide();
   options.addJson();
   options.parseAll(arguments);
 
-  if (!model.isZoo() && isPackage(model.model))
+  if (!model.isZoo() && isPackage(model.model)) {
+    options.refuse({"--blocks"}, fmt::format("has no effect on {}, a package; give its model", model.model));
     return inspectPackage(options, model.model);
+  }
   Source source = loadSource(model);
   mlir::func::FuncOp main = mainFunction(*source.module);
   nn::SymbolicShapes shapes(main);
@@ -176,6 +185,8 @@ int inspectVerb(const Arguments &arguments) {
   text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
   text += figures.describe(source.fileBytes, options.tableStyle(), document);
   text += figures.describeContractions(options.tableStyle(), document["contractions"]);
+  if (blocks)
+    text += describeBlocks(main, shapes, document["flops"], options.tableStyle(), document["blocks"]);
   if (options.printsText())
     std::cout << text;
   options.writeJson(document);
