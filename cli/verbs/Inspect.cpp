@@ -4,6 +4,7 @@
 #include "cli/print/PortText.h"
 #include "ir/Bodies.h"
 #include "passes/interpret/Ports.h"
+#include "stage/Canonical.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -151,6 +152,7 @@ private:
 
 int inspectVerb(const Arguments &arguments) {
   ModelFlags model;
+  bool canonical = false;
   Options options("inspect",
                   "Show a model's inputs, outputs, operators, parameters, FLOPs, bytes and the distinct shapes of its "
                   "convolutions and\n"
@@ -160,22 +162,30 @@ int inspectVerb(const Arguments &arguments) {
                   "  lathe inspect resnet50.onnx\n"
                   "  lathe inspect zoo:vgg16 --json vgg16.json\n"
                   "  lathe inspect zoo:resnet50 --blocks\n"
-                  "  lathe inspect resnet50.lathe\n");
+                  "  lathe inspect resnet50.lathe\n"
+                  "  lathe inspect a.onnx --canonical | diff - <(lathe inspect b.onnx --canonical)\n");
   bool blocks = false;
   model.add(options, ModelUse::graph, true);
   options.add_flag(
       "--blocks", blocks,
       "List groups of operators that occur several times with the same structure: their number, share of the "
       "FLOPs, weights, and what differs between them");
+  options.add_flag("--canonical", canonical,
+                   "Print the canonical text of the graph instead: equal for equal graphs (docs/staging.md)");
   options.addWide();
   options.addJson();
   options.parseAll(arguments);
 
   if (!model.isZoo() && isPackage(model.model)) {
-    options.refuse({"--blocks"}, fmt::format("has no effect on {}, a package; give its model", model.model));
+    options.refuse({"--blocks", "--canonical"},
+                   fmt::format("has no effect on {}, a package; give its model", model.model));
     return inspectPackage(options, model.model);
   }
   Source source = loadSource(model);
+  if (canonical) {
+    std::cout << canonicalText(*source.module);
+    return success;
+  }
   mlir::func::FuncOp main = mainFunction(*source.module);
   nn::SymbolicShapes shapes(main);
   json document{{"model", model.model},     {"file_bytes", source.fileBytes}, {"inputs", json::array()},

@@ -1,4 +1,4 @@
-/* C interface of Lathe's compiler, version 4. It compiles a model to a package for liblathe_runtime.
+/* C interface of Lathe's compiler, version 5. It compiles a model to a package for liblathe_runtime.
 
    Link with liblathe_compiler. All functions may be called from several threads at once. */
 #ifndef LATHE_COMPILER_H
@@ -13,9 +13,10 @@
 extern "C" {
 #endif
 
-#define LATHE_COMPILER_API_VERSION 4
+#define LATHE_COMPILER_API_VERSION 5
 /* Returns LATHE_COMPILER_API_VERSION of the loaded library. Version 2 added the field `precision`,
-   which version 1 ignores; version 3 added lathe_specializer; version 4 added `requantize_rounding` and `signature`. */
+   which version 1 ignores; version 3 added lathe_specializer; version 4 added `requantize_rounding` and `signature`;
+   version 5 added lathe/builder.h. */
 LATHE_API uint32_t lathe_compiler_api_version(void);
 
 /* Precision of convolutions, matrix products and attention. */
