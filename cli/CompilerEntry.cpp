@@ -11,6 +11,7 @@ extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const ch
       {"problems", "", problemsVerb}, {"segments", "", segmentsVerb}, {"reference", "", referenceVerb},
       {"machine", "", machineVerb},   {"tune", "", tuneVerb},         {"ship", "", shipVerb},
       {"quantize", "", quantizeVerb}, {"export", "", exportVerb},
+      {"stage", "", stageVerb},
   };
   lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);

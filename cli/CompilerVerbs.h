@@ -19,6 +19,7 @@ int checkVerb(const Arguments &arguments);
 int inspectVerb(const Arguments &arguments);
 int compileVerb(const Arguments &arguments);
 int exportVerb(const Arguments &arguments);
+int stageVerb(const Arguments &arguments);
 int extractVerb(const Arguments &arguments);
 int verifyVerb(const Arguments &arguments);
 int zooVerb(const Arguments &arguments);

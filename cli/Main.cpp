@@ -38,6 +38,7 @@ const Summary compilerVerbs[] = {
     {"tune", "Search faster schedules for the kernels of a model by measuring them"},
     {"quantize", "Quantise a model to int8 and write it in ONNX's QDQ form"},
     {"export", "Write a model of any format as ONNX"},
+    {"stage", "Write a model as Python or C++ source that builds its graph"},
     {"extract", "Write a part of a model as ONNX: a segment or one operator"},
     {"segments", "Compare a network with another runtime segment by segment"},
     {"machine", "Measure the machine's rates and show what the compiler knows of it"},

@@ -32,8 +32,11 @@ foreach(NAME lathe_compiler_shared lathe_cli_compiler)
   endif()
 endforeach()
 if(TARGET lathe_compiler_shared)
-  install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h
+  install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/builder.h ${CMAKE_SOURCE_DIR}/include/lathe/builder.hpp
+    ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h ${LATHE_BUILDER_CPP}
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT compiler)
+  install(FILES ${CMAKE_SOURCE_DIR}/python/lathe_builder.py ${LATHE_BUILDER_PYTHON}
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT compiler)
 endif()
 # The program looks for its records and models beside its folder, installed or not (shippedFolder in cli/Self.h).
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/lathe)

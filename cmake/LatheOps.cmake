@@ -12,6 +12,17 @@ add_custom_command(
   COMMENT "operator records -> attribute structs, registry, references, lowerings" VERBATIM)
 add_custom_target(lathe_records DEPENDS ${LATHE_GEN}/Attrs.inc)
 
+# The builder's typed functions for Python and C++ (include/lathe/builder.hpp, python/lathe_builder.py).
+set(LATHE_BUILDER_PYTHON ${CMAKE_BINARY_DIR}/python/lathe_operators.py)
+set(LATHE_BUILDER_CPP ${CMAKE_BINARY_DIR}/include/lathe/operators.hpp)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/python ${CMAKE_BINARY_DIR}/include/lathe)
+add_custom_command(
+  OUTPUT ${LATHE_BUILDER_PYTHON} ${LATHE_BUILDER_CPP}
+  COMMAND ${PYTHON3} -B ${CMAKE_SOURCE_DIR}/dev/gen_builder.py ${LATHE_GEN}/records.json ${LATHE_BUILDER_PYTHON} ${LATHE_BUILDER_CPP}
+  DEPENDS ${LATHE_GEN}/Attrs.inc ${CMAKE_SOURCE_DIR}/dev/gen_builder.py ${CMAKE_SOURCE_DIR}/dev/gen_ops.py
+  COMMENT "operator records -> functions of the builder" VERBATIM)
+add_custom_target(lathe_builder_operators ALL DEPENDS ${LATHE_BUILDER_PYTHON} ${LATHE_BUILDER_CPP})
+
 set(LATHE_OP_SHARDS 4)
 function(lathe_tblgen OUTPUT TD)
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/ir/${OUTPUT}

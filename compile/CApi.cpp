@@ -1,8 +1,7 @@
 // include/lathe/compiler.h over the facade. No exception leaves this file.
+#include "compile/CApiParts.h"
 #include "compile/Specializer.h"
-#include "import/Import.h"
 #include "ir/Context.h"
-#include "lathe/compiler.h"
 #include "support/PendingFile.h"
 
 #include <algorithm>
@@ -16,25 +15,6 @@ namespace lathe {
 namespace {
 
 thread_local std::string lastError;
-
-lathe_status failed(lathe_status status, const std::string &message) {
-  lastError = message;
-  return status;
-}
-
-template <class Body> lathe_status guarded(Body body) {
-  try {
-    return body();
-  } catch (const Error &error) {
-    return failed(LATHE_FAILED, error.what());
-  } catch (const std::bad_alloc &) {
-    return failed(LATHE_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::exception &error) {
-    return failed(LATHE_INTERNAL_ERROR, error.what());
-  } catch (...) {
-    return failed(LATHE_INTERNAL_ERROR, "an unknown exception");
-  }
-}
 
 /// "data=1x3x224x224" into `options`.
 void addShape(ImportOptions &options, const std::string &text) {
@@ -54,11 +34,6 @@ void addShape(ImportOptions &options, const std::string &text) {
   options.shapes[text.substr(0, equals)] = std::move(dims);
 }
 
-struct Parsed {
-  CompileOptions compile;
-  ImportOptions import;
-};
-
 /// Size of the structure before version 4.
 constexpr size_t leastSize = offsetof(lathe_compile_options, requantize_rounding);
 
@@ -77,8 +52,15 @@ LayoutChoice layoutOf(int32_t number) {
                                           : LayoutChoice::automatic;
 }
 
+} // namespace
+
+lathe_status capi::failed(lathe_status status, const std::string &message) {
+  lastError = message;
+  return status;
+}
+
 /// Null options are the defaults.
-Parsed parse(const lathe_compile_options *given) {
+capi::Parsed capi::parse(const lathe_compile_options *given) {
   Parsed parsed;
   if (!given)
     return parsed;
@@ -106,8 +88,7 @@ Parsed parse(const lathe_compile_options *given) {
   return parsed;
 }
 
-/// What is wrong with options that no version of this library understands; "" where nothing is.
-std::string mistakeIn(const lathe_compile_options *given) {
+std::string capi::mistakeIn(const lathe_compile_options *given) {
   if (!given)
     return "";
   if (given->struct_size != leastSize && given->struct_size != sizeof(lathe_compile_options))
@@ -127,10 +108,10 @@ std::string mistakeIn(const lathe_compile_options *given) {
   return "";
 }
 
-} // namespace
 } // namespace lathe
 
 using namespace lathe;
+using namespace lathe::capi;
 
 uint32_t lathe_compiler_api_version(void) { return LATHE_COMPILER_API_VERSION; }
 

@@ -8,7 +8,7 @@ With --check compares OUTPUT with what would be written and exits with 1 when th
 import subprocess
 import sys
 
-VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "quantize", "evaluate", "sweep", "export", "extract", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
+VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "quantize", "evaluate", "sweep", "export", "stage", "extract", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
          "store", "store list", "store show", "store export", "store import", "store merge", "store path", "records",
          "records list", "records best", "records export", "records import", "records merge", "records prune", "tune", "machine", "zoo"]
 

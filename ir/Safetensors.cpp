@@ -74,6 +74,8 @@ bool Safetensors::Entry::typeFits(ElementType type) const {
   return *dtypeOf(type) ? dtype == dtypeOf(type) : dtype == "U8";
 }
 
+bool Safetensors::hasType(ElementType type) { return *dtypeOf(type); }
+
 Safetensors Safetensors::open(const std::string &path) {
   auto mapped = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   require(static_cast<bool>(mapped), "{}: {}", path, mapped ? "" : mapped.getError().message());

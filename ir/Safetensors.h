@@ -28,6 +28,8 @@ public:
     bool typeFits(ElementType type) const;
   };
 
+  /// True if the format has a name for the type; elements of other types are stored as bytes.
+  static bool hasType(ElementType type);
   /// Maps a file. Throws Error if header and file do not agree.
   static Safetensors open(const std::string &path);
   const std::vector<Entry> &entries() const { return list; }

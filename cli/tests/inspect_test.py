@@ -28,6 +28,21 @@ class Packages(Cli):
         for word in ["data: f32 1x3x12x12", "from a model without a name", report["hash"], kernels[0]["name"]]:
             self.assertIn(word, text)
 
+    def test_the_repeated_blocks_of_a_model_are_listed(self):
+        report = self.figures("inspect", "zoo:squeezenet", "--blocks")
+        block, = report["blocks"]
+        self.assertEqual((block["block"], block["count"], block["operations"], block["differ"]), ("fire", 8, 7, "extents"))
+        self.assertEqual(block["operators"], ["conv", "relu", "conv", "relu", "conv", "relu", "concat"])
+        self.assertEqual([o["scope"] for o in block["occurrences"]], [f"fire{i}" for i in range(2, 10)])
+        self.assertEqual({(o["inputs"], o["weights"], o["outputs"]) for o in block["occurrences"]}, {(1, 6, 1)})
+        self.assertAlmostEqual(sum(o["flops"] for o in block["occurrences"]), block["flops"])
+        self.assertLess(block["flops"], report["flops"])
+        self.assertTrue(block["differing_extents"])
+        text = self.lathe("inspect", "zoo:squeezenet", "--blocks").stdout
+        self.assertIn("1 repeated blocks with 56 of 65 operations", text)
+        self.assertNotIn("blocks", self.figures("inspect", "zoo:squeezenet"))
+        self.error("inspect", self.package, "--blocks", says="--blocks: has no effect on .*, a package")
+
     def test_references_in_a_package_are_listed(self):
         path = self.path("references.lathe")
         self.lathe("compile", self.net, "--references-only", "-o", path)

@@ -1,9 +1,11 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/print/BlocksPrint.h"
 #include "cli/print/InspectPackage.h"
 #include "cli/print/LayoutPrint.h"
 #include "cli/print/PortText.h"
 #include "ir/Bodies.h"
 #include "passes/interpret/Ports.h"
+#include "stage/Canonical.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -161,6 +163,7 @@ std::string describeLayouts(mlir::ModuleOp module, const ModelFlags &model, cons
 int inspectVerb(const Arguments &arguments) {
   ModelFlags model;
   bool layouts = false;
+  bool canonical = false;
   Options options("inspect",
                   "Show a model's inputs, outputs, operators, parameters, FLOPs, bytes and the distinct shapes of its "
                   "convolutions and\n"
@@ -169,9 +172,18 @@ int inspectVerb(const Arguments &arguments) {
                   "operations; symbolic extents count as 1.",
                   "  lathe inspect resnet50.onnx\n"
                   "  lathe inspect zoo:vgg16 --json vgg16.json\n"
+                  "  lathe inspect zoo:resnet50 --blocks\n"
                   "  lathe inspect zoo:vgg16 --layouts --layout nhwc\n"
-                  "  lathe inspect resnet50.lathe\n");
+                  "  lathe inspect resnet50.lathe\n"
+                  "  lathe inspect a.onnx --canonical | diff - <(lathe inspect b.onnx --canonical)\n");
+  bool blocks = false;
   model.add(options, ModelUse::kernels, true);
+  options.add_flag(
+      "--blocks", blocks,
+      "List groups of operators that occur several times with the same structure: their number, share of the "
+      "FLOPs, weights, and what differs between them");
+  options.add_flag("--canonical", canonical,
+                   "Print the canonical text of the graph instead: equal for equal graphs (docs/staging.md)");
   options.add_flag("--layouts", layouts, layoutsHelp);
   options.addQuiet();
   options.addWide();
@@ -179,6 +191,8 @@ int inspectVerb(const Arguments &arguments) {
   options.parseAll(arguments);
 
   if (!model.isZoo() && isPackage(model.model)) {
+    options.refuse({"--blocks", "--canonical"},
+                   fmt::format("has no effect on {}, a package; give its model", model.model));
     options.refuse({"--layouts", "--threads"}, model.model + " is a compiled package, only a model is compiled");
     return inspectPackage(options, model.model);
   }
@@ -187,6 +201,10 @@ int inspectVerb(const Arguments &arguments) {
     options.refuse({"--threads"}, "only --layouts compiles the model");
   }
   Source source = loadSource(model);
+  if (canonical) {
+    std::cout << canonicalText(*source.module);
+    return success;
+  }
   mlir::func::FuncOp main = mainFunction(*source.module);
   nn::SymbolicShapes shapes(main);
   json document{{"model", model.model},     {"file_bytes", source.fileBytes}, {"inputs", json::array()},
@@ -198,6 +216,8 @@ int inspectVerb(const Arguments &arguments) {
   text += figures.describeContractions(options.tableStyle(), document["contractions"]);
   if (layouts)
     text += describeLayouts(*source.module, model, options, document["layouts"]);
+  if (blocks)
+    text += describeBlocks(main, shapes, document["flops"], options.tableStyle(), document["blocks"]);
   if (options.printsText())
     std::cout << text;
   options.writeJson(document);

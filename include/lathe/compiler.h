@@ -16,7 +16,7 @@ extern "C" {
 #define LATHE_COMPILER_API_VERSION 5
 /* Returns LATHE_COMPILER_API_VERSION of the loaded library. Version 2 added the field `precision`,
    which version 1 ignores; version 3 added lathe_specializer; version 4 added `requantize_rounding` and `signature`;
-   version 5 added the field `layout`, which version 4 ignores. */
+   version 5 added the field `layout`, which version 4 ignores, and lathe/builder.h. */
 LATHE_API uint32_t lathe_compiler_api_version(void);
 
 /* Precision of convolutions, matrix products and attention. */

@@ -1,0 +1,18 @@
+// The table of a graph's repeated blocks.
+#pragma once
+
+#include "ir/SymbolicShapes.h"
+#include "support/Table.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace lathe::cli {
+
+/// Finds the blocks of `main` (stage/Blocks.h) and returns them as a table behind a line with their number, and the same
+/// as `list`. `flops`: of the whole graph, to which shares refer. Symbolic extents count as 1.
+std::string describeBlocks(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes, double flops,
+                           const TableStyle &style, nlohmann::json &list);
+
+} // namespace lathe::cli

@@ -1,0 +1,43 @@
+// What the sources of the compiler's C interface share: errors as statuses, and options.
+#pragma once
+
+#include "compile/Compile.h"
+#include "import/Import.h"
+#include "lathe/compiler.h"
+#include "support/Error.h"
+
+#include <exception>
+#include <new>
+#include <string>
+
+namespace lathe::capi {
+
+/// Keeps `message` for lathe_compiler_last_error of this thread, and returns `status`.
+lathe_status failed(lathe_status status, const std::string &message);
+
+/// Calls `body`; what it throws becomes a status with a message.
+template <class Body> lathe_status guarded(Body body) {
+  try {
+    return body();
+  } catch (const Error &error) {
+    return failed(LATHE_FAILED, error.what());
+  } catch (const std::bad_alloc &) {
+    return failed(LATHE_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::exception &error) {
+    return failed(LATHE_INTERNAL_ERROR, error.what());
+  } catch (...) {
+    return failed(LATHE_INTERNAL_ERROR, "an unknown exception");
+  }
+}
+
+struct Parsed {
+  CompileOptions compile;
+  ImportOptions import;
+};
+
+/// Null options are the defaults.
+Parsed parse(const lathe_compile_options *given);
+/// What is wrong with options that no version of this library understands; "" where nothing is.
+std::string mistakeIn(const lathe_compile_options *given);
+
+} // namespace lathe::capi

@@ -1,0 +1,56 @@
+// A group of operations as a function of the source: a block with its occurrences, or one scope.
+#pragma once
+
+#include "stage/Blocks.h"
+#include "stage/FunctionNames.h"
+#include "stage/Literals.h"
+#include "stage/Program.h"
+#include "stage/WeightNames.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+#include <optional>
+#include <set>
+
+namespace lathe::staging {
+
+/// What functions of one program share.
+struct ProgramState {
+  NameTable functions;
+  WeightNames weights;
+  std::set<std::string> prefixes; // that functions are called with
+  llvm::DenseMap<mlir::Operation *, std::vector<std::string>> types;
+  std::map<mlir::Operation *, std::string> bodies; // functions of the modules of bodies
+};
+
+/// Name of the source node of an operation; "" where it has none.
+std::string nodeName(mlir::Operation *op);
+/// Name of a constant: that of the model, or of its resource; "" where it has none.
+std::string constantName(nn::ConstantOp constant);
+/// A weight as an operand. `name`: as the function that reads it says.
+Expression weightExpression(const std::string &name, mlir::ElementsAttr elements);
+/// An operation without bodies as a statement: attributes that are not the default, types, extents. No operands.
+Statement operationStatement(mlir::Operation *op, const ProgramState &state);
+
+/// How an occurrence of a group calls its function.
+struct GroupCall {
+  std::string prefix;
+  std::vector<mlir::Value> inputs, outputs;
+  std::vector<Argument> arguments;
+};
+
+struct Group {
+  std::string name; // wanted for the function
+  std::vector<BlockOccurrence> occurrences;
+};
+
+/// A group as a function, and its calls in the order of the occurrences. Nothing where occurrences differ in more than a call
+/// can say. Weights get names of `state`.
+struct GroupFunction {
+  Function function;
+  std::vector<GroupCall> calls;
+};
+std::optional<GroupFunction> groupFunction(const Group &group, ProgramState &state);
+
+} // namespace lathe::staging

@@ -1,0 +1,69 @@
+// Candidates for repeated blocks: equal groups of operations that grow in step from operations of one kind.
+#pragma once
+
+#include "stage/BlockGraph.h"
+
+#include <queue>
+
+namespace lathe::stage {
+
+/// Groups of equally many nodes. Node i of each group has the same label and the same edges inside of the group.
+struct BlockCandidate {
+  std::vector<std::vector<uint32_t>> groups;
+
+  size_t size() const { return groups[0].size(); }
+  /// Half lines saved by a function and its calls (see findBlocks).
+  int64_t saved() const {
+    auto s = static_cast<int64_t>(size()), k = static_cast<int64_t>(groups.size());
+    return 2 * s * (k - 1) - 3 * k;
+  }
+};
+
+class BlockGrowth {
+public:
+  /// Nodes that are `taken` belong to no group. Groups grow over nodes of one region alone.
+  BlockGrowth(const BlockGraph &graph, const std::vector<char> &taken, std::vector<uint32_t> regions);
+
+  /// Grows one group from each of `seeds`, nodes of one label in program order, as long as two groups have a neighbour in
+  /// common. Appends the groups as they are whenever some of them cannot follow, and at the end, if they save anything.
+  void grow(const std::vector<uint32_t> &seeds, std::vector<BlockCandidate> &candidates);
+
+private:
+  /// A way from a node of a group to a neighbour: the producer of operand `slot`, or reader number `ordinal` of those with
+  /// label `label` that read `result` by operand `slot`.
+  struct Edge {
+    uint32_t position;
+    bool down;
+    uint32_t result, slot, label, ordinal;
+  };
+  struct Step {
+    size_t group;
+    uint32_t node;
+  };
+  /// An edge and how many groups can follow it at most.
+  struct Waiting {
+    size_t most, edge; // index into `edges`
+    bool operator<(const Waiting &other) const { return most != other.most ? most < other.most : edge > other.edge; }
+  };
+
+  const BlockGraph &graph;
+  const std::vector<char> &taken;
+  std::vector<uint32_t> regions;  // of each node
+  std::vector<int32_t> owner;     // of each node: its group, or -1
+  std::vector<uint32_t> position; // in its group
+  std::vector<std::vector<uint32_t>> groups;
+  std::vector<size_t> alive; // groups that have followed every step
+  std::vector<Edge> edges;
+  std::vector<size_t> idle; // edges that fewer than two groups can follow
+  std::priority_queue<Waiting> waiting;
+  size_t visits = 0;
+
+  void addEdges(uint32_t at);
+  int32_t neighbour(size_t group, const Edge &edge) const;
+  std::vector<uint32_t> connections(size_t group, uint32_t node) const;
+  std::vector<Step> follow(const Edge &edge);
+  void keep(std::vector<BlockCandidate> &candidates, size_t start) const;
+  void drop(const std::vector<Step> &steps);
+};
+
+} // namespace lathe::stage

@@ -1,0 +1,84 @@
+// Checks that blocks hold what stage/Blocks.h says of them, independently of how they were found.
+#pragma once
+
+#include "ir/Nn.h"
+#include "stage/Blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace lathe {
+
+/// Number of operations that wait for themselves if every occurrence is one operation.
+inline size_t countOnCycles(mlir::func::FuncOp main, const std::map<mlir::Operation *, int> &whole) {
+  std::map<int, std::set<int>> readers;
+  std::map<int, size_t> waits;
+  for (auto [op, node] : whole) {
+    waits.try_emplace(node, 0);
+    for (mlir::Value operand : op->getOperands())
+      if (auto from = whole.find(operand.getDefiningOp()); from != whole.end() && from->second != node)
+        waits[node] += readers[from->second].insert(node).second;
+  }
+  std::vector<int> ready;
+  for (auto [node, count] : waits)
+    if (count == 0)
+      ready.push_back(node);
+  size_t done = 0;
+  for (; done < ready.size(); ++done)
+    for (int reader : readers[ready[done]])
+      if (--waits[reader] == 0)
+        ready.push_back(reader);
+  return waits.size() - done; // those left
+}
+
+inline void checkBlocks(mlir::func::FuncOp main, const std::vector<Block> &blocks) {
+  std::map<mlir::Operation *, int> whole;
+  int next = 0;
+  for (mlir::Operation &op : main.getBody().front())
+    if (!llvm::isa<nn::ConstantOp>(op))
+      whole[&op] = next++;
+  std::set<mlir::Operation *> covered;
+  std::set<std::string> names;
+  for (const Block &block : blocks) {
+    EXPECT_TRUE(names.insert(block.name).second) << block.name;
+    ASSERT_GE(block.occurrences.size(), 2u);
+    // Of every operand: the operation of the block, the input or the weight that it is.
+    std::vector<std::vector<std::string>> sources;
+    for (const BlockOccurrence &occurrence : block.occurrences) {
+      const auto &ops = occurrence.operations;
+      ASSERT_EQ(ops.size(), block.occurrences[0].operations.size());
+      ASSERT_EQ(occurrence.inputs.size(), block.occurrences[0].inputs.size());
+      ASSERT_EQ(occurrence.weights.size(), block.occurrences[0].weights.size());
+      ASSERT_EQ(occurrence.outputs.size(), block.occurrences[0].outputs.size());
+      std::vector<std::string> own;
+      for (size_t i = 0; i < ops.size(); ++i) {
+        EXPECT_TRUE(covered.insert(ops[i]).second);
+        EXPECT_EQ(ops[i]->getName(), block.occurrences[0].operations[i]->getName());
+        whole[ops[i]] = whole[ops[0]];
+        for (mlir::Value operand : ops[i]->getOperands()) {
+          auto at = std::find(ops.begin(), ops.end(), operand.getDefiningOp());
+          if (at != ops.end()) {
+            EXPECT_LT(static_cast<size_t>(at - ops.begin()), i) << "read before it is computed";
+            own.push_back(std::to_string(at - ops.begin()));
+          } else if (operand.getDefiningOp<nn::ConstantOp>()) {
+            EXPECT_TRUE(llvm::is_contained(occurrence.weights, operand));
+            own.push_back("weight");
+          } else {
+            EXPECT_TRUE(llvm::is_contained(occurrence.inputs, operand));
+            own.push_back("input");
+          }
+        }
+        for (mlir::Value result : ops[i]->getResults())
+          for (mlir::Operation *user : result.getUsers())
+            EXPECT_TRUE(llvm::is_contained(ops, user) || llvm::is_contained(occurrence.outputs, result));
+      }
+      sources.push_back(own);
+      EXPECT_EQ(own, sources[0]);
+    }
+  }
+  EXPECT_EQ(countOnCycles(main, whole), 0u) << "blocks wait for one another";
+}
+
+} // namespace lathe

@@ -1,0 +1,71 @@
+#include "stage/FunctionNames.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <string_view>
+
+namespace lathe::staging {
+namespace {
+
+/// Keywords of both languages, sorted; dev/gen_builder.py uses the same ones.
+constexpr std::string_view keywords[] = {
+    "False",    "None",     "True",     "alignas",   "alignof",   "and",      "and_eq",    "as",       "asm",
+    "assert",   "async",    "auto",     "await",     "bitand",    "bitor",    "bool",      "break",    "case",
+    "catch",    "char",     "class",    "compl",     "concept",   "const",    "constexpr", "continue", "decltype",
+    "def",      "default",  "del",      "delete",    "do",        "double",   "elif",      "else",     "enum",
+    "except",   "explicit", "export",   "extern",    "false",     "finally",  "float",     "for",      "friend",
+    "from",     "global",   "goto",     "if",        "import",    "in",       "inline",    "int",      "is",
+    "lambda",   "long",     "mutable",  "namespace", "new",       "noexcept", "nonlocal",  "not",      "nullptr",
+    "operator", "or",       "pass",     "private",   "protected", "public",   "raise",     "register", "requires",
+    "return",   "short",    "signed",   "sizeof",    "static",    "struct",   "switch",    "template", "this",
+    "throw",    "true",     "try",      "typedef",   "typeid",    "typename", "union",     "unsigned", "using",
+    "virtual",  "void",     "volatile", "while",     "with",      "xor",      "yield"};
+
+/// What the written source calls by these names.
+constexpr std::string_view own[] = {"Graph", "Operand", "Operands", "Value", "Values", "argc", "argv", "build", "i",
+                                    "lathe", "main",    "net",      "range", "run",    "std",  "sys",  "float"};
+
+} // namespace
+
+std::string identifier(const std::string &text, const std::string &otherwise) {
+  std::string name;
+  for (char c : text)
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  // Names with two underscores are C++'s own.
+  for (size_t at; (at = name.find("__")) != std::string::npos;)
+    name.erase(at, 1);
+  size_t begin = name.find_first_not_of("_");
+  size_t end = name.find_last_not_of("_");
+  name = begin == std::string::npos ? "" : name.substr(begin, end - begin + 1);
+  if (name.size() > 60)
+    name.resize(60);
+  if (name.empty())
+    return otherwise;
+  return std::isdigit(static_cast<unsigned char>(name[0])) ? otherwise + name : name;
+}
+
+bool isReserved(const std::string &name) {
+  return std::binary_search(std::begin(keywords), std::end(keywords), name) ||
+         std::find(std::begin(own), std::end(own), name) != std::end(own);
+}
+
+std::string spelled(const std::string &name) {
+  return std::binary_search(std::begin(keywords), std::end(keywords), name) ? name + "_" : name;
+}
+
+std::string NameTable::take(const std::string &wanted) {
+  if (!isReserved(wanted) && used.insert(wanted).second)
+    return wanted;
+  for (int i = 2;; ++i)
+    if (std::string name = wanted + "_" + std::to_string(i); used.insert(name).second)
+      return name;
+}
+
+std::string NameTable::number(const std::string &stem) {
+  for (int i = 1;; ++i)
+    if (std::string name = stem + std::to_string(i); used.insert(name).second)
+      return name;
+}
+
+} // namespace lathe::staging

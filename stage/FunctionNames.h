@@ -1,0 +1,30 @@
+// Identifiers of the source: valid in Python and in C++, and unique.
+#pragma once
+
+#include <set>
+#include <string>
+
+namespace lathe::staging {
+
+/// `text` in letters, digits and `_`, not beginning with a digit; `otherwise` where nothing is left.
+std::string identifier(const std::string &text, const std::string &otherwise);
+/// True for a keyword of Python or C++, and for a name that the written source uses itself.
+bool isReserved(const std::string &name);
+/// The name of an operator, operand or attribute in the builder (dev/gen_builder.py): a keyword ends in an underscore.
+std::string spelled(const std::string &name);
+
+/// Names that are in use.
+class NameTable {
+public:
+  /// `wanted`, with a number behind it where it is taken or reserved.
+  std::string take(const std::string &wanted);
+  /// `stem` with the next free number: "conv1".
+  std::string number(const std::string &stem);
+  /// Takes all names of another table.
+  void avoid(const NameTable &other) { used.insert(other.used.begin(), other.used.end()); }
+
+private:
+  std::set<std::string> used;
+};
+
+} // namespace lathe::staging

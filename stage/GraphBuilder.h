@@ -1,0 +1,113 @@
+// A graph made operator by operator. The functions of include/lathe/builder.h are calls of this class.
+#pragma once
+
+#include "ir/Bridge.h"
+#include "ir/Safetensors.h"
+#include "ir/SymbolicShapes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace lathe {
+
+/// An attribute of an operator by name. Integers stand for booleans, and for reals.
+struct BuilderAttribute {
+  std::string name;
+  std::variant<std::vector<int64_t>, std::vector<double>, std::string> value;
+};
+
+/// How an operator is called, and what is known of its results beyond its shape function.
+struct OperatorNote {
+  std::string name;                 // of the node; "": "conv_12", the operator and the number of the node
+  std::vector<std::string> types;   // of the results, as in textual IR; empty: those that the shape function tells
+  std::vector<std::string> extents; // nn.extents (ir/SymbolicShapes.h)
+};
+
+/// A graph, or a body of control flow. Values are numbers; those of a body are no values of the graph around it. Every
+/// function throws Error with the node: "net: node 3 'conv1' (conv): conv_c2: ...".
+class GraphBuilder {
+public:
+  using Value = int32_t;
+  static constexpr Value absent = -1;
+
+  /// A graph called `name`, in a context of its own or in `context`.
+  explicit GraphBuilder(const std::string &name, mlir::MLIRContext *context = nullptr);
+  ~GraphBuilder();
+
+  /// An argument. `type` is the name of an element type ("f32"), or a type of textual IR for what is no tensor
+  /// ("!nn.sequence<tensor<?x5xf32>>"). `dims` are extents: numbers, symbolic ("N", "N*2") or "?".
+  Value input(const std::string &name, const std::string &type, const std::vector<std::string> &dims,
+              const std::string &quantization = "");
+  /// Opens a file of weights in the safetensors format, instead of the one before.
+  void openWeights(const std::string &path);
+  /// A weight of that file. Its type and extents are those of the file where `type` is "": a type that the format lacks
+  /// is stored as bytes. A weight that is asked for again is the same value.
+  Value weight(const std::string &name, const std::string &type = "", const std::vector<int64_t> &dims = {});
+  /// A constant with a copy of `bytes`: row-major, native byte order.
+  Value constant(const std::string &name, ElementType type, const std::vector<int64_t> &dims,
+                 llvm::ArrayRef<char> bytes);
+  Value constant(const std::string &name, mlir::ElementsAttr elements);
+  /// An operator of the dialect nn with operands in the order of its record; absent optional ones are `absent`.
+  std::vector<Value> add(const std::string &mnemonic, const std::vector<Value> &operands,
+                         const std::vector<BuilderAttribute> &attributes, const OperatorNote &note = {});
+  /// A body for `branch` or `loop`, which takes its arguments by `input` and returns what `output` says. It lives as long as
+  /// the graph.
+  GraphBuilder &body(const std::string &name);
+  /// nn.if: both bodies take `captured`.
+  std::vector<Value> branch(Value condition, const std::vector<Value> &captured, GraphBuilder &thenBody,
+                            GraphBuilder &elseBody, const OperatorNote &note = {});
+  /// nn.loop (ir/Nn.td): the first `carried` of `values` are carried, the others captured.
+  std::vector<Value> loop(Value tripCount, Value condition, const std::vector<Value> &values, int64_t carried,
+                          GraphBuilder &body, const OperatorNote &note = {});
+  void output(const std::string &name, Value value, const std::string &quantization = "");
+
+  /// The type of a value as in textual IR: "tensor<?x64x56x56xf32>".
+  std::string typeOf(Value value) const;
+  /// The extents of a value: "N*2", "56".
+  std::vector<std::string> dimsOf(Value value) const;
+  mlir::Value mlirValue(Value value) const { return checked(value, "value"); }
+  /// Says more or less of the type of an operator's result than its shape function.
+  void retype(Value value, mlir::TensorType type);
+  /// The module with all operators so far, verified. The graph may grow afterwards. Throws Error if it has no output.
+  mlir::ModuleOp finish();
+
+private:
+  struct Shared; // what a graph has in common with its bodies
+
+  std::shared_ptr<Shared> shared;
+  std::string name;
+  mlir::ModuleOp module;
+  mlir::func::FuncOp main;
+  std::unique_ptr<nn::SymbolicShapes> shapes;
+  std::map<std::string, Value> weights;
+  struct Output {
+    std::string name, quantization;
+    Value value;
+  };
+  std::vector<Output> outputs;
+  std::vector<std::unique_ptr<GraphBuilder>> bodies;
+  int nodes = 0;
+
+  GraphBuilder(GraphBuilder &around, const std::string &name);
+  void start();
+  mlir::OpBuilder builder();
+  Value keep(mlir::Value value);
+  mlir::Value checked(Value value, const std::string &what) const;
+  mlir::Location nodeLocation(const std::string &mnemonic, const std::string &name);
+  std::vector<Value> finishOperator(mlir::Operation *op, const OperatorNote &note);
+  std::vector<Value> addConvertLayout(const std::vector<Value> &operands, const OperatorNote &note);
+  std::vector<Value> addControlFlow(mlir::OperationState &state, std::vector<mlir::Type> types,
+                                    const OperatorNote &note);
+  std::string bodySymbol(GraphBuilder &body);
+};
+
+/// A type of textual IR. Throws Error with the parser's words.
+mlir::Type parseTypeText(mlir::MLIRContext *context, const std::string &text);
+
+} // namespace lathe

@@ -1,0 +1,23 @@
+// Attributes and small constants as literals of source.
+#pragma once
+
+#include "ir/Bridge.h"
+#include "stage/Program.h"
+
+#include <optional>
+
+namespace lathe::staging {
+
+struct AttributeLiteral {
+  std::string name;
+  Literal value;
+  bool isDefault;
+};
+
+/// All attributes of an operator, in the order of its record.
+std::vector<AttributeLiteral> attributeLiterals(mlir::Operation *op);
+
+/// A constant that is readable as a literal: few integers or booleans, one real, or one element that fills the extents.
+std::optional<ConstantLiteral> constantLiteral(mlir::ElementsAttr elements);
+
+} // namespace lathe::staging

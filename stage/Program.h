@@ -1,0 +1,92 @@
+// A model as source, before it is written in a language: functions of statements that call the builder.
+#pragma once
+
+#include "support/ElementType.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace lathe::staging {
+
+/// The value of an attribute.
+using Literal =
+    std::variant<int64_t, double, bool, std::string, ElementType, std::vector<int64_t>, std::vector<double>>;
+
+/// A constant that stands in the source. Exactly one of `integers` (booleans, too) and `reals` is used; a single element
+/// fills all extents.
+struct ConstantLiteral {
+  ElementType type = ElementType::invalid;
+  std::vector<int64_t> dims;
+  std::vector<int64_t> integers;
+  std::vector<double> reals;
+
+  bool operator==(const ConstantLiteral &) const = default;
+};
+
+/// An operand.
+struct Expression {
+  enum class Kind {
+    absent,
+    variable, // `text`
+    weight,   // of name `text` below the prefix of the function
+    constant, // `constant`; its elements are those of parameter `text` unless that is ""
+    list,     // `items`
+  };
+  Kind kind = Kind::absent;
+  std::string text;
+  ConstantLiteral constant = {}; // of a weight: type and extents where the file lacks the type
+  std::vector<Expression> items = {};
+};
+
+/// An attribute of an operator or a parameter of a function. `parameter` not "": its value is that of the parameter.
+struct Argument {
+  std::string name;
+  Literal value;
+  std::string parameter = "";
+};
+
+struct Statement {
+  enum class Kind { input, output, operation, call, branch, loop };
+  Kind kind = Kind::operation;
+  std::vector<std::string> results; // variables
+  std::string callee;               // operator or function
+  std::vector<Expression>
+      operands;                    // by the record: a variadic operand is a list; of a call: the inputs of the function
+  std::vector<Argument> arguments; // attributes that are not the default; of a call: all parameters of the function
+  std::string name;                // of the node below the prefix, the input or the output; of a call: the prefix
+  std::vector<std::string> types, extents; // of an operation (stage/GraphBuilder.h)
+  std::string type, quantization;          // of an input or output
+  std::vector<std::string> dims;           // of an input
+  std::vector<std::string> bodies;         // functions
+  int64_t carried = 0;
+
+  /// A call that is repeated for i from `first` to before `end`: `name` is the text in front of i, `nameEnd` that behind.
+  /// Its only result takes the place of the variable `results[0]` that it reads.
+  int64_t first = 0, end = 0;
+  std::string nameEnd = "";
+  bool repeated() const { return end > first; }
+};
+
+struct Function {
+  std::string name, comment;
+  std::vector<std::string> inputs;  // values
+  std::vector<Argument> parameters; // with the most frequent value
+  std::vector<Statement> statements;
+  std::vector<std::string> returned; // variables; a graph returns none, but has outputs
+  bool isGraph = false;              // @main of the model or of a body
+};
+
+/// The functions stand before those that call them; the last one builds the model.
+struct Program {
+  std::string name; // of the model
+  std::vector<Function> functions;
+};
+
+/// The program in Python and in C++. `weights`: the name of the file of weights, "" where there is none.
+std::string pythonText(const Program &program, const std::string &file, const std::string &weights);
+std::string cppText(const Program &program, const std::string &file, const std::string &weights);
+
+} // namespace lathe::staging

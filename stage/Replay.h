@@ -1,0 +1,17 @@
+// What the source must say beyond operators: types that the builder would not find by itself.
+#pragma once
+
+#include "stage/GraphBuilder.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace lathe::staging {
+
+/// Builds the graph anew, with bodies. Returns the types of the results of those operators where the builder finds others.
+/// Throws Error for a module at kernels level, and for an operator that the builder refuses.
+llvm::DenseMap<mlir::Operation *, std::vector<std::string>> typesToState(mlir::ModuleOp module);
+
+/// nn.extents of an operator (ir/SymbolicShapes.h); empty where there is none.
+std::vector<std::string> extentsOf(mlir::Operation *op);
+
+} // namespace lathe::staging

@@ -1,0 +1,32 @@
+// What both languages of staged source have in common: wrapped lines, numbers and comments.
+#pragma once
+
+#include "stage/Program.h"
+
+#include <string>
+#include <vector>
+
+namespace lathe::staging {
+
+/// `head`, the arguments with commas between them, and `tail`, wrapped behind 100 columns with four more spaces.
+std::string wrapped(const std::string &indent, const std::string &head, const std::vector<std::string> &arguments,
+                    const std::string &tail);
+
+/// A finite number so that either language reads the same double.
+std::string realText(double value);
+
+/// `text` on one line, without characters that could end a comment.
+std::string commentText(const std::string &text);
+
+/// True for an operator with exactly one result, which is no list.
+bool hasOneResult(const std::string &mnemonic);
+
+/// Operands of an operator with their names in the record; those without a record have none.
+struct NamedOperand {
+  const Expression *expression;
+  std::string name;
+  bool optional;
+};
+std::vector<NamedOperand> namedOperands(const Statement &statement);
+
+} // namespace lathe::staging

@@ -1,0 +1,25 @@
+// `lathe stage`: a model as source, with its weights beside it.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+enum class StageLanguage { python, cpp };
+
+struct StageReport {
+  std::string source;  // path
+  std::string weights; // path, "" where there are none
+  size_t lines = 0, functions = 0, weightCount = 0;
+  uint64_t weightBytes = 0;
+};
+
+/// Writes the graph of `module` as source to `path`, F.py or F.cpp, and its weights to F.safetensors beside it. `blocks`
+/// false: no functions for repeated blocks. Throws Error for another ending of the path.
+StageReport stageToFiles(mlir::ModuleOp module, const std::string &path, bool blocks = true);
+
+} // namespace lathe

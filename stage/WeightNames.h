@@ -1,0 +1,34 @@
+// Names of the weights in the file beside the source.
+#pragma once
+
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lathe::staging {
+
+class WeightNames {
+public:
+  /// True if `name` is free, or names these elements already.
+  bool fits(const std::string &name, mlir::ElementsAttr elements) const {
+    auto found = byName.find(name);
+    if (name == "__metadata__") // the format's own
+      return false;
+    return found == byName.end() || found->second == elements;
+  }
+  /// Gives the elements a name that fits.
+  void take(const std::string &name, mlir::ElementsAttr elements) {
+    if (byName.emplace(name, elements).second)
+      order.emplace_back(name, elements);
+  }
+  /// In the order of their first use.
+  const std::vector<std::pair<std::string, mlir::ElementsAttr>> &all() const { return order; }
+
+private:
+  std::map<std::string, mlir::ElementsAttr> byName;
+  std::vector<std::pair<std::string, mlir::ElementsAttr>> order;
+};
+
+} // namespace lathe::staging
