@@ -3,14 +3,6 @@
 #include "cache/CheckedPackages.h"
 #include "cli/Packages.h"
 
-#include "import/SavedModel.h"
-#include "package/Package.h"
-
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sys/stat.h>
-
 namespace lathe::cli {
 
 void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
@@ -290,43 +282,6 @@ std::map<std::string, std::string> customDefinitions(const std::vector<std::stri
             text, text.substr(0, equals));
   }
   return result;
-}
-
-bool isPackage(const std::string &path) {
-  struct stat status;
-  require(::stat(path.c_str(), &status) == 0, "{}: cannot read: {}", path, std::strerror(errno));
-  if (S_ISDIR(status.st_mode) && !savedModelFile(path).empty())
-    return false;
-  require(!S_ISDIR(status.st_mode), "{}: is a folder without saved_model.pb, expected a model", path);
-  require(!S_ISCHR(status.st_mode) && !S_ISBLK(status.st_mode), "{}: expected a file, got a device", path);
-  std::ifstream file(path, std::ios::binary);
-  require(file.is_open(), "{}: cannot read: {}", path, std::strerror(errno));
-  char magic[sizeof package::magic] = {};
-  file.read(magic, sizeof magic);
-  return std::memcmp(magic, package::magic, sizeof magic) == 0;
-}
-
-bool looksLikeTflite(const std::string &path) {
-  if (isPackage(path))
-    return false;
-  std::ifstream file(path, std::ios::binary);
-  char bytes[8] = {};
-  file.read(bytes, sizeof bytes);
-  return std::string_view(bytes + 4, 4) == "TFL3"; // the identifier behind a flatbuffer's first offset
-}
-
-bool looksLikeOnnx(const std::string &path) {
-  if (isPackage(path) || looksLikeTflite(path))
-    return false;
-  std::ifstream file(path, std::ios::binary);
-  char bytes[4] = {};
-  file.read(bytes, sizeof bytes);
-  std::string_view begin(bytes, sizeof bytes);
-  char first = bytes[0];
-  if (begin == "\x89HDF" || begin == "PK\x03\x04") // Keras
-    return false;
-  return first == 0x08 ||
-         !(std::isprint(static_cast<unsigned char>(first)) || std::isspace(static_cast<unsigned char>(first)));
 }
 
 } // namespace lathe::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/Common.h"
+#include "cli/models/ModelFormat.h"
 #include "runtime/Model.h"
 
 #include <map>
@@ -92,13 +93,5 @@ private:
 
 /// The name of a class and the file of each --custom flag.
 std::map<std::string, std::string> customDefinitions(const std::vector<std::string> &texts);
-
-/// True if the file begins like a model of TensorFlow Lite.
-bool looksLikeTflite(const std::string &path);
-/// True if the first bytes of the file belong neither to a package, nor to a model of TensorFlow Lite or Keras, nor to text.
-bool looksLikeOnnx(const std::string &path);
-
-/// True if the file begins like a package. Throws Error if it cannot be read.
-bool isPackage(const std::string &path);
 
 } // namespace lathe::cli

@@ -1,4 +1,4 @@
-# Libraries that single operators are compared with. Each one is optional: where it is missing or incomplete its provider
+# Libraries that operators and models are compared with. Each one is optional: where it is missing or incomplete its program
 # is left out and the reason said, and nothing of it can make the configuration fail. So nobody's package configuration is
 # run (that of Debian's oneDNN ends with an error where OpenCL's headers are missing, which are only recommended): headers
 # and libraries are looked for by name, and tried together.
@@ -38,7 +38,7 @@ function(lathe_find_peer NAME)
   string(REPLACE ";" " " PACKAGES "${PEER_PACKAGES}")
   string(REPLACE ";" ", " MISSING "${MISSING}")
   if(MISSING)
-    message(STATUS "${NAME}: ${MISSING} not found: its provider is left out (install ${PACKAGES}; dev/setup.sh bench does)")
+    message(STATUS "${NAME}: ${MISSING} not found: its program is left out (install ${PACKAGES}; dev/setup.sh bench does)")
     return()
   endif()
   list(REMOVE_DUPLICATES INCLUDES)
@@ -47,7 +47,7 @@ function(lathe_find_peer NAME)
   set(CMAKE_REQUIRED_QUIET TRUE)
   check_cxx_source_compiles("${SOURCE}int main() { (void)(${PEER_USE}); }" LATHE_${NAME}_WORKS)
   if(NOT LATHE_${NAME}_WORKS)
-    message(STATUS "${NAME}: a program with ${PEER_HEADERS} does not build: its provider is left out (see ${CMAKE_BINARY_DIR}/CMakeFiles; reinstall ${PACKAGES})")
+    message(STATUS "${NAME}: a program with ${PEER_HEADERS} does not build: its program is left out (see ${CMAKE_BINARY_DIR}/CMakeFiles; reinstall ${PACKAGES})")
     return()
   endif()
   add_library(lathe_peer_${NAME} INTERFACE IMPORTED GLOBAL)
@@ -65,3 +65,6 @@ lathe_find_peer(eigen HEADERS Eigen/Core SUFFIXES eigen3 PACKAGES libeigen3-dev
 lathe_find_peer(xnnpack HEADERS xnnpack.h pthreadpool.h LIBRARIES XNNPACK pthreadpool
   PACKAGES libxnnpack-dev libpthreadpool-dev
   USE "pthreadpool_destroy(pthreadpool_create(1)), xnn_initialize(nullptr)")
+lathe_find_peer(opencv HEADERS opencv2/core.hpp opencv2/dnn.hpp LIBRARIES opencv_dnn opencv_core SUFFIXES opencv4
+  PACKAGES libopencv-dnn-dev
+  USE "cv::dnn::Net().empty()")

@@ -18,9 +18,8 @@ models = os.path.join(models, "models") if models else sys.argv[2]
 if not os.path.exists(os.path.join(models, "golden", "manifest.json")):
     print(f"NO TEST DATA: {models} has no golden/manifest.json (set LATHE_TEST_DATA)")
     sys.exit(77)
-peer = os.path.isdir(os.path.join(os.path.dirname(__file__), "..", "lab", "runners", "tflite", "node_modules"))
-if not peer:
-    print("TENSORFLOW LITE IS NOT INSTALLED (make peers): the goldens alone are compared")
+RUNNERS = os.path.join(os.path.dirname(__file__), "..", "lab", "runners")
+OPENCV = {"ae0", "fc-layers"}  # its importer refuses the others
 RANKLESS = {"gru"}
 manifest = json.load(open(os.path.join(models, "golden", "manifest.json")))
 
@@ -29,6 +28,21 @@ def run(*arguments):
     result = subprocess.run([lathe, *arguments], capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(f"lathe {' '.join(arguments)}: exit code {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+def judges_of(model, name):
+    """Names of the runtimes that read the file, are installed, and judge our outputs."""
+    judges = []
+    for judge in ["tflite"] if model.endswith(".tflite") else ["tensorflowjs"]:
+        if os.path.isdir(os.path.join(RUNNERS, judge, "node_modules")):
+            judges.append(judge)
+        else:
+            print(f"{judge.upper()} IS NOT INSTALLED (make peers): it judges nothing")
+    if name in OPENCV and os.path.exists(os.path.join(os.path.dirname(lathe), "lathe-runner-opencv")):
+        judges.append("opencv")
+    elif name in OPENCV:
+        print("OPENCV IS NOT INSTALLED (dev/setup.sh bench): it judges nothing")
+    return judges
 
 
 def transposes_inside(text):
@@ -54,7 +68,8 @@ with tempfile.TemporaryDirectory() as folder:
         left = transposes_inside(graph)
         assert not left, f"{name}: transposes are left inside of the network: {left}"
         run("compile", model, *shapes, "-o", package)
-        if peer and model.endswith(".tflite"):
+        judges = judges_of(model, name)
+        if judges and model.endswith(".tflite"):
             run("compare", model, "--check-only", "--no-store", "--quiet")
         for case in manifest[name]["cases"]:
             given = os.path.join(models, "golden", name, case["dir"])
@@ -63,6 +78,8 @@ with tempfile.TemporaryDirectory() as folder:
                 name_of = f"{entry['name']}=" if len(manifest[name]["inputs"]) > 1 else ""
                 inputs += ["-i", f"{name_of}{os.path.join(given, f'input_{i}.npy')}"]
             run("run", package, *inputs, "-o", outputs, "--quiet")
+            if judges and not model.endswith(".tflite"):
+                run("compare", model, *shapes, *inputs, "--with", ",".join(judges), "--relative", "1e-4", "--check-only", "--no-store", "--quiet")
             if os.path.isdir(model):  # of which every file is a part of the model
                 again = os.path.join(folder, "again.npz")
                 run("run", model, *inputs, "-o", again, "--quiet")

@@ -34,8 +34,8 @@ endforeach()
 
 
 said = configured({})
-for package in ["libdnnl-dev", "libopenblas-dev", "libeigen3-dev", "libxnnpack-dev libpthreadpool-dev"]:
-    assert f"its provider is left out (install {package};" in said, said
+for package in ["libdnnl-dev", "libopenblas-dev", "libeigen3-dev", "libxnnpack-dev libpthreadpool-dev", "libopencv-dnn-dev"]:
+    assert f"its program is left out (install {package};" in said, said
 
 eigen = """#define EIGEN_VERSION_AT_LEAST(a, b, c) (%s)
 namespace Eigen { struct MatrixXf { static MatrixXf Zero(int, int) { return {}; } float operator()(int, int) const { return 0; } }; }

@@ -17,6 +17,8 @@ import tempfile
 
 import numpy as np
 
+from runner_client import Runner, distance
+
 source, programs = sys.argv[1], sys.argv[2:]
 SCRIPT = os.path.join(source, "lab", "runners", "tflite", "Runner.mjs")
 # Operators of the models in shared/models/tflite, whose goldens are TensorFlow Lite's.
@@ -35,36 +37,6 @@ DIFFERENT = {"Window.HybridConvolutionQuantisesItsOperand": "XNNPACK multiplies 
 
 # Quantised operators without a step of tolerance: their states add errors up.
 EXACT = {"LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
-
-
-class Runner:
-    def __init__(self):
-        self.process = subprocess.Popen(["node", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def ask(self, **request):
-        """-> the answer; an error is a text under "error"."""
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            self.process.wait()
-            self.__init__()
-            return {"error": "the runner ended"}
-        return json.loads(line)
-
-
-def distance(got, want):
-    """Largest difference: of floats over the largest value, of 8-bit and 16-bit integers in steps."""
-    if got.shape != want.shape and got.size == want.size == 1:
-        got = got.reshape(want.shape)
-    if got.shape != want.shape or got.dtype != want.dtype:
-        return "%s %s, expected %s %s" % (got.dtype, got.shape, want.dtype, want.shape)
-    other = (got != want) & ~((got != got) & (want != want))
-    if not other.any():
-        return 0
-    if got.dtype.kind == "f":
-        return float(np.abs(got[other].astype("f8") - want[other]).max() / max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-6))
-    return int(np.abs(got[other].astype("i8") - want[other].astype("i8")).max())
 
 
 def compared(runner, model, folder):
@@ -105,7 +77,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for program in programs:
             subprocess.run([program], env={**os.environ, "LATHE_TFLITE_WRITE": folder}, stdout=subprocess.DEVNULL, check=True)
-        runner = Runner()
+        runner = Runner("node", SCRIPT)
         for file in sorted(glob.glob(os.path.join(folder, "*.json"))):
             model = json.load(open(file))
             said = compared(runner, model, folder)

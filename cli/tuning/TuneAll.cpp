@@ -284,7 +284,7 @@ private:
   }
 
   bool isComparable(const TunedModel &model) const {
-    return modelFlags(model.model).isZoo() || looksLikeOnnx(model.model);
+    return modelFlags(model.model).isZoo() || modelFormat(model.model) == "onnx";
   }
   bool failed(const TunedModel &model) const {
     return !model.tuned() || (isComparable(model) && (!model.beforeReason.empty() || !model.afterReason.empty()));

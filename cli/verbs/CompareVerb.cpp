@@ -2,11 +2,10 @@
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Packages.h"
 #include "cli/Recording.h"
-#include "cli/Self.h"
 #include "cli/Sizes.h"
+#include "cli/models/Sides.h"
 #include "cli/print/Progress.h"
 #include "lab/StoreRecords.h"
-#include "lab/TemporaryDirectory.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,53 +13,6 @@
 
 namespace lathe::cli {
 namespace {
-
-/// The folder for generated models. Each is written whole under its name, so that several processes may do so at once.
-std::string cachedFiles(const char *part) {
-  std::string folder = cacheFolderOrSay(part);
-  return folder.empty() ? temporaryFolder().string() : folder;
-}
-
-/// The peer of a model when none is named.
-std::string usualPeer(const ModelFlags &flags) {
-  return !flags.isZoo() && looksLikeTflite(flags.model) ? "tflite" : "onnxruntime";
-}
-
-/// The file a peer that reads TFLite loads: the model itself.
-std::string tfliteFor(const ModelFlags &flags) {
-  require(!flags.isZoo() && looksLikeTflite(flags.model), "{}: tflite reads TFLite: give the .tflite model",
-          flags.model);
-  return flags.model;
-}
-
-/// The file a peer that reads ONNX loads: the model itself, or what `lathe zoo` writes for it.
-std::string onnxFor(const ModelFlags &flags) {
-  if (!flags.isZoo()) {
-    require(looksLikeOnnx(flags.model), "{}: peers read ONNX: give the ONNX model, or zoo:NAME", flags.model);
-    return flags.model;
-  }
-  std::string folder = cachedFiles("zoo");
-  std::string path =
-      fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
-  Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), quietFlag()};
-  if (flags.zooBatch)
-    arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
-  if (flags.zooSequence)
-    arguments.insert(arguments.end(), {"--sequence", std::to_string(flags.zooSequence)});
-  runSelf(arguments); // always anew: the architecture may have changed with the program
-  return path;
-}
-
-/// A package that only has such inputs: what calling our runner costs.
-std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
-  lab::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
-  ModelFlags call = model;
-  call.model = (folder.path / "call.onnx").string();
-  call.shapes.clear();
-  call.scheduleFile.clear();
-  writeFile(call.model, lab::callOnnx(inputs));
-  return packageFor(call).path;
-}
 
 /// "data 1x3x224x224, mask 1x128": the inputs' extents in this run.
 std::string shapesText(std::span<const runtime::Port> ports, const lab::CompareOptions &compare) {
@@ -104,7 +56,7 @@ struct CompareFlags {
   RecordFlags record;
   lab::CompareOptions compare;
   std::string batches;  // --batch, a list
-  std::string with;     // "": usualPeer
+  std::string with;     // "": the usual peer
   int maxRounds = 0;    // 0: no limit
   bool several = false; // sizes
   std::optional<double> relative, maximum;
@@ -116,9 +68,13 @@ struct CompareFlags {
     addBatches(options, batches);
     options.add_option(
         "--with", with,
-        "Compare with these, separated by commas: onnxruntime, tflite, reference, or a package (F.lathe) "
-        "(default: tflite for TFLite models, else onnxruntime)");
+        "Compare with these, separated by commas: onnxruntime, tflite, tensorflowjs, tensorflow, opencv, reference, or "
+        "the file of another model or package (default: tflite for TFLite models, else onnxruntime)");
     options.reads([this] { return CLI::detail::split(with, ','); });
+    options.add_flag(
+        "--adapt-layouts", compare.adaptLayouts,
+        "Transpose inputs and outputs whose channels lie elsewhere (NHWC against NCHW), outside of what is "
+        "timed");
     options.add_flag("--check-only", compare.checkOnly, "Compare outputs and time nothing");
     addTiming(options);
     options.add_option("--relative", relative,
@@ -143,6 +99,7 @@ struct CompareFlags {
     return {{"check_only", compare.checkOnly},
             {"relative_l2", relative ? nlohmann::json(*relative) : nlohmann::json("by type")},
             {"max_difference", maximum ? nlohmann::json(*maximum) : nlohmann::json("by type")},
+            {"adapt_layouts", compare.adaptLayouts},
             {"max_seconds", compare.maxSeconds},
             {"max_rounds", maxRounds},
             {"starts", compare.minStarts},
@@ -168,48 +125,6 @@ private:
         ->check(CLI::PositiveNumber);
   }
 };
-
-/// Ours, with its model still to be filled in, then those of --with. A peer that is missing is better said before
-/// compiling.
-std::vector<lab::CompareSide> findSides(const CompareFlags &flags) {
-  auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
-  const ModelFlags &model = flags.model;
-  std::vector<lab::CompareSide> sides(1);
-  sides[0].runner = find("lathe");
-  for (const std::string &name : CLI::detail::split(flags.with.empty() ? usualPeer(model) : flags.with, ',')) {
-    lab::CompareSide side;
-    bool given = name.ends_with(".lathe");
-    require(!given || isPackage(name), "--with {}: is not a package", name);
-    require(given || model.isZoo() || !isPackage(model.model),
-            "--with {}: {} is a compiled package, only other packages can be compared with it; give the model", name,
-            model.model);
-    side.runner = find(given ? "lathe" : name);
-    if (given) {
-      side.model = name;
-      side.runner.name = std::filesystem::path(name).filename().string();
-    }
-    sides.push_back(std::move(side));
-  }
-  require(sides.size() > 1, "--with: give at least one runner");
-  return sides;
-}
-
-/// Makes the files that the sides load; ours is `package`.
-void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model) {
-  sides[0].model = package;
-  sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
-  for (size_t i = 1; i < sides.size(); ++i) {
-    ModelFlags references = model;
-    references.referencesOnly = true;
-    const std::string &format = sides[i].runner.format;
-    if (sides[i].model.empty())
-      sides[i].model = format == "onnx"     ? onnxFor(model)
-                       : format == "tflite" ? tfliteFor(model)
-                                            : packageFor(references).path;
-    if (format == "lathe")
-      sides[i].call = sides[0].call;
-  }
-}
 
 /// Inputs that are given, and extents of those that the laboratory makes. `open`: the package was compiled without --shape.
 void bindInputs(CompareFlags &flags, const runtime::Model &loaded, bool open) {
@@ -320,13 +235,15 @@ int compareVerb(const Arguments &arguments) {
       "  lathe compare zoo:resnet50 --precision bf16 --with fp32.lathe     two packages of one model\n"
       "  lathe compare model.onnx --with onnxruntime --check-only --batch 3\n"
       "  lathe compare model.onnx --with onnxruntime --batch 1,3,8,17     one package at each batch\n"
-      "  lathe compare model.tflite --check-only     beside TensorFlow Lite (docs/runner-protocol.md)\n");
+      "  lathe compare model.tflite --check-only     beside TensorFlow Lite (docs/runner-protocol.md)\n"
+      "  lathe compare model.keras --with onnxruntime,tensorflowjs     ONNX Runtime runs the export\n"
+      "  lathe compare model.onnx --with model.keras,onnxruntime --adapt-layouts     two files of one network\n");
   flags.add(options);
   options.parseAll(arguments);
   std::vector<Size> sizes = sizesOf(flags.batches, flags.model.shapes);
   Recording recording(flags.record, store::ExperimentKind::compare, "compare", arguments, flags.settings());
 
-  std::vector<lab::CompareSide> sides = findSides(flags);
+  std::vector<lab::CompareSide> sides = findSides(flags.with, flags.model);
   bool open = severalShapes(flags.model.shapes);
   if (open)
     flags.model.shapes.clear(); // the package takes all of them

@@ -116,9 +116,9 @@ public:
   RunnerClassifier(const std::string &name, const ModelFlags &flags, std::string inputName)
       : runner(take(lab::Runner::start(lab::runnerNamed(name, "--against " + name)), name)), name(name),
         inputName(std::move(inputName)) {
-    bool tflite = lab::runnerNamed(name, "--against " + name).format == "tflite";
-    require(!flags.isZoo() && (tflite ? looksLikeTflite(flags.model) : looksLikeOnnx(flags.model)),
-            "--against {}: reads {}, {} is another model", name, tflite ? "TFLite" : "ONNX", flags.model);
+    lab::RunnerSpec spec = lab::runnerNamed(name, "--against " + name);
+    require(!flags.isZoo() && spec.reads(modelFormat(flags.model)), "--against {}: reads {}, {} is another model", name,
+            fmt::join(spec.formats, ", "), flags.model);
     lab::RunnerModel loaded = take(runner.load(std::filesystem::absolute(flags.model).string(), flags.threads), name);
     output = loaded.outputs.at(0).name;
   }

@@ -199,7 +199,7 @@ struct SegmentFlags {
     compare.maxSeconds = 3;
     model.add(options, ModelUse::compile);
     inputs.add(options, "random");
-    options.add_option("--with", with, "Compare with this runner: onnxruntime")->capture_default_str();
+    options.add_option("--with", with, "Compare with this runner: onnxruntime or opencv")->capture_default_str();
     options
         .add_option("--checkpoints", count,
                     "Place this many checkpoints, evenly over the operations, where a single tensor passes")
@@ -361,12 +361,12 @@ int segmentsVerb(const Arguments &arguments) {
       "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n");
   flags.add(options);
   options.parseAll(arguments);
-  require(flags.with == "onnxruntime", "--with {}: expected onnxruntime, which reads ONNX", flags.with);
   Source source = loadSource(flags.model);
   if (flags.list)
     return listPlaces(flags, source, options);
   lab::RunnerSpec ours = lab::runnerNamed("lathe", "lathe"),
                   peer = lab::runnerNamed(flags.with, "--with " + flags.with);
+  require(peer.reads("onnx"), "--with {}: expected onnxruntime or opencv, which read ONNX", flags.with);
   std::vector<std::string> nodes = partEnds(flags, source);
 
   lab::CompareOptions &compare = flags.compare;

@@ -1,5 +1,6 @@
-// What kind of file some bytes are, by the tags of its first fields.
-#include "import/tensorflow/TensorFlow.h"
+#include "import/tensorflow/Content.h"
+
+#include <algorithm>
 
 namespace lathe::tensorflow {
 namespace {
@@ -50,6 +51,13 @@ bool isGraph(std::string_view bytes) {
   if (bytes[0] == 0x0a || at >= bytes.size())
     return bytes[0] == 0x0a;
   return bytes[at] == 0x12 && isMessage(bytes, at);
+}
+
+bool isSavedModel(std::string_view bytes) {
+  if (!isGraphText(bytes))
+    return bytes[0] == 8 || bytes[0] == 18; // schema version or graphs; a GraphDef begins with a node or the library
+  size_t at = bytes.find_first_not_of(" \t\r\n");
+  return bytes.substr(at).starts_with("saved_model") || bytes.substr(at).starts_with("meta_graphs");
 }
 
 } // namespace lathe::tensorflow

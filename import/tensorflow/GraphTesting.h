@@ -160,16 +160,11 @@ inline Numbers numbersOf(const Tensor &tensor) {
   return result;
 }
 
-/// Results of a graph on the references.
-inline std::vector<Tensor> results(const std::string &bytes, const std::vector<lathe::Value> &inputs,
-                                   const ImportOptions &options = {}) {
-  auto context = makeContext();
-  auto module = importModelOf(format(), *context, bytes, "m.pb", {}, options);
-  std::vector<Tensor> tensors;
-  for (const lathe::Value &value : evaluate(*module, inputs))
-    tensors.push_back(value.tensor().clone()); // it may be a constant of the module
-  return tensors;
-}
+/// Results of a graph on the references. With LATHE_TENSORFLOW_WRITE=DIR the graph is written there with its inputs and
+/// results, so that other implementations can be asked, too (tests/tensorflow_peer_test.py): NAME.pb, NAME.json,
+/// NAME.in0.npy, NAME.out0.npy, ...
+std::vector<Tensor> results(const std::string &bytes, const std::vector<lathe::Value> &inputs,
+                            const ImportOptions &options = {});
 
 /// The message of an import; "" if it succeeds.
 inline std::string importError(std::string_view bytes, const std::string &name = "m.pb") {

@@ -263,13 +263,6 @@ void parse(google::protobuf::Message &message, std::string_view bytes, const std
   require(good, "{}: {}: expected the text of {}", fileName, problem.text.empty() ? "is damaged" : problem.text, what);
 }
 
-bool isSavedModel(std::string_view bytes) {
-  if (!isGraphText(bytes))
-    return bytes[0] == 8 || bytes[0] == 18; // schema version or graphs; a GraphDef begins with a node or the library
-  size_t at = bytes.find_first_not_of(" \t\r\n");
-  return bytes.substr(at).starts_with("saved_model") || bytes.substr(at).starts_with("meta_graphs");
-}
-
 struct Storage {
   file::GraphDef graph;
   file::SavedModel saved;

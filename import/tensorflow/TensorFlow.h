@@ -3,6 +3,7 @@
 #pragma once
 
 #include "import/parts/Emitter.h"
+#include "import/tensorflow/Content.h"
 #include "import/tensorflow/Types.h"
 
 #include <map>
@@ -12,9 +13,6 @@ namespace lathe::tensorflow {
 using namespace source;
 
 const Format &format();
-/// What a file or a folder holds, by its first bytes.
-bool isGraph(std::string_view bytes);     // GraphDef or SavedModel, as protobuf
-bool isGraphText(std::string_view bytes); // the same as text
 
 /// Reads a graph or a SavedModel (Reader.cpp). `folder` holds the variables of a SavedModel.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,

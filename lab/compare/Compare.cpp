@@ -1,15 +1,14 @@
 #include "lab/compare/Compare.h"
 
 #include "lab/TemporaryDirectory.h"
+#include "lab/compare/Outputs.h"
+#include "lab/compare/Ports.h"
 #include "lab/machine/Disturbance.h"
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <random>
-#include <set>
 
 namespace lathe::lab {
 
@@ -24,7 +23,7 @@ constexpr double shortRun = 0.05;
 struct Running {
   std::optional<Runner> runner;
   RunnerModel model;
-  std::map<std::string, std::string> outputs; // name -> file
+  std::map<std::string, std::string> inputs, outputs; // name -> file
   double secondsPerRun = 0;
   double cpuOfEnded = 0; // processor seconds of earlier starts
   SideResult *result = nullptr;
@@ -39,31 +38,12 @@ struct Running {
   }
 };
 
-Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64_t number) {
-  auto type = elementTypeFromName(port.type);
-  require(type.has_value() && (isFloat(*type) || isInteger(*type) || *type == ElementType::boolean) &&
-              bitWidth(*type) >= 8,
-          "input '{}': cannot make random values of type {}", port.name, port.type);
-  std::vector<int64_t> dims;
-  for (auto &dim : port.dims) {
-    char *end = nullptr;
-    int64_t extent = std::strtoll(dim.c_str(), &end, 10);
-    if (dim.empty() || *end != 0 || extent < 0) {
-      auto given = options.dims.find(dim);
-      extent = given == options.dims.end() ? 1 : given->second;
-    }
-    dims.push_back(extent);
-  }
-  // Floats uniform in [-1, 1), integers in [0, 10): indices into small tables stay legal. From the generator's bits,
-  // which are the same everywhere.
-  std::mt19937_64 random(options.seed * 1000003 + number);
-  Tensor values(ElementType::f32, dims);
-  bool fraction = isFloat(*type);
-  for (int64_t i = 0; i < values.elements(); ++i)
-    values.as<float>()[i] = fraction ? float(double(random() >> 11) * 0x1p-52 - 1)
-                                     : float(random() % (*type == ElementType::boolean ? 2 : 10));
-  return *type == ElementType::f32 ? values : values.convertedTo(*type);
-}
+/// Of the first side, as bound.
+struct Input {
+  RunnerPort port; // with the extents of the tensor
+  Tensor tensor;
+  std::string file;
+};
 
 class Comparing {
 public:
@@ -78,6 +58,7 @@ public:
       running[i].result = &comparison.sides[i];
       comparison.sides[i].name = sides[i].runner.name;
       comparison.sides[i].model = sides[i].model;
+      comparison.sides[i].notes = sides[i].notes;
     }
   }
 
@@ -89,7 +70,6 @@ public:
       if (running[i].alive())
         running[i].runner->pause();
     }
-    checkPorts();
     makeInputs();
     for (auto &side : running)
       inTurn(side, [&] { bindInputs(side); });
@@ -133,7 +113,7 @@ private:
   /// its times by a few percent for as long as they stay there, through every start. So each start gets a copy, in other
   /// pages.
   std::string fileForStart(const CompareSide &side) const {
-    if (side.runner.format != "lathe" || !fs::exists(side.model))
+    if (!side.runner.reads("lathe") || !fs::exists(side.model))
       return side.model;
     fs::path folder = directory.path / "start", copy = folder / fs::path(side.model).filename();
     std::error_code error;
@@ -179,66 +159,83 @@ private:
     run.runner.reset();
   }
 
-  /// All that loaded must have the same inputs; outputs are matched by name later.
-  void checkPorts() {
-    const Running *first = nullptr;
-    for (auto &side : running) {
-      if (!side.alive())
-        continue;
-      if (!first) {
-        first = &side;
-        continue;
-      }
-      std::set<std::string> mine, theirs;
-      for (auto &port : first->model.inputs)
-        theirs.insert(port.name + ": " + port.type);
-      for (auto &port : side.model.inputs)
-        mine.insert(port.name + ": " + port.type);
-      require(mine == theirs, "{} has inputs {}, {} has {}: not the same network", first->result->model,
-              fmt::join(theirs, ", "), side.result->model, fmt::join(mine, ", "));
-    }
-    for (auto &[name, tensor] : options.inputs)
-      require(!first || std::any_of(first->model.inputs.begin(), first->model.inputs.end(),
-                                    [&](auto &port) { return port.name == name; }),
-              "{} has no input '{}'", first->result->model, name);
-  }
-
   /// Of the first side that loaded its model.
   void makeInputs() {
     auto first = std::find_if(running.begin(), running.end(), [](auto &side) { return side.alive(); });
     if (first == running.end())
       return;
+    for (auto &[name, tensor] : options.inputs)
+      require(std::any_of(first->model.inputs.begin(), first->model.inputs.end(),
+                          [&](auto &port) { return port.name == name; }),
+              "{} has no input '{}'", first->result->model, name);
     for (size_t i = 0; i < first->model.inputs.size(); ++i) {
       auto &port = first->model.inputs[i];
       auto given = options.inputs.find(port.name);
-      std::string file = (directory.path / fmt::format("input{}.npy", i)).string();
       Tensor values = given != options.inputs.end() ? given->second : randomInput(port, options, i);
+      std::string file = (directory.path / fmt::format("input{}.npy", i)).string();
       writeNpy(file, npyView(values));
-      inputs.push_back({values.type(), values.dims()});
-      inputFiles.push_back(file);
-      filesByInput[port.name] = file;
+      inputs.push_back({portOf(port.name, values), std::move(values), file});
+    }
+    for (Running &side : running)
+      if (side.alive())
+        matchInputs(*first, side);
+  }
+
+  /// Finds the file for every input of a side; throws Error where the side is another network.
+  void matchInputs(const Running &first, Running &side) {
+    std::vector<RunnerPort> ours;
+    for (const Input &input : inputs)
+      ours.push_back(input.port);
+    const std::vector<RunnerPort> &theirs = side.model.inputs;
+    auto pairs = pairPorts(ours, theirs);
+    require(ours.size() == theirs.size() && std::all_of(pairs.begin(), pairs.end(), [](auto &pair) { return pair; }),
+            "{} has inputs {}, {} has {}: not the same network", first.result->model, portsText(ours),
+            side.result->model, portsText(theirs));
+    for (size_t i = 0; i < theirs.size(); ++i) {
+      const Input &input = inputs[*pairs[i]];
+      std::string &file = side.inputs[theirs[i].name] = input.file;
+      PortFit fit = fitOf(input.port, theirs[i]);
+      auto shapes = [&] {
+        return fmt::format("input '{}' of {} is {}, '{}' of {} is {}", theirs[i].name, side.result->model,
+                           extentsText(theirs[i]), input.port.name, first.result->model, extentsText(input.port));
+      };
+      require(fit.fits, "{}: not the same network", shapes());
+      std::string note = theirs[i].name == input.port.name ? "" : fmt::format(" takes '{}'", input.port.name);
+      if (!fit.permutation.empty()) {
+        require(options.adaptLayouts, "{}: another layout, give --adapt-layouts to transpose it", shapes());
+        Tensor other = transposed(input.tensor, fit.permutation);
+        file = (directory.path / fmt::format("input{}-of{}.npy", *pairs[i], &side - running.data())).string();
+        writeNpy(file, npyView(other));
+        note += fmt::format("{} transposed from {} to {}", note.empty() ? " is" : ",", extentsText(input.port),
+                            extentsText(portOf("", other)));
+      }
+      if (!note.empty())
+        side.result->notes.push_back(fmt::format("input '{}'{}", theirs[i].name, note));
     }
   }
 
-  void bindInputs(Running &side) { side.take(side.runner->setInputs(filesByInput)); }
+  void bindInputs(Running &side) { side.take(side.runner->setInputs(side.inputs)); }
 
   /// In a process of its own: the side's keeps its model, and its memory is that of its model. A runner that cannot
   /// be called so has no overhead, and that is all.
   void measureOverhead(const CompareSide &side, Running &run) {
-    if (!run.alive() || (!side.call && side.runner.format != "onnx"))
+    if (!run.alive() || (!side.call && !side.runner.reads("onnx")))
       return;
     say(side.runner.name + " is called with such inputs");
-    std::string call = side.call ? side.call(inputs) : (directory.path / "call.onnx").string();
+    std::vector<CallInput> such;
+    for (const Input &input : inputs)
+      such.push_back({input.tensor.type(), input.tensor.dims()});
+    std::string call = side.call ? side.call(such) : (directory.path / "call.onnx").string();
     if (!side.call)
-      std::ofstream(call, std::ios::binary) << callOnnx(inputs);
+      std::ofstream(call, std::ios::binary) << callOnnx(such);
     auto runner = start(side);
     if (!runner || !runner->load(call, options.threads))
       return;
     std::string one = (directory.path / "one.npy").string();
     writeNpy(one, npyView(Tensor::of<float>({1}, {1.0f})));
     std::map<std::string, std::string> files{{"one", one}};
-    for (size_t i = 0; i < inputFiles.size(); ++i)
-      files[fmt::format("x{}", i)] = inputFiles[i];
+    for (size_t i = 0; i < inputs.size(); ++i)
+      files[fmt::format("x{}", i)] = inputs[i].file;
     if (!runner->setInputs(files))
       return;
     auto first = runner->time(1, 3);
@@ -258,28 +255,28 @@ private:
       side.outputs = std::move(*files);
   }
 
+  /// In the order of the model.
+  static std::vector<NamedOutput> outputsOf(const Running &side) {
+    std::vector<NamedOutput> outputs;
+    for (const RunnerPort &port : side.model.outputs)
+      if (auto file = side.outputs.find(port.name); file != side.outputs.end())
+        outputs.push_back({port.name, toTensor(readNpy(file->second))});
+    return outputs;
+  }
+
   PeerResult agreementWith(size_t peer) {
     PeerResult result;
     result.peer = peer;
     Running &ours = running[0], &theirs = running[peer];
     if (!ours.alive() || !theirs.alive())
       return result;
-    result.agrees = !ours.outputs.empty();
-    for (auto &[name, file] : theirs.outputs) {
-      Agreement agreement;
-      agreement.output = name;
-      auto mine = ours.outputs.find(name);
-      if (mine == ours.outputs.end())
-        agreement.reason = "not an output of " + ours.result->name;
-      else
-        try {
-          agreement = agreementOf(name, toTensor(readNpy(mine->second)), toTensor(readNpy(file)), options.tolerance);
-        } catch (const Error &error) {
-          agreement.reason = error.what();
-        }
-      result.agrees = result.agrees && agreement.agrees;
-      result.outputs.push_back(agreement);
+    try {
+      result.outputs = agreementsOf(ours.result->name, outputsOf(ours), outputsOf(theirs), options);
+    } catch (const Error &error) { // a file that cannot be read
+      result.outputs.push_back({.output = theirs.result->name, .ours = "", .reason = error.what(), .mistrust = ""});
     }
+    result.agrees = !result.outputs.empty() && std::all_of(result.outputs.begin(), result.outputs.end(),
+                                                           [](const Agreement &output) { return output.agrees; });
     return result;
   }
 
@@ -429,61 +426,13 @@ private:
   CompareOptions options;
   FullSpeed fullSpeed;
   TemporaryDirectory directory{"compare"};
-  std::vector<CallInput> inputs; // as bound, and the files they are in
-  std::vector<std::string> inputFiles;
-  std::map<std::string, std::string> filesByInput;
+  std::vector<Input> inputs;
   Comparison comparison;
   std::vector<Running> running;
   bool timing = false;
 };
 
-/// Why the agreement with `expected` says little, or "".
-std::string mistrustOf(const Tensor &expected, const Difference &found) {
-  int64_t finite = expected.elements() - found.nan - found.infinite, saturated = 0;
-  if (expected.type() == ElementType::string || expected.elements() < 2)
-    return "";
-  if (finite == 0)
-    return "not finite in any element";
-  double low = INFINITY, high = -INFINITY;
-  for (int64_t i = 0; i < expected.elements(); ++i) {
-    double value = expected.asDouble(i);
-    if (!std::isfinite(value))
-      continue;
-    saturated += std::abs(value) < 1e-6 || std::abs(value - 1) < 1e-6;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  if (high == low)
-    return high == 0 ? "all zero" : "constant";
-  // A saturated softmax hides what came before it.
-  return isFloat(expected.type()) && saturated == finite ? "only zeros and ones" : "";
-}
-
 } // namespace
-
-Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const Tolerance &tolerance) {
-  Agreement result;
-  result.output = name;
-  if (ours.type() != peers.type()) {
-    result.reason = fmt::format("{} {} against {} {}", lathe::name(ours.type()), fmt::join(ours.dims(), "x"),
-                                lathe::name(peers.type()), fmt::join(peers.dims(), "x"));
-    return result;
-  }
-  Difference found = difference(ours, peers);
-  result.relativeL2 = found.relative;
-  result.maxDifference = found.maximum;
-  result.agrees = found.within(tolerance);
-  if (!result.agrees) {
-    result.reason = !found.broken.empty()
-                        ? found.broken
-                        : fmt::format("relative L2 {:.2g} (limit {:.2g}), largest difference {:.2g} of the largest "
-                                      "value (limit {:.2g})",
-                                      found.relative, tolerance.relative, found.maximum, tolerance.maximum);
-    return result;
-  }
-  result.mistrust = mistrustOf(peers, found);
-  return result;
-}
 
 bool Comparison::agrees() const {
   return std::all_of(peers.begin(), peers.end(), [](auto &peer) { return peer.agrees; }) &&

@@ -29,6 +29,7 @@ struct CompareSide {
   /// is empty, `compare` writes the model for runners of ONNX, and SideResult::overheadSeconds
   /// stays empty for other runners.
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
+  std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
 };
 
 struct CompareOptions : TurnOptions {
@@ -40,6 +41,7 @@ struct CompareOptions : TurnOptions {
   std::map<std::string, Tensor> inputs; // by name
   std::map<std::string, int64_t> dims;  // values of symbolic extents of generated inputs; default 1
   Tolerance tolerance = {1e-4, 1e-3};   // bounds for agreeing outputs (lab/judging/Tolerance.h)
+  bool adaptLayouts = false;            // transpose inputs and outputs of sides whose channels lie elsewhere
   bool checkOnly = false;               // compare outputs only
   process::Limits limits;               // limits of each runner
   RunnerTimeouts timeouts;
@@ -53,6 +55,8 @@ struct CompareOptions : TurnOptions {
 /// Comparison of one output of ours with the output of a peer.
 struct Agreement {
   std::string output;
+  std::string ours; // name of our output, where it is another one
+  bool transposed = false;
   double relativeL2 = 0, maxDifference = 0;
   bool agrees = false;
   std::string reason; // of a disagreement
@@ -63,6 +67,7 @@ struct Agreement {
 
 struct SideResult {
   std::string name, version, model;
+  std::vector<std::string> notes; // of the side, and what was adapted
   nlohmann::json settings;
   double loadSeconds = 0;
   std::optional<double> overheadSeconds;   // median time of the model that `callOnnx` makes for these inputs
@@ -100,9 +105,13 @@ struct Comparison {
   bool agrees() const;      // with every peer, and no side failed
 };
 
-/// Compares the sides. Throws Error if their inputs differ, or if a given input does not exist.
+/// Compares the sides. Inputs and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws
+/// Error if the inputs do not match, if layouts differ without `adaptLayouts`, or if a given input does not exist.
 /// Failures of runners are in the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
+
+/// Values of the input `number`, in the range that networks take.
+Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64_t number);
 
 /// Compares one output with lab/judging/Difference.h.
 Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor &peers, const Tolerance &tolerance);

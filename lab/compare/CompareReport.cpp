@@ -13,6 +13,8 @@ static json toJson(const SideResult &side) {
   json document = {
       {"name", side.name},         {"version", side.version},           {"model", side.model},
       {"settings", side.settings}, {"load_ms", side.loadSeconds * 1e3}, {"peak_rss_bytes", side.peakResidentBytes}};
+  if (!side.notes.empty())
+    document["notes"] = side.notes;
   if (side.overheadSeconds)
     document["overhead_us"] = *side.overheadSeconds * 1e6;
   if (side.failure)
@@ -106,6 +108,10 @@ json toJson(const Comparison &comparison) {
                     {"relative_l2", output.relativeL2},
                     {"max_difference", output.maxDifference},
                     {"agrees", output.agrees}};
+      if (!output.ours.empty())
+        entry["ours"] = output.ours;
+      if (output.transposed)
+        entry["transposed"] = true;
       if (!output.reason.empty())
         entry["reason"] = output.reason;
       if (!output.mistrust.empty())
@@ -165,6 +171,9 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
   }
   text += table.str(style);
   for (auto &side : comparison.sides)
+    for (const std::string &note : side.notes)
+      line("{}: {}", side.name, note);
+  for (auto &side : comparison.sides)
     if (side.failure)
       line("{}: {}", side.name, side.failure->message());
   const std::string &ours = comparison.sides.at(0).name;
@@ -174,6 +183,9 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     for (auto &output : peer.outputs) {
       worstL2 = std::max(worstL2, output.relativeL2);
       worstDifference = std::max(worstDifference, output.maxDifference);
+      if (!output.ours.empty() || output.transposed)
+        line("output '{}' of {} is compared with '{}'{}", output.output, theirs,
+             output.ours.empty() ? output.output : output.ours, output.transposed ? ", transposed" : "");
       if (!output.agrees)
         line("output '{}' differs from {}: {}", output.output, theirs, output.reason);
       else if (!output.mistrust.empty())

@@ -1,5 +1,6 @@
 #include "lab/compare/Compare.h"
 
+#include "lab/compare/Ports.h"
 #include "runtime/NpyTensor.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ protected:
   /// A side whose network multiplies by model["factor"] and says it takes model["ms"].
   CompareSide fake(const std::string &name, const nlohmann::json &model) {
     CompareSide side;
-    side.runner = {name, {}, "fake"};
+    side.runner = {name, {}, {"fake"}};
     side.runner.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/lab/compare/FakeRunner.py"};
     side.model = (directory / (name + ".json")).string();
     std::ofstream(side.model) << (model.is_null() ? nlohmann::json::object() : model); // {} is null
@@ -188,9 +189,73 @@ TEST_F(CompareTest, checkOnlyTimesNothing) {
 }
 
 TEST_F(CompareTest, otherOutputsDisagree) {
-  auto comparison = compareFakes({{"output", "y"}}, {{"output", "z"}});
+  auto comparison = compareFakes({{"output", "y"}}, {{"output", "z"}, {"flat", true}});
   EXPECT_FALSE(comparison.agrees());
-  EXPECT_NE(comparison.peers[0].outputs[0].reason.find("not an output of ours"), std::string::npos);
+  EXPECT_EQ(comparison.peers[0].outputs[0].reason, "4 is not an output of ours, which has y f32 1x4");
+}
+
+TEST_F(CompareTest, portsWithOtherNamesAreMatchedByShape) {
+  options.checkOnly = true;
+  auto comparison = compareFakes({{"input", "data"}, {"output", "y"}}, {{"input", "x"}, {"output", "z"}});
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  EXPECT_EQ(comparison.sides[1].notes, std::vector<std::string>{"input 'x' takes 'data'"});
+  EXPECT_NE(describe(comparison).find("theirs: input 'x' takes 'data'\n"), std::string::npos) << describe(comparison);
+  EXPECT_NE(describe(comparison).find("output 'z' of theirs is compared with 'y'\n"), std::string::npos);
+  EXPECT_EQ(toJson(comparison)["peers"][0]["outputs"][0]["ours"], "y");
+  EXPECT_THROW(compareFakes({{"dims", {1, 4}}}, {{"dims", {1, 5}}}), Error);
+}
+
+TEST_F(CompareTest, layoutsAreAdaptedOnRequest) {
+  nlohmann::json first = {{"dims", {1, 3, 4, 5}}}, last = {{"input", "pixels"}, {"dims", {"N", "H", "W", 3}}};
+  auto messageOf = [&](auto &&ours, auto &&theirs) -> std::string {
+    try {
+      compareFakes(ours, theirs);
+      return "";
+    } catch (const Error &error) {
+      return error.what();
+    }
+  };
+  options.checkOnly = true;
+  std::string said = messageOf(first, last);
+  for (const char *part : {"'pixels'", "NxHxWx3", "'x'", "1x3x4x5", "--adapt-layouts"})
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  options.adaptLayouts = true;
+  auto comparison = compareFakes(first, last);
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  EXPECT_TRUE(comparison.peers[0].outputs[0].transposed);
+  EXPECT_EQ(comparison.peers[0].outputs[0].relativeL2, 0);
+  EXPECT_EQ(comparison.sides[1].notes,
+            std::vector<std::string>{"input 'pixels' takes 'x', transposed from 1x3x4x5 to 1x4x5x3"});
+  EXPECT_NE(describe(comparison).find("is compared with 'y', transposed"), std::string::npos) << describe(comparison);
+  last["factor"] = 2;
+  EXPECT_FALSE(compareFakes(first, last).agrees());
+}
+
+TEST(Ports, fitsAndPairs) {
+  auto port = [](const char *name, std::vector<std::string> dims) { return RunnerPort{name, "f32", std::move(dims)}; };
+  RunnerPort picture = port("a", {"2", "3", "8", "9"});
+  EXPECT_TRUE(fitOf(picture, port("b", {"N", "3", "8", "W"})).permutation.empty());
+  EXPECT_EQ(fitOf(picture, port("b", {"N", "H", "W", "3"})).permutation, (std::vector<size_t>{0, 2, 3, 1}));
+  EXPECT_EQ(fitOf(port("b", {"2", "8", "9", "3"}), picture).permutation, (std::vector<size_t>{0, 3, 1, 2}));
+  EXPECT_FALSE(fitOf(picture, port("b", {"2", "9", "8", "3"})).fits);
+  EXPECT_FALSE(fitOf(picture, port("b", {"2", "3"})).fits);
+  EXPECT_TRUE(fitOf(picture, RunnerPort{"b", "f32", {}, false}).fits);
+  RunnerPort row = port("row", {"1", "7"}), mask = port("mask", {"1", "5"});
+  using Pairs = std::vector<std::optional<size_t>>;
+  EXPECT_EQ(pairPorts({row, mask}, {port("p", {"1", "5"}), port("q", {"1", "7"})}), (Pairs{1, 0}));
+  EXPECT_EQ(pairPorts({row, mask}, {port("mask", {"1", "7"}), port("q", {"1", "7"})}), (Pairs{1, 0}))
+      << "names come first";
+  EXPECT_EQ(pairPorts({row}, {RunnerPort{"row", "i32", {"1", "7"}}}), (Pairs{std::nullopt}));
+}
+
+TEST(Ports, transposes) {
+  Tensor tensor = Tensor::of<float>({1, 2, 1, 3}, {0, 1, 2, 3, 4, 5});
+  Tensor last = transposed(tensor, {0, 2, 3, 1});
+  EXPECT_EQ(last.dims(), (std::vector<int64_t>{1, 1, 3, 2}));
+  EXPECT_EQ(std::vector<float>(last.as<float>(), last.as<float>() + 6), (std::vector<float>{0, 3, 1, 4, 2, 5}));
+  Tensor back = transposed(last, inverse({0, 2, 3, 1}));
+  EXPECT_EQ(back.dims(), tensor.dims());
+  EXPECT_EQ(std::vector<float>(back.as<float>(), back.as<float>() + 6), (std::vector<float>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST_F(CompareTest, constantOutputsAreMistrusted) {

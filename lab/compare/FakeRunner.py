@@ -29,15 +29,16 @@ def answer(request):
         return {}
     port = {"type": "f32", "dims": model.get("dims", ["N", 4])}
     if what == "load":
-        return {"load_ns": 1000, "inputs": [{"name": "x", **port}],
+        return {"load_ns": 1000, "inputs": [{"name": model.get("input", "x"), **port}],
                 "outputs": [{"name": model.get("output", "y"), **port}]}
     if what == "inputs":
-        dims, data = read_npy(request["files"]["x"])
+        dims, data = read_npy(request["files"][model.get("input", "x")])
         return {}
     if what == "run":
         path = request["directory"] + "/0.npy"
         factor = model.get("factor", 1)
-        write_npy(path, dims, array.array("f", [factor * v + model.get("offset", 0) for v in data]))
+        shape = [len(data)] if "flat" in model else dims
+        write_npy(path, shape, array.array("f", [factor * v + model.get("offset", 0) for v in data]))
         return {"outputs": {model.get("output", "y"): path}}
     if what == "time":
         ns = int(model.get("ms", 1) * model.get("mood", 1) * 1e6)

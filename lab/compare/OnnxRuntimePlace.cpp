@@ -46,13 +46,11 @@ std::optional<fs::path> onnxRuntimeLibrary() {
   return std::nullopt;
 }
 
-std::optional<fs::path> tfliteScript() {
+std::optional<fs::path> runnerScript(const std::string &script, const std::string &needed) {
   std::error_code absent;
   for (const fs::path &folder : runnerFolders())
-    if (fs::path script = folder / "tflite/Runner.mjs";
-        fs::is_regular_file(script, absent) &&
-        fs::is_directory(folder / "tflite/node_modules/@tensorflow/tfjs-tflite", absent))
-      return script;
+    if (fs::is_regular_file(folder / script, absent) && (needed.empty() || fs::is_directory(folder / needed, absent)))
+      return folder / script;
   return std::nullopt;
 }
 

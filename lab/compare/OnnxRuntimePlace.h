@@ -1,4 +1,4 @@
-// Finds what dev/peers.sh installs from npm: the library of ONNX Runtime, the script that runs TensorFlow Lite.
+// Finds what dev/peers.sh installs from npm: the library of ONNX Runtime, scripts that run models.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ std::filesystem::path programDirectory();
 /// $LATHE_RUNNERS, share/lathe/runners of the installation, lab/runners of the source tree.
 std::optional<std::filesystem::path> onnxRuntimeLibrary();
 
-/// Path of tflite/Runner.mjs in the first RUNNERS that has it with the npm package @tensorflow/tfjs-tflite beside it.
-std::optional<std::filesystem::path> tfliteScript();
+/// Path of `script` ("tflite/Runner.mjs") in the first RUNNERS that has it, with the folder `needed` ("": none) beside it.
+std::optional<std::filesystem::path> runnerScript(const std::string &script, const std::string &needed = "");
 
 } // namespace lathe::lab

@@ -3,6 +3,7 @@
 #include "lab/compare/OnnxRuntimePlace.h"
 #include "process/ShellWords.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
@@ -35,7 +36,7 @@ static Outcome<RunnerSpec> findOnnxRuntime() {
   std::string program = runnerProgram("lathe-runner-onnxruntime");
   if (program.empty())
     return notBesideUs("lathe-runner-onnxruntime");
-  RunnerSpec spec{"onnxruntime", {}, "onnx"};
+  RunnerSpec spec{"onnxruntime", {}, {"onnx"}};
   spec.command.argv = {program};
   return spec;
 }
@@ -44,7 +45,7 @@ static Outcome<RunnerSpec> findOnnxRuntime() {
 constexpr const char *tfliteVariable = "LATHE_TFLITE_RUNNER";
 
 static Outcome<RunnerSpec> findTflite() {
-  RunnerSpec spec{"tflite", {}, "tflite"};
+  RunnerSpec spec{"tflite", {}, {"tflite"}};
   if (const char *given = std::getenv(tfliteVariable); given && *given) {
     auto command = process::splitShellWords(given);
     if (!command.problem.empty() || command.words.empty())
@@ -52,10 +53,41 @@ static Outcome<RunnerSpec> findTflite() {
     spec.command.argv = command.words;
     return spec;
   }
-  auto script = tfliteScript();
+  auto script = runnerScript("tflite/Runner.mjs", "tflite/node_modules/@tensorflow/tfjs-tflite");
   if (!script)
     return NotApplicable{"TensorFlow Lite is not installed: run \"make peers\""};
   spec.command.argv = {"node", script->string()};
+  return spec;
+}
+
+static Outcome<RunnerSpec> findTensorFlowJs() {
+  RunnerSpec spec{"tensorflowjs", {}, {"tensorflow", "savedmodel", "keras"}};
+  auto script = runnerScript("tensorflowjs/Runner.mjs", "tensorflowjs/node_modules/@tensorflow/tfjs-core");
+  if (!script)
+    return NotApplicable{"TensorFlow.js is not installed: run \"make peers\""};
+  spec.command.argv = {"node", script->string()};
+  return spec;
+}
+
+/// The Python that has TensorFlow.
+constexpr const char *pythonVariable = "LATHE_TENSORFLOW_PYTHON";
+
+static Outcome<RunnerSpec> findTensorFlow() {
+  RunnerSpec spec{"tensorflow", {}, {"tensorflow", "savedmodel", "keras"}};
+  auto script = runnerScript("tensorflow/Runner.py");
+  if (!script)
+    return NotApplicable{"tensorflow/Runner.py is in none of the folders of runners"};
+  const char *given = std::getenv(pythonVariable);
+  spec.command.argv = {given && *given ? given : "python3", script->string()};
+  return spec;
+}
+
+static Outcome<RunnerSpec> findOpenCv() {
+  std::string program = runnerProgram("lathe-runner-opencv");
+  if (program.empty())
+    return NotApplicable{"it is built where OpenCV's dnn module is installed: run \"dev/setup.sh bench\", then build"};
+  RunnerSpec spec{"opencv", {}, {"tensorflow", "onnx"}};
+  spec.command.argv = {program};
   return spec;
 }
 
@@ -63,9 +95,13 @@ static Outcome<RunnerSpec> findLathe(const std::string &name) {
   std::string program = runnerProgram("lathe-runner");
   if (program.empty())
     return notBesideUs("lathe-runner");
-  RunnerSpec spec{name, {}, "lathe"};
+  RunnerSpec spec{name, {}, {"lathe"}};
   spec.command.argv = {program, "--name", name};
   return spec;
+}
+
+bool RunnerSpec::reads(std::string_view format) const {
+  return std::find(formats.begin(), formats.end(), format) != formats.end();
 }
 
 Outcome<RunnerSpec> findRunner(const std::string &name) {
@@ -73,9 +109,16 @@ Outcome<RunnerSpec> findRunner(const std::string &name) {
     return findOnnxRuntime();
   if (name == "tflite")
     return findTflite();
+  if (name == "tensorflowjs")
+    return findTensorFlowJs();
+  if (name == "tensorflow")
+    return findTensorFlow();
+  if (name == "opencv")
+    return findOpenCv();
   if (name == "lathe" || name == "reference")
     return findLathe(name);
-  return NotApplicable{"unknown runner '" + name + "', expected onnxruntime, tflite, lathe or reference"};
+  return NotApplicable{"unknown runner '" + name +
+                       "', expected onnxruntime, tflite, tensorflowjs, tensorflow, opencv, lathe or reference"};
 }
 
 // The conversation.
@@ -94,6 +137,7 @@ static std::vector<RunnerPort> portsFrom(const json &list) {
   std::vector<RunnerPort> ports;
   for (auto &entry : list) {
     RunnerPort port{entry.at("name").get<std::string>(), entry.at("type").get<std::string>(), {}};
+    port.ranked = !entry.at("dims").is_null();
     for (auto &dim : entry.at("dims"))
       port.dims.push_back(dim.is_number() ? std::to_string(dim.get<int64_t>()) : dim.get<std::string>());
     ports.push_back(std::move(port));

@@ -11,24 +11,27 @@
 
 namespace lathe::lab {
 
-/// How to start a runner, and the format that it loads.
+/// How to start a runner, and the formats that it loads.
 struct RunnerSpec {
   std::string name; // "onnxruntime"
   process::Command command;
-  std::string format; // "onnx", "tflite", "lathe"
+  std::vector<std::string> formats; // names of docs/runner-protocol.md
+
+  bool reads(std::string_view format) const;
 };
 
-/// Returns the runner called `name`: "onnxruntime", "lathe", "reference", programs beside this one, or
-/// "tflite", a script under Node.js, or the command in $LATHE_TFLITE_RUNNER. Declines with instructions if the
-/// program, or what it needs from npm (lab/compare/OnnxRuntimePlace.h), is not installed.
+/// Returns the runner called `name`: one of programs beside this one ("onnxruntime", "opencv", "lathe", "reference"), of
+/// scripts under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"), or the command in $LATHE_TFLITE_RUNNER.
+/// Declines with instructions if the program, or what it needs (lab/compare/OnnxRuntimePlace.h), is not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
 /// Like findRunner, but throws Error that begins with `where` instead of declining.
 RunnerSpec runnerNamed(const std::string &name, const std::string &where);
 
 struct RunnerPort {
   std::string name;
-  std::string type;              // name of an ElementType
+  std::string type;              // name of an ElementType; "": not known
   std::vector<std::string> dims; // "224", or the name of a symbolic extent
+  bool ranked = true;            // false: any rank
 };
 
 struct RunnerModel {

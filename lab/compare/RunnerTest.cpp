@@ -24,7 +24,7 @@ protected:
   void TearDown() override { fs::remove_all(directory); }
 
   static RunnerSpec fake() {
-    RunnerSpec spec{"fake", {}, "fake"};
+    RunnerSpec spec{"fake", {}, {"fake"}};
     spec.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/lab/compare/FakeRunner.py"};
     return spec;
   }
@@ -205,7 +205,7 @@ TEST_F(RunnerTest, aCommandTakesThePlaceOfTensorFlowLite) {
   auto open = findRunner("tflite");
   unsetenv("LATHE_TFLITE_RUNNER");
   ASSERT_TRUE(spec.done()) << spec.reason();
-  EXPECT_EQ(spec->format, "tflite");
+  EXPECT_TRUE(spec->reads("tflite"));
   auto runner = Runner::start(*spec);
   ASSERT_TRUE(runner.ok()) << runner.failure().message();
   EXPECT_EQ(runner->version(), "0.1");

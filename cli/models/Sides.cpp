@@ -1,0 +1,184 @@
+#include "cli/models/Sides.h"
+
+#include "cli/Inputs.h"
+#include "cli/Packages.h"
+#include "cli/Self.h"
+#include "lab/TemporaryDirectory.h"
+#include "lab/compare/Ports.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace lathe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder for generated models. Each is written whole under its name, so that several processes may do so at once.
+std::string cachedFiles(const char *part) {
+  std::string folder = cacheFolderOrSay(part);
+  return folder.empty() ? temporaryFolder().string() : folder;
+}
+
+/// What `lathe zoo` writes.
+std::string zooFile(const ModelFlags &flags) {
+  std::string folder = cachedFiles("zoo");
+  std::string path =
+      fmt::format("{}/{}-{}-{}-{}.onnx", folder, flags.zooName(), flags.zooBatch, flags.zooSequence, flags.zooSeed);
+  Arguments arguments{"zoo", flags.zooName(), "-o", path, "--seed", std::to_string(flags.zooSeed), quietFlag()};
+  if (flags.zooBatch)
+    arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
+  if (flags.zooSequence)
+    arguments.insert(arguments.end(), {"--sequence", std::to_string(flags.zooSequence)});
+  runSelf(arguments); // always anew: the architecture may have changed with the program
+  return path;
+}
+
+/// What `lathe export` writes; the file is removed when this process ends.
+std::string exportedFile(const ModelFlags &flags) {
+  std::string path = (temporaryFolder() / "export.onnx").string();
+  Arguments arguments{"export", flags.model, "-o", path, quietFlag()};
+  Arguments graph = flags.graphArguments();
+  arguments.insert(arguments.end(), graph.begin(), graph.end());
+  runSelf(arguments);
+  return path;
+}
+
+std::string fileName(const std::string &path) {
+  fs::path file = path;
+  return (file.has_filename() ? file : file.parent_path()).filename().string(); // a folder may end in '/'
+}
+
+/// Gives a side of another runtime its file.
+void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &exported) {
+  std::string format = flags.isZoo() ? "onnx" : modelFormat(flags.model);
+  if (side.runner.reads(format)) {
+    side.model = flags.isZoo() ? zooFile(flags) : flags.model;
+    if (format == "savedmodel" && !flags.signature.empty())
+      side.runner.command.argv.insert(side.runner.command.argv.end(), {"--signature", flags.signature});
+    return;
+  }
+  require(side.runner.reads("onnx"), "{}: {} reads {}, expected a model of such a format", flags.model,
+          side.runner.name, fmt::join(side.runner.formats, ", "));
+  if (exported.empty())
+    exported = exportedFile(flags);
+  side.model = exported;
+  side.notes.push_back(fmt::format("runs the export of {} as ONNX", fileName(flags.model)));
+}
+
+/// A package that only has such inputs: what calling our runner costs.
+std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
+  lab::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
+  ModelFlags call = model;
+  call.model = (folder.path / "call.onnx").string();
+  call.shapes.clear();
+  call.scheduleFile.clear();
+  call.signature.clear();
+  call.custom.clear();
+  call.requantizeRounding = ModelFlags().requantizeRounding;
+  writeFile(call.model, lab::callOnnx(inputs));
+  return packageFor(call).path;
+}
+
+std::vector<lab::RunnerPort> portsOf(const Package &package) {
+  std::vector<lab::RunnerPort> list;
+  for (const runtime::Port &port : package.model->inputs()) {
+    list.push_back({port.name, std::string(name(port.type)), {}});
+    for (const Dim &dim : port.dims)
+      list.back().dims.push_back(dim.isConstant() ? std::to_string(dim.constant()) : dim.str());
+  }
+  return list;
+}
+
+/// --shape for the inputs of `other`: those of `ours`, which have all their extents, in the layout of `other`.
+std::vector<std::string> shapesLike(const Package &ours, const Package &other) {
+  std::vector<lab::RunnerPort> mine = portsOf(ours), theirs = portsOf(other);
+  auto pairs = lab::pairPorts(mine, theirs);
+  std::vector<std::string> shapes;
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    bool open = std::any_of(other.model->inputs()[i].dims.begin(), other.model->inputs()[i].dims.end(),
+                            [](const Dim &dim) { return !dim.isConstant(); });
+    if (!pairs[i] || !open)
+      continue;
+    const lab::RunnerPort &like = mine[*pairs[i]];
+    lab::PortFit fit = lab::fitOf(like, theirs[i]);
+    std::vector<std::string> dims;
+    for (size_t axis = 0; fit.fits && axis < like.dims.size(); ++axis)
+      dims.push_back(like.dims[fit.permutation.empty() ? axis : fit.permutation[axis]]);
+    if (!dims.empty())
+      shapes.push_back(fmt::format("{}={}", theirs[i].name, fmt::join(dims, "x")));
+  }
+  return shapes;
+}
+
+/// The package of another model with the flags of ours, as far as its format has them.
+std::string otherPackage(const std::string &file, const std::string &ours, const ModelFlags &flags) {
+  ModelFlags other = flags;
+  other.model = file;
+  other.shapes.clear();
+  std::string format = other.isZoo() ? "zoo" : modelFormat(file);
+  if (format == "lathe")
+    return file;
+  const ModelFlags defaults;
+  if (format != "tflite")
+    other.requantizeRounding = defaults.requantizeRounding;
+  if (format != "tflite" && format != "savedmodel")
+    other.signature.clear();
+  if (format != "keras")
+    other.custom.clear();
+  Package package = packageFor(other);
+  if (flags.shapes.empty() || other.isZoo())
+    return package.path;
+  other.shapes = shapesLike(openPackage(ours, flags), package);
+  return other.shapes.empty() ? package.path : packageFor(other).path;
+}
+
+} // namespace
+
+std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlags &model) {
+  auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
+  std::string usual = !model.isZoo() && modelFormat(model.model) == "tflite" ? "tflite" : "onnxruntime";
+  bool ofPackage = !model.isZoo() && isPackage(model.model);
+  std::vector<lab::CompareSide> sides(1);
+  sides[0].runner = find("lathe");
+  for (const std::string &name : CLI::detail::split(with.empty() ? usual : with, ',')) {
+    lab::CompareSide side;
+    std::error_code absent;
+    bool file = name.rfind("zoo:", 0) == 0 || name.find_first_of("./") != std::string::npos;
+    bool package = file && name.rfind("zoo:", 0) != 0 && isPackage(name);
+    require(package || !name.ends_with(".lathe"), "--with {}: is not a package", name);
+    require(package || !ofPackage,
+            "--with {}: {} is a compiled package, only other packages can be compared with it; give the model", name,
+            model.model);
+    side.runner = find(file ? "lathe" : name);
+    if (file) {
+      side.model = name;
+      side.runner.name = fileName(name);
+    }
+    sides.push_back(std::move(side));
+  }
+  require(sides.size() > 1, "--with: give at least one runner");
+  return sides;
+}
+
+void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model) {
+  sides[0].model = package;
+  sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
+  std::string exported; // one file for all that run it
+  for (size_t i = 1; i < sides.size(); ++i) {
+    lab::CompareSide &side = sides[i];
+    if (!side.model.empty()) {
+      side.model = otherPackage(side.model, package, model);
+    } else if (side.runner.reads("lathe")) {
+      ModelFlags references = model;
+      references.referencesOnly = true;
+      side.model = packageFor(references).path;
+    } else {
+      fillInRunner(side, model, exported);
+    }
+    if (side.runner.reads("lathe"))
+      side.call = sides[0].call;
+  }
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,18 @@
+// The sides of `lathe compare`: runners and files, and what each one loads.
+#pragma once
+
+#include "cli/ModelFlags.h"
+#include "lab/compare/Compare.h"
+
+namespace lathe::cli {
+
+/// Ours, with its model still to be filled in, then those of `with`: names of runners and files of models or packages,
+/// separated by commas ("": the usual peer of the model). Throws Error for what is neither, or not installed: that is
+/// better said before compiling.
+std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlags &model);
+
+/// Makes the files that the sides load; ours is `package`. A runner loads the model where it reads its format, else its
+/// export as ONNX. Another model is compiled with the flags of ours. `model` must outlive the sides.
+void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model);
+
+} // namespace lathe::cli

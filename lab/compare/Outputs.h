@@ -1,0 +1,18 @@
+// Compares the outputs of two sides.
+#pragma once
+
+#include "lab/compare/Compare.h"
+
+namespace lathe::lab {
+
+struct NamedOutput {
+  std::string name;
+  Tensor tensor;
+};
+
+/// Compares each output of a peer with the one of ours that pairPorts (lab/compare/Ports.h) finds for it. `oursName` is the
+/// name of our side, for reasons.
+std::vector<Agreement> agreementsOf(const std::string &oursName, const std::vector<NamedOutput> &ours,
+                                    const std::vector<NamedOutput> &theirs, const CompareOptions &options);
+
+} // namespace lathe::lab

@@ -1,0 +1,28 @@
+// The inputs and outputs of a model file, which OpenCV's networks do not tell.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lathe::lab {
+
+struct ModelInput {
+  std::string name;
+  std::vector<int64_t> dims; // -1: any extent
+};
+
+struct ModelNames {
+  bool onnx = false;
+  /// True if tensors of four axes have the channels last (a GraphDef without NCHW operators); OpenCV's have them first.
+  bool channelsLast = false;
+  std::vector<ModelInput> inputs;
+  std::vector<std::string> outputs;          // in the order of the file; of a GraphDef the nodes that nothing reads
+  std::map<std::string, std::string> makers; // of ONNX: the name of the node that computes a tensor
+};
+
+/// Reads the names of a GraphDef or an ONNX model. Throws Error if the bytes are neither, or if an input is not float32.
+ModelNames modelNames(const std::string &bytes);
+
+} // namespace lathe::lab

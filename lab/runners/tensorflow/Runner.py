@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""TensorFlow as a runner (docs/runner-protocol.md), for whoever has it: frozen graphs, SavedModels and Keras models.
+
+usage: Runner.py [--signature NAME]
+
+LATHE_TENSORFLOW_PYTHON names the Python that has TensorFlow 2.
+"""
+import json
+import os
+import sys
+import time
+
+import numpy as np
+
+TYPES = {"float32": "f32", "float64": "f64", "float16": "f16", "int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64",
+         "uint16": "u16", "uint32": "u32", "uint64": "u64", "bool": "bool"}
+# Operators whose results are no outputs of a frozen graph even if nothing reads them.
+NO_OUTPUTS = {"Assert", "CheckNumerics", "Const", "NoOp", "Placeholder", "PlaceholderWithDefault", "Print", "PrintV2"}
+tf = None
+
+
+def require_tensorflow():
+    """Imports TensorFlow; its import takes seconds, so nothing else does."""
+    global tf
+    if tf is None:
+        try:
+            import tensorflow
+        except ImportError as error:
+            raise RuntimeError("TensorFlow is not installed for %s (%s): set LATHE_TENSORFLOW_PYTHON" % (sys.executable, error))
+        tf = tensorflow
+    return tf
+
+
+def port(name, dtype, shape):
+    """A port of the protocol. `shape` is a tf.TensorShape or a list; None: any rank."""
+    kind = TYPES.get(getattr(dtype, "name", dtype))
+    if kind is None:
+        raise RuntimeError("'%s' has type %s, expected one of %s" % (name, dtype, ", ".join(TYPES)))
+    if shape is not None and getattr(shape, "rank", 0) is None:
+        shape = None
+    dims = None if shape is None else [d if d is not None else "%s_%d" % (name, i) for i, d in enumerate(shape)]
+    return {"name": name, "type": kind, "dims": dims}
+
+
+class Model:
+    """A loaded model: ports, and `call`, which maps a dictionary of tensors to the list of the outputs' tensors."""
+
+    def __init__(self, inputs, outputs, call):
+        self.inputs, self.outputs, self.call, self.bound = inputs, outputs, call, {}
+
+    def bind(self, name, path):
+        if name not in [each["name"] for each in self.inputs]:
+            raise RuntimeError("no input '%s', expected %s" % (name, ", ".join(each["name"] for each in self.inputs)))
+        self.bound[name] = tf.constant(np.load(path))
+
+    def run(self):
+        """Outputs, and nanoseconds of the call alone."""
+        for each in self.inputs:
+            if each["name"] not in self.bound:
+                raise RuntimeError("input '%s' is not bound" % each["name"])
+        begin = time.monotonic_ns()
+        results = self.call(self.bound)
+        arrays = [result.numpy() for result in results]
+        return arrays, time.monotonic_ns() - begin
+
+
+def load_keras(path):
+    model = tf.keras.models.load_model(path, compile=False)
+    function = tf.function(lambda arguments: model(arguments, training=False))
+    names = [str(name) for name in model.input_names] if hasattr(model, "input_names") else [each.name.split(":")[0] for each in model.inputs]
+    inputs = [port(name, each.dtype, each.shape) for name, each in zip(names, model.inputs)]
+    outputs = [port(str(name), each.dtype, each.shape) for name, each in zip(model.output_names, model.outputs)]
+
+    def call(bound):
+        arguments = [bound[name] for name in names]
+        results = function(arguments[0] if len(arguments) == 1 else arguments)
+        return list(results) if isinstance(results, (list, tuple)) else list(results.values()) if isinstance(results, dict) else [results]
+
+    return Model(inputs, outputs, call)
+
+
+def load_saved_model(folder, signature):
+    loaded = tf.saved_model.load(folder)
+    names = sorted(loaded.signatures)
+    name = signature or (names[0] if len(names) == 1 else "serving_default")
+    if name not in names:
+        raise RuntimeError("has no signature '%s', expected one of: %s" % (name, ", ".join(names)))
+    function = loaded.signatures[name]
+    arguments = function.structured_input_signature[1]
+    keys = sorted(function.structured_outputs)
+    inputs = [port(key, arguments[key].dtype, arguments[key].shape) for key in sorted(arguments)]
+    # As Lathe's importer names them.
+    outputs = [port(key + "_out" if key in arguments else key, function.structured_outputs[key].dtype, function.structured_outputs[key].shape)
+               for key in keys]
+
+    def call(bound, loaded=loaded):  # which owns the variables
+        results = function(**bound)
+        return [results[key] for key in keys]
+
+    return Model(inputs, outputs, call)
+
+
+def load_graph(path):
+    graph = tf.compat.v1.GraphDef()
+    with open(path, "rb") as file:
+        graph.ParseFromString(file.read())
+    read = {name.lstrip("^").split(":")[0] for node in graph.node for name in node.input}
+    feeds = [node.name for node in graph.node if node.op == "Placeholder" and node.name in read]
+    fetches = [node.name for node in graph.node if node.name not in read and node.op not in NO_OUTPUTS]
+    wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
+    tensors = [wrapped.graph.get_tensor_by_name(name + ":0") for name in feeds]
+    results = [(name if not i else "%s:%d" % (name, i), tensor) for name in fetches
+               for i, tensor in enumerate(wrapped.graph.get_operation_by_name(name).outputs)]
+    function = wrapped.prune(tensors, [tensor for _, tensor in results])
+    return Model([port(name, each.dtype, each.shape) for name, each in zip(feeds, tensors)],
+                 [port(name, each.dtype, each.shape) for name, each in results],
+                 lambda bound: list(function(*[bound[name] for name in feeds])))
+
+
+def set_threads(count):
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(count)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+    except RuntimeError:  # it has begun to compute
+        if tf.config.threading.get_intra_op_parallelism_threads() != count:
+            raise RuntimeError("%d threads: TensorFlow fixes their number at its first computation" % count)
+
+
+def load(path, threads, signature):
+    require_tensorflow()
+    set_threads(threads)
+    if os.path.isdir(path):
+        return load_saved_model(path, signature)
+    with open(path, "rb") as file:
+        begin = file.read(4)
+    if begin in (b"\x89HDF", b"PK\x03\x04"):
+        return load_keras(path)
+    if begin[:1] == b"\x0a":
+        return load_graph(path)
+    return load_saved_model(os.path.dirname(path), signature)
+
+
+class Runner:
+    def __init__(self, signature):
+        self.signature, self.model = signature, None
+
+    def answer(self, request):
+        what = request["do"]
+        if what == "hello":
+            return {"protocol": 1, "name": "tensorflow", "version": require_tensorflow().__version__,
+                    "formats": ["tensorflow", "savedmodel", "keras"], "settings": {"python": sys.version.split()[0]},
+                    "uncounted": "the script does not count"}
+        if what == "load":
+            self.model = None
+            begin = time.monotonic_ns()
+            self.model = load(request["path"], request.get("threads", 1), self.signature)
+            return {"load_ns": time.monotonic_ns() - begin, "inputs": self.model.inputs, "outputs": self.model.outputs}
+        if self.model is None:
+            raise RuntimeError("'%s' before 'load'" % what)
+        if what == "inputs":
+            for name, path in request["files"].items():
+                self.model.bind(name, path)
+            return {}
+        if what == "run":
+            files = {}
+            for i, (each, array) in enumerate(zip(self.model.outputs, self.model.run()[0])):
+                files[each["name"]] = "%s/%d.npy" % (request["directory"], i)
+                np.save(files[each["name"]], array)
+            return {"outputs": files}
+        if what == "time":
+            samples = [self.model.run()[1] for _ in range(request.get("warmup", 0) + request["repetitions"])]
+            return {"samples_ns": samples[request.get("warmup", 0):]}
+        if what == "threads":
+            set_threads(request["count"])
+            return {}
+        raise RuntimeError("unknown request '%s'" % what)
+
+
+def main():
+    arguments = sys.argv[1:]
+    if len(arguments) not in (0, 2) or arguments[:1] not in ([], ["--signature"]):
+        sys.exit("usage: Runner.py [--signature NAME]")
+    runner = Runner(arguments[1] if arguments else "")
+    answers, sys.stdout = sys.stdout, sys.stderr  # standard output is the protocol's
+    for line in sys.stdin:
+        try:
+            request = json.loads(line)
+            if request["do"] == "quit":
+                break
+            result = {"ok": True, **runner.answer(request)}
+        except Exception as error:  # of the framework, of any kind
+            result = {"ok": False, "error": str(error).split("\n")[0]}
+        print(json.dumps(result), file=answers, flush=True)
+
+
+main()

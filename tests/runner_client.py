@@ -1,0 +1,38 @@
+"""What tests of runners share: the messages of docs/runner-protocol.md."""
+import json
+import subprocess
+
+import numpy as np
+
+
+class Runner:
+    """A runner's process; it is started again where it ends."""
+
+    def __init__(self, *command):
+        self.command = command
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def ask(self, **request):
+        """-> the answer; an error is a text under "error"."""
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.__init__(*self.command)
+            return {"error": "the runner ended"}
+        return json.loads(line)
+
+
+def distance(got, want):
+    """Largest difference: of floats over the largest value, of 8-bit and 16-bit integers in steps."""
+    if got.shape != want.shape and got.size == want.size == 1:
+        got = got.reshape(want.shape)
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return "%s %s, expected %s %s" % (got.dtype, got.shape, want.dtype, want.shape)
+    other = (got != want) & ~((got != got) & (want != want))
+    if not other.any():
+        return 0
+    if got.dtype.kind == "f":
+        return float(np.abs(got[other].astype("f8") - want[other]).max() / max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-6))
+    return int(np.abs(got[other].astype("i8") - want[other].astype("i8")).max())
