@@ -14,6 +14,7 @@ int sweepVerb(const Arguments &arguments);
 int opsVerb(const Arguments &arguments);
 int storeVerb(const Arguments &arguments);
 int recordsVerb(const Arguments &arguments);
+int reportVerb(const Arguments &arguments);
 // Verbs of `lathe ops`.
 int analyzeVerb(const Arguments &arguments);
 int diffVerb(const Arguments &arguments);

@@ -26,6 +26,7 @@ const Verb frontVerbs[] = {
     {"ops", "Compare libraries on single operators, analyse the measurements", opsVerb},
     {"store", "List, export, import and merge stored measurements", storeVerb},
     {"records", "List, export, import and prune tuning records: schedules and their times", recordsVerb},
+    {"report", "Write stored measurements as a page with plots, or as SVG files", reportVerb},
 };
 struct Summary {
   const char *name, *summary;

@@ -1,14 +1,11 @@
 // `lathe ops analyze`: what the measurements in the store say (docs/analysing.md).
 #include "cli/FrontVerbs.h"
-#include "cli/OpsFlags.h"
-#include "cli/Recording.h"
 #include "cli/StoreFlags.h"
+#include "cli/analysis/AnalyzedNetwork.h"
 #include "cli/print/AnalyzeSummary.h"
 #include "lab/problems/ProblemSyntax.h"
-#include "machine/System.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
 namespace lathe::cli {
@@ -94,66 +91,6 @@ struct AnalyzeFlags {
   }
   bool wants(const std::string &analysis) const { return what.empty() || given("all") || given(analysis); }
   bool given(const std::string &word) const { return std::find(what.begin(), what.end(), word) != what.end(); }
-};
-
-struct AnalyzedNetwork {
-  std::vector<report::Part> parts;
-  std::string command; // measures its operators
-  std::string text;    // how the texts of points of a model begin; what follows are the inputs. Of a suite: empty
-};
-
-AnalyzedNetwork networkOf(AnalyzeFlags &flags) {
-  AnalyzedNetwork network;
-  auto add = [&](const std::vector<lab::ListedProblem> &entries) {
-    for (auto &entry : entries)
-      network.parts.push_back({entry.problem.str(), entry.count, entry.nodes});
-  };
-  if (!flags.network.model.empty()) {
-    ListedModel listed = listModel(flags.network.model);
-    add(listed.problems);
-    ModelFlags model;
-    model.model = flags.network.model;
-    network.text = modelProblem(model, listed.source, "").text;
-    network.command = fmt::format("`lathe ops bench --from-model {}`", flags.network.model);
-  } else if (!flags.network.suites.empty()) {
-    flags.network.kind = flags.filters.op;
-    add(flags.network.listed());
-    network.command = fmt::format("`lathe ops bench {}{}--suite {}`", flags.network.kind,
-                                  flags.network.kind.empty() ? "" : " ", fmt::join(flags.network.suites, ","));
-  }
-  return network;
-}
-
-/// The last verified time of the model as `lathe bench` kept it.
-std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
-                                   int threads) {
-  store::Filter filter;
-  filter.kind = store::ExperimentKind::bench;
-  filter.op = "model";
-  filter.platform = platform;
-  std::optional<Row> last;
-  for (Row &row : report::rowsOf(store, filter))
-    if (row.counts() && row.problem.starts_with(named) && row.setting.threads == threads && row.setting.batch <= 1 &&
-        (!last || last->measured <= row.measured))
-      last = std::move(row);
-  return last ? std::optional(last->median) : std::nullopt;
-}
-
-/// The ceilings of the platforms of rows, where they are this machine's and have been measured.
-class Ceilings {
-public:
-  explicit Ceilings(store::Store &store) : store(store) {}
-  const lab::MachineCeilings *of(const std::string &platform) {
-    auto [known, isNew] = byPlatform.try_emplace(platform, nullptr);
-    if (isNew && std::filesystem::exists(machineRecordPath()) &&
-        report::isMachine(store.platform(platform), lab::describeMachine()))
-      known->second = &lab::machineCeilings();
-    return known->second;
-  }
-
-private:
-  store::Store &store;
-  std::map<std::string, const lab::MachineCeilings *> byPlatform;
 };
 
 /// The results of the analyses one after the other, as tables or a line each, and as one document.
@@ -369,7 +306,7 @@ int analyzeVerb(const Arguments &arguments) {
       return std::find(flags.threads.begin(), flags.threads.end(), row.setting.threads) == flags.threads.end();
     });
   require(!rows.empty(), "{}: has no points that match the flags", store.path());
-  AnalyzedNetwork network = networkOf(flags);
+  AnalyzedNetwork network = networkOf(flags.network, flags.filters.op);
   Findings findings(flags, options);
   if (flags.what.empty() && options.printsText())
     std::cout << storeSummary(store.path(), rows);

@@ -320,6 +320,19 @@ json evaluationJson(const Evaluation &evaluation, const lab::Summary &latency, c
   return document;
 }
 
+/// Counts of the confusion matrix as figures, "confusion 3 5" for class 3 taken for class 5. None if more
+/// than 4096 are not 0: a point is a line of an archive.
+void addConfusion(store::Point &point, const evaluate::Confusion &confusion) {
+  std::map<std::string, double> counts;
+  std::vector<size_t> present = confusion.present();
+  for (size_t label : present)
+    for (size_t decision : present)
+      if (size_t count = confusion.of(label, decision))
+        counts[fmt::format("confusion {} {}", label, decision)] = static_cast<double>(count);
+  if (counts.size() <= 4096)
+    point.figures.merge(counts);
+}
+
 /// Of our package: the latencies as samples, shares of right and of changed decisions as figures.
 store::Point pointOf(const Evaluation &evaluation, const Evaluator &evaluator, const EvaluateFlags &flags) {
   const runtime::Model &model = evaluator.model();
@@ -339,6 +352,7 @@ store::Point pointOf(const Evaluation &evaluation, const Evaluator &evaluator, c
   if (const evaluate::Accuracy &accuracy = evaluation.accuracy; accuracy.labelled) {
     point.figures["top1"] = share(accuracy.top1, accuracy.labelled);
     point.figures["top5"] = share(accuracy.top5, accuracy.labelled);
+    addConfusion(point, *evaluation.confusion);
   }
   if (!flags.against.empty() && evaluation.pictures)
     point.figures["changed"] = share(evaluation.changed, evaluation.pictures);

@@ -62,9 +62,10 @@ int64_t instructionOf(const runtime::Context &context, const std::string &node) 
   return found;
 }
 
-/// Rows of the plan and the whole, as points. Samples are of all profiled runs, in order.
+/// Rows of the plan and the whole, as points. Samples are of all profiled runs, in order. `clock`, in GHz,
+/// turns predicted cycles into time; 0: there are no predictions for this number of threads.
 void record(Recording &recording, const store::Point &model, const runtime::Context &context, size_t count,
-            const std::vector<Sample> &samples, const store::Disturbance &disturbance) {
+            const std::vector<Sample> &samples, const store::Disturbance &disturbance, double clock) {
   if (!recording.on())
     return;
   std::vector<store::Point> points;
@@ -92,6 +93,8 @@ void record(Recording &recording, const store::Point &model, const runtime::Cont
     point.problem.detail["flops"] = info.flops;
     point.problem.detail["bytes"] = info.bytes;
     point.implementation = info.family;
+    if (clock > 0 && info.predictedCycles > 0)
+      point.figures["predicted_us"] = info.predictedCycles / clock * 1e-3;
     point.setting.schedule = info.schedule;
     add(std::move(point), [i](const Sample &sample) { return sample.rows[i]; });
   }
@@ -192,7 +195,8 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   store::Point whole = modelPoint(flags.model, flags.inputs, prepared, verification);
   if (!flags.until.empty())
     whole.setting.extra["until"] = flags.until;
-  record(recording, whole, context, measured.count, samples, meter.read());
+  bool predicts = prepared.model->plannedThreads() == context.threads();
+  record(recording, whole, context, measured.count, samples, meter.read(), predicts ? measured.clock : 0);
   measured.mean = meanOf(samples);
   measurePeaks(measured.peaks, context);
   measured.clock = std::max(measured.clock, lab::measureClock());

@@ -65,11 +65,12 @@ int storeList(const Arguments &arguments) {
   return success;
 }
 
-/// "top1 0.75, top5 1"
+/// "top1 0.75, top5 1"; without the counts of a confusion matrix.
 std::string figuresText(const std::map<std::string, double> &figures) {
   std::string text;
   for (const auto &[name, figure] : figures)
-    text += fmt::format("{}{} {:.6g}", text.empty() ? "" : ", ", name, figure);
+    if (!name.starts_with("confusion "))
+      text += fmt::format("{}{} {:.6g}", text.empty() ? "" : ", ", name, figure);
   return text;
 }
 

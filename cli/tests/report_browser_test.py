@@ -1,0 +1,63 @@
+"""`lathe report` in headless Chromium: what the page shows is what the store says."""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from fixture import main
+from report_store import HOSTILE, ReportCase, Rows
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "report", "page")
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+MISSING = [what for what, here in [("Chromium (dev/setup.sh bench)", BROWSER), ("playwright-core (npm ci in report/page)", os.path.isdir(os.path.join(PAGE, "node_modules", "playwright-core")))] if not here]
+
+
+def sorted_median(values):
+    ordered, middle = sorted(values), len(values) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+@unittest.skipIf(MISSING, "SKIPPED: missing are " + ", ".join(MISSING))
+class Browser(ReportCase):
+    def points(self):
+        """Every point, from the tables of the store."""
+        rows = Rows(self.store)
+        query = ("SELECT point.id, experiment.uuid AS experiment, problem.text AS problem, operator, problem.detail, provider, variant, threads, status, repro, figures, measured, kind FROM point "
+                 "JOIN experiment ON experiment.id = experiment JOIN problem ON problem.id = problem JOIN setting ON setting.id = setting")
+        points = []
+        for row in rows.db.execute(query).fetchall():
+            samples = [sample["wall_ns"] for sample in rows.db.execute("SELECT wall_ns FROM sample WHERE point = ? ORDER BY round, repetition", (row["id"],))]
+            points.append({**dict(row), "samples": samples, "median_ms": sorted_median(samples) * 1e-6 if samples else None})
+        return points
+
+    def expected(self):
+        points = self.points()
+        current = {(p["kind"], p["operator"], p["problem"], p["provider"], p["variant"]): p for p in sorted(points, key=lambda p: p["measured"])}.values()
+        kernels = [p for p in current if p["operator"] == "kernel"]
+        heavy = [p for p in kernels if json.loads(p["detail"])["flops"] > 0 and json.loads(p["detail"])["bytes"] > 0]
+        predicted = [p for p in kernels if "predicted_us" in p["figures"]]
+        speedups = []
+        for baseline in ["lathe:plain", "lathe:auto"]:
+            found = self.figures("ops", "analyze", "--what", "speedup", "--baseline", baseline, "--store", self.store)["speedup"]["summaries"]
+            speedups.append({"baseline": baseline, "means": [{"column": s["column"], "mean": s["geometric_mean"]} for s in found if ":" in s["column"]]})
+        return {
+            "points": points, "current": len(current), "hostile": HOSTILE, "speedups": speedups,
+            "sections": ["overview", "violins", "speedups", "roofline", "best", "segments", "profile", "tuning", "confusion", "points", "failures", "environment"],
+            "filter": {"text": "plain", "count": len([p for p in current if p["variant"] == "plain"])},
+            "marks": {"violins": [3 * 2 + 2 * 2], "roofline": [3 * 2 + len(heavy)], "segments": [4, 0], "confusion": [3], "tuning": [2 * 4],
+                      "profile": [len(kernels), min(25, len(kernels)), len(predicted)]},
+        }
+
+    def test_a_browser_shows_what_the_store_says(self):
+        self.measured()
+        expected = self.path("expected.json")
+        with open(expected, "w", encoding="utf-8") as file:
+            json.dump(self.expected(), file)
+        ran = subprocess.run(["node", os.path.join(PAGE, "tests", "page.mjs"), self.page, expected, BROWSER], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertEqual(ran.stdout.count("ok "), 10, ran.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""`lathe report`: a page in one file with the data of the store, and plots as SVG files."""
+import json
+import os
+import re
+
+from fixture import main
+from report_store import HOSTILE, ReportCase
+
+
+class Report(ReportCase):
+    def test_errors(self):
+        self.error("report", "--store", self.path("none.db"), says="none.db: does not exist")
+        self.measured()
+        self.error("report", "--store", self.store, "--operator", "nothing", "-o", self.path("x.html"), says="has no points that match the flags")
+        self.error("report", "--store", self.store, "-o", self.store, says="report.db")  # an input is never replaced
+        self.assertFalse(os.path.exists(self.path("x.html")))
+
+    def test_the_page_is_one_file(self):
+        document = self.measured()
+        with open(self.page, encoding="utf-8") as file:
+            page = file.read()
+        self.assertNotRegex(page, r'(?:src|href)="(?!data:)[^"#]')
+        self.assertIn("default-src 'none'", page)
+        self.assertIn("Apache License", page)  # the notices of what is bundled
+        data = re.search(r'<script type="application/json" id="lathe-data">(.*?)</script>', page, re.S)[1]
+        self.assertNotIn("<", data)
+        self.assertEqual(json.loads(data)["points"], document["points"])
+        self.assertIn(HOSTILE, [problem["text"] for problem in document["problems"]])
+
+    def test_plots_are_svg_files(self):
+        self.measured()
+        folder = self.path("plots")
+        said = self.lathe("report", "--store", self.store, "--svg", folder).stdout
+        files = sorted(os.listdir(folder))
+        self.assertIn(f"{folder}: {len(files)} plots", said)
+        for kind in ["violins-time", "violins-gflops", "speedup", "roofline", "segments-parts", "profile-timeline", "profile-kernels", "tuning", "confusion"]:
+            self.assertTrue(any(name.startswith(kind) for name in files), (kind, files))
+        for name in files:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                plot = file.read()
+            self.assertTrue(plot.startswith("<svg") and plot.rstrip().endswith("</svg>"), name)
+            self.assertNotIn("NaN", plot, name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+// `lathe report`: measurements of the store as a page with plots (docs/reports.md).
+#include "cli/FrontVerbs.h"
+#include "cli/Recording.h"
+#include "cli/analysis/AnalyzedNetwork.h"
+#include "lab/TemporaryDirectory.h"
+#include "process/Run.h"
+#include "process/ShellWords.h"
+#include "report/Account.h"
+#include "report/PageBytes.h"
+#include "report/PageData.h"
+#include "report/Speedup.h"
+#include "store/ContentKey.h"
+#include "support/Text.h"
+
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+namespace lathe::cli {
+namespace {
+
+struct ReportFlags {
+  StoreFlags store;
+  FilterFlags filters;
+  OpsFlags network; // of estimates
+  std::string page, svg, title, baseline;
+
+  void add(Options &options) {
+    store.add(options);
+    filters.add(options);
+    options.addOutput("-o,--output", page, "Write the page to FILE (default: report.html, unless --svg is given)");
+    options.add_option("--svg", svg, "Write every plot as an SVG file into the folder DIR, with Node.js")
+        ->type_name("DIR");
+    options.add_option("--title", title, "Set the title of the page (default: the kinds of the experiments)");
+    options.add_option("--baseline", baseline, "Show speedups over this provider first; the page can choose another")
+        ->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
+    options
+        .add_option("--from-model", network.model,
+                    "Show the sum over the operators of this network beside its measured time")
+        ->type_name("MODEL");
+    options.addJson();
+    options.afterParse([this] {
+      if (page.empty() && svg.empty())
+        page = "report.html";
+      if (!baseline.empty())
+        report::ColumnChoice::parse(baseline);
+    });
+  }
+};
+
+/// Why there is no page: the build had no npm.
+void requirePage(std::string_view bytes) {
+  require(!bytes.empty(), "the page is not in this program: npm was missing or could not be reached when it was built: "
+                          "install nodejs and npm, run report/page/build.sh --again and build once more");
+}
+
+/// "ops, segments"
+std::string titleOf(const std::vector<store::ExperimentSummary> &experiments) {
+  std::set<std::string_view> kinds;
+  for (const store::ExperimentSummary &summary : experiments)
+    kinds.insert(name(summary.experiment.kind));
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+/// Adds the tuning records of the experiments.
+void addTuning(report::PageData &data, store::Store &store, const std::set<std::string> &experiments) {
+  for (store::TunedTask &task : store.tunedTasks()) {
+    std::erase_if(task.records,
+                  [&](const store::TuningRecord &record) { return !experiments.contains(record.experiment); });
+    if (!task.records.empty())
+      data.addTask(task);
+  }
+}
+
+/// Adds sums over the network's operators, with the caches as in the network and as measured.
+void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flags) {
+  if (flags.network.model.empty())
+    return;
+  AnalyzedNetwork network = networkOf(flags.network, flags.filters.op);
+  std::vector<report::Row> rows = report::latest(report::rowsOf(store, flags.filters.filter(store)));
+  auto asInNetwork = report::rowsAsInNetwork(rows, [&](const std::string &platform) {
+    return report::networkState(report::constantBytes(network.parts), report::lastLevelBytes(store.platform(platform)));
+  });
+  auto seconds = [&](const report::Estimate &estimate) {
+    return benchSeconds(store, network.text, estimate.platform, estimate.setting.threads);
+  };
+  for (const std::vector<report::Row> *list : {&asInNetwork, &rows})
+    data.addEstimates(flags.network.model, report::estimates(*list, network.parts, seconds));
+}
+
+report::PageData collect(ReportFlags &flags, store::Store &store, const Arguments &arguments) {
+  store::Filter filter = flags.filters.filter(store);
+  std::vector<store::ExperimentSummary> experiments = store.experiments(filter);
+  ProgramBuild build = programBuild();
+  Arguments words{"lathe", "report"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  report::PageData data({.title = flags.title.empty() ? titleOf(experiments) : flags.title,
+                         .command = process::shellCommand(words),
+                         .version = build.version,
+                         .build = build.key,
+                         .created = store::timeNow(),
+                         .baseline = flags.baseline});
+  Ceilings ceilings(store);
+  std::set<std::string> chosen;
+  for (const store::ExperimentSummary &summary : experiments) {
+    data.addPlatform(store.platform(summary.experiment.platform), ceilings.of(summary.experiment.platform));
+    data.addExperiment(summary.experiment);
+    chosen.insert(summary.experiment.uuid);
+  }
+  store.points(filter, true, [&](const store::Point &point) { data.addPoint(point); });
+  if (filter.op.empty() && filter.provider.empty()) // which records of schedules have not
+    addTuning(data, store, chosen);
+  addEstimates(data, store, flags);
+  require(data.points() + data.tuningRecords() > 0, "{}: has no points that match the flags", store.path());
+  return data;
+}
+
+/// Draws the plots with Node.js. Returns their number.
+size_t writePlots(const std::string &folder, const nlohmann::json &document) {
+  requirePage(report::plotProgram());
+  std::filesystem::create_directories(folder);
+  lab::TemporaryDirectory work("report");
+  std::string program = (work.path / "plots.mjs").string(), data = (work.path / "document.json").string();
+  writeFile(program, std::string(report::plotProgram()));
+  writeFile(data, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  process::Command command;
+  command.argv = {"node", program, data, folder};
+  auto ran = process::run(command);
+  require(ran.ok(), "--svg {}: the plots are drawn with Node.js, install nodejs: {}", folder,
+          ran.ok() ? "" : ran.failure().message());
+  require(ran->exitCode == 0, "--svg {}: {}", folder, printable(ran->stderrTail));
+  auto lines = std::count(ran->output.begin(), ran->output.end(), '\n');
+  return static_cast<size_t>(lines);
+}
+
+} // namespace
+
+int reportVerb(const Arguments &arguments) {
+  ReportFlags flags;
+  Options options(
+      "report",
+      "Write measurements of the store as one page with plots, for a browser, without any network request.\n"
+      "Every mark leads to its raw samples and to the command that repeats it (docs/reports.md).",
+      "  lathe report\n"
+      "  lathe report --experiment 3f2a,81c0 -o convolutions.html --baseline onednn\n"
+      "  lathe report --kind ops --from-model zoo:resnet50 --svg plots\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  if (!flags.page.empty())
+    requirePage(report::pageTemplate());
+  store::Store store = flags.store.open();
+  report::PageData data = collect(flags, store, arguments);
+  nlohmann::json document = data.document();
+  if (!flags.page.empty())
+    writeFile(flags.page, report::pageWith(report::pageTemplate(), document));
+  size_t plots = flags.svg.empty() ? 0 : writePlots(flags.svg, document);
+  if (options.printsText() && flags.page != "-") {
+    std::string what =
+        fmt::format("{}, {}, {}", counted(int64_t(data.experiments()), "experiment"),
+                    counted(int64_t(data.points()), "point"), counted(int64_t(data.tuningRecords()), "tuning record"));
+    if (!flags.page.empty())
+      std::cout << fmt::format("{}: {}\n", flags.page, what);
+    if (!flags.svg.empty())
+      std::cout << fmt::format("{}: {}\n", flags.svg, counted(int64_t(plots), "plot"));
+  }
+  options.writeJson(document);
+  return success;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,22 @@
+#include "report/PageBytes.h"
+
+// The files end up in the program as they are: no compiler reads a megabyte as a list of numbers.
+asm(R"(
+  .section .rodata.lathe_report,"a"
+lathe_report_page:
+  .incbin ")" LATHE_PAGE R"("
+lathe_report_page_end:
+lathe_report_plots:
+  .incbin ")" LATHE_PLOTS R"("
+lathe_report_plots_end:
+  .byte 0
+  .text
+)");
+extern "C" const char lathe_report_page[], lathe_report_page_end[], lathe_report_plots[], lathe_report_plots_end[];
+
+namespace lathe::report {
+
+std::string_view pageTemplate() { return {lathe_report_page, lathe_report_page_end}; }
+std::string_view plotProgram() { return {lathe_report_plots, lathe_report_plots_end}; }
+
+} // namespace lathe::report

@@ -1,0 +1,308 @@
+#include "report/PageData.h"
+
+#include "lab/judging/Statistics.h"
+#include "report/RooflineShares.h"
+#include "support/Base64.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace lathe::report {
+
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little, "typed arrays of the page are little endian");
+
+static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+template <class T> static json packed(const std::vector<T> &values, const char *type) {
+  auto bytes = std::span(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
+  return {{"type", type}, {"data", toBase64(bytes)}};
+}
+static json packed(const std::vector<uint32_t> &values) { return packed(values, "u32"); }
+static json packed(const std::vector<double> &values) { return packed(values, "f64"); }
+
+/// Times in ns: 32 bits are enough for 4.29 s, and the whole document is mostly these.
+static json packedTimes(const std::vector<int64_t> &nanoseconds) {
+  std::vector<uint32_t> narrow;
+  for (int64_t value : nanoseconds)
+    if (value <= std::numeric_limits<uint32_t>::max())
+      narrow.push_back(uint32_t(value));
+  if (narrow.size() == nanoseconds.size())
+    return packed(narrow);
+  return packed(std::vector<double>(nanoseconds.begin(), nanoseconds.end()));
+}
+
+/// A list of different values, and the index of each.
+template <class Key, class Value = Key> class Dictionary {
+public:
+  template <class Make> uint32_t index(const Key &key, Make &&make) {
+    auto [place, isNew] = places.try_emplace(key, uint32_t(values.size()));
+    if (isNew)
+      values.push_back(make());
+    return place->second;
+  }
+  uint32_t index(const Key &key) {
+    return index(key, [&] { return key; });
+  }
+  std::optional<uint32_t> find(const Key &key) const {
+    auto place = places.find(key);
+    return place == places.end() ? std::nullopt : std::optional(place->second);
+  }
+  std::vector<Value> values;
+
+private:
+  std::map<Key, uint32_t> places;
+};
+
+struct PageData::Columns {
+  PageHeader header;
+  Dictionary<std::string, json> platforms, experiments, problems, settings;
+  std::map<std::string, const lab::MachineCeilings *> ceilings; // by key of the platform
+  std::map<std::string, store::Experiment> experimentOf;        // by uuid
+  Dictionary<std::string> texts;
+  Dictionary<std::vector<size_t>> starts;
+  Dictionary<std::string> cells;
+  std::map<std::string, uint32_t> last; // by keyOf: the last measured point
+  std::map<std::string, std::vector<uint32_t>> integers;
+  std::map<std::string, std::vector<double>> numbers;
+  std::vector<uint32_t> roundCounts, roundLengths; // rounds of each point; samples of each round
+  std::vector<int64_t> samples;
+  json figures = json::object(); // of points that have some, by index
+  size_t points = 0;
+
+  json tasks = json::array(), estimates = json::array();
+  std::map<std::string, std::vector<uint32_t>> tuningIntegers;
+  std::map<std::string, std::vector<double>> tuningNumbers;
+  size_t records = 0;
+
+  void addTimes(const store::Point &point, const Row &row);
+  void addPlace(const Row &row);
+  void addRoofline(const Row &row);
+};
+
+PageData::PageData(PageHeader header) : columns(std::make_unique<Columns>()) { columns->header = std::move(header); }
+PageData::~PageData() = default;
+PageData::PageData(PageData &&other) noexcept = default;
+
+void PageData::addPlatform(const store::Platform &platform, const lab::MachineCeilings *ceilings) {
+  std::string key = platform.key();
+  columns->platforms.index(key, [&] {
+    json document = store::toJson(platform);
+    document["key"] = key;
+    document["name"] = fmt::format("{} ({:.6})", platform.cpu, key);
+    document["ceilings"] = ceilings ? lab::toJson(*ceilings) : json();
+    return document;
+  });
+  columns->ceilings[key] = ceilings;
+}
+
+void PageData::addExperiment(const store::Experiment &experiment) {
+  std::optional<uint32_t> platform = columns->platforms.find(experiment.platform);
+  require(platform.has_value(), "experiment {}: its platform {} comes after it", experiment.uuid, experiment.platform);
+  columns->experiments.index(experiment.uuid, [&] {
+    json document = store::toJson(experiment);
+    document["platform"] = *platform;
+    return document;
+  });
+  columns->experimentOf[experiment.uuid] = experiment;
+}
+
+/// Median with its quartiles and interval, and the samples by round.
+void PageData::Columns::addTimes(const store::Point &point, const Row &row) {
+  std::vector<double> seconds;
+  roundCounts.push_back(uint32_t(point.rounds.size()));
+  for (auto &round : point.rounds) {
+    roundLengths.push_back(uint32_t(round.size()));
+    for (const store::Sample &sample : round) {
+      samples.push_back(sample.wallNs);
+      seconds.push_back(double(sample.wallNs) * 1e-9);
+    }
+  }
+  lab::Summary time = lab::summarize(seconds);
+  lab::Interval interval = lab::medianInterval(seconds);
+  bool timed = time.count > 0;
+  auto add = [&](const char *name, double value) { numbers[name].push_back(timed ? value : unknown); };
+  add("median", row.median);
+  add("p25", time.p25);
+  add("p75", time.p75);
+  add("min", time.min);
+  add("low", interval.low);
+  add("high", interval.high);
+  auto ofRow = [&](const char *name, std::optional<double> value) { numbers[name].push_back(value.value_or(unknown)); };
+  ofRow("cpu_seconds", row.cpuSeconds);
+  ofRow("processors", row.processors);
+  ofRow("cycles", row.cycles);
+  ofRow("instructions", row.instructions);
+  ofRow("cache_misses", row.cacheMisses);
+  ofRow("gigahertz", row.gigahertz);
+}
+
+void PageData::Columns::addRoofline(const Row &row) {
+  auto shares = rooflineShares({row}, [&](const std::string &platform) { return ceilings[platform]; });
+  bool known = !shares.empty() && shares[0].limit;
+  numbers["roofline_share"].push_back(known ? shares[0].limit->share : unknown);
+  integers["bound"].push_back(texts.index(known ? shares[0].limit->bound : ""));
+}
+
+/// The cell, and whether the point is the last measurement of its key (report::latest).
+void PageData::Columns::addPlace(const Row &row) {
+  integers["cell"].push_back(cells.index(cellOf(row)));
+  std::vector<uint32_t> &current = integers["current"];
+  const std::vector<uint32_t> &measured = integers["measured"];
+  current.push_back(1);
+  auto [place, isNew] = last.try_emplace(keyOf(row), uint32_t(points));
+  if (isNew)
+    return;
+  bool later = texts.values[measured[place->second]] <= row.measured;
+  current[later ? place->second : uint32_t(points)] = 0;
+  if (later)
+    place->second = uint32_t(points);
+}
+
+void PageData::addPoint(const store::Point &point) {
+  Columns &c = *columns;
+  std::optional<uint32_t> experiment = c.experiments.find(point.experiment);
+  require(experiment.has_value(), "point of {}: its experiment comes after it", point.experiment);
+  const store::Experiment &whole = c.experimentOf[point.experiment];
+  Row row = rowOf(point, whole.kind, whole.platform);
+  auto integer = [&](const char *name, uint32_t value) { c.integers[name].push_back(value); };
+  integer("experiment", *experiment);
+  integer("problem", c.problems.index(point.problem.key(), [&]() -> json {
+    json document = {{"operator", row.op}, {"text", row.problem}, {"flops", row.flops}, {"bytes", row.bytes}};
+    if (!row.shape) // of operators the text says the same
+      document["detail"] = point.problem.detail;
+    return document;
+  }));
+  integer("setting", c.settings.index(point.setting.key(), [&] {
+    json document = store::toJson(point.setting);
+    document["text"] = settingText(point.setting);
+    return document;
+  }));
+  integer("starts", c.starts.index(point.starts));
+  auto text = [&](const char *name, std::string_view value) { integer(name, c.texts.index(std::string(value))); };
+  text("provider", point.provider);
+  text("variant", point.variant);
+  text("status", name(point.status));
+  text("reason", point.reason);
+  text("implementation", point.implementation);
+  text("provider_version", point.providerVersion);
+  text("repro", point.repro);
+  text("measured", point.measured);
+  auto number = [&](const char *name, std::optional<double> value) {
+    c.numbers[name].push_back(value.value_or(unknown));
+  };
+  number("relative_l2", point.relativeL2);
+  number("max_difference", point.maxDifference);
+  number("prepare_seconds", point.prepareSeconds);
+  number("call_seconds", point.callSeconds);
+  number("other_processors", point.disturbance.otherProcessors);
+  c.addTimes(point, row);
+  c.addRoofline(row);
+  c.addPlace(row);
+  if (!point.figures.empty())
+    c.figures[std::to_string(c.points)] = point.figures;
+  ++c.points;
+}
+
+void PageData::addTask(const store::TunedTask &task) {
+  Columns &c = *columns;
+  auto index = uint32_t(c.tasks.size());
+  c.tasks.push_back({{"text", task.task.text}, {"family", task.task.family}});
+  for (const store::TuningRecord &record : task.records) {
+    auto integer = [&](const char *name, uint32_t value) { c.tuningIntegers[name].push_back(value); };
+    auto text = [&](const char *name, std::string_view value) { integer(name, c.texts.index(std::string(value))); };
+    auto number = [&](const char *name, std::optional<double> value) {
+      c.tuningNumbers[name].push_back(value.value_or(unknown));
+    };
+    integer("task", index);
+    integer("experiment", c.experiments.find(record.experiment).value_or(std::numeric_limits<uint32_t>::max()));
+    integer("platform", c.platforms.find(record.platform).value_or(std::numeric_limits<uint32_t>::max()));
+    text("schedule", record.schedule);
+    text("status", name(record.status));
+    text("reason", record.reason);
+    text("verdict", name(record.verdict));
+    text("searcher", record.searcher);
+    text("measured", record.measured);
+    number("seconds", record.seconds);
+    number("build_seconds", record.buildSeconds);
+    number("run_seconds", record.runSeconds);
+    ++c.records;
+  }
+}
+
+void PageData::addEstimates(const std::string &network, const std::vector<Estimate> &estimates) {
+  for (const Estimate &estimate : estimates) {
+    json document = toJson(estimate);
+    document["network"] = network;
+    columns->estimates.push_back(std::move(document));
+  }
+}
+
+size_t PageData::points() const { return columns->points; }
+size_t PageData::experiments() const { return columns->experiments.values.size(); }
+size_t PageData::tuningRecords() const { return columns->records; }
+
+/// All columns; numbers that no row knows are left out.
+static json columnsJson(const std::map<std::string, std::vector<uint32_t>> &integers,
+                        const std::map<std::string, std::vector<double>> &numbers) {
+  json document = json::object();
+  for (auto &[name, values] : integers)
+    document[name] = packed(values);
+  for (auto &[name, values] : numbers)
+    if (std::any_of(values.begin(), values.end(), [](double value) { return !std::isnan(value); }))
+      document[name] = packed(values);
+  return document;
+}
+
+json PageData::document() const {
+  const Columns &c = *columns;
+  json starts = json::array();
+  for (auto &list : c.starts.values)
+    starts.push_back(list);
+  return {{"schema", pageSchema},
+          {"title", c.header.title},
+          {"command", c.header.command},
+          {"lathe", {{"version", c.header.version}, {"build", c.header.build}}},
+          {"created", c.header.created},
+          {"baseline", c.header.baseline},
+          {"platforms", c.platforms.values},
+          {"experiments", c.experiments.values},
+          {"problems", c.problems.values},
+          {"settings", c.settings.values},
+          {"starts", starts},
+          {"texts", c.texts.values},
+          {"points",
+           {{"count", c.points},
+            {"columns", columnsJson(c.integers, c.numbers)},
+            {"figures", c.figures},
+            {"round_counts", packed(c.roundCounts)},
+            {"round_lengths", packed(c.roundLengths)},
+            {"samples_ns", packedTimes(c.samples)}}},
+          {"tuning",
+           {{"count", c.records}, {"tasks", c.tasks}, {"columns", columnsJson(c.tuningIntegers, c.tuningNumbers)}}},
+          {"estimates", c.estimates}};
+}
+
+std::string pageWith(std::string_view page, const json &document) {
+  size_t marker = page.find(pageDataMarker);
+  require(marker != page.npos && page.find(pageDataMarker, marker + 1) == page.npos,
+          "the page of reports has {} once, got it {}", pageDataMarker,
+          marker == page.npos ? "never" : "several times");
+  // Texts of a store may be damaged; '<' in JSON only stands inside of texts.
+  std::string data = document.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string html;
+  html.reserve(page.size() + data.size() + data.size() / 64);
+  html += page.substr(0, marker);
+  for (char letter : data)
+    if (letter == '<')
+      html += "\\u003c";
+    else
+      html += letter;
+  html += page.substr(marker + pageDataMarker.size());
+  return html;
+}
+
+} // namespace lathe::report

@@ -1,0 +1,60 @@
+// The document that a report page shows: measurements of a store in columns.
+//
+// The document is JSON; report/page/src/data/schema.ts states its form, and `pageSchema` is its
+// version. Numbers of points are typed arrays in base64, little endian: 100,000 points with ten samples
+// each are one million numbers. Texts of points are indices into one list of texts.
+#pragma once
+
+#include "lab/machine/Machine.h"
+#include "report/Network.h"
+#include "report/Rows.h"
+
+#include <memory>
+
+namespace lathe::report {
+
+/// Version of the document's form; the page accepts no other.
+constexpr int pageSchema = 1;
+
+struct PageHeader {
+  std::string title = {}, command = {}; // of the report; the command that wrote it
+  std::string version = {}, build = {}; // of lathe
+  std::string created = {};             // date and time in UTC
+  std::string baseline = {}; // column that speedups are shown over first: "onednn:auto"; "": the page chooses
+};
+
+/// Makes the document. Platforms come before their experiments, experiments before their points.
+class PageData {
+public:
+  explicit PageData(PageHeader header);
+  ~PageData();
+  PageData(PageData &&other) noexcept;
+
+  /// `ceilings` is null if they are unknown.
+  void addPlatform(const store::Platform &platform, const lab::MachineCeilings *ceilings);
+  void addExperiment(const store::Experiment &experiment);
+  /// Adds a point with its samples. A later point of the same experiment stands behind it.
+  void addPoint(const store::Point &point);
+  /// Adds records of a task, in any order. Records whose experiment was not added have none.
+  void addTask(const store::TunedTask &task);
+  /// Adds sums over the operators of a network beside its measured time.
+  void addEstimates(const std::string &network, const std::vector<Estimate> &estimates);
+
+  size_t points() const;
+  size_t experiments() const;
+  size_t tuningRecords() const;
+  nlohmann::json document() const;
+
+private:
+  struct Columns;
+  std::unique_ptr<Columns> columns;
+};
+
+/// Returns the page with the document inside of it. `page` is the built template, which has
+/// `pageDataMarker` once. No text of the document can end the element that holds it.
+std::string pageWith(std::string_view page, const nlohmann::json &document);
+
+/// Where the document goes, in the template.
+constexpr std::string_view pageDataMarker = "@LATHE_REPORT_DATA@";
+
+} // namespace lathe::report

@@ -1,0 +1,127 @@
+// Lines over steps: segments of a network, and trials of a search.
+import { axis, base, colour, hover, inks, legend, shape, tip, type Look, type Mark, type Plot } from "./plot";
+import { digits, time } from "../data/format";
+
+export interface CurvePoint {
+  x: number;
+  seconds: number; // NaN: none
+  low: number; // of a 95 % interval, seconds
+  high: number;
+  point: number; // index, -1: none
+  label: string;
+}
+export interface Curve {
+  name: string;
+  colour: number;
+  form: "line" | "steps" | "dots"; // steps: a value holds until the next
+  points: CurvePoint[];
+}
+
+export interface CurvesAxes {
+  x: string;
+  y: string;
+  labels?: string[]; // of the x positions
+  logarithmic: boolean;
+}
+
+/** Curves of times, each with a whisker for its interval. */
+export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Look): Plot {
+  const ink = inks(look),
+    marks: Mark[] = [],
+    all = list.flatMap((curve) => curve.points.map((point) => point.high || point.seconds)).filter(Number.isFinite);
+  const largest = Math.max(...all),
+    [factor, unit] = largest >= 1 ? [1, "s"] : largest >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+  const series: object[] = [];
+  list.forEach((curve) => {
+    const index = series.length,
+      fill = colour(curve.colour, look);
+    curve.points.forEach((point, item) =>
+      marks.push({
+        series: index,
+        item,
+        point: point.point,
+        label: `${curve.name}, ${point.label}: ${time(point.seconds)}`,
+      }),
+    );
+    series.push({
+      type: "line",
+      name: curve.name,
+      step: curve.form === "steps" ? "end" : false,
+      symbol: shape(curve.colour),
+      symbolSize: curve.points.length > 60 ? 4 : 8,
+      showAllSymbol: true,
+      itemStyle: { color: fill },
+      lineStyle: { color: fill, width: curve.form === "dots" ? 0 : 2 },
+      connectNulls: false,
+      data: curve.points.map((point) => ({
+        value: [point.x, Number.isFinite(point.seconds) ? point.seconds * factor : null],
+        source: point,
+      })),
+    });
+    if (curve.points.some((point) => point.high > point.low))
+      series.push({
+        type: "custom",
+        name: curve.name,
+        silent: true,
+        itemStyle: { color: fill },
+        encode: { x: 0, y: [1, 2] },
+        clip: true,
+        data: curve.points
+          .filter((point) => point.high >= point.low)
+          .map((point) => [point.x, point.low * factor, point.high * factor]),
+        renderItem: (_params: unknown, api: { value(i: number): number; coord(at: number[]): number[] }) => {
+          const [x, low] = api.coord([api.value(0), api.value(1)]),
+            high = api.coord([api.value(0), api.value(2)])[1];
+          const line = (x1: number, y1: number, x2: number, y2: number) => ({
+            type: "line",
+            shape: { x1, y1, x2, y2 },
+            style: { stroke: fill, lineWidth: 1.2 },
+          });
+          return {
+            type: "group",
+            children: [line(x, low, x, high), line(x - 3, low, x + 3, low), line(x - 3, high, x + 3, high)],
+          };
+        },
+      });
+  });
+  const option = {
+    ...base(look),
+    legend: legend(
+      look,
+      list.map((curve) => curve.name),
+    ),
+    grid: { left: 58, right: 18, top: 40, bottom: axes.labels ? 96 : 48 },
+    xAxis: axis(look, {
+      type: "value",
+      name: axes.x,
+      nameLocation: "middle",
+      nameGap: axes.labels ? 76 : 26,
+      splitLine: { show: false },
+      minInterval: 1,
+      ...(axes.labels ? { min: -0.4, max: axes.labels.length - 0.6, interval: 1 } : {}),
+      axisLabel: axes.labels
+        ? { rotate: 35, width: 110, overflow: "truncate", formatter: (value: number) => axes.labels![value] ?? "" }
+        : {},
+    }),
+    yAxis: axis(look, {
+      type: axes.logarithmic ? "log" : "value",
+      scale: axes.logarithmic,
+      name: `${axes.y} (${unit})`,
+      nameTextStyle: { align: "left", color: ink.muted },
+      axisLabel: { formatter: (value: number) => digits(value, 3) },
+    }),
+    series,
+  };
+  hover(option, (item: { seriesName: string; data: { source: CurvePoint } }) => {
+    const { source } = item.data;
+    return tip([
+      [item.seriesName],
+      ["", source.label],
+      ["time", time(source.seconds)],
+      ...(source.high > source.low
+        ? [["95 % interval", `${time(source.low)} to ${time(source.high)}`] as [string, string]]
+        : []),
+    ]);
+  });
+  return { height, option, marks };
+}

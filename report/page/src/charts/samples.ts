@@ -1,0 +1,72 @@
+// The samples of one point in the order of measuring, rounds apart, with the median and its interval.
+import { axis, base, colour, hover, inks, tip, type Look, type Plot } from "./plot";
+import type { Dataset } from "../data/dataset";
+import { digits, time } from "../data/format";
+
+export function samples(data: Dataset, point: number, look: Look): Plot {
+  const ink = inks(look),
+    rounds = data.rounds(point),
+    median = data.number(point, "median");
+  const [factor, unit] = median >= 1 ? [1e-9, "s"] : median >= 1e-3 ? [1e-6, "ms"] : [1e-3, "µs"];
+  const items: [number, number, number][] = [],
+    starts: number[] = [];
+  rounds.forEach((round, index) => {
+    if (index) starts.push(items.length - 0.5);
+    for (const ns of round) items.push([items.length, ns * factor, index + 1]);
+  });
+  const scale = factor * 1e9,
+    line = (value: number, type: string) => ({ yAxis: value * scale, lineStyle: { color: ink.text, type } });
+  const option = {
+    ...base(look),
+    grid: { left: 58, right: 14, top: 24, bottom: 40 },
+    xAxis: axis(look, {
+      type: "value",
+      min: -0.5,
+      max: items.length - 0.5,
+      name: "sample, in order; lines divide rounds",
+      nameLocation: "middle",
+      nameGap: 24,
+      splitLine: { show: false },
+    }),
+    yAxis: axis(look, {
+      type: "value",
+      scale: true,
+      name: unit,
+      axisLabel: { formatter: (value: number) => digits(value, 3) },
+    }),
+    series: [
+      {
+        type: "scatter",
+        data: items,
+        symbolSize: items.length > 400 ? 3 : 6,
+        large: items.length > 4000,
+        itemStyle: { color: colour(0, look), opacity: 0.7 },
+        markLine: {
+          symbol: "none",
+          silent: true,
+          label: { show: false },
+          lineStyle: { color: ink.line, type: "solid", width: 1 },
+          data: [
+            ...(starts.length <= 80 ? starts.map((x) => ({ xAxis: x })) : []),
+            line(median, "solid"),
+            line(data.number(point, "low"), "dashed"),
+            line(data.number(point, "high"), "dashed"),
+          ],
+        },
+      },
+    ],
+  };
+  hover(option, (item: { value: number[] }) =>
+    tip([[`round ${item.value[2]}`], ["time", time(item.value[1] / scale)]]),
+  );
+  return {
+    height: 210,
+    option,
+    marks: items.map((item, index) => ({
+      series: 0,
+      item: index,
+      point,
+      label: `round ${item[2]}: ${digits(item[1])} ${unit}`,
+    })),
+  };
+}

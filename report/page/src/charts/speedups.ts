@@ -1,0 +1,156 @@
+// Bars of speedups over a baseline: a row for each cell, a bar for each column, a whisker for the interval.
+import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
+import { pointTip } from "./points";
+import { axis, base, colour, hover, inks, legend, type Look, type Mark, type Plot } from "./plot";
+import { judgeOnce, type Speedup } from "../data/cells";
+import type { Dataset } from "../data/dataset";
+import { digits, interval, ratio, shorten } from "../data/format";
+
+const barHeight = 11,
+  rowGap = 14;
+
+/** Ratios that stand on the axis, which has their logarithms. */
+const ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 50, 100];
+const place = Math.log2;
+
+/** A bar from 1 to the ratio. Items: row, ratio, low, high, place within the row, bars of the row. */
+function bar(look: Look, fill: string) {
+  const ink = inks(look);
+  return (_params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+    const row = api.value(0) as number,
+      value = api.value(1) as number,
+      at = api.value(4) as number,
+      bars = api.value(5) as number;
+    const [one, middle] = api.coord([0, row]),
+      y = middle + (at - (bars - 1) / 2) * barHeight;
+    const x = api.coord([value, row])[0],
+      low = api.coord([api.value(2), row])[0],
+      high = api.coord([api.value(3), row])[0];
+    const whisker = (x1: number, x2: number, up: number) => ({
+      type: "line" as const,
+      shape: { x1, x2, y1: y - up, y2: y + up },
+      style: { stroke: ink.strong, lineWidth: 1.2, opacity: 0.85 },
+    });
+    return {
+      type: "group" as const,
+      children: [
+        {
+          type: "rect" as const,
+          shape: {
+            x: Math.min(one, x),
+            y: y - barHeight / 2 + 1,
+            width: Math.max(1, Math.abs(x - one)),
+            height: barHeight - 2,
+          },
+          style: { fill, opacity: 0.88 },
+          emphasis: { style: { opacity: 1 } },
+        },
+        whisker(low, high, 0),
+        whisker(low, low, 3),
+        whisker(high, high, 3),
+      ],
+    };
+  };
+}
+
+/** `colours`: the number of each column, the same on every page of the plot. */
+export function speedups(
+  data: Dataset,
+  found: Speedup[],
+  baseline: string,
+  colours: Map<string, number>,
+  look: Look,
+): Plot {
+  const rows = [...new Set(found.map((item) => item.cell))];
+  const byRow = rows.map((cell) => found.filter((item) => item.cell === cell));
+  const columns = [...new Set(found.map((item) => data.scheduledText(item.point)))].sort(
+    (a, b) => colours.get(a)! - colours.get(b)!,
+  );
+  const most = Math.max(2, ...byRow.map((items) => items.length)),
+    narrow = look.width < 640;
+  const labels = narrow ? look.width * 0.34 : Math.min(330, look.width * 0.34);
+  const marks: Mark[] = [];
+  let low = 0.8,
+    high = 1.25;
+  const series = columns.map((column, index) => {
+    const items: { value: number[]; point: number }[] = [];
+    byRow.forEach((row, y) =>
+      row.forEach((item, at) => {
+        if (data.scheduledText(item.point) !== column) return;
+        const judged = judgeOnce(data, item.baseline, item.point);
+        low = Math.min(low, judged.low);
+        high = Math.max(high, judged.high);
+        marks.push({
+          series: index,
+          item: items.length,
+          point: item.point,
+          label: `${column}, ${item.cell.problem}, ${item.cell.context}: ${ratio(judged.ratio)} (${interval(judged.low, judged.high, judged.isRange)}), ${judged.verdict}`,
+        });
+        items.push({
+          value: [y, place(judged.ratio), place(judged.low), place(judged.high), at, row.length],
+          point: item.point,
+        });
+      }),
+    );
+    const fill = colour(colours.get(column)!, look);
+    return {
+      type: "custom",
+      name: column,
+      itemStyle: { color: fill },
+      renderItem: bar(look, fill),
+      encode: { x: [1, 2, 3], y: 0 },
+      data: items,
+      clip: true,
+    };
+  });
+  const contexts = new Set(rows.map((cell) => cell.context)),
+    fits = Math.floor((labels - 10) / 6.1);
+  const height = rows.length * (most * barHeight + rowGap),
+    ink = inks(look),
+    shown = ticks.filter((tick) => tick >= low * 0.96 && tick <= high * 1.04).map(place);
+  const guide = {
+    type: "line",
+    data: [],
+    markLine: {
+      symbol: "none",
+      silent: true,
+      label: { show: false },
+      lineStyle: { color: ink.text, type: "solid", width: 1 },
+      data: [{ xAxis: 0 }],
+    },
+  };
+  const option = {
+    ...base(look),
+    legend: legend(look, columns, { itemStyle: { opacity: 1 } }),
+    grid: { left: labels, right: 18, top: 34, height },
+    xAxis: axis(look, {
+      type: "value",
+      min: place(low * 0.96),
+      max: place(high * 1.04),
+      axisTick: { show: false, customValues: shown },
+      name: `speedup over ${baseline} (time of ${baseline} / time)${contexts.size === 1 ? `: ${[...contexts][0]}` : ""}`,
+      nameLocation: "middle",
+      nameGap: 26,
+      axisLabel: { customValues: shown, formatter: (value: number) => `${Number(digits(2 ** value, 2))}×` },
+    }),
+    yAxis: axis(look, {
+      type: "category",
+      inverse: true,
+      data: rows.map((cell) =>
+        contexts.size > 1
+          ? `${shorten(cell.problem, fits)}\n${shorten(cell.context, fits)}`
+          : shorten(cell.problem, fits),
+      ),
+      splitLine: { show: false },
+      axisLabel: { color: ink.text, width: labels - 10, interval: 0, hideOverlap: false, lineHeight: 14 },
+    }),
+    series: [...series, guide],
+  };
+  hover(option, (item: { data: { value: number[]; point: number } }) =>
+    pointTip(data, item.data.point, [
+      ["speedup", ratio(2 ** item.data.value[1])],
+      ["95 % interval", interval(2 ** item.data.value[2], 2 ** item.data.value[3], false)],
+    ]),
+  );
+  return { height: height + 90, option, marks };
+}

@@ -1,0 +1,23 @@
+// Typed arrays out of base64.
+import type { Column } from "./schema";
+
+export type Numbers = Uint32Array | Float64Array;
+
+function bytesOf(text: string): Uint8Array {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; ++i) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+export function unpack(column: Column): Numbers {
+  const { buffer } = bytesOf(column.data);
+  return column.type === "u32" ? new Uint32Array(buffer) : new Float64Array(buffer);
+}
+
+/** Running sums, starting with 0: where the rows of a list of lengths begin. */
+export function offsets(lengths: Numbers): Uint32Array {
+  const sums = new Uint32Array(lengths.length + 1);
+  for (let i = 0; i < lengths.length; ++i) sums[i + 1] = sums[i] + lengths[i];
+  return sums;
+}

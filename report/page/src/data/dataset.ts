@@ -1,0 +1,169 @@
+// The measurements of a document, by index of the point.
+import { offsets, unpack, type Numbers } from "./columns";
+import { schemaVersion, type Document, type Experiment, type Platform, type Problem, type Setting } from "./schema";
+
+export type NumberName =
+  | "median"
+  | "p25"
+  | "p75"
+  | "min"
+  | "low"
+  | "high"
+  | "relative_l2"
+  | "max_difference"
+  | "prepare_seconds"
+  | "call_seconds"
+  | "other_processors"
+  | "cpu_seconds"
+  | "processors"
+  | "cycles"
+  | "instructions"
+  | "cache_misses"
+  | "gigahertz"
+  | "roofline_share";
+export type TextName =
+  | "provider"
+  | "variant"
+  | "status"
+  | "reason"
+  | "implementation"
+  | "provider_version"
+  | "repro"
+  | "measured"
+  | "bound";
+export type IndexName = "experiment" | "problem" | "setting" | "starts" | "cell" | "current";
+
+interface Samples {
+  nanoseconds: Numbers;
+  firstRound: Uint32Array; // of each point
+  firstSample: Uint32Array; // of each round
+}
+
+export class Dataset {
+  readonly document: Document;
+  readonly count: number;
+  /** What is compared: "onednn:auto". Index of each point, and the texts. */
+  readonly columnOf: Uint32Array;
+  readonly columns: string[] = [];
+  private readonly numbers = new Map<string, Numbers>();
+  private readonly absent: Float64Array;
+  private readSamples?: Samples;
+
+  constructor(document: Document) {
+    if (document.schema !== schemaVersion)
+      throw new Error(`the data has version ${document.schema}, expected ${schemaVersion}`);
+    this.document = document;
+    this.count = document.points.count;
+    this.absent = new Float64Array(this.count).fill(NaN);
+    this.columnOf = new Uint32Array(this.count);
+    const provider = this.column("provider"),
+      variant = this.column("variant"),
+      known = new Map<number, number>();
+    for (let i = 0; i < this.count; ++i) {
+      const key = provider[i] * document.texts.length + variant[i];
+      let index = known.get(key);
+      if (index === undefined) {
+        known.set(key, (index = this.columns.length));
+        const text = document.texts[variant[i]];
+        this.columns.push(document.texts[provider[i]] + (text ? `:${text}` : ""));
+      }
+      this.columnOf[i] = index;
+    }
+  }
+
+  /** A whole column; NaN everywhere for one that no point knows. */
+  column(name: NumberName | TextName | IndexName): Numbers {
+    let values = this.numbers.get(name);
+    if (!values) {
+      const packed = this.document.points.columns[name];
+      this.numbers.set(name, (values = packed ? unpack(packed) : this.absent));
+    }
+    return values;
+  }
+  number(point: number, name: NumberName): number {
+    return this.column(name)[point];
+  }
+  text(point: number, name: TextName): string {
+    return this.document.texts[this.column(name)[point]] ?? "";
+  }
+  problem(point: number): Problem {
+    return this.document.problems[this.column("problem")[point]];
+  }
+  setting(point: number): Setting {
+    return this.document.settings[this.column("setting")[point]];
+  }
+  experiment(point: number): Experiment {
+    return this.document.experiments[this.column("experiment")[point]];
+  }
+  platform(point: number): Platform {
+    return this.document.platforms[this.experiment(point).platform];
+  }
+  /** "onednn:auto" */
+  columnText(point: number): string {
+    return this.columns[this.columnOf[point]];
+  }
+  /** "lathe:auto · direct/1 px=4": with the schedule that was asked for. */
+  scheduledText(point: number): string {
+    const { schedule } = this.setting(point);
+    return this.columnText(point) + (schedule ? ` · ${schedule}` : "");
+  }
+  /** The schedule that was asked for, else the implementation that ran. */
+  scheduleText(point: number): string {
+    const { schedule } = this.setting(point);
+    return schedule && schedule !== "records" ? schedule : this.text(point, "implementation");
+  }
+  /** Kind of experiment and setting: "ops, 1 thread"; with the platform where there are several. */
+  contextText(point: number): string {
+    const parts = [this.experiment(point).kind, this.setting(point).text];
+    if (this.document.platforms.length > 1) parts.push(this.platform(point).name);
+    return parts.filter(Boolean).join(", ");
+  }
+  /** Passed, with a time: the only points that are compared. */
+  counts(point: number): boolean {
+    return this.text(point, "status") === "passed" && this.number(point, "median") > 0;
+  }
+  timed(point: number): boolean {
+    return this.number(point, "median") > 0;
+  }
+  /** 1e9 operations a second at the median; NaN if unknown. */
+  gflops(point: number): number {
+    const { flops } = this.problem(point);
+    return flops > 0 ? (flops * 1e-9) / this.number(point, "median") : NaN;
+  }
+  gigabytesPerSecond(point: number): number {
+    const { bytes } = this.problem(point);
+    return bytes > 0 ? (bytes * 1e-9) / this.number(point, "median") : NaN;
+  }
+  figures(point: number): Record<string, number> {
+    return this.document.points.figures[point] ?? {};
+  }
+
+  private samples(): Samples {
+    if (!this.readSamples) {
+      const { round_counts, round_lengths, samples_ns } = this.document.points;
+      this.readSamples = {
+        nanoseconds: unpack(samples_ns),
+        firstRound: offsets(unpack(round_counts)),
+        firstSample: offsets(unpack(round_lengths)),
+      };
+    }
+    return this.readSamples;
+  }
+  /** All samples in nanoseconds, in order. */
+  nanoseconds(point: number): Numbers {
+    const { nanoseconds, firstRound, firstSample } = this.samples();
+    return nanoseconds.subarray(firstSample[firstRound[point]], firstSample[firstRound[point + 1]]);
+  }
+  /** Samples in nanoseconds by round. */
+  rounds(point: number): Numbers[] {
+    const { nanoseconds, firstRound, firstSample } = this.samples(),
+      rounds: Numbers[] = [];
+    for (let round = firstRound[point]; round < firstRound[point + 1]; ++round)
+      rounds.push(nanoseconds.subarray(firstSample[round], firstSample[round + 1]));
+    return rounds;
+  }
+  /** Number of rounds of each start of the process; [] for one start. */
+  startsOf(point: number): number[] {
+    return this.document.starts[this.column("starts")[point]];
+  }
+}

@@ -1,0 +1,35 @@
+// Whole networks: what bench, compare, sweep, evaluate and quantize measure.
+import type { Dataset } from "./dataset";
+
+export const isSweep = (data: Dataset, point: number): boolean =>
+  /\bsweep\b/.test(data.experiment(point).command.split(/\s+/).slice(0, 2).join(" "));
+
+/** Points of whole networks, but not the whole runs of profiles. */
+export function networkPoints(data: Dataset, points: number[]): number[] {
+  return points.filter(
+    (point) => data.problem(point).operator === "model" && data.experiment(point).kind !== "profile",
+  );
+}
+
+export interface Confusion {
+  point: number;
+  classes: number[]; // that occur, ascending
+  counts: Map<string, number>; // "label decision"
+}
+/** The confusion matrix of an evaluation; undefined without one. */
+export function confusionOf(data: Dataset, point: number): Confusion | undefined {
+  const counts = new Map<string, number>(),
+    classes = new Set<number>();
+  for (const [name, value] of Object.entries(data.figures(point))) {
+    const match = /^confusion (\d+) (\d+)$/.exec(name);
+    if (!match) continue;
+    counts.set(`${match[1]} ${match[2]}`, value);
+    classes.add(Number(match[1])).add(Number(match[2]));
+  }
+  return counts.size ? { point, classes: [...classes].sort((a, b) => a - b), counts } : undefined;
+}
+export const figuresText = (figures: Record<string, number>, digits: (value: number) => string): string =>
+  Object.entries(figures)
+    .filter(([name]) => !name.startsWith("confusion "))
+    .map(([name, value]) => `${name} ${digits(value)}`)
+    .join(", ");

@@ -1,0 +1,31 @@
+// The sections in the order of the page.
+import type { Section } from "../ui/view";
+import { best } from "./best";
+import { environment } from "./environment";
+import { failures } from "./failures";
+import { confusions, estimates, networks } from "./networks";
+import { overview } from "./overview";
+import { points } from "./points";
+import { profile } from "./profile";
+import { roofline } from "./roofline";
+import { segments } from "./segments";
+import { speedups } from "./speedups";
+import { tuning } from "./tuning";
+import { violins } from "./violins";
+
+export const sections: Section[] = [
+  overview,
+  networks,
+  estimates,
+  violins,
+  speedups,
+  roofline,
+  best,
+  segments,
+  profile,
+  tuning,
+  confusions,
+  points,
+  failures,
+  environment,
+];

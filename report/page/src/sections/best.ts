@@ -1,0 +1,101 @@
+// The fastest column of each cell.
+import { cellsOf, fastest, judgeOnce, type Cell } from "../data/cells";
+import { digits, interval, problemTitle, ratio, time } from "../data/format";
+import { h } from "../ui/dom";
+import { TableView } from "../ui/table";
+import type { Section, View } from "../ui/view";
+
+interface Best {
+  cell: Cell;
+  point: number;
+  next: number; // -1: alone
+}
+
+export function bestOf(view: View): Best[] {
+  const { data } = view;
+  return cellsOf(
+    data,
+    view.points.filter((point) => data.problem(point).operator !== "kernel"),
+  ).flatMap((cell) => {
+    const point = fastest(data, cell.points);
+    return point < 0 ? [] : [{ cell, point, next: fastest(data, cell.points, (other) => other !== point) }];
+  });
+}
+
+export const best: Section = {
+  id: "best",
+  title: "Fastest",
+  note: "The fastest column of each problem and setting, and by how much it leads the next one.",
+  applies: (view) => view.data.count > 0,
+  mount(host, view) {
+    const { data } = view,
+      judged = (row: Best) => judgeOnce(data, row.next, row.point);
+    const wins = h("p", { class: "wins" });
+    const table = new TableView<Best>(
+      "Fastest columns",
+      [
+        {
+          name: "problem",
+          width: "minmax(17rem, 3fr)",
+          text: (row) => problemTitle(data.problem(row.point).text),
+          full: (row) => data.problem(row.point).text,
+        },
+        { name: "setting", width: "minmax(8rem, 1fr)", text: (row) => data.contextText(row.point) },
+        { name: "fastest", width: "minmax(9rem, 1.2fr)", text: (row) => data.columnText(row.point) },
+        {
+          name: "median",
+          width: "6.2rem",
+          numeric: true,
+          text: (row) => time(data.number(row.point, "median")),
+          value: (row) => data.number(row.point, "median"),
+        },
+        {
+          name: "GFLOPS",
+          width: "5.6rem",
+          numeric: true,
+          text: (row) => digits(data.gflops(row.point)),
+          value: (row) => data.gflops(row.point),
+        },
+        { name: "next", width: "minmax(9rem, 1.2fr)", text: (row) => (row.next < 0 ? "" : data.columnText(row.next)) },
+        {
+          name: "next / fastest",
+          width: "7rem",
+          numeric: true,
+          value: (row) => (row.next < 0 ? NaN : data.number(row.next, "median") / data.number(row.point, "median")),
+          text: (row) => (row.next < 0 ? "" : ratio(judged(row).ratio)),
+        },
+        {
+          name: "95 % interval",
+          width: "10rem",
+          numeric: true,
+          value: (row) => (row.next < 0 ? NaN : data.number(row.next, "median") / data.number(row.point, "median")),
+          text: (row) => (row.next < 0 ? "" : interval(judged(row).low, judged(row).high, judged(row).isRange)),
+        },
+        {
+          name: "verdict",
+          width: "7rem",
+          text: (row) => (row.next < 0 ? "alone" : judged(row).verdict),
+          value: (row) => (row.next < 0 ? "alone" : judged(row).verdict),
+          badge: (row) => (row.next < 0 ? "quiet" : judged(row).verdict === "faster" ? "good" : "quiet"),
+        },
+        { name: "schedule", width: "minmax(10rem, 1.4fr)", text: (row) => data.scheduleText(row.point) },
+      ],
+      (row) => view.open(row.point),
+    );
+    host.append(wins, table.element);
+    return () => {
+      const rows = bestOf(view),
+        counts = new Map<string, number>();
+      for (const row of rows)
+        if (row.next >= 0) counts.set(data.columnText(row.point), (counts.get(data.columnText(row.point)) ?? 0) + 1);
+      const sorted = [...counts].sort((a, b) => b[1] - a[1]);
+      wins.textContent = sorted.length
+        ? `Fastest most often: ${sorted
+            .slice(0, 6)
+            .map(([column, times]) => `${column} ${times.toLocaleString("en")}×`)
+            .join(", ")}.`
+        : "";
+      table.show(rows);
+    };
+  },
+};

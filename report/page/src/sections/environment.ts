@@ -1,0 +1,123 @@
+// Machines, versions and commands: what the numbers belong to.
+import notices from "virtual:notices";
+import { bytes, count, date, digits } from "../data/format";
+import type { Platform } from "../data/schema";
+import { commandLine, facts, h } from "../ui/dom";
+import type { Section, View } from "../ui/view";
+
+function platformCard(platform: Platform): HTMLElement {
+  const libraries = Object.entries(platform.libraries)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(", ");
+  return h(
+    "article",
+    { class: "card" },
+    h("h3", {}, platform.name),
+    facts([
+      [
+        "processor",
+        `${platform.cpu}, ${platform.architecture}, ${count(platform.cores, "core")}, ${count(platform.hardware_threads, "hardware thread")}`,
+      ],
+      ["machine", platform.virtualized ? `virtual (${platform.hypervisor || "unknown hypervisor"})` : "physical"],
+      [
+        "caches",
+        platform.caches
+          .map(
+            (cache) =>
+              `${cache.name} ${bytes(cache.bytes)}${cache.shared_by_threads > 1 ? ` for ${cache.shared_by_threads} threads` : ""}`,
+          )
+          .join(", "),
+      ],
+      ["memory", bytes(platform.memory_bytes)],
+      ["governor", platform.governor],
+      ["boost", platform.boost],
+      ["system", platform.kernel],
+      ["compiler", platform.compiler],
+      ["libraries", libraries],
+      ["features", platform.features.join(" ")],
+      ["ceilings", platform.ceilings ? `measured ${platform.ceilings.measured}` : "not known"],
+    ]),
+  );
+}
+
+function experimentCard(view: View, index: number, points: number): HTMLElement {
+  const experiment = view.data.document.experiments[index];
+  return h(
+    "article",
+    { class: "card" },
+    h("h3", {}, `${experiment.kind} ${experiment.uuid.slice(0, 8)}`),
+    facts([
+      ["points", points ? points.toLocaleString("en") : ""],
+      ["started", date(experiment.started)],
+      ["finished", experiment.finished ? date(experiment.finished) : "not finished"],
+      ["lathe", `${experiment.version} (${experiment.build})`],
+      [
+        "other programs",
+        experiment.other_processors !== undefined && experiment.other_processors !== null
+          ? `${digits(experiment.other_processors, 3)} processors busy`
+          : "",
+      ],
+      [
+        "settings",
+        Object.entries(experiment.settings)
+          .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+          .join(", "),
+      ],
+    ]),
+    commandLine(experiment.command),
+  );
+}
+
+const shownFirst = 12;
+
+export const environment: Section = {
+  id: "environment",
+  title: "Environment",
+  note: "Machines, versions and commands of the experiments, and of this report.",
+  applies: () => true,
+  mount(host, view) {
+    const { document } = view.data,
+      counts = new Map<number, number>(),
+      column = view.data.column("experiment");
+    for (let i = 0; i < view.data.count; ++i) counts.set(column[i], (counts.get(column[i]) ?? 0) + 1);
+    const cards = h("div", { class: "cards" }),
+      all = document.experiments.map((_experiment, index) => index);
+    const show = (list: number[]) =>
+      cards.append(...list.map((index) => experimentCard(view, index, counts.get(index) ?? 0)));
+    show(all.slice(0, shownFirst));
+    const more = h(
+      "button",
+      {
+        type: "button",
+        class: "more",
+        click: () => {
+          show(all.slice(shownFirst));
+          more.remove();
+        },
+      },
+      `Show ${all.length - shownFirst} more experiments`,
+    );
+    host.append(
+      h("div", { class: "cards" }, ...document.platforms.map(platformCard)),
+      cards,
+      ...(all.length > shownFirst ? [more] : []),
+      h(
+        "article",
+        { class: "card" },
+        h("h3", {}, "This report"),
+        facts([
+          ["written", date(document.created)],
+          ["lathe", `${document.lathe.version} (${document.lathe.build})`],
+        ]),
+        commandLine(document.command),
+      ),
+      h(
+        "details",
+        { class: "notices" },
+        h("summary", {}, "Third-party notices"),
+        h("pre", { class: "raw", tabindex: 0 }, notices),
+      ),
+    );
+    return () => {};
+  },
+};

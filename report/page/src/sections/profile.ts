@@ -1,0 +1,131 @@
+// Where the time of a profiled run goes.
+import { predictions, sortedKernels, timeline } from "../charts/profile";
+import { count, digits, percent, time } from "../data/format";
+import { familiesOf, profilesOf, type Kernel, type Profile } from "../data/profiles";
+import { ChartView } from "../ui/chart";
+import { choice, h } from "../ui/dom";
+import { TableView } from "../ui/table";
+import type { Section, View } from "../ui/view";
+
+function kernelTable(view: View, whole: () => number): TableView<Kernel> {
+  return new TableView<Kernel>(
+    "Kernels",
+    [
+      {
+        name: "#",
+        width: "3.2rem",
+        numeric: true,
+        text: (kernel) => String(kernel.index),
+        value: (kernel) => kernel.index,
+      },
+      { name: "kernel", width: "minmax(12rem, 1fr)", text: (kernel) => kernel.name },
+      { name: "nodes", width: "minmax(14rem, 2fr)", text: (kernel) => kernel.nodes.join(", ") },
+      { name: "family", width: "8rem", text: (kernel) => kernel.family || kernel.kind },
+      {
+        name: "mean",
+        width: "6.2rem",
+        numeric: true,
+        text: (kernel) => time(kernel.seconds),
+        value: (kernel) => kernel.seconds,
+      },
+      {
+        name: "least to largest",
+        width: "11rem",
+        numeric: true,
+        text: (kernel) => `${time(kernel.least)} – ${time(kernel.most)}`,
+        value: (kernel) => kernel.most - kernel.least,
+      },
+      {
+        name: "share",
+        width: "5rem",
+        numeric: true,
+        text: (kernel) => percent(kernel.seconds / whole()),
+        value: (kernel) => kernel.seconds,
+      },
+      {
+        name: "GFLOPS",
+        width: "5.6rem",
+        numeric: true,
+        text: (kernel) => (kernel.flops ? digits((kernel.flops * 1e-9) / kernel.seconds) : ""),
+        value: (kernel) => (kernel.flops ? kernel.flops / kernel.seconds : NaN),
+      },
+      {
+        name: "predicted",
+        width: "6rem",
+        numeric: true,
+        text: (kernel) => time(kernel.predicted),
+        value: (kernel) => kernel.predicted,
+      },
+      { name: "schedule", width: "minmax(14rem, 2fr)", text: (kernel) => kernel.schedule },
+    ],
+    (kernel) => view.open(kernel.point),
+    12,
+  );
+}
+
+export const profile: Section = {
+  id: "profile",
+  title: "Profile",
+  note: "Kernels of a profiled run; times are means over the fastest quarter of the runs. Below: the kernels sorted by time, and the time that the cost model predicted beside the measured one.",
+  applies: (view) =>
+    view.data.document.experiments.some((experiment) => experiment.kind === "profile") && view.data.count > 0,
+  mount(host, view) {
+    let profiles: Profile[] = [],
+      chosen = 0;
+    const current = () => profiles[Math.min(chosen, profiles.length - 1)];
+    const families = () => familiesOf(current().kernels);
+    const line = new ChartView(view, "Timeline of kernels", (width) =>
+      current() ? timeline(current().kernels, current().seconds, families(), view.look(width)) : null,
+    );
+    const bars = new ChartView(view, "Kernels by time", (width) =>
+      current() ? sortedKernels(current().kernels, current().seconds, families(), 25, view.look(width)) : null,
+    );
+    const dots = new ChartView(view, "Predicted over measured time", (width) =>
+      current()?.kernels.some((kernel) => kernel.predicted > 0)
+        ? predictions(current().kernels, families(), view.look(width))
+        : null,
+    );
+    const predicted = h("h3", {}, "Predicted against measured"),
+      table = kernelTable(view, () => current().seconds),
+      place = h("div", { class: "controls" }),
+      state = h("p", { class: "state" });
+    const draw = () => {
+      const run = current(),
+        between = run ? run.seconds - run.kernels.reduce((sum, kernel) => sum + kernel.seconds, 0) : 0;
+      state.textContent = run
+        ? `${time(run.seconds)} a run, mean of ${count(run.runs, "run")}; ${count(run.kernels.length, "kernel")}, ${time(between)} between them.`
+        : "No profile is shown.";
+      predicted.hidden = !run?.kernels.some((kernel) => kernel.predicted > 0);
+      for (const chart of [line, bars, dots]) chart.draw();
+      table.show(run?.kernels ?? []);
+    };
+    host.append(
+      place,
+      state,
+      h("h3", {}, "Timeline"),
+      line.element,
+      h("h3", {}, "Longest kernels"),
+      bars.element,
+      predicted,
+      dots.element,
+      h("h3", {}, "All kernels"),
+      table.element,
+    );
+    return () => {
+      profiles = profilesOf(view.data, view.points);
+      place.replaceChildren(
+        choice(
+          "Run",
+          profiles.map((run, index): [string, string] => [String(index), run.name]),
+          String(Math.min(chosen, profiles.length - 1)),
+          (value) => {
+            chosen = Number(value);
+            draw();
+          },
+        ),
+      );
+      place.hidden = profiles.length < 2;
+      draw();
+    };
+  },
+};

@@ -1,0 +1,146 @@
+// Speedups over a baseline that the reader chooses.
+import { speedups as plot } from "../charts/speedups";
+import { cellsOf, judgeOnce, matches, speedupsOver, type Speedup } from "../data/cells";
+import type { Dataset } from "../data/dataset";
+import { interval, ratio } from "../data/format";
+import { geometricMean } from "../data/statistics";
+import { ChartView } from "../ui/chart";
+import { choice, h, Pager } from "../ui/dom";
+import { TableView } from "../ui/table";
+import type { Section, View } from "../ui/view";
+
+interface Mean {
+  column: string;
+  setting: string;
+  problems: number;
+  mean: ReturnType<typeof geometricMean>;
+}
+
+const comparable = (view: View) =>
+  view.points.filter((point) => !["kernel"].includes(view.data.problem(point).operator));
+
+/** The column that most cells have, but none of ours: ours are what is judged. */
+export function usualBaseline(data: Dataset, points: number[]): string {
+  if (data.document.baseline) return data.document.baseline;
+  const counts = new Map<string, number>();
+  for (const point of points)
+    if (data.counts(point)) counts.set(data.columnText(point), (counts.get(data.columnText(point)) ?? 0) + 1);
+  const sorted = [...counts].sort((a, b) => b[1] - a[1]);
+  return (sorted.find(([column]) => !column.startsWith("lathe")) ?? sorted[0] ?? [""])[0];
+}
+
+/** Geometric means by column and setting, over the speedups that the cost of calls does not explain. */
+export async function meansOf(data: Dataset, found: Speedup[], going: () => boolean): Promise<Mean[]> {
+  const groups = new Map<string, number[]>();
+  let paused = performance.now();
+  for (const item of found) {
+    const judged = judgeOnce(data, item.baseline, item.point),
+      key = `${data.scheduledText(item.point)}\n${data.contextText(item.point)}`;
+    if (!judged.withinOverhead) (groups.get(key) ?? groups.set(key, []).get(key)!).push(judged.ratio);
+    if (performance.now() - paused > 30) {
+      await new Promise((resume) => setTimeout(resume));
+      if (!going()) return [];
+      paused = performance.now();
+    }
+  }
+  return [...groups].map(([key, ratios]) => {
+    const [column, setting] = key.split("\n");
+    return { column, setting, problems: ratios.length, mean: geometricMean(ratios) };
+  });
+}
+
+function meansTable(): TableView<Mean> {
+  return new TableView<Mean>(
+    "Geometric means of speedups",
+    [
+      { name: "column", width: "minmax(12rem, 2fr)", text: (row) => row.column },
+      { name: "setting", width: "minmax(9rem, 1fr)", text: (row) => row.setting },
+      {
+        name: "problems",
+        width: "6rem",
+        numeric: true,
+        text: (row) => String(row.problems),
+        value: (row) => row.problems,
+      },
+      {
+        name: "geometric mean",
+        width: "8.5rem",
+        numeric: true,
+        text: (row) => ratio(row.mean.ratio),
+        value: (row) => row.mean.ratio,
+      },
+      {
+        name: "95 % interval, over problems",
+        width: "17rem",
+        numeric: true,
+        text: (row) => interval(row.mean.low, row.mean.high, row.mean.isRange),
+        value: (row) => row.mean.low,
+      },
+    ],
+    undefined,
+    8,
+  );
+}
+
+export const speedups: Section = {
+  id: "speedups",
+  title: "Speedup",
+  note:
+    "The time of the baseline divided by the time of the other column, above 1× the other is faster. Whiskers are 95 % intervals; " +
+    "points measured in turns are compared round by round.",
+  applies: (view) => view.data.columns.length > 1,
+  mount(host, view) {
+    const { data } = view;
+    let baseline = usualBaseline(data, comparable(view)),
+      found: Speedup[] = [],
+      turn = 0;
+    const pager = new Pager(16, "problem", () => chart.draw());
+    const state = h("p", { class: "state", "aria-live": "polite" }),
+      table = meansTable();
+    const chart: ChartView = new ChartView(view, "Speedup bars", (width) => {
+      const cells = new Set(pager.slice([...new Set(found.map((item) => item.cell))]));
+      const shown = found.filter((item) => cells.has(item.cell));
+      return shown.length ? plot(data, shown, baseline, view.colours, view.look(width)) : null;
+    });
+    const providers = [...new Set(data.columns.map((column) => column.split(":")[0]))];
+    const names = [
+      ...new Set([...providers, ...data.columns, ...(data.document.baseline ? [data.document.baseline] : [])]),
+    ];
+    const options = names.map((name): [string, string] => [
+      name,
+      providers.includes(name) && !data.columns.includes(name) ? `${name} (fastest variant)` : name,
+    ]);
+    const update = async () => {
+      const mine = ++turn;
+      const points = comparable(view);
+      found = speedupsOver(data, cellsOf(data, points), baseline);
+      chart.draw();
+      table.element.hidden = true;
+      state.textContent = found.length
+        ? "Computing geometric means …"
+        : points.some((point) => matches(data, point, baseline))
+          ? `Nothing was measured beside ${baseline}.`
+          : `No point of ${baseline} is shown.`;
+      const means = await meansOf(data, found, () => mine === turn);
+      if (mine !== turn) return;
+      state.textContent = found.length ? "" : state.textContent;
+      table.element.hidden = !means.length;
+      table.show(means);
+    };
+    host.append(
+      h(
+        "div",
+        { class: "controls" },
+        choice("Baseline", options, baseline, (value) => {
+          baseline = value;
+          void update();
+        }),
+        pager.element,
+      ),
+      chart.element,
+      state,
+      table.element,
+    );
+    return () => void update();
+  },
+};

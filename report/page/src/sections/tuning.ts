@@ -1,0 +1,117 @@
+// The search for schedules: the best time over the trials, and all tasks.
+import { curves, type Curve } from "../charts/curves";
+import { ratio, shorten, time } from "../data/format";
+import { tasksOf, taskTitle, type Task, type Trial } from "../data/tuning";
+import { ChartView } from "../ui/chart";
+import { facts, h } from "../ui/dom";
+import { TableView } from "../ui/table";
+import type { Section } from "../ui/view";
+import { statusClass } from "./points";
+
+/** The trials of a task as they were measured, and the best of them so far. */
+export function taskCurves(task: Task): Curve[] {
+  let best = Infinity;
+  const at = (x: number, seconds: number, label: string) => ({ x, seconds, low: NaN, high: NaN, point: -1, label });
+  const tried = task.trials.map((trial, index) =>
+    at(index + 1, trial.seconds, `trial ${index + 1}, ${shorten(trial.schedule, 60)}`),
+  );
+  const soFar = task.trials.map((trial, index) =>
+    at(index + 1, (best = Math.min(best, trial.seconds > 0 ? trial.seconds : Infinity)), `after trial ${index + 1}`),
+  );
+  return [
+    { name: "best so far", colour: 0, form: "steps", points: soFar },
+    { name: "trial", colour: 1, form: "dots", points: tried },
+  ];
+}
+
+const gain = (task: Task) => (task.best < 0 ? NaN : task.first / task.trials[task.best].seconds);
+
+export const tuning: Section = {
+  id: "tuning",
+  title: "Tuning",
+  note: "Schedules that a search has tried. The first trial of a task is usually the default schedule; the verdict comes from a comparison in turns with the default.",
+  applies: (view) => view.data.document.tuning.count > 0,
+  mount(host, view) {
+    const tasks = tasksOf(view.data),
+      about = h("div", {});
+    let chosen = [...tasks].sort((a, b) => b.trials.length - a.trials.length)[0];
+    const chart = new ChartView(
+      view,
+      "Tuning curve",
+      (width) =>
+        curves(taskCurves(chosen), { x: "trial", y: "time of one run", logarithmic: true }, 340, view.look(width)),
+      () => {},
+    );
+    const trials = new TableView<Trial>(
+      "Trials",
+      [
+        {
+          name: "time",
+          width: "7rem",
+          numeric: true,
+          text: (trial) => time(trial.seconds),
+          value: (trial) => trial.seconds,
+        },
+        { name: "status", width: "8rem", text: (trial) => trial.status, badge: (trial) => statusClass(trial.status) },
+        { name: "verdict", width: "6rem", text: (trial) => trial.verdict },
+        { name: "searcher", width: "8rem", text: (trial) => trial.searcher },
+        { name: "schedule", width: "minmax(18rem, 2fr)", text: (trial) => trial.schedule },
+        { name: "reason", width: "minmax(14rem, 1fr)", text: (trial) => trial.reason },
+      ],
+      undefined,
+      8,
+    );
+    const draw = () => {
+      about.replaceChildren(h("h3", {}, taskTitle(chosen.text)), facts([["task", chosen.text]]));
+      chart.draw();
+      trials.show(chosen.trials);
+    };
+    const table = new TableView<Task>(
+      "Tasks",
+      [
+        { name: "task", width: "minmax(20rem, 3fr)", text: (task) => taskTitle(task.text) },
+        { name: "family", width: "8rem", text: (task) => task.family },
+        {
+          name: "trials",
+          width: "5rem",
+          numeric: true,
+          text: (task) => String(task.trials.length),
+          value: (task) => task.trials.length,
+        },
+        {
+          name: "passed",
+          width: "5rem",
+          numeric: true,
+          text: (task) => String(task.passed),
+          value: (task) => task.passed,
+        },
+        { name: "first", width: "6rem", numeric: true, text: (task) => time(task.first), value: (task) => task.first },
+        {
+          name: "best",
+          width: "6rem",
+          numeric: true,
+          text: (task) => (task.best < 0 ? "" : time(task.trials[task.best].seconds)),
+          value: (task) => (task.best < 0 ? NaN : task.trials[task.best].seconds),
+        },
+        { name: "first / best", width: "6rem", numeric: true, text: (task) => ratio(gain(task)), value: gain },
+        { name: "verdict", width: "6rem", text: (task) => (task.best < 0 ? "" : task.trials[task.best].verdict) },
+        {
+          name: "best schedule",
+          width: "minmax(16rem, 2fr)",
+          text: (task) => (task.best < 0 ? "" : task.trials[task.best].schedule),
+        },
+      ],
+      (task) => {
+        chosen = task;
+        draw();
+        chart.element.scrollIntoView({ block: "nearest" });
+      },
+      8,
+    );
+    host.append(table.element, about, chart.element, trials.element);
+    return () => {
+      table.show(tasks);
+      draw();
+    };
+  },
+};

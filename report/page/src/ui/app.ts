@@ -1,0 +1,207 @@
+// The frame of the page: title, theme, filters, navigation, and sections that are filled when they come into sight.
+import type { Dataset } from "../data/dataset";
+import { count, date } from "../data/format";
+import { sections } from "../sections/all";
+import { Details } from "./details";
+import { choice, h } from "./dom";
+import { everything, View, type Filter, type Section } from "./view";
+
+/** The theme of the system, until the reader chooses. Storage may be forbidden for local files. */
+function themeButton(view: View): HTMLElement {
+  const root = document.documentElement,
+    system = matchMedia("(prefers-color-scheme: dark)");
+  const button = h("button", { type: "button", class: "theme" });
+  const apply = (dark: boolean) => {
+    root.dataset.theme = dark ? "dark" : "light";
+    button.textContent = dark ? "Light" : "Dark";
+    button.setAttribute("aria-label", `Use ${dark ? "light" : "dark"} colours`);
+  };
+  let chosen = "";
+  try {
+    chosen = localStorage.getItem("lathe-theme") ?? "";
+  } catch {
+    /* without storage the system decides */
+  }
+  apply(chosen ? chosen === "dark" : system.matches);
+  button.addEventListener("click", () => {
+    apply(!view.dark);
+    try {
+      localStorage.setItem("lathe-theme", view.dark ? "dark" : "light");
+    } catch {
+      /* the choice lasts as long as the page */
+    }
+    view.changed();
+  });
+  system.addEventListener("change", (event) => {
+    if (chosen) return;
+    apply(event.matches);
+    view.changed();
+  });
+  return button;
+}
+
+function header(view: View): HTMLElement {
+  const { document: data } = view.data;
+  const platforms = data.platforms.length === 1 ? data.platforms[0].cpu : count(data.platforms.length, "platform");
+  return h(
+    "header",
+    { class: "top" },
+    h(
+      "div",
+      {},
+      h("h1", {}, data.title || "Measurements"),
+      h(
+        "p",
+        {},
+        [
+          platforms,
+          count(view.data.count, "point"),
+          count(data.experiments.length, "experiment"),
+          date(data.created),
+          `Lathe ${data.lathe.version}`,
+        ].join(" · "),
+      ),
+    ),
+    themeButton(view),
+  );
+}
+
+/** One choice for each property that has several values. */
+function filters(view: View): HTMLElement {
+  const { data } = view,
+    { document: all } = data;
+  const bar = h("form", {
+    class: "filters",
+    role: "search",
+    "aria-label": "Filter",
+    submit: (event: Event) => event.preventDefault(),
+  });
+  const controls: HTMLSelectElement[] = [];
+  const values = (list: Iterable<string>) =>
+    [...new Set(list)].filter(Boolean).sort(new Intl.Collator("en", { numeric: true }).compare);
+  const texts = (name: "provider" | "status") =>
+    values(Array.from(new Set(data.column(name)), (index) => all.texts[index]));
+  const add = (label: string, name: keyof Filter, list: string[]) => {
+    if (list.length < 2) return;
+    const element = choice(
+      label,
+      [["", "all"], ...list.map((value): [string, string] => [value, value])],
+      "",
+      (value) => view.setFilter({ [name]: value }),
+    );
+    controls.push(element.querySelector("select")!);
+    bar.append(element);
+  };
+  let waiting = 0;
+  const search = h("input", {
+    type: "search",
+    placeholder: "Filter: problem, column, schedule …  ( / )",
+    "aria-label": "Filter by words",
+    input: () => {
+      clearTimeout(waiting);
+      waiting = window.setTimeout(() => view.setFilter({ text: search.value }), 50);
+    },
+  });
+  bar.append(search);
+  add("Kind", "kind", values(all.experiments.map((experiment) => experiment.kind)));
+  add("Operator", "operator", values(all.problems.map((problem) => problem.operator)));
+  add("Provider", "provider", texts("provider"));
+  add("Threads", "threads", values(all.settings.map((setting) => String(setting.threads))));
+  add("Status", "status", texts("status"));
+  const old = h("input", { type: "checkbox", change: () => view.setFilter({ superseded: old.checked }) });
+  if (data.column("current").some((value) => value === 0))
+    bar.append(h("label", { class: "choice check" }, old, h("span", {}, "also points measured again later")));
+  const state = h("output", {});
+  const reset = h(
+    "button",
+    {
+      type: "button",
+      class: "reset",
+      click: () => {
+        search.value = "";
+        old.checked = false;
+        for (const control of controls) control.value = "";
+        view.setFilter({ ...everything });
+      },
+    },
+    "Show all",
+  );
+  bar.append(reset, state);
+  const tell = () => {
+    state.textContent = `${view.points.length.toLocaleString("en")} of ${count(data.count, "point")}`;
+    reset.hidden = JSON.stringify(view.filter) === JSON.stringify(everything);
+  };
+  view.onChange(tell);
+  tell();
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || /^(INPUT|SELECT|TEXTAREA)$/.test((event.target as HTMLElement).tagName)) return;
+    event.preventDefault();
+    search.focus();
+  });
+  return bar;
+}
+
+/** A section, filled when it is nearly in sight, and brought up to date only while it is. */
+function place(section: Section, view: View): HTMLElement {
+  const body = h("div", { class: "section-body" });
+  const element = h(
+    "section",
+    { id: section.id, "aria-labelledby": `${section.id}-title` },
+    h("h2", { id: `${section.id}-title` }, section.title),
+    section.note ? h("p", { class: "note" }, section.note) : null,
+    body,
+  );
+  let update: (() => void) | undefined,
+    near = false,
+    stale = true;
+  const refresh = () => {
+    if (!near || !stale) return;
+    stale = false;
+    update ??= section.mount(body, view);
+    update();
+    body.classList.add("filled");
+  };
+  new IntersectionObserver(
+    (entries) => {
+      near = entries[entries.length - 1].isIntersecting;
+      refresh();
+    },
+    { rootMargin: "300px" },
+  ).observe(element);
+  view.onChange(() => {
+    stale = true;
+    refresh();
+  });
+  return element;
+}
+
+function navigation(shown: Section[]): HTMLElement {
+  const links = new Map(shown.map((section) => [section.id, h("a", { href: `#${section.id}` }, section.title)]));
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries)
+        if (entry.isIntersecting)
+          for (const [id, link] of links) {
+            if (id === entry.target.id) link.setAttribute("aria-current", "true");
+            else link.removeAttribute("aria-current");
+          }
+    },
+    { rootMargin: "-30% 0px -60% 0px" },
+  );
+  setTimeout(() => shown.forEach((section) => observer.observe(document.getElementById(section.id)!)));
+  return h("nav", { "aria-label": "Sections" }, ...links.values());
+}
+
+export function startApp(host: HTMLElement, data: Dataset): void {
+  const details = new Details(data),
+    view = new View(data, (point) => details.open(point));
+  details.view = view;
+  const shown = sections.filter((section) => section.applies(view));
+  document.title = `${data.document.title || "Measurements"} · Lathe report`;
+  host.replaceChildren(
+    h("a", { class: "skip", href: "#overview" }, "Skip to the measurements"),
+    header(view),
+    h("div", { class: "bar" }, navigation(shown), filters(view)),
+    h("main", {}, ...shown.map((section) => place(section, view))),
+  );
+}

@@ -1,0 +1,103 @@
+// A plot on the page: canvas, clicks and keys that lead to the points of its marks.
+import type { EChartsType } from "echarts/core";
+import { echarts } from "../charts/echarts";
+import type { Mark, Plot } from "../charts/plot";
+import { h } from "./dom";
+import type { View } from "./view";
+
+let number = 0;
+
+export class ChartView {
+  readonly element: HTMLElement;
+  private readonly canvas = h("div", { class: "canvas" });
+  private readonly spoken = h("p", { class: "spoken", "aria-live": "polite" });
+  private chart?: EChartsType;
+  private marks: Mark[] = [];
+  private byItem = new Map<string, Mark>();
+  private at = -1;
+  private drawnWidth = 0;
+
+  /** `make` returns the plot for a width, or null where there is nothing to draw. */
+  constructor(
+    view: View,
+    title: string,
+    private readonly make: (width: number) => Plot | null,
+    private readonly activate: (mark: Mark) => void = (mark) => mark.point >= 0 && view.open(mark.point),
+  ) {
+    const hint = `chart-hint-${++number}`;
+    this.element = h(
+      "div",
+      {
+        class: "chart",
+        tabindex: 0,
+        role: "application",
+        "aria-label": title,
+        "aria-describedby": hint,
+        keydown: (event: KeyboardEvent) => this.key(event),
+        blur: () => this.leave(),
+      },
+      this.canvas,
+      this.spoken,
+      h("p", { id: hint, class: "for-readers" }, "Arrow keys go from mark to mark, Enter shows the point."),
+    );
+    new ResizeObserver(() => {
+      if (Math.abs(this.element.clientWidth - this.drawnWidth) > 4) this.draw();
+    }).observe(this.element);
+  }
+
+  draw(): void {
+    const width = this.element.clientWidth;
+    if (!width) return;
+    this.drawnWidth = width;
+    const plot = this.make(width);
+    this.element.classList.toggle("empty", !plot);
+    this.at = -1;
+    this.marks = plot?.marks ?? [];
+    this.byItem = new Map(this.marks.map((mark) => [`${mark.series} ${mark.item}`, mark]));
+    this.element.dataset.marks = String(this.marks.length);
+    if (!plot) {
+      this.chart?.dispose();
+      this.chart = undefined;
+      this.canvas.style.height = "0";
+      return;
+    }
+    this.canvas.style.height = `${plot.height}px`;
+    if (this.chart) this.chart.resize({ width, height: plot.height });
+    else {
+      this.chart = echarts.init(this.canvas, null, { renderer: "canvas", width, height: plot.height });
+      this.chart.on("click", (event) => {
+        const mark = this.byItem.get(`${event.seriesIndex} ${event.dataIndex}`);
+        if (mark) this.activate(mark);
+      });
+    }
+    this.chart.setOption(plot.option, { notMerge: true });
+  }
+
+  private key(event: KeyboardEvent): void {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
+    if (!this.marks.length) return;
+    if (step) this.go(Math.max(0, Math.min(this.marks.length - 1, this.at < 0 ? 0 : this.at + step)));
+    else if (event.key === "Home") this.go(0);
+    else if (event.key === "End") this.go(this.marks.length - 1);
+    else if (event.key === "Enter" && this.at >= 0) this.activate(this.marks[this.at]);
+    else if (event.key === "Escape") this.leave();
+    else return;
+    event.preventDefault();
+  }
+  private go(to: number): void {
+    this.leave();
+    this.at = to;
+    const mark = this.marks[to];
+    this.chart?.dispatchAction({ type: "highlight", seriesIndex: mark.series, dataIndex: mark.item });
+    this.chart?.dispatchAction({ type: "showTip", seriesIndex: mark.series, dataIndex: mark.item });
+    this.spoken.textContent = mark.label;
+  }
+  private leave(): void {
+    if (this.at < 0) return;
+    const mark = this.marks[this.at];
+    this.chart?.dispatchAction({ type: "downplay", seriesIndex: mark.series, dataIndex: mark.item });
+    this.chart?.dispatchAction({ type: "hideTip" });
+    this.spoken.textContent = "";
+    this.at = -1;
+  }
+}

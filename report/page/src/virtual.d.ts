@@ -1,0 +1,4 @@
+declare module "virtual:notices" {
+  const text: string;
+  export default text;
+}

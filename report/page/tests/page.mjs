@@ -1,0 +1,242 @@
+// node page.mjs PAGE.html EXPECTED.json CHROMIUM: drives a report in headless Chromium and holds it against what the store says.
+// EXPECTED.json is written by cli/tests/report_browser_test.py.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [page, expectedFile, executablePath] = process.argv.slice(2);
+const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
+const address = pathToFileURL(page).href;
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+
+/** A tab whose requests and errors are collected. */
+async function open(options) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const tab = await context.newPage(),
+    requests = [],
+    errors = [];
+  tab.on("request", (request) => requests.push(request.url()));
+  tab.on("pageerror", (error) => errors.push(String(error)));
+  tab.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
+  await tab.goto(address);
+  await tab.waitForSelector("#overview .tile");
+  return { tab, requests, errors, context };
+}
+/** Brings a section into sight and waits until it is filled. */
+async function show(tab, id) {
+  await tab.evaluate((name) => document.getElementById(name).scrollIntoView(), id);
+  await tab.waitForSelector(`#${id} .filled`);
+  await tab.waitForTimeout(60);
+}
+async function everySection(tab) {
+  const ids = await tab.$$eval("main > section", (list) => list.map((section) => section.id));
+  for (const id of ids) await show(tab, id);
+  return ids;
+}
+const marks = (tab, id) => tab.$$eval(`#${id} .chart`, (list) => list.map((chart) => Number(chart.dataset.marks)));
+const rowCount = async (tab, id) => Number(await tab.getAttribute(`#${id} .scroller`, "aria-rowcount")) - 1;
+const column = (tab, id, index) =>
+  tab.$$eval(`#${id} .body .row`, (rows, at) => rows.map((row) => row.children[at].textContent), index);
+const header = (tab, id, name) => tab.locator(`#${id} .head button`, { hasText: name }).first();
+
+const tests = {
+  async "the page loads without errors and asks nobody"() {
+    const { tab, requests, errors, context } = await open();
+    const ids = await everySection(tab);
+    for (const id of expected.sections) assert(ids.includes(id), `section ${id} is missing: ${ids}`);
+    assert.deepEqual(
+      requests.filter((url) => url !== address && !url.startsWith("data:")),
+      [],
+    );
+    assert.deepEqual(errors, []);
+    await context.close();
+  },
+
+  async "figures equal those of the store"() {
+    const { tab, context } = await open();
+    const shown = await tab.evaluate(() => {
+      const { data } = window.latheReport;
+      return Array.from({ length: data.count }, (_, i) => ({
+        experiment: data.experiment(i).uuid,
+        problem: data.problem(i).text,
+        provider: data.text(i, "provider"),
+        variant: data.text(i, "variant"),
+        threads: data.setting(i).threads,
+        status: data.text(i, "status"),
+        repro: data.text(i, "repro"),
+        median: data.number(i, "median"),
+        samples: Array.from(data.nanoseconds(i)),
+      }));
+    });
+    const key = (point) => [point.experiment, point.problem, point.provider, point.variant, point.threads].join("|");
+    const kept = new Map(expected.points.map((point) => [key(point), point]));
+    assert.equal(shown.length, expected.points.length);
+    for (const point of shown) {
+      const store = kept.get(key(point));
+      assert(store, `the store has no ${key(point)}`);
+      assert.deepEqual([point.status, point.repro, point.samples], [store.status, store.repro, store.samples]);
+      if (store.median_ms)
+        assert(
+          Math.abs(point.median * 1e3 - store.median_ms) < 1e-9 * store.median_ms,
+          `${key(point)}: ${point.median * 1e3} ms, stored ${store.median_ms}`,
+        );
+    }
+    await context.close();
+  },
+
+  async "plots have a mark for every point"() {
+    const { tab, context } = await open();
+    for (const [id, counts] of Object.entries(expected.marks)) {
+      await show(tab, id);
+      assert.deepEqual(await marks(tab, id), counts, id);
+    }
+    await context.close();
+  },
+
+  async "tables sort and filter"() {
+    const { tab, context } = await open();
+    await show(tab, "points");
+    assert.equal(await rowCount(tab, "points"), expected.current);
+    await header(tab, "points", "GFLOPS").click();
+    const numbers = (await column(tab, "points", 6)).filter(Boolean).map(Number);
+    assert(numbers.length > 3);
+    assert.deepEqual(
+      numbers,
+      [...numbers].sort((a, b) => a - b),
+    );
+    await header(tab, "points", "GFLOPS").click();
+    const down = (await column(tab, "points", 6)).filter(Boolean).map(Number);
+    assert.deepEqual(
+      down,
+      [...down].sort((a, b) => b - a),
+    );
+    assert.equal(await tab.getAttribute("#points [role=columnheader]:nth-child(7)", "aria-sort"), "descending");
+    await tab.fill(".filters input[type=search]", expected.filter.text);
+    await tab.waitForFunction(
+      (count) => document.querySelector("#points .scroller").getAttribute("aria-rowcount") === String(count + 1),
+      expected.filter.count,
+    );
+    await tab.click(".filters .reset");
+    await tab.waitForFunction(
+      (count) => document.querySelector("#points .scroller").getAttribute("aria-rowcount") === String(count + 1),
+      expected.current,
+    );
+    await context.close();
+  },
+
+  async "the baseline can be chosen, and speedups equal the analysis"() {
+    const { tab, context } = await open();
+    await show(tab, "speedups");
+    for (const { baseline, means } of expected.speedups) {
+      await tab.selectOption("#speedups select", baseline);
+      await tab.waitForFunction(
+        (name) =>
+          document.querySelector("#speedups .state").textContent === "" &&
+          document.querySelector("#speedups select").value === name,
+        baseline,
+      );
+      const rows = await tab.$$eval("#speedups .body .row", (list) =>
+        list.map((row) => Array.from(row.children, (cell) => cell.textContent)),
+      );
+      assert.deepEqual(
+        rows.map((row) => [row[0], row[3]]).sort(),
+        means.map(({ column, mean }) => [column, `${mean.toFixed(3)}×`]).sort(),
+      );
+    }
+    await context.close();
+  },
+
+  async "colours follow the system and the button"() {
+    const background = (tab) => tab.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await open({ colorScheme: "light" }),
+      dark = await open({ colorScheme: "dark" });
+    const [bright, dim] = [await background(light.tab), await background(dark.tab)];
+    assert.notEqual(bright, dim);
+    await light.tab.click(".theme");
+    assert.equal(await background(light.tab), dim);
+    await everySection(light.tab);
+    assert.deepEqual(light.errors, []);
+    await light.context.close();
+    await dark.context.close();
+  },
+
+  async "keys lead from a mark to its samples and its repro line"() {
+    const { tab, context } = await open();
+    await show(tab, "violins");
+    await tab.focus("#violins .chart");
+    await tab.keyboard.press("ArrowRight");
+    assert.notEqual(await tab.textContent("#violins .spoken"), "");
+    await tab.keyboard.press("Enter");
+    await tab.waitForSelector("dialog[open]");
+    const text = await tab.textContent("dialog[open]");
+    assert(
+      expected.points.some((point) => point.repro && text.includes(point.repro) && text.includes(point.problem)),
+      text,
+    );
+    await tab.locator("dialog summary").click();
+    await tab.waitForFunction(() => /^round 1: \d+/.test(document.querySelector("dialog .raw").textContent));
+    await tab.keyboard.press("Escape");
+    assert.equal(await tab.locator("dialog[open]").count(), 0);
+    await show(tab, "points");
+    await tab.focus("#points .scroller");
+    await tab.keyboard.press("End");
+    await tab.keyboard.press("Enter");
+    await tab.waitForSelector("dialog[open]");
+    await context.close();
+  },
+
+  async "a click on a mark opens its point"() {
+    const { tab, context } = await open();
+    await show(tab, "speedups");
+    await tab.selectOption("#speedups select", expected.speedups[0].baseline);
+    await tab.waitForFunction(() => document.querySelector("#speedups .state").textContent === "");
+    const box = await tab.locator("#speedups canvas").boundingBox();
+    // Somewhere in the plot there is a bar.
+    for (let y = 40; y < box.height - 60 && !(await tab.locator("dialog[open]").count()); y += 5)
+      for (const share of [0.45, 0.55, 0.65, 0.75]) await tab.mouse.click(box.x + box.width * share, box.y + y);
+    assert.equal(await tab.locator("dialog[open]").count(), 1);
+    await context.close();
+  },
+
+  async "texts of the data stay texts"() {
+    const { tab, context } = await open();
+    await everySection(tab);
+    await show(tab, "points");
+    await tab.fill(".filters input[type=search]", "onerror");
+    await tab.waitForFunction(() => document.querySelector("#points .scroller").getAttribute("aria-rowcount") === "2");
+    assert.equal((await column(tab, "points", 0))[0], expected.hostile);
+    await tab.click("#points .body .row");
+    assert.equal(await tab.textContent("dialog[open] .problem"), expected.hostile);
+    assert.equal(
+      await tab.evaluate(() => document.images.length + document.querySelectorAll("iframe, object, embed").length),
+      0,
+    );
+    assert.equal(await tab.evaluate(() => window.hacked), undefined);
+    await context.close();
+  },
+
+  async "a phone needs no sideways scrolling"() {
+    const { tab, errors, context } = await open({
+      viewport: { width: 390, height: 800 },
+      isMobile: true,
+      hasTouch: true,
+    });
+    await everySection(tab);
+    assert(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1));
+    assert.deepEqual(errors, []);
+    await context.close();
+  },
+};
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests))
+  try {
+    await test();
+    console.log(`ok ${name}`);
+  } catch (error) {
+    ++failed;
+    console.log(`FAILED ${name}: ${error.message}`);
+  }
+await browser.close();
+process.exitCode = failed ? 1 : 0;
