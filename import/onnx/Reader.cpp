@@ -3,6 +3,8 @@
 #include "import/onnx/TensorData.h"
 #include "support/ModelBytes.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 namespace lathe::onnx {
 namespace {
 
@@ -220,6 +222,7 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
                       const ImportOptions &options) {
   require(options.signature.empty(), "{}: an ONNX file has no signatures, got '{}'", fileName, options.signature);
   requireModelBytes(fileName, bytes.size());
+  google::protobuf::LogSilencer silent; // about strings that are not UTF-8: an error is one line
   auto model = std::make_shared<ModelProto>();
   require(model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged",
           fileName);

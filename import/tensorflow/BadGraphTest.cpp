@@ -98,6 +98,19 @@ TEST(BadGraph, ConstantsFitTheirExtents) {
       << "one element stands for all";
 }
 
+TEST(BadGraph, AnErrorIsAllThatIsSaid) {
+  G g;
+  g.op("Relu", {g.placeholder("x", {2})}, {}, "abc");
+  std::string bytes = g.bytes();
+  size_t at = bytes.find("abc");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = '\xff'; // no UTF-8
+  testing::internal::CaptureStderr();
+  std::string error = importError(bytes);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(error, HasSubstr("m.pb: is not a TensorFlow graph or is damaged"));
+}
+
 // ---- Models of the test data --------------------------------------------------------------------------------------
 
 fs::path models() {

@@ -4,6 +4,7 @@
 #include "support/ModelBytes.h"
 
 #include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
 #include <set>
@@ -327,6 +328,8 @@ void addFunctions(Library &library, const file::GraphDef &graph) {
 
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options) {
+  // About strings that are not UTF-8 libprotobuf writes lines of its own; an error is one line.
+  google::protobuf::LogSilencer silent;
   auto storage = std::make_shared<Storage>();
   ModelRecord record;
   try {

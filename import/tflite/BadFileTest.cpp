@@ -86,12 +86,15 @@ TEST(BadFile, AbsurdScalesAndExtents) {
       f.op(code, ins, {z}, BuiltinOptions::Concatenation,
            file::CreateConcatenationOptions(f.builder, 0, activation).Union());
     else
-      f.op(code, ins, {z}, BuiltinOptions::Mul, file::CreateActivationOptions(f.builder, activation).Union());
+      f.op(code, code == HARD_SWISH ? TestFile::Ints{ins[0]} : ins, {z},
+           code == MUL ? BuiltinOptions::Mul : BuiltinOptions::HardSwish,
+           file::CreateActivationOptions(f.builder, activation).Union());
     f.output(z);
     return importError(f.bytes());
   };
   EXPECT_EQ(error(MUL, 1e30f, 1e-30f, Activation::NONE), "");
   EXPECT_EQ(error(MUL, 0.5f, 1e-40f, Activation::RELU_N1_TO_1), "");
+  EXPECT_EQ(error(HARD_SWISH, 1e20f, 1e25f, Activation::NONE), "");
   EXPECT_THAT(error(CONCATENATION, 1e30f, 1e-30f, Activation::NONE), HasSubstr("input 0 has scale 1e+30, the result"));
   TestFile f;
   int x = f.quantisedInput("x", {1, 2, 2, 1}, file::TensorType::INT8, 0.5f, 3),

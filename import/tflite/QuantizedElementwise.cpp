@@ -65,15 +65,16 @@ void importProduct(Operator &op) {
 /// a / b times a factor, rounded: the reciprocal of b in fixed point, then two products. DivElementwise. TensorFlow Lite
 /// leaves a division by zero undefined, which gives a limit of i32 here, and so it does quotients below 2^-32, which give 0.
 int64_t quotient(int32_t a, int32_t b, Multiplier factor) {
+  if (a == 0)
+    return 0;
   if (b == 0)
-    return a > 0 ? INT32_MAX : a < 0 ? INT32_MIN : 0;
+    return a > 0 ? INT32_MAX : INT32_MIN;
   if (b < 0)
     a = -a, b = -b;
   int zeros = std::countl_zero(static_cast<uint32_t>(b));
   auto fraction = static_cast<int32_t>((static_cast<uint32_t>(b) << zeros) - (1U << 31)); // of b in [1, 2)
-  int room = a > 0   ? std::countl_zero(static_cast<uint32_t>(a)) - 1
-             : a < 0 ? std::countl_zero(2 * static_cast<uint32_t>(-a) - 1)
-                     : 0;
+  int room =
+      a > 0 ? std::countl_zero(static_cast<uint32_t>(a)) - 1 : std::countl_zero(2 * static_cast<uint32_t>(-a) - 1);
   auto moved = static_cast<int32_t>(static_cast<uint32_t>(a) << room);
   int32_t whole = highProduct(moved, reciprocalOfOnePlus(fraction));
   int right = room + 31 - zeros - factor.shift;

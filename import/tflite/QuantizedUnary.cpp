@@ -130,7 +130,7 @@ void importHardSwish(Operator &op) {
   set(op, x, to, [&](int32_t q) {
     int16_t hires = static_cast<int16_t>(q * 128), onOutput = highProduct(hires, halved(output.value)), gate = hires;
     if (relu.shift > 0)
-      gate = saturated(gate * (1 << (relu.shift - 1)));
+      gate = saturated(gate * (1 << std::min(relu.shift - 1, 15))); // 15 bits saturate whatever is not 0
     gate = highProduct(gate, halved(relu.value));
     if (relu.shift > 0)
       gate = saturated(gate * 2);
