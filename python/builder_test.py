@@ -98,7 +98,7 @@ class Builder(unittest.TestCase):
                  for name in ("first.mlir", "second.mlir")]
         self.assertEqual(*texts)
         self.assertIn("f32[16, 32]", texts[0])
-        self.mistake("weight 'fc.wait': is not in .*did you mean 'fc.weight'", lambda: inner.matmul(x, "wait"))
+        self.mistake("weight 'fc.weigth': is not in .*did you mean 'fc.weight'", lambda: inner.matmul(x, "weigth"))
         third = Graph("third", self.path("first.mlir.safetensors"))
         self.mistake("has 2048 bytes, expected 4096", lambda: third.weight("fc.weight", "f32", [32, 32]))
         self.mistake("is F32 in .*, expected i8", lambda: third.weight("fc.weight", "i8", [2048]))
