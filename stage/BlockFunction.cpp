@@ -51,8 +51,15 @@ Statement operationStatement(mlir::Operation *op, const ProgramState &state) {
 
 namespace {
 
+constexpr size_t longestName = 32; // of a function
+
 /// What one operand is in every occurrence.
 using Tuple = std::vector<mlir::Value>;
+
+/// An operand for names that are made for it.
+struct OperandPlace {
+  std::string operand, variable, node;
+};
 
 class GroupMaker {
 public:
@@ -65,7 +72,8 @@ public:
     result.calls.resize(count);
     choosePrefixes();
     findOutputs();
-    result.function.name = state.functions.take(identifier(group.name, "block"));
+    std::string name = identifier(group.name, "block");
+    result.function.name = state.functions.take(name.size() > longestName ? "block" : name);
     for (size_t j = 0; j < first.size(); ++j)
       addOperation(j);
     for (mlir::Value output : result.calls.front().outputs)
@@ -204,7 +212,8 @@ private:
     for (size_t k = 0; k < operands.size(); ++k) {
       std::string operandName = record && k < record->operands.size() ? record->operands[k].name : fmt::format("{}", k);
       bool inList = variadic && k + 1 >= record->operands.size();
-      (inList ? list.items : statement.operands).push_back(operand(j, k, statement.name + "." + operandName));
+      OperandPlace place{operandName, statement.results.empty() ? "" : statement.results.front(), statement.name};
+      (inList ? list.items : statement.operands).push_back(operand(j, k, place));
     }
     if (variadic)
       statement.operands.push_back(list);
@@ -213,7 +222,7 @@ private:
     result.function.statements.push_back(std::move(statement));
   }
 
-  Expression operand(size_t j, size_t k, const std::string &otherwise) {
+  Expression operand(size_t j, size_t k, const OperandPlace &place) {
     mlir::Value value = operandsOf(first[j])[k];
     if (!value)
       return {};
@@ -227,18 +236,18 @@ private:
     }
     auto [at, added] = outer.emplace(key, Expression());
     if (added)
-      at->second = outside(tuple, otherwise);
+      at->second = outside(tuple, place);
     return at->second;
   }
 
   /// A value from outside: a literal, a parameter's elements, a weight below the prefix, or an input.
-  Expression outside(const Tuple &tuple, const std::string &otherwise) {
+  Expression outside(const Tuple &tuple, const OperandPlace &place) {
     std::vector<nn::ConstantOp> constants;
     for (mlir::Value value : tuple)
       constants.push_back(value.getDefiningOp<nn::ConstantOp>());
     if (!llvm::all_of(constants, [](nn::ConstantOp constant) { return bool(constant); }))
       return input(tuple);
-    if (std::optional<Expression> literal = literalOf(constants))
+    if (std::optional<Expression> literal = literalOf(constants, place))
       return *literal;
     for (size_t i = 0; i < count; ++i)
       if (llvm::any_of(constants[i]->getUsers(),
@@ -249,7 +258,7 @@ private:
       if (!Safetensors::hasType(nn::toElementType(shape.getElementType())) &&
           constant.getValue().getShapedType() != shape)
         return input(tuple); // the function states the extents
-    return weight(constants, otherwise);
+    return weight(constants, place.node + "." + place.operand);
   }
 
   Expression input(const Tuple &tuple) {
@@ -261,7 +270,7 @@ private:
     return {Expression::Kind::variable, inputs.back()};
   }
 
-  std::optional<Expression> literalOf(std::vector<nn::ConstantOp> &constants) {
+  std::optional<Expression> literalOf(std::vector<nn::ConstantOp> &constants, const OperandPlace &place) {
     std::optional<ConstantLiteral> literal = constantLiteral(constants.front().getValue());
     if (!literal)
       return std::nullopt;
@@ -274,12 +283,12 @@ private:
         if (!other || !(*other == *literal))
           return std::nullopt;
       equal &= *other == *literal;
-      // Filled ones of one and of several elements have one form.
-      values.push_back(other->integers);
+      bool scalar = literal->dims.empty() && other->integers.size() == 1;
+      values.push_back(scalar ? Literal(other->integers[0]) : Literal(other->integers));
     }
     Expression expression{Expression::Kind::constant, "", *literal};
     if (!equal)
-      expression.text = parameter("elements", "values", values);
+      expression.text = parameter(place.operand, place.variable + "_" + place.operand, values);
     return expression;
   }
 

@@ -65,7 +65,7 @@ public:
       mlir::Value argument = main.getArgument(i);
       numbers[argument] = fmt::format("%{}", numbers.size());
       put("{} = input{} {} [{}]{}", numbers[argument], names ? " " + quoted(inputs[i]) : "", textOf(argument.getType()),
-          fmt::join(texts(argumentDims(i)), ", "), note(main.getArgAttrOfType<mlir::StringAttr>(i, "nn.quantization")));
+          fmt::join(extents(i), ", "), note(main.getArgAttrOfType<mlir::StringAttr>(i, "nn.quantization")));
     }
     mlir::Operation *end = main.getBody().front().getTerminator();
     for (mlir::Value value : end->getOperands())
@@ -82,16 +82,23 @@ private:
   std::string indent, text;
   llvm::DenseMap<mlir::Value, std::string> numbers;
   llvm::DenseSet<mlir::Operation *> done;
+  std::map<std::string, std::string> unknown;
 
   template <class... Args> void put(fmt::format_string<Args...> format, Args &&...args) {
     text += indent + fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
 
-  Dims argumentDims(unsigned index) { return nn::argumentDims(main, index); }
-  static std::vector<std::string> texts(const Dims &dims) {
+  /// Extents of an argument. Unknown ones have numbers of the moment, and get those of their first use instead.
+  std::vector<std::string> extents(unsigned index) {
     std::vector<std::string> result;
-    for (const Dim &dim : dims)
-      result.push_back(dim.str());
+    for (const Dim &dim : nn::argumentDims(main, index))
+      result.push_back(dim.substitute([&](const std::string &symbol) -> std::optional<Dim> {
+                            if (!isUnknown(Dim::symbol(symbol)))
+                              return std::nullopt;
+                            auto [at, added] = unknown.emplace(symbol, fmt::format("?{}", unknown.size()));
+                            return Dim::symbol(at->second);
+                          })
+                           .str());
     return result;
   }
   static std::string note(mlir::StringAttr quantization) {

@@ -63,8 +63,9 @@ std::string NameTable::take(const std::string &wanted) {
 }
 
 std::string NameTable::number(const std::string &stem) {
+  bool digit = !stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back()));
   for (int i = 1;; ++i)
-    if (std::string name = stem + std::to_string(i); used.insert(name).second)
+    if (std::string name = stem + (digit ? "_" : "") + std::to_string(i); used.insert(name).second)
       return name;
 }
 

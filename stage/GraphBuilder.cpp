@@ -102,6 +102,8 @@ GraphBuilder::Value GraphBuilder::input(const std::string &inputName, const std:
     } catch (const Error &error) {
       fail("{}: extent '{}': {}", place, printable(text), error.what());
     }
+  require(!symbolic || !llvm::is_contained(dims, "?"),
+          "{}: has an extent '?' beside a symbolic one: give it a symbol, too", place);
   mlir::TensorType full;
   if (element) {
     info.type = *element;
@@ -294,7 +296,7 @@ std::string GraphBuilder::typeOf(Value value) const {
 std::vector<std::string> GraphBuilder::dimsOf(Value value) const {
   std::vector<std::string> texts;
   for (const Dim &dim : shapes->of(checked(value, "value")).dims)
-    texts.push_back(dim.str());
+    texts.push_back(isUnknown(dim) ? "?" : dim.str());
   return texts;
 }
 

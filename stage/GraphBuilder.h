@@ -41,7 +41,8 @@ public:
   ~GraphBuilder();
 
   /// An argument. `type` is the name of an element type ("f32"), or a type of textual IR for what is no tensor
-  /// ("!nn.sequence<tensor<?x5xf32>>"). `dims` are extents: numbers, symbolic ("N", "N*2") or "?".
+  /// ("!nn.sequence<tensor<?x5xf32>>"). `dims` are extents: numbers, symbolic ("N", "N*2"), or
+  /// "?" where no extent is symbolic.
   Value input(const std::string &name, const std::string &type, const std::vector<std::string> &dims,
               const std::string &quantization = "");
   /// Opens a file of weights in the safetensors format, instead of the one before.

@@ -82,6 +82,8 @@ TEST(GraphBuilder, errorsNameTheNodeAndWhatIsExpected) {
               HasSubstr("'r' (relu)"));
   EXPECT_THAT(errorOf([&] { graph.input("y", "float", {}); }), HasSubstr("'float' is no element type"));
   EXPECT_THAT(errorOf([&] { graph.input("y", "f32", {"N+"}); }), HasSubstr("input 'y': extent 'N+'"));
+  EXPECT_THAT(errorOf([&] { graph.input("y", "f32", {"N", "?"}); }),
+              HasSubstr("input 'y': has an extent '?' beside a symbolic"));
   EXPECT_THAT(errorOf([&] { graph.weight("w"); }), HasSubstr("there is no file of weights"));
   EXPECT_THAT(errorOf([&] { graph.constant("c", ElementType::f32, {3}, {"1234", 4}); }),
               HasSubstr("has 4 bytes, expected 12"));

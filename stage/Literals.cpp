@@ -1,6 +1,7 @@
 #include "stage/Literals.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace lathe::staging {
@@ -53,13 +54,15 @@ std::optional<int64_t> integerAt(ElementType type, const char *at) {
   }
 }
 
-/// The finite real at `at`, if its shortest decimal is the same number.
+/// The finite real at `at`; of an f32 the shortest decimal that is rounded to it.
 std::optional<double> realAt(ElementType type, const char *at) {
   double value = 0;
   if (type == ElementType::f32) {
     float single;
     std::memcpy(&single, at, sizeof single);
     value = single;
+    if (double decimal = std::strtod(fmt::format("{}", single).c_str(), nullptr); static_cast<float>(decimal) == single)
+      value = decimal;
   } else if (type == ElementType::f64) {
     std::memcpy(&value, at, sizeof value);
   } else {

@@ -74,7 +74,7 @@ struct TypeText {
 std::string textOf(const Literal &literal) { return std::visit(LiteralText(), literal); }
 
 std::string constantText(const ConstantLiteral &constant, const std::string &parameter) {
-  std::string elements = !parameter.empty()       ? parameter
+  std::string elements = !parameter.empty()       ? (constant.dims.empty() ? "{" + parameter + "}" : parameter)
                          : constant.reals.empty() ? listOf(constant.integers, integerOf)
                                                   : listOf(constant.reals, realOf);
   return fmt::format("net.{}({}, {}, {})", constant.reals.empty() ? "integers" : "reals", elements,

@@ -84,7 +84,7 @@ std::string constantText(const ConstantLiteral &constant, const std::string &par
   std::string values = !parameter.empty()              ? parameter
                        : elements.size() == 1 && !flat ? elements[0]
                                                        : fmt::format("[{}]", fmt::join(elements, ", "));
-  std::string dims = parameter.empty() && (flat || scalar) ? "" : fmt::format(", [{}]", fmt::join(constant.dims, ", "));
+  std::string dims = scalar || (parameter.empty() && flat) ? "" : fmt::format(", [{}]", fmt::join(constant.dims, ", "));
   return fmt::format("net.constant({}, {}{})", values, quoted(std::string(name(constant.type))), dims);
 }
 

@@ -93,8 +93,7 @@ private:
       statement.results = {variables[argument] = names.take(identifier(inputs[index], "x"))};
       if (nn::infoOf(argument).isTensor()) {
         statement.type = name(nn::toElementType(type.getElementType()));
-        for (const Dim &dim : nn::argumentDims(main, index))
-          statement.dims.push_back(dim.str());
+        statement.dims = extentTexts(main, index);
       } else {
         llvm::raw_string_ostream(statement.type) << type.getElementType();
       }

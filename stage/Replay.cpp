@@ -44,8 +44,7 @@ public:
       std::vector<std::string> dims;
       bool tensor = nn::infoOf(argument).isTensor();
       if (tensor)
-        for (const Dim &dim : nn::argumentDims(main, argument.getArgNumber()))
-          dims.push_back(dim.str());
+        dims = extentTexts(main, argument.getArgNumber());
       std::string name = fmt::format("input{}", argument.getArgNumber());
       values[argument] = graph.input(name,
                                      tensor ? std::string(lathe::name(nn::toElementType(type.getElementType())))
@@ -127,6 +126,14 @@ Types typesToState(mlir::ModuleOp module) {
   GraphBuilder graph("stage", module.getContext());
   Replay(mainFunction(module), graph, types).run();
   return types;
+}
+
+std::vector<std::string> extentTexts(mlir::func::FuncOp function, unsigned argument) {
+  std::vector<std::string> texts;
+  bool stated = function.getArgAttr(argument, "nn.dims") != nullptr; // else unknown extents have names of the moment
+  for (const Dim &dim : nn::argumentDims(function, argument))
+    texts.push_back(!stated && isUnknown(dim) ? "?" : dim.str());
+  return texts;
 }
 
 std::vector<std::string> extentsOf(mlir::Operation *op) {

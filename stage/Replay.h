@@ -11,6 +11,9 @@ namespace lathe::staging {
 /// Throws Error for a module at kernels level, and for an operator that the builder refuses.
 llvm::DenseMap<mlir::Operation *, std::vector<std::string>> typesToState(mlir::ModuleOp module);
 
+/// Extents of an argument as the builder takes them: "?" where nothing is known of one.
+std::vector<std::string> extentTexts(mlir::func::FuncOp function, unsigned argument);
+
 /// nn.extents of an operator (ir/SymbolicShapes.h); empty where there is none.
 std::vector<std::string> extentsOf(mlir::Operation *op);
 

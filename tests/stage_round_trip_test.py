@@ -8,10 +8,12 @@ the model. Models that do not exist are skipped; exit code 77 if all were.
 --run         the outputs have the same bits, too
 --all         MODEL is a folder of models
 --every=N     MODEL is a folder of folders with a model.onnx each: every N-th that Lathe reads, and control flow, sequences and strings
+--programs=P  MODEL is a number of random programs with control flow, which the program P writes: a quarter of them are new ones
 --torch       MODEL is an architecture of torchvision, which bench/export_torch.py exports; skipped where PyTorch is missing
 """
 import filecmp
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -92,11 +94,24 @@ def exported(name):
     return path
 
 
+def programs(writer, count):
+    """Random programs with seeds 0, 1, ... and fresh ones; LATHE_SEED=N repeats the one with seed N."""
+    fresh = random.randrange(1 << 30)
+    seeds = [int(os.environ["LATHE_SEED"])] if "LATHE_SEED" in os.environ else [*range(count - count // 4), *range(fresh, fresh + count // 4)]
+    folder = tempfile.mkdtemp(prefix="lathe-stage-")
+    for seed in seeds:
+        run(writer, str(seed), os.path.join(folder, f"program{seed}.onnx"))
+    return of_folder(folder)
+
+
+writer = next((flag.partition("=")[2] for flag in flags if flag.startswith("--programs=")), "")
 every = next((int(flag.partition("=")[2]) for flag in flags if flag.startswith("--every=")), 0)
 if "--all" in flags:
     models = [path for folder in models for path in of_folder(folder)]
 elif every:
     models = [path for folder in models for path in sample(folder, every)]
+elif writer:
+    models = programs(writer, int(models[0]))
 elif "--torch" in flags:
     models = [exported(name) for name in models]
 checked, failures = 0, []
@@ -113,9 +128,9 @@ for model in models:
             failures.append(str(error))
             print(error)
             checked += 1
-if "--torch" in flags:
-    for model in models:
-        shutil.rmtree(os.path.dirname(model))
+if writer or "--torch" in flags:
+    for folder in {os.path.dirname(model) for model in models}:
+        shutil.rmtree(folder)
 if failures:
     sys.exit(f"{len(failures)} of {checked} models differ")
 sys.exit(0 if checked else 77)
