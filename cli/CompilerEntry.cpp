@@ -10,8 +10,8 @@ extern "C" __attribute__((visibility("default"))) int latheCompilerVerb(const ch
       {"extract", "", extractVerb},   {"verify", "", verifyVerb},     {"zoo", "", zooVerb},
       {"problems", "", problemsVerb}, {"segments", "", segmentsVerb}, {"reference", "", referenceVerb},
       {"machine", "", machineVerb},   {"tune", "", tuneVerb},         {"ship", "", shipVerb},
-      {"quantize", "", quantizeVerb}, {"export", "", exportVerb},
-      {"stage", "", stageVerb},
+      {"quantize", "", quantizeVerb}, {"export", "", exportVerb},     {"stage", "", stageVerb},
+      {"diff-models", "", diffModelsVerb},
   };
   lathe::runtime::registerReferences();
   Arguments words(arguments, arguments + count);

@@ -18,6 +18,7 @@ namespace lathe::cli {
 int checkVerb(const Arguments &arguments);
 int inspectVerb(const Arguments &arguments);
 int compileVerb(const Arguments &arguments);
+int diffModelsVerb(const Arguments &arguments);
 int exportVerb(const Arguments &arguments);
 int stageVerb(const Arguments &arguments);
 int extractVerb(const Arguments &arguments);

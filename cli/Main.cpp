@@ -41,6 +41,7 @@ const Summary compilerVerbs[] = {
     {"export", "Write a model of any format as ONNX"},
     {"stage", "Write a model as Python or C++ source that builds its graph"},
     {"extract", "Write a part of a model as ONNX: a segment or one operator"},
+    {"diff-models", "Map two models onto each other and list what differs"},
     {"segments", "Compare a network with another runtime segment by segment"},
     {"machine", "Measure the machine's rates and show what the compiler knows of it"},
     {"zoo", "Write a built-in network with seeded weights as ONNX"},
@@ -50,22 +51,22 @@ void printHelp() {
   std::cout << "lathe: compiles neural networks to native packages, runs, checks and measures them\n\n"
                "Usage: lathe VERB [OPTIONS]     (lathe help VERB lists flags and examples,\n"
                "                                  lathe help schedules the algorithms)\n\nVerbs:\n";
-  auto line = [](const char *name, const char *summary) { std::cout << fmt::format("  {:<9} {}\n", name, summary); };
+  auto line = [](const char *name, const char *summary) { std::cout << fmt::format("  {:<11} {}\n", name, summary); };
   for (const Summary &verb : compilerVerbs)
     line(verb.name, verb.summary);
   for (const Verb &verb : frontVerbs)
     line(verb.name, verb.summary);
-  std::cout
-      << "\nA first session:\n"
-         "  lathe zoo resnet50 -o resnet50.onnx\n"
-         "  lathe compile resnet50.onnx -o resnet50.lathe\n"
-         "  lathe run resnet50.lathe --fill random -o outputs.npz\n"
-         "  lathe verify resnet50.onnx\n"
-         "  lathe profile resnet50.lathe --threads 2\n\n"
-         "Exit codes: 0 done; 1 negative verdict (unsupported, mismatch, mistrusted); 2 wrong model, file or option;\n"
-         "3 internal error, please report it; 128 + n ended by signal n (130: Ctrl-C). Errors are one line on "
-         "standard\n"
-         "error. A signal removes temporary files and keeps what was measured.\n";
+  std::cout << "\nA first session:\n"
+               "  lathe zoo resnet50 -o resnet50.onnx\n"
+               "  lathe compile resnet50.onnx -o resnet50.lathe\n"
+               "  lathe run resnet50.lathe --fill random -o outputs.npz\n"
+               "  lathe verify resnet50.onnx\n"
+               "  lathe profile resnet50.lathe --threads 2\n\n"
+               "Exit codes: 0 done; 1 negative verdict (unsupported, mismatch, mistrusted, different); 2 wrong model, "
+               "file or option;\n"
+               "3 internal error, please report it; 128 + n ended by signal n (130: Ctrl-C). Errors are one line on "
+               "standard\n"
+               "error. A signal removes temporary files and keeps what was measured.\n";
 }
 
 /// Loads the compiler's verbs and runs one.

@@ -8,7 +8,7 @@ With --check compares OUTPUT with what would be written and exits with 1 when th
 import subprocess
 import sys
 
-VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "quantize", "evaluate", "sweep", "export", "stage", "extract", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
+VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "quantize", "evaluate", "sweep", "export", "stage", "extract", "diff-models", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
          "store", "store list", "store show", "store export", "store import", "store merge", "store path", "records",
          "records list", "records best", "records export", "records import", "records merge", "records prune", "report", "tune", "machine", "zoo"]
 
@@ -35,7 +35,7 @@ takes `--json FILE` (`-` for standard output); each key has its unit: `median_ms
 | exit code | means |
 |---|---|
 | 0 | done; what was judged passed |
-| 1 | negative verdict: outputs differ or are mistrusted, or something is unsupported |
+| 1 | negative verdict: outputs or models differ, outputs are mistrusted, or something is unsupported |
 | 2 | wrong input or options: one line names file, node, expected and got |
 | 3 | internal error: please report the line printed |
 """

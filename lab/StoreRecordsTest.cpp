@@ -84,11 +84,21 @@ struct ThreeSides : testing::Test {
       comparison.sides.push_back(side);
     }
     for (size_t peer : {1, 2})
-      comparison.peers.push_back({peer, {{"prob", 1e-7, 2e-7, true, "", ""}}, true, std::nullopt});
+      comparison.peers.push_back({peer, {output(1e-7, 2e-7, "")}, true, std::nullopt});
+  }
+  /// An output that agrees unless there is a reason why not.
+  static Agreement output(double relativeL2, double maxDifference, const char *reason) {
+    Agreement output;
+    output.output = "prob";
+    output.relativeL2 = relativeL2;
+    output.maxDifference = maxDifference;
+    output.agrees = !*reason;
+    output.reason = reason;
+    return output;
   }
   void disagree(size_t peer) {
     comparison.peers[peer].agrees = false;
-    comparison.peers[peer].outputs[0] = {"prob", 0.3, 0.4, false, "relative L2 0.3", ""};
+    comparison.peers[peer].outputs[0] = output(0.3, 0.4, "relative L2 0.3");
   }
   std::vector<store::Point> points() {
     auto made = pointsOf(comparison, {"model", "net.onnx", {}}, {});

@@ -4,6 +4,7 @@
 #include "ir/Main.h"
 #include "ir/Nn.h"
 #include "stage/BlockTesting.h"
+#include "stage/GraphTesting.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -15,34 +16,6 @@
 using namespace lathe;
 
 namespace {
-
-/// Builds graphs of tensors with four elements as text.
-class Graph {
-public:
-  std::string add(const std::string &op, const std::vector<std::string> &operands, const std::string &name = "") {
-    std::string list, types, result = "%v" + std::to_string(count++);
-    for (const std::string &operand : operands) {
-      list += (list.empty() ? "" : ", ") + operand;
-      types += (types.empty() ? "" : ", ") + std::string("tensor<4xf32>");
-    }
-    text += fmt::format("{} = nn.{} {} : ({}) -> tensor<4xf32>{}\n", result, op, list, types,
-                        name.empty() ? "" : fmt::format(" loc(\"{}\")", name));
-    return result;
-  }
-  std::string constant(double value) {
-    std::string result = "%v" + std::to_string(count++);
-    text += fmt::format("{} = nn.constant {{value = dense<{:.1f}> : tensor<4xf32>}} : tensor<4xf32>\n", result, value);
-    return result;
-  }
-  std::string finish(const std::string &result) const {
-    return "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n" + text + "return " + result +
-           " : tensor<4xf32>\n}";
-  }
-
-private:
-  std::string text;
-  int count = 0;
-};
 
 class BlocksTest : public testing::Test {
 protected:
@@ -65,7 +38,7 @@ protected:
 };
 
 /// A branch and a shortcut, which is `x` itself but for every third block.
-std::string residual(Graph &graph, std::string x, int index, bool named) {
+std::string residual(GraphText &graph, std::string x, int index, bool named) {
   auto name = [&](const char *part) { return named ? fmt::format("stage{}.{}.{}", index / 3, index % 3, part) : ""; };
   std::string shortcut = index % 3 == 0 ? graph.add("neg", {x}, name("projection")) : x;
   std::string y = graph.add("mul", {x, graph.constant(index)}, name("scale"));
@@ -76,7 +49,7 @@ std::string residual(Graph &graph, std::string x, int index, bool named) {
 
 TEST_F(BlocksTest, AShortcutIsAnInputWhetherOrNotItIsTheOtherOne) {
   for (bool named : {false, true}) {
-    Graph graph;
+    GraphText graph;
     std::string x = graph.add("sigmoid", {"%x"}, named ? "stem" : "");
     for (int i = 0; i < 6; ++i)
       x = residual(graph, x, i, named);
@@ -99,7 +72,7 @@ TEST_F(BlocksTest, AShortcutIsAnInputWhetherOrNotItIsTheOtherOne) {
 }
 
 TEST_F(BlocksTest, AnOutputOfOneOccurrenceIsAnOutputOfAll) {
-  Graph graph;
+  GraphText graph;
   std::string x = "%x", inner;
   for (int i = 0; i < 4; ++i) {
     std::string a = graph.add("tanh", {x}), b = graph.add("mul", {a, graph.constant(i)});
@@ -117,11 +90,11 @@ TEST_F(BlocksTest, AnOutputOfOneOccurrenceIsAnOutputOfAll) {
 }
 
 TEST_F(BlocksTest, AttributesThatDifferAreListed) {
-  Graph graph;
+  GraphText graph;
   std::string x = "%x";
   for (const char *alpha : {"0.1", "0.2", "0.1", "0.1"}) {
     x = graph.add("mul", {graph.add("tanh", {x}), graph.constant(2)});
-    x = graph.add("leaky_relu", {x + fmt::format(" {{alpha = {} : f64}}", alpha)});
+    x = graph.add("leaky_relu", {x}, "", fmt::format("{{alpha = {} : f64}}", alpha));
   }
   std::vector<Block> blocks = find(graph.finish(x));
   ASSERT_EQ(blocks.size(), 1u);
@@ -133,7 +106,7 @@ TEST_F(BlocksTest, AttributesThatDifferAreListed) {
 }
 
 TEST_F(BlocksTest, NothingRepeatsInAGraphOfDifferentOperators) {
-  Graph graph;
+  GraphText graph;
   std::string x = "%x";
   for (const char *op : {"tanh", "sigmoid", "relu", "neg", "exp", "abs"})
     x = graph.add(op, {x});
@@ -143,7 +116,7 @@ TEST_F(BlocksTest, NothingRepeatsInAGraphOfDifferentOperators) {
 /// A group must not wait for itself through operators outside of it.
 TEST_F(BlocksTest, AGroupAroundAnotherOperatorIsNoBlock) {
   const char *between[] = {"neg", "exp", "abs", "floor", "ceil", "erf"};
-  Graph graph;
+  GraphText graph;
   std::string x = "%x";
   for (const char *op : between) {
     std::string a = graph.add("tanh", {graph.add("sigmoid", {x})});
@@ -158,7 +131,7 @@ TEST_F(BlocksTest, BlocksOfRandomGraphsHoldWhatTheHeaderSays) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     std::mt19937 random(seed);
     auto below = [&](size_t bound) { return static_cast<size_t>(random() % bound); };
-    Graph graph;
+    GraphText graph;
     std::vector<std::string> values{"%x"};
     const char *unary[] = {"tanh", "relu", "neg"}, *binary[] = {"add", "mul"};
     for (int i = 0; i < 80; ++i) {
@@ -173,7 +146,7 @@ TEST_F(BlocksTest, BlocksOfRandomGraphsHoldWhatTheHeaderSays) {
 
 TEST_F(BlocksTest, TheSearchIsDeterministic) {
   auto describe = [&] {
-    Graph graph;
+    GraphText graph;
     std::string x = "%x", text;
     for (int i = 0; i < 12; ++i)
       x = residual(graph, x, i, i % 4 != 0);

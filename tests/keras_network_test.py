@@ -1,4 +1,5 @@
-"""A network of keras.applications, in files of Keras 2 and 3: no reference calls, and the outputs of ONNX Runtime.
+"""A network of keras.applications, in files of Keras 2 and 3: no reference calls, the outputs of ONNX Runtime, and no difference
+from what `lathe export` writes of it.
 
 usage: keras_network_test.py LATHE NETWORK
 
@@ -32,6 +33,8 @@ with tempfile.TemporaryDirectory() as folder:
         results.append(np.load(outputs)["predictions"])
     assert np.array_equal(*results), "the two files give different outputs"
     run(lathe, "export", old, "--shape", f"input=1x{size}x{size}x3", "-o", onnx)
+    run(lathe, "diff-models", old, new)
+    run(lathe, "diff-models", old, onnx, "--shape", f"input=1x{size}x{size}x3")
     peer = onnxruntime(lathe, onnx, {"input": array}, folder)
     if peer is None:
         sys.exit(77)

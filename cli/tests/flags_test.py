@@ -22,14 +22,15 @@ SELECT = ["--task", "--family", "--cpu", "--platform"]
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
 CHOOSES_SCHEDULES = ["--references-only", "--schedule", "--no-records", "--optimize-for"]  # not of `tune`, whose search does
-USE = {"export": GRAPH, "extract": GRAPH, "inspect": KERNELS, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
+USE = {"diff-models": GRAPH, "export": GRAPH, "extract": GRAPH, "inspect": KERNELS, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
        "run": RUNS, "evaluate": RUNS, "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
 WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
-NEEDED = {"export": ["-o", "whole.onnx"], "extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
+NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
           "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"], "quantize": ["-o", "q.onnx"], "evaluate": ["--data", "pictures"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--layouts", "--quiet"], "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
+OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--tolerance", "--all"],
+       "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
        "run": ["--output", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],

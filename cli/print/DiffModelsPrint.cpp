@@ -1,0 +1,136 @@
+#include "cli/print/DiffModelsPrint.h"
+
+#include "support/Text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace lathe::cli {
+namespace {
+
+using nlohmann::json;
+
+/// "'conv1' (conv)", or "'conv1' / 'conv2d_1' (conv)" where the names differ.
+std::string nodesText(const GraphDiff::Nodes &nodes) {
+  std::string names = nodes.a == nodes.b ? fmt::format("'{}'", nodes.a) : fmt::format("'{}' / '{}'", nodes.a, nodes.b);
+  return printable(names) + " (" + nodes.kind + ")";
+}
+
+json nodesJson(const GraphDiff::Nodes &nodes) { return {{"a", nodes.a}, {"b", nodes.b}, {"operator", nodes.kind}}; }
+
+std::string aloneText(const GraphDiff::Alone &alone, const char *side) {
+  std::string text = fmt::format("only in {}: '{}' ({})", side, printable(alone.name), alone.kind);
+  if (!alone.before.empty())
+    text += fmt::format(", behind '{}'", printable(alone.before));
+  if (!alone.behind.empty())
+    text += fmt::format(", before '{}'", printable(alone.behind));
+  return text + (alone.port.empty() ? "" : ": prepares the input");
+}
+
+std::string constantText(const GraphDiff::Constant &constant) {
+  std::string text = fmt::format("{} constant {}: ", nodesText(constant.nodes), constant.operand);
+  if (!constant.largest)
+    return text + (constant.dimsA == constant.dimsB ? constant.dimsA + " with other elements"
+                                                    : fmt::format("{} against {}", constant.dimsA, constant.dimsB));
+  if (constant.dimsA != constant.dimsB)
+    text += fmt::format("{} against {}, ", constant.dimsA, constant.dimsB);
+  return text +
+         fmt::format("largest difference {:.3g} at [{}] ({:.6g} against {:.6g}), relative L2 {:.2e}, {} of {} elements",
+                     *constant.largest, fmt::join(constant.position, ", "), constant.a, constant.b, constant.relative,
+                     constant.differing, constant.elements);
+}
+
+std::vector<std::string> linesOf(const GraphDiff &diff) {
+  std::vector<std::string> lines;
+  for (const GraphDiff::Port &port : diff.ports)
+    lines.push_back(
+        fmt::format("{} {}: {} against {}", printable(port.port), port.what, printable(port.a), printable(port.b)));
+  for (const GraphDiff::Alone &alone : diff.onlyA)
+    lines.push_back(aloneText(alone, "A"));
+  for (const GraphDiff::Alone &alone : diff.onlyB)
+    lines.push_back(aloneText(alone, "B"));
+  for (const GraphDiff::Connection &connection : diff.connections)
+    lines.push_back(fmt::format("{} operand {}: reads '{}' against '{}'", nodesText(connection.nodes),
+                                connection.operand, printable(connection.a), printable(connection.b)));
+  for (const GraphDiff::Attribute &attribute : diff.attributes)
+    lines.push_back(fmt::format("{} {}: {} against {}", nodesText(attribute.nodes), attribute.name,
+                                printable(attribute.a), printable(attribute.b)));
+  for (const GraphDiff::Constant &constant : diff.differing)
+    lines.push_back(constantText(constant));
+  return lines;
+}
+
+double share(size_t part, size_t whole) {
+  return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 100;
+}
+
+/// A number as JSON has it: infinity as text.
+json numberJson(double number) { return std::isfinite(number) ? json(number) : json(fmt::format("{}", number)); }
+
+} // namespace
+
+std::string graphDiffText(const GraphDiff &diff, const std::string &a, const std::string &b, size_t lines) {
+  std::string text = fmt::format("A {}: {} nodes, {:.1f} % with a partner\n", printable(a), diff.nodesA,
+                                 share(diff.partners, diff.nodesA));
+  text += fmt::format("B {}: {} nodes, {:.1f} % with a partner\n", printable(b), diff.nodesB,
+                      share(diff.partners, diff.nodesB));
+  text += fmt::format("{} of {} constants have the same bits", diff.equalConstants, diff.constants);
+  if (size_t near = diff.constants - diff.equalConstants - diff.differing.size())
+    text += fmt::format(", {} differ by a relative L2 of at most {:.1e}", near, diff.largestAccepted);
+  text += diff.count() ? fmt::format("\n{} differences:\n", diff.count()) : "\nno differences\n";
+  std::vector<std::string> all = linesOf(diff);
+  for (size_t i = 0; i < std::min(lines, all.size()); ++i)
+    text += all[i] + "\n";
+  if (all.size() > lines)
+    text += fmt::format("... and {} more (--all)\n", all.size() - lines);
+  return text;
+}
+
+json graphDiffJson(const GraphDiff &diff) {
+  json document{{"nodes_a", diff.nodesA},
+                {"nodes_b", diff.nodesB},
+                {"partners", diff.partners},
+                {"constants", diff.constants},
+                {"equal_constants", diff.equalConstants},
+                {"differences", diff.count()}};
+  for (const char *list : {"ports", "only_a", "only_b", "connections", "attributes", "differing_constants"})
+    document[list] = json::array();
+  for (const GraphDiff::Port &port : diff.ports)
+    document["ports"].push_back({{"port", port.port}, {"what", port.what}, {"a", port.a}, {"b", port.b}});
+  auto addAlone = [](const std::vector<GraphDiff::Alone> &list, json &to) {
+    for (const GraphDiff::Alone &alone : list)
+      to.push_back({{"node", alone.name},
+                    {"operator", alone.kind},
+                    {"behind", alone.before},
+                    {"before", alone.behind},
+                    {"prepares_input", alone.port}});
+  };
+  addAlone(diff.onlyA, document["only_a"]);
+  addAlone(diff.onlyB, document["only_b"]);
+  for (const GraphDiff::Connection &connection : diff.connections)
+    document["connections"].push_back({{"nodes", nodesJson(connection.nodes)},
+                                       {"operand", connection.operand},
+                                       {"a", connection.a},
+                                       {"b", connection.b}});
+  for (const GraphDiff::Attribute &attribute : diff.attributes)
+    document["attributes"].push_back(
+        {{"nodes", nodesJson(attribute.nodes)}, {"attribute", attribute.name}, {"a", attribute.a}, {"b", attribute.b}});
+  for (const GraphDiff::Constant &constant : diff.differing) {
+    json entry{{"nodes", nodesJson(constant.nodes)},
+               {"operand", constant.operand},
+               {"a", constant.dimsA},
+               {"b", constant.dimsB}};
+    if (constant.largest)
+      entry.update({{"largest", numberJson(*constant.largest)},
+                    {"relative_l2", numberJson(constant.relative)},
+                    {"position", constant.position},
+                    {"element_a", numberJson(constant.a)},
+                    {"element_b", numberJson(constant.b)},
+                    {"differing_elements", constant.differing},
+                    {"elements", constant.elements}});
+    document["differing_constants"].push_back(entry);
+  }
+  return document;
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,129 @@
+"""`lathe diff-models`: two models, changed at known places."""
+import numpy as np
+
+from fixture import Cli, main, network
+
+# The network of the fixture as importers of formats with the channels last write it.
+LAST = """
+func.func @main(%data: tensor<1x12x12x3xf32> {nn.name = "data"}) -> (tensor<1x5xf32> {nn.name = "prob"}) {
+  %w1 = nn.constant {value = dense<WEIGHTS1> : tensor<8x3x3x3xf32>} : tensor<8x3x3x3xf32>
+  %b1 = nn.constant {value = dense<[0.1, -0.2, 0.3, 0.0, 0.5, -0.1, 0.2, 0.4]> : tensor<8xf32>} : tensor<8xf32>
+  %w2 = nn.constant {value = dense<WEIGHTS2> : tensor<8x8x3x3xf32>} : tensor<8x8x3x3xf32>
+  %fc = nn.constant {value = dense<WEIGHTS3> : tensor<8x5xf32>} : tensor<8x5xf32>
+  %pad = nn.pad %data {pads = array<i64: 0, 1, 1, 0, 0, 1, 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<1x12x12x3xf32>) -> tensor<1x14x14x3xf32> loc("pad1")
+  %i = nn.transpose %pad {perm = array<i64: 0, 3, 1, 2>} : (tensor<1x14x14x3xf32>) -> tensor<1x3x14x14xf32>
+  %0 = nn.conv %i, %w1, %b1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x3x14x14xf32>, tensor<8x3x3x3xf32>, tensor<8xf32>) -> tensor<1x8x12x12xf32> loc("conv_a")
+  %t0 = nn.transpose %0 {perm = array<i64: 0, 2, 3, 1>} : (tensor<1x8x12x12xf32>) -> tensor<1x12x12x8xf32>
+  %1 = nn.relu %t0 : (tensor<1x12x12x8xf32>) -> tensor<1x12x12x8xf32> loc("relu_a")
+  %t1 = nn.transpose %1 {perm = array<i64: 0, 3, 1, 2>} : (tensor<1x12x12x8xf32>) -> tensor<1x8x12x12xf32>
+  %2 = nn.conv %t1, %w2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x8x12x12xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x12x12xf32> loc("conv_b")
+  %t2 = nn.transpose %2 {perm = array<i64: 0, 2, 3, 1>} : (tensor<1x8x12x12xf32>) -> tensor<1x12x12x8xf32>
+  %3 = nn.add %1, %t2 : (tensor<1x12x12x8xf32>, tensor<1x12x12x8xf32>) -> tensor<1x12x12x8xf32> loc("add_b")
+  %4 = nn.relu %3 : (tensor<1x12x12x8xf32>) -> tensor<1x12x12x8xf32> loc("relu_b")
+  %5 = nn.reduce_mean %4 {axes = array<i64: 1, 2>, keepdims = true} : (tensor<1x12x12x8xf32>) -> tensor<1x1x1x8xf32> loc("pool")
+  %6 = nn.reshape %5 {shape = array<i64: 1, 8>} : (tensor<1x1x1x8xf32>) -> tensor<1x8xf32> loc("flatten")
+  %7 = nn.matmul %6, %fc : (tensor<1x8xf32>, tensor<8x5xf32>) -> tensor<1x5xf32> loc("fc")
+  %8 = nn.softmax %7 {axis = 1 : i64} : (tensor<1x5xf32>) -> tensor<1x5xf32> loc("prob")
+  return %8 : tensor<1x5xf32>
+}
+"""
+
+
+class DiffModels(Cli):
+    def written(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def changed(self, old, new):
+        text = network()
+        self.assertIn(old, text)
+        return self.written("changed.mlir", text.replace(old, new))
+
+    def only(self, report, *lists):
+        """Differences are in these lists alone, one in each."""
+        for name in ("ports", "only_a", "only_b", "connections", "attributes", "differing_constants"):
+            self.assertEqual(len(report[name]), 1 if name in lists else 0, (name, report))
+        self.assertEqual(report["differences"], len(lists))
+
+    def test_a_model_does_not_differ_from_itself_in_any_format(self):
+        self.lathe("export", self.net, "-o", self.path("net.onnx"))
+        for other in (self.net, self.path("net.onnx")):
+            report = self.figures("diff-models", self.net, other)
+            self.only(report)
+            self.assertEqual((report["nodes_a"], report["nodes_b"], report["partners"]), (9, 9, 9))
+            self.assertEqual((report["constants"], report["equal_constants"]), (4, 4))
+        self.assertIn("no differences", self.lathe("diff-models", self.net, self.path("net.onnx")).stdout)
+        for network in ("squeezenet", "googlenet", "mobilenet_v2"):
+            self.only(self.figures("diff-models", f"zoo:{network}", f"zoo:{network}"))
+
+    def test_a_changed_constant(self):
+        report = self.figures("diff-models", self.net, self.changed("0.3, 0.0", "0.55, 0.0"), code=1)
+        self.only(report, "differing_constants")
+        constant, = report["differing_constants"]
+        self.assertEqual((constant["nodes"]["a"], constant["operand"], constant["position"]), ("conv1", "b", [2]))
+        self.assertEqual((constant["differing_elements"], constant["elements"]), (1, 8))
+        self.assertAlmostEqual(constant["largest"], 0.25, 6)
+        bias = np.array([0.1, -0.2, 0.3, 0.0, 0.5, -0.1, 0.2, 0.4], "f4")
+        self.assertAlmostEqual(constant["relative_l2"], 0.25 / np.linalg.norm(bias), 6)
+        self.only(self.figures("diff-models", self.net, self.path("changed.mlir"), "--tolerance", "0.9"))
+        text = self.lathe("diff-models", self.net, self.path("changed.mlir"), code=1).stdout
+        self.assertIn("'conv1' (conv) constant b: largest difference 0.25 at [2] (0.3 against 0.55)", text)
+
+    def test_a_removed_operator(self):
+        text = network()
+        line, = [line for line in text.splitlines() if "nn.relu %3" in line]
+        other = self.written("without.mlir", text.replace(line + "\n", "").replace("nn.reduce_mean %4", "nn.reduce_mean %3"))
+        report = self.figures("diff-models", self.net, other, code=1)
+        self.only(report, "only_a")
+        alone, = report["only_a"]
+        self.assertEqual((alone["node"], alone["operator"], alone["behind"], alone["before"]), ("relu2", "relu", "add2", "pool"))
+        self.only(self.figures("diff-models", other, self.net, code=1), "only_b")
+        self.assertIn("only in A: 'relu2' (relu), behind 'add2', before 'pool'",
+                      self.lathe("diff-models", self.net, other, code=1).stdout)
+
+    def test_another_stride(self):
+        lines = network().replace("8x12x12", "8x6x6").splitlines()
+        other = self.written("strided.mlir", "\n".join(
+            line.replace("strides = array<i64: 1, 1>", "strides = array<i64: 2, 2>") if "%0 = nn.conv" in line else line
+            for line in lines))
+        report = self.figures("diff-models", self.net, other, code=1)
+        self.only(report, "attributes")
+        attribute, = report["attributes"]
+        self.assertEqual((attribute["nodes"]["b"], attribute["attribute"], attribute["a"], attribute["b"]),
+                         ("conv1", "strides", "[1, 1]", "[2, 2]"))
+
+    def test_channels_last_are_a_layout_of_the_input(self):
+        rng = np.random.default_rng(1)  # as the fixture draws them
+
+        def weights(*shape):
+            return (rng.standard_normal(shape) * (1 / np.sqrt(np.prod(shape[1:])))).astype("<f4")
+
+        text = LAST
+        for i, array in enumerate([weights(8, 3, 3, 3), weights(8, 8, 3, 3), weights(5, 8).T], 1):
+            text = text.replace(f"WEIGHTS{i}", '"0x' + array.tobytes().hex().upper() + '"')
+        report = self.figures("diff-models", self.net, self.written("last.mlir", text), code=1)
+        self.only(report, "ports")
+        self.assertEqual(report["ports"], [{"port": "input 'data'", "what": "layout", "a": "1x3x12x12", "b": "1x12x12x3"}])
+        self.assertEqual(report["partners"], report["nodes_a"])
+        self.assertEqual(report["equal_constants"], 4)
+
+    def test_only_the_first_lines_are_printed(self):
+        text = self.lathe("diff-models", "zoo:squeezenet", "zoo:shufflenet_v2", code=1).stdout
+        self.assertEqual(len(text.splitlines()), 25)
+        self.assertRegex(text.splitlines()[-1], r"^\.\.\. and \d+ more \(--all\)$")
+        everything = self.lathe("diff-models", "zoo:squeezenet", "zoo:shufflenet_v2", "--all", code=1).stdout
+        self.assertGreater(len(everything.splitlines()), 25)
+        self.assertNotIn("--all", everything)
+
+    def test_errors(self):
+        self.error("diff-models", self.net, self.path("missing.onnx"), says="missing.onnx")
+        self.error("diff-models", self.net, self.package, says="is a compiled package, expected a model")
+        self.error("diff-models", self.package, self.net, says="is a compiled package, expected a model")
+        self.error("diff-models", self.net, "zoo:squeezenet", "--other-shape", "data=1x3x8x8", says="--other-shape")
+        self.error("diff-models", self.net, says="OTHER")
+        self.lathe("compile", self.net, "--emit", "kernels", "-o", self.path("kernels.mlir"))
+        self.error("diff-models", self.net, self.path("kernels.mlir"), says="is text at kernels level")
+
+
+main()

@@ -1,0 +1,73 @@
+#include "cli/CompilerVerbs.h"
+#include "cli/print/DiffModelsPrint.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "stage/diff/PlainForm.h"
+
+#include <iostream>
+
+namespace lathe::cli {
+namespace {
+
+/// A model behind the graph passes that change no layout and form no kernels: batch norms are in the weights, constants are
+/// evaluated, formulas are one operator, and images have the channels first.
+Source normalised(const ModelFlags &flags) {
+  Source source = loadSource(flags);
+  require(!hasKernels(*source.module), "{}: is text at kernels level, expected a graph; give the model", flags.model);
+  PipelineOptions options;
+  options.level = 1;
+  optimizeGraph(*source.module, options);
+  plainForm(mainFunction(*source.module));
+  foldPad(*source.module); // pads that stand beside their convolutions now
+  foldScale(*source.module, options.exactMath);
+  foldConstants(*source.module);
+  simplify(*source.module);
+  deadCode(*source.module);
+  return source;
+}
+
+} // namespace
+
+int diffModelsVerb(const Arguments &arguments) {
+  ModelFlags model;
+  std::string other;
+  std::vector<std::string> otherShapes;
+  double tolerance = 1e-6;
+  bool all = false;
+  Options options(
+      "diff-models",
+      "Map the graphs of two models onto each other and list what differs: operators without a partner,\n"
+      "attributes, constants, inputs and outputs. Formats may differ: batch norms are folded and channels come\n"
+      "first before graphs are compared. Exit code 0 if nothing differs, 1 if something does.",
+      "  lathe diff-models resnet50.keras resnet50.onnx\n"
+      "  lathe diff-models before.onnx after.onnx --all --json differences.json\n"
+      "  lathe diff-models resnet50.onnx zoo:resnet50");
+  model.add(options, ModelUse::graph);
+  options.add_option("OTHER", other, "The other model, of any format")->required();
+  options.add_option("--other-shape", otherShapes, "--shape of OTHER, as NAME=1x3x224x224")->type_name("NAME=DIMS");
+  options
+      .add_option("--tolerance", tolerance,
+                  "Take constants as equal whose difference has at most this share of the L2 norm: rounding of folding")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  options.add_flag("--all", all, "Print every difference instead of the first 20");
+  options.reads([&] { return std::vector<std::string>{other}; });
+  options.addJson();
+  options.parseAll(arguments);
+
+  ModelFlags second = model;
+  second.model = other;
+  second.shapes = otherShapes;
+  require(!second.isZoo() || otherShapes.empty(), "--other-shape: {} has no symbolic extents", other);
+  Source a = normalised(model), b = normalised(second);
+  GraphDiff diff = diffGraphs(mainFunction(*a.module), mainFunction(*b.module), tolerance);
+  if (options.printsText())
+    std::cout << graphDiffText(diff, model.model, other, all ? SIZE_MAX : 20);
+  nlohmann::json document = graphDiffJson(diff);
+  document["a"] = model.model;
+  document["b"] = other;
+  options.writeJson(document);
+  return diff.count() ? failedVerdict : success;
+}
+
+} // namespace lathe::cli

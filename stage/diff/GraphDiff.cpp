@@ -1,0 +1,323 @@
+#include "stage/diff/GraphDiff.h"
+
+#include "ir/Bodies.h"
+#include "stage/diff/GraphMatch.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+namespace lathe {
+namespace {
+
+using namespace stage;
+
+const llvm::fltSemantics *semanticsOf(ElementType type) {
+  switch (type) {
+  case ElementType::f16:
+    return &llvm::APFloat::IEEEhalf();
+  case ElementType::bf16:
+    return &llvm::APFloat::BFloat();
+  case ElementType::f8e4m3fn:
+    return &llvm::APFloat::Float8E4M3FN();
+  case ElementType::f8e4m3fnuz:
+    return &llvm::APFloat::Float8E4M3FNUZ();
+  case ElementType::f8e5m2:
+    return &llvm::APFloat::Float8E5M2();
+  case ElementType::f8e5m2fnuz:
+    return &llvm::APFloat::Float8E5M2FNUZ();
+  default:
+    return nullptr;
+  }
+}
+
+template <class T> T readAs(const char *at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+/// Element `index` of a constant whose elements take whole bytes.
+double numberAt(const nn::ConstantData &data, int64_t index) {
+  int64_t width = bitWidth(data.type) / 8;
+  const char *at = data.bytes.data() + (data.splat ? 0 : index * width);
+  switch (data.type) {
+  case ElementType::f32:
+    return readAs<float>(at);
+  case ElementType::f64:
+    return readAs<double>(at);
+  case ElementType::i8:
+    return readAs<int8_t>(at);
+  case ElementType::i16:
+    return readAs<int16_t>(at);
+  case ElementType::i32:
+    return readAs<int32_t>(at);
+  case ElementType::i64:
+    return static_cast<double>(readAs<int64_t>(at));
+  case ElementType::u8:
+  case ElementType::boolean:
+    return readAs<uint8_t>(at);
+  case ElementType::u16:
+    return readAs<uint16_t>(at);
+  case ElementType::u32:
+    return readAs<uint32_t>(at);
+  case ElementType::u64:
+    return static_cast<double>(readAs<uint64_t>(at));
+  default:
+    break;
+  }
+  llvm::APFloat value(*semanticsOf(data.type), llvm::APInt(static_cast<unsigned>(8 * width),
+                                                           width == 2 ? readAs<uint16_t>(at) : readAs<uint8_t>(at)));
+  bool loses;
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return value.convertToDouble();
+}
+
+bool hasNumbers(const GraphConstant &constant) { return constant.data && bitWidth(constant.data->type) >= 8; }
+
+std::string typed(const GraphConstant &constant) {
+  return fmt::format("{} {}", constant.data ? name(constant.data->type) : "string", constant.dims);
+}
+
+class Comparison {
+public:
+  Comparison(const GraphNodes &a, const GraphNodes &b, double tolerance)
+      : a(a), b(b), tolerance(tolerance), match(a, b) {}
+
+  GraphDiff run() {
+    diff.nodesA = a.nodes.size();
+    diff.nodesB = b.nodes.size();
+    comparePorts("input", a.inputs, b.inputs, match.inputPartners());
+    comparePorts("output", a.outputs, b.outputs, match.outputPartners());
+    compareResults();
+    listAlone(a, match.partnersOfA(), diff.onlyA);
+    listAlone(b, match.partnersOfB(), diff.onlyB);
+    for (size_t x = 0; x < a.nodes.size(); ++x)
+      if (size_t y = match.partnersOfA()[x]; y != GraphMatch::nobody)
+        comparePartners(x, y);
+    return std::move(diff);
+  }
+
+private:
+  const GraphNodes &a, &b;
+  double tolerance;
+  GraphMatch match;
+  GraphDiff diff;
+
+  GraphDiff::Nodes nodes(size_t x, size_t y) const { return {a.nodes[x].name, b.nodes[y].name, a.nodes[x].kind}; }
+
+  static std::string nameOf(const GraphNodes &graph, const Source &source) {
+    switch (source.kind) {
+    case Source::none:
+      return "nothing";
+    case Source::node:
+      return graph.nodes[source.index].name + (source.result ? fmt::format(":{}", source.result) : "");
+    case Source::input:
+      return fmt::format("input {}", graph.inputs[source.index].name);
+    case Source::constant:
+      return "a constant";
+    }
+    return "";
+  }
+
+  void comparePorts(const std::string &kind, const std::vector<GraphPort> &own, const std::vector<GraphPort> &others,
+                    const std::vector<size_t> &partners) {
+    std::vector<char> taken(others.size(), 0);
+    auto add = [&](const std::string &port, const char *what, const std::string &x, const std::string &y) {
+      if (x != y)
+        diff.ports.push_back({fmt::format("{} '{}'", kind, port), what, x, y});
+    };
+    auto described = [](const GraphPort &port) { return port.type + " " + port.dims; };
+    for (size_t i = 0; i < own.size(); ++i) {
+      size_t j = partners[i];
+      if (j == GraphMatch::nobody) {
+        add(own[i].name, "missing", described(own[i]), "nothing");
+        continue;
+      }
+      taken[j] = 1;
+      add(own[i].name, "name", own[i].name, others[j].name);
+      add(own[i].name, "position", std::to_string(i), std::to_string(j));
+      add(own[i].name, "type", own[i].type, others[j].type);
+      add(own[i].name, own[i].order == others[j].order ? "extents" : "layout", own[i].dims, others[j].dims);
+    }
+    for (size_t j = 0; j < others.size(); ++j)
+      if (!taken[j])
+        add(others[j].name, "missing", "nothing", described(others[j]));
+  }
+
+  bool isSettled(const GraphNodes &graph, const std::vector<size_t> &partners, const Source &source) const {
+    return source.kind != Source::node || partners[source.index] != GraphMatch::nobody;
+  }
+  /// True if it takes a line of its own to say that two values are not the same: nodes without a partner have theirs.
+  bool isMisplaced(const Source &x, const Source &y) const {
+    return !match.same(x, y) && isSettled(a, match.partnersOfA(), x) && isSettled(b, match.partnersOfB(), y);
+  }
+
+  /// Where outputs come from.
+  void compareResults() {
+    for (size_t i = 0; i < a.outputs.size(); ++i)
+      if (size_t j = match.outputPartners()[i]; j != GraphMatch::nobody)
+        if (const Source &x = a.outputs[i].source, &y = b.outputs[j].source; isMisplaced(x, y) && !isSkipped(x, y))
+          diff.ports.push_back({fmt::format("output '{}'", a.outputs[i].name), "source", nameOf(a, x), nameOf(b, y)});
+  }
+
+  /// True if one value becomes the other one by nodes without a partner.
+  bool isSkipped(const Source &x, const Source &y) const {
+    return reaches(b, match.partnersOfB(), y, [&](const Source &source) { return match.same(x, source); }) ||
+           reaches(a, match.partnersOfA(), x, [&](const Source &source) { return match.same(source, y); });
+  }
+  static bool reaches(const GraphNodes &graph, const std::vector<size_t> &partners, const Source &from,
+                      const std::function<bool(const Source &)> &wanted) {
+    if (wanted(from))
+      return true;
+    if (from.kind != Source::node || partners[from.index] != GraphMatch::nobody)
+      return false;
+    return llvm::any_of(graph.nodes[from.index].operands,
+                        [&](const Source &source) { return reaches(graph, partners, source, wanted); });
+  }
+
+  /// The nearest sources of `node` with a partner, and the input if there is none.
+  static void findBefore(const GraphNodes &graph, const std::vector<size_t> &partners, size_t node, size_t depth,
+                         GraphDiff::Alone &alone) {
+    for (const Source &source : graph.nodes[node].operands) {
+      if (!alone.before.empty())
+        return;
+      if (source.kind == Source::input) {
+        alone.before = nameOf(graph, source);
+        alone.port = graph.inputs[source.index].name;
+      } else if (source.kind == Source::node && partners[source.index] != GraphMatch::nobody) {
+        alone.before = nameOf(graph, source);
+      } else if (source.kind == Source::node && depth < farthest) {
+        findBefore(graph, partners, source.index, depth + 1, alone);
+      }
+    }
+  }
+  static std::string findBehind(const GraphNodes &graph, const std::vector<size_t> &partners, size_t node,
+                                size_t depth) {
+    for (size_t i = 0; i < graph.outputs.size(); ++i)
+      if (graph.outputs[i].source.kind == Source::node && graph.outputs[i].source.index == node)
+        return fmt::format("output {}", graph.outputs[i].name);
+    std::string name;
+    for (const auto &uses : graph.nodes[node].uses)
+      for (const GraphNode::Use &use : uses) {
+        if (!name.empty())
+          return name;
+        name = partners[use.reader] != GraphMatch::nobody ? graph.nodes[use.reader].name
+               : depth < farthest                         ? findBehind(graph, partners, use.reader, depth + 1)
+                                                          : "";
+      }
+    return name;
+  }
+
+  static constexpr size_t farthest = 64; // nodes, on the way to the nearest one with a partner
+
+  static void listAlone(const GraphNodes &graph, const std::vector<size_t> &partners,
+                        std::vector<GraphDiff::Alone> &list) {
+    for (size_t node = 0; node < graph.nodes.size(); ++node)
+      if (partners[node] == GraphMatch::nobody) {
+        GraphDiff::Alone alone{graph.nodes[node].name, graph.nodes[node].kind, "", "", ""};
+        findBefore(graph, partners, node, 0, alone);
+        alone.behind = findBehind(graph, partners, node, 0);
+        list.push_back(std::move(alone));
+      }
+  }
+
+  void comparePartners(size_t x, size_t y) {
+    const GraphNode &own = a.nodes[x], &other = b.nodes[y];
+    ++diff.partners;
+    if (own.kind != other.kind) {
+      diff.attributes.push_back({nodes(x, y), "operator", own.kind, other.kind});
+      return;
+    }
+    for (const auto &[name, value] : own.attributes)
+      if (auto there = other.attributes.find(name); there != other.attributes.end() && there->second != value &&
+                                                    !(name == "shape" && compatible(own.extents, other.extents)))
+        diff.attributes.push_back({nodes(x, y), name, value, there->second});
+    for (size_t slot = 0; slot < std::max(own.operands.size(), other.operands.size()); ++slot) {
+      size_t there = match.slotOf(x, y, slot);
+      Source from = slot < own.operands.size() ? own.operands[slot] : Source();
+      Source to = there < other.operands.size() ? other.operands[there] : Source();
+      if (from.kind == Source::constant && to.kind == Source::constant)
+        compareConstants(x, y, own.operandName(slot), a.constants[from.index], b.constants[to.index]);
+      else if (isMisplaced(from, to))
+        diff.connections.push_back({nodes(x, y), own.operandName(slot), nameOf(a, from), nameOf(b, to)});
+    }
+    compareBodies(own, other);
+  }
+
+  void compareConstants(size_t x, size_t y, const std::string &operand, const GraphConstant &own,
+                        const GraphConstant &other) {
+    ++diff.constants;
+    if (own.content == other.content) {
+      ++diff.equalConstants;
+      return;
+    }
+    GraphDiff::Constant result{nodes(x, y), operand, typed(own), typed(other), {}, 0, {}, 0, 0, 0, own.elements};
+    if (own.dims == other.dims && hasNumbers(own) && hasNumbers(other)) {
+      measure(*own.data, *other.data, result);
+      // Rounding, such as of folding in another order.
+      if (own.data->type == other.data->type && result.relative <= tolerance) {
+        diff.largestAccepted = std::max(diff.largestAccepted, result.relative);
+        return;
+      }
+    }
+    diff.differing.push_back(std::move(result));
+  }
+
+  static void measure(const nn::ConstantData &own, const nn::ConstantData &other, GraphDiff::Constant &result) {
+    double square = 0, norm = 0, largest = 0;
+    int64_t at = 0;
+    for (int64_t i = 0; i < result.elements; ++i) {
+      double x = numberAt(own, i), y = numberAt(other, i);
+      norm += std::isfinite(x) ? x * x : 0;
+      if (x == y || (std::isnan(x) && std::isnan(y)))
+        continue;
+      double difference = std::isnan(x - y) ? INFINITY : std::abs(x - y);
+      square += difference * difference;
+      if (++result.differing == 1 || difference > largest) {
+        largest = difference;
+        at = i;
+      }
+    }
+    result.largest = largest;
+    result.relative = square == 0 ? 0 : norm > 0 ? std::sqrt(square / norm) : INFINITY;
+    result.a = numberAt(own, at);
+    result.b = numberAt(other, at);
+    result.position.assign(own.dims.size(), 0);
+    for (size_t axis = own.dims.size(); axis-- > 0; at /= own.dims[axis])
+      result.position[axis] = at % own.dims[axis];
+  }
+
+  void compareBodies(const GraphNode &own, const GraphNode &other) {
+    auto bodies = nn::bodiesOf(own.op), others = nn::bodiesOf(other.op);
+    for (size_t i = 0; i < std::min(bodies.size(), others.size()); ++i) {
+      GraphDiff inner = diffGraphs(bodies[i].main, others[i].main, tolerance);
+      diff.nodesA += inner.nodesA;
+      diff.nodesB += inner.nodesB;
+      diff.partners += inner.partners;
+      diff.constants += inner.constants;
+      diff.equalConstants += inner.equalConstants;
+      diff.largestAccepted = std::max(diff.largestAccepted, inner.largestAccepted);
+      for (GraphDiff::Port &port : inner.ports)
+        port.port += fmt::format(" of a body of '{}'", own.name);
+      auto append = [](auto &list, auto &more) { list.insert(list.end(), more.begin(), more.end()); };
+      append(diff.ports, inner.ports);
+      append(diff.onlyA, inner.onlyA);
+      append(diff.onlyB, inner.onlyB);
+      append(diff.connections, inner.connections);
+      append(diff.attributes, inner.attributes);
+      append(diff.differing, inner.differing);
+    }
+  }
+};
+
+} // namespace
+
+GraphDiff diffGraphs(mlir::func::FuncOp a, mlir::func::FuncOp b, double tolerance) {
+  GraphNodes own(a), other(b);
+  return Comparison(own, other, tolerance).run();
+}
+
+} // namespace lathe

@@ -1,0 +1,66 @@
+// Differences between two graphs.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe {
+
+/// Everything in which graph B differs from graph A. Names are those of the source nodes.
+struct GraphDiff {
+  struct Nodes { // two partners
+    std::string a, b, kind;
+  };
+  /// A node without a partner.
+  struct Alone {
+    std::string name, kind;
+    std::string before, behind; // nearest nodes with a partner that it reads and that read it, or ports; "": none
+    std::string port;           // the input if only nodes without a partner lie between: it is prepared otherwise
+  };
+  struct Attribute {
+    Nodes nodes;
+    std::string name, a, b; // "operator" for different operators in one place
+  };
+  /// An operand of two partners whose sources are no partners, although both have partners or are ports.
+  struct Connection {
+    Nodes nodes;
+    std::string operand, a, b; // names of the sources; "nothing" for a missing operand
+  };
+  struct Constant {
+    Nodes nodes;
+    std::string operand, dimsA, dimsB;
+    // Of constants with equal extents and numeric elements:
+    std::optional<double> largest; // absolute difference
+    double relative = 0;           // L2 norm of the difference over that of A
+    std::vector<int64_t> position; // of the largest difference
+    double a = 0, b = 0;           // elements there
+    int64_t differing = 0, elements = 0;
+  };
+  /// Something in which two inputs or outputs differ, or one without a partner.
+  struct Port {
+    std::string port, what, a, b; // "input 'data'"; "type", "extents", "layout", "name", "position" or "missing"
+  };
+
+  size_t nodesA = 0, nodesB = 0, partners = 0;
+  size_t constants = 0, equalConstants = 0; // compared; with the same bits
+  double largestAccepted = 0;               // relative L2 of constants that count as equal
+  std::vector<Port> ports;
+  std::vector<Alone> onlyA, onlyB;
+  std::vector<Connection> connections;
+  std::vector<Attribute> attributes;
+  std::vector<Constant> differing; // constants
+
+  size_t count() const {
+    return ports.size() + onlyA.size() + onlyB.size() + connections.size() + attributes.size() + differing.size();
+  }
+};
+
+/// Maps two graphs onto each other (stage/diff/GraphMatch.h) and compares partners, with the bodies of nn.if and nn.loop. Both
+/// should have gone through the same graph passes. Constants whose difference has at most `tolerance` times the L2 norm of
+/// A's count as equal. The graphs may belong to different contexts.
+GraphDiff diffGraphs(mlir::func::FuncOp a, mlir::func::FuncOp b, double tolerance);
+
+} // namespace lathe

@@ -1,0 +1,63 @@
+// Which node of one graph is which node of another one.
+#pragma once
+
+#include "stage/diff/GraphNodes.h"
+
+#include <queue>
+#include <set>
+
+namespace lathe::stage {
+
+/// Pairs the nodes, inputs and outputs of two graphs. Partners have the same operator.
+///
+/// Pairs spread from neighbour to neighbour, the pair with the most evidence first (percolation graph matching, Yartseva and
+/// Grossglauser 2013, doi:10.1145/2512938.2512952). They start at constants with the same content, which only one
+/// node on each side reads, and at the inputs and outputs. Where nothing spreads any more, one or two operators may be
+/// skipped on either side, so that an operator that was added or removed leaves its surroundings paired. At last different
+/// operators are partners where they stand in one place.
+class GraphMatch {
+public:
+  static constexpr size_t nobody = SIZE_MAX;
+
+  GraphMatch(const GraphNodes &a, const GraphNodes &b);
+
+  /// The partner of each node; `nobody` without one.
+  const std::vector<size_t> &partnersOfA() const { return toB; }
+  const std::vector<size_t> &partnersOfB() const { return toA; }
+  const std::vector<size_t> &inputPartners() const { return inputsToB; }
+  const std::vector<size_t> &outputPartners() const { return outputsToB; }
+
+  /// True if two operands are the same value by now; for constants: the same content.
+  bool same(const Source &a, const Source &b) const;
+  /// The operand of `y` that belongs to operand `slot` of `x`, its partner: another one only where both commute.
+  size_t slotOf(size_t x, size_t y, size_t slot) const;
+
+private:
+  struct Pair {
+    int64_t score;
+    size_t order; // of discovery: earlier ones first
+    size_t x, y;
+    bool operator<(const Pair &other) const { return score != other.score ? score < other.score : order > other.order; }
+  };
+  struct Side;
+
+  const GraphNodes &a, &b;
+  std::vector<size_t> toB, toA, inputsToB, outputsToB;
+  std::priority_queue<Pair> waiting;
+  std::set<std::pair<size_t, size_t>> offered;
+  size_t discovered = 0;
+
+  void pairPorts(const std::vector<GraphPort> &own, const std::vector<GraphPort> &others,
+                 std::vector<size_t> &partners);
+  void offer(size_t x, size_t y);
+  int64_t score(size_t x, size_t y) const;
+  bool sameContent(size_t x, size_t y) const;
+  void offerContents();
+  void offerPorts();
+  void offerNeighbours(size_t x, size_t y);
+  void spread();
+  bool skip();
+  void pairReplaced();
+};
+
+} // namespace lathe::stage
