@@ -23,12 +23,27 @@ static std::set<mlir::Operation *> dependingOnInputs(mlir::Block &body) {
   return depending;
 }
 
+/// By node: what other nodes read of its operators.
+static std::map<std::string, std::vector<mlir::Value>> resultsByNode(mlir::Block &body) {
+  std::map<std::string, std::vector<mlir::Value>> results;
+  auto isNamed = [](mlir::Operation *op, const std::string &node) {
+    return nn::recordOf(op) && llvm::is_contained(nn::nodeNames(op->getLoc()), node);
+  };
+  for (mlir::Operation &op : body.without_terminator())
+    for (const std::string &node : nn::nodeNames(op.getLoc()))
+      for (mlir::Value result : op.getResults())
+        if (llvm::any_of(result.getUsers(), [&](mlir::Operation *user) { return !isNamed(user, node); }))
+          results[node].push_back(result);
+  return results;
+}
+
 std::vector<Checkpoint> checkpoints(mlir::ModuleOp module) {
   mlir::func::FuncOp main = mainFunction(module);
   mlir::Block &body = main.front();
   nn::SymbolicShapes shapes(main);
   auto depending = dependingOnInputs(body);
-  // How many values that depend on an input are still read by an operator further on.
+  // How many values that depend on an input are still read by an operator further on. The inputs themselves do not count: a
+  // part that begins here is given those that it reads.
   std::map<mlir::Operation *, size_t> position;
   for (mlir::Operation &op : body)
     position.emplace(&op, position.size());
@@ -39,13 +54,7 @@ std::vector<Checkpoint> checkpoints(mlir::ModuleOp module) {
     return last;
   };
   std::multimap<size_t, mlir::Value> alive; // by last reader
-  for (mlir::BlockArgument argument : body.getArguments())
-    if (!argument.use_empty())
-      alive.emplace(lastReader(argument), argument);
-  std::map<std::string, int> names;
-  for (mlir::Operation &op : body)
-    for (auto &name : nn::nodeNames(op.getLoc()))
-      ++names[name];
+  auto results = resultsByNode(body);
 
   std::vector<Checkpoint> result;
   double flops = 0;
@@ -59,7 +68,8 @@ std::vector<Checkpoint> checkpoints(mlir::ModuleOp module) {
       if (!value.use_empty())
         alive.emplace(lastReader(value), value);
     auto nodes = nn::nodeNames(op.getLoc());
-    if (nodes.size() != 1 || names[nodes[0]] != 1 || op.getNumResults() != 1 || op.getResult(0).use_empty())
+    if (nodes.size() != 1 || op.getNumResults() != 1 || op.getResult(0).use_empty() ||
+        results[nodes[0]] != std::vector<mlir::Value>{op.getResult(0)})
       continue;
     result.push_back({nodes[0], flops, alive.size() == 1 && alive.begin()->second == op.getResult(0)});
   }

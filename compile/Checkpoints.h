@@ -9,13 +9,13 @@
 namespace lathe {
 
 struct Checkpoint {
-  std::string node;       // the operator before the cut; a name for cutGraph
+  std::string node;       // the node before the cut; a name for cutGraph
   double flops = 0;       // operations up to and including it, symbols at 1
-  bool separates = false; // later operators read no earlier result but this one
+  bool separates = false; // later operators read no earlier result but this one, and inputs of the graph
 };
 
-/// Returns every operator of @main that depends on an input, has one result, which is used, and is
-/// the only operator of its source node; in order of execution.
+/// Returns every source node whose operators in @main depend on an input and give other nodes one result; in
+/// order of execution.
 std::vector<Checkpoint> checkpoints(mlir::ModuleOp module);
 
 /// Returns at most `count` checkpoints that separate, spread evenly over the operations, without

@@ -35,8 +35,8 @@ TEST_F(Checkpoints, everyNamedOperatorBehindTheInputs) {
   std::vector<std::string> names;
   for (auto &point : all)
     names.push_back(point.node + (point.separates ? "!" : ""));
-  // Not what weights are made of, nor nodes of one name.
-  EXPECT_EQ(names, (std::vector<std::string>{"a!", "b", "add!", "c!"}));
+  // Not what weights are made of; a node of several operators is one place, behind its last one.
+  EXPECT_EQ(names, (std::vector<std::string>{"a!", "b", "add!", "c!", "twice!"}));
   EXPECT_DOUBLE_EQ(all[0].flops, 64 + 512); // the weights' relu lies before it
   EXPECT_DOUBLE_EQ(all[3].flops, 64 + 3 * 512 + 32);
 }
@@ -47,7 +47,25 @@ TEST_F(Checkpoints, spreadOverTheOperations) {
   ASSERT_EQ(one.size(), 1u);
   EXPECT_TRUE(one[0].separates);
   auto many = spreadCheckpoints(*module, 100);
-  ASSERT_EQ(many.size(), 2u); // a, add: the last would leave nothing behind it
+  ASSERT_EQ(many.size(), 3u); // the last would leave nothing behind it
   EXPECT_EQ(many[0].node, "a");
   EXPECT_EQ(many[1].node, "add");
+  EXPECT_EQ(many[2].node, "c");
+}
+
+TEST_F(Checkpoints, inputsThatAreReadFurtherOnDoNotCount) {
+  auto module = parse(R"(
+    func.func @main(%x: tensor<4xf32> {nn.name = "x"}, %m: tensor<4xf32> {nn.name = "m"}) -> (tensor<4xf32> {nn.name = "y"}) {
+      %0 = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+      %1 = nn.neg %m : (tensor<4xf32>) -> tensor<4xf32> loc("made of m")
+      %2 = nn.mul %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("b")
+      %3 = nn.add %2, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("c")
+      %4 = nn.add %3, %m : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("d")
+      return %4 : tensor<4xf32>
+    }
+  )");
+  std::vector<std::string> names;
+  for (auto &point : checkpoints(*module))
+    names.push_back(point.node + (point.separates ? "!" : ""));
+  EXPECT_EQ(names, (std::vector<std::string>{"a!", "made of m", "b", "c!", "d!"}));
 }

@@ -201,8 +201,9 @@ struct SegmentFlags {
     inputs.add(options, "random");
     options.add_option("--with", with, "Compare with this runner: onnxruntime or opencv")->capture_default_str();
     options
-        .add_option("--checkpoints", count,
-                    "Place this many checkpoints, evenly over the operations, where a single tensor passes")
+        .add_option(
+            "--checkpoints", count,
+            "Place this many checkpoints, evenly over the operations, where a single tensor passes beside inputs")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     options

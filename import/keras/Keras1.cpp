@@ -1,5 +1,5 @@
 // Keras 1: options had other names. Images with channels first ("th") are not read: Theano flips the kernels.
-#include "import/keras/Config.h"
+#include "import/keras/Recurrent.h"
 
 #include <map>
 
@@ -69,11 +69,27 @@ void modernize(LayerConfig &layer) {
   rename(config, commonNames());
   if (layer.className == "BatchNormalization") // of Keras 1 always both
     config["scale"] = config["center"] = true;
-  // A recurrent layer of Keras 1 keeps each gate's weights apart.
-  require(layer.className != "LSTM" && layer.className != "GRU",
-          "layer '{}' is {} of Keras 1, whose weights are kept "
-          "apart for every gate; load and save it with Keras 2",
-          layer.name, layer.className);
+  if (layer.className == "Bidirectional" &&
+      member(config, "layer").is_object()) { // TimeDistributed is read as its layer
+    LayerConfig inner;
+    inner.className = textMember(config["layer"], "class_name");
+    inner.config = member(config["layer"], "config");
+    modernize(inner);
+    config["layer"]["config"] = inner.config;
+  }
+}
+
+RecurrentCell cellOfGates(Layer &layer, const std::string &kind, const json &config, size_t &weight) {
+  std::vector<int64_t> order = kind == "LSTM" ? std::vector<int64_t>{0, 2, 1, 3} : std::vector<int64_t>{0, 1, 2};
+  mlir::Value joined[3];
+  for (size_t part = 0; part < 3; ++part) {
+    Values gates;
+    for (int64_t gate : order)
+      gates.push_back(layer.weight(weight + 3 * static_cast<size_t>(gate) + part));
+    joined[part] = layer.emit("concat", gates, {{"axis", -1}});
+  }
+  weight += 3 * order.size();
+  return {kind, &config, joined[0], joined[1], joined[2], 0};
 }
 
 } // namespace lathe::keras

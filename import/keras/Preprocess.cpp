@@ -1,6 +1,7 @@
 // Preprocessing that is arithmetic on numbers. Layers on text (TextVectorization, StringLookup, Hashing) are not imported.
 #include "import/keras/Windows.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -75,10 +76,41 @@ void importNormalization(Layer &layer) {
     layer.set(layer.emit("div", {layer.emit("sub", {x, mean}), deviation}));
 }
 
+/// An image with the channels first, of which a middle part is kept, or around which a border is put, so that its height
+/// and width are in the ratio of the target.
+mlir::Value inRatio(Layer &layer, mlir::Value x, int64_t height, int64_t width, bool crop) {
+  int64_t own[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const Dim &extent = layer.dims(x)[2 + i];
+    if (!extent.isConstant())
+      layer.unsupported(fmt::format("the spatial extent '{}' is not known; give it with --shape", extent.str()));
+    own[i] = extent.constant();
+  }
+  require(height > 0 && width > 0 && own[0] > 0 && own[1] > 0, "resizes {}x{} to {}x{}", own[0], own[1], height, width);
+  // As floats of 32 bits, as Keras divides them.
+  auto scaled = [](int64_t extent, int64_t by, int64_t of) {
+    return static_cast<int64_t>(static_cast<float>(extent * by) / static_cast<float>(of));
+  };
+  int64_t wanted[2] = {scaled(own[1], height, width), scaled(own[0], width, height)};
+  Ints starts, ends, pads(8);
+  for (size_t i = 0; i < 2; ++i) {
+    int64_t kept = std::clamp<int64_t>(wanted[i], 1, own[i]);
+    starts.push_back((own[i] - kept) / 2);
+    ends.push_back(starts.back() + kept);
+    pads[2 + i] = pads[6 + i] = (std::max(own[i], wanted[i]) - own[i]) / 2;
+  }
+  if (crop)
+    return layer.emit("slice", {x}, {{"starts", starts}, {"ends", ends}, {"axes", Ints{2, 3}}});
+  if (layer.text("fill_mode", "constant") != "constant")
+    layer.unsupported(fmt::format("fill_mode '{}' is not supported", layer.text("fill_mode", "")));
+  return layer.emit("pad", {x, {}, {}}, {{"pads", pads}, {"value", layer.number("fill_value", 0)}});
+}
+
 void importResizing(Layer &layer) {
-  for (const char *option : {"crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias"})
-    if (layer.flag(option, false))
-      layer.unsupported(fmt::format("{} is not supported", option));
+  if (layer.flag("antialias", false))
+    layer.unsupported("antialias is not supported");
+  bool crop = layer.flag("crop_to_aspect_ratio", false), border = layer.flag("pad_to_aspect_ratio", false);
+  require(!crop || !border, "has both crop_to_aspect_ratio and pad_to_aspect_ratio, expected one at most");
   mlir::Value x = asNumbers(layer);
   bool single = layer.rank(x) == 3; // an image without a batch
   const Dims given = layer.dims(x);
@@ -89,7 +121,10 @@ void importResizing(Layer &layer) {
   }
   x = toChannelsFirst(layer, x);
   require(layer.rank(x) == 4, "the operand has rank {}, expected 3 or 4", given.size());
-  Fields fields = {{"sizes", Ints{-1, -1, layer.integer("height", 0), layer.integer("width", 0)}}};
+  int64_t height = layer.integer("height", 0), width = layer.integer("width", 0);
+  if (crop || border)
+    x = inRatio(layer, x, height, width, crop);
+  Fields fields = {{"sizes", Ints{-1, -1, height, width}}};
   std::string mode = layer.text("interpolation", "bilinear");
   if (mode == "bilinear")
     fields.insert(fields.end(), {{"mode", "linear"}, {"coordinate_mode", "half_pixel"}});
@@ -130,11 +165,8 @@ void importCenterCrop(Layer &layer) {
 }
 
 /// A one for each category: of every element, or of all elements along the last axis together.
-void importCategoryEncoding(Layer &layer) {
-  mlir::Value x = layer.node.cast(layer.raw(0), ElementType::i64);
-  std::string mode = layer.text("output_mode", "multi_hot");
-  int64_t tokens = layer.integer("num_tokens", layer.integer("max_tokens", 0));
-  require(tokens >= 1 && tokens <= 1 << 24, "num_tokens is {}, expected 1 to 2^24", tokens);
+void setCategories(Layer &layer, mlir::Value x, const std::string &mode, int64_t tokens) {
+  require(tokens >= 1 && tokens <= 1 << 24, "there are {} categories, expected 1 to 2^24", tokens);
   Dims dims = layer.dims(x);
   require(!dims.empty(), "the operand is a scalar");
   bool each = mode == "one_hot";
@@ -158,6 +190,76 @@ void importCategoryEncoding(Layer &layer) {
   }
   layer.set(
       layer.emit(mode == "count" ? "reduce_sum" : "reduce_max", {ones}, {{"axes", Ints{-2}}, {"keepdims", false}}));
+}
+
+void importCategoryEncoding(Layer &layer) {
+  setCategories(layer, layer.node.cast(layer.raw(0), ElementType::i64), layer.text("output_mode", "multi_hot"),
+                layer.integer("num_tokens", layer.integer("max_tokens", 0)));
+}
+
+/// An option of IntegerLookup by its name, or by the one that it had before Keras 2.6.
+const json &lookupOption(Layer &layer, const char *key, const char *old) {
+  const json &value = member(layer.config, key);
+  return value.is_null() ? member(layer.config, old) : value;
+}
+
+Ints vocabularyOf(Layer &layer, const Ints &special) {
+  if (!layer.has("vocabulary"))
+    layer.unsupported("a vocabulary that the layer has adapted to data is not in its configuration");
+  std::vector<double> values;
+  collectNumbers(member(layer.config, "vocabulary"), values);
+  Ints tokens(values.begin(), values.end());
+  if (tokens.size() >= special.size() && std::equal(special.begin(), special.end(), tokens.begin()))
+    tokens.erase(tokens.begin(), tokens.begin() + static_cast<int64_t>(special.size()));
+  require(!tokens.empty() && tokens.size() <= 1 << 20, "has {} tokens, expected 1 to 2^20", tokens.size());
+  return tokens;
+}
+
+/// The place of every number in a vocabulary: behind the mask, which is 0, and the places of numbers that are not in it.
+void importIntegerLookup(Layer &layer) {
+  const json &mask = lookupOption(layer, "mask_token", "mask_value");
+  const json &other = lookupOption(layer, "oov_token", "oov_value");
+  std::string mode = layer.text("output_mode", "int");
+  int64_t unknown = layer.integer("num_oov_indices", 1);
+  if (mode != "int" && (!mask.is_null() || mode == "tf_idf"))
+    layer.unsupported(fmt::format("output_mode '{}'{} is not supported", mode, mask.is_null() ? "" : " with a mask"));
+  if (unknown < 1) // another number would be an error of the run
+    layer.unsupported("num_oov_indices 0 is not supported");
+  require(unknown <= 1 << 20, "num_oov_indices is {}, expected at most 2^20", unknown);
+  Ints special;
+  if (!mask.is_null())
+    special.push_back(mask.get<int64_t>());
+  special.insert(special.end(), static_cast<size_t>(unknown), other.is_null() ? -1 : other.get<int64_t>());
+  Ints tokens = vocabularyOf(layer, special);
+  auto first = static_cast<int64_t>(special.size()), count = static_cast<int64_t>(tokens.size());
+  mlir::Value x = layer.node.cast(layer.raw(0), ElementType::i64);
+  if (layer.flag("invert", false)) {
+    tokens.insert(tokens.begin(), special.begin(), special.end());
+    layer.set(layer.emit("gather", {layer.node.constantInts({first + count}, tokens), x}, {{"axis", 0}}));
+    return;
+  }
+  Dims wide = layer.dims(x);
+  wide.emplace_back(1);
+  Ints places(tokens.size());
+  std::iota(places.begin(), places.end(), first);
+  mlir::Value equal = layer.emit("equal", {layer.node.reshape(x, wide), layer.node.constantInts({count}, tokens)});
+  mlir::Value found =
+      layer.emit("mul", {layer.node.cast(equal, ElementType::i64), layer.node.constantInts({count}, places)});
+  found = layer.emit("reduce_sum", {found}, {{"axes", Ints{-1}}, {"keepdims", false}});
+  auto number = [&](int64_t value) { return layer.node.constantInts({}, {value}); };
+  mlir::Value elsewhere = number(first - unknown);
+  if (unknown > 1) {
+    Emitter emitter(layer.node);
+    elsewhere = layer.emit("add", {floorMod(emitter, x, number(unknown)), elsewhere});
+  }
+  found = layer.emit("where", {layer.emit("greater", {found, number(0)}), found, elsewhere});
+  if (!mask.is_null())
+    found = layer.emit("where", {layer.emit("equal", {x, number(special[0])}), number(0), found});
+  if (mode == "int")
+    layer.set(found);
+  else
+    setCategories(layer, found, mode,
+                  layer.flag("pad_to_max_tokens", false) ? layer.integer("max_tokens", 0) : first + count);
 }
 
 /// The number of boundaries that are not above the element.
@@ -185,6 +287,7 @@ void addPreprocessImporters(Importers &table) {
   table["Resizing"] = {importResizing, "`resize`"};
   table["CenterCrop"] = {importCenterCrop, "`slice`"};
   table["CategoryEncoding"] = {importCategoryEncoding, "`equal`, `cast`, `reduce_max` or `reduce_sum`"};
+  table["IntegerLookup"] = {importIntegerLookup, "`equal`, `mul`, `reduce_sum`"};
   table["Discretization"] = {importDiscretization, "`greater_equal`, `reduce_sum`"};
 }
 

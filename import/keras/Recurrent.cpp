@@ -234,10 +234,12 @@ void addCell(Layer &layer, const std::string &className, const json &config, siz
   }
   if (kind != "LSTM" && kind != "GRU" && kind != "SimpleRNN")
     layer.unsupported(fmt::format("cells of class '{}' are not supported", className));
-  RecurrentCell cell{kind, &config, layer.weight(weight), layer.weight(weight + 1), {}, 0};
-  weight += 2;
-  if (flagMember(config, "use_bias", true))
-    cell.bias = layer.weight(weight++);
+  bool apart = layer.version() == 1 && kind != "SimpleRNN" && textMember(config, "consume_less", "cpu") != "gpu";
+  auto next = [&] { return layer.weight(weight++); };
+  RecurrentCell cell =
+      apart ? cellOfGates(layer, kind, config, weight) : RecurrentCell{kind, &config, next(), next(), {}, 0};
+  if (!apart && flagMember(config, "use_bias", true))
+    cell.bias = next();
   cell.units = integerMember(config, "units", integerMember(config, "output_dim", 0));
   require(layer.rank(cell.recurrent) == 2 && layer.dims(cell.recurrent)[0] == Dim(cell.units),
           "the recurrent kernel has extents {}, expected {} units", str(layer.dims(cell.recurrent)), cell.units);

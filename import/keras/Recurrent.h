@@ -7,8 +7,8 @@ namespace lathe::keras {
 
 /// A cell with its weights: kernel (inputs x gates*units), recurrent kernel (units x gates*units), bias or null.
 struct RecurrentCell {
-  std::string kind;   // "LSTM", "GRU" or "SimpleRNN"
-  const json *config; // of the cell
+  std::string kind;             // "LSTM", "GRU" or "SimpleRNN"
+  const json *config = nullptr; // of the cell
   mlir::Value kernel, recurrent, bias;
   int64_t units = 0;
   size_t states() const { return kind == "LSTM" ? 2 : 1; }
@@ -33,6 +33,9 @@ struct RecurrentInput {
 /// By nn.lstm, nn.gru or nn.rnn (Recurrent.cpp); by single steps where those lack an activation (RecurrentSteps.cpp).
 RecurrentResult runCell(Layer &layer, const RecurrentCell &cell, const RecurrentInput &input);
 RecurrentResult runCellSteps(Layer &layer, const RecurrentCell &cell, const RecurrentInput &input);
+/// A cell of Keras 1, which keeps the three weights of each gate together: an LSTM in the order i, c, f, o, a GRU in that of
+/// Keras 2 (Keras1.cpp). They begin at `weight`, which moves behind them.
+RecurrentCell cellOfGates(Layer &layer, const std::string &kind, const json &config, size_t &weight);
 /// ConvLSTM1D, 2D and 3D (RecurrentSteps.cpp).
 void importConvLstm(Layer &layer);
 

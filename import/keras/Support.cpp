@@ -11,7 +11,7 @@ constexpr std::pair<const char *, const char *> others[] = {
     {"Discretization with adapted boundaries", "the boundaries are not in the file"},
     {"FlaxLayer, JaxLayer, TFSMLayer, TorchModuleWrapper", "other frameworks"},
     {"HashedCrossing, Hashing, StringLookup, TextVectorization", "text"},
-    {"IntegerLookup", "not yet"},
+    {"IntegerLookup with an adapted vocabulary", "the vocabulary is not in the configuration"},
     {"Lambda", "a Python function: `--custom Lambda=FILE.mlir`"},
     {"LocallyConnected1D, LocallyConnected2D", "no longer in Keras"},
     {"MelSpectrogram, STFTSpectrogram", "not yet"},

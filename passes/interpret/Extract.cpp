@@ -15,8 +15,11 @@ namespace {
 
 using ValueSet = llvm::SetVector<mlir::Value>;
 
+/// An operator, a branch or a loop.
+bool hasNodeName(mlir::Operation &op) { return nn::recordOf(&op) || llvm::isa<nn::IfOp, nn::LoopOp>(op); }
+
 bool isNamed(mlir::Operation &op, const std::string &node) {
-  return nn::recordOf(&op) && llvm::is_contained(nn::nodeNames(op.getLoc()), node);
+  return hasNodeName(op) && llvm::is_contained(nn::nodeNames(op.getLoc()), node);
 }
 
 /// The graph under its names.
@@ -40,7 +43,7 @@ public:
     }
     // A node in the file may be several operators here; what others read of it are its results.
     for (mlir::Operation &op : main.getBody().front()) {
-      if (!nn::recordOf(&op))
+      if (!hasNodeName(op))
         continue;
       for (const std::string &node : nn::nodeNames(op.getLoc())) {
         NodeResults &results = nodes[node];
@@ -207,6 +210,19 @@ llvm::DenseSet<mlir::Operation *> slice(const std::vector<mlir::Value> &outputs,
   return operators;
 }
 
+/// Copies the bodies of branches and loops that `operators` run.
+void copyBodies(mlir::ModuleOp from, mlir::ModuleOp to, const llvm::DenseSet<mlir::Operation *> &operators) {
+  auto runs = [](mlir::Operation *op, llvm::StringRef body) {
+    return llvm::any_of(op->getAttrs(), [&](mlir::NamedAttribute attribute) {
+      auto symbol = llvm::dyn_cast<mlir::FlatSymbolRefAttr>(attribute.getValue());
+      return symbol && symbol.getValue() == body;
+    });
+  };
+  for (auto body : from.getOps<mlir::ModuleOp>())
+    if (llvm::any_of(operators, [&](mlir::Operation *op) { return runs(op, body.getSymName().value_or("")); }))
+      to.push_back(body.clone());
+}
+
 /// A module that computes `outputs` from `inputs`, both named.
 mlir::OwningOpRef<mlir::ModuleOp> build(mlir::func::FuncOp main, const std::vector<mlir::Value> &inputs,
                                         const std::vector<mlir::Value> &outputs,
@@ -246,6 +262,7 @@ mlir::OwningOpRef<mlir::ModuleOp> build(mlir::func::FuncOp main, const std::vect
     function.setResultAttr(i, "nn.name", attrs.getStringAttr(outputNames[i]));
   }
   builder.create<mlir::func::ReturnOp>(main.getLoc(), results);
+  copyBodies(from, *module, operators);
   return module;
 }
 
@@ -312,7 +329,7 @@ Cut cutAt(mlir::func::FuncOp main, const CutOptions &options) {
   cut.outputs = namesOf(names, outputs);
   cut.module = build(main, inputs, outputs, operators, cut.inputs, cut.outputs);
   for (mlir::Operation *op : operators)
-    cut.nodes += nn::recordOf(op) != nullptr;
+    cut.nodes += hasNodeName(*op);
 
   std::vector<mlir::Value> all(main.getArguments().begin(), main.getArguments().end()), edges = inputs;
   edges.insert(edges.end(), outputs.begin(), outputs.end());

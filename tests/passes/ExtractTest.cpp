@@ -56,6 +56,39 @@ void checkCut(mlir::ModuleOp module, const Cut &cut, uint64_t seed) {
   EXPECT_EQ(written.maxRelative, 0);
 }
 
+TEST(Extract, PartsTakeTheBodiesOfTheirLoops) {
+  auto context = makeContext();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+    module {
+      func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> (tensor<2xf32> {nn.name = "y"}) {
+        %n = nn.constant {value = dense<3> : tensor<i64>} : tensor<i64>
+        %t = nn.constant {value = dense<true> : tensor<i1>} : tensor<i1>
+        %a = nn.relu %x : (tensor<2xf32>) -> tensor<2xf32> loc("before")
+        %l = nn.loop %n, %t, %a {body = @double, carried = 1 : i64} : (tensor<i64>, tensor<i1>, tensor<2xf32>) -> tensor<2xf32> loc("loop")
+        %y = nn.neg %l : (tensor<2xf32>) -> tensor<2xf32> loc("after")
+        return %y : tensor<2xf32>
+      }
+      module @double {
+        func.func @main(%i: tensor<i64>, %c: tensor<i1>, %v: tensor<2xf32>) -> (tensor<i1>, tensor<2xf32>) {
+          %w = nn.add %v, %v : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+          return %c, %w : tensor<i1>, tensor<2xf32>
+        }
+      }
+    }
+  )",
+                                                        context.get());
+  auto bodies = [](mlir::ModuleOp part) {
+    return llvm::count_if(part.getOps<mlir::ModuleOp>(), [](mlir::ModuleOp) { return true; });
+  };
+  Cut behind = cutGraph(*module, {.from = {"before:0"}, .to = {"after"}});
+  checkCut(*module, behind, 1);
+  EXPECT_EQ(bodies(*behind.module), 1);
+  EXPECT_EQ(bodies(*behind.whole), 1);
+  Cut apart = cutGraph(*module, {.from = {"loop:0"}, .to = {"after"}});
+  checkCut(*module, apart, 2);
+  EXPECT_EQ(bodies(*apart.module), 0);
+}
+
 TEST(Extract, PartsOfRandomNetworksReproduceTheWhole) {
   uint64_t first = std::getenv("LATHE_TEST_SEED")
                        ? std::strtoull(std::getenv("LATHE_TEST_SEED"), nullptr, 10)

@@ -215,6 +215,24 @@ def movements():
     yield one("Dropout", "Dropout", {"rate": 0.5}, [x], [x])
 
 
+def lookups():
+    """Places of numbers in a vocabulary. An unknown number has place 0, or 1 behind the mask; several unknown ones divide."""
+    x = np.array([[12, 36, 7], [1138, 12, 42]], "int64")
+    config = {"vocabulary": [12, 36, 1138, 42], "num_oov_indices": 1, "mask_token": None, "oov_token": -1, "output_mode": "int"}
+    yield one("IntegerLookup", "IntegerLookup", config, [x], [np.array([[1, 2, 0], [3, 1, 4]])])
+    yield one("IntegerLookup_mask", "IntegerLookup", dict(config, mask_token=7), [x], [np.array([[2, 3, 0], [4, 2, 5]])])
+    yield one("IntegerLookup_special", "IntegerLookup", dict(config, vocabulary=[-1, 12, 36, 1138]), [x],
+              [np.array([[1, 2, 0], [3, 1, 0]])])
+    yield one("IntegerLookup_several", "IntegerLookup", dict(config, vocabulary=[12, 36], num_oov_indices=3), [x],
+              [np.array([[3, 4, 7 % 3], [1138 % 3, 3, 42 % 3]])])
+    places = np.array([[1, 0, 4], [2, 2, 3]], "int64")
+    yield one("IntegerLookup_invert", "IntegerLookup", dict(config, invert=True), [places],
+              [np.array([[12, -1, 42], [36, 36, 1138]])])
+    found = (np.array([[1, 2, 0], [3, 1, 4]])[..., None] == np.arange(5)).astype("float64")
+    for mode, y in (("one_hot", found), ("multi_hot", found.max(1)), ("count", found.sum(1))):
+        yield one(f"IntegerLookup_{mode}", "IntegerLookup", dict(config, output_mode=mode), [x], [y])
+
+
 def preprocessing(version):
     x, x4 = data(3, 4), data(2, 4, 6, 3)
     yield one("Rescaling", "Rescaling", {"scale": 1 / 127.5, "offset": -1.0}, [x4], [x4 / 127.5 - 1])
@@ -226,11 +244,19 @@ def preprocessing(version):
               [(x - mean) / np.sqrt(variance)])
     rows, columns = np.floor((np.arange(2) + 0.5) * 2).astype(int), np.floor((np.arange(4) + 0.5) * 1.5).astype(int)
     yield one("Resizing", "Resizing", {"height": 2, "width": 4, "interpolation": "nearest"}, [x4], [x4[:, rows][:, :, columns]])
+    # From 4 x 6 to 2 x 2: the middle 4 columns, or a row above and below.
+    middle, padded = x4[:, :, 1:5], np.pad(x4, ((0, 0), (1, 1), (0, 0), (0, 0)), constant_values=0.5)
+    yield one("Resizing_crop", "Resizing", {"height": 2, "width": 2, "interpolation": "nearest", "crop_to_aspect_ratio": True},
+              [x4], [middle[:, 1::2, 1::2]])
+    if version == 3:
+        yield one("Resizing_pad", "Resizing", {"height": 2, "width": 2, "interpolation": "nearest", "fill_mode": "constant",
+                                               "pad_to_aspect_ratio": True, "fill_value": 0.5}, [x4], [padded[:, 1::3, 1::3]])
     yield one("CenterCrop", "CenterCrop", {"height": 2, "width": 3}, [x4], [x4[:, 1:3, 1:4]])
     ids = np.array([[1, 3, 3], [0, 2, 1]], "int32")
     ones = (ids[..., None] == np.arange(5)).astype("float64")
     for mode, y in (("multi_hot", ones.max(1)), ("count", ones.sum(1)), ("one_hot", ones)):
         yield one(f"CategoryEncoding_{mode}", "CategoryEncoding", {"num_tokens": 5, "output_mode": mode}, [ids], [y])
+    yield from lookups()
     bins = [-0.5, 0.0, 0.25]
     yield one("Discretization", "Discretization", {"bin_boundaries": bins, "output_mode": "int"}, [x],
               [np.digitize(x, bins).astype("int32" if version == 3 else "int64")])

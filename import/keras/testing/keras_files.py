@@ -141,11 +141,12 @@ def new_weights(group, model):
         assert at == len(layer.weights), layer.name
 
 
-def write(path, model):
-    """As Keras 2 where the name ends in .h5, as Keras 3 where it ends in .keras. Equal models make equal files."""
+def write(path, model, version="2.13.1"):
+    """As Keras 2 (or an older version) where the name ends in .h5, as Keras 3 where it ends in .keras. Equal models make equal
+    files."""
     if path.endswith(".h5"):
         with h5py.File(path, "w") as file:
-            file.attrs["keras_version"], file.attrs["backend"] = "2.13.1", "tensorflow"
+            file.attrs["keras_version"], file.attrs["backend"] = version, "tensorflow"
             file.attrs["model_config"] = json.dumps(model_config(model, 2))
             old_weights(file.create_group("model_weights"), model)
             file.create_group("optimizer_weights").create_dataset("iterations", data=3)

@@ -85,6 +85,34 @@ def bidirectionals():
                       y + ([*a[2], *b[2]] if mode == "sum" else []), [*forward, *backward], parts)
 
 
+def keras_1():
+    """Recurrent layers of Keras 1: other names, and the weights of every gate apart, unless consume_less is "gpu"."""
+    x = data(3, 5, 4)
+    orders = {"LSTM": (0, 2, 1, 3), "GRU": (0, 1, 2), "SimpleRNN": (0,)}  # an LSTM has c before f
+
+    def config_of(**options):
+        return dict({"output_dim": 6, "activation": "tanh", "inner_activation": "hard_sigmoid", "return_sequences": True,
+                     "go_backwards": False, "consume_less": "cpu"}, **options)
+
+    def apart(kind, weights):
+        gates = [np.split(weight, CELLS[kind], -1) for weight in weights]
+        return [part[gate] for gate in orders[kind] for part in gates]
+
+    for kind in CELLS:
+        for consumes in ("cpu", "gpu"):
+            weights = weights_of(kind, 4, 6)
+            functions = {} if kind == "SimpleRNN" else {"f": ref.hard_sigmoid(1)}
+            ys = ref.run_cell(cell_of(kind, weights, **functions), x)[0]
+            own = weights if consumes == "gpu" else apart(kind, weights)
+            yield one(f"{kind}_{consumes}", kind, config_of(consume_less=consumes), [x], [ys], own)
+    forward, backward = weights_of("LSTM", 4, 6), weights_of("LSTM", 4, 6)
+    cells = [cell_of("LSTM", weights, f=ref.hard_sigmoid(1)) for weights in (forward, backward)]
+    y = np.concatenate([ref.run_cell(cells[0], x)[0], ref.run_cell(cells[1], x, backwards=True)[0][:, ::-1]], -1)
+    inner = {"class_name": "LSTM", "config": config_of(name="lstm")}
+    yield one("Bidirectional", "Bidirectional", {"layer": inner, "merge_mode": "concat"}, [x], [y],
+              [*apart("LSTM", forward), *apart("LSTM", backward)])
+
+
 def masked(name, layers, inputs, outputs, results=1):
     """An input, Masking, and layers after it."""
     last = layers[-1]

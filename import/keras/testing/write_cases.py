@@ -26,15 +26,21 @@ def all_cases(version):
         yield from group()
 
 
+def write_case(folder, name, end, inputs, outputs, model, **options):
+    path = os.path.join(folder, name)
+    write(path + end, model, **options)
+    arrays = {f"input_{i}": each.astype("float32") if each.dtype == "float64" else each for i, each in enumerate(inputs)}
+    arrays.update({f"output_{i}": each for i, each in enumerate(outputs)})
+    np.savez(path + ".npz", **arrays)
+
+
 def main():
     folder = sys.argv[1]
     for version, end in ((2, ".h5"), (3, ".keras")):
         for name, model, inputs, outputs in all_cases(version):
-            path = os.path.join(folder, f"{name}_{version}")
-            write(path + end, model)
-            arrays = {f"input_{i}": each.astype("float32") if each.dtype == "float64" else each for i, each in enumerate(inputs)}
-            arrays.update({f"output_{i}": each for i, each in enumerate(outputs)})
-            np.savez(path + ".npz", **arrays)
+            write_case(folder, f"{name}_{version}", end, inputs, outputs, model)
+    for name, model, inputs, outputs in recurrent_cases.keras_1():
+        write_case(folder, f"{name}_1", ".h5", inputs, outputs, model, version="1.2.2")
 
 
 if __name__ == "__main__":
