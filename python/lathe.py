@@ -412,8 +412,8 @@ class Context:
 
     def keep_state(self, input, output, max_extent=0):
         """Makes an output of every run an input of the next one, both by name or number: a state, without copies. It starts from
-        `set_input`, else from zeros. With max_extent the output continues the input along one axis and grows in place,
-        in memory for that many positions (docs/state.md)."""
+        `set_input`, else from zeros (the zero point of a quantised input). With max_extent the output continues the input
+        along one axis and grows in place, in memory for that many positions (docs/state.md)."""
         source, target = _index("input", self.model.inputs, input), _index("output", self.model.outputs, output)
         with self._lock:
             _call("lathe_context_keep_state", self._use(), ctypes.c_size_t(source), ctypes.c_size_t(target),

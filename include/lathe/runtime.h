@@ -248,7 +248,8 @@ LATHE_API lathe_status lathe_context_memory(const lathe_context *context, lathe_
 
 /* Makes output `output` of every run input `input` of the next one, without a copy: the hidden state of a recurrent
    network, or the keys and values of a decoder. The first run starts from the value of lathe_context_set_input, which
-   may stay unset: then from zeros (of a quantised input its zero point), none along an axis that grows. Other inputs are set before each run as usual.
+   may stay unset: then from zeros, or from the zero point of a quantised input; along an axis that grows from nothing.
+   Other inputs are set before each run as usual.
    `max_extent` 0: input and output change places after each run. Above 0: the output continues the input along one axis
    and grows in place, in memory for `max_extent` positions; a run copies the new elements alone. A run that needs more
    positions fails and changes nothing. Fails for a package whose plan does not let that output grow in place
