@@ -73,7 +73,7 @@ Parameter type(std::vector<const char *> words, const char *note) {
 }
 const std::vector<const char *> mayRound = {"f32", "bf16"};
 const std::vector<const char *> mayTransform = {"f32", "bf16", "i16", "i32"};
-const std::vector<const char *> mayConvert = {"f32", "bf16", "i8", "i16", "i32"};
+const std::vector<const char *> mayConvert = {"f32", "bf16", "i8", "i16", "i16add", "i32"};
 const std::vector<const char *> productsMayConvert = {"f32", "bf16", "i8", "i8mm", "i16", "i32"};
 
 // ---- Constraints that several algorithms have ----
@@ -84,9 +84,11 @@ constexpr Constraint scratch{"scratch", "the scratch of a thread is at most 256 
 constexpr Constraint format{
     "type", "the format takes operands of the kernel's types and the target multiplies it: f32 stands for "
             "one type of operands and sums, bf16 for f32 with avx512bf16, i8 (with vpdpbusd, usdot or sdot, for "
-            "constant weights of type i8), i8mm (likewise, for matrix products with usmmla), i16 (with vpmaddwd) and "
+            "constant weights of type i8), i8mm (likewise, for matrix products with usmmla), i16 (with vpmaddwd), "
+            "i16add (likewise, for constant weights of type i8 and an input in blocks of channels, in one group) and "
             "i32 for 8-bit operands with sums in i32"};
-constexpr Constraint blockSteps{"unroll", "unroll divides the steps of a block of input channels"};
+constexpr Constraint blockSteps{"unroll",
+                                "unroll divides the steps of a block of input channels; with type=i16add it is even"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
 

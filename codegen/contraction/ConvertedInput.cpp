@@ -12,8 +12,31 @@ void DirectGenerator::convertInput() {
   Value pixels = k.mul(rows, conv.in[2]);
   Value from = k.add(k.mul(image, conv.inImageStride()), k.mul(firstHeld, conv.in[2] * conv.inPixelStride()));
   conv.inBlock ? convertBlocks(from, pixels) : convertPlanes(from, pixels);
-  if (conv.weightsZero)
+  if (plan.sumsPositions())
     sumPositions(pixels);
+}
+
+/// Converts whole blocks of `pixels` positions that lie one behind the other, several of them at once.
+void DirectGenerator::convertPixels(Value source, Value to, Value pixels) {
+  constexpr int64_t together = 4;
+  Value whole = k.mul(k.div(pixels, together), together), zero16;
+  mlir::Type i16 = k.b.getIntegerType(16);
+  if (conv.inputZero) {
+    Value zero = k.load(k.buffer(*conv.inputZero), k.constant(0), conv.inputType);
+    zero16 = k.splat(k.b.create<mlir::arith::TruncIOp>(k.loc, i16, units::widened(k, zero, conv.inputType)),
+                     together * conv.inBlock);
+  }
+  mlir::VectorType wide = KernelBuilder::vectorOf(i16, together * conv.inBlock);
+  k.loop(k.constant(0), whole, together, [&](Value pixel) {
+    Value vector = k.load(k.buffer(conv.input), k.add(source, k.mul(pixel, conv.inBlock)), conv.inputType,
+                          together * conv.inBlock);
+    vector = isUnsignedInteger(conv.inputType) ? k.b.create<mlir::arith::ExtUIOp>(k.loc, wide, vector).getResult()
+                                               : k.b.create<mlir::arith::ExtSIOp>(k.loc, wide, vector).getResult();
+    if (zero16)
+      vector = k.b.create<mlir::arith::SubIOp>(k.loc, vector, zero16);
+    Value at = k.gep(k.scratch(), k.add(to, k.mul(pixel, plan.pixelStride())), k.computeType(plan.format.unit));
+    k.b.create<mlir::LLVM::StoreOp>(k.loc, vector, at, plan.format.unitBytes());
+  });
 }
 
 void DirectGenerator::convertBlocks(Value from, Value pixels) {
@@ -21,7 +44,12 @@ void DirectGenerator::convertBlocks(Value from, Value pixels) {
   auto convertBlock = [&](Value block, int64_t valid) {
     Value source = k.add(from, k.mul(block, conv.inChannelStride() * conv.inBlock));
     Value to = k.mul(block, plan.heldBlockUnits());
-    k.loop(k.constant(0), pixels, 1, [&](Value pixel) {
+    // Pairs of i16 that lie one behind the other need no vector of i32.
+    bool dense = plan.format.element == ElementType::i16 && valid == conv.inBlock && !conv.inLast;
+    Value first = dense ? k.mul(k.div(pixels, 4), 4) : k.constant(0);
+    if (dense)
+      convertPixels(source, to, first);
+    k.loop(first, pixels, 1, [&](Value pixel) {
       Value at = k.add(source, k.mul(pixel, conv.inPixelStride()));
       // Lanes without a channel may hold anything, and zero times that is not always zero.
       Value vector = valid == conv.inBlock ? k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes)
@@ -72,34 +100,63 @@ void DirectGenerator::multiplyCorrections() {
   });
 }
 
-/// For each of `pixels` positions in scratch: minus the zero point of the weights times the sum of its input, less the
-/// zero points of that.
+/// The numbers of `pixels` positions in scratch (DirectPlan::sumsPositions).
 void DirectGenerator::sumPositions(Value pixels) {
+  // The last vector is stored whole. What it reads behind the last position lies in scratch, too.
+  k.loop(k.constant(0), pixels, plan.lanes, [&](Value pixel) {
+    Value number = conv.weightsZero ? zeroPointPart(pixel) : units::integer(k, 0, plan.lanes);
+    if (addsOperands(plan.format))
+      number = k.b.create<mlir::arith::SubIOp>(k.loc, number, ofPositions(productsOfBlocks(pixel)));
+    k.store(number, k.scratch(), k.add(pixel, plan.positionSumsAt()), plan.format.sum);
+  });
+}
+
+/// Of the positions from `pixel` on: minus the zero point of the weights times the sum of the input, less the zero points
+/// of that.
+mlir::Value DirectGenerator::zeroPointPart(Value pixel) {
   Value ones = units::integer(k, plan.format.unitOfOnes(), plan.lanes);
   Value scalar =
       units::widened(k, k.load(k.buffer(*conv.weightsZero), k.constant(0), conv.weightsType), conv.weightsType);
   Value factor = k.splat(k.b.create<mlir::arith::SubIOp>(k.loc, units::integer(k, 0), scalar), plan.lanes);
-  Value tooMuch = inAllElements();
-  // The last vector is stored whole. What it reads behind the last position lies in scratch, too.
-  k.loop(k.constant(0), pixels, plan.lanes, [&](Value pixel) {
-    Values parts = conv.inBlock ? sumsOfBlocks(pixel, ones) : sumsOfPlanes(pixel, ones);
-    // Adjacent lanes of one vector after the other are parts of one position.
-    while (parts.size() > 1) {
-      llvm::SmallVector<int64_t> even, odd;
-      for (int64_t i = 0; i < plan.lanes; ++i) {
-        even.push_back(2 * i);
-        odd.push_back(2 * i + 1);
-      }
-      Values half;
-      for (size_t i = 0; i < parts.size(); i += 2)
-        half.push_back(k.b.create<mlir::arith::AddIOp>(
-            k.loc, k.b.create<mlir::vector::ShuffleOp>(k.loc, parts[i], parts[i + 1], even),
-            k.b.create<mlir::vector::ShuffleOp>(k.loc, parts[i], parts[i + 1], odd)));
-      parts = std::move(half);
+  Value sum = ofPositions(conv.inBlock ? sumsOfBlocks(pixel, ones) : sumsOfPlanes(pixel, ones));
+  return k.b.create<mlir::arith::MulIOp>(k.loc, k.b.create<mlir::arith::SubIOp>(k.loc, sum, inAllElements()), factor);
+}
+
+/// Adds up adjacent lanes of one vector after the other, which are parts of one position.
+mlir::Value DirectGenerator::ofPositions(Values parts) {
+  llvm::SmallVector<int64_t> even, odd;
+  for (int64_t i = 0; i < plan.lanes; ++i) {
+    even.push_back(2 * i);
+    odd.push_back(2 * i + 1);
+  }
+  while (parts.size() > 1) {
+    Values half;
+    for (size_t i = 0; i < parts.size(); i += 2)
+      half.push_back(k.b.create<mlir::arith::AddIOp>(
+          k.loc, k.b.create<mlir::vector::ShuffleOp>(k.loc, parts[i], parts[i + 1], even),
+          k.b.create<mlir::vector::ShuffleOp>(k.loc, parts[i], parts[i + 1], odd)));
+    parts = std::move(half);
+  }
+  return parts[0];
+}
+
+/// The products of each two units of a position that are added to weights together, in a lane of the first one; laid out
+/// as sumsOfBlocks.
+DirectGenerator::Values DirectGenerator::productsOfBlocks(Value pixel) {
+  int64_t count = plan.blockUnits(), blocks = plan.heldUnits() / plan.heldBlockUnits();
+  llvm::SmallVector<int64_t> second; // of two units, and zeros
+  for (int64_t i = 0; i < plan.lanes; ++i)
+    second.push_back(i % 2 ? plan.lanes : i + 1);
+  Value first = k.mul(pixel, count), zero = units::integer(k, 0, plan.lanes);
+  return k.loop(k.constant(0), k.constant(blocks), 1, micro.zeros(count), [&](Value block, mlir::ValueRange carried) {
+    Values sums(carried.begin(), carried.end());
+    Value at = k.add(first, k.mul(block, plan.heldBlockUnits()));
+    for (int64_t i = 0; i < count; ++i) {
+      Value units = k.load(k.scratch(), k.add(at, i * plan.lanes), plan.format.unit, plan.lanes);
+      Value others = k.b.create<mlir::vector::ShuffleOp>(k.loc, units, zero, second);
+      sums[i] = units::multiplyAdd(k, plan.format, units, others, sums[i]);
     }
-    Value sum = k.b.create<mlir::arith::SubIOp>(k.loc, parts[0], tooMuch);
-    k.store(k.b.create<mlir::arith::MulIOp>(k.loc, sum, factor), k.scratch(), k.add(pixel, plan.positionSumsAt()),
-            plan.format.sum);
+    return sums;
   });
 }
 

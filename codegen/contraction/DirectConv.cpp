@@ -160,10 +160,11 @@ DirectGenerator::TileOrigin DirectGenerator::originOf(const TileClass &tile, Val
   Value weights = k.mul(group, plan.groupStride());
   weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
   from.weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * vectors * plan.lanes));
-  if (correction)
+  bool added = addsOperands(plan.format); // what belongs to weights stands behind them
+  if (correction || added)
     from.sums = k.add(k.add(k.mul(group, plan.groupStride() / plan.steps),
                             k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps)),
-                      plan.correctionsAt());
+                      added ? conv.groups * plan.groupStride() : plan.correctionsAt());
   from.share = nextPanel(from.weights, tileOfPanel);
   from.depth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
   from.height = k.sub(k.mul(height, plan.rowStep()), k.constant(conv.padBegin[1]));
@@ -202,17 +203,17 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
     micro.prefetch = micro.continued(from.share, tap, plan.axis);
     Values sums = micro.reduce(carried, rows, from.offsets, vectors, source, at, plan.axis, b,
                                k.add(from.weights, k.mul(tap, plan.kc * wide)));
-    if (conv.weightsZero)
+    if (plan.sumsPositions())
       sums = withPositions(std::move(sums), rows, from,
                            k.add(firstOfRow, k.add(from.column, k.mul(kw, conv.dilation[2]))));
-    return correction ? corrected(std::move(sums), rows, k.add(from.sums, k.mul(tap, wide))) : sums;
+    return from.sums ? corrected(std::move(sums), rows, k.add(from.sums, k.mul(tap, wide))) : sums;
   };
   return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
       Value inPlane = k.mul(k.add(from.depth, k.mul(kd, conv.dilation[0])), conv.in[1]);
       Value rowOfTap = k.add(inPlane, k.add(from.height, k.mul(kh, conv.dilation[1])));
       Value inRow = k.mul(rowOfTap, conv.in[2] * pixel);
-      if (conv.weightsZero)
+      if (plan.sumsPositions())
         firstOfRow = k.mul(rowOfTap, conv.in[2]);
       inRow = k.add(from.input, inRow);
       Value tapRow = k.mul(k.add(k.mul(kd, conv.kernel[1]), kh), conv.kernel[2]);
@@ -232,18 +233,18 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
 }
 
 /// Takes from the sums of `rows` what one tap's inputs had too much, times the sums of its weights: from `at` on in
-/// scratch.
+/// scratch. Where operands are added: what its weights add, from `at` on behind them.
 DirectGenerator::Values DirectGenerator::corrected(Values sums, llvm::ArrayRef<int64_t> rows, Value at) {
   for (int64_t v = 0; v < vectors; ++v) {
-    Value less = k.load(k.scratch(), k.add(at, v * plan.lanes), plan.format.sum, plan.lanes);
+    Value less = k.load(addsOperands(plan.format) ? k.buffer(conv.weights) : k.scratch(), k.add(at, v * plan.lanes),
+                        plan.format.sum, plan.lanes);
     for (int64_t row : rows)
       sums[row * vectors + v] = k.b.create<mlir::arith::AddIOp>(k.loc, sums[row * vectors + v], less);
   }
   return sums;
 }
 
-/// Takes from the sums of `rows` what the zero point of the weights adds: by the sums of the positions that a tap reads,
-/// the first one `position`.
+/// Adds the numbers of the positions that a tap reads to the sums of `rows`; the first position is `position`.
 DirectGenerator::Values DirectGenerator::withPositions(Values sums, llvm::ArrayRef<int64_t> rows,
                                                        const TileOrigin &from, Value position) {
   for (int64_t row : rows) {

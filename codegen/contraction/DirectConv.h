@@ -56,9 +56,13 @@ private:
   void convertBlocks(Value from, Value pixels);
   void convertPlanes(Value from, Value pixels);
   void multiplyCorrections();
+  void convertPixels(Value source, Value to, Value pixels);
   void sumPositions(Value pixels);
+  Value zeroPointPart(Value pixel);
+  Value ofPositions(Values parts);
   Values sumsOfBlocks(Value pixel, Value ones);
   Values sumsOfPlanes(Value pixel, Value ones);
+  Values productsOfBlocks(Value pixel);
   Value inAllElements();
   void emitRows();
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);

@@ -297,11 +297,13 @@ TEST_F(Integers, priorMatchesReference) {
 TEST_F(Integers, everyScheduleMatchesReference) {
   Target target = testTarget();
   std::map<std::string, int> ran; // by format
-  for (const char *format : {"i8", "i8mm", "i16", "i32"})
-    for (int i = 0; i < 60; ++i) {
+  for (const std::string format : {"i8", "i8mm", "i16", "i16add", "i32"})
+    for (int i = 0; i < 60 || (format == "i16add" && ran[format] < 20 && i < 600); ++i) {
       uint64_t seed = baseSeed() + i;
       Random random(seed * 8 + 2);
-      int kind = std::string_view(format) == "i8mm" ? 2 * i : i; // of matrix products only
+      int kind = format == "i8mm"     ? 2 * i     // of matrix products only
+                 : format == "i16add" ? 4 * i + 3 // of convolutions in blocks
+                                      : i;
       KernelText text = randomBytes(random, kind, target);
       while (!takes(text, target, format))
         text = randomBytes(random, kind, target);
@@ -314,7 +316,7 @@ TEST_F(Integers, everyScheduleMatchesReference) {
       ++ran[format];
       ASSERT_EQ(checkBytes(text, target, seed, schedule), "") << "'" << schedule << "', LATHE_SEED=" << seed;
     }
-  for (const char *format : {"i8", "i8mm", "i16"})
+  for (const char *format : {"i8", "i8mm", "i16", "i16add"})
     EXPECT_TRUE(ran[format] > 15 || !formatNamed(format, ElementType::i32).obstacle(target).empty())
         << format << ", LATHE_SEED=" << baseSeed();
   EXPECT_GT(ran["i32"], 15) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();

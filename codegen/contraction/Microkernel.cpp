@@ -1,6 +1,7 @@
 #include "codegen/contraction/Microkernel.h"
 
 #include "codegen/contraction/FormatCode.h"
+#include "codegen/space/AddedOperands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -79,6 +80,8 @@ mlir::Value Microkernel::loadVector(const VectorOperand &b, Value pointer, int64
 void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a,
                         const ReductionAxis &axis, const VectorOperand &b, Value bPointer, int64_t first,
                         int64_t count) {
+  if (addsOperands(format))
+    return addedSteps(acc, rowOffsets, vectors, a, axis, b, bPointer, first, count);
   int64_t rows = rowOffsets.size(), sums = acc.size() / (rows * vectors);
   int64_t group = std::max<int64_t>(1, heldVectors(k.target, rows * sums, vectors));
   Value zero = k.constant(0);
@@ -101,6 +104,38 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
           Value &sum = acc[(s % sums * rows + p) * vectors + v];
           sum = units::multiplyAdd(k, format, broadcast, vectorsOfStep[v - v0], sum);
         }
+      }
+    }
+  }
+}
+
+/// The same, two steps at a time, in a format that adds operands.
+void Microkernel::addedSteps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a,
+                             const ReductionAxis &axis, const VectorOperand &b, Value bPointer, int64_t first,
+                             int64_t count) {
+  assert(count % 2 == 0 && "operands are added in pairs of steps");
+  int64_t rows = rowOffsets.size(), sums = acc.size() / (rows * vectors);
+  mlir::VectorType pairs = KernelBuilder::vectorOf(k.b.getIntegerType(16), 2 * lanes);
+  auto elements = [&](Value units) -> Value { return k.b.create<mlir::vector::BitCastOp>(k.loc, pairs, units); };
+  auto added = [&](Value x, Value y) -> Value { // element by element
+    Value sum = k.b.create<mlir::arith::AddIOp>(k.loc, elements(x), elements(y));
+    return k.b.create<mlir::vector::BitCastOp>(k.loc, x.getType(), sum);
+  };
+  for (int64_t s = first; s < first + count; s += 2) {
+    if (s > first) // no registers are left for vectors of later steps
+      bPointer = launder(bPointer);
+    Values vectorsOf[2];
+    for (int64_t v = 0; v < vectors; ++v)
+      for (int64_t step : {0, 1})
+        vectorsOf[step].push_back(loadVector(b, bPointer, (s + step) * b.stepStride, v));
+    for (int64_t p = 0; p < rows; ++p) {
+      auto broadcast = [&](int64_t step) {
+        return k.splat(k.load(at(a, rowOffsets[p] + step * axis.stepStride), k.constant(0), type), lanes);
+      };
+      Value x = broadcast(s), y = broadcast(s + 1);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = acc[(s / 2 % sums * rows + p) * vectors + v];
+        sum = units::multiplyAdd(k, format, added(x, vectorsOf[1][v]), added(y, vectorsOf[0][v]), sum);
       }
     }
   }

@@ -70,6 +70,8 @@ private:
 
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
              const VectorOperand &b, Value bPointer, int64_t first, int64_t count);
+  void addedSteps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
+                  const VectorOperand &b, Value bPointer, int64_t first, int64_t count);
   void addChains(Values &acc, int64_t chains);
   void stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const VectorOperand &b,
                    Value bPointer, int64_t step);

@@ -31,23 +31,27 @@ private:
   int64_t size;
 };
 
-/// Adds `count` sums, for formats that correct sums, and the function that adds element `index` of the constant to sum
-/// number `sum`.
+/// `count` sums, for formats that take something of the weights from results.
 class Sums {
 public:
   Sums(const nn::ConstantData &data, const ContractionFormat &format, int64_t count)
-      : data(data), size(bitWidth(data.type) / 8), sums(format.correctsSums() ? count : 0) {}
+      : data(data), size(bitWidth(data.type) / 8), sums(format.correctsSums() || addsOperands(format) ? count : 0) {}
 
+  /// Adds element `index` of the constant to sum number `sum`.
   void add(int64_t sum, int64_t index) {
     if (!sums.empty())
-      sums[sum] += static_cast<int8_t>(data.bytes[data.splat ? 0 : index * size]);
+      sums[sum] += number(index);
   }
+  /// Takes the product of two elements from a sum.
+  void takeProduct(int64_t sum, int64_t index, int64_t other) { sums[sum] -= number(index) * number(other); }
   void appendTo(std::vector<char> &packed) const {
     auto *bytes = reinterpret_cast<const char *>(sums.data());
     packed.insert(packed.end(), bytes, bytes + sums.size() * sizeof(int32_t));
   }
 
 private:
+  int32_t number(int64_t index) const { return static_cast<int8_t>(data.bytes[data.splat ? 0 : index * size]); }
+
   const nn::ConstantData &data;
   int64_t size;
   std::vector<int32_t> sums;
@@ -59,7 +63,8 @@ std::string suffix(const ContractionFormat &format) {
 }
 
 /// O x I x kernel to [group][tile][pass][tap][unit of channels][lane of all vectors of the tile], channels beyond the
-/// last zero. Behind them the sums over channels, where sums are corrected: [group][tile][tap][lane].
+/// last zero. Behind them the sums over channels, where sums are corrected, or, where operands are added, minus those of
+/// products of two units: [group][tile][tap][lane].
 std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &plan) {
   const ConvGeometry &conv = plan.conv;
   const ContractionFormat &format = plan.format;
@@ -81,7 +86,10 @@ std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &pl
               for (int64_t c = unit * format.group; c < std::min(conv.inChannels, (unit + 1) * format.group); ++c) {
                 int64_t from = ((g * conv.outChannels + first + o) * conv.inChannels + c) * taps + tap;
                 elements.write(from, to + o * size, c % format.group);
-                sums.add(line + o, from);
+                if (!addsOperands(format))
+                  sums.add(line + o, from);
+                else if (c % (2 * format.group) < format.group && c + format.group < conv.inChannels)
+                  sums.takeProduct(line + o, from, from + format.group * taps);
               }
     }
   sums.appendTo(packed);

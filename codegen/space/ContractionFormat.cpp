@@ -1,5 +1,6 @@
 #include "codegen/space/ContractionFormat.h"
 
+#include "codegen/space/AddedOperands.h"
 #include "codegen/space/KernelFacts.h"
 #include "support/Text.h"
 
@@ -57,6 +58,8 @@ double bf16Latency(const Target &) { return 6; }
 double multipliesAndAdds(const Target &target) { return target.fmaPerCycle() / 2; }
 /// Without VNNI the additions have ports beside those of the products as well: 1.5 a cycle, measured 1.57 (Zen 4).
 double pairsOfI16(const Target &target) { return target.fmaPerCycle() * (addsDotProducts(target) ? 1 : 0.75); }
+/// One product and three additions for two products: measured 1.85 a cycle (Zen 4).
+double addedPairsOfI16(const Target &target) { return target.fmaPerCycle() * 0.92; }
 
 // ---- Elements of constant operands ----
 
@@ -103,6 +106,9 @@ const std::vector<ContractionFormat> &converting() {
        widen<int8_t>},
       {"i16", ElementType::i16, ElementType::i32, ElementType::i32, 2, true, false, bytes, "i8 or u8",
        pairsOfI16Obstacle, pairsOfI16, multiplyAddLatency, widen<int16_t>},
+      {"i16add", ElementType::i16, ElementType::i32, ElementType::i32, 2, true, false, timesI8,
+       "i8 or u8 and constant weights of type i8", pairsOfI16Obstacle, addedPairsOfI16, multiplyAddLatency,
+       widen<int16_t>},
       {"i32", ElementType::i32, ElementType::i32, ElementType::i32, 1, true, false, bytes, "i8 or u8", noObstacle,
        multipliesAndAdds, multiplyAddLatency, widen<int32_t>},
   };
@@ -175,7 +181,7 @@ bool formatApplies(std::string_view name, const Target &target, const Contractio
 ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types) {
   for (const ContractionFormat &format : converting())
     if (format.takes(types) && (!format.rounds || precision == Precision::bf16) && !format.pairsRows() &&
-        format.obstacle(target).empty())
+        !addsOperands(format) && format.obstacle(target).empty())
       return format;
   return plainFormat(types.sum);
 }

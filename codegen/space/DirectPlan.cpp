@@ -53,10 +53,20 @@ void setTiles(DirectPlan &plan, const Target &target, const Schedule &schedule) 
   bool open = plan.conv.open.has_value(); // a run may have longer rows
   plan.px = open ? schedule.number("px") : std::min(schedule.number("px"), width);
   int64_t oc = std::min(vectors, schedule.number("oc"));
-  if (!fitsRegisters(target, open ? plan.px : evenPieces(width, plan.px).size(0), oc))
+  if (!fitsRegisters(target, plan.format, open ? plan.px : evenPieces(width, plan.px).size(0), oc))
     illegal("registers", "px={} oc={} needs more than {} registers", plan.px, oc, target.vectorRegisters);
   plan.tiles = {vectors / oc, oc, vectors % oc};
   plan.rows = std::min(plan.allRows(), schedule.number("rows", plan.allRows()));
+}
+
+/// Operands that are added are all units of blocks, in pairs.
+void setWholeBlocks(DirectPlan &plan) {
+  if (!plan.conv.inBlock || plan.conv.groups > 1)
+    illegal("type", "type={}: units of blocks of channels in one group are added", plan.format.name);
+  if (plan.unroll % 2)
+    illegal("unroll", "unroll={}: type={} takes two steps at once", plan.unroll, plan.format.name);
+  int64_t units = plan.blockUnits();
+  plan.steps = (plan.steps + units - 1) / units * units;
 }
 
 /// Reduction steps, their division into passes, and the reduction axis of a pass.
@@ -68,6 +78,8 @@ void setReduction(DirectPlan &plan, const Target &target, const Schedule &schedu
     illegal("open", "type={}: with open extents operands are not converted", plan.format.name);
   plan.unroll = schedule.number("unroll");
   plan.steps = plan.format.unitsOf(conv.inChannels);
+  if (addsOperands(plan.format))
+    setWholeBlocks(plan);
   plan.kc = atMost("kc", "kc", schedule.number("kc"), conv.inChannels);
   // Bytes in blocks that products take as they are.
   bool inPlace = plan.format.correctsSums() && conv.inBlock && !addedTo(target, conv.inputType) && !conv.weightsZero;

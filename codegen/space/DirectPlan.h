@@ -1,6 +1,7 @@
 // The plan of a schedule of `direct`; `separable` computes its second convolution with it.
 #pragma once
 
+#include "codegen/space/AddedOperands.h"
 #include "codegen/space/ContractionFacts.h"
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/space/WorkItems.h"
@@ -70,14 +71,17 @@ struct DirectPlan {
   int64_t heldBlockUnits() const { return (conv.inBlock ? blockUnits() : 1) * heldPixels(); }
   /// Sums of the weights behind the packed weights of a format that corrects sums: one a tap and output channel.
   int64_t weightSums() const { return format.correctsSums() ? conv.groups * groupStride() / steps : 0; }
+  /// True if each held position has a number that is added to the sums of the taps that read it: its sum times the zero
+  /// point of the weights, and its own part of the products of added operands, both negative.
+  bool sumsPositions() const { return conv.weightsZero || addsOperands(format); }
   /// Offsets in scratch in units of 4 bytes, behind the converted rows and a vector that is stored whole: the sums of the
-  /// weights times what is too much in the input, and for each held position its sum times the zero point of the weights.
+  /// weights times what is too much in the input, and the numbers of the held positions.
   int64_t correctionsAt() const { return held ? heldUnits() + lanes : 0; }
   int64_t positionSumsAt() const { return correctionsAt() + weightSums(); }
   /// Units of 4 bytes in scratch for converted rows and what belongs to them. Sums are made and stored for as many
   /// positions as a vector has lanes, also at the end of the last block.
   int64_t convertedUnits() const {
-    return positionSumsAt() + (conv.weightsZero ? heldPixels() + lanes * (1 + pixelStride()) : 0);
+    return positionSumsAt() + (sumsPositions() ? heldPixels() + lanes * (1 + pixelStride()) : 0);
   }
   /// Units of a channel block of the input.
   int64_t blockUnits() const { return conv.inBlock / format.group; }
