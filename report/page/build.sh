@@ -29,7 +29,7 @@ without() {
 command -v npm >/dev/null 2>&1 || without "npm is missing (dev/setup.sh installs it)"
 # What npm has installed is kept beside the sources while the lock file stays the same.
 if ! cmp -s package-lock.json node_modules/.installed-lock.json; then
-  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-timeout=60000 >"$log" 2>&1 ||
+  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-timeout=20000 >"$log" 2>&1 ||
     { tail -5 "$log" >&2; without "npm cannot install what report/page/package-lock.json pins"; }
   cp package-lock.json node_modules/.installed-lock.json
 fi

@@ -20,7 +20,7 @@ export function confusion(matrix: Confusion, look: Look): Plot {
   const label = { color: ink.text, interval: n > 40 ? "auto" : 0 };
   const option = {
     ...base(look),
-    grid: { left: 70, top: 8, width: side, height: side },
+    grid: { outerBoundsMode: "none", left: 70, top: 8, width: side, height: side },
     xAxis: axis(look, {
       type: "category",
       data: names,
@@ -70,7 +70,8 @@ export function confusion(matrix: Confusion, look: Look): Plot {
       series: 0,
       item: index,
       point: matrix.point,
-      label: `class ${names[item.value[1]]}, decision ${names[item.value[0]]}: ${item.count}, ${percent(item.value[2])} of the class`,
+      label: () =>
+        `class ${names[item.value[1]]}, decision ${names[item.value[0]]}: ${item.count}, ${percent(item.value[2])} of the class`,
     })),
   };
 }

@@ -40,7 +40,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
         series: index,
         item,
         point: point.point,
-        label: `${curve.name}, ${point.label}: ${time(point.seconds)}`,
+        label: () => `${curve.name}, ${point.label}: ${time(point.seconds)}`,
       }),
     );
     series.push({
@@ -90,7 +90,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
       look,
       list.map((curve) => curve.name),
     ),
-    grid: { left: 58, right: 18, top: 40, bottom: axes.labels ? 96 : 48 },
+    grid: { outerBoundsMode: "none", left: 58, right: 18, top: 40, bottom: axes.labels ? 96 : 48 },
     xAxis: axis(look, {
       type: "value",
       name: axes.x,

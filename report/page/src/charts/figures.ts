@@ -80,7 +80,7 @@ function bars(figure: Bars, look: Look): Plot {
     ...base(look),
     title: title(figure.title, look),
     legend: legend(look, figure.series, { top: 30, left: 160 }),
-    grid: { left: 160, right: 30, top: 60, height },
+    grid: { outerBoundsMode: "none", left: 160, right: 30, top: 60, height },
     xAxis: axis(look, { type: "value", min: 0, axisLabel: { formatter: (value: number) => String(value) } }),
     yAxis: axis(look, {
       type: "category",
@@ -109,7 +109,7 @@ function sorted(figure: Sorted, look: Look): Plot {
       figure.series.map((item) => item.name),
       { top: 30, left: 60 },
     ),
-    grid: { left: 60, right: 20, top: 66, bottom: 44 },
+    grid: { outerBoundsMode: "none", left: 60, right: 20, top: 66, bottom: 44 },
     xAxis: axis(look, {
       type: "value",
       min: 0,
@@ -169,7 +169,7 @@ function scatter(figure: Scatter, look: Look): Plot {
       figure.series.map((item) => item.name),
       { top: 30, left: 70 },
     ),
-    grid: { left: 70, right: 24, top: 66, bottom: 52 },
+    grid: { outerBoundsMode: "none", left: 70, right: 24, top: 66, bottom: 52 },
     xAxis: log(figure.across, 28),
     yAxis: log(figure.up, 46),
     series: [

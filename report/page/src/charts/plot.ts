@@ -12,7 +12,7 @@ export interface Mark {
   series: number;
   item: number; // index of the data in its series
   point: number; // index of the point; -1: no single one
-  label: string; // for those who hear the page
+  label(): string; // for those who hear the page; made when it is asked for
 }
 
 export interface Plot {

@@ -24,7 +24,7 @@ const markOf = (series: number, item: number, kernel: Kernel): Mark => ({
   series,
   item,
   point: kernel.point,
-  label: `${kernel.name}: ${time(kernel.seconds)}`,
+  label: () => `${kernel.name}: ${time(kernel.seconds)}`,
 });
 
 /** Kernels over time, a row for each family. */
@@ -42,7 +42,7 @@ export function timeline(kernels: Kernel[], whole: number, families: string[], l
   });
   const option = {
     ...base(look),
-    grid: { left: labels, right: 16, top: 8, bottom: 44 },
+    grid: { outerBoundsMode: "none", left: labels, right: 16, top: 8, bottom: 44 },
     xAxis: axis(look, {
       type: "value",
       min: 0,
@@ -100,11 +100,14 @@ export function sortedKernels(kernels: Kernel[], whole: number, families: string
   });
   const option = {
     ...base(look),
-    grid: { left: labels, right: 24, top: 8, bottom: 44 },
+    grid: { outerBoundsMode: "none", left: labels, right: 24, top: 8, bottom: 44 },
     xAxis: axis(look, {
       type: "value",
       min: 0,
-      name: `time (${unit}); lines from the least to the largest of the runs that count`,
+      name:
+        look.width < 640
+          ? `time (${unit}); lines: range of the runs`
+          : `time (${unit}); lines from the least to the largest of the runs that count`,
       nameLocation: "middle",
       nameGap: 26,
       axisLabel: { formatter: (value: number) => digits(value, 3) },
@@ -154,7 +157,7 @@ export function predictions(kernels: Kernel[], families: string[], look: Look): 
         series: index,
         item,
         point: kernel.point,
-        label: `${kernel.name}: predicted ${time(kernel.predicted)}, measured ${time(kernel.seconds)}`,
+        label: () => `${kernel.name}: predicted ${time(kernel.predicted)}, measured ${time(kernel.seconds)}`,
       }),
     );
     return {
@@ -187,7 +190,7 @@ export function predictions(kernels: Kernel[], families: string[], look: Look): 
   const option = {
     ...base(look),
     legend: { data: used, top: 0, left: 0, type: look.still ? "plain" : "scroll", textStyle: { color: ink.text } },
-    grid: { left: 62, right: 18, top: 54, bottom: 48 },
+    grid: { outerBoundsMode: "none", left: 62, right: 18, top: 54, bottom: 48 },
     xAxis: log("measured (µs)", { nameLocation: "middle", nameGap: 28 }),
     yAxis: log("predicted (µs)", {}),
     series,

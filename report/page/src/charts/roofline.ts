@@ -84,7 +84,8 @@ export function roofline(
         series: index,
         item,
         point,
-        label: `${name}, ${data.problem(point).text}: ${digits(data.gflops(point))} GFLOPS at ${digits(intensity(point), 3)} FLOP/byte`,
+        label: () =>
+          `${name}, ${data.problem(point).text}: ${digits(data.gflops(point))} GFLOPS at ${digits(intensity(point), 3)} FLOP/byte`,
       }),
     );
     return {
@@ -96,7 +97,11 @@ export function roofline(
       symbol: shape(colours.get(name)!),
       symbolSize: large ? 3 : 9,
       itemStyle: { color: colour(colours.get(name)!, look), opacity: large ? 0.5 : 0.8 },
-      data: list.map((point) => [intensity(point), data.gflops(point)]),
+      data: large
+        ? Float64Array.from({ length: 2 * list.length }, (_value, i) =>
+            i % 2 ? data.gflops(list[i >> 1]) : intensity(list[i >> 1]),
+          )
+        : list.map((point) => [intensity(point), data.gflops(point)]),
     };
   });
   const ceilings = points.length ? data.platform(points[0]).ceilings : null;
@@ -124,7 +129,7 @@ export function roofline(
             value: line.name,
             label: {
               show: true,
-              formatter: line.name,
+              formatter: look.width < 640 ? line.name.split(" ")[0] : line.name,
               color: ink.muted,
               fontSize: 11,
               position: "right",
@@ -142,7 +147,7 @@ export function roofline(
       look,
       columns.map(([name]) => name),
     ),
-    grid: { left: 58, right: 20, top: 60, bottom: 48 },
+    grid: { outerBoundsMode: "none", left: 58, right: 20, top: 60, bottom: 48 },
     xAxis: axis(look, {
       type: "log",
       min: low,

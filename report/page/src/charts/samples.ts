@@ -1,5 +1,5 @@
 // The samples of one point in the order of measuring, rounds apart, with the median and its interval.
-import { axis, base, colour, hover, inks, tip, type Look, type Plot } from "./plot";
+import { axis, base, colour, hover, inks, round125, tip, type Look, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
 import { digits, time } from "../data/format";
 
@@ -14,11 +14,14 @@ export function samples(data: Dataset, point: number, look: Look): Plot {
     if (index) starts.push(items.length - 0.5);
     for (const ns of round) items.push([items.length, ns * factor, index + 1]);
   });
+  // A sample that took many times as long would leave no room for the others.
+  const values = items.map((item) => item[1]).sort((a, b) => a - b),
+    wide = values[values.length - 1] > 3 * values[0] && values[0] > 0;
   const scale = factor * 1e9,
     line = (value: number, type: string) => ({ yAxis: value * scale, lineStyle: { color: ink.text, type } });
   const option = {
     ...base(look),
-    grid: { left: 58, right: 14, top: 24, bottom: 40 },
+    grid: { outerBoundsMode: "none", left: 58, right: 14, top: 24, bottom: 40 },
     xAxis: axis(look, {
       type: "value",
       min: -0.5,
@@ -29,8 +32,11 @@ export function samples(data: Dataset, point: number, look: Look): Plot {
       splitLine: { show: false },
     }),
     yAxis: axis(look, {
-      type: "value",
+      type: wide ? "log" : "value",
       scale: true,
+      ...(wide
+        ? { min: round125(values[0] / 1.05, false), max: round125(values[values.length - 1] * 1.05, true) }
+        : {}),
       name: unit,
       axisLabel: { formatter: (value: number) => digits(value, 3) },
     }),
@@ -66,7 +72,7 @@ export function samples(data: Dataset, point: number, look: Look): Plot {
       series: 0,
       item: index,
       point,
-      label: `round ${item[2]}: ${digits(item[1])} ${unit}`,
+      label: () => `round ${item[2]}: ${digits(item[1])} ${unit}`,
     })),
   };
 }

@@ -12,6 +12,8 @@ const barHeight = 11,
 /** Ratios that stand on the axis, which has their logarithms. */
 const ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 50, 100];
 const place = Math.log2;
+/** On a narrow page a row's name stands above its bars. */
+const headRoom = 26;
 
 /** A bar from 1 to the ratio. Items: row, ratio, low, high, place within the row, bars of the row. */
 function bar(look: Look, fill: string) {
@@ -22,7 +24,7 @@ function bar(look: Look, fill: string) {
       at = api.value(4) as number,
       bars = api.value(5) as number;
     const [one, middle] = api.coord([0, row]),
-      y = middle + (at - (bars - 1) / 2) * barHeight;
+      y = middle + (at - (bars - 1) / 2) * barHeight + (look.width < 640 ? headRoom / 2 : 0);
     const x = api.coord([value, row])[0],
       low = api.coord([api.value(2), row])[0],
       high = api.coord([api.value(3), row])[0];
@@ -68,12 +70,12 @@ export function speedups(
   );
   const most = Math.max(2, ...byRow.map((items) => items.length)),
     narrow = look.width < 640;
-  const labels = narrow ? look.width * 0.34 : Math.min(330, look.width * 0.34);
+  const labels = narrow ? 6 : Math.min(330, look.width * 0.34);
   const marks: Mark[] = [];
   let low = 0.8,
     high = 1.25;
   const series = columns.map((column, index) => {
-    const items: { value: number[]; point: number }[] = [];
+    const items: { value: number[]; point: number; isRange: boolean }[] = [];
     byRow.forEach((row, y) =>
       row.forEach((item, at) => {
         if (data.scheduledText(item.point) !== column) return;
@@ -84,11 +86,13 @@ export function speedups(
           series: index,
           item: items.length,
           point: item.point,
-          label: `${column}, ${item.cell.problem}, ${item.cell.context}: ${ratio(judged.ratio)} (${interval(judged.low, judged.high, judged.isRange)}), ${judged.verdict}`,
+          label: () =>
+            `${column}, ${item.cell.problem}, ${item.cell.context}: ${ratio(judged.ratio)} (${interval(judged.low, judged.high, judged.isRange)}), ${judged.verdict}`,
         });
         items.push({
           value: [y, place(judged.ratio), place(judged.low), place(judged.high), at, row.length],
           point: item.point,
+          isRange: judged.isRange,
         });
       }),
     );
@@ -104,8 +108,8 @@ export function speedups(
     };
   });
   const contexts = new Set(rows.map((cell) => cell.context)),
-    fits = Math.floor((labels - 10) / 6.1);
-  const height = rows.length * (most * barHeight + rowGap),
+    fits = Math.floor((narrow ? look.width - 30 : labels - 10) / 6.1);
+  const height = rows.length * (most * barHeight + rowGap + (narrow ? headRoom : 0)),
     ink = inks(look),
     shown = ticks.filter((tick) => tick >= low * 0.96 && tick <= high * 1.04).map(place);
   const guide = {
@@ -119,16 +123,40 @@ export function speedups(
       data: [{ xAxis: 0 }],
     },
   };
+  const names = {
+    type: "custom",
+    silent: true,
+    encode: { x: 1, y: 0 },
+    data: rows.map((_cell, y) => [y, 0]),
+    renderItem: (_params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+      const row = api.value(0) as number,
+        middle = api.coord([0, row])[1] + headRoom / 2;
+      const text = contexts.size > 1 ? `${rows[row].problem} · ${rows[row].context}` : rows[row].problem;
+      return {
+        type: "text",
+        style: {
+          text: shorten(text, fits),
+          x: labels + 2,
+          y: middle - (byRow[row].length * barHeight) / 2 - 4,
+          textVerticalAlign: "bottom",
+          fill: ink.text,
+          fontSize: 11,
+        },
+      };
+    },
+  };
   const option = {
     ...base(look),
     legend: legend(look, columns, { itemStyle: { opacity: 1 } }),
-    grid: { left: labels, right: 18, top: 34, height },
+    grid: { outerBoundsMode: "none", left: labels, right: 18, top: 34, height },
     xAxis: axis(look, {
       type: "value",
       min: place(low * 0.96),
       max: place(high * 1.04),
       axisTick: { show: false, customValues: shown },
-      name: `speedup over ${baseline} (time of ${baseline} / time)${contexts.size === 1 ? `: ${[...contexts][0]}` : ""}`,
+      name: narrow
+        ? `speedup over ${baseline}`
+        : `speedup over ${baseline} (time of ${baseline} / time)${contexts.size === 1 ? `: ${[...contexts][0]}` : ""}`,
       nameLocation: "middle",
       nameGap: 26,
       axisLabel: { customValues: shown, formatter: (value: number) => `${Number(digits(2 ** value, 2))}×` },
@@ -142,14 +170,21 @@ export function speedups(
           : shorten(cell.problem, fits),
       ),
       splitLine: { show: false },
-      axisLabel: { color: ink.text, width: labels - 10, interval: 0, hideOverlap: false, lineHeight: 14 },
+      axisLabel: {
+        color: ink.text,
+        interval: 0,
+        hideOverlap: false,
+        lineHeight: 14,
+        show: !narrow,
+        width: labels - 10,
+      },
     }),
-    series: [...series, guide],
+    series: [...series, guide, ...(narrow ? [names] : [])],
   };
-  hover(option, (item: { data: { value: number[]; point: number } }) =>
+  hover(option, (item: { data: { value: number[]; point: number; isRange: boolean } }) =>
     pointTip(data, item.data.point, [
       ["speedup", ratio(2 ** item.data.value[1])],
-      ["95 % interval", interval(2 ** item.data.value[2], 2 ** item.data.value[3], false)],
+      ["95 % interval", interval(2 ** item.data.value[2], 2 ** item.data.value[3], item.data.isRange)],
     ]),
   );
   return { height: height + 90, option, marks };

@@ -137,12 +137,13 @@ export function violins(
         left,
         top,
         padding: 0,
-        itemGap: 3,
+        itemGap: 6,
         textStyle: { fontSize: 12, fontWeight: 600, color: ink.text },
         subtext: shorten(panel.context, Math.floor(width / 6)),
         subtextStyle: { fontSize: 11, color: ink.muted },
       });
       grids.push({
+        outerBoundsMode: "none",
         left: left + labels,
         top: top + headHeight - 8,
         width: width - labels - 14,
@@ -184,7 +185,7 @@ export function violins(
         })),
       });
       panel.violins.forEach((violin, item) =>
-        marks.push({ series: index, item, point: violin.point, label: `${panel.title}, ${violin.name}` }),
+        marks.push({ series: index, item, point: violin.point, label: () => `${panel.title}, ${violin.name}` }),
       );
     });
     top += headHeight + most * rowHeight + footHeight;

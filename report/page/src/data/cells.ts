@@ -3,49 +3,55 @@ import type { Dataset } from "./dataset";
 import { problemTitle } from "./format";
 import { judge, type Judged } from "./statistics";
 
-export interface Cell {
-  problem: string; // short text
-  context: string; // kind of experiment, setting, platform
-  points: number[];
+export class Cell {
+  readonly points: number[] = [];
+  /** `acrossPlatforms`: the cell has points of all platforms. */
+  constructor(
+    private readonly data: Dataset,
+    private readonly acrossPlatforms = false,
+  ) {}
+  /** The problem as a short text. */
+  get problem(): string {
+    return problemTitle(this.data.problem(this.points[0]).text);
+  }
+  /** Kind of experiment, setting, and the platform where there are several. */
+  get context(): string {
+    const point = this.points[0];
+    if (!this.acrossPlatforms) return this.data.contextText(point);
+    return `${this.data.experiment(point).kind}, ${this.data.setting(point).text}`;
+  }
+}
+
+/** Points by key, in the order of the first points. */
+function grouped<Key>(points: ArrayLike<number>, key: (point: number) => Key, make: () => Cell): Cell[] {
+  const places = new Map<Key, Cell>();
+  for (let i = 0; i < points.length; ++i) {
+    const name = key(points[i]);
+    let cell = places.get(name);
+    if (!cell) places.set(name, (cell = make()));
+    cell.points.push(points[i]);
+  }
+  return [...places.values()];
 }
 
 /** Cells of `points`, in the order of their first points. */
 export function cellsOf(data: Dataset, points: ArrayLike<number>): Cell[] {
-  const keys = data.column("cell"),
-    places = new Map<number, Cell>();
-  for (let i = 0; i < points.length; ++i) {
-    const point = points[i],
-      cell = places.get(keys[point]);
-    if (cell) cell.points.push(point);
-    else
-      places.set(keys[point], {
-        problem: problemTitle(data.problem(point).text),
-        context: data.contextText(point),
-        points: [point],
-      });
-  }
-  return [...places.values()];
+  const keys = data.column("cell");
+  return grouped(
+    points,
+    (point) => keys[point],
+    () => new Cell(data),
+  );
 }
 
-/** Cells over all platforms: equal problem and setting. */
+/** Cells over all platforms: equal kind of experiment, problem and setting. */
 export function cellsAcrossPlatforms(data: Dataset, points: ArrayLike<number>): Cell[] {
-  const problem = data.column("problem"),
-    setting = data.column("setting"),
-    places = new Map<string, Cell>();
-  for (let i = 0; i < points.length; ++i) {
-    const point = points[i],
-      { schedule: _schedule, text } = data.document.settings[setting[point]];
-    const key = `${problem[point]} ${text} ${data.experiment(point).kind}`,
-      cell = places.get(key);
-    if (cell) cell.points.push(point);
-    else
-      places.set(key, {
-        problem: problemTitle(data.problem(point).text),
-        context: `${data.experiment(point).kind}, ${text}`,
-        points: [point],
-      });
-  }
-  return [...places.values()];
+  const problem = data.column("problem");
+  return grouped(
+    points,
+    (point) => `${problem[point]} ${data.experiment(point).kind} ${data.setting(point).text}`,
+    () => new Cell(data, true),
+  );
 }
 
 /** The fastest point of a cell that counts and that `accepts` takes; -1 if there is none. */

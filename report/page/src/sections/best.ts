@@ -39,6 +39,7 @@ export const best: Section = {
           width: "minmax(17rem, 3fr)",
           text: (row) => problemTitle(data.problem(row.point).text),
           full: (row) => data.problem(row.point).text,
+          value: (row) => data.problem(row.point).text,
         },
         { name: "setting", width: "minmax(8rem, 1fr)", text: (row) => data.contextText(row.point) },
         { name: "fastest", width: "minmax(9rem, 1.2fr)", text: (row) => data.columnText(row.point) },

@@ -24,6 +24,7 @@ function columnsOf(view: View): TableColumn<number>[] {
       width: "minmax(17rem, 3fr)",
       text: (point) => problemTitle(data.problem(point).text),
       full: (point) => data.problem(point).text,
+      value: (point) => data.problem(point).text,
     },
     { name: "column", width: "minmax(9rem, 1.3fr)", text: (point) => data.columnText(point) },
     { name: "setting", width: "minmax(8rem, 1fr)", text: (point) => data.setting(point).text },

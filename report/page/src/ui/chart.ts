@@ -13,7 +13,6 @@ export class ChartView {
   private readonly spoken = h("p", { class: "spoken", "aria-live": "polite" });
   private chart?: EChartsType;
   private marks: Mark[] = [];
-  private byItem = new Map<string, Mark>();
   private at = -1;
   private drawnWidth = 0;
 
@@ -53,7 +52,6 @@ export class ChartView {
     this.element.classList.toggle("empty", !plot);
     this.at = -1;
     this.marks = plot?.marks ?? [];
-    this.byItem = new Map(this.marks.map((mark) => [`${mark.series} ${mark.item}`, mark]));
     this.element.dataset.marks = String(this.marks.length);
     if (!plot) {
       this.chart?.dispose();
@@ -66,7 +64,7 @@ export class ChartView {
     else {
       this.chart = echarts.init(this.canvas, null, { renderer: "canvas", width, height: plot.height });
       this.chart.on("click", (event) => {
-        const mark = this.byItem.get(`${event.seriesIndex} ${event.dataIndex}`);
+        const mark = this.marks.find((known) => known.series === event.seriesIndex && known.item === event.dataIndex);
         if (mark) this.activate(mark);
       });
     }
@@ -90,7 +88,7 @@ export class ChartView {
     const mark = this.marks[to];
     this.chart?.dispatchAction({ type: "highlight", seriesIndex: mark.series, dataIndex: mark.item });
     this.chart?.dispatchAction({ type: "showTip", seriesIndex: mark.series, dataIndex: mark.item });
-    this.spoken.textContent = mark.label;
+    this.spoken.textContent = mark.label();
   }
   private leave(): void {
     if (this.at < 0) return;

@@ -121,8 +121,10 @@ export class TableView<Row> {
       });
       return;
     }
-    // Equal texts are compared once.
-    const texts = [...new Set(values.map(String))].sort(new Intl.Collator("en", { numeric: true }).compare);
+    // Equal texts are compared once; numbers inside of texts by their size.
+    const padded = (text: string) => text.toLowerCase().replace(/\d+/g, (number) => number.padStart(12, "0"));
+    const keyed = [...new Set(values.map(String))].map((text): [string, string] => [padded(text), text]);
+    const texts = keyed.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)).map(([, text]) => text);
     const ranks = new Map(texts.map((text, index) => [text, index]));
     const rank = Float64Array.from(values, (entry) => (entry === "" ? NaN : ranks.get(String(entry))!));
     order.sort((a, b) => {
