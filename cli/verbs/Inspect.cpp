@@ -148,6 +148,15 @@ private:
   }
 };
 
+int printCanonical(const Options &options, const std::string &model, mlir::ModuleOp module) {
+  options.refuse({"--blocks"}, "has no effect with --canonical, which prints the canonical text alone");
+  std::string text = canonicalText(module);
+  if (options.printsText())
+    std::cout << text;
+  options.writeJson({{"model", model}, {"canonical", text}});
+  return success;
+}
+
 } // namespace
 
 int inspectVerb(const Arguments &arguments) {
@@ -182,10 +191,8 @@ int inspectVerb(const Arguments &arguments) {
     return inspectPackage(options, model.model);
   }
   Source source = loadSource(model);
-  if (canonical) {
-    std::cout << canonicalText(*source.module);
-    return success;
-  }
+  if (canonical)
+    return printCanonical(options, model.model, *source.module);
   mlir::func::FuncOp main = mainFunction(*source.module);
   nn::SymbolicShapes shapes(main);
   json document{{"model", model.model},     {"file_bytes", source.fileBytes}, {"inputs", json::array()},
