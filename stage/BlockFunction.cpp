@@ -21,6 +21,15 @@ std::string nodeName(mlir::Operation *op) {
   return name;
 }
 
+std::string NodeNames::take(mlir::Operation *op, const std::string &wanted) {
+  if (llvm::isa<mlir::UnknownLoc>(op->getLoc()))
+    return used.takeText(wanted);
+  auto [found, added] = names.try_emplace(op->getLoc(), "");
+  if (added)
+    found->second = used.takeText(wanted);
+  return found->second;
+}
+
 std::string constantName(nn::ConstantOp constant) {
   std::string name = nodeName(constant);
   if (auto resource = llvm::dyn_cast<mlir::DenseResourceElementsAttr>(constant.getValue()); resource && name.empty())
@@ -89,6 +98,7 @@ private:
   size_t count;
   GroupFunction result;
   NameTable names;
+  NodeNames nodes;
   bool scoped = false;                                   // prefixes are what names in the model begin with
   std::map<std::vector<const void *>, Expression> outer; // by tuple
   llvm::DenseMap<mlir::Value, std::string> variables;    // results in the first occurrence
@@ -205,6 +215,7 @@ private:
     statement.name = commonEnd([&](size_t i) { return nodeName(operations(i)[j]); });
     if (statement.name.empty())
       statement.name = statement.results.empty() ? statement.callee : statement.results.front();
+    statement.name = nodes.take(first[j], statement.name);
     const OpRecord *record = nn::recordOf(first[j]);
     auto operands = operandsOf(first[j]);
     Expression list{Expression::Kind::list, ""};

@@ -24,6 +24,17 @@ struct ProgramState {
   std::map<mlir::Operation *, std::string> bodies; // functions of the modules of bodies
 };
 
+/// Names of nodes in a function: one for all operations of one node of the model, and none for two nodes.
+class NodeNames {
+public:
+  /// `wanted`, or the name that the node of `op` has already, or `wanted` with a number.
+  std::string take(mlir::Operation *op, const std::string &wanted);
+
+private:
+  llvm::DenseMap<mlir::Location, std::string> names;
+  NameTable used;
+};
+
 /// Name of the source node of an operation; "" where it has none.
 std::string nodeName(mlir::Operation *op);
 /// Name of a constant: that of the model, or of its resource; "" where it has none.

@@ -54,6 +54,10 @@ std::string spelled(const std::string &name) {
   return std::binary_search(std::begin(keywords), std::end(keywords), name) ? name + "_" : name;
 }
 
+std::string NameTable::takeText(const std::string &wanted) {
+  return used.insert(wanted).second ? wanted : take(wanted);
+}
+
 std::string NameTable::take(const std::string &wanted) {
   if (!isReserved(wanted) && used.insert(wanted).second)
     return wanted;

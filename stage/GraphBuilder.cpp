@@ -257,6 +257,8 @@ std::vector<GraphBuilder::Value> GraphBuilder::finishOperator(mlir::Operation *o
     op->erase();
     throw;
   }
+  if (!note.name.empty())
+    op->setLoc(places.emplace(note.name, op->getLoc()).first->second);
   std::vector<Value> results;
   for (mlir::Value result : op->getResults())
     results.push_back(keep(result));

@@ -24,7 +24,8 @@ struct BuilderAttribute {
 
 /// How an operator is called, and what is known of its results beyond its shape function.
 struct OperatorNote {
-  std::string name;                 // of the node; "": "conv_12", the operator and the number of the node
+  std::string
+      name; // of the node, which several operators may share; "": "conv_12", the operator and the number of the node
   std::vector<std::string> types;   // of the results, as in textual IR; empty: those that the shape function tells
   std::vector<std::string> extents; // nn.extents (ir/SymbolicShapes.h)
 };
@@ -93,6 +94,7 @@ private:
   };
   std::vector<Output> outputs;
   std::vector<std::unique_ptr<GraphBuilder>> bodies;
+  std::map<std::string, mlir::Location> places; // of nodes by their names
   int nodes = 0;
 
   GraphBuilder(GraphBuilder &around, const std::string &name);

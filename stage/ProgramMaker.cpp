@@ -80,6 +80,7 @@ private:
   mlir::func::FuncOp main;
   Function function;
   NameTable names;
+  NodeNames nodes;
   llvm::DenseMap<mlir::Value, std::string> variables;
 
   void addInputs() {
@@ -170,8 +171,8 @@ private:
     Statement statement = operationStatement(op, state);
     for (mlir::Value value : op->getResults())
       statement.results.push_back(variables[value] = names.number(statement.callee));
-    statement.name = nodeName(op);
-    std::string known = statement.name.empty() ? statement.results.front() : statement.name;
+    std::string known = nodeName(op).empty() ? statement.results.front() : nodeName(op);
+    statement.name = nodes.take(op, known);
     if (!bodies.empty()) {
       statement.kind = llvm::isa<nn::LoopOp>(op) ? Statement::Kind::loop : Statement::Kind::branch;
       if (auto loop = llvm::dyn_cast<nn::LoopOp>(op))

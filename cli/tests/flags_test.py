@@ -22,19 +22,19 @@ SELECT = ["--task", "--family", "--cpu", "--platform"]
 # What each verb does with MODEL.
 GRAPH, KERNELS, COMPILES, RUNS = range(4)
 CHOOSES_SCHEDULES = ["--references-only", "--schedule", "--no-records", "--optimize-for"]  # not of `tune`, whose search does
-USE = {"diff-models": GRAPH, "export": GRAPH, "extract": GRAPH, "inspect": KERNELS, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
+USE = {"diff-models": GRAPH, "export": GRAPH, "stage": GRAPH, "extract": GRAPH, "inspect": KERNELS, "check": KERNELS, "ops problems": KERNELS, "compile": COMPILES, "segments": COMPILES, "tune": COMPILES, "quantize": COMPILES,
        "run": RUNS, "evaluate": RUNS, "bench": RUNS, "profile": RUNS, "compare": RUNS, "verify": RUNS}
 WITH_INPUTS = ["run", "bench", "profile", "compare", "verify", "extract", "segments"]
-NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
+NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "stage": ["-o", "net.py"], "extract": ["--to", "conv1", "-o", "cut.onnx"], "compile": ["-o", "x.lathe"], "verify": ["--model", "model.onnx"],
           "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"], "quantize": ["-o", "q.onnx"], "evaluate": ["--data", "pictures"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--tolerance", "--all"],
+OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--tolerance", "--all"],
        "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
        "run": ["--output", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
-       "export": ["--output", "--quiet"], "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
+       "export": ["--output", "--quiet"], "stage": ["--output", "--flat", "--quiet"], "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
        "compare": ["--with", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
@@ -65,6 +65,7 @@ WITHOUT_JSON = ["store path"]
 # Command lines in which one flag leaves another nothing to do. The flag that the error names comes first.
 # No word of these commands holds a blank.
 CONFLICTS = [
+    ("--blocks", "inspect MODEL --canonical --blocks", "canonical text"),
     ("--specialize N=2", "compile MODEL --emit graph --specialize N=2", "no package is made"),
     ("--range N=1..2", "compile MODEL --explain conv1 --range N=1..2", "no package is made"),
     ("--layout nhwc", "compile MODEL -o x.lathe --references-only --layout nhwc", "makes no code"),

@@ -158,12 +158,20 @@ std::string describeLayouts(mlir::ModuleOp module, const ModelFlags &model, cons
   return "\n" + layoutText(layouts, options.tableStyle());
 }
 
+int printCanonical(const Options &options, const std::string &model, mlir::ModuleOp module) {
+  options.refuse({"--blocks", "--layouts"}, "has no effect with --canonical, which prints the canonical text alone");
+  std::string text = canonicalText(module);
+  if (options.printsText())
+    std::cout << text;
+  options.writeJson({{"model", model}, {"canonical", text}});
+  return success;
+}
+
 } // namespace
 
 int inspectVerb(const Arguments &arguments) {
   ModelFlags model;
-  bool layouts = false;
-  bool canonical = false;
+  bool blocks = false, canonical = false, layouts = false;
   Options options("inspect",
                   "Show a model's inputs, outputs, operators, parameters, FLOPs, bytes and the distinct shapes of its "
                   "convolutions and\n"
@@ -176,7 +184,6 @@ int inspectVerb(const Arguments &arguments) {
                   "  lathe inspect zoo:vgg16 --layouts --layout nhwc\n"
                   "  lathe inspect resnet50.lathe\n"
                   "  lathe inspect a.onnx --canonical | diff - <(lathe inspect b.onnx --canonical)\n");
-  bool blocks = false;
   model.add(options, ModelUse::kernels, true);
   options.add_flag(
       "--blocks", blocks,
@@ -201,10 +208,8 @@ int inspectVerb(const Arguments &arguments) {
     options.refuse({"--threads"}, "only --layouts compiles the model");
   }
   Source source = loadSource(model);
-  if (canonical) {
-    std::cout << canonicalText(*source.module);
-    return success;
-  }
+  if (canonical)
+    return printCanonical(options, model.model, *source.module);
   mlir::func::FuncOp main = mainFunction(*source.module);
   nn::SymbolicShapes shapes(main);
   json document{{"model", model.model},     {"file_bytes", source.fileBytes}, {"inputs", json::array()},
@@ -214,10 +219,10 @@ int inspectVerb(const Arguments &arguments) {
   text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
   text += figures.describe(source.fileBytes, options.tableStyle(), document);
   text += figures.describeContractions(options.tableStyle(), document["contractions"]);
-  if (layouts)
-    text += describeLayouts(*source.module, model, options, document["layouts"]);
   if (blocks)
     text += describeBlocks(main, shapes, document["flops"], options.tableStyle(), document["blocks"]);
+  if (layouts) // last: it changes the module
+    text += describeLayouts(*source.module, model, options, document["layouts"]);
   if (options.printsText())
     std::cout << text;
   options.writeJson(document);

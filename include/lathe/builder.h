@@ -51,7 +51,8 @@ typedef struct lathe_attribute {
 /* What is said of a node beside its operator; a null note says nothing. */
 typedef struct lathe_node_note {
   size_t struct_size;       /* sizeof(lathe_node_note) */
-  const char *name;         /* of the node; null or "": the operator and the number of the node, "conv_12" */
+  const char *name;         /* of the node; null or "": the operator and the number of the node, "conv_12".
+                               Operators of one name are one node, which -O0 may compile at once */
   const char *const *types; /* of the results as in textual IR, where more or less is to be known of them than the shape
                                function tells: "tensor<?x64xf32>" */
   size_t type_count;        /* 0, or the number of results */
