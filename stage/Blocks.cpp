@@ -65,7 +65,14 @@ private:
         if (nodes.size() > 1)
           growth.grow(nodes, candidates);
     }
-    llvm::stable_sort(candidates, [](const auto &a, const auto &b) { return a.saved() > b.saved(); });
+    std::vector<std::pair<int64_t, size_t>> order; // what saves most first, else what was found first
+    for (size_t i = 0; i < candidates.size(); ++i)
+      order.push_back({-candidates[i].saved(), i});
+    std::sort(order.begin(), order.end());
+    std::vector<BlockCandidate> sorted;
+    for (const auto &[saved, i] : order)
+      sorted.push_back(std::move(candidates[i]));
+    candidates = std::move(sorted);
     return candidates;
   }
 
