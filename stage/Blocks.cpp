@@ -23,7 +23,7 @@ public:
 
   std::vector<BlockCandidate> search() {
     // What saves most at first may leave little to save behind it, so the best few are tried in small graphs.
-    const size_t tries = graph.nodes.size() > 3000 ? 1 : 4;
+    const size_t tries = isLarge() ? 1 : 4;
     std::vector<BlockCandidate> best;
     int64_t bestWorth = 0;
     for (size_t least = smallest; least <= std::max(smallest, graph.nodes.size() / 4) && least <= 64; least *= 2)
@@ -40,6 +40,7 @@ public:
 private:
   using Rank = std::tuple<int64_t, int64_t, int64_t, int64_t>;
   static constexpr size_t smallest = 2; // operations
+  bool isLarge() const { return graph.nodes.size() > 3000; }
   const BlockGraph &graph;
   std::map<std::vector<char>, std::vector<BlockCandidate>> proposed; // by the nodes that are taken
 
@@ -64,7 +65,14 @@ private:
         if (nodes.size() > 1)
           growth.grow(nodes, candidates);
     }
-    llvm::stable_sort(candidates, [](const auto &a, const auto &b) { return a.saved() > b.saved(); });
+    std::vector<std::pair<int64_t, size_t>> order; // what saves most first, else what was found first
+    for (size_t i = 0; i < candidates.size(); ++i)
+      order.push_back({-candidates[i].saved(), i});
+    std::sort(order.begin(), order.end());
+    std::vector<BlockCandidate> sorted;
+    for (const auto &[saved, i] : order)
+      sorted.push_back(std::move(candidates[i]));
+    candidates = std::move(sorted);
     return candidates;
   }
 
@@ -106,6 +114,9 @@ private:
         least = smallest;
         continue;
       }
+      // Large graphs without structure have very many small blocks: those that save half a percent are of use.
+      if (isLarge() && next.saved() * 100 < static_cast<int64_t>(graph.nodes.size()))
+        break;
       for (const auto &group : next.groups)
         for (uint32_t node : group)
           taken[node] = 1;

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <set>
 
 namespace lathe {
 namespace {
@@ -163,6 +165,8 @@ private:
           diff.ports.push_back({fmt::format("output '{}'", a.outputs[i].name), "source", nameOf(a, x), nameOf(b, y)});
   }
 
+  static constexpr size_t farthest = 256; // nodes without a partner that are visited on the way to one that has one
+
   /// True if one value becomes the other one by nodes without a partner.
   bool isSkipped(const Source &x, const Source &y) const {
     return reaches(b, match.partnersOfB(), y, [&](const Source &source) { return match.same(x, source); }) ||
@@ -170,56 +174,62 @@ private:
   }
   static bool reaches(const GraphNodes &graph, const std::vector<size_t> &partners, const Source &from,
                       const std::function<bool(const Source &)> &wanted) {
-    if (wanted(from))
-      return true;
-    if (from.kind != Source::node || partners[from.index] != GraphMatch::nobody)
-      return false;
-    return llvm::any_of(graph.nodes[from.index].operands,
-                        [&](const Source &source) { return reaches(graph, partners, source, wanted); });
+    return firstSource(graph, partners, {from}, wanted).has_value();
   }
 
-  /// The nearest sources of `node` with a partner, and the input if there is none.
-  static void findBefore(const GraphNodes &graph, const std::vector<size_t> &partners, size_t node, size_t depth,
-                         GraphDiff::Alone &alone) {
-    for (const Source &source : graph.nodes[node].operands) {
-      if (!alone.before.empty())
-        return;
-      if (source.kind == Source::input) {
-        alone.before = nameOf(graph, source);
-        alone.port = graph.inputs[source.index].name;
-      } else if (source.kind == Source::node && partners[source.index] != GraphMatch::nobody) {
-        alone.before = nameOf(graph, source);
-      } else if (source.kind == Source::node && depth < farthest) {
-        findBefore(graph, partners, source.index, depth + 1, alone);
-      }
+  /// The first source that is wanted among `from` and, in growing distance, what nodes without a partner among them read.
+  static std::optional<Source> firstSource(const GraphNodes &graph, const std::vector<size_t> &partners,
+                                           std::vector<Source> from,
+                                           const std::function<bool(const Source &)> &wanted) {
+    std::set<size_t> visited;
+    for (size_t next = 0; next < from.size(); ++next) {
+      const Source source = from[next];
+      if (wanted(source))
+        return source;
+      if (source.kind != Source::node || partners[source.index] != GraphMatch::nobody || visited.size() >= farthest ||
+          !visited.insert(source.index).second)
+        continue;
+      const auto &operands = graph.nodes[source.index].operands;
+      from.insert(from.end(), operands.begin(), operands.end());
     }
-  }
-  static std::string findBehind(const GraphNodes &graph, const std::vector<size_t> &partners, size_t node,
-                                size_t depth) {
-    for (size_t i = 0; i < graph.outputs.size(); ++i)
-      if (graph.outputs[i].source.kind == Source::node && graph.outputs[i].source.index == node)
-        return fmt::format("output {}", graph.outputs[i].name);
-    std::string name;
-    for (const auto &uses : graph.nodes[node].uses)
-      for (const GraphNode::Use &use : uses) {
-        if (!name.empty())
-          return name;
-        name = partners[use.reader] != GraphMatch::nobody ? graph.nodes[use.reader].name
-               : depth < farthest                         ? findBehind(graph, partners, use.reader, depth + 1)
-                                                          : "";
-      }
-    return name;
+    return std::nullopt;
   }
 
-  static constexpr size_t farthest = 64; // nodes, on the way to the nearest one with a partner
+  /// The nearest reader of `node` with a partner, or output.
+  static std::string readerOf(const GraphNodes &graph, const std::vector<size_t> &partners, size_t node) {
+    std::map<size_t, std::string> outputs;
+    for (const GraphPort &output : graph.outputs)
+      if (output.source.kind == Source::node)
+        outputs.try_emplace(output.source.index, output.name);
+    std::vector<size_t> nodes{node};
+    std::set<size_t> visited{node};
+    for (size_t next = 0; next < nodes.size() && next < farthest; ++next) {
+      if (auto output = outputs.find(nodes[next]); output != outputs.end())
+        return fmt::format("output {}", output->second);
+      for (const auto &uses : graph.nodes[nodes[next]].uses)
+        for (const GraphNode::Use &use : uses) {
+          if (partners[use.reader] != GraphMatch::nobody)
+            return graph.nodes[use.reader].name;
+          if (visited.insert(use.reader).second)
+            nodes.push_back(use.reader);
+        }
+    }
+    return "";
+  }
 
   static void listAlone(const GraphNodes &graph, const std::vector<size_t> &partners,
                         std::vector<GraphDiff::Alone> &list) {
     for (size_t node = 0; node < graph.nodes.size(); ++node)
       if (partners[node] == GraphMatch::nobody) {
         GraphDiff::Alone alone{graph.nodes[node].name, graph.nodes[node].kind, "", "", ""};
-        findBefore(graph, partners, node, 0, alone);
-        alone.behind = findBehind(graph, partners, node, 0);
+        if (auto source = firstSource(graph, partners, graph.nodes[node].operands, [&](const Source &candidate) {
+              return candidate.kind == Source::input ||
+                     (candidate.kind == Source::node && partners[candidate.index] != GraphMatch::nobody);
+            })) {
+          alone.before = nameOf(graph, *source);
+          alone.port = source->kind == Source::input ? graph.inputs[source->index].name : "";
+        }
+        alone.behind = readerOf(graph, partners, node);
         list.push_back(std::move(alone));
       }
   }
