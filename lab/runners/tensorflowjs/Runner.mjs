@@ -16,6 +16,7 @@ require('@tensorflow/tfjs-backend-cpu');
 const wasm = require('@tensorflow/tfjs-backend-wasm');
 wasm.setWasmPaths(require.resolve('@tensorflow/tfjs-backend-wasm').replace(/[^/]*$/, ''));
 tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
+tf.unregisterKernel('Conv3DBackpropInputV2', 'wasm'); // its results are zeros
 
 /// Number types of TensorFlow.js by the types in files that it computes with.
 const computed = { f32: 'float32', f64: 'float32', bool: 'bool' };
@@ -41,7 +42,7 @@ class Model {
     try {
       this.ran = await this.execute(given);
     } catch (error) {
-      if (tf.getBackend() !== 'wasm' || !/not registered|not supported|unsupported|not implemented/i.test(error.message))
+      if (tf.getBackend() !== 'wasm' || !/wasm|not registered|not supported|unsupported|not implemented/i.test(error.message))
         throw error;
       console.error(`${error.message}: the plain backend runs this model`);
       await tf.setBackend('cpu'); // for every kernel that the WebAssembly backend lacks
@@ -91,8 +92,9 @@ async function loadKeras(path) {
   const { topology, setWeights } = readKeras(path);
   const model = await models.modelFromJSON(topology.model_config);
   setWeights(tf, model);
-  const ports = list => list.map(tensor => {
-    const { name } = tensor.sourceLayer;
+  const ports = list => list.map((tensor, i) => {
+    const layer = tensor.sourceLayer.name, before = list.slice(0, i).filter(other => other.sourceLayer.name === layer).length;
+    const name = before ? `${layer}_${before}` : layer;
     return { name, type: types[tensor.dtype] ?? types.float32, dims: symbolic({ name, dims: tensor.shape }) };
   });
   const inputs = ports(model.inputs), outputs = ports(model.outputs);
