@@ -64,12 +64,27 @@ class Model {
   }
 }
 
-async function loadGraph(path, signature) {
+/// Ports of a part: of the model where it has them, else any tensor by its name.
+function portsOf(names, own, artifacts) {
+  return names.map(name => {
+    const known = own.find(port => port.name === name);
+    if (!known && !artifacts.modelTopology.node.some(node => node.name === name.split(':')[0]))
+      throw new Error(`has no node '${name}'`);
+    return known ?? { name, tensor: name, number: null, dims: null };
+  });
+}
+
+async function loadGraph(path, part) {
   const { ports, artifacts } = readGraph(path, signature);
   const model = await loadGraphModel({ load: async () => artifacts });
+  const whole = !part.from.length;
+  if (!whole)
+    ports.inputs = portsOf(part.from, ports.inputs, artifacts);
+  if (part.to.length)
+    ports.outputs = portsOf(part.to, ports.outputs, artifacts);
   const inputs = ports.inputs.map(port => ({ name: port.name, type: types[resultType(artifacts, port)], dims: symbolic(port) }));
   for (const { name, type } of inputs)
-    if (!type)
+    if (!type && whole)
       throw new Error(`input '${name}' has a type that TensorFlow.js does not have`);
   const outputs = ports.outputs.map(port => ({ name: port.name, type: types[resultType(artifacts, port)], dims: symbolic(port) }));
   const wanted = ports.outputs.map(port => port.tensor);
@@ -101,10 +116,14 @@ async function loadKeras(path) {
   return new Model(inputs, outputs, given => [model.predict(inputs.map(({ name }) => given[name]), { batchSize: 1 << 20 })].flat());
 }
 
-async function load(path) {
+async function load(path, part) {
   await tf.setBackend('wasm');
   try {
-    return await (statSync(path).isFile() && isKeras(readFileSync(path)) ? loadKeras(path) : loadGraph(path, signature));
+    if (!statSync(path).isFile() || !isKeras(readFileSync(path)))
+      return await loadGraph(path, part);
+    if (part.from.length || part.to.length)
+      throw new Error('Keras models run whole alone');
+    return await loadKeras(path);
   } catch (error) {
     throw new Error(`${path}: ${error.message}`);
   }
