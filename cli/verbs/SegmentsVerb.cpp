@@ -62,11 +62,17 @@ public:
     for (size_t i = 0; i < cut.inputs.size(); ++i)
       timing.inputs[cut.inputs[i]] = fed.at(i).tensor();
     std::string stem = (directory.path / "part").string();
-    exportOnnxFile(*cut.module, stem + ".onnx");
+    lab::CompareSide theirs{peer, stem + ".onnx", {}};
+    if (peer.reads("onnx")) {
+      exportOnnxFile(*cut.module, stem + ".onnx");
+    } else { // it runs a part of the original file
+      theirs.model = model.model;
+      theirs.part = {cut.inputs, to.empty() ? std::vector<std::string>{} : std::vector{to}};
+    }
     lathe::compile(*cut.module, compileOptions(model, nullptr), stem + ".lathe");
     part.records = recordUse(*runtime::Model::load(stem + ".lathe"));
     auto call = [this](const std::vector<lab::CallInput> &inputs) { return callPackage(inputs); };
-    part.comparison = lab::compare({{ours, stem + ".lathe", call}, {peer, stem + ".onnx", {}}}, timing);
+    part.comparison = lab::compare({{ours, stem + ".lathe", call}, theirs}, timing);
     record(part);
     return part;
   }
@@ -199,7 +205,10 @@ struct SegmentFlags {
     compare.maxSeconds = 3;
     model.add(options, ModelUse::compile);
     inputs.add(options, "random");
-    options.add_option("--with", with, "Compare with this runner: onnxruntime or opencv")->capture_default_str();
+    options
+        .add_option("--with", with,
+                    "Compare with this runner: onnxruntime, opencv, or tensorflowjs for graphs of TensorFlow")
+        ->capture_default_str();
     options
         .add_option(
             "--checkpoints", count,
@@ -334,6 +343,20 @@ std::vector<std::string> partEnds(const SegmentFlags &flags, const Source &sourc
   return nodes;
 }
 
+/// The other runtime: it reads ONNX, or runs parts of a graph of TensorFlow.
+lab::RunnerSpec peerOf(const SegmentFlags &flags) {
+  lab::RunnerSpec peer = lab::runnerNamed(flags.with, "--with " + flags.with);
+  if (peer.reads("onnx"))
+    return peer;
+  require(peer.name == "tensorflowjs",
+          "--with {}: expected onnxruntime or opencv, which read ONNX, or tensorflowjs for a graph of TensorFlow",
+          flags.with);
+  std::string format = flags.model.isZoo() ? "zoo" : modelFormat(flags.model.model);
+  require(format == "tensorflow" || format == "savedmodel",
+          "--with tensorflowjs: expected a graph of TensorFlow, got {} (format {})", flags.model.model, format);
+  return peer;
+}
+
 /// Progress of part `done` of `total`.
 struct Stage {
   Progress progress;
@@ -354,20 +377,20 @@ int segmentsVerb(const Arguments &arguments) {
       "segments",
       "Time a network segment by segment, here and in another runtime: from the input to each checkpoint, and each\n"
       "block between two checkpoints alone, on the values that the whole network feeds it. The other runtime gets\n"
-      "each part as ONNX. Outputs are compared at every checkpoint before anything is timed. The last lines name the\n"
-      "checkpoints at which the ratio crosses 1, and the blocks that the other runtime computes faster. When\n"
-      "interrupted, print and keep the parts that were measured.",
+      "each part as ONNX, or runs it in a graph of TensorFlow. Outputs are compared at every checkpoint before "
+      "anything\n"
+      "is timed. The last lines name the checkpoints at which the ratio crosses 1, and the blocks that the other\n"
+      "runtime computes faster. When interrupted, print and keep the parts that were measured.",
       "  lathe segments zoo:inception_v3 --with onnxruntime\n"
       "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
-      "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n");
+      "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n"
+      "  lathe segments frozen.pb --with tensorflowjs --repeat 1     where do the outputs begin to differ?\n");
   flags.add(options);
   options.parseAll(arguments);
   Source source = loadSource(flags.model);
   if (flags.list)
     return listPlaces(flags, source, options);
-  lab::RunnerSpec ours = lab::runnerNamed("lathe", "lathe"),
-                  peer = lab::runnerNamed(flags.with, "--with " + flags.with);
-  require(peer.reads("onnx"), "--with {}: expected onnxruntime or opencv, which read ONNX", flags.with);
+  lab::RunnerSpec ours = lab::runnerNamed("lathe", "lathe"), peer = peerOf(flags);
   std::vector<std::string> nodes = partEnds(flags, source);
 
   lab::CompareOptions &compare = flags.compare;

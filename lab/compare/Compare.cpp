@@ -139,7 +139,7 @@ private:
     run.result->uncounted = run.runner->uncounted();
     say(side.runner.name + " loads " + fs::path(side.model).filename().string());
     std::string file = fileForStart(side);
-    auto outcome = run.runner->load(file, options.threads);
+    auto outcome = run.runner->load(file, options.threads, side.part);
     if (file != side.model)
       fs::remove(file); // mapped until the runner ends
     if (auto loaded = run.take(std::move(outcome))) {

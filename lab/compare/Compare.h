@@ -29,6 +29,7 @@ struct CompareSide {
   /// is empty, `compare` writes the model for runners of ONNX, and SideResult::overheadSeconds
   /// stays empty for other runners.
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
+  ModelPart part = {};                 // that is run of the model
   std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
 };
 

@@ -22,6 +22,10 @@ bool meets(const std::vector<std::string> &dims, const std::vector<size_t> &perm
   return true;
 }
 
+bool sameType(const RunnerPort &one, const RunnerPort &other) {
+  return one.type == other.type || one.type.empty() || other.type.empty();
+}
+
 } // namespace
 
 PortFit fitOf(const RunnerPort &tensor, const RunnerPort &port) {
@@ -52,7 +56,7 @@ std::vector<std::optional<size_t>> pairPorts(const std::vector<RunnerPort> &ours
   std::vector<bool> taken(ours.size());
   auto take = [&](size_t port, auto &&suits) {
     for (size_t i = 0; i < ours.size() && !pairs[port]; ++i)
-      if (!taken[i] && ours[i].type == theirs[port].type && suits(ours[i])) {
+      if (!taken[i] && sameType(ours[i], theirs[port]) && suits(ours[i])) {
         taken[i] = true;
         pairs[port] = i;
       }

@@ -11,7 +11,7 @@
 namespace lathe::lab {
 
 /// Position of our port for each of theirs: the one with the same name, else the first one that no name has taken,
-/// with the same type and fitting extents (fitOf). Nothing where there is none.
+/// with the same type and fitting extents (fitOf). An unknown type is the same as any. Nothing where there is none.
 std::vector<std::optional<size_t>> pairPorts(const std::vector<RunnerPort> &ours,
                                              const std::vector<RunnerPort> &theirs);
 

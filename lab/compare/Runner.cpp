@@ -145,8 +145,12 @@ static std::vector<RunnerPort> portsFrom(const json &list) {
   return ports;
 }
 
-Result<RunnerModel> Runner::load(const std::string &path, int threads) {
+Result<RunnerModel> Runner::load(const std::string &path, int threads, const ModelPart &part) {
   json request = {{"do", "load"}, {"path", std::filesystem::absolute(path).string()}, {"threads", threads}};
+  if (!part.from.empty())
+    request["from"] = part.from;
+  if (!part.to.empty())
+    request["to"] = part.to;
   return ask<RunnerModel>(request, timeouts.load, [](const json &answer) {
     return RunnerModel{answer.at("load_ns").get<double>() * 1e-9, portsFrom(answer.at("inputs")),
                        portsFrom(answer.at("outputs"))};

@@ -34,6 +34,11 @@ struct RunnerPort {
   bool ranked = true;            // false: any rank
 };
 
+/// A part of a model by names of tensors; empty lists: from its inputs, to its outputs.
+struct ModelPart {
+  std::vector<std::string> from, to;
+};
+
 struct RunnerModel {
   double loadSeconds = 0;
   std::vector<RunnerPort> inputs, outputs;
@@ -48,7 +53,7 @@ public:
   static process::Result<Runner> start(const RunnerSpec &spec, const process::Limits &limits = {},
                                        const RunnerTimeouts &timeouts = {});
 
-  process::Result<RunnerModel> load(const std::string &path, int threads);
+  process::Result<RunnerModel> load(const std::string &path, int threads, const ModelPart &part = {});
   /// Binds inputs (name -> .npy file) for all later runs.
   process::Result<bool> setInputs(const std::map<std::string, std::string> &files);
   /// Runs once and writes the outputs below `directory`. Returns output name -> .npy file.

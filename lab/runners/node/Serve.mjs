@@ -1,6 +1,6 @@
 // What runners under Node.js share: the messages of docs/runner-protocol.md and the timed loop.
 import { createInterface } from 'node:readline';
-import { readNpy, writeNpy } from './Npy.mjs';
+import { readNpy, types, writeNpy } from './Npy.mjs';
 
 function requireOneThread(count, runtime) {
   if (count !== 1)
@@ -14,8 +14,9 @@ function bind(model, name, path) {
     throw new Error(`no input '${name}', expected ${model.inputs.map(input => input.name).join(', ')}`);
   const { descr, dims, bytes } = readNpy(path);
   const fits = !port.dims || (dims.length === port.dims.length && dims.every((dim, i) => typeof port.dims[i] === 'string' || dim === port.dims[i]));
-  if (descr !== port.type.descr || !fits)
-    throw new Error(`input '${name}': expected ${port.type.descr} of [${port.dims}], got ${descr} of [${dims}]`);
+  port.type ??= Object.values(types).find(type => type.descr === descr);
+  if (descr !== port.type?.descr || !fits)
+    throw new Error(`input '${name}': expected ${port.type?.descr ?? 'a known type'} of [${port.dims}], got ${descr} of [${dims}]`);
   port.value = new port.type.Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   port.valueDims = dims;
 }
@@ -23,8 +24,8 @@ function bind(model, name, path) {
 const portJson = ({ name, type, dims }) => ({ name, type: type?.name ?? '', dims });
 
 /// Answers requests until the input ends. `runtime` is what its messages call the runtime, `hello` the runner's part of the
-/// greeting. `load(path)` returns a model:
-///   inputs, outputs   ports {name, type of Npy.mjs (of outputs null where a run tells), dims (null: any rank; a text: a
+/// greeting. `load(path, {from, to})` returns a model, or the part of it between these tensors (empty lists: the whole):
+///   inputs, outputs   ports {name, type of Npy.mjs (null where a run tells), dims (null: any rank; a text: a
 ///                     symbolic extent)}; bound inputs get `value` and `valueDims`
 ///   run()             runs once and returns nanoseconds
 ///   results()         [{name, type, dims, data}] of the last run
@@ -38,11 +39,11 @@ export async function serve({ runtime, hello, load }) {
   };
   const answers = {
     hello: () => ({ protocol: 1, ...hello, uncounted: 'Node.js does not count' }),
-    load: async ({ path, threads = 1 }) => {
+    load: async ({ path, threads = 1, from = [], to = [] }) => {
       requireOneThread(threads, runtime);
       model = null;
       const begin = process.hrtime.bigint();
-      model = await load(path);
+      model = await load(path, { from, to });
       return { load_ns: Number(process.hrtime.bigint() - begin), inputs: model.inputs.map(portJson), outputs: model.outputs.map(portJson) };
     },
     inputs: ({ files }) => {

@@ -115,6 +115,8 @@ with tempfile.TemporaryDirectory() as folder:
         check_model(folder, path, ("x", "x_out"), 3, arguments=("--signature", "triple"))
     [refused] = talk(folder, {"do": "load", "path": folder})
     assert refused["error"] == "has no signature 'serving_default', expected one of: other, triple", refused
+    [part] = talk(folder, {"do": "load", "path": os.path.join(folder, "m.pb"), "from": ["in"]})
+    assert part == {"ok": False, "error": "this runner runs whole models alone"}, part
     [gone] = talk(folder, {"do": "load", "path": os.path.join(folder, "none.pb")})
     assert not gone["ok"] and "none.pb" in gone["error"], gone
 print("the runner answers as docs/runner-protocol.md says")

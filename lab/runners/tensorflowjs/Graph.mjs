@@ -116,7 +116,9 @@ const absent = {
   extrapolation_value: [/^CropAndResize$/, { f: 0 }],
 };
 
-function withDefaults(op, attr) {
+function withDefaults(op, attr, inputs) {
+  if (op === 'ConcatV2' || op === 'Concat')
+    attr.N ??= { i: inputs - 1 };
   for (const [key, [ops, value]] of Object.entries(absent))
     if (ops.test(op) && !attr[key])
       attr[key] = value;
@@ -138,7 +140,7 @@ function nodesJson(nodes, weights) {
   return nodes.map(node => {
     if (node.op === 'Const')
       weights.set(node.name, tensorOfProto(node.attr.value.tensor, `node '${node.name}'`));
-    return { name: node.name, op: readers[node.op] ?? node.op, input: node.input, attr: withDefaults(node.op, attributesJson(node.attr)) };
+    return { name: node.name, op: readers[node.op] ?? node.op, input: node.input, attr: withDefaults(node.op, attributesJson(node.attr), node.input.length) };
   });
 }
 

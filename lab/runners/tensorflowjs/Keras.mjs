@@ -27,24 +27,41 @@ function membersOf(bytes) {
 
 const noSuch = (what, layer) => new Error(`layer '${layer}' has ${what}, which TensorFlow.js does not have`);
 
-/// A function or class by its name, of Keras 2 or 3.
-const nameOf = value => (typeof value === 'string' || !value ? value : value.class_name === 'function' ? value.config : value.config?.name ?? value.class_name);
+/// A function by its name, of Keras 2 or 3.
+const nameOf = value => (typeof value === 'string' || !value ? value : value.config?.name ?? value.config);
 
-function layerConfig(given, version, layer) {
+/// Arguments of layers that TensorFlow.js ignores, so that its results would differ: [class, argument, values that are the same].
+const ignored = [
+  [/Transpose$/, 'output_padding', [null]], [/^Global/, 'keepdims', [false]], [/^ReLU$/, 'negative_slope', [0, null]],
+  [/^ReLU$/, 'threshold', [0, null]], [/^UpSampling/, 'interpolation', ['nearest']], [/Conv\dD$/, 'groups', [1]],
+  [/^GRU/, 'reset_after', [false]], [/LSTM|GRU|RNN/, 'zero_output_for_mask', [false]],
+];
+
+/// `kind` is the class of the layer.
+function layerConfig(kind, given, version, layer) {
   const config = { ...given };
+  for (const [classes, key, same] of ignored)
+    if (classes.test(kind) && config[key] !== undefined && !same.includes(config[key]))
+      throw noSuch(`${key} ${JSON.stringify(config[key])}`, layer);
+  if (kind === 'LeakyReLU' && config.negative_slope !== undefined) // as Keras 3 calls it
+    config.alpha = config.negative_slope;
+  if (/LSTM|GRU|RNN/.test(kind)) // the default takes time, for what the file has
+    config.recurrent_initializer = { class_name: 'Zeros', config: {} };
   for (const [key, value] of Object.entries(config)) {
     if (key.endsWith('_initializer'))
       config[key] = { class_name: 'Zeros', config: {} }; // the file has the weights
     else if (key.endsWith('_regularizer') || key.endsWith('_constraint'))
       config[key] = null;
     else if (key === 'activation' || key === 'recurrent_activation') {
+      if (value && typeof value !== 'string' && value.class_name !== 'function')
+        throw noSuch(`the activation ${value.class_name}`, layer);
       config[key] = { silu: 'swish' }[nameOf(value)] ?? nameOf(value);
       if (version === 3 && config[key] === 'hard_sigmoid')
         throw noSuch("Keras 3's hard_sigmoid", layer);
     } else if (key === 'dtype')
       config[key] = typeof value === 'string' && value ? value : value?.config?.name ?? 'float32';
     else if (['layer', 'cell', 'backward_layer'].includes(key) && value)
-      config[key] = { class_name: value.class_name, config: layerConfig(value.config, version, layer) };
+      config[key] = { class_name: value.class_name, config: layerConfig(value.class_name, value.config, version, layer) };
   }
   if (config.batch_shape)
     config.batch_input_shape = config.batch_shape;
@@ -68,11 +85,21 @@ function oldCall({ args = [], kwargs = {} }, layer) {
 const references = value => (typeof value?.[0] === 'string' ? [value] : Array.isArray(value) ? value : Object.values(value ?? {}));
 const isModel = kind => ['Sequential', 'Functional', 'Model'].includes(kind);
 
+/// Counts calls of models inside of a model from 1: the call 0 is in TensorFlow.js what made them. Old files do so, too.
+function countCalls(config) {
+  const all = [...config.layers.flatMap(layer => (layer.inbound_nodes ?? []).flat()), ...config.input_layers, ...config.output_layers];
+  for (const { name } of config.layers.filter(layer => isModel(layer.class_name))) {
+    const own = all.filter(reference => reference[0] === name);
+    if (own.some(reference => reference[1] === 0))
+      own.forEach(reference => ++reference[1]);
+  }
+}
+
 function modelConfig({ class_name: kind, config: given }, version) {
   const listed = Array.isArray(given) ? given : given.layers; // old Sequentials are a list
   const layers = listed.map(layer => {
     const name = layer.config.name ?? layer.name;
-    const entry = { class_name: layer.class_name, config: isModel(layer.class_name) ? modelConfig(layer, version).config : layerConfig(layer.config, version, name) };
+    const entry = { class_name: layer.class_name, config: isModel(layer.class_name) ? modelConfig(layer, version).config : layerConfig(layer.class_name, layer.config, version, name) };
     if (kind !== 'Sequential') {
       entry.name = layer.name ?? name;
       entry.inbound_nodes = (layer.inbound_nodes ?? []).map(call => (Array.isArray(call) ? call : oldCall(call, name)));
@@ -83,6 +110,7 @@ function modelConfig({ class_name: kind, config: given }, version) {
   if (kind !== 'Sequential') {
     config.input_layers = references(given.input_layers);
     config.output_layers = references(given.output_layers);
+    countCalls(config);
   }
   return { class_name: kind === 'Sequential' ? kind : 'Functional', config };
 }

@@ -16,6 +16,7 @@ require('@tensorflow/tfjs-backend-cpu');
 const wasm = require('@tensorflow/tfjs-backend-wasm');
 wasm.setWasmPaths(require.resolve('@tensorflow/tfjs-backend-wasm').replace(/[^/]*$/, ''));
 tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
+tf.unregisterKernel('Conv3DBackpropInputV2', 'wasm'); // its results are zeros
 
 /// Number types of TensorFlow.js by the types in files that it computes with.
 const computed = { f32: 'float32', f64: 'float32', bool: 'bool' };
@@ -41,7 +42,7 @@ class Model {
     try {
       this.ran = await this.execute(given);
     } catch (error) {
-      if (tf.getBackend() !== 'wasm' || !/not registered|not supported|unsupported|not implemented/i.test(error.message))
+      if (tf.getBackend() !== 'wasm' || !/wasm|not registered|not supported|unsupported|not implemented/i.test(error.message))
         throw error;
       console.error(`${error.message}: the plain backend runs this model`);
       await tf.setBackend('cpu'); // for every kernel that the WebAssembly backend lacks
@@ -63,12 +64,27 @@ class Model {
   }
 }
 
-async function loadGraph(path, signature) {
+/// Ports of a part: of the model where it has them, else any tensor by its name.
+function portsOf(names, own, artifacts) {
+  return names.map(name => {
+    const known = own.find(port => port.name === name);
+    if (!known && !artifacts.modelTopology.node.some(node => node.name === name.split(':')[0]))
+      throw new Error(`has no node '${name}'`);
+    return known ?? { name, tensor: name, number: null, dims: null };
+  });
+}
+
+async function loadGraph(path, part) {
   const { ports, artifacts } = readGraph(path, signature);
   const model = await loadGraphModel({ load: async () => artifacts });
+  const whole = !part.from.length;
+  if (!whole)
+    ports.inputs = portsOf(part.from, ports.inputs, artifacts);
+  if (part.to.length)
+    ports.outputs = portsOf(part.to, ports.outputs, artifacts);
   const inputs = ports.inputs.map(port => ({ name: port.name, type: types[resultType(artifacts, port)], dims: symbolic(port) }));
   for (const { name, type } of inputs)
-    if (!type)
+    if (!type && whole)
       throw new Error(`input '${name}' has a type that TensorFlow.js does not have`);
   const outputs = ports.outputs.map(port => ({ name: port.name, type: types[resultType(artifacts, port)], dims: symbolic(port) }));
   const wanted = ports.outputs.map(port => port.tensor);
@@ -91,18 +107,23 @@ async function loadKeras(path) {
   const { topology, setWeights } = readKeras(path);
   const model = await models.modelFromJSON(topology.model_config);
   setWeights(tf, model);
-  const ports = list => list.map(tensor => {
-    const { name } = tensor.sourceLayer;
+  const ports = list => list.map((tensor, i) => {
+    const layer = tensor.sourceLayer.name, before = list.slice(0, i).filter(other => other.sourceLayer.name === layer).length;
+    const name = before ? `${layer}_${before}` : layer;
     return { name, type: types[tensor.dtype] ?? types.float32, dims: symbolic({ name, dims: tensor.shape }) };
   });
   const inputs = ports(model.inputs), outputs = ports(model.outputs);
   return new Model(inputs, outputs, given => [model.predict(inputs.map(({ name }) => given[name]), { batchSize: 1 << 20 })].flat());
 }
 
-async function load(path) {
+async function load(path, part) {
   await tf.setBackend('wasm');
   try {
-    return await (statSync(path).isFile() && isKeras(readFileSync(path)) ? loadKeras(path) : loadGraph(path, signature));
+    if (!statSync(path).isFile() || !isKeras(readFileSync(path)))
+      return await loadGraph(path, part);
+    if (part.from.length || part.to.length)
+      throw new Error('Keras models run whole alone');
+    return await loadKeras(path);
   } catch (error) {
     throw new Error(`${path}: ${error.message}`);
   }

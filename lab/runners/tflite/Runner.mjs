@@ -16,7 +16,9 @@ const { int64, ...types } = all; // which this build does not hand out
 /// A loaded model, as node/Serve.mjs wants it.
 class Model {
   /// A module of its own, so that memory and failures of a model end with it.
-  static async load(path) {
+  static async load(path, { from, to }) {
+    if (from.length || to.length)
+      throw new Error('this build runs whole models alone');
     const said = [];
     const note = text => {
       said.push(String(text));
