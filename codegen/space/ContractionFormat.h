@@ -8,7 +8,7 @@
 //   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
 //   i8    i8, u8    u8 or i8, then i8    i32   4      vpdpbusd, usdot or sdot   * right operand: constant i8
 //   i8mm  i8, u8    u8, then i8           i32   8      usmmla, for products       * two rows times two columns
-//   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd
+//   i16   i8, u8    i16                  i32   2      vpdpwssd, or vpmaddwd and vpaddd; i16add: AddedOperands.h
 //   i32   i8, u8    i32                  i32   1      multiply and add
 //
 // A zero point of the left operand is subtracted by the conversion. Differences have 9 bits, so that sums of two
