@@ -36,7 +36,7 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
        "export": ["--output", "--quiet"], "stage": ["--output", "--flat", "--quiet"], "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
-       "compare": ["--with", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
+       "compare": ["--with", "--adapt-layouts", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
                 "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
        "quantize": ["--output", "--calibration", "--samples", "--calibrate-method", "--percentile", "--activation-type", "--activation-symmetric",
