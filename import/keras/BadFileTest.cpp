@@ -119,6 +119,17 @@ std::string damaged(std::string bytes, std::mt19937_64 &random) {
   return bytes;
 }
 
+/// The HDF5 library 1.10 reads this file for ever.
+TEST_F(BadFile, ReadingEnds) {
+  std::string bytes = contents(folder->path / "virtual.h5"), path = (folder->path / "circle.h5").string();
+  ASSERT_GT(bytes.size(), 14454u);
+  for (auto [at, value] : {std::pair<size_t, uint32_t>{2621, 127}, {3136, 0x80000000}, {8054, 0x7fffffff}})
+    std::memcpy(&bytes[at], &value, sizeof value);
+  bytes[14454] ^= 2;
+  write(path, bytes);
+  EXPECT_THAT(importError(path), AllOf(StartsWith(path), HasSubstr("s of CPU time"), Not(HasSubstr("\n"))));
+}
+
 TEST_F(BadFile, DamagedModelsAreRefusedOrRead) {
   int64_t cut = 0, cutRefused = 0;
   std::vector<fs::path> paths = models(folder->path);
