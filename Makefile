@@ -52,6 +52,7 @@ bench: setup-bench configure peers ## writes docs/performance.md (networks besid
 	@ninja -C $(BUILD) -j $(JOBS)
 	@$(BUILD)/bin/legal-bench
 	@/usr/bin/python3 bench/bench.py $(BUILD)/bin/lathe
+	-@/usr/bin/python3 bench/report_speed.py $(BUILD)/bin/lathe
 
 TUNED := zoo:alexnet,zoo:inception_v2,zoo:resnet18,zoo:resnet50,zoo:resnet101,zoo:densenet121,zoo:googlenet,zoo:mobilenet_v2
 TUNE_BUDGET ?= 10m

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """bench.py with a program in the place of `lathe` that answers as it does: rows are kept and gone on with, failures are
-rows, the page says what was measured and what was not."""
+rows, the page says what was measured and what was not.
+
+usage: bench_test.py [PLOTS.mjs]: the program that draws figures (report/page/); without it, or where it is empty, none is looked at.
+"""
 import json
 import os
 import pathlib
@@ -89,6 +92,12 @@ elif verb == "ops":
 '''
 
 
+PLOTS = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
+if not (PLOTS and PLOTS.exists() and PLOTS.stat().st_size and shutil.which("node")):
+    print("bench_test.py: figures are not looked at: Node.js or the program that draws them is missing")
+    PLOTS = None
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -103,7 +112,7 @@ def main():
 
         def bench(*arguments, **settings):
             log.write_text("")
-            environment = {**os.environ, "FAKE_LOG": str(log), "BENCH_NETWORKS": "zoo:fast zoo:slow zoo:broken zoo:wrong zoo:false zoo:unverified", "BENCH_THREADS": "1 2", **settings}
+            environment = {**os.environ, "LATHE_PLOTS": str(PLOTS or root / "none"), "FAKE_LOG": str(log), "BENCH_NETWORKS": "zoo:fast zoo:slow zoo:broken zoo:wrong zoo:false zoo:unverified", "BENCH_THREADS": "1 2", **settings}
             for name in ("BENCH_FOLDER", "BENCH_MINUTES", "BENCH_SECONDS", "BENCH_PARTS", "BENCH_SUITES"):
                 if name not in settings:
                     environment.pop(name, None)
@@ -129,9 +138,10 @@ def main():
                       "**0.500** (0.400 to 0.600, range) slower", "[performance.jsonl.gz](performance.jsonl.gz)"):
             assert words in page, words + " is not in\n" + page
         for name in ("performance-networks.svg", "performance-convolutions.svg"):
-            plot = (root / "docs" / name).read_text()
-            assert plot.startswith("<svg") and plot.rstrip().endswith("</svg>") and "nan" not in plot
             assert name in page
+            if PLOTS:
+                plot = (root / "docs" / name).read_text()
+                assert plot.startswith("<svg") and plot.rstrip().endswith("</svg>") and "NaN" not in plot
 
         assert sorted(set((root / "docs" / "performance.jsonl.gz").read_text().split())) == ["zoo:fast", "zoo:slow", "zoo:unverified"]
         readme = (root / "README.md").read_text()
@@ -176,7 +186,9 @@ def main():
                       "| all | 11 | 5.60 ms | 0.56 | 0.60 |", "| fast | 11 |", "false: lathe profile: not profiled, the outputs are wrong",
                       "| fast | `node+contraction` | contraction | `contraction/1` | 1.000 ms | 0.50 |"):
             assert words in predictions, words + " is not in\n" + predictions
-        assert "loop" not in predictions and (root / "docs" / "predictions.svg").read_text().count("<circle") == 11
+        assert "loop" not in predictions
+        if PLOTS:
+            assert (root / "docs" / "predictions.svg").read_text().count('ecmeta_ssr_type="chart"') == 11  # a mark of a scatter plot
 
         # A page of another machine moves aside, with what lies beside it; README joins pages of one commit.
         assert "None were kept" in page and not (root / "docs" / "performance.jsonl.gz").exists()

@@ -5,9 +5,9 @@ import re
 import statistics
 import subprocess
 
+import figures
 import goals
 import readme_table
-import svg_plot
 
 DISTURBING = 0.15  # processors kept busy by others; lab/machine/Disturbance.h
 KINDS = ["3x3", "1x1", "depthwise", "strided", "other"]
@@ -187,7 +187,7 @@ class Page:
             titles += ["Lathe ms, %s" % plural(threads, "thread"), "ONNX Runtime ms", "ratio (95 % interval), verdict"]
         if len(threadsList) == 2:
             titles.append("%d threads over %d" % (threadsList[1], threadsList[0]))
-        self.files["performance-networks.svg"] = svg_plot.bars("ONNX Runtime's time / Lathe's time", [plural(threads, "thread") for threads in threadsList], plotted)
+        self.files["performance-networks.svg"] = figures.bars("ONNX Runtime's time / Lathe's time", [plural(threads, "thread") for threads in threadsList], plotted)
         return ("## Whole networks against ONNX Runtime\n\nBatch 1, fp32. The ratio is ONNX Runtime's time over Lathe's: above 1 Lathe is the faster. Outputs were compared "
                 "before anything was timed (relative L2 at most 1e-4).\n\n![ratios](performance-networks.svg)\n\n" + table(titles, rows) +
                 ("\n\\* taken while other programs used the machine\n" if marks else ""))
@@ -254,7 +254,7 @@ class Page:
         text.append("3x3 and 1x1: stride 1, one group. strided: every other stride but depthwise ones.\n")
         first = self.settings.threads[0]
         series = {kind: [row["verdicts"][0]["ratio"] for row in rows if row["kind"] == kind and row["threads"] == first and row["verdicts"]] for kind in KINDS}
-        self.files["performance-convolutions.svg"] = svg_plot.sortedPoints("oneDNN's best time / Lathe's time, %s" % plural(first, "thread"),
+        self.files["performance-convolutions.svg"] = figures.sortedPoints("oneDNN's best time / Lathe's time, %s" % plural(first, "thread"),
                                                                            {kind: ratios for kind, ratios in series.items() if ratios})
         slow = sorted((row for row in rows if row["verdicts"] and row["verdicts"][0]["verdict"] == "slower" and row["verdicts"][0]["ratio"] < 1 / 1.03),
                       key=lambda row: row["verdicts"][0]["ratio"])
@@ -318,7 +318,8 @@ class Page:
         keepPageOfAnotherMachine(docs, self.summary()["machine"])
         parts.append(self.samples())
         for name, content in self.files.items():
-            (docs / name).write_text(content)
+            if content:  # a figure that could not be drawn stays as it was
+                (docs / name).write_text(content)
         page = docs / "performance.md"
         page.write_text("\n".join(parts))
         return page.relative_to(self.root)

@@ -2,8 +2,8 @@
 import math
 import statistics
 
+import figures
 import performance_page
-import svg_plot
 
 FAMILY_OF_OTHERS = "others"  # families with fewer kernels than LEAST on the page
 LEAST = 10
@@ -100,7 +100,8 @@ def write(root, lathe, settings, rows):
         if kernels:
             points[performance_page.plural(threads, "thread")] = [(kernel["ms"], kernel["predicted_ms"]) for kernel in kernels]
     plot = root / "docs" / "predictions.svg"
-    plot.write_text(svg_plot.scatter("Predicted over measured time of each kernel", "measured, ms", "predicted, ms", points))
+    if picture := figures.scatter("Predicted over measured time of each kernel", "measured, ms", "predicted, ms", points):
+        plot.write_text(picture)
     page = root / "docs" / "predictions.md"
     page.write_text("\n".join([
         "<!-- Written by bench/bench.py (make bench); do not edit. -->",

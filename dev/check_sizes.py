@@ -90,7 +90,7 @@ def python_functions(text):
 
 
 def sources(root):
-    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h", "*.c", "*.py", "*.td"],
+    files = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.cpp", "*.h", "*.c", "*.py", "*.td", "*.ts", "*.mjs"],
                            capture_output=True, text=True, check=True, cwd=root).stdout.split()
     return [path for path in files if not TEST.search(path) and os.path.exists(os.path.join(root, path))]
 
@@ -104,7 +104,7 @@ def measure(root):
         folders[os.path.dirname(path) + "/"] += 1
         if (lines := text.count("\n")) > FILE_LINES:
             over[path] = lines
-        for name, lines in [] if path.endswith(".td") else python_functions(text) if path.endswith(".py") else functions(text):
+        for name, lines in [] if path.endswith((".td", ".ts", ".mjs")) else python_functions(text) if path.endswith(".py") else functions(text):
             counted += 1
             if lines > FUNCTION_LINES:
                 over[f"{path}:{name}"] = max(lines, over.get(f"{path}:{name}", 0))

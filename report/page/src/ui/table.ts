@@ -180,8 +180,10 @@ export class TableView<Row> {
     if (step) this.focused += step;
     else if (event.key === "Home") this.focused = 0;
     else if (event.key === "End") this.focused = last;
-    else if (event.key === "Enter" && last >= 0) return this.activate(this.focused);
-    else return;
+    else if (event.key === "Enter" && last >= 0) {
+      event.preventDefault(); // else the key also presses the button that the dialog puts the focus on
+      return this.activate(this.focused);
+    } else return;
     event.preventDefault();
     this.focused = Math.max(0, Math.min(last, this.focused));
     const top = this.focused * rowHeight,
