@@ -51,7 +51,7 @@ void printHelp() {
   std::cout << "lathe: compiles neural networks to native packages, runs, checks and measures them\n\n"
                "Usage: lathe VERB [OPTIONS]     (lathe help VERB lists flags and examples,\n"
                "                                  lathe help schedules the algorithms)\n\nVerbs:\n";
-  auto line = [](const char *name, const char *summary) { std::cout << fmt::format("  {:<11} {}\n", name, summary); };
+  auto line = [](const char *name, const char *summary) { std::cout << fmt::format("  {:<13}{}\n", name, summary); };
   for (const Summary &verb : compilerVerbs)
     line(verb.name, verb.summary);
   for (const Verb &verb : frontVerbs)

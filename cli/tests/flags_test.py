@@ -53,6 +53,7 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "ops analyze": ["--store", "--experiment", "--kind", "--operator", "--provider", "--threads", "--what", "--baseline", "--from-model",
                        "--suite", "--problems", "--epilogue", "--measured-ms", "--rows", "--wide"],
        "ops diff": ["--fail-on", "--all", "--rows", "--store"],
+       "report": ["--store", "--experiment", "--kind", "--operator", "--provider", "--output", "--svg", "--title", "--baseline", "--from-model"],
        "store path": ["--store"], "store list": ["--store", "--kind"], "store show": ["--store"],
        "records list": [*SELECT, "--status", "--rows", "--store", "--shipped"], "records best": [*SELECT, "--rows", "--store", "--shipped"],
        "records export": [*SELECT, "--status", "--store"], "records import": ["--store"], "records merge": [],
@@ -206,7 +207,7 @@ class Flags(Cli):
         return re.findall(r"^  (?:-\w,)?(-O|--[\w-]+)", self.lathe(*verb.split(), "--help").stdout, re.M)
 
     def verbs(self):
-        for verb in re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M):
+        for verb in re.findall(r"^  ([a-z-]+) {2,}", self.lathe("--help").stdout, re.M):
             if verb in ("ops", "store", "records"):
                 listed = re.search(r"Verbs:\n(.*?)\n\n", self.lathe(verb, "--help").stdout, re.S)[1]
                 yield from (f"{verb} {name}" for name in re.findall(r"^  ([a-z]+) {2,}", listed, re.M))
