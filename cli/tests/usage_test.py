@@ -9,9 +9,9 @@ from fixture import LATHE, Cli, main
 
 class Usage(Cli):
     def test_help_of_every_verb_has_examples(self):
-        verbs = re.findall(r"^  ([a-z]+) {2,}", self.lathe("--help").stdout, re.M)
-        for verb in ["check", "inspect", "compile", "run", "bench", "profile", "verify", "export", "extract", "segments", "compare", "sweep", "ops", "store", "records", "machine", "zoo"]:
-            self.assertIn(verb, verbs)
+        verbs = re.findall(r"^  ([a-z-]+) {2,}", self.lathe("--help").stdout, re.M)
+        self.assertGreater(len(verbs), 20)
+        for verb in verbs:
             text = self.lathe(verb, "--help").stdout
             self.assertIn("Examples:", text)
             self.assertIn(f"lathe {verb}", text)
