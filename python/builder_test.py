@@ -67,7 +67,10 @@ class Builder(unittest.TestCase):
             net.output("condition", condition)
             net.output("x", net.add(x, x))
 
+        bodies = []
+
         def negated(net):
+            bodies.append(net)
             net.output("y", net.neg(net.input("x", "f32", [2])))
 
         def same(net):
@@ -82,6 +85,7 @@ class Builder(unittest.TestCase):
         for odd in (False, True):
             got = model.run({"x": np.array([1, -3], np.float32), "times": np.int64(5), "odd": np.bool_(odd)})["y"]
             np.testing.assert_array_equal(got, np.array([32, -96], np.float32) * (-1 if odd else 1))
+        self.mistake("has been compiled", lambda: bodies[0].input("late", "f32", [2]))
 
     def test_weights_of_a_file(self):
         first = Graph("first")
