@@ -167,8 +167,8 @@ class Stage(Cli):
         self.lathe("run", package, "--fill", "random", "-o", got)
         with open(expected, "rb") as a, open(got, "rb") as b:
             self.assertEqual(a.read(), b.read())
-        self.assertIn("usage", self.command(sys.executable, source, code=1))
-        self.assertIn("usage", self.command(sys.executable, source, "net.txt", code=1))
+        self.assertIn("usage", self.command(sys.executable, source, code=2))
+        self.assertIn("usage", self.command(sys.executable, source, "net.txt", code=2))
         os.rename(self.path("small.safetensors"), self.path("elsewhere.safetensors"))
         self.assertIn("small.safetensors", self.command(sys.executable, source, self.path("n.mlir"), code=2))
         self.command(sys.executable, source, self.path("n.mlir"), self.path("elsewhere.safetensors"))

@@ -248,7 +248,7 @@ public:
     check(lathe_graph_compile(graph.get(), path.c_str(), options));
   }
 
-  /// Another result of a layout (nn.convert_layout); `options` tells its type.
+  /// `x` in another layout (nn.convert_layout); `note` states the type of the result.
   Value convert_layout(const Operand &x, const Note &note) const {
     return operate("convert_layout", {x}, {}, note).only();
   }
@@ -313,7 +313,7 @@ private:
   }
 
   template <class Call> Values collect(Call call) const {
-    std::vector<lathe_value> numbers(256);
+    std::vector<lathe_value> numbers(4096);
     size_t count = 0;
     check(call(numbers.data(), numbers.size(), &count));
     Values values;
