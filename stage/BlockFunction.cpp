@@ -330,7 +330,7 @@ private:
       std::vector<Literal> values;
       for (const auto &literals : all)
         values.push_back(literals[a].value);
-      bool equal = llvm::all_of(values, [&](const Literal &value) { return value == attribute.value; });
+      bool equal = llvm::all_of(values, [&](const Literal &value) { return sameLiteral(value, attribute.value); });
       if (!equal)
         statement.arguments.push_back(
             {attribute.name, attribute.value,
@@ -343,13 +343,17 @@ private:
   /// A parameter with a value for every occurrence: one for equal attributes of equal values.
   std::string parameter(const std::string &attribute, const std::string &longName, const std::vector<Literal> &values) {
     for (size_t i = 0; i < kinds.size(); ++i)
-      if (kinds[i].first == attribute && kinds[i].second == values)
+      if (kinds[i].first == attribute &&
+          std::equal(values.begin(), values.end(), kinds[i].second.begin(), kinds[i].second.end(), sameLiteral))
         return result.function.parameters[i].name;
     bool taken = llvm::any_of(kinds, [&](const auto &kind) { return kind.first == attribute; });
     std::string name = names.take(spelled(taken ? longName : attribute));
     kinds.emplace_back(attribute, values);
     auto usual = std::max_element(values.begin(), values.end(), [&](const Literal &a, const Literal &b) {
-      return llvm::count(values, a) < llvm::count(values, b);
+      auto timesOf = [&](const Literal &each) {
+        return llvm::count_if(values, [&](const Literal &value) { return sameLiteral(value, each); });
+      };
+      return timesOf(a) < timesOf(b);
     });
     result.function.parameters.push_back({name, *usual});
     for (size_t i = 0; i < count; ++i)
