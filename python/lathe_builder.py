@@ -130,7 +130,7 @@ class _Handle:
         _call("lathe_graph_create", _text("name", name), ctypes.byref(self.pointer))
 
     def __del__(self):
-        if self.pointer:
+        if self.pointer and _library:  # nothing is there any more when the interpreter ends
             _library().lathe_graph_free(self.pointer)
 
 
