@@ -116,10 +116,14 @@ struct Attribute {
   }
 };
 
+/// A note as C reads it. It points into `given`, which outlives it, and into itself.
 struct RawNote {
+  std::string name;
   std::vector<const char *> types, extents;
   lathe_node_note note;
-  RawNote(const std::string &name, const Note &given) {
+  RawNote(const RawNote &) = delete;
+  RawNote &operator=(const RawNote &) = delete;
+  RawNote(std::string whole, const Note &given) : name(std::move(whole)) {
     for (const std::string &type : given.types)
       types.push_back(type.c_str());
     for (const std::string &extent : given.extents)
