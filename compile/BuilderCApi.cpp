@@ -4,6 +4,7 @@
 #include "lathe/builder.h"
 #include "stage/GraphBuilder.h"
 #include "support/PendingFile.h"
+#include "support/Text.h"
 
 #include <deque>
 
@@ -28,6 +29,13 @@ GraphBuilder &builderOf(lathe_graph *graph) {
   return *graph->builder;
 }
 
+/// Closes a graph and its bodies, whose operators the passes rewrite.
+void closeGraph(lathe_graph &graph) {
+  graph.compiled = true;
+  for (lathe_graph &body : graph.bodies)
+    closeGraph(body);
+}
+
 OperatorNote noteOf(const lathe_node_note *note) {
   if (!note)
     return {};
@@ -36,7 +44,7 @@ OperatorNote noteOf(const lathe_node_note *note) {
   OperatorNote result{textOf(note->name), {}, {}};
   auto copy = [&](const char *const *texts, size_t count, std::vector<std::string> &to) {
     for (size_t i = 0; i < count; ++i) {
-      require(texts && texts[i], "node '{}': a text of its note is null", result.name);
+      require(texts && texts[i], "node '{}': a text of its note is null", printable(result.name));
       to.push_back(texts[i]);
     }
   };
@@ -48,7 +56,7 @@ OperatorNote noteOf(const lathe_node_note *note) {
 BuilderAttribute attributeOf(const lathe_attribute &given) {
   require(given.name != nullptr, "an attribute has no name");
   require((given.integers != nullptr) + (given.reals != nullptr) + (given.text != nullptr) == 1,
-          "attribute '{}': expected one of integers, reals and text", given.name);
+          "attribute '{}': expected one of integers, reals and text", printable(given.name));
   if (given.integers)
     return {given.name, std::vector<int64_t>(given.integers, given.integers + given.count)};
   if (given.reals)
@@ -84,7 +92,7 @@ lathe_status lathe_graph_create(const char *name, lathe_graph **graph) {
     auto made = std::make_unique<lathe_graph>();
     made->own = std::make_unique<GraphBuilder>(name);
     made->builder = made->own.get();
-    made->name = name;
+    made->name = printable(name);
     *graph = made.release();
     return LATHE_OK;
   });
@@ -134,7 +142,7 @@ lathe_status lathe_graph_constant(lathe_graph *graph, const char *name, const ch
     if (!graph || !type || (rank && !dims) || (bytes && !data) || !value)
       return nullPointer("lathe_graph_constant");
     std::optional<ElementType> element = elementTypeFromName(type);
-    require(element.has_value(), "constant '{}': '{}' is no element type", textOf(name), type);
+    require(element.has_value(), "constant '{}': '{}' is no element type", printable(textOf(name)), printable(type));
     *value = builderOf(graph).constant(textOf(name), *element, std::vector<int64_t>(dims, dims + rank),
                                        {static_cast<const char *>(data), bytes});
     return LATHE_OK;
@@ -163,7 +171,7 @@ lathe_status lathe_graph_body(lathe_graph *graph, const char *name, lathe_graph 
     GraphBuilder &made = builderOf(graph).body(name);
     lathe_graph &entry = graph->bodies.emplace_back();
     entry.builder = &made;
-    entry.name = name;
+    entry.name = printable(name);
     *body = &entry;
     return LATHE_OK;
   });
@@ -237,7 +245,7 @@ lathe_status lathe_graph_compile(lathe_graph *graph, const char *package_path, c
                 parsed.import.requantizeRounding == RequantizeRounding::reference,
             "{}: shapes, a rounding and a signature are options of files, not of graphs", graph->name);
     mlir::ModuleOp module = builderOf(graph).finish();
-    graph->compiled = true; // the passes rewrite it
+    closeGraph(*graph);
     compile(module, parsed.compile, package_path);
     return LATHE_OK;
   });

@@ -59,7 +59,6 @@ lathe_status capi::failed(lathe_status status, const std::string &message) {
   return status;
 }
 
-/// Null options are the defaults.
 capi::Parsed capi::parse(const lathe_compile_options *given) {
   Parsed parsed;
   if (!given)

@@ -17,7 +17,7 @@ decltype default delete do double else enum explicit export extern false float f
 noexcept not nullptr operator or private protected public register requires return short signed sizeof static struct switch template this
 throw true try typedef typeid typename union unsigned using virtual void volatile while xor""".split())
 # What the hand-written part of a graph is called.
-TAKEN = {"input", "output", "weight", "constant", "at", "branch", "loop", "write", "compile", "prefix", "integers", "reals", "fill", "weights",
+TAKEN = {"input", "output", "weight", "constant", "at", "branch", "loop", "write", "compile", "prefix", "integers", "reals", "weights",
          "convert_layout"}
 NOTE = {"name", "types", "extents"}
 CPP_TYPES = {"int64": "int64_t", "double": "double", "bool": "bool", "string": "std::string", "type": "std::string", "int64s": "std::vector<int64_t>",

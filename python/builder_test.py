@@ -67,7 +67,10 @@ class Builder(unittest.TestCase):
             net.output("condition", condition)
             net.output("x", net.add(x, x))
 
+        bodies = []
+
         def negated(net):
+            bodies.append(net)
             net.output("y", net.neg(net.input("x", "f32", [2])))
 
         def same(net):
@@ -82,6 +85,7 @@ class Builder(unittest.TestCase):
         for odd in (False, True):
             got = model.run({"x": np.array([1, -3], np.float32), "times": np.int64(5), "odd": np.bool_(odd)})["y"]
             np.testing.assert_array_equal(got, np.array([32, -96], np.float32) * (-1 if odd else 1))
+        self.mistake("has been compiled", lambda: bodies[0].input("late", "f32", [2]))
 
     def test_weights_of_a_file(self):
         first = Graph("first")
@@ -110,6 +114,8 @@ class Builder(unittest.TestCase):
         w = net.constant(np.zeros((4, 2, 3, 3), np.float32))
         self.mistake("net: node 1 'c' .conv.: conv_c2", lambda: net.conv(x, w, strides=[1, 1], dilations=[1, 1], pads=[0] * 4, name="c"))
         self.mistake("conv: attribute 'strides' is 'two', expected int64s", lambda: net.conv(x, w, strides="two"))
+        self.mistake("attribute 'group' is 1.5, expected int64", lambda: net.conv(x, w, group=1.5))
+        self.mistake("attribute 'group' is 18446744073709551617, expected int64", lambda: net.conv(x, w, group=2**64 + 1))
         self.mistake("operand 7: expected a value", lambda: net.relu(7))
         self.mistake("without zero bytes", lambda: net.relu(x, name="a\0b"))
         self.mistake("no file of weights", lambda: net.relu("weight"))
@@ -117,7 +123,12 @@ class Builder(unittest.TestCase):
         self.mistake("5 elements, expected one or those of", lambda: net.constant([1, 2, 3, 4, 5], "i64", [2, 3]))
         self.mistake("has no output", lambda: net.write(self.path("net.mlir")))
         self.mistake("a value of another graph", lambda: net.branch(net.constant(True, "bool"), [x], lambda body: body.relu(x), lambda body: None))
+        self.mistake("a value of another graph", lambda: Graph("other").relu(x))
+        self.mistake("layout 'rows': expected one of auto", lambda: net.compile(self.path("net.lathe"), layout="rows"))
         self.assertFalse(os.path.exists(self.path("net.mlir")))
+
+    def test_a_value_keeps_its_graph(self):
+        self.assertEqual(repr(Graph("net").input("x", "f32", [2])), "<value 0: tensor<2xf32>>")
 
 
 unittest.main()

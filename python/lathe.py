@@ -154,6 +154,12 @@ def _int32(what, value):
     return int(value)
 
 
+def _number(option, word, numbers):
+    if word not in numbers:
+        raise Error(f"{option} '{word}': expected one of {', '.join(numbers)}")
+    return numbers[word]
+
+
 def runtime_version():
     return _runtime().lathe_runtime_version().decode()
 
@@ -170,10 +176,6 @@ def compile(model, package, target=None, threads=1, level=3, exact_math=False, s
     of a schedule file, by default the default schedules, without tuning records; `requantize_rounding`: of quantised TFLite
     models, that of TensorFlow Lite's "reference" or "optimised" kernels; `signature`: of a TFLite model with several ones;
     `layout`: of activations between kernels, "nchw", "nhwc" or "blocked", by default what is predicted to be fastest."""
-    for option, value, legal in (("layout", layout, _LAYOUTS), ("requantize_rounding", requantize_rounding, _ROUNDINGS),
-                                 ("precision", precision, _PRECISIONS)):
-        if value not in legal:
-            raise Error(f"{option} '{value}': expected one of {', '.join(legal)}")
     library = _library("liblathe_compiler.so", "lathe_compiler_last_error")
     known = library.lathe_compiler_api_version()
     for option, given, since in (("precision", precision != "fp32", 2), ("requantize_rounding", requantize_rounding != "reference", 4),
@@ -183,8 +185,9 @@ def compile(model, package, target=None, threads=1, level=3, exact_math=False, s
     texts = [f"{name}={'x'.join(map(str, dims))}".encode() for name, dims in (shapes or {}).items()]
     array = (ctypes.c_char_p * len(texts))(*texts)
     options = _new(_CompileOptions, target and target.encode(), _int32("threads", threads), _int32("level", level), int(exact_math),
-                   _PRECISIONS[precision], schedule and schedule.encode(), array, len(texts),
-                   _ROUNDINGS[requantize_rounding], _LAYOUTS[layout], signature and signature.encode())
+                   _number("precision", precision, _PRECISIONS), schedule and schedule.encode(), array, len(texts),
+                   _number("requantize_rounding", requantize_rounding, _ROUNDINGS), _number("layout", layout, _LAYOUTS),
+                   signature and signature.encode())
     if known < 4:
         options.struct_size = _CompileOptions.requantize_rounding.offset
     _check(library.lathe_compile_file(_path(model), _path(package), ctypes.byref(options)),

@@ -12,6 +12,7 @@ expected and got. docs/staging.md is the introduction.
 """
 import ctypes
 import importlib.util
+import operator
 import os
 import sys
 
@@ -23,7 +24,7 @@ from lathe import Error
 __all__ = ["Error", "Graph", "Value", "main"]
 
 _NO_VALUE = -1
-_MOST_RESULTS = 256
+_MOST_RESULTS = 4096
 _DTYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
            "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "bool": np.bool_}
 
@@ -79,7 +80,11 @@ def _texts(what, texts):
 
 
 def _int64s(values):
-    values = [int(value) for value in values]
+    """The integers or booleans for C. Raises TypeError for a real, and OverflowError beyond 64 bits, which ctypes would cut off."""
+    values = [int(value) if isinstance(value, np.bool_) else operator.index(value) for value in values]
+    for value in values:
+        if not -2**63 <= value < 2**63:
+            raise OverflowError(f"{value} is no integer of 64 bits")
     return (ctypes.c_int64 * max(1, len(values)))(*values), len(values)
 
 
@@ -95,26 +100,23 @@ def _attribute(op, name, kind, value):
         else:
             encoded = value if isinstance(value, bytes) else value.encode()
             raw.text, raw.count = encoded, len(encoded)
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, OverflowError):
         raise Error(f"{op}: attribute '{name}' is {value!r}, expected {kind}") from None
     return raw
 
 
 class Value:
-    """A value of a graph."""
+    """A value of a graph, which lives at least as long."""
 
     def __init__(self, graph, number):
         self.graph, self.number = graph, number
 
-    def _type(self):
-        kind, extents = ctypes.c_char_p(), ctypes.c_char_p()
-        _call("lathe_graph_value_type", self.graph, ctypes.c_int32(self.number), ctypes.byref(kind), ctypes.byref(extents))
-        return kind.value.decode(), extents.value.decode()
-
     @property
     def type(self):
         """The type as in textual IR: "tensor<?x64x56x56xf32>"."""
-        return self._type()[0]
+        kind, extents = ctypes.c_char_p(), ctypes.c_char_p()
+        _call("lathe_graph_value_type", self.graph._graph, ctypes.c_int32(self.number), ctypes.byref(kind), ctypes.byref(extents))
+        return kind.value.decode()
 
     def __repr__(self):
         return f"<value {self.number}: {self.type}>"
@@ -128,7 +130,7 @@ class _Handle:
         _call("lathe_graph_create", _text("name", name), ctypes.byref(self.pointer))
 
     def __del__(self):
-        if self.pointer:
+        if self.pointer and _library:  # nothing is there any more when the interpreter ends
             _library().lathe_graph_free(self.pointer)
 
 
@@ -209,17 +211,20 @@ class Graph(_operators()):
         """Writes textual IR, with the weights beside it."""
         _call("lathe_graph_write", self._graph, lathe._path(path))
 
-    def compile(self, path, target=None, threads=1, level=3, exact_math=False, precision="fp32", schedule=None):
+    def compile(self, path, target=None, threads=1, level=3, exact_math=False, precision="fp32", schedule=None,
+                layout="auto"):
         """Compiles to a package file and loads it, like lathe.compile. The graph cannot be used afterwards."""
-        options = lathe._new(lathe._CompileOptions, target and target.encode(), threads, level, int(exact_math),
-                             lathe._PRECISIONS[precision], schedule and schedule.encode(), None, 0, 0, 0, None)
+        options = lathe._new(lathe._CompileOptions, target and target.encode(), lathe._int32("threads", threads),
+                             lathe._int32("level", level), int(exact_math),
+                             lathe._number("precision", precision, lathe._PRECISIONS), schedule and schedule.encode(), None, 0,
+                             0, lathe._number("layout", layout, lathe._LAYOUTS), None)
         _call("lathe_graph_compile", self._graph, lathe._path(path), ctypes.byref(options))
         return lathe.load(path, threads=threads)
 
     def _value(self, function, *arguments):
         number = ctypes.c_int32(_NO_VALUE)
         _call(function, self._graph, *arguments, ctypes.byref(number))
-        return Value(self._graph, number.value)
+        return Value(self, number.value)
 
     def _number(self, operand):
         if operand is None:
@@ -228,6 +233,8 @@ class Graph(_operators()):
             operand = self.weight(operand)
         if not isinstance(operand, Value):
             raise Error(f"operand {operand!r}: expected a value, or the name of a weight")
+        if operand.graph._handle is not self._handle:  # whose numbers mean other values here
+            raise Error(f"operand {operand!r}: is a value of another graph")
         return ctypes.c_int32(operand.number)
 
     def _numbers(self, operands):
@@ -255,7 +262,7 @@ class Graph(_operators()):
         raw = _Note(ctypes.sizeof(_Note), _text("name", self.prefix + name if name else ""), types, len(types), extents, len(extents))
         results, count = (ctypes.c_int32 * _MOST_RESULTS)(), ctypes.c_size_t()
         _call(function, self._graph, *arguments, ctypes.byref(raw), results, ctypes.c_size_t(_MOST_RESULTS), ctypes.byref(count))
-        return tuple(Value(self._graph, number) for number in results[:count.value])
+        return tuple(Value(self, number) for number in results[:count.value])
 
 
 def main(name, build, source, weights):
@@ -263,7 +270,8 @@ def main(name, build, source, weights):
     The file of weights (None: there is none) lies beside `source`, or where a second argument says."""
     words = sys.argv[1:]
     if not 1 <= len(words) <= 2 or not words[0].endswith((".mlir", ".lathe")):
-        sys.exit(f"usage: {sys.argv[0]} OUT.mlir|OUT.lathe [WEIGHTS.safetensors]")
+        print(f"usage: {sys.argv[0]} OUT.mlir|OUT.lathe [WEIGHTS.safetensors]", file=sys.stderr)
+        sys.exit(2)
     try:
         if len(words) > 1:
             weights = words[1]

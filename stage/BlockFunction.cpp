@@ -45,6 +45,26 @@ Expression weightExpression(const std::string &name, mlir::ElementsAttr elements
   return weight;
 }
 
+llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op) {
+  return nn::recordOf(op) ? nn::operandsByRecord(op) : llvm::SmallVector<mlir::Value>(op->getOperands());
+}
+
+std::vector<Expression> operandExpressions(mlir::Operation *op,
+                                           llvm::function_ref<Expression(size_t, const std::string &)> expression) {
+  const OpRecord *record = nn::recordOf(op);
+  bool variadic = record && !record->operands.empty() && record->operands.back().variadic;
+  std::vector<Expression> operands;
+  Expression list{Expression::Kind::list, ""};
+  for (size_t k = 0, count = operandsOf(op).size(); k < count; ++k) {
+    std::string name = record && k < record->operands.size() ? record->operands[k].name : fmt::format("{}", k);
+    bool inList = variadic && k + 1 >= record->operands.size();
+    (inList ? list.items : operands).push_back(expression(k, name));
+  }
+  if (variadic)
+    operands.push_back(list);
+  return operands;
+}
+
 Statement operationStatement(mlir::Operation *op, const ProgramState &state) {
   Statement statement;
   statement.callee = op->getName().stripDialect().str();
@@ -106,10 +126,6 @@ private:
   std::vector<std::pair<std::string, std::vector<Literal>>> kinds;
 
   const std::vector<mlir::Operation *> &operations(size_t i) const { return group.occurrences[i].operations; }
-
-  static llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op) {
-    return nn::recordOf(op) ? nn::operandsByRecord(op) : llvm::SmallVector<mlir::Value>(op->getOperands());
-  }
 
   /// Position of the operation that computes `value` in occurrence i; -1: outside.
   int64_t inside(size_t i, mlir::Value value) const {
@@ -216,19 +232,10 @@ private:
     if (statement.name.empty())
       statement.name = statement.results.empty() ? statement.callee : statement.results.front();
     statement.name = nodes.take(first[j], statement.name);
-    const OpRecord *record = nn::recordOf(first[j]);
-    auto operands = operandsOf(first[j]);
-    Expression list{Expression::Kind::list, ""};
-    bool variadic = record && !record->operands.empty() && record->operands.back().variadic;
-    for (size_t k = 0; k < operands.size(); ++k) {
-      std::string operandName = record && k < record->operands.size() ? record->operands[k].name : fmt::format("{}", k);
-      bool inList = variadic && k + 1 >= record->operands.size();
-      OperandPlace place{operandName, statement.results.empty() ? "" : statement.results.front(), statement.name};
-      (inList ? list.items : statement.operands).push_back(operand(j, k, place));
-    }
-    if (variadic)
-      statement.operands.push_back(list);
-    if (record)
+    statement.operands = operandExpressions(first[j], [&](size_t k, const std::string &name) {
+      return operand(j, k, {name, statement.results.empty() ? "" : statement.results.front(), statement.name});
+    });
+    if (nn::recordOf(first[j]))
       mergeAttributes(j, statement);
     result.function.statements.push_back(std::move(statement));
   }
@@ -330,7 +337,7 @@ private:
       std::vector<Literal> values;
       for (const auto &literals : all)
         values.push_back(literals[a].value);
-      bool equal = llvm::all_of(values, [&](const Literal &value) { return value == attribute.value; });
+      bool equal = llvm::all_of(values, [&](const Literal &value) { return sameLiteral(value, attribute.value); });
       if (!equal)
         statement.arguments.push_back(
             {attribute.name, attribute.value,
@@ -343,13 +350,17 @@ private:
   /// A parameter with a value for every occurrence: one for equal attributes of equal values.
   std::string parameter(const std::string &attribute, const std::string &longName, const std::vector<Literal> &values) {
     for (size_t i = 0; i < kinds.size(); ++i)
-      if (kinds[i].first == attribute && kinds[i].second == values)
+      if (kinds[i].first == attribute &&
+          std::equal(values.begin(), values.end(), kinds[i].second.begin(), kinds[i].second.end(), sameLiteral))
         return result.function.parameters[i].name;
     bool taken = llvm::any_of(kinds, [&](const auto &kind) { return kind.first == attribute; });
     std::string name = names.take(spelled(taken ? longName : attribute));
     kinds.emplace_back(attribute, values);
     auto usual = std::max_element(values.begin(), values.end(), [&](const Literal &a, const Literal &b) {
-      return llvm::count(values, a) < llvm::count(values, b);
+      auto timesOf = [&](const Literal &each) {
+        return llvm::count_if(values, [&](const Literal &value) { return sameLiteral(value, each); });
+      };
+      return timesOf(a) < timesOf(b);
     });
     result.function.parameters.push_back({name, *usual});
     for (size_t i = 0; i < count; ++i)

@@ -8,6 +8,7 @@
 #include "stage/WeightNames.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <map>
 #include <optional>
@@ -41,6 +42,11 @@ std::string nodeName(mlir::Operation *op);
 std::string constantName(nn::ConstantOp constant);
 /// A weight as an operand. `name`: as the function that reads it says.
 Expression weightExpression(const std::string &name, mlir::ElementsAttr elements);
+/// Operands of an operation, by its record if it has one.
+llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op);
+/// Operands of a statement: `expression` makes each one of its position and name. A variadic operand is a list.
+std::vector<Expression> operandExpressions(mlir::Operation *op,
+                                           llvm::function_ref<Expression(size_t, const std::string &)> expression);
 /// An operation without bodies as a statement: attributes that are not the default, types, extents. No operands.
 Statement operationStatement(mlir::Operation *op, const ProgramState &state);
 

@@ -23,8 +23,16 @@ constexpr std::string_view keywords[] = {
     "virtual",  "void",     "volatile", "while",     "with",      "xor",      "yield"};
 
 /// What the written source calls by these names.
-constexpr std::string_view own[] = {"Graph", "Operand", "Operands", "Value", "Values", "argc", "argv", "build", "i",
-                                    "lathe", "main",    "net",      "range", "run",    "std",  "sys",  "float"};
+constexpr std::string_view own[] = {"Graph", "Operand", "Operands", "Value", "Values", "argc", "argv", "build",
+                                    "i",     "lathe",   "main",     "net",   "range",  "run",  "std",  "str"};
+
+/// More words that a variable of the source cannot have: keywords of C++ that no operator, operand or attribute has, and
+/// macros of its headers.
+constexpr std::string_view impossible[] = {
+    "EOF",           "HUGE_VAL",    "INFINITY",     "INT64_MAX", "INT64_MIN", "NAN",      "NULL",
+    "char16_t",      "char32_t",    "char8_t",      "co_await",  "co_return", "co_yield", "const_cast",
+    "consteval",     "constinit",   "dynamic_cast", "errno",     "not_eq",    "or_eq",    "reinterpret_cast",
+    "static_assert", "static_cast", "thread_local", "wchar_t",   "xor_eq"};
 
 } // namespace
 
@@ -47,7 +55,8 @@ std::string identifier(const std::string &text, const std::string &otherwise) {
 
 bool isReserved(const std::string &name) {
   return std::binary_search(std::begin(keywords), std::end(keywords), name) ||
-         std::find(std::begin(own), std::end(own), name) != std::end(own);
+         std::find(std::begin(own), std::end(own), name) != std::end(own) ||
+         std::find(std::begin(impossible), std::end(impossible), name) != std::end(impossible);
 }
 
 std::string spelled(const std::string &name) {
@@ -61,15 +70,16 @@ std::string NameTable::takeText(const std::string &wanted) {
 std::string NameTable::take(const std::string &wanted) {
   if (!isReserved(wanted) && used.insert(wanted).second)
     return wanted;
-  for (int i = 2;; ++i)
-    if (std::string name = wanted + "_" + std::to_string(i); used.insert(name).second)
+  for (int &last = copies.try_emplace(wanted, 1).first->second;;)
+    if (std::string name = wanted + "_" + std::to_string(++last); used.insert(name).second)
       return name;
 }
 
 std::string NameTable::number(const std::string &stem) {
   bool digit = !stem.empty() && std::isdigit(static_cast<unsigned char>(stem.back()));
-  for (int i = 1;; ++i)
-    if (std::string name = stem + (digit ? "_" : "") + std::to_string(i); used.insert(name).second)
+  std::string begin = stem + (digit ? "_" : "");
+  for (int &last = numbers[begin];;)
+    if (std::string name = begin + std::to_string(++last); used.insert(name).second)
       return name;
 }
 

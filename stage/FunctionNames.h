@@ -1,6 +1,7 @@
 // Identifiers of the source: valid in Python and in C++, and unique.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -27,6 +28,7 @@ public:
 
 private:
   std::set<std::string> used;
+  std::map<std::string, int> copies, numbers; // the last number that `take` and `number` put behind each text
 };
 
 } // namespace lathe::staging

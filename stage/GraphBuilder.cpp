@@ -17,6 +17,17 @@ bool isNumber(const std::string &text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
+/// Throws Error unless `bytes` are the elements of a constant of these extents.
+void checkBytes(const std::string &place, ElementType type, const std::vector<int64_t> &dims, size_t bytes) {
+  constexpr int64_t most = INT64_MAX / 64; // elements, whose bits an int64_t counts
+  int64_t count = 1;
+  for (int64_t extent : dims)
+    require(extent >= 0 && !__builtin_mul_overflow(count, extent, &count) && count <= most,
+            "{}: extent {} is out of range", place, extent);
+  require(byteSize(type, count) == static_cast<int64_t>(bytes), "{}: has {} bytes, expected {}", place, bytes,
+          byteSize(type, count));
+}
+
 } // namespace
 
 mlir::Type parseTypeText(mlir::MLIRContext *context, const std::string &text) {
@@ -27,7 +38,7 @@ mlir::Type parseTypeText(mlir::MLIRContext *context, const std::string &text) {
 }
 
 GraphBuilder::GraphBuilder(const std::string &name, mlir::MLIRContext *context)
-    : shared(std::make_shared<Shared>()), name(name) {
+    : shared(std::make_shared<Shared>()), name(printable(name)) {
   if (!context) {
     shared->own = makeContext();
     context = shared->own.get();
@@ -140,7 +151,8 @@ void GraphBuilder::openWeights(const std::string &path) {
 
 GraphBuilder::Value GraphBuilder::weight(const std::string &weightName, const std::string &type,
                                          const std::vector<int64_t> &dims) {
-  if (auto known = weights.find(weightName); known != weights.end())
+  std::pair<std::string, std::string> key{shared->weightsPath, weightName};
+  if (auto known = weights.find(key); known != weights.end())
     return known->second;
   std::string place = fmt::format("{}: weight '{}'", name, printable(weightName));
   require(!shared->weightsPath.empty(), "{}: there is no file of weights", place);
@@ -162,27 +174,16 @@ GraphBuilder::Value GraphBuilder::weight(const std::string &weightName, const st
           printable(shared->weightsPath), type.empty() ? "a type of tensors" : type);
   std::string_view bytes = shared->file.bytes(entry);
   const std::vector<int64_t> &extents = type.empty() ? entry.dims : dims;
-  int64_t count = 1;
-  for (int64_t extent : extents)
-    require(extent >= 0 && !__builtin_mul_overflow(count, extent, &count), "{}: extent {} is out of range", place,
-            extent);
-  require(byteSize(*element, count) == static_cast<int64_t>(bytes.size()), "{}: has {} bytes, expected {}", place,
-          bytes.size(), byteSize(*element, count));
-  return weights[weightName] =
-             constant(weightName, *element, extents, llvm::ArrayRef<char>(bytes.data(), bytes.size()));
+  checkBytes(place, *element, extents, bytes.size());
+  return weights[key] = constant(weightName, *element, extents, llvm::ArrayRef<char>(bytes.data(), bytes.size()));
 }
 
 GraphBuilder::Value GraphBuilder::constant(const std::string &constantName, ElementType type,
                                            const std::vector<int64_t> &dims, llvm::ArrayRef<char> bytes) {
   std::string place = fmt::format("{}: constant '{}'", name, printable(constantName));
-  int64_t count = 1;
-  for (int64_t extent : dims)
-    require(extent >= 0 && !__builtin_mul_overflow(count, extent, &count), "{}: extent {} is out of range", place,
-            extent);
   require(type != ElementType::invalid && type != ElementType::string,
           "{}: expected a type of numbers; strings are string_constant", place);
-  require(byteSize(type, count) == static_cast<int64_t>(bytes.size()), "{}: has {} bytes, expected {}", place,
-          bytes.size(), byteSize(type, count));
+  checkBytes(place, type, dims, bytes.size());
   return constant(constantName, nn::makeConstant(shared->context, type, dims, bytes, constantName));
 }
 
@@ -321,10 +322,10 @@ mlir::ModuleOp GraphBuilder::finish() {
   b.create<mlir::func::ReturnOp>(main.getLoc(), results);
   main.setType(b.getFunctionType(main.getArgumentTypes(), types));
   main.setAllResultAttrs(attributes);
-  if (isBody)
-    return module;
   for (auto &body : bodies)
     body->finish();
+  if (isBody)
+    return module;
   std::string said;
   if (mlir::failed(listening(shared->context, said, [&] { return mlir::verify(module); })))
     fail("{}: {}", name, said);

@@ -87,7 +87,7 @@ private:
   mlir::ModuleOp module;
   mlir::func::FuncOp main;
   std::unique_ptr<nn::SymbolicShapes> shapes;
-  std::map<std::string, Value> weights;
+  std::map<std::pair<std::string, std::string>, Value> weights; // by file and name
   struct Output {
     std::string name, quantization;
     Value value;

@@ -87,6 +87,8 @@ TEST(GraphBuilder, errorsNameTheNodeAndWhatIsExpected) {
   EXPECT_THAT(errorOf([&] { graph.weight("w"); }), HasSubstr("there is no file of weights"));
   EXPECT_THAT(errorOf([&] { graph.constant("c", ElementType::f32, {3}, {"1234", 4}); }),
               HasSubstr("has 4 bytes, expected 12"));
+  EXPECT_THAT(errorOf([&] { graph.constant("c", ElementType::f32, {int64_t(1) << 60}, {}); }),
+              HasSubstr("constant 'c': extent 1152921504606846976 is out of range"));
   EXPECT_THAT(errorOf([&] { graph.finish(); }), HasSubstr("net: the graph has no output"));
   graph.output("y", x);
   EXPECT_THAT(errorOf([&] { graph.output("y", x); }), HasSubstr("two outputs 'y'"));
@@ -151,6 +153,13 @@ TEST(GraphBuilder, loopsAndBranches) {
   std::string text = canonicalText(graph.finish());
   EXPECT_THAT(text, testing::HasSubstr("= loop(%0, constant bool[]"));
   EXPECT_THAT(text, testing::HasSubstr("then:\n  %0 = input tensor<f32> []\n  output %0\nelse:\n  %0 = input"));
+}
+
+TEST(GraphBuilder, bodiesThatNothingUsesAreNoMistake) {
+  GraphBuilder graph("net");
+  graph.output("y", graph.input("x", "f32", {"2"}));
+  graph.body("outer").body("inner");
+  EXPECT_EQ(errorOf([&] { graph.finish(); }), "no error");
 }
 
 /// Names, order, sharing of constants and operators without readers are not the graph; attributes, types and weights are.

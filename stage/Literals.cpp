@@ -88,7 +88,7 @@ std::vector<AttributeLiteral> attributeLiterals(mlir::Operation *op) {
   attrs->visit(collector);
   attrs->defaults()->visit(defaults);
   for (size_t i = 0; i < collector.list.size(); ++i)
-    collector.list[i].isDefault = collector.list[i].value == defaults.list[i].value;
+    collector.list[i].isDefault = sameLiteral(collector.list[i].value, defaults.list[i].value);
   return collector.list;
 }
 

@@ -212,7 +212,7 @@ private:
       arguments.push_back(textOf(operand, /*byName=*/false));
     for (const Function &function : program.functions)
       for (size_t i = 0; function.name == s.callee && i < s.arguments.size(); ++i)
-        if (s.arguments[i].value != function.parameters[i].value)
+        if (!sameLiteral(s.arguments[i].value, function.parameters[i].value))
           arguments.push_back(fmt::format("{}={}", s.arguments[i].name, textOf(s.arguments[i].value)));
     return text + wrapped(indent, fmt::format("{}{}(", assigned(s.results, true), s.callee), arguments, ")");
   }

@@ -3,6 +3,8 @@
 
 #include "support/ElementType.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,6 +17,19 @@ namespace lathe::staging {
 using Literal =
     std::variant<int64_t, double, bool, std::string, ElementType, std::vector<int64_t>, std::vector<double>>;
 
+/// Equality of bits: 0.0 is not -0.0, and a NaN is itself.
+inline bool sameBits(const std::vector<double> &a, const std::vector<double> &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y); });
+}
+inline bool sameLiteral(const Literal &a, const Literal &b) {
+  if (auto *x = std::get_if<double>(&a), *y = std::get_if<double>(&b); x && y)
+    return sameBits({*x}, {*y});
+  if (auto *x = std::get_if<std::vector<double>>(&a), *y = std::get_if<std::vector<double>>(&b); x && y)
+    return sameBits(*x, *y);
+  return a == b;
+}
+
 /// A constant that stands in the source. Exactly one of `integers` (booleans, too) and `reals` is used; a single element
 /// fills all extents.
 struct ConstantLiteral {
@@ -23,7 +38,9 @@ struct ConstantLiteral {
   std::vector<int64_t> integers;
   std::vector<double> reals;
 
-  bool operator==(const ConstantLiteral &) const = default;
+  bool operator==(const ConstantLiteral &other) const {
+    return type == other.type && dims == other.dims && integers == other.integers && sameBits(reals, other.reals);
+  }
 };
 
 /// An operand.

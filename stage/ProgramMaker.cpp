@@ -180,18 +180,9 @@ private:
       for (nn::BodyRef &body : bodies)
         statement.bodies.push_back(bodyFunction(body));
     }
-    const OpRecord *record = nn::recordOf(op);
-    auto operands = record ? nn::operandsByRecord(op) : llvm::SmallVector<mlir::Value>(op->getOperands());
-    size_t single = !record                                                         ? operands.size()
-                    : record->operands.empty() || !record->operands.back().variadic ? operands.size()
-                                                                                    : record->operands.size() - 1;
-    Expression list{Expression::Kind::list, ""};
-    for (size_t k = 0; k < operands.size(); ++k) {
-      std::string operandName = record && k < record->operands.size() ? record->operands[k].name : fmt::format("{}", k);
-      (k < single ? statement.operands : list.items).push_back(expression(operands[k], known + "." + operandName));
-    }
-    if (record && !record->operands.empty() && record->operands.back().variadic)
-      statement.operands.push_back(list);
+    statement.operands = operandExpressions(op, [&, operands = operandsOf(op)](size_t k, const std::string &name) {
+      return expression(operands[k], known + "." + name);
+    });
     function.statements.push_back(std::move(statement));
   }
 

@@ -44,7 +44,7 @@ bool follows(const Statement &start, const Statement &before, const Statement &n
   if (!a || !b || a->begin != b->begin || a->end != b->end || b->number != a->number + 1)
     return false;
   for (size_t i = 0; i < start.arguments.size(); ++i)
-    if (start.arguments[i].value != next.arguments[i].value)
+    if (!sameLiteral(start.arguments[i].value, next.arguments[i].value))
       return false;
   for (size_t i = 0; i < start.operands.size(); ++i)
     if (isVariable(start.operands[i], from) ? !isVariable(next.operands[i], before.results[0])

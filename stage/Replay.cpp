@@ -109,13 +109,16 @@ private:
     bool differs = false;
     for (auto [result, number] : llvm::zip(op.getResults(), made))
       differs |= graph.mlirValue(number).getType() != result.getType();
+    std::vector<std::string> stated;
     for (auto [result, number] : llvm::zip(op.getResults(), made)) {
       values[result] = number;
       if (!differs)
         continue;
-      types[&op].push_back(textOf(result.getType()));
+      stated.push_back(textOf(result.getType()));
       graph.retype(number, llvm::cast<mlir::TensorType>(result.getType()));
     }
+    if (differs)
+      types[&op] = std::move(stated); // again for a body that several operators have
   }
 };
 

@@ -40,8 +40,7 @@ std::string commentText(const std::string &text) {
     auto byte = static_cast<unsigned char>(c);
     bool plain =
         std::isalnum(byte) || (byte < 128 && std::string_view(" _.,:-+/()[]{}#=<>").find(c) != std::string_view::npos);
-    bool ends = c == '/' && !result.empty() && result.back() == '*';
-    result += plain && !ends ? c : '_';
+    result += plain ? c : '_';
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include "cli/Common.h"
 #include "compile/PlanBuilder.h"
 #include "stage/Blocks.h"
+#include "support/Text.h"
 
 #include <set>
 
@@ -26,11 +27,11 @@ double flopsOfOccurrence(const BlockOccurrence &occurrence, const nn::SymbolicSh
 /// Bytes of the constants of all occurrences, each counted once.
 double weightBytes(const Block &block) {
   double bytes = 0;
-  std::set<const void *> counted;
+  std::set<const void *> added;
   for (const BlockOccurrence &occurrence : block.occurrences)
     for (mlir::Value weight : occurrence.weights) {
       TensorInfo info = nn::infoOf(weight);
-      if (counted.insert(weight.getAsOpaquePointer()).second)
+      if (added.insert(weight.getAsOpaquePointer()).second)
         bytes += atOne(product(info.dims)) * bitWidth(info.type) / 8;
     }
   return bytes;
@@ -128,8 +129,8 @@ std::string describeBlocks(mlir::func::FuncOp main, const nn::SymbolicShapes &sh
     list[i].update(details[i]);
   if (blocks.empty())
     return "\nno repeated blocks\n";
-  return fmt::format("\n{} repeated blocks with {} of {} operations:\n{}", blocks.size(), covered, count,
-                     table.str(style));
+  return fmt::format("\n{} with {} of {}:\n{}", counted(int64_t(blocks.size()), "repeated block"), covered,
+                     counted(int64_t(count), "operation"), table.str(style));
 }
 
 } // namespace lathe::cli

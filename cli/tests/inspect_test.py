@@ -39,7 +39,7 @@ class Packages(Cli):
         self.assertLess(block["flops"], report["flops"])
         self.assertTrue(block["differing_extents"])
         text = self.lathe("inspect", "zoo:squeezenet", "--blocks").stdout
-        self.assertIn("1 repeated blocks with 56 of 65 operations", text)
+        self.assertIn("1 repeated block with 56 of 65 operations", text)
         self.assertNotIn("blocks", self.figures("inspect", "zoo:squeezenet"))
         self.error("inspect", self.package, "--blocks", says="--blocks: has no effect on .*, a package")
 

@@ -2,7 +2,8 @@
    comfortable: one typed function an operator. docs/staging.md is the introduction.
 
    Values are numbers; LATHE_NO_VALUE stands for an optional operand that is absent. Texts are UTF-8. One thread uses a graph
-   at a time. Errors name the node: "net: node 3 'conv1' (conv): conv_c2: ...". A call that failed changes nothing. */
+   at a time. Errors name the node: "net: node 3 'conv1' (conv): conv_c2: ...". A call that failed changes nothing that the
+   graph computes. */
 #ifndef LATHE_BUILDER_H
 #define LATHE_BUILDER_H
 
@@ -22,13 +23,13 @@ LATHE_API lathe_status lathe_graph_create(const char *name, lathe_graph **graph)
 LATHE_API void lathe_graph_free(lathe_graph *graph);
 
 /* Adds an input. `type`: an element type ("f32"), or a type of textual IR for what is no tensor
-   ("!nn.sequence<tensor<?x5xf32>>"). `dims`: `rank` extents as texts, each a number, symbolic ("N", "N*2"), or "?" where none is symbolic.
-   `quantization` (how integers stand for real numbers, "0.5 * (q - 3)") may be null. */
+   ("!nn.sequence<tensor<?x5xf32>>"). `dims`: `rank` extents as texts, each a number, symbolic ("N", "N*2"), or "?" where
+   none is symbolic. `quantization` (how integers stand for real numbers, "0.5 * (q - 3)") may be null. */
 LATHE_API lathe_status lathe_graph_input(lathe_graph *graph, const char *name, const char *type,
                                          const char *const *dims, size_t rank, const char *quantization,
                                          lathe_value *value);
 
-/* Opens the safetensors file that lathe_graph_weight reads. */
+/* Opens the safetensors file that lathe_graph_weight reads from now on. */
 LATHE_API lathe_status lathe_graph_open_weights(lathe_graph *graph, const char *path);
 /* A weight of that file. `type` may be null: the file's own type and extents; a type that the format lacks (i4, ...) is
    stored as bytes, and needs `type` and `dims`. */
@@ -56,9 +57,9 @@ typedef struct lathe_node_note {
   const char *const *types; /* of the results as in textual IR, where more or less is to be known of them than the shape
                                function tells: "tensor<?x64xf32>" */
   size_t type_count;        /* 0, or the number of results */
-  const char *const
-      *extents; /* symbols of extents that only this operator knows (nn.extents of textual IR), one for each
-                                 axis of every result, "" where the shape function tells */
+  /* Symbols of extents that only this operator knows (nn.extents of textual IR), one for each axis of every result; "" where
+     the shape function tells. */
+  const char *const *extents;
   size_t extent_count;
 } lathe_node_note;
 
@@ -99,7 +100,7 @@ LATHE_API lathe_status lathe_graph_value_type(lathe_graph *graph, lathe_value va
    `path`.safetensors. */
 LATHE_API lathe_status lathe_graph_write(lathe_graph *graph, const char *path);
 /* Compiles the graph to a package file. `options` may be null; they can have neither shapes, nor a rounding, nor a
-   signature. The graph cannot be used afterwards, only freed. */
+   signature. The graph and its bodies cannot be used afterwards, the graph only freed. */
 LATHE_API lathe_status lathe_graph_compile(lathe_graph *graph, const char *package_path,
                                            const lathe_compile_options *options);
 

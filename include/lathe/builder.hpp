@@ -19,9 +19,11 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -116,10 +118,14 @@ struct Attribute {
   }
 };
 
+/// A note as C reads it. It points into `given`, which outlives it, and into itself.
 struct RawNote {
+  std::string name;
   std::vector<const char *> types, extents;
   lathe_node_note note;
-  RawNote(const std::string &name, const Note &given) {
+  RawNote(const RawNote &) = delete;
+  RawNote &operator=(const RawNote &) = delete;
+  RawNote(std::string whole, const Note &given) : name(std::move(whole)) {
     for (const std::string &type : given.types)
       types.push_back(type.c_str());
     for (const std::string &extent : given.extents)
@@ -248,7 +254,7 @@ public:
     check(lathe_graph_compile(graph.get(), path.c_str(), options));
   }
 
-  /// Another result of a layout (nn.convert_layout); `options` tells its type.
+  /// `x` in another layout (nn.convert_layout); `note` states the type of the result.
   Value convert_layout(const Operand &x, const Note &note) const {
     return operate("convert_layout", {x}, {}, note).only();
   }
@@ -313,7 +319,7 @@ private:
   }
 
   template <class Call> Values collect(Call call) const {
-    std::vector<lathe_value> numbers(256);
+    std::vector<lathe_value> numbers(4096);
     size_t count = 0;
     check(call(numbers.data(), numbers.size(), &count));
     Values values;

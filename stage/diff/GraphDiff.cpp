@@ -265,7 +265,7 @@ private:
       return;
     }
     GraphDiff::Constant result{nodes(x, y), operand, typed(own), typed(other), {}, 0, {}, 0, 0, 0, own.elements};
-    if (own.dims == other.dims && hasNumbers(own) && hasNumbers(other)) {
+    if (own.dims == other.dims && own.elements > 0 && hasNumbers(own) && hasNumbers(other)) {
       measure(*own.data, *other.data, result);
       // Rounding, such as of folding in another order.
       if (own.data->type == other.data->type && result.relative <= tolerance) {

@@ -41,7 +41,9 @@ struct GraphDiff {
   };
   /// Something in which two inputs or outputs differ, or one without a partner.
   struct Port {
-    std::string port, what, a, b; // "input 'data'"; "type", "extents", "layout", "name", "position" or "missing"
+    std::string port; // "input 'data'"
+    std::string what; // "type", "extents", "layout", "name", "position", "missing", or "source" of an output
+    std::string a, b;
   };
 
   size_t nodesA = 0, nodesB = 0, partners = 0;

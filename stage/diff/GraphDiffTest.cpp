@@ -86,6 +86,23 @@ TEST_F(GraphDiffTest, AConstantDiffersInOneElement) {
   EXPECT_EQ(tolerated.largestAccepted, constant.relative);
 }
 
+TEST_F(GraphDiffTest, ConstantsWithoutElementsHaveNoLargestDifference) {
+  auto text = [](const std::string &type) {
+    return fmt::format(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+      %0 = nn.constant {{value = dense<> : tensor<0x{0}>}} : tensor<0x{0}>
+      %1 = nn.cast %0 {{to = f32}} : (tensor<0x{0}>) -> tensor<0xf32>
+      %2 = nn.concat %x, %1 {{axis = 0 : i64}} : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32>
+      return %2 : tensor<2xf32>
+    }})",
+                       type);
+  };
+  GraphDiff found = diff(text("f64"), text("f16"));
+  EXPECT_EQ(found.count(), 1u);
+  ASSERT_EQ(found.differing.size(), 1u);
+  EXPECT_FALSE(found.differing[0].largest);
+  EXPECT_THAT(found.differing[0].dimsA, testing::StartsWith("f64"));
+}
+
 TEST_F(GraphDiffTest, ARemovedOperatorStaysLocal) {
   auto without = [](GraphText &graph, int layer, std::string x) -> std::string {
     if (layer != 3)

@@ -183,6 +183,8 @@ GraphNodes::GraphNodes(mlir::func::FuncOp main) {
       nn::attrsOf(&op)->visit(reader);
       node.attributes = std::move(reader.texts);
     }
+    if (auto loop = llvm::dyn_cast<nn::LoopOp>(op))
+      node.attributes["carried"] = std::to_string(loop.getCarried());
     llvm::SmallVector<mlir::Value> operands =
         record ? nn::operandsByRecord(&op) : llvm::SmallVector<mlir::Value>(op.getOperands());
     for (mlir::Value operand : operands) {
