@@ -239,6 +239,8 @@ export function readGraph(path, signatureName) {
       keys = variableKeys(unfolding.nodes);
       bundle = new Bundle(join(folder, 'variables', 'variables'));
     }
+    if (!keys.has(node.name))
+      throw new Error(`variable '${node.name}': no node restores it, expected an assignment from RestoreV2`);
     weights.set(node.name, bundle.tensor(keys.get(node.name)));
     return { name: node.name, op: 'Const', input: [], attr: { dtype: node.attr.dtype, value: {} } };
   });

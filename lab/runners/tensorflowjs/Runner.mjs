@@ -6,6 +6,7 @@ import { types } from '../node/Npy.mjs';
 import { serve } from '../node/Serve.mjs';
 import { readGraph, resultType } from './Graph.mjs';
 import { isKeras, readKeras } from './Keras.mjs';
+import { clamped } from './Tensors.mjs';
 
 console.log = console.info = console.warn = console.error; // standard output is the protocol's
 const require = createRequire(import.meta.url);
@@ -34,7 +35,7 @@ class Model {
   async run() {
     const given = Object.fromEntries(this.inputs.map(({ name, type, value, valueDims }) => {
       const dtype = computed[type.name] ?? 'int32';
-      const values = dtype === 'float32' ? Float32Array.from(value) : dtype === 'bool' ? value : Int32Array.from(value, Number);
+      const values = dtype === 'float32' ? Float32Array.from(value) : dtype === 'bool' ? value : Int32Array.from(value, element => clamped(Number(element)));
       return [name, tf.tensor(values, valueDims, dtype)];
     }));
     tf.dispose(this.ran);
@@ -58,6 +59,8 @@ class Model {
   results() {
     return Promise.all(this.ran.map(async (tensor, i) => {
       const type = this.outputs[i].type ?? types[tensor.dtype], data = await tensor.data();
+      if (!type)
+        throw new Error(`output '${this.outputs[i].name}' has type ${tensor.dtype}, expected one of ${Object.keys(types).join(', ')}`);
       const big = type.Array === BigInt64Array;
       return { name: this.outputs[i].name, type, dims: tensor.shape, data: type.Array.from(data, big ? BigInt : Number) };
     }));
