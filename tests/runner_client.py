@@ -14,9 +14,12 @@ class Runner:
 
     def ask(self, **request):
         """-> the answer; an error is a text under "error"."""
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
         if not line:
             self.process.wait()
             self.__init__(*self.command)
