@@ -3,6 +3,7 @@
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
 #include "cli/Self.h"
+#include "cli/models/SideParts.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Ports.h"
 
@@ -54,8 +55,7 @@ void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &
   std::string format = flags.isZoo() ? "onnx" : modelFormat(flags.model);
   if (side.runner.reads(format)) {
     side.model = flags.isZoo() ? zooFile(flags) : flags.model;
-    if (format == "savedmodel" && !flags.signature.empty())
-      side.runner.command.argv.insert(side.runner.command.argv.end(), {"--signature", flags.signature});
+    side.runner = withSignature(std::move(side.runner), flags);
     return;
   }
   require(side.runner.reads("onnx"), "{}: {} reads {}, expected a model of such a format", flags.model,
@@ -69,15 +69,7 @@ void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &
 /// A package that only has such inputs: what calling our runner costs.
 std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
   lab::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
-  ModelFlags call = model;
-  call.model = (folder.path / "call.onnx").string();
-  call.shapes.clear();
-  call.scheduleFile.clear();
-  call.signature.clear();
-  call.custom.clear();
-  call.requantizeRounding = ModelFlags().requantizeRounding;
-  writeFile(call.model, lab::callOnnx(inputs));
-  return packageFor(call).path;
+  return packageFor(callModel(model, folder.path.string(), inputs)).path;
 }
 
 std::vector<lab::RunnerPort> portsOf(const Package &package) {
