@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 namespace lathe::cli {
 namespace {
@@ -48,6 +49,16 @@ std::string exportedFile(const ModelFlags &flags) {
 std::string fileName(const std::string &path) {
   fs::path file = path;
   return (file.has_filename() ? file : file.parent_path()).filename().string(); // a folder may end in '/'
+}
+
+/// Calls files by their paths where their names alone are those of other sides.
+void useDistinctNames(std::vector<lab::CompareSide> &sides) {
+  std::map<std::string, int> uses;
+  for (const lab::CompareSide &side : sides)
+    ++uses[side.runner.name];
+  for (lab::CompareSide &side : sides)
+    if (!side.model.empty() && uses[side.runner.name] > 1)
+      side.runner.name = side.model;
 }
 
 /// Gives a side of another runtime its file.
@@ -150,6 +161,7 @@ std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlag
     sides.push_back(std::move(side));
   }
   require(sides.size() > 1, "--with: give at least one runner");
+  useDistinctNames(sides);
   return sides;
 }
 
