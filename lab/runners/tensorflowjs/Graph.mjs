@@ -114,6 +114,7 @@ const absent = {
   dilations: [/^(Conv2D|Conv3D|DepthwiseConv2dNative)$/, { list: { i: [1, 1, 1, 1, 1] } }],
   epsilon: [/^FusedBatchNorm/, { f: 1e-4 }],
   extrapolation_value: [/^CropAndResize$/, { f: 0 }],
+  output_type: [/^Arg(Max|Min)$|^Where$/, { type: 9 }], // int64; Where has no other
 };
 
 function withDefaults(op, attr, inputs) {
