@@ -1,10 +1,11 @@
 """What the tests of imported networks share: calls of lathe, and ONNX Runtime beside it."""
-import json
 import os
 import subprocess
 import sys
 
 import numpy as np
+
+from runner_client import Runner
 
 LIMIT = 1e-4  # relative L2 of floats
 
@@ -18,17 +19,15 @@ def run(lathe, *arguments):
 
 def onnxruntime(lathe, model, inputs, folder):
     """The outputs of ONNX Runtime by name; nothing where it is missing (docs/runner-protocol.md)."""
-    program = os.path.join(os.path.dirname(lathe), "lathe-runner-onnxruntime")
-    requests = [{"do": "hello", "protocol": 1}, {"do": "load", "path": model, "threads": 1},
-                {"do": "inputs", "files": inputs}, {"do": "run", "directory": folder}, {"do": "quit"}]
-    text = "".join(json.dumps(request) + "\n" for request in requests)
-    result = subprocess.run([program], input=text, capture_output=True, text=True)
-    answers = [json.loads(line) for line in result.stdout.splitlines()]
-    if not answers or not answers[0]["ok"]:
-        print(f"NO ONNX RUNTIME: {result.stderr.strip() or answers} (make peers)")
+    runner = Runner(os.path.join(os.path.dirname(lathe), "lathe-runner-onnxruntime"))
+    hello = runner.ask(do="hello", protocol=1)
+    if not hello.get("ok"):
+        print(f"NO ONNX RUNTIME: {hello['error']}")
         return None
-    assert all(answer["ok"] for answer in answers), answers
-    return {name: np.load(path) for name, path in answers[3]["outputs"].items()}
+    for request in ({"do": "load", "path": model}, {"do": "inputs", "files": inputs}, {"do": "run", "directory": folder}):
+        answer = runner.ask(**request)
+        assert answer.get("ok"), (request, answer)
+    return {name: np.load(path) for name, path in answer["outputs"].items()}
 
 
 def expect_equal(name, got, want):

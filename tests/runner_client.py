@@ -14,9 +14,12 @@ class Runner:
 
     def ask(self, **request):
         """-> the answer; an error is a text under "error"."""
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
         if not line:
             self.process.wait()
             self.__init__(*self.command)
@@ -25,7 +28,7 @@ class Runner:
 
 
 def distance(got, want):
-    """Largest difference: of floats over the largest value, of 8-bit and 16-bit integers in steps."""
+    """Largest difference: of floats over the largest value, of integers in steps. Infinite where only one side is NaN."""
     if got.shape != want.shape and got.size == want.size == 1:
         got = got.reshape(want.shape)
     if got.shape != want.shape or got.dtype != want.dtype:
@@ -34,5 +37,6 @@ def distance(got, want):
     if not other.any():
         return 0
     if got.dtype.kind == "f":
-        return float(np.abs(got[other].astype("f8") - want[other]).max() / max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-6))
+        far = np.nan_to_num(np.abs(got[other].astype("f8") - want[other]), nan=np.inf, posinf=np.inf).max()
+        return float(far / max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-6))
     return int(np.abs(got[other].astype("i8") - want[other].astype("i8")).max())

@@ -3,11 +3,13 @@
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
 #include "cli/Self.h"
+#include "cli/models/SideParts.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Ports.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 namespace lathe::cli {
 namespace {
@@ -49,13 +51,22 @@ std::string fileName(const std::string &path) {
   return (file.has_filename() ? file : file.parent_path()).filename().string(); // a folder may end in '/'
 }
 
+/// Calls files by their paths where their names alone are those of other sides.
+void useDistinctNames(std::vector<lab::CompareSide> &sides) {
+  std::map<std::string, int> uses;
+  for (const lab::CompareSide &side : sides)
+    ++uses[side.runner.name];
+  for (lab::CompareSide &side : sides)
+    if (!side.model.empty() && uses[side.runner.name] > 1)
+      side.runner.name = side.model;
+}
+
 /// Gives a side of another runtime its file.
 void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &exported) {
   std::string format = flags.isZoo() ? "onnx" : modelFormat(flags.model);
   if (side.runner.reads(format)) {
     side.model = flags.isZoo() ? zooFile(flags) : flags.model;
-    if (format == "savedmodel" && !flags.signature.empty())
-      side.runner.command.argv.insert(side.runner.command.argv.end(), {"--signature", flags.signature});
+    side.runner = withSignature(std::move(side.runner), flags);
     return;
   }
   require(side.runner.reads("onnx"), "{}: {} reads {}, expected a model of such a format", flags.model,
@@ -69,15 +80,7 @@ void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &
 /// A package that only has such inputs: what calling our runner costs.
 std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
   lab::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
-  ModelFlags call = model;
-  call.model = (folder.path / "call.onnx").string();
-  call.shapes.clear();
-  call.scheduleFile.clear();
-  call.signature.clear();
-  call.custom.clear();
-  call.requantizeRounding = ModelFlags().requantizeRounding;
-  writeFile(call.model, lab::callOnnx(inputs));
-  return packageFor(call).path;
+  return packageFor(callModel(model, folder.path.string(), inputs)).path;
 }
 
 std::vector<lab::RunnerPort> portsOf(const Package &package) {
@@ -158,6 +161,7 @@ std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlag
     sides.push_back(std::move(side));
   }
   require(sides.size() > 1, "--with: give at least one runner");
+  useDistinctNames(sides);
   return sides;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
 #include "cli/Recording.h"
+#include "cli/models/SideParts.h"
 #include "cli/print/Progress.h"
 #include "cli/samples/PictureFlags.h"
 #include "evaluate/ConfusionPicture.h"
@@ -114,8 +115,8 @@ private:
 class RunnerClassifier : public Classifier {
 public:
   RunnerClassifier(const std::string &name, const ModelFlags &flags, std::string inputName)
-      : runner(take(lab::Runner::start(lab::runnerNamed(name, "--against " + name)), name)), name(name),
-        inputName(std::move(inputName)) {
+      : runner(take(lab::Runner::start(withSignature(lab::runnerNamed(name, "--against " + name), flags)), name)),
+        name(name), inputName(std::move(inputName)) {
     lab::RunnerSpec spec = lab::runnerNamed(name, "--against " + name);
     require(!flags.isZoo() && spec.reads(modelFormat(flags.model)), "--against {}: reads {}, {} is another model", name,
             fmt::join(spec.formats, ", "), flags.model);

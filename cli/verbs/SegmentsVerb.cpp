@@ -2,6 +2,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Recording.h"
+#include "cli/models/SideParts.h"
 #include "compile/Checkpoints.h"
 #include "export/onnx/Export.h"
 #include "import/Import.h"
@@ -93,11 +94,7 @@ private:
 
   /// A package that only has such inputs: what calling our runner costs.
   std::string callPackage(const std::vector<lab::CallInput> &inputs) const {
-    ModelFlags call = model;
-    call.model = (directory.path / "call.onnx").string();
-    call.shapes.clear();
-    call.scheduleFile.clear();
-    writeFile(call.model, lab::callOnnx(inputs));
+    ModelFlags call = callModel(model, directory.path.string(), inputs);
     std::string package = call.model + ".lathe";
     lathe::compile(*loadSource(call).module, compileOptions(call, nullptr), package);
     return package;
@@ -354,7 +351,7 @@ lab::RunnerSpec peerOf(const SegmentFlags &flags) {
   std::string format = flags.model.isZoo() ? "zoo" : modelFormat(flags.model.model);
   require(format == "tensorflow" || format == "savedmodel",
           "--with tensorflowjs: expected a graph of TensorFlow, got {} (format {})", flags.model.model, format);
-  return peer;
+  return withSignature(std::move(peer), flags.model);
 }
 
 /// Progress of part `done` of `total`.

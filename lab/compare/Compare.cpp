@@ -76,8 +76,10 @@ public:
     for (auto &side : running)
       inTurn(side, [&] { answer(side); });
     double started = steadySeconds() - began;
-    for (size_t peer = 1; peer < sides.size(); ++peer)
+    for (size_t peer = 1; peer < sides.size(); ++peer) {
       comparison.peers.push_back(agreementWith(peer));
+      noteMissing(comparison.peers.back());
+    }
     if (!options.checkOnly) {
       for (size_t i = 0; i < sides.size(); ++i)
         measureOverhead(sides[i], running[i]);
@@ -278,6 +280,17 @@ private:
     result.agrees = !result.outputs.empty() && std::all_of(result.outputs.begin(), result.outputs.end(),
                                                            [](const Agreement &output) { return output.agrees; });
     return result;
+  }
+
+  /// Notes the outputs of ours that a peer lacks, which nothing is compared with.
+  void noteMissing(const PeerResult &peer) {
+    if (peer.outputs.empty()) // a side failed
+      return;
+    for (const RunnerPort &port : running[0].model.outputs)
+      if (std::none_of(peer.outputs.begin(), peer.outputs.end(), [&](const Agreement &output) {
+            return (output.ours.empty() ? output.output : output.ours) == port.name;
+          }))
+        running[peer.peer].result->notes.push_back(fmt::format("has no output like '{}'", port.name));
   }
 
   /// No timing without an answer.

@@ -106,19 +106,12 @@ Tensor transposed(const Tensor &tensor, const std::vector<size_t> &permutation) 
   return result;
 }
 
-std::vector<size_t> inverse(const std::vector<size_t> &permutation) {
-  std::vector<size_t> result(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i)
-    result[permutation[i]] = i;
-  return result;
-}
-
 std::string extentsText(const RunnerPort &port) {
   return !port.ranked ? "of any rank" : port.dims.empty() ? "scalar" : fmt::format("{}", fmt::join(port.dims, "x"));
 }
 
 std::string portText(const RunnerPort &port) {
-  return fmt::format("{} {} {}", port.name, port.type, extentsText(port));
+  return fmt::format("{} {} {}", port.name, port.type.empty() ? "of any type" : port.type, extentsText(port));
 }
 
 std::string portsText(const std::vector<RunnerPort> &ports) {

@@ -32,8 +32,6 @@ RunnerPort portOf(const std::string &name, const Tensor &tensor);
 
 /// Copy of `tensor` whose axis i is the axis permutation[i] of `tensor`.
 Tensor transposed(const Tensor &tensor, const std::vector<size_t> &permutation);
-/// The permutation that takes `permutation` back.
-std::vector<size_t> inverse(const std::vector<size_t> &permutation);
 
 /// "data f32 1x3x224x224", and several with commas between them.
 std::string portText(const RunnerPort &port);

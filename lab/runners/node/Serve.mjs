@@ -17,6 +17,9 @@ function bind(model, name, path) {
   port.type ??= Object.values(types).find(type => type.descr === descr);
   if (descr !== port.type?.descr || !fits)
     throw new Error(`input '${name}': expected ${port.type?.descr ?? 'a known type'} of [${port.dims}], got ${descr} of [${dims}]`);
+  const count = dims.reduce((product, dim) => product * dim, 1);
+  if (bytes.length !== count * port.type.Array.BYTES_PER_ELEMENT)
+    throw new Error(`${path}: expected ${count} elements of ${descr}, got ${bytes.length} bytes`);
   port.value = new port.type.Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   port.valueDims = dims;
 }

@@ -26,7 +26,7 @@ std::string contentOf(const std::string &path) {
   return content.str();
 }
 
-/// The first sentence of what OpenCV says: its messages have several lines.
+/// What OpenCV says, in one line, and where in its source.
 std::string said(const cv::Exception &error) {
   std::string text = error.err.empty() ? error.what() : error.err;
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -102,7 +102,8 @@ public:
   void setThreads(int count) override { cv::setNumThreads(count); }
 
   void bind(const std::string &input, Tensor tensor) override {
-    require(tensor.type() == ElementType::f32, "input '{}': expected float32", input);
+    require(tensor.type() == ElementType::f32, "input '{}': expected float32, got {}", input, name(tensor.type()));
+    require(!tensor.dims().empty(), "input '{}': expected one axis or more, got a scalar", input);
     inputs[input] = matOf(tensor);
   }
 

@@ -15,7 +15,9 @@ import numpy as np
 TYPES = {"float32": "f32", "float64": "f64", "float16": "f16", "int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64",
          "uint16": "u16", "uint32": "u32", "uint64": "u64", "bool": "bool"}
 # Operators whose results are no outputs of a frozen graph even if nothing reads them.
-NO_OUTPUTS = {"Assert", "CheckNumerics", "Const", "NoOp", "Placeholder", "PlaceholderWithDefault", "Print", "PrintV2"}
+NO_OUTPUTS = set("""Assert Assign AssignVariableOp CheckNumerics Const ControlTrigger HashTableV2 HistogramSummary InitializeTableV2
+LookupTableImportV2 MergeSummary NoOp Placeholder PlaceholderWithDefault Print PrintV2 RestoreV2 SaveV2 ScalarSummary VarHandleOp
+Variable VariableV2""".split())
 tf = None
 
 
@@ -100,13 +102,26 @@ def load_saved_model(folder, signature):
     return Model(inputs, outputs, call)
 
 
+def frozen_ports(nodes):
+    """Names of the nodes that Lathe's importer takes for inputs and outputs of a frozen graph (import/tensorflow/Reader.cpp)."""
+    operands = {node.name: [name.split(":")[0] for name in node.input if not name.startswith("^")] for node in nodes}
+    read = {name for names in operands.values() for name in names}
+    last = [node for node in nodes if node.name not in read and node.op not in NO_OUTPUTS]
+    outputs = [node.name for node in last if node.op != "Exit"] or [node.name for node in last]
+    needed, open_names = set(), list(outputs)
+    while open_names:
+        name = open_names.pop()
+        if name not in needed:
+            needed.add(name)
+            open_names += operands.get(name, [])
+    return [node.name for node in nodes if node.op == "Placeholder" and node.name in needed], outputs
+
+
 def load_graph(path):
     graph = tf.compat.v1.GraphDef()
     with open(path, "rb") as file:
         graph.ParseFromString(file.read())
-    read = {name.lstrip("^").split(":")[0] for node in graph.node for name in node.input}
-    feeds = [node.name for node in graph.node if node.op == "Placeholder" and node.name in read]
-    fetches = [node.name for node in graph.node if node.name not in read and node.op not in NO_OUTPUTS]
+    feeds, fetches = frozen_ports(graph.node)
     wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
     tensors = [wrapped.graph.get_tensor_by_name(name + ":0") for name in feeds]
     results = [(name if not i else "%s:%d" % (name, i), tensor) for name in fetches

@@ -12,7 +12,8 @@ import textwrap
 import numpy as np
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Runner.py")
-# y = 2 x as a Keras model, y = 3 x as the signature "triple", and a graph whose node "out" reads the placeholder "in".
+# y = 2 x as a Keras model, y = 3 x as the signature "triple", and a graph
+# whose output "out" reads the placeholder "in"; what a loop leaves unread and what a check reads are no ports.
 FAKE = textwrap.dedent('''
     import types
     import numpy as np
@@ -55,7 +56,8 @@ FAKE = textwrap.dedent('''
         def __init__(self, name, op, *inputs): self.name, self.op, self.input = name, op, inputs
     class GraphDef:
         def ParseFromString(self, text):
-            self.node = [Node("in", "Placeholder"), Node("five", "Const"), Node("out", "Mul", "in", "five"), Node("check", "Assert", "^five")]
+            self.node = [Node("in", "Placeholder"), Node("five", "Const"), Node("out", "Mul", "in", "five"), Node("left", "Exit", "in:0"),
+                         Node("checked", "Placeholder"), Node("check", "Assert", "checked", "^out")]
     class Wrapped:
         graph = types.SimpleNamespace(get_tensor_by_name=lambda name: Spec(name, [None]),
                                       get_operation_by_name=lambda name: types.SimpleNamespace(outputs=[Spec(name + ":0", [None])]))

@@ -114,6 +114,7 @@ const absent = {
   dilations: [/^(Conv2D|Conv3D|DepthwiseConv2dNative)$/, { list: { i: [1, 1, 1, 1, 1] } }],
   epsilon: [/^FusedBatchNorm/, { f: 1e-4 }],
   extrapolation_value: [/^CropAndResize$/, { f: 0 }],
+  output_type: [/^Arg(Max|Min)$|^Where$/, { type: 9 }], // int64; Where has no other
 };
 
 function withDefaults(op, attr, inputs) {
@@ -239,6 +240,8 @@ export function readGraph(path, signatureName) {
       keys = variableKeys(unfolding.nodes);
       bundle = new Bundle(join(folder, 'variables', 'variables'));
     }
+    if (!keys.has(node.name))
+      throw new Error(`variable '${node.name}': no node restores it, expected an assignment from RestoreV2`);
     weights.set(node.name, bundle.tensor(keys.get(node.name)));
     return { name: node.name, op: 'Const', input: [], attr: { dtype: node.attr.dtype, value: {} } };
   });

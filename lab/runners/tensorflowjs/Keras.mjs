@@ -145,6 +145,8 @@ function arraysBelow(group, path) {
 function setArrays(tf, layer, arrays) {
   if (arrays.length !== layer.weights.length)
     throw new Error(`layer '${layer.name}' has ${arrays.length} arrays in the file, expected ${layer.weights.length}`);
+  if (arrays.includes(null))
+    throw new Error(`layer '${layer.name}': an array that the file lists is missing`);
   const tensors = arrays.map(array => tf.tensor(Float32Array.from(array.value), array.shape, 'float32'));
   layer.setWeights(tensors);
   tf.dispose(tensors);

@@ -1,7 +1,7 @@
 // Reads the messages of TensorFlow's files into plain objects, with names of fields as protobuf's JSON form has them.
 
 /// By message and number of the field: its name, its kind and, where it repeats, 'many'. A kind is 'int', 'bool', 'float', 'double',
-/// 'fixed32', 'text', 'bytes' or another message; 'map:KIND' is a map from texts. Numbers of fields are facts of the format.
+/// 'text', 'bytes' or another message; 'map:KIND' is a map from texts. Numbers of fields are facts of the format.
 const schema = {
   SavedModel: { 2: ['metaGraphs', 'MetaGraphDef', 'many'] },
   MetaGraphDef: { 1: ['metaInfoDef', 'MetaInfoDef'], 2: ['graphDef', 'GraphDef'], 5: ['signatureDef', 'map:SignatureDef'] },
@@ -62,8 +62,8 @@ class Cursor {
 
 const widths = { 0: 0, 1: 8, 5: 4 };
 
-/// One value of a kind that lies in `cursor`; `wire` is the kind of its bytes.
-function readValue(cursor, wire, kind) {
+/// One value of a kind, at the place of `cursor`.
+function readValue(cursor, kind) {
   switch (kind) {
     case 'int': return cursor.varint();
     case 'bool': return cursor.varint() !== 0;
@@ -87,9 +87,9 @@ function readEntry(bytes, kind) {
   while (!cursor.ended) {
     const tag = cursor.varint();
     if (tag >> 3 === 1)
-      key = readValue(cursor, 2, 'text');
+      key = readValue(cursor, 'text');
     else if (tag >> 3 === 2)
-      value = readValue(cursor, 2, kind);
+      value = readValue(cursor, kind);
     else
       skip(cursor, tag & 7);
   }
@@ -110,13 +110,13 @@ export function decode(message, bytes) {
       const [key, value] = readEntry(cursor.take(cursor.varint()), kind.slice(4));
       (result[name] ??= {})[key] = value;
     } else if (!many) {
-      result[name] = readValue(cursor, wire, kind);
+      result[name] = readValue(cursor, kind);
     } else if (wire === 2 && ['int', 'bool', 'float', 'double'].includes(kind)) { // packed
       const part = new Cursor(cursor.take(cursor.varint()));
       while (!part.ended)
-        (result[name] ??= []).push(readValue(part, 0, kind));
+        (result[name] ??= []).push(readValue(part, kind));
     } else {
-      (result[name] ??= []).push(readValue(cursor, wire, kind));
+      (result[name] ??= []).push(readValue(cursor, kind));
     }
   }
   return result;

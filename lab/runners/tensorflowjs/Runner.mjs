@@ -6,6 +6,7 @@ import { types } from '../node/Npy.mjs';
 import { serve } from '../node/Serve.mjs';
 import { readGraph, resultType } from './Graph.mjs';
 import { isKeras, readKeras } from './Keras.mjs';
+import { clamped } from './Tensors.mjs';
 
 console.log = console.info = console.warn = console.error; // standard output is the protocol's
 const require = createRequire(import.meta.url);
@@ -34,7 +35,7 @@ class Model {
   async run() {
     const given = Object.fromEntries(this.inputs.map(({ name, type, value, valueDims }) => {
       const dtype = computed[type.name] ?? 'int32';
-      const values = dtype === 'float32' ? Float32Array.from(value) : dtype === 'bool' ? value : Int32Array.from(value, Number);
+      const values = dtype === 'float32' ? Float32Array.from(value) : dtype === 'bool' ? value : Int32Array.from(value, element => clamped(Number(element)));
       return [name, tf.tensor(values, valueDims, dtype)];
     }));
     tf.dispose(this.ran);
@@ -57,7 +58,11 @@ class Model {
   /// In the types of the file where TensorFlow.js has fewer.
   results() {
     return Promise.all(this.ran.map(async (tensor, i) => {
-      const type = this.outputs[i].type ?? types[tensor.dtype], data = await tensor.data();
+      const data = await tensor.data(), stated = this.outputs[i].type;
+      // Of comparisons, shapes and the like the node states the type of the operands alone.
+      const type = stated && (computed[stated.name] ?? 'int32') === tensor.dtype ? stated : types[tensor.dtype];
+      if (!type)
+        throw new Error(`output '${this.outputs[i].name}' has type ${tensor.dtype}, expected one of ${Object.keys(types).join(', ')}`);
       const big = type.Array === BigInt64Array;
       return { name: this.outputs[i].name, type, dims: tensor.shape, data: type.Array.from(data, big ? BigInt : Number) };
     }));
@@ -82,7 +87,8 @@ async function loadGraph(path, part) {
     ports.inputs = portsOf(part.from, ports.inputs, artifacts);
   if (part.to.length)
     ports.outputs = portsOf(part.to, ports.outputs, artifacts);
-  const inputs = ports.inputs.map(port => ({ name: port.name, type: types[resultType(artifacts, port)], dims: symbolic(port) }));
+  // The node behind an input of a part states no type of its result for certain; the bound array has it.
+  const inputs = ports.inputs.map(port => ({ name: port.name, type: port.number && types[resultType(artifacts, port)], dims: symbolic(port) }));
   for (const { name, type } of inputs)
     if (!type && whole)
       throw new Error(`input '${name}' has a type that TensorFlow.js does not have`);

@@ -38,14 +38,16 @@ export function dtypeOf(number, what) {
 export const extentsOf = shape => (shape?.dim ?? []).map(dim => dim.size);
 
 const limit = 2 ** 31;
-const clamped = value => Math.min(Math.max(value, -limit), limit - 1); // 64-bit numbers such as "to the end"
+export const clamped = value => Math.min(Math.max(value, -limit), limit - 1); // 64-bit numbers such as "to the end"
 const emptyOf = { float32: Float32Array, int32: Int32Array, bool: Uint8Array };
 
 /// `{shape, dtype, values}` of raw bytes.
 export function tensorOfBytes(number, shape, bytes, what) {
   const type = dtypeOf(number, what), count = shape.reduce((a, b) => a * b, 1);
-  if (type.js === 'string' || bytes.length !== count * type.width)
-    throw new Error(`${what} has ${bytes.length} bytes, expected ${count} elements of ${type.width}`);
+  if (type.js === 'string')
+    throw new Error(`${what} holds texts, expected numbers`);
+  if (bytes.length !== count * type.width)
+    throw new Error(`${what} has ${bytes.length} bytes, expected ${count} elements of ${type.width} bytes`);
   const values = new emptyOf[type.js](count);
   for (let i = 0; i < count; ++i)
     values[i] = type.js === 'int32' ? clamped(type.read(bytes, i * type.width)) : type.read(bytes, i * type.width);
