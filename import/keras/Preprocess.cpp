@@ -185,7 +185,8 @@ void setCategories(Layer &layer, mlir::Value x, const std::string &mode, int64_t
     layer.set(ones);
     return;
   }
-  require(mode == "multi_hot" || mode == "binary" || mode == "count", "output_mode is '{}'", mode);
+  require(mode == "multi_hot" || mode == "binary" || mode == "count",
+          "output_mode is '{}', expected one_hot, multi_hot or count", mode);
   require(dims.size() >= 2, "the operand has rank {}, expected at least 2", dims.size());
   if (layer.tensorCount() > 1) {
     require(mode == "count", "count_weights are given with output_mode '{}'", mode);
