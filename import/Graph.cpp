@@ -54,7 +54,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   builder.setInsertionPointToEnd(top.block);
   for (const auto &[name, reason] : model.graph.unreadable) {
     top.values.emplace(name, GraphValue{});
-    reportValue(fmt::format("initializer '{}' {}", name, reason));
+    reportValue(oneLine(fmt::format("initializer '{}' {}", name, reason)));
   }
   collectInitializers(model.graph.initializers);
   declareInputs(function);
@@ -149,7 +149,7 @@ void Graph::report(int index, const std::string &reason) {
   if (!node.inputs.empty() && !node.inputs[0].empty())
     if (GraphValue *first = find(node.inputs[0]); first && first->value)
       type = name(info(first->value).type);
-  problems.add({nameOf(index), node.op, version(), type, reason});
+  problems.add({nameOf(index), oneLine(node.op), version(), type, oneLine(reason)});
 }
 
 void Graph::requireKnown(const NodeRecord &record) const {
@@ -261,7 +261,7 @@ mlir::Value Graph::resultOf(const ValueRecord &output) {
     RunTimeValues values{*this, mlir::UnknownLoc::get(context), output.name};
     value = values.declared(entryOf(output.name), output);
   } catch (const Unsupported &problem) {
-    reportValue(problem.reason);
+    reportValue(oneLine(problem.reason));
     problems.throwIfAny(fileName, format.versionWord);
   } catch (const Error &error) {
     fail("{}: {}", fileName, error.what());

@@ -98,7 +98,7 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
       inputs.emplace_back(name, inputInfo(input));
     } catch (const Unsupported &problem) {
       top.values.emplace(name, GraphValue{});
-      reportValue(problem.reason);
+      reportValue(oneLine(problem.reason));
       continue;
     }
     bindExtents(name, inputs.back().second.dims, bound);

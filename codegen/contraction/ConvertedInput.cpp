@@ -16,8 +16,9 @@ void DirectGenerator::convertInput() {
     sumPositions(pixels);
 }
 
-/// Converts whole blocks of `pixels` positions that lie one behind the other, several of them at once.
-void DirectGenerator::convertPixels(Value source, Value to, Value pixels) {
+/// Converts whole blocks of positions that lie one behind the other, several at once. Returns how many of `pixels` positions
+/// these are: the last ones may be left.
+mlir::Value DirectGenerator::convertPixels(Value source, Value to, Value pixels) {
   constexpr int64_t together = 4;
   Value whole = k.mul(k.div(pixels, together), together), zero16;
   mlir::Type i16 = k.b.getIntegerType(16);
@@ -37,6 +38,7 @@ void DirectGenerator::convertPixels(Value source, Value to, Value pixels) {
     Value at = k.gep(k.scratch(), k.add(to, k.mul(pixel, plan.pixelStride())), k.computeType(plan.format.unit));
     k.b.create<mlir::LLVM::StoreOp>(k.loc, vector, at, plan.format.unitBytes());
   });
+  return whole;
 }
 
 void DirectGenerator::convertBlocks(Value from, Value pixels) {
@@ -46,9 +48,7 @@ void DirectGenerator::convertBlocks(Value from, Value pixels) {
     Value to = k.mul(block, plan.heldBlockUnits());
     // Pairs of i16 that lie one behind the other need no vector of i32.
     bool dense = plan.format.element == ElementType::i16 && valid == conv.inBlock && !conv.inLast;
-    Value first = dense ? k.mul(k.div(pixels, 4), 4) : k.constant(0);
-    if (dense)
-      convertPixels(source, to, first);
+    Value first = dense ? convertPixels(source, to, pixels) : k.constant(0);
     k.loop(first, pixels, 1, [&](Value pixel) {
       Value at = k.add(source, k.mul(pixel, conv.inPixelStride()));
       // Lanes without a channel may hold anything, and zero times that is not always zero.

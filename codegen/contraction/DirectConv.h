@@ -56,7 +56,7 @@ private:
   void convertBlocks(Value from, Value pixels);
   void convertPlanes(Value from, Value pixels);
   void multiplyCorrections();
-  void convertPixels(Value source, Value to, Value pixels);
+  Value convertPixels(Value source, Value to, Value pixels);
   void sumPositions(Value pixels);
   Value zeroPointPart(Value pixel);
   Value ofPositions(Values parts);

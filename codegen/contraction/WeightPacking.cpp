@@ -70,6 +70,7 @@ std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &pl
   const ContractionFormat &format = plan.format;
   Elements elements(data, format);
   int64_t size = format.unitBytes(), taps = conv.taps();
+  bool adds = addsOperands(format);
   std::vector<char> packed(conv.groups * plan.groupStride() * size);
   Sums sums(data, format, conv.groups * plan.groupStride() / plan.steps);
   char *to = packed.data();
@@ -86,7 +87,7 @@ std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &pl
               for (int64_t c = unit * format.group; c < std::min(conv.inChannels, (unit + 1) * format.group); ++c) {
                 int64_t from = ((g * conv.outChannels + first + o) * conv.inChannels + c) * taps + tap;
                 elements.write(from, to + o * size, c % format.group);
-                if (!addsOperands(format))
+                if (!adds)
                   sums.add(line + o, from);
                 else if (c % (2 * format.group) < format.group && c + format.group < conv.inChannels)
                   sums.takeProduct(line + o, from, from + format.group * taps);

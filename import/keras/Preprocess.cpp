@@ -2,6 +2,7 @@
 #include "import/keras/Windows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -86,7 +87,9 @@ mlir::Value inRatio(Layer &layer, mlir::Value x, int64_t height, int64_t width, 
       layer.unsupported(fmt::format("the spatial extent '{}' is not known; give it with --shape", extent.str()));
     own[i] = extent.constant();
   }
-  require(height > 0 && width > 0 && own[0] > 0 && own[1] > 0, "resizes {}x{} to {}x{}", own[0], own[1], height, width);
+  for (int64_t extent : {own[0], own[1], height, width})
+    require(extent > 0 && extent <= 1 << 24, "resizes {}x{} to {}x{}, expected extents from 1 to 2^24", own[0], own[1],
+            height, width);
   // As floats of 32 bits, as Keras divides them.
   auto scaled = [](int64_t extent, int64_t by, int64_t of) {
     return static_cast<int64_t>(static_cast<float>(extent * by) / static_cast<float>(of));
@@ -182,7 +185,8 @@ void setCategories(Layer &layer, mlir::Value x, const std::string &mode, int64_t
     layer.set(ones);
     return;
   }
-  require(mode == "multi_hot" || mode == "binary" || mode == "count", "output_mode is '{}'", mode);
+  require(mode == "multi_hot" || mode == "binary" || mode == "count",
+          "output_mode is '{}', expected one_hot, multi_hot or count", mode);
   require(dims.size() >= 2, "the operand has rank {}, expected at least 2", dims.size());
   if (layer.tensorCount() > 1) {
     require(mode == "count", "count_weights are given with output_mode '{}'", mode);
@@ -203,12 +207,26 @@ const json &lookupOption(Layer &layer, const char *key, const char *old) {
   return value.is_null() ? member(layer.config, old) : value;
 }
 
+/// A number of a vocabulary, which may be written with a decimal point.
+int64_t tokenOf(const json &value) {
+  if (value.is_number_float()) {
+    auto real = value.get<double>();
+    require(real >= -0x1p63 && real < 0x1p63 && real == std::floor(real), "token {} is not an integer of 64 bits",
+            real);
+    return static_cast<int64_t>(real);
+  }
+  require(value.is_number_integer(), "a token is {}, expected a number", value.type_name());
+  return value.get<int64_t>();
+}
+
 Ints vocabularyOf(Layer &layer, const Ints &special) {
   if (!layer.has("vocabulary"))
     layer.unsupported("a vocabulary that the layer has adapted to data is not in its configuration");
-  std::vector<double> values;
-  collectNumbers(member(layer.config, "vocabulary"), values);
-  Ints tokens(values.begin(), values.end());
+  const json &vocabulary = member(layer.config, "vocabulary");
+  require(vocabulary.is_array(), "the vocabulary is {}, expected a list of numbers", vocabulary.type_name());
+  Ints tokens;
+  for (const json &value : vocabulary)
+    tokens.push_back(tokenOf(value));
   if (tokens.size() >= special.size() && std::equal(special.begin(), special.end(), tokens.begin()))
     tokens.erase(tokens.begin(), tokens.begin() + static_cast<int64_t>(special.size()));
   require(!tokens.empty() && tokens.size() <= 1 << 20, "has {} tokens, expected 1 to 2^20", tokens.size());
@@ -228,8 +246,8 @@ void importIntegerLookup(Layer &layer) {
   require(unknown <= 1 << 20, "num_oov_indices is {}, expected at most 2^20", unknown);
   Ints special;
   if (!mask.is_null())
-    special.push_back(mask.get<int64_t>());
-  special.insert(special.end(), static_cast<size_t>(unknown), other.is_null() ? -1 : other.get<int64_t>());
+    special.push_back(tokenOf(mask));
+  special.insert(special.end(), static_cast<size_t>(unknown), other.is_null() ? -1 : tokenOf(other));
   Ints tokens = vocabularyOf(layer, special);
   auto first = static_cast<int64_t>(special.size()), count = static_cast<int64_t>(tokens.size());
   mlir::Value x = layer.node.cast(layer.raw(0), ElementType::i64);

@@ -21,9 +21,16 @@ constexpr uint64_t mostConfigBytes = uint64_t(256) << 20;
 /// An archive that unpacks to more than this is no model: weights are hardly compressible.
 constexpr uint64_t mostGain = 64, alwaysAllowed = uint64_t(64) << 20;
 
+/// Copies of values that are nested deeper would need much stack.
+constexpr int mostLevels = 500;
+
 json parsed(std::string_view text, const std::string &what) {
+  auto limited = [&](int depth, json::parse_event_t, const json &) {
+    require(depth <= mostLevels, "{} is nested deeper than {} levels", what, mostLevels);
+    return true;
+  };
   try {
-    return json::parse(text);
+    return json::parse(text, limited);
   } catch (const json::exception &error) {
     fail("{} is not valid JSON: {}", what, error.what());
   }

@@ -40,8 +40,22 @@ TEST(BadGraph, FormatsAreToldApart) {
   saved.set_saved_model_schema_version(1);
   saved.add_meta_graphs()->mutable_meta_info_def()->add_tags("serve");
   EXPECT_TRUE(isGraph(saved.SerializeAsString()));
+  EXPECT_TRUE(isSavedModel(saved.SerializeAsString()));
+  EXPECT_FALSE(isSavedModel(graph));
   EXPECT_FALSE(isGraph(std::string("\x08\x07\x12\x07pytorch\x3a\x02", 13))) << "ONNX with a producer";
   EXPECT_FALSE(isGraph(std::string("\x08\x07\x3a\x02\x0a\x00", 6))) << "ONNX";
+}
+
+TEST(BadGraph, SavedModelsAreToldApartBehindComments) {
+  EXPECT_TRUE(isSavedModel("# a comment\n# and another\n saved_model_schema_version: 1\n"));
+  EXPECT_TRUE(isSavedModel("# a comment\nmeta_graphs {\n}"));
+  EXPECT_FALSE(isSavedModel("# meta_graphs {\nnode {\n}"));
+  EXPECT_THAT(importError("# a comment\nmeta_graphs {\n"), HasSubstr("expected the text of a SavedModel"));
+}
+
+TEST(BadGraph, AnEmptyFileIsAnError) {
+  EXPECT_FALSE(isSavedModel({})) << "there is no first byte";
+  EXPECT_THAT(importError({}), HasSubstr("m.pb: "));
 }
 
 TEST(BadGraph, TextIsReadAsWell) {

@@ -5,6 +5,18 @@
 namespace lathe::tensorflow {
 namespace {
 
+constexpr std::string_view blanks = " \t\r\n";
+
+/// The text from the first character on that is neither blank nor in a comment.
+std::string_view behindComments(std::string_view text) {
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    if (!text.starts_with('#'))
+      return text;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  }
+}
+
 /// Position behind the varint at `at`.
 size_t behindNumber(std::string_view bytes, size_t at) {
   while (at < bytes.size() && static_cast<unsigned char>(bytes[at]) & 128)
@@ -21,23 +33,13 @@ bool isMessage(std::string_view bytes, size_t at) {
 } // namespace
 
 bool isGraphText(std::string_view bytes) {
-  while (!bytes.empty()) {
-    size_t at = bytes.find_first_not_of(" \t\r\n");
-    if (at == std::string_view::npos)
-      return false;
-    bytes.remove_prefix(at);
-    if (bytes[0] != '#') {
-      for (std::string_view word :
-           {"node", "library", "versions", "version", "meta_graphs", "saved_model_schema_version"})
-        if (bytes.starts_with(word)) {
-          size_t next = bytes.find_first_not_of(" \t\r\n", word.size());
-          if (next != std::string_view::npos && (bytes[next] == '{' || bytes[next] == ':'))
-            return true;
-        }
-      return false;
+  bytes = behindComments(bytes);
+  for (std::string_view word : {"node", "library", "versions", "version", "meta_graphs", "saved_model_schema_version"})
+    if (bytes.starts_with(word)) {
+      size_t next = bytes.find_first_not_of(blanks, word.size());
+      if (next != std::string_view::npos && (bytes[next] == '{' || bytes[next] == ':'))
+        return true;
     }
-    bytes.remove_prefix(std::min(bytes.find('\n'), bytes.size()));
-  }
   return false;
 }
 
@@ -54,10 +56,10 @@ bool isGraph(std::string_view bytes) {
 }
 
 bool isSavedModel(std::string_view bytes) {
-  if (!isGraphText(bytes))
-    return bytes[0] == 8 || bytes[0] == 18; // schema version or graphs; a GraphDef begins with a node or the library
-  size_t at = bytes.find_first_not_of(" \t\r\n");
-  return bytes.substr(at).starts_with("saved_model") || bytes.substr(at).starts_with("meta_graphs");
+  if (!isGraphText(bytes)) // schema version or graphs; a GraphDef begins with a node or the library
+    return bytes.starts_with('\x08') || bytes.starts_with('\x12');
+  bytes = behindComments(bytes);
+  return bytes.starts_with("saved_model") || bytes.starts_with("meta_graphs");
 }
 
 } // namespace lathe::tensorflow

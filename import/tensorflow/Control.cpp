@@ -9,7 +9,7 @@ namespace {
 
 const Library *libraryOf(const NodeRecord &node) { return static_cast<const Library *>(node.source); }
 
-constexpr size_t mostBranches = 256;
+constexpr size_t mostBranches = mostNested - 4; // of a Case: each nests one deeper than the branch before
 
 const GraphRecord *functionOf(const NodeRecord &node, const std::string &name) {
   const Library *library = libraryOf(node);
@@ -146,16 +146,16 @@ GraphRecord caseGraph(const NodeRecord &node, const std::vector<std::string> &br
 void importCase(StructureNode &node) {
   const AttributeRecord *given = node.attr("branches");
   const auto *branches = given ? std::get_if<std::vector<std::string>>(&given->value) : nullptr;
-  require(branches && !branches->empty() && branches->size() <= mostBranches,
-          "its attribute 'branches' names no functions, or more than {}", mostBranches);
+  size_t count = branches ? branches->size() : 0;
+  require(count >= 1 && count <= mostBranches, "its attribute 'branches' names {} functions, expected 1 to {}", count,
+          mostBranches);
   node.tensor(0);
-  size_t first = 0;
-  if (std::optional<int64_t> known = node.scalar(node.in(0)))
-    first = *known < 0 || *known >= static_cast<int64_t>(branches->size()) ? branches->size() - 1
-                                                                           : static_cast<size_t>(*known);
-  GraphRecord graph = node.scalar(node.in(0)) ? caseCall(node.record, (*branches)[first], node.outputs.size())
-                                              : caseGraph(node.record, *branches, 0, node.outputs.size());
-  callGraph(node, graph, {});
+  size_t results = node.outputs.size();
+  std::optional<int64_t> index = node.scalar(node.in(0));
+  if (!index)
+    return callGraph(node, caseGraph(node.record, *branches, 0, results), {});
+  bool named = *index >= 0 && *index < static_cast<int64_t>(count);
+  callGraph(node, caseCall(node.record, branches->at(named ? static_cast<size_t>(*index) : count - 1), results), {});
 }
 
 void importWhile(StructureNode &node) {

@@ -142,6 +142,20 @@ TEST(Branch, OfACase) {
   }
 }
 
+TEST(Branch, ACaseHasAtMost60) {
+  auto caseOf = [](size_t count) {
+    G g;
+    addFunctionOf(g, "twice", "Add");
+    g.op("Case", {g.placeholder("i", {}, 3), g.placeholder("x", {2})},
+         {functions("branches", std::vector<std::string>(count, "twice")), types("Tin", {1}), types("Tout", {1})}, "y");
+    return g.bytes();
+  };
+  EXPECT_EQ(countOf(caseOf(60), "nn.if"), 59);
+  std::string error = importError(caseOf(61));
+  EXPECT_THAT(error, HasSubstr("'branches' names 61 functions, expected 1 to 60"));
+  EXPECT_THAT(error, testing::Not(HasSubstr("\n")));
+}
+
 TEST(Branch, UnknownOperatorsOfACaseAreCollected) {
   G g;
   addFunctionOf(g, "twice", "Add");

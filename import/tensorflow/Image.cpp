@@ -233,7 +233,7 @@ void importNonMaxSuppression(Operator &op) {
 /// One operand: a positive number that must be known.
 int64_t knownCount(Operator &op, size_t index, const char *what) {
   Ints value = op.node.requireInts(index, what);
-  require(value.size() == 1 && value[0] > 0 && value[0] < (1 << 24), "{} is not one number from 1 to 2^24", what);
+  require(value.size() == 1 && value[0] > 0 && value[0] <= (1 << 24), "{} is not one number from 1 to 2^24", what);
   return value[0];
 }
 
@@ -249,11 +249,12 @@ void importCombinedNonMaxSuppression(Operator &op) {
   Dim batch = table[0];
   int64_t count = knownExtent(op, table[1], "the boxes"), classes = knownExtent(op, table[2], "the classes"),
           own = knownExtent(op, dims[2], "the boxes of a class");
-  require(own == 1 || own == classes, "has boxes for {} classes and scores for {}", own, classes);
+  require(own == 1 || own == classes, "has boxes for {} classes and scores for {}, expected one or as many", own,
+          classes);
   int64_t ofClass = knownCount(op, 2, "the number of boxes of a class"),
           most = knownCount(op, 3, "the number of boxes");
   int64_t kept = std::min(ofClass, count), candidates = kept * classes;
-  if (op.boolAttr("pad_per_class", false))
+  if (op.boolAttr("pad_per_class", false) && classes < most) // otherwise the product is no less, or overflows
     most = std::min(most, ofClass * classes);
   int64_t taken = std::min(most, candidates);
 

@@ -106,9 +106,17 @@ void importArrayGather(Operator &op) { // handle, indices, flow
   op.set(all ? list : op.emit("gather", {list, op.wide(1)}, {{"axis", 0}}));
 }
 
+/// The number of elements that a list holds, a scalar.
+mlir::Value countOf(Operator &op, mlir::Value list) {
+  return isReserve(op, list) ? list : op.node.reshape(op.emit("shape", {list}, {{"start", 0}, {"end", 1}}), {});
+}
+
 void importArraySize(Operator &op) { // handle, flow
   op.node.expectInputs(2, 2);
-  op.set(op.node.cast(op.in(0), ElementType::i32));
+  // An array that grows is made with 0 elements. Otherwise the handle is better known than the list of a loop.
+  auto made = op.node.staticInts(op.in(0));
+  bool grows = made && made->size() == 1 && made->front() == 0;
+  op.set(op.node.cast(grows ? countOf(op, op.in(1)) : op.in(0), ElementType::i32));
 }
 
 // ---- TensorList ---------------------------------------------------------------------------------------------------
@@ -148,10 +156,7 @@ void importListStack(Operator &op) { // list, extents of an element
 
 void importListLength(Operator &op) {
   op.node.expectInputs(1, 1);
-  mlir::Value list = op.in(0);
-  mlir::Value count =
-      isReserve(op, list) ? list : op.node.reshape(op.emit("shape", {list}, {{"start", 0}, {"end", 1}}), {});
-  op.set(op.node.cast(count, ElementType::i32));
+  op.set(op.node.cast(countOf(op, op.in(0)), ElementType::i32));
 }
 
 // ---- Lists that grow and shrink -----------------------------------------------------------------------------------
@@ -229,7 +234,8 @@ void setPiecesAsList(Operator &op, mlir::Value x, size_t lengths) {
     if (extent != extents[0] || extent < 1)
       op.unsupported("pieces of different lengths");
   Dims dims = op.dims(x);
-  require(!dims.empty() && !extents.empty(), "has a scalar, or no pieces");
+  require(!dims.empty() && !extents.empty(), "splits rank {} into {} pieces, expected at least rank 1 and 1 piece",
+          dims.size(), extents.size());
   dims[0] = Dim(extents[0]);
   dims.insert(dims.begin(), Dim(static_cast<int64_t>(extents.size())));
   op.set(op.node.reshape(x, dims));

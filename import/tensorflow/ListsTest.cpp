@@ -95,6 +95,25 @@ TEST(List, PiecesAndTheirConcatenation) {
   }
 }
 
+/// An array that grows is made with 0 elements; its size is what a split or a scatter has put there.
+TEST(List, CountsTheElementsOfAnArrayThatWasMadeEmpty) {
+  for (bool split : {true, false}) {
+    G g;
+    std::string x = g.placeholder("x", {3, 1});
+    g.op("TensorArrayV3", {g.scalar(0)}, {type("dtype", 1), truth("dynamic_size")}, "array");
+    std::string flow = split ? g.op("TensorArraySplitV3", {"array", x, g.constant<int64_t>({3}, {1, 1, 1}), "array:1"})
+                             : g.op("TensorArrayScatterV3", {"array", g.ints({0, 1, 2}), x, "array:1"}, {type("T", 1)});
+    std::string size = g.op("TensorArraySizeV3", {"array", flow}, {}, "size");
+    std::string all = g.op("Range", {g.scalar(0), size, g.scalar(1)});
+    g.op("TensorArrayGatherV3", {"array", all, flow}, {type("dtype", 1)}, "stacked");
+    g.op("Identity", {size}, {}, "count");
+    std::vector<Tensor> got = results(g.bytes(), {floats({3, 1}, {1, 2, 3})});
+    ASSERT_EQ(got.size(), 2u);
+    EXPECT_THAT(numbersOf(got[0]), ElementsAre(1, 2, 3)) << split;
+    EXPECT_THAT(numbersOf(got[1]), ElementsAre(3)) << split;
+  }
+}
+
 TEST(List, WhatIsNotSupportedIsNamed) {
   G g;
   std::string x = g.placeholder("x", {3, 1});

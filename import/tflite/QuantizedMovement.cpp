@@ -18,7 +18,8 @@ mlir::Value onResultScale(Operator &op, size_t index, const Uniform &to) {
   if (x.type == ElementType::i16)
     op.unsupported("CONCATENATION of quantised i16 on different scales");
   float factor = x.scale * (1.0F / to.scale), offset = static_cast<float>(-x.zero) * factor;
-  require(std::abs(factor) < 1e9F, "input {} has scale {}, the result {}", index, x.scale, to.scale);
+  require(std::abs(factor) < 1e9F, "input {} has scale {}, the result {}, expected a ratio below 10^9", index, x.scale,
+          to.scale);
   Limits all = limitsOf(to.type);
   return looked(op, op.in(index), x.type, to.type, [&](int64_t q) {
     return all.clamp(std::llround(std::round(static_cast<float>(q) * factor + offset)) + to.zero);

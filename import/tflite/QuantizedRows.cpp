@@ -135,7 +135,8 @@ Fields fieldsOf(const Reduction &reduction) { return {{"axes", reduction.axes}, 
 /// The optimised mean over height and width: one factor for the sum, the zero points rounded apart.
 void importSpatialMean(Operator &op, const Reduction &reduction, const Uniform &x, const Uniform &to, int64_t count) {
   float offset = static_cast<float>(x.zero) * x.scale / to.scale;
-  require(std::abs(offset) < 1e9F, "the operand has scale {}, the result {}", x.scale, to.scale);
+  require(std::abs(offset) < 1e9F, "the zero point of the operand is {} steps of the result, expected less than 10^9",
+          offset);
   auto whole = static_cast<int64_t>(offset > 0 ? offset + 0.5F : offset - 0.5F);
   Multiplier factor = multiplierOf(double(x.scale / (static_cast<float>(count) * to.scale)));
   mlir::Value sums = op.emit("reduce_sum", {op.node.cast(op.in(0), ElementType::i32)}, fieldsOf(reduction));

@@ -38,7 +38,7 @@ Steps stepsOf(float scale, std::optional<int> exponent) {
   int shift = 0;
   for (; multiplier <= 32767.0 / 2 && shift <= 30; ++shift)
     multiplier *= 2;
-  require(multiplier < 32768, "the operand has scale {}, expected less than 2.6", scale);
+  require(multiplier < 32768, "the operand has scale {}, expected less than 8/3", scale);
   return {static_cast<int32_t>(multiplier), shift};
 }
 

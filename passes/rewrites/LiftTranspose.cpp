@@ -1,8 +1,6 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
-#include <numeric>
-
 namespace lathe {
 namespace {
 

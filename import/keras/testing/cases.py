@@ -228,6 +228,10 @@ def lookups():
     places = np.array([[1, 0, 4], [2, 2, 3]], "int64")
     yield one("IntegerLookup_invert", "IntegerLookup", dict(config, invert=True), [places],
               [np.array([[12, -1, 42], [36, 36, 1138]])])
+    exact = 2**53  # above it not every integer is a double
+    yield one("IntegerLookup_wide", "IntegerLookup", dict(config, vocabulary=[exact + 1, 2**63 - 1, exact + 3]),
+              [np.array([[exact + 3, 2**63 - 1, exact + 1], [exact + 2, exact, exact + 4]], "int64")],
+              [np.array([[3, 2, 1], [0, 0, 0]])])
     found = (np.array([[1, 2, 0], [3, 1, 4]])[..., None] == np.arange(5)).astype("float64")
     for mode, y in (("one_hot", found), ("multi_hot", found.max(1)), ("count", found.sum(1))):
         yield one(f"IntegerLookup_{mode}", "IntegerLookup", dict(config, output_mode=mode), [x], [y])
