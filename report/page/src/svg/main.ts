@@ -18,7 +18,7 @@ import { confusionOf } from "../data/networks";
 import { familiesOf, profilesOf } from "../data/profiles";
 import type { Document } from "../data/schema";
 import { tasksOf } from "../data/tuning";
-import { machines, rooflinePoints } from "../sections/roofline";
+import { machines, pointsOf } from "../sections/roofline";
 import { segmentRuns } from "../sections/segments";
 import { usualBaseline } from "../sections/speedups";
 import { taskCurves } from "../sections/tuning";
@@ -80,7 +80,7 @@ function* plotsOf(view: View): Generator<[string, Plot[]]> {
   ];
   yield [
     "roofline",
-    machines(view).map((machine) => roofline(data, rooflinePoints(view, machine), machine.threads, colours, look)),
+    machines(view).map((machine) => roofline(data, pointsOf(view, machine), colours, look)),
   ];
   const axes = (x: string, labels: string[]) => ({ x, y: "time", labels, logarithmic: false });
   const runs = segmentRuns(data, view.points, colours);
