@@ -71,7 +71,7 @@ export function speedups(
   );
   const most = Math.max(2, ...byRow.map((items) => items.length)),
     narrow = look.width < 640;
-  const labels = narrow ? 6 : Math.min(440, look.width * 0.3);
+  const labels = narrow ? 6 : Math.min(440, look.width * 0.34);
   const marks: Mark[] = [];
   let low = 0.8,
     high = 1.25;

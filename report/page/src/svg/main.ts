@@ -29,10 +29,11 @@ import { View } from "../ui/view";
 const most = 40;
 const look: Look = { dark: false, width: 900, still: true };
 
-// Without a canvas nobody can measure text: most letters of most fonts are narrower than this.
+// Without a canvas nobody can measure text: letters of most fonts are not wider than this, on average.
+const widthInEm = (text: string) => text.length * 0.6 + (text.match(/[×=+%MWmw…]/g)?.length ?? 0) * 0.25;
 echarts.setPlatformAPI({
   measureText: (text: string, style?: string) => ({
-    width: text.length * 0.6 * Number.parseFloat(/[\d.]+(?=px)/.exec(style ?? "")?.[0] ?? "12"),
+    width: widthInEm(text) * Number.parseFloat(/[\d.]+(?=px)/.exec(style ?? "")?.[0] ?? "12"),
   }),
 });
 
