@@ -56,7 +56,7 @@ class Browser(ReportCase):
             json.dump(self.expected(), file)
         ran = subprocess.run(["node", os.path.join(PAGE, "tests", "page.mjs"), self.page, expected, BROWSER], capture_output=True, text=True)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        self.assertEqual(ran.stdout.count("ok "), 10, ran.stdout)
+        self.assertEqual(ran.stdout.count("ok "), 11, ran.stdout)
 
 
 if __name__ == "__main__":

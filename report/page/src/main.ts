@@ -5,6 +5,7 @@ import "./style/narrow.css";
 import { Dataset } from "./data/dataset";
 import type { Document } from "./data/schema";
 import { startApp } from "./ui/app";
+import { later } from "./ui/work";
 
 declare global {
   interface Window {
@@ -21,7 +22,12 @@ function start(): void {
     element.remove(); // its text is in memory once
     const report = (window.latheReport = { data, painted: NaN });
     startApp(host, data);
-    requestAnimationFrame(() => setTimeout(() => (report.painted = performance.now())));
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        report.painted = performance.now();
+        for (const piece of data.preparations()) later(piece);
+      }),
+    );
   } catch (error) {
     host.textContent = `The report cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
     throw error;

@@ -1,6 +1,7 @@
 // What a plot is: an ECharts option with the points that its marks stand for. The page draws it on a canvas,
 // `lathe report --svg` as SVG (svg/main.ts).
-import type { EChartsCoreOption } from "echarts/core";
+import { format, type EChartsCoreOption } from "echarts/core";
+import { shorten } from "../data/format";
 
 export interface Look {
   dark: boolean;
@@ -45,6 +46,19 @@ export const colour = (index: number, look: Look): string => (look.dark ? dark :
 export const shape = (index: number): string => shapes[(index + Math.floor(index / shapes.length)) % shapes.length];
 
 export const font = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
+
+/** In pixels. */
+export const textWidth = (text: string, size = 11, weight = 400): number =>
+  format.getTextRect(text, `${weight} ${size}px ${font}`).width;
+
+/** `text`, with its middle left out where it is wider than `width` pixels. */
+export function fit(text: string, width: number, size = 11, weight = 400): string {
+  const widthOf = (part: string) => textWidth(part, size, weight);
+  if (widthOf(text) <= width) return text;
+  let most = Math.ceil((text.length * width) / widthOf(text)) + 2;
+  while (most > 4 && widthOf(shorten(text, most)) > width) --most;
+  return shorten(text, most);
+}
 
 /** The next 1, 2 or 5 times a power of ten, down or up. */
 export function round125(value: number, up: boolean): number {

@@ -2,11 +2,14 @@
 import { pointTip } from "./points";
 import { axis, base, colour, hover, inks, legend, round125, shape, type Look, type Mark, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
-import { digits } from "../data/format";
+import { digits, tick } from "../data/format";
 import type { Ceilings } from "../data/schema";
 
 /** From so many points on ECharts draws them in one go. */
 const many = 4000;
+
+/** Around the plot, in pixels. */
+const room = { left: 58, right: 20, top: 60, bottom: 48 };
 
 interface Ceiling {
   name: string;
@@ -48,15 +51,24 @@ function ceilingLines(ceilings: Ceilings, types: Set<string>, threads: number, l
   return lines;
 }
 
-export function roofline(
+/** What a roofline shows, in any colours and at any width. */
+export interface RooflinePoints {
+  ceilings: Ceilings | null;
+  threads: number;
+  types: Set<string>; // element types
+  large: boolean;
+  columns: { name: string; points: number[]; values: Float64Array }[]; // intensity and speed of each point in turns
+  marks: Mark[];
+  range: [number, number, number, number]; // least and largest intensity, least and largest speed
+}
+
+export function rooflinePoints(
   data: Dataset,
   points: number[],
   threads: number,
   colours: Map<string, number>,
-  look: Look,
-): Plot {
-  const ink = inks(look),
-    byColumn = new Map<string, number[]>();
+): RooflinePoints {
+  const byColumn = new Map<string, number[]>();
   const intensity = (point: number) => data.problem(point).flops / data.problem(point).bytes;
   let low = Infinity,
     high = 0,
@@ -74,43 +86,60 @@ export function roofline(
     if (list) list.push(point);
     else byColumn.set(column, [point]);
   }
-  [low, high] = [round125(low / 1.3, false), round125(high * 1.3, true)];
-  const marks: Mark[] = [],
-    large = points.length > many;
-  const columns = [...byColumn].sort((a, b) => colours.get(a[0])! - colours.get(b[0])!);
-  const series: object[] = columns.map(([name, list], index) => {
-    list.forEach((point, item) =>
-      marks.push({
-        series: index,
-        item,
-        point,
-        label: () =>
-          `${name}, ${data.problem(point).text}: ${digits(data.gflops(point))} GFLOPS at ${digits(intensity(point), 3)} FLOP/byte`,
-      }),
-    );
-    return {
-      type: "scatter",
-      name,
-      large,
-      largeThreshold: many,
-      progressive: 0,
-      symbol: shape(colours.get(name)!),
-      symbolSize: large ? 3 : 9,
-      itemStyle: { color: colour(colours.get(name)!, look), opacity: large ? 0.5 : 0.8 },
-      data: large
-        ? Float64Array.from({ length: 2 * list.length }, (_value, i) =>
-            i % 2 ? data.gflops(list[i >> 1]) : intensity(list[i >> 1]),
-          )
-        : list.map((point) => [intensity(point), data.gflops(point)]),
-    };
-  });
-  const ceilings = points.length ? data.platform(points[0]).ceilings : null;
+  const marks: Mark[] = [];
+  const columns = [...byColumn]
+    .sort((a, b) => colours.get(a[0])! - colours.get(b[0])!)
+    .map(([name, list], series) => {
+      const values = new Float64Array(2 * list.length);
+      list.forEach((point, item) => {
+        values[2 * item] = intensity(point);
+        values[2 * item + 1] = data.gflops(point);
+        const label = () =>
+          `${name}, ${data.problem(point).text}: ${digits(data.gflops(point))} GFLOPS at ${digits(intensity(point), 3)} FLOP/byte`;
+        marks.push({ series, item, point, label });
+      });
+      return { name, points: list, values };
+    });
+  return {
+    ceilings: points.length ? data.platform(points[0]).ceilings : null,
+    threads,
+    types,
+    large: points.length > many,
+    columns,
+    marks,
+    range: [low, high, slow, fast],
+  };
+}
+
+const pairs = (values: Float64Array): number[][] =>
+  Array.from({ length: values.length / 2 }, (_pair, i) => [values[2 * i], values[2 * i + 1]]);
+
+export function roofline(data: Dataset, shown: RooflinePoints, colours: Map<string, number>, look: Look): Plot {
+  const ink = inks(look),
+    { ceilings, threads, types, large, columns, marks } = shown,
+    [least, most, slow, fast] = shown.range;
+  const [low, high] = [round125(least / 1.3, false), round125(most * 1.3, true)];
+  const series: object[] = columns.map(({ name, values }) => ({
+    type: "scatter",
+    name,
+    large,
+    largeThreshold: many,
+    progressive: 0,
+    symbol: shape(colours.get(name)!),
+    symbolSize: large ? 3 : 9,
+    itemStyle: { color: colour(colours.get(name)!, look), opacity: large ? 0.5 : 0.8 },
+    data: large ? values : pairs(values),
+  }));
   const lines = ceilings && columns.length ? ceilingLines(ceilings, types, threads, low, high) : [];
   const top = round125(Math.max(fast, ...lines.flatMap((line) => line.points.map((point) => point[1]))) * 1.2, true),
     bottom = round125(slow / 1.2, false);
+  const height = look.width < 640 ? 420 : 520,
+    across = (look.width - room.left - room.right) / Math.log(high / low),
+    up = (height - room.top - room.bottom) / Math.log(top / bottom),
+    steep = (Math.atan2(up, across) * 180) / Math.PI; // of a line of equal bandwidth, in degrees
   // Names stand at the left end of a peak, and where a bandwidth comes into the plot.
   const nameAt = ({ flat, points: [[x, y]] }: Ceiling) => (flat || y > bottom ? [x, y] : [(x * bottom) / y, bottom]);
-  lines.forEach((line, index) =>
+  lines.forEach((line) =>
     series.push({
       type: "line",
       data: line.points,
@@ -132,9 +161,11 @@ export function roofline(
               formatter: look.width < 640 ? line.name.split(" ")[0] : line.name,
               color: ink.muted,
               fontSize: 11,
-              position: "right",
-              distance: line.flat ? 4 : 14,
-              offset: [0, line.flat ? -9 : -8 - 13 * (index % 4)],
+              position: "inside",
+              align: "left",
+              verticalAlign: "bottom",
+              rotate: line.flat ? 0 : steep,
+              offset: [5, -3],
             },
           },
         ],
@@ -145,29 +176,29 @@ export function roofline(
     ...base(look),
     legend: legend(
       look,
-      columns.map(([name]) => name),
+      columns.map((column) => column.name),
     ),
-    grid: { outerBoundsMode: "none", left: 58, right: 20, top: 60, bottom: 48 },
+    grid: { outerBoundsMode: "none", ...room },
     xAxis: axis(look, {
       type: "log",
       min: low,
       max: high,
-      name: "operations per byte of compulsory traffic (FLOP/byte)",
+      name: look.width < 640 ? "operations per byte (FLOP/byte)" : "operations per byte of compulsory traffic (FLOP/byte)",
       nameLocation: "middle",
       nameGap: 28,
-      axisLabel: { formatter: (value: number) => digits(value, 2) },
+      axisLabel: { formatter: (value: number) => tick(value, 2) },
     }),
     yAxis: axis(look, {
       type: "log",
       min: bottom,
       max: top,
       name: "GFLOPS",
-      axisLabel: { formatter: (value: number) => digits(value, 2) },
+      axisLabel: { formatter: (value: number) => tick(value, 2) },
     }),
     series,
   };
   hover(option, (item: { seriesIndex: number; dataIndex: number }) =>
-    pointTip(data, columns[item.seriesIndex]?.[1][item.dataIndex] ?? -1),
+    pointTip(data, columns[item.seriesIndex]?.points[item.dataIndex] ?? -1),
   );
-  return { height: look.width < 640 ? 420 : 520, option, marks };
+  return { height, option, marks };
 }

@@ -1,16 +1,17 @@
 // Bars of speedups over a baseline: a row for each cell, a bar for each column, a whisker for the interval.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
 import { pointTip } from "./points";
-import { axis, base, colour, hover, inks, legend, type Look, type Mark, type Plot } from "./plot";
+import { axis, base, colour, fit, hover, inks, legend, textWidth, type Look, type Mark, type Plot } from "./plot";
 import { judgeOnce, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
-import { digits, interval, ratio, shorten } from "../data/format";
+import { interval, ratio, tick } from "../data/format";
 
 const barHeight = 11,
   rowGap = 14;
 
 /** Ratios that stand on the axis, which has their logarithms. */
 const ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 50, 100];
+const fineTicks = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5];
 const place = Math.log2;
 /** On a narrow page a row's name stands above its bars. */
 const headRoom = 26;
@@ -70,7 +71,7 @@ export function speedups(
   );
   const most = Math.max(2, ...byRow.map((items) => items.length)),
     narrow = look.width < 640;
-  const labels = narrow ? 6 : Math.min(330, look.width * 0.34);
+  const labels = narrow ? 6 : Math.min(440, look.width * 0.34);
   const marks: Mark[] = [];
   let low = 0.8,
     high = 1.25;
@@ -108,10 +109,10 @@ export function speedups(
     };
   });
   const contexts = new Set(rows.map((cell) => cell.context)),
-    fits = Math.floor((narrow ? look.width - 30 : labels - 10) / 6.1);
+    fits = narrow ? look.width - 30 : labels - 12; // pixels
   const height = rows.length * (most * barHeight + rowGap + (narrow ? headRoom : 0)),
     ink = inks(look),
-    shown = ticks.filter((tick) => tick >= low * 0.96 && tick <= high * 1.04).map(place);
+    shown = (high < 4 * low ? fineTicks : ticks).filter((tick) => tick >= low * 0.96 && tick <= high * 1.04).map(place);
   const guide = {
     type: "line",
     data: [],
@@ -126,16 +127,19 @@ export function speedups(
   const names = {
     type: "custom",
     silent: true,
+    z: 6, // above the line at 1
     encode: { x: 1, y: 0 },
     data: rows.map((_cell, y) => [y, 0]),
     renderItem: (_params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
       const row = api.value(0) as number,
         middle = api.coord([0, row])[1] + headRoom / 2;
-      const text = contexts.size > 1 ? `${rows[row].problem} · ${rows[row].context}` : rows[row].problem;
+      const context = contexts.size > 1 ? ` · ${rows[row].context}` : "";
       return {
         type: "text",
         style: {
-          text: shorten(text, fits),
+          text: fit(rows[row].problem, fits - textWidth(context)) + context,
+          backgroundColor: ink.surface, // the lines of the grid end beside the name
+          padding: [1, 4],
           x: labels + 2,
           y: middle - (byRow[row].length * barHeight) / 2 - 4,
           textVerticalAlign: "bottom",
@@ -159,15 +163,15 @@ export function speedups(
         : `speedup over ${baseline} (time of ${baseline} / time)${contexts.size === 1 ? `: ${[...contexts][0]}` : ""}`,
       nameLocation: "middle",
       nameGap: 26,
-      axisLabel: { customValues: shown, formatter: (value: number) => `${Number(digits(2 ** value, 2))}×` },
+      axisLabel: { customValues: shown, formatter: (value: number) => `${tick(2 ** value)}×` },
     }),
     yAxis: axis(look, {
       type: "category",
       inverse: true,
       data: rows.map((cell) =>
         contexts.size > 1
-          ? `${shorten(cell.problem, fits)}\n${shorten(cell.context, fits)}`
-          : shorten(cell.problem, fits),
+          ? `${fit(cell.problem, fits)}\n${fit(cell.context, fits)}`
+          : fit(cell.problem, fits),
       ),
       splitLine: { show: false },
       axisLabel: {

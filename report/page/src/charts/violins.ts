@@ -1,9 +1,9 @@
 // Violins of samples: a panel for each cell (one problem under one setting), a violin for each group.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
 import { pointTip } from "./points";
-import { axis, base, colour, hover, inks, type Look, type Mark, type Plot } from "./plot";
+import { axis, base, colour, fit, hover, inks, type Look, type Mark, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
-import { digits, shorten } from "../data/format";
+import { tick } from "../data/format";
 import { density, percentile, type Density } from "../data/statistics";
 import type { Cell } from "../data/cells";
 
@@ -133,13 +133,13 @@ export function violins(
         left = place * (width + gap),
         shapes = panel.violins.map((violin) => density(violin.sorted));
       titles.push({
-        text: shorten(panel.title, Math.floor(width / 7.4)),
+        text: fit(panel.title, width, 12, 600),
         left,
         top,
         padding: 0,
         itemGap: 6,
         textStyle: { fontSize: 12, fontWeight: 600, color: ink.text },
-        subtext: shorten(panel.context, Math.floor(width / 6)),
+        subtext: fit(panel.context, width),
         subtextStyle: { fontSize: 11, color: ink.muted },
       });
       grids.push({
@@ -158,7 +158,7 @@ export function violins(
           nameLocation: "middle",
           nameGap: 20,
           splitNumber: 3,
-          axisLabel: { formatter: (value: number) => digits(value, 3) },
+          axisLabel: { formatter: (value: number) => tick(value) },
         }),
       );
       yAxes.push(

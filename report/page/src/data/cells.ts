@@ -18,7 +18,7 @@ export class Cell {
   get context(): string {
     const point = this.points[0];
     if (!this.acrossPlatforms) return this.data.contextText(point);
-    return `${this.data.experiment(point).kind}, ${this.data.setting(point).text}`;
+    return `${this.data.experiment(point).kind}, ${this.data.settingText(point)}`;
   }
 }
 
@@ -80,6 +80,18 @@ export function matches(data: Dataset, point: number, baseline: string): boolean
   );
 }
 
+/** matches, for many points: asked once for each column and setting. */
+function matcher(data: Dataset, baseline: string): (point: number) => boolean {
+  const settings = data.document.settings.length,
+    setting = data.column("setting"),
+    known = new Uint8Array(data.columns.length * settings); // 0: not asked, 1: no, 2: yes
+  return (point) => {
+    const at = data.columnOf[point] * settings + setting[point];
+    if (!known[at]) known[at] = matches(data, point, baseline) ? 2 : 1;
+    return known[at] === 2;
+  };
+}
+
 export interface Speedup {
   point: number;
   baseline: number;
@@ -88,23 +100,24 @@ export interface Speedup {
 
 /** Every point that counts beside the fastest point of the baseline in its cell. */
 export function speedupsOver(data: Dataset, cells: Cell[], baseline: string): Speedup[] {
-  const found: Speedup[] = [];
+  const found: Speedup[] = [],
+    isBaseline = matcher(data, baseline);
   for (const cell of cells) {
-    const base = fastest(data, cell.points, (point) => matches(data, point, baseline));
+    const base = fastest(data, cell.points, isBaseline);
     if (base < 0) continue;
     for (const point of cell.points)
-      if (point !== base && data.counts(point) && !matches(data, point, baseline))
+      if (data.counts(point) && !isBaseline(point))
         found.push({ point, baseline: base, cell });
   }
   return found;
 }
 
-const judged = new WeakMap<Dataset, Map<string, Judged>>();
+const judged = new WeakMap<Dataset, Map<number, Judged>>();
 /** judge, remembered: time of `top` divided by the time of `bottom`. */
 export function judgeOnce(data: Dataset, top: number, bottom: number): Judged {
   let known = judged.get(data);
   if (!known) judged.set(data, (known = new Map()));
-  const key = `${top} ${bottom}`;
+  const key = top * data.count + bottom;
   let result = known.get(key);
   if (!result) known.set(key, (result = judge(data, top, bottom)));
   return result;

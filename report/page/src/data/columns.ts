@@ -3,7 +3,11 @@ import type { Column } from "./schema";
 
 export type Numbers = Uint32Array | Float64Array;
 
-function bytesOf(text: string): Uint8Array {
+/** Browsers of 2025 and later read base64 themselves, several times as fast. */
+const { fromBase64 } = Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> };
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  if (fromBase64) return fromBase64.call(Uint8Array, text);
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; ++i) bytes[i] = letters.charCodeAt(i);

@@ -1,5 +1,6 @@
 // The measurements of a document, by index of the point.
 import { offsets, unpack, type Numbers } from "./columns";
+import { settingTitle } from "./format";
 import { schemaVersion, type Document, type Experiment, type Platform, type Problem, type Setting } from "./schema";
 
 export type NumberName =
@@ -47,6 +48,13 @@ export class Dataset {
   readonly columns: string[] = [];
   private readonly numbers = new Map<string, Numbers>();
   private readonly absent: Float64Array;
+  private readonly settingTitles: string[] = []; // by index, as far as they were asked for
+  // What is asked for every point of a page is not looked up by name.
+  private readonly experimentOf: Numbers;
+  private readonly problemOf: Numbers;
+  private readonly settingOf: Numbers;
+  private readonly medianOf: Numbers;
+  private readonly comparable: Uint8Array; // 1: passed, with a time
   private readSamples?: Samples;
 
   constructor(document: Document) {
@@ -69,6 +77,21 @@ export class Dataset {
       }
       this.columnOf[i] = index;
     }
+    [this.experimentOf, this.problemOf, this.settingOf] = [
+      this.column("experiment"),
+      this.column("problem"),
+      this.column("setting"),
+    ];
+    this.medianOf = this.column("median");
+    const status = this.column("status"),
+      passed = document.texts.map((text) => text === "passed");
+    this.comparable = Uint8Array.from(this.medianOf, (time, point) => (time > 0 && passed[status[point]] ? 1 : 0));
+  }
+
+  /** Work that would come with the first point that is opened, as pieces for quiet moments. */
+  preparations(): (() => void)[] {
+    const names = Object.keys(this.document.points.columns) as NumberName[];
+    return [...names.map((name) => () => void this.column(name)), () => void this.samples()];
   }
 
   /** A whole column; NaN everywhere for one that no point knows. */
@@ -87,13 +110,13 @@ export class Dataset {
     return this.document.texts[this.column(name)[point]] ?? "";
   }
   problem(point: number): Problem {
-    return this.document.problems[this.column("problem")[point]];
+    return this.document.problems[this.problemOf[point]];
   }
   setting(point: number): Setting {
-    return this.document.settings[this.column("setting")[point]];
+    return this.document.settings[this.settingOf[point]];
   }
   experiment(point: number): Experiment {
-    return this.document.experiments[this.column("experiment")[point]];
+    return this.document.experiments[this.experimentOf[point]];
   }
   platform(point: number): Platform {
     return this.document.platforms[this.experiment(point).platform];
@@ -112,27 +135,32 @@ export class Dataset {
     const { schedule } = this.setting(point);
     return schedule && schedule !== "records" ? schedule : this.text(point, "implementation");
   }
+  /** The setting as a short text: "2 threads, cold". */
+  settingText(point: number): string {
+    const index = this.settingOf[point];
+    return (this.settingTitles[index] ??= settingTitle(this.document.settings[index].text));
+  }
   /** Kind of experiment and setting: "ops, 1 thread"; with the platform where there are several. */
   contextText(point: number): string {
-    const parts = [this.experiment(point).kind, this.setting(point).text];
+    const parts = [this.experiment(point).kind, this.settingText(point)];
     if (this.document.platforms.length > 1) parts.push(this.platform(point).name);
     return parts.filter(Boolean).join(", ");
   }
   /** Passed, with a time: the only points that are compared. */
   counts(point: number): boolean {
-    return this.text(point, "status") === "passed" && this.number(point, "median") > 0;
+    return this.comparable[point] === 1;
   }
   timed(point: number): boolean {
-    return this.number(point, "median") > 0;
+    return this.medianOf[point] > 0;
   }
   /** 1e9 operations a second at the median; NaN if unknown. */
   gflops(point: number): number {
     const { flops } = this.problem(point);
-    return flops > 0 ? (flops * 1e-9) / this.number(point, "median") : NaN;
+    return flops > 0 ? (flops * 1e-9) / this.medianOf[point] : NaN;
   }
   gigabytesPerSecond(point: number): number {
     const { bytes } = this.problem(point);
-    return bytes > 0 ? (bytes * 1e-9) / this.number(point, "median") : NaN;
+    return bytes > 0 ? (bytes * 1e-9) / this.medianOf[point] : NaN;
   }
   figures(point: number): Record<string, number> {
     return this.document.points.figures[point] ?? {};

@@ -8,6 +8,11 @@ export function digits(value: number, count = 4): string {
   if (magnitude < -5 || magnitude > 9) return value.toExponential(count - 1);
   return value.toFixed(Math.max(0, Math.min(12, count - 1 - magnitude)));
 }
+/** The same without zeros at the end, for axes. */
+export const tick = (value: number, count = 3): string => {
+  const text = digits(value, count);
+  return /\.\d*0$/.test(text) ? text.replace(/\.?0+$/, "") : text;
+};
 /** A time with the unit that suits it. */
 export function time(seconds: number): string {
   if (!Number.isFinite(seconds)) return "";
@@ -49,6 +54,14 @@ export function problemTitle(text: string): string {
     .replace(/ b=\d+(?= |$)/g, "")
     .replace(/ (pad|stride|dilation)s=([\d,]+)/g, (_all, name: string, list: string) => ` ${same(name, list)}`)
     .replace(/(\d)x(?=\d)/g, "$1×");
+}
+/** The text of a setting without options of `lathe compile` that are its defaults or that stand before. */
+export function settingTitle(text: string): string {
+  return text.replace(/\bcompile( .*)$/, (_all, options: string) =>
+    options
+      .replace(/ --target native(?= |$)| --threads \d+(?= |$)| -O 3(?= |$)| --zoo-seed 0(?= |$)/g, "")
+      .trim(),
+  ).replace(/, $/, "");
 }
 /** "0.95 to 1.05" */
 export function interval(low: number, high: number, isRange: boolean): string {

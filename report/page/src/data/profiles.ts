@@ -1,5 +1,6 @@
 // Profiled runs: the kernels of `lathe profile`, with the means over the runs that count.
 import type { Dataset } from "./dataset";
+import { problemTitle } from "./format";
 
 export interface Kernel {
   point: number;
@@ -77,7 +78,7 @@ export function profilesOf(data: Dataset, points: number[]): Profile[] {
         });
       kernels.sort((a, b) => a.index - b.index);
       return {
-        name: `${data.problem(run.whole).text} — ${data.setting(run.whole).text}, ${data.text(run.whole, "measured").slice(0, 16).replace("T", " ")}`,
+        name: `${problemTitle(data.problem(run.whole).text)} — ${data.settingText(run.whole)}, ${data.text(run.whole, "measured").slice(0, 16).replace("T", " ")}`,
         point: run.whole,
         seconds: mean(times(run.whole)),
         runs: chosen.length,

@@ -96,21 +96,23 @@ function signedRankQuantile(n: number, tail: number): number {
   return result;
 }
 
-/** Hodges-Lehmann estimate of the rounds' ratios, with the interval of Wilcoxon's signed-rank test. */
-export function rankedRatio(top: Numbers[], bottom: Numbers[], confidence: number): Ratio {
+/** Hodges-Lehmann estimate of the rounds' ratios, with intervals of Wilcoxon's signed-rank test. */
+export function rankedRatios(top: Numbers[], bottom: Numbers[], confidences: number[]): Ratio[] {
   const logs = top.map((round, i) => Math.log(median(round) / median(bottom[i])));
   const means = new Float64Array((logs.length * (logs.length + 1)) / 2);
   let next = 0;
   for (let i = 0; i < logs.length; ++i) for (let j = 0; j <= i; ++j) means[next++] = (logs[i] + logs[j]) / 2;
   means.sort();
-  const k = signedRankQuantile(logs.length, (1 - confidence) / 2);
-  const cut = Math.min(Math.max(0, k), Math.floor((means.length - 1) / 2));
-  return {
-    ratio: Math.exp(percentile(means, 50)),
-    low: Math.exp(means[cut]),
-    high: Math.exp(means[means.length - 1 - cut]),
-    isRange: k < 0,
-  };
+  return confidences.map((confidence) => {
+    const k = signedRankQuantile(logs.length, (1 - confidence) / 2);
+    const cut = Math.min(Math.max(0, k), Math.floor((means.length - 1) / 2));
+    return {
+      ratio: Math.exp(percentile(means, 50)),
+      low: Math.exp(means[cut]),
+      high: Math.exp(means[means.length - 1 - cut]),
+      isRange: k < 0,
+    };
+  });
 }
 
 /** P(T <= t) of Student's distribution. */
@@ -149,14 +151,16 @@ function byStart(rounds: Numbers[], starts: number[]): Numbers[][] {
   return starts.map((count) => rounds.slice(next, (next += count)));
 }
 
-function ratioOverStarts(top: Numbers[][], bottom: Numbers[][], confidence: number): Ratio {
-  if (top.length < 3) return rankedRatio(top.flat(), bottom.flat(), confidence);
-  const logs = top.map((rounds, i) => Math.log(rankedRatio(rounds, bottom[i], confidence).ratio));
+function ratiosOverStarts(top: Numbers[][], bottom: Numbers[][], confidences: number[]): Ratio[] {
+  if (top.length < 3) return rankedRatios(top.flat(), bottom.flat(), confidences);
+  const logs = top.map((rounds, i) => Math.log(rankedRatios(rounds, bottom[i], [shown])[0].ratio));
   const n = logs.length,
     mean = logs.reduce((a, b) => a + b) / n;
   const deviation = Math.sqrt(logs.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
-  const half = (studentQuantile(confidence, n - 1) * deviation) / Math.sqrt(n);
-  return { ratio: Math.exp(mean), low: Math.exp(mean - half), high: Math.exp(mean + half), isRange: false };
+  return confidences.map((confidence) => {
+    const half = (studentQuantile(confidence, n - 1) * deviation) / Math.sqrt(n);
+    return { ratio: Math.exp(mean), low: Math.exp(mean - half), high: Math.exp(mean + half), isRange: false };
+  });
 }
 
 /** Random 32 bit numbers, equal on every call (Marsaglia's xorshift). */
@@ -227,7 +231,7 @@ function ratios(data: Dataset, top: number, bottom: number, confidences: number[
   if (!inTurns(data, top, bottom))
     return ratioOfMedians(observations(data, top, bottom), observations(data, bottom, top), confidences);
   const sides = [top, bottom].map((point) => byStart(data.rounds(point), data.startsOf(point)));
-  return confidences.map((confidence) => ratioOverStarts(sides[0], sides[1], confidence));
+  return ratiosOverStarts(sides[0], sides[1], confidences);
 }
 
 function withinOverhead(data: Dataset, a: number, b: number): boolean {

@@ -36,13 +36,13 @@ export const best: Section = {
       [
         {
           name: "problem",
-          width: "minmax(17rem, 3fr)",
+          width: "minmax(15rem, 3fr)",
           text: (row) => problemTitle(data.problem(row.point).text),
           full: (row) => data.problem(row.point).text,
           value: (row) => data.problem(row.point).text,
         },
-        { name: "setting", width: "minmax(8rem, 1fr)", text: (row) => data.contextText(row.point) },
-        { name: "fastest", width: "minmax(9rem, 1.2fr)", text: (row) => data.columnText(row.point) },
+        { name: "setting", width: "minmax(9.5rem, 1fr)", text: (row) => data.contextText(row.point) },
+        { name: "fastest", width: "minmax(8.5rem, 1.2fr)", text: (row) => data.columnText(row.point) },
         {
           name: "median",
           width: "6.2rem",
@@ -57,20 +57,13 @@ export const best: Section = {
           text: (row) => digits(data.gflops(row.point)),
           value: (row) => data.gflops(row.point),
         },
-        { name: "next", width: "minmax(9rem, 1.2fr)", text: (row) => (row.next < 0 ? "" : data.columnText(row.next)) },
+        { name: "next", width: "minmax(8.5rem, 1.2fr)", text: (row) => (row.next < 0 ? "" : data.columnText(row.next)) },
         {
           name: "next / fastest",
-          width: "7rem",
+          width: "8.2rem",
           numeric: true,
           value: (row) => (row.next < 0 ? NaN : data.number(row.next, "median") / data.number(row.point, "median")),
           text: (row) => (row.next < 0 ? "" : ratio(judged(row).ratio)),
-        },
-        {
-          name: "95 % interval",
-          width: "10rem",
-          numeric: true,
-          value: (row) => (row.next < 0 ? NaN : data.number(row.next, "median") / data.number(row.point, "median")),
-          text: (row) => (row.next < 0 ? "" : interval(judged(row).low, judged(row).high, judged(row).isRange)),
         },
         {
           name: "verdict",
@@ -78,6 +71,13 @@ export const best: Section = {
           text: (row) => (row.next < 0 ? "alone" : judged(row).verdict),
           value: (row) => (row.next < 0 ? "alone" : judged(row).verdict),
           badge: (row) => (row.next < 0 ? "quiet" : judged(row).verdict === "faster" ? "good" : "quiet"),
+        },
+        {
+          name: "95 % interval",
+          width: "9.6rem",
+          numeric: true,
+          value: (row) => (row.next < 0 ? NaN : data.number(row.next, "median") / data.number(row.point, "median")),
+          text: (row) => (row.next < 0 ? "" : interval(judged(row).low, judged(row).high, judged(row).isRange)),
         },
         { name: "schedule", width: "minmax(10rem, 1.4fr)", text: (row) => data.scheduleText(row.point) },
       ],

@@ -35,7 +35,7 @@ function platformCard(platform: Platform): HTMLElement {
       ["compiler", platform.compiler],
       ["libraries", libraries],
       ["features", platform.features.join(" ")],
-      ["ceilings", platform.ceilings ? `measured ${platform.ceilings.measured}` : "not known"],
+      ["ceilings", platform.ceilings ? `measured ${date(platform.ceilings.measured)}` : "not known"],
     ]),
   );
 }

@@ -1,4 +1,5 @@
 // Points without a trusted time, and why.
+import { problemTitle } from "../data/format";
 import { h } from "../ui/dom";
 import { TableView } from "../ui/table";
 import type { Section } from "../ui/view";
@@ -23,7 +24,12 @@ export const failures: Section = {
           text: (point) => data.text(point, "status"),
           badge: (point) => statusClass(data.text(point, "status")),
         },
-        { name: "problem", width: "minmax(15rem, 2fr)", text: (point) => data.problem(point).text },
+        {
+          name: "problem",
+          width: "minmax(15rem, 2fr)",
+          text: (point) => problemTitle(data.problem(point).text),
+          full: (point) => data.problem(point).text,
+        },
         { name: "column", width: "minmax(9rem, 1fr)", text: (point) => data.columnText(point) },
         { name: "setting", width: "minmax(8rem, 1fr)", text: (point) => data.contextText(point) },
         { name: "reason", width: "minmax(16rem, 3fr)", text: (point) => data.text(point, "reason") },

@@ -1,6 +1,6 @@
 // Whole networks: times, sizes of a sweep, figures of evaluations and quantisations, sums of operators.
 import { confusion as plot } from "../charts/confusion";
-import { count, digits, percent, time } from "../data/format";
+import { count, digits, percent, problemTitle, time } from "../data/format";
 import { confusionOf, figuresText, isSweep, networkPoints, type Confusion } from "../data/networks";
 import type { Estimate } from "../data/schema";
 import { ChartView } from "../ui/chart";
@@ -13,10 +13,20 @@ function networkColumns(view: View): TableColumn<number>[] {
   const { data } = view,
     of = (name: Parameters<typeof data.number>[1]) => (point: number) => data.number(point, name);
   return [
-    { name: "network", width: "minmax(14rem, 2fr)", text: (point) => data.problem(point).text },
+    {
+      name: "network",
+      width: "minmax(17rem, 2fr)",
+      text: (point) => problemTitle(data.problem(point).text),
+      full: (point) => data.problem(point).text,
+    },
     { name: "kind", width: "6rem", text: (point) => (isSweep(data, point) ? "sweep" : data.experiment(point).kind) },
     { name: "runtime", width: "minmax(7rem, 1fr)", text: (point) => data.columnText(point) },
-    { name: "setting", width: "minmax(12rem, 1.6fr)", text: (point) => data.setting(point).text },
+    {
+      name: "setting",
+      width: "minmax(10rem, 1.6fr)",
+      text: (point) => data.settingText(point),
+      full: (point) => data.setting(point).text,
+    },
     {
       name: "median",
       width: "6.2rem",
@@ -96,7 +106,7 @@ export const confusions: Section = {
           "Evaluation",
           found.map((matrix, index): [string, string] => [
             String(index),
-            `${view.data.problem(matrix.point).text} — ${view.data.setting(matrix.point).text}`,
+            `${problemTitle(view.data.problem(matrix.point).text)} — ${view.data.settingText(matrix.point)}`,
           ]),
           String(chosen),
           (value) => {

@@ -27,7 +27,12 @@ function columnsOf(view: View): TableColumn<number>[] {
       value: (point) => data.problem(point).text,
     },
     { name: "column", width: "minmax(9rem, 1.3fr)", text: (point) => data.columnText(point) },
-    { name: "setting", width: "minmax(8rem, 1fr)", text: (point) => data.setting(point).text },
+    {
+      name: "setting",
+      width: "minmax(8rem, 1fr)",
+      text: (point) => data.settingText(point),
+      full: (point) => data.setting(point).text,
+    },
     {
       name: "median",
       width: "6.2rem",
@@ -45,7 +50,7 @@ function columnsOf(view: View): TableColumn<number>[] {
     },
     {
       name: "quartiles / median",
-      width: "10rem",
+      width: "10.8rem",
       numeric: true,
       text: (point) => percent(spread(point)),
       value: spread,

@@ -1,6 +1,6 @@
 // Points beside the ceilings of their machine.
-import { roofline as plot } from "../charts/roofline";
-import { digits } from "../data/format";
+import { roofline as plot, rooflinePoints, type RooflinePoints } from "../charts/roofline";
+import { date, digits } from "../data/format";
 import { ChartView } from "../ui/chart";
 import { choice, h } from "../ui/dom";
 import type { Section, View } from "../ui/view";
@@ -10,27 +10,37 @@ interface Machine {
   threads: number;
 }
 
+const nameOf = (machine: Machine): string => `${machine.platform} ${machine.threads}`;
+
 /** Platforms with numbers of threads, where points have operations and bytes. */
 export function machines(view: View): Machine[] {
   const { data } = view,
+    { settings } = data.document,
+    [experiment, setting] = [data.column("experiment"), data.column("setting")],
+    seen = new Set<number>(), // pairs of experiment and setting
     found = new Map<string, Machine>();
   for (const point of view.points) {
+    const pair = experiment[point] * settings.length + setting[point];
+    if (seen.has(pair)) continue;
     const { flops, bytes } = data.problem(point);
     if (!(flops > 0 && bytes > 0) || !data.timed(point)) continue;
+    seen.add(pair);
     const machine = { platform: data.experiment(point).platform, threads: data.setting(point).threads };
-    found.set(`${machine.platform} ${machine.threads}`, machine);
+    found.set(nameOf(machine), machine);
   }
   return [...found.values()].sort((a, b) => a.platform - b.platform || a.threads - b.threads);
 }
 
-export function rooflinePoints(view: View, machine: Machine): number[] {
+/** The points of a machine. */
+export function pointsOf(view: View, machine: Machine): RooflinePoints {
   const { data } = view;
-  return view.points.filter(
+  const points = view.points.filter(
     (point) =>
       data.experiment(point).platform === machine.platform &&
       data.setting(point).threads === machine.threads &&
       data.timed(point),
   );
+  return rooflinePoints(data, points, machine.threads, view.colours);
 }
 
 export const roofline: Section = {
@@ -40,15 +50,16 @@ export const roofline: Section = {
   applies: (view) => view.data.document.problems.some((problem) => problem.flops > 0 && problem.bytes > 0),
   mount(host, view) {
     const { document } = view.data;
-    let chosen = "";
+    let chosen = "",
+      list: Machine[] = [],
+      shown: RooflinePoints | undefined; // kept for other colours and widths
     const place = h("div", { class: "controls" }),
       state = h("p", { class: "state" });
-    const machineOf = () => machines(view).find((machine) => `${machine.platform} ${machine.threads}` === chosen);
+    const machineOf = () => list.find((machine) => nameOf(machine) === chosen);
     const chart = new ChartView(view, "Roofline", (width) => {
       const machine = machineOf();
-      return machine
-        ? plot(view.data, rooflinePoints(view, machine), machine.threads, view.colours, view.look(width))
-        : null;
+      if (machine) shown ??= pointsOf(view, machine);
+      return shown ? plot(view.data, shown, view.colours, view.look(width)) : null;
     });
     const draw = () => {
       const machine = machineOf(),
@@ -56,16 +67,17 @@ export const roofline: Section = {
       state.textContent = !machine
         ? "No timed point whose operations and bytes are known."
         : ceilings
-          ? `Ceilings measured ${ceilings.measured}, ${digits(Math.max(...ceilings.arithmetic.map((a) => a.gflops[Math.min(machine.threads, a.gflops.length) - 1])), 4)} GFLOPS at most.`
-          : "The ceilings of this platform are not known: `lathe report` shows those of the machine that it runs on.";
+          ? `Ceilings measured ${date(ceilings.measured)}, ${digits(Math.max(...ceilings.arithmetic.map((a) => a.gflops[Math.min(machine.threads, a.gflops.length) - 1])), 4)} GFLOPS at most.`
+          : "The ceilings of this platform are not known: lathe report shows those of the machine that it runs on.";
+      shown = undefined;
       chart.draw();
     };
     host.append(place, chart.element, state);
     return () => {
-      const list = machines(view);
-      if (!machineOf()) chosen = list.length ? `${list[0].platform} ${list[0].threads}` : "";
+      list = machines(view);
+      if (!machineOf()) chosen = list.length ? nameOf(list[0]) : "";
       const options = list.map((machine): [string, string] => [
-        `${machine.platform} ${machine.threads}`,
+        nameOf(machine),
         `${document.platforms[machine.platform].name}, ${machine.threads} thread${machine.threads === 1 ? "" : "s"}`,
       ]);
       place.replaceChildren(

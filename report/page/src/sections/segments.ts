@@ -1,6 +1,7 @@
 // Two runtimes on growing parts of a network.
 import { curves, type Curve } from "../charts/curves";
 import type { Dataset } from "../data/dataset";
+import { problemTitle } from "../data/format";
 import { ChartView } from "../ui/chart";
 import { choice, h } from "../ui/dom";
 import type { Section, View } from "../ui/view";
@@ -45,9 +46,9 @@ export function segmentRuns(data: Dataset, points: number[], colours: Map<string
       rest = list.filter((point) => !whole(point));
     const [cumulative, cumulativeLabels] = curvesOf(data, growing, colours),
       [blocks, blockLabels] = curvesOf(data, rest, colours);
-    const problem = data.problem(list[0]).text.replace(/ from .*$/, "");
+    const problem = problemTitle(data.problem(list[0]).text).replace(/ from .*$/, "");
     return {
-      name: `${problem} — ${data.setting(list[0]).text}, ${data.text(list[0], "measured").slice(0, 16).replace("T", " ")}`,
+      name: `${problem} — ${data.settingText(list[0])}, ${data.text(list[0], "measured").slice(0, 16).replace("T", " ")}`,
       cumulative,
       cumulativeLabels,
       blocks,

@@ -8,6 +8,7 @@ import { ChartView } from "../ui/chart";
 import { choice, h, Pager } from "../ui/dom";
 import { TableView } from "../ui/table";
 import type { Section, View } from "../ui/view";
+import { idle, setBusy } from "../ui/work";
 
 interface Mean {
   column: string;
@@ -32,21 +33,25 @@ export function usualBaseline(data: Dataset, points: number[]): string {
 /** Geometric means by column and setting, over the speedups that the cost of calls does not explain. */
 export async function meansOf(data: Dataset, found: Speedup[], going: () => boolean): Promise<Mean[]> {
   const groups = new Map<string, number[]>();
+  await idle(); // what is in sight comes first
   let paused = performance.now();
   for (const item of found) {
     const judged = judgeOnce(data, item.baseline, item.point),
       key = `${data.scheduledText(item.point)}\n${data.contextText(item.point)}`;
     if (!judged.withinOverhead) (groups.get(key) ?? groups.set(key, []).get(key)!).push(judged.ratio);
-    if (performance.now() - paused > 30) {
-      await new Promise((resume) => setTimeout(resume));
+    if (performance.now() - paused > 20) {
+      await idle();
       if (!going()) return [];
       paused = performance.now();
     }
   }
-  return [...groups].map(([key, ratios]) => {
+  const means: Mean[] = [];
+  for (const [key, ratios] of groups) {
     const [column, setting] = key.split("\n");
-    return { column, setting, problems: ratios.length, mean: geometricMean(ratios) };
-  });
+    means.push({ column, setting, problems: ratios.length, mean: geometricMean(ratios) });
+    await idle();
+  }
+  return means;
 }
 
 function meansTable(): TableView<Mean> {
@@ -64,7 +69,7 @@ function meansTable(): TableView<Mean> {
       },
       {
         name: "geometric mean",
-        width: "8.5rem",
+        width: "9.4rem",
         numeric: true,
         text: (row) => ratio(row.mean.ratio),
         value: (row) => row.mean.ratio,
@@ -121,8 +126,10 @@ export const speedups: Section = {
         : points.some((point) => matches(data, point, baseline))
           ? `Nothing was measured beside ${baseline}.`
           : `No point of ${baseline} is shown.`;
+      setBusy(state, found.length > 0);
       const means = await meansOf(data, found, () => mine === turn);
       if (mine !== turn) return;
+      setBusy(state, false);
       state.textContent = found.length ? "" : state.textContent;
       table.element.hidden = !means.length;
       table.show(means);

@@ -18,7 +18,7 @@ import { confusionOf } from "../data/networks";
 import { familiesOf, profilesOf } from "../data/profiles";
 import type { Document } from "../data/schema";
 import { tasksOf } from "../data/tuning";
-import { machines, rooflinePoints } from "../sections/roofline";
+import { machines, pointsOf } from "../sections/roofline";
 import { segmentRuns } from "../sections/segments";
 import { usualBaseline } from "../sections/speedups";
 import { taskCurves } from "../sections/tuning";
@@ -29,10 +29,11 @@ import { View } from "../ui/view";
 const most = 40;
 const look: Look = { dark: false, width: 900, still: true };
 
-// Without a canvas nobody can measure text: most letters of most fonts are narrower than this.
+// Without a canvas nobody can measure text: letters of most fonts are not wider than this, on average.
+const widthInEm = (text: string) => text.length * 0.6 + (text.match(/[×=+%MWmw…]/g)?.length ?? 0) * 0.25;
 echarts.setPlatformAPI({
   measureText: (text: string, style?: string) => ({
-    width: text.length * 0.6 * Number.parseFloat(/[\d.]+(?=px)/.exec(style ?? "")?.[0] ?? "12"),
+    width: widthInEm(text) * Number.parseFloat(/[\d.]+(?=px)/.exec(style ?? "")?.[0] ?? "12"),
   }),
 });
 
@@ -80,7 +81,7 @@ function* plotsOf(view: View): Generator<[string, Plot[]]> {
   ];
   yield [
     "roofline",
-    machines(view).map((machine) => roofline(data, rooflinePoints(view, machine), machine.threads, colours, look)),
+    machines(view).map((machine) => roofline(data, pointsOf(view, machine), colours, look)),
   ];
   const axes = (x: string, labels: string[]) => ({ x, y: "time", labels, logarithmic: false });
   const runs = segmentRuns(data, view.points, colours);

@@ -3,8 +3,9 @@ import type { Dataset } from "../data/dataset";
 import { count, date } from "../data/format";
 import { sections } from "../sections/all";
 import { Details } from "./details";
-import { choice, h } from "./dom";
+import { choice, h, withCode } from "./dom";
 import { everything, View, type Filter, type Section } from "./view";
+import { inSight, later, setBusy } from "./work";
 
 /** The theme of the system, until the reader chooses. Storage may be forbidden for local files. */
 function themeButton(view: View): HTMLElement {
@@ -30,12 +31,12 @@ function themeButton(view: View): HTMLElement {
     } catch {
       /* the choice lasts as long as the page */
     }
-    view.changed();
+    view.coloursChanged();
   });
   system.addEventListener("change", (event) => {
     if (chosen) return;
     apply(event.matches);
-    view.changed();
+    view.coloursChanged();
   });
   return button;
 }
@@ -141,14 +142,17 @@ function filters(view: View): HTMLElement {
   return bar;
 }
 
-/** A section, filled when it is nearly in sight, and brought up to date only while it is. */
+/**
+ * A section, filled when it is nearly in sight, and brought up to date only while it is: at once if it is in sight,
+ * else in a quiet moment.
+ */
 function place(section: Section, view: View): HTMLElement {
   const body = h("div", { class: "section-body" });
   const element = h(
     "section",
     { id: section.id, "aria-labelledby": `${section.id}-title` },
     h("h2", { id: `${section.id}-title` }, section.title),
-    section.note ? h("p", { class: "note" }, section.note) : null,
+    section.note ? h("p", { class: "note" }, ...withCode(section.note)) : null,
     body,
   );
   let update: (() => void) | undefined,
@@ -157,6 +161,7 @@ function place(section: Section, view: View): HTMLElement {
   const refresh = () => {
     if (!near || !stale) return;
     stale = false;
+    setBusy(body, false);
     update ??= section.mount(body, view);
     update();
     body.classList.add("filled");
@@ -170,21 +175,29 @@ function place(section: Section, view: View): HTMLElement {
   ).observe(element);
   view.onChange(() => {
     stale = true;
-    refresh();
+    setBusy(body, true);
+    if (near && !inSight(element)) later(refresh);
+    else refresh();
   });
   return element;
 }
 
 function navigation(shown: Section[]): HTMLElement {
   const links = new Map(shown.map((section) => [section.id, h("a", { href: `#${section.id}` }, section.title)]));
+  let reached = "",
+    marked = "";
+  const mark = () => {
+    const id = scrollY < 8 ? shown[0].id : reached;
+    if (id === marked) return;
+    links.get(marked)?.removeAttribute("aria-current");
+    links.get(id)?.setAttribute("aria-current", "true");
+    marked = id;
+  };
+  addEventListener("scroll", mark, { passive: true });
   const observer = new IntersectionObserver(
     (entries) => {
-      for (const entry of entries)
-        if (entry.isIntersecting)
-          for (const [id, link] of links) {
-            if (id === entry.target.id) link.setAttribute("aria-current", "true");
-            else link.removeAttribute("aria-current");
-          }
+      for (const entry of entries) if (entry.isIntersecting) reached = entry.target.id;
+      mark();
     },
     { rootMargin: "-30% 0px -60% 0px" },
   );

@@ -4,6 +4,7 @@ import { echarts } from "../charts/echarts";
 import type { Mark, Plot } from "../charts/plot";
 import { h } from "./dom";
 import type { View } from "./view";
+import { inSight, later, setBusy } from "./work";
 
 let number = 0;
 
@@ -15,6 +16,7 @@ export class ChartView {
   private marks: Mark[] = [];
   private at = -1;
   private drawnWidth = 0;
+  private faded = false; // has the colours of before; drawn again when it comes near
 
   /** `make` returns the plot for a width, or null where there is nothing to draw. */
   constructor(
@@ -42,11 +44,37 @@ export class ChartView {
     new ResizeObserver(() => {
       if (Math.abs(this.element.clientWidth - this.drawnWidth) > 4) this.draw();
     }).observe(this.element);
+    const near = new IntersectionObserver(([entry]) => this.faded && entry.isIntersecting && this.draw(), {
+      rootMargin: "600px",
+    });
+    near.observe(this.element);
+    view.onColours(() => {
+      this.faded = true;
+      if (inSight(this.element)) this.draw();
+      else near.unobserve(this.element);
+      near.observe(this.element); // tells again where it is
+      return this.element.isConnected;
+    });
   }
 
+  /** Draws at once in sight, else in a quiet moment. */
   draw(): void {
+    setBusy(this.element, true);
+    if (inSight(this.element)) this.drawNow();
+    else later(this.drawNow);
+  }
+  /** Frees what a chart keeps that is shown no more. */
+  dispose(): void {
+    this.chart?.dispose();
+    this.chart = undefined;
+    this.element.remove();
+  }
+
+  private readonly drawNow = (): void => {
     const width = this.element.clientWidth;
+    setBusy(this.element, false);
     if (!width) return;
+    this.faded = false;
     this.drawnWidth = width;
     const plot = this.make(width);
     this.element.classList.toggle("empty", !plot);
@@ -60,16 +88,19 @@ export class ChartView {
       return;
     }
     this.canvas.style.height = `${plot.height}px`;
-    if (this.chart) this.chart.resize({ width, height: plot.height });
-    else {
+    const drawn = this.chart;
+    if (!this.chart) {
       this.chart = echarts.init(this.canvas, null, { renderer: "canvas", width, height: plot.height });
       this.chart.on("click", (event) => {
         const mark = this.marks.find((known) => known.series === event.seriesIndex && known.item === event.dataIndex);
         if (mark) this.activate(mark);
       });
     }
-    this.chart.setOption(plot.option, { notMerge: true });
-  }
+    // A change of the size draws as well: once is enough.
+    const resized = drawn && (drawn.getWidth() !== width || drawn.getHeight() !== plot.height);
+    this.chart.setOption(plot.option, { notMerge: true, lazyUpdate: resized });
+    if (resized) this.chart.resize({ width, height: plot.height });
+  };
 
   private key(event: KeyboardEvent): void {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];

@@ -79,6 +79,7 @@ function rawSamples(data: Dataset, point: number): HTMLElement {
 export class Details {
   private readonly dialog = h("dialog", { class: "details", "aria-label": "Point" });
   view?: View;
+  private chart?: ChartView;
 
   constructor(private readonly data: Dataset) {
     document.body.append(this.dialog);
@@ -101,9 +102,10 @@ export class Details {
       ),
       description(data, point),
     ];
-    let chart: ChartView | undefined;
+    this.chart?.dispose();
+    this.chart = undefined;
     if (data.timed(point) && this.view) {
-      chart = new ChartView(
+      this.chart = new ChartView(
         this.view,
         "Samples in the order of measuring",
         (width) => samples(data, point, this.view!.look(width)),
@@ -111,7 +113,7 @@ export class Details {
       );
       parts.push(
         h("h3", {}, `Samples, median ${milliseconds(data.number(point, "median"))}`),
-        chart.element,
+        this.chart.element,
         rawSamples(data, point),
       );
     }
@@ -120,6 +122,6 @@ export class Details {
     this.dialog.replaceChildren(...parts.filter((part): part is Node => !!part));
     if (!this.dialog.open) this.dialog.showModal();
     this.dialog.scrollTop = 0;
-    chart?.draw();
+    this.chart?.draw();
   }
 }

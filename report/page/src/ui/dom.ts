@@ -19,6 +19,10 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** A text of the page in which `commands` stand between backticks. */
+export const withCode = (text: string): Child[] =>
+  text.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
+
 /** A labelled choice. `options`: value and text. */
 export function choice(
   label: string,

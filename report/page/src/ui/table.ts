@@ -1,4 +1,5 @@
 // A table that only has elements for the rows in sight. Headers sort, keys move, Enter opens a row.
+import { orderOf, TextRanks } from "../data/order";
 import { h } from "./dom";
 
 export interface TableColumn<Row> {
@@ -21,9 +22,12 @@ export class TableView<Row> {
   private readonly scroller: HTMLElement;
   private readonly body: HTMLElement;
   private readonly id = `table-${++tables}`;
+  private readonly ranks = new Map<TableColumn<Row>, TextRanks>();
+  private shown: TableColumn<Row>[] = []; // that have a value in some row
   private rows: Row[] = [];
+  private checked = 0; // rows among which columns with values were looked for
   private order: Uint32Array = new Uint32Array(0);
-  private sortBy = -1;
+  private sortBy?: TableColumn<Row>;
   private down = false;
   private focused = 0;
 
@@ -33,7 +37,6 @@ export class TableView<Row> {
     private readonly open?: (row: Row) => void,
     private readonly tall = 14,
   ) {
-    const template = columns.map((column) => column.width).join(" ");
     this.head = h("div", { class: "row head", role: "row", "aria-rowindex": 1 });
     this.body = h("div", { class: "body", role: "rowgroup" });
     this.scroller = h(
@@ -43,24 +46,20 @@ export class TableView<Row> {
         tabindex: 0,
         role: "grid",
         "aria-label": label,
-        "aria-colcount": columns.length,
         keydown: (event: KeyboardEvent) => this.key(event),
       },
       this.head,
       this.body,
     );
-    this.scroller.style.setProperty("--columns", template);
-    const least = columns.reduce((sum, column) => sum + Number(/[\d.]+(?=rem)/.exec(column.width)?.[0] ?? 8), 0);
-    this.scroller.style.setProperty("--least", `${least}rem`);
     this.scroller.addEventListener("scroll", () => this.draw(), { passive: true });
     this.element = h("div", { class: "table" }, this.scroller);
     new ResizeObserver(() => this.draw()).observe(this.scroller);
-    this.drawHead();
   }
 
   show(rows: Row[]): void {
     this.rows = rows;
     this.focused = 0;
+    this.chooseColumns();
     this.sort();
     this.scroller.setAttribute("aria-rowcount", String(rows.length + 1));
     this.scroller.style.height = `${rowHeight * (Math.min(rows.length, this.tall) + 1) + 18}px`;
@@ -72,10 +71,25 @@ export class TableView<Row> {
     return Array.from(this.order, (index) => this.rows[index]);
   }
 
+  /** Columns without any value are left out. A filter takes no column away. */
+  private chooseColumns(): void {
+    if (this.shown.length && this.rows.length <= this.checked) return;
+    const kept = this.checked ? this.shown : [];
+    this.checked = this.rows.length;
+    this.shown = this.columns.filter(
+      (column) => kept.includes(column) || !this.rows.length || this.rows.some((row) => column.text(row) !== ""),
+    );
+    if (this.shown.length === kept.length) return;
+    const least = this.shown.reduce((sum, column) => sum + Number(/[\d.]+(?=rem)/.exec(column.width)?.[0] ?? 8), 0);
+    this.scroller.style.setProperty("--columns", this.shown.map((column) => column.width).join(" "));
+    this.scroller.style.setProperty("--least", `${least}rem`);
+    this.scroller.setAttribute("aria-colcount", String(this.shown.length));
+    this.drawHead();
+  }
   private drawHead(): void {
     this.head.replaceChildren(
-      ...this.columns.map((column, index) => {
-        const sorted = index === this.sortBy,
+      ...this.shown.map((column) => {
+        const sorted = column === this.sortBy,
           arrow = sorted ? (this.down ? " ↓" : " ↑") : "";
         return h(
           "div",
@@ -86,53 +100,38 @@ export class TableView<Row> {
           },
           h(
             "button",
-            { type: "button", title: `Sort by ${column.name}`, click: () => this.toggle(index) },
+            { type: "button", title: `Sort by ${column.name}`, click: () => this.toggle(column) },
             column.name + arrow,
           ),
         );
       }),
     );
   }
-  private toggle(index: number): void {
-    if (this.sortBy === index) this.down = !this.down;
-    else [this.sortBy, this.down] = [index, false];
+  private toggle(column: TableColumn<Row>): void {
+    if (this.sortBy === column) this.down = !this.down;
+    else [this.sortBy, this.down] = [column, false];
     const last = document.activeElement?.parentElement?.parentElement === this.head;
     this.drawHead();
-    if (last) (this.head.children[index].firstElementChild as HTMLElement).focus();
+    if (last) (this.head.children[this.shown.indexOf(column)].firstElementChild as HTMLElement).focus();
     this.sort();
     this.draw();
   }
   private sort(): void {
-    const { rows } = this,
-      column = this.columns[this.sortBy],
-      order = Uint32Array.from(rows, (_row, index) => index);
-    this.order = order;
-    if (!column) return;
-    const sign = this.down ? -1 : 1,
-      value = column.value ?? column.text;
-    const values = rows.map((row) => value.call(column, row));
-    if (values.every((entry) => typeof entry === "number")) {
-      const numbers = Float64Array.from(values as number[]);
-      order.sort((a, b) => {
-        const x = numbers[a],
-          y = numbers[b];
-        if (x !== x || y !== y) return (x !== x ? 1 : 0) - (y !== y ? 1 : 0) || a - b;
-        return sign * (x - y) || a - b;
-      });
+    const { rows, sortBy: column } = this;
+    if (!column) {
+      this.order = Uint32Array.from(rows.keys());
       return;
     }
-    // Equal texts are compared once; numbers inside of texts by their size.
-    const padded = (text: string) => text.toLowerCase().replace(/\d+/g, (number) => number.padStart(12, "0"));
-    const keyed = [...new Set(values.map(String))].map((text): [string, string] => [padded(text), text]);
-    const texts = keyed.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)).map(([, text]) => text);
-    const ranks = new Map(texts.map((text, index) => [text, index]));
-    const rank = Float64Array.from(values, (entry) => (entry === "" ? NaN : ranks.get(String(entry))!));
-    order.sort((a, b) => {
-      const x = rank[a],
-        y = rank[b];
-      if (x !== x || y !== y) return (x !== x ? 1 : 0) - (y !== y ? 1 : 0) || a - b;
-      return sign * (x - y) || a - b;
-    });
+    const value = column.value ?? column.text,
+      values = rows.map((row) => value.call(column, row));
+    let numbers: Float64Array;
+    if (values.every((entry) => typeof entry === "number")) numbers = Float64Array.from(values as number[]);
+    else {
+      const ranks = this.ranks.get(column) ?? new TextRanks();
+      this.ranks.set(column, ranks);
+      numbers = ranks.of(values.map(String));
+    }
+    this.order = orderOf(numbers, this.down);
   }
 
   private draw(): void {
@@ -141,7 +140,7 @@ export class TableView<Row> {
     const lines: HTMLElement[] = [];
     for (let place = first; place < last; ++place) {
       const row = this.rows[this.order[place]];
-      const cells = this.columns.map((column) => {
+      const cells = this.shown.map((column) => {
         const text = column.text(row),
           badge = column.badge?.(row),
           full = column.full?.(row) ?? text;

@@ -29,6 +29,7 @@ export class View {
   /** A number for the colour of each column, the same in all plots. */
   readonly colours = new Map<string, number>();
   private readonly listeners = new Set<() => void>();
+  private readonly painters = new Set<() => boolean>();
 
   constructor(
     readonly data: Dataset,
@@ -53,7 +54,14 @@ export class View {
   onChange(listener: () => void): void {
     this.listeners.add(listener);
   }
-  changed(): void {
+  /** `paint` is told of other colours until it returns false. */
+  onColours(paint: () => boolean): void {
+    this.painters.add(paint);
+  }
+  coloursChanged(): void {
+    for (const paint of this.painters) if (!paint()) this.painters.delete(paint);
+  }
+  private changed(): void {
     for (const listener of this.listeners) listener();
   }
   setFilter(change: Partial<Filter>): void {
