@@ -55,6 +55,8 @@ mlir::Value sparseToDense(Emitter &op, mlir::Value indices, mlir::Value shape, m
 }
 
 mlir::Value ramp(Emitter &op, int64_t extent, size_t axis, size_t rank) {
+  constexpr int64_t limit = int64_t(1) << 24; // a constant of 128 MiB
+  require(extent >= 0 && extent <= limit, "counts to {}, expected 0 to {}", extent, limit);
   Ints dims(rank, 1), values(static_cast<size_t>(extent));
   dims[axis] = extent;
   std::iota(values.begin(), values.end(), 0);
@@ -95,7 +97,6 @@ mlir::Operation *topK(Emitter &op, mlir::Value x, mlir::Value k) {
 }
 
 mlir::Value oneHot(Emitter &op, mlir::Value indices, int64_t depth, mlir::Value on, mlir::Value off, int64_t axis) {
-  require(depth >= 0 && depth < (int64_t(1) << 31), "the depth is {}, expected a positive number", depth);
   Dims dims = op.dims(indices);
   axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()) + 1, "the axis");
   dims.insert(dims.begin() + axis, Dim(1));

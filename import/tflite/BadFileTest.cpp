@@ -105,6 +105,16 @@ TEST(BadFile, AbsurdScalesAndExtents) {
   EXPECT_THAT(importError(f.bytes()), HasSubstr("resizes to 1073741824x2, expected at most 65536 rows and columns"));
 }
 
+TEST(BadFile, AbsurdDepths) {
+  TestFile f;
+  int x = f.constant<int32_t>({2}, {1, 0}), on = f.constant<float>({}, {1}), off = f.constant<float>({}, {0}),
+      y = f.value({2, 3});
+  f.op(ONE_HOT, {x, f.constant<int32_t>({}, {0x7fffffff}), on, off}, {y}, BuiltinOptions::OneHot,
+       file::CreateOneHotOptions(f.builder, -1).Union());
+  f.output(y);
+  EXPECT_THAT(importError(f.bytes()), HasSubstr("counts to 2147483647, expected 0 to 16777216"));
+}
+
 TEST(BadFile, ANodeBeforeItsProducerIsACycleOnlyIfItIsOne) {
   TestFile f;
   int a = f.value({2}), b = f.value({2}), x = f.input("x", {2});
