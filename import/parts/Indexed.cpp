@@ -123,10 +123,7 @@ mlir::Value segmentSum(Emitter &op, mlir::Value x, mlir::Value numbers) {
 
 /// True where the row is the column: bool rows x columns.
 static mlir::Value diagonalMask(Emitter &op, int64_t rows, int64_t columns) {
-  Ints row(static_cast<size_t>(rows)), column(static_cast<size_t>(columns));
-  std::iota(row.begin(), row.end(), 0);
-  std::iota(column.begin(), column.end(), 0);
-  return op.emit("equal", {op.node.constantInts({rows, 1}, row), op.node.constantInts({columns}, column)});
+  return op.emit("equal", {ramp(op, rows, 0, 2), ramp(op, columns, 0, 1)});
 }
 
 mlir::Value bucketize(Emitter &op, mlir::Value x, const std::vector<float> &boundaries) {

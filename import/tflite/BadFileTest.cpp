@@ -105,7 +105,7 @@ TEST(BadFile, AbsurdScalesAndExtents) {
   EXPECT_THAT(importError(f.bytes()), HasSubstr("resizes to 1073741824x2, expected at most 65536 rows and columns"));
 }
 
-TEST(BadFile, AbsurdDepths) {
+TEST(BadFile, AbsurdDepthsAndDiagonals) {
   TestFile f;
   int x = f.constant<int32_t>({2}, {1, 0}), on = f.constant<float>({}, {1}), off = f.constant<float>({}, {0}),
       y = f.value({2, 3});
@@ -113,6 +113,12 @@ TEST(BadFile, AbsurdDepths) {
        file::CreateOneHotOptions(f.builder, -1).Union());
   f.output(y);
   EXPECT_THAT(importError(f.bytes()), HasSubstr("counts to 2147483647, expected 0 to 16777216"));
+
+  TestFile diagonal;
+  int v = diagonal.input("v", {0x7fffffff}), matrix = diagonal.value({0x7fffffff, 0x7fffffff});
+  diagonal.op(MATRIX_DIAG, {v}, {matrix});
+  diagonal.output(matrix);
+  EXPECT_THAT(importError(diagonal.bytes()), HasSubstr("counts to 2147483647, expected 0 to 16777216"));
 }
 
 TEST(BadFile, ANodeBeforeItsProducerIsACycleOnlyIfItIsOne) {
