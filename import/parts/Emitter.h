@@ -110,6 +110,10 @@ mlir::Value reverseSequence(Emitter &op, mlir::Value x, mlir::Value lengths, int
 
 // ---- Indexed (Indexed.cpp) ----------------------------------------------------------------------------------------
 
+/// Product of `dims`, the extents of a constant that an importer makes itself, which no bytes of the file bound. Throws
+/// Error, beginning with `what`, for more than 2^24 elements.
+int64_t madeElements(const Ints &dims, const std::string &what);
+
 /// With `batch` the first axes of operand and indices are the same ones. Indices are i64.
 mlir::Value gatherAlong(Emitter &op, mlir::Value x, mlir::Value indices, int64_t axis, int64_t batch);
 /// A tensor of one value; `shape` is i64.

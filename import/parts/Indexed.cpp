@@ -54,9 +54,15 @@ mlir::Value sparseToDense(Emitter &op, mlir::Value indices, mlir::Value shape, m
   return op.emit("scatter_nd", {rest, indices, values});
 }
 
+int64_t madeElements(const Ints &dims, const std::string &what) {
+  constexpr int64_t limit = int64_t(1) << 24;
+  int64_t elements = checkedElements(dims, what);
+  require(elements <= limit, "{} has {} elements, expected at most {}", what, elements, limit);
+  return elements;
+}
+
 mlir::Value ramp(Emitter &op, int64_t extent, size_t axis, size_t rank) {
-  constexpr int64_t limit = int64_t(1) << 24; // a constant of 128 MiB
-  require(extent >= 0 && extent <= limit, "counts to {}, expected 0 to {}", extent, limit);
+  madeElements({extent}, "a list of positions");
   Ints dims(rank, 1), values(static_cast<size_t>(extent));
   dims[axis] = extent;
   std::iota(values.begin(), values.end(), 0);

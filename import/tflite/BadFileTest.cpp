@@ -105,6 +105,16 @@ TEST(BadFile, AbsurdScalesAndExtents) {
   EXPECT_THAT(importError(f.bytes()), HasSubstr("resizes to 1073741824x2, expected at most 65536 rows and columns"));
 }
 
+TEST(BadFile, AbsurdNumbersOfChannels) {
+  TestFile f;
+  int x = f.quantisedInput("x", {1, 4, 4, 1 << 30}, file::TensorType::INT8, 0.5f, 3),
+      y = f.quantisedValue({1, 2, 2, 1 << 30}, file::TensorType::INT8, 0.5f, 3);
+  f.op(AVERAGE_POOL_2D, {x}, {y}, BuiltinOptions::Pool2D,
+       file::CreatePool2DOptions(f.builder, file::Padding::VALID, 2, 2, 2, 2).Union());
+  f.output(y);
+  EXPECT_THAT(importError(f.bytes()), HasSubstr("the window has 4294967296 elements, expected at most 16777216"));
+}
+
 TEST(BadFile, AbsurdDepthsAndDiagonals) {
   TestFile f;
   int x = f.constant<int32_t>({2}, {1, 0}), on = f.constant<float>({}, {1}), off = f.constant<float>({}, {0}),
@@ -112,13 +122,15 @@ TEST(BadFile, AbsurdDepthsAndDiagonals) {
   f.op(ONE_HOT, {x, f.constant<int32_t>({}, {0x7fffffff}), on, off}, {y}, BuiltinOptions::OneHot,
        file::CreateOneHotOptions(f.builder, -1).Union());
   f.output(y);
-  EXPECT_THAT(importError(f.bytes()), HasSubstr("counts to 2147483647, expected 0 to 16777216"));
+  EXPECT_THAT(importError(f.bytes()),
+              HasSubstr("a list of positions has 2147483647 elements, expected at most 16777216"));
 
   TestFile diagonal;
   int v = diagonal.input("v", {0x7fffffff}), matrix = diagonal.value({0x7fffffff, 0x7fffffff});
   diagonal.op(MATRIX_DIAG, {v}, {matrix});
   diagonal.output(matrix);
-  EXPECT_THAT(importError(diagonal.bytes()), HasSubstr("counts to 2147483647, expected 0 to 16777216"));
+  EXPECT_THAT(importError(diagonal.bytes()),
+              HasSubstr("a list of positions has 2147483647 elements, expected at most 16777216"));
 }
 
 TEST(BadFile, ANodeBeforeItsProducerIsACycleOnlyIfItIsOne) {

@@ -182,7 +182,7 @@ mlir::Value windowSums(Operator &op, const Window &window, const Uniform &x) {
   TensorData ones;
   ones.type = x.type == ElementType::u8 ? ElementType::u8 : ElementType::i8;
   ones.dims = {channels, 1, window.kernel[0], window.kernel[1]};
-  ones.bytes.assign(static_cast<size_t>(checkedElements(ones.dims, "the window")), 1);
+  ones.bytes.assign(static_cast<size_t>(madeElements(ones.dims, "the window")), 1);
   Fields fields = window.fields();
   fields.emplace_back("group", channels);
   require(area < 1 << 22, "the window has {} elements, expected less than 2^22", area);
