@@ -29,8 +29,6 @@ void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, i
     throw Declined{fmt::format("a spatial extent of a convolution of {} is not static", name(conv.type))};
   if (llvm::any_of(open.in, isUnknown) || llvm::any_of(open.out, isUnknown))
     throw Declined{"a spatial extent is not known before the kernel runs"};
-  if (conv.kernel[0] != 1 || !(open.in[0] == Dim(1)) || !(open.out[0] == Dim(1)))
-    throw Declined{"a spatial extent of a volume is not static"};
   auto value = [&](const Dim &extent) {
     return std::max<int64_t>(1, extent.evaluate([&](const std::string &symbol) { return typicalOf(typical, symbol); }));
   };
@@ -39,6 +37,8 @@ void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, i
     conv.out[axis] = value(open.out[axis]);
   }
   conv.open = std::move(open);
+  if (!conv.planar())
+    throw Declined{"a spatial extent of a volume is not static"};
 }
 
 std::map<std::string, int64_t> assumedExtents(const KernelProblem &problem) {

@@ -23,6 +23,10 @@ bool ConvGeometry::padded() const {
   return false;
 }
 
+bool ConvGeometry::planar() const {
+  return inExtent(0) == Dim(1) && outExtent(0) == Dim(1) && kernel[0] == 1 && padBegin[0] == 0;
+}
+
 bool ConvGeometry::mergesRows() const {
   if (open)
     return mergesOpenRows();

@@ -47,6 +47,8 @@ struct ConvGeometry {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   /// True if output position i reads exactly input position i.
   bool pointwise() const;
+  /// True if there is one plane, which reads no other one: of a volume of depth 1, taps of the depth axis may be padding.
+  bool planar() const;
   /// True for one tap without padding, where adjacent output rows can be treated as one row.
   bool mergesRows() const;
   /// Strides of the input in elements: of images, of adjacent pixels, and below of channels.

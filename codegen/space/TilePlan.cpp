@@ -27,7 +27,7 @@ ContractionFormat formatFor(const ContractionTypes &types) {
 void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geometry) {
   requireTiles(plan, target, geometry.types());
   ConvGeometry conv = geometry;
-  if (conv.groups != 1 || conv.in[0] != 1 || conv.out[0] != 1)
+  if (conv.groups != 1 || !conv.planar())
     illegal("computes", "amx is for convolutions of one group over planes");
   if (conv.weightsZero)
     illegal("computes", "amx takes weights without a zero point");

@@ -36,7 +36,7 @@ void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv) {
   else if (conv.type != ElementType::f32)
     illegal("computes", "Winograd transforms of elements of type {}", name(conv.type));
   if (conv.groups != 1 || conv.kernel != ConvGeometry::Axes{1, 3, 3} || conv.stride != ConvGeometry::Axes{1, 1, 1} ||
-      conv.dilation != ConvGeometry::Axes{1, 1, 1} || conv.in[0] != 1)
+      conv.dilation != ConvGeometry::Axes{1, 1, 1} || !conv.planar())
     illegal("computes", "Winograd transforms are for dense 3x3 convolutions of stride 1");
   if (conv.inBlock != lanes || conv.outBlock != lanes)
     illegal("blocks", "Winograd transforms need blocks of {} channels", lanes);
