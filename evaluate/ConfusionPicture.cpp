@@ -30,9 +30,9 @@ std::string escaped(const std::string &text) {
   return result;
 }
 
-std::string labelOf(size_t index, const std::vector<std::string> &labels) {
+std::string labelOf(size_t index, const std::vector<std::string> &names) {
   constexpr size_t longest = 24;
-  std::string text = index < labels.size() ? labels[index] : std::to_string(index);
+  std::string text = index < names.size() ? names[index] : std::to_string(index);
   return escaped(text.size() > longest ? text.substr(0, longest - 3) + "..." : text);
 }
 
@@ -53,7 +53,7 @@ Picture matrixPicture(const Confusion &confusion) {
 
 } // namespace
 
-std::string confusionSvg(const Confusion &confusion, const std::vector<std::string> &labels) {
+std::string confusionSvg(const Confusion &confusion, const std::vector<std::string> &names) {
   constexpr int cell = 28, margin = 180, half = cell / 2, text = 11;
   std::vector<size_t> present = confusion.present();
   int side = margin + cell * static_cast<int>(present.size()) + cell;
@@ -64,7 +64,7 @@ std::string confusionSvg(const Confusion &confusion, const std::vector<std::stri
                                 side, text, margin);
   for (size_t i = 0; i < present.size(); ++i) {
     int at = margin + cell * static_cast<int>(i);
-    std::string label = labelOf(present[i], labels);
+    std::string label = labelOf(present[i], names);
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", margin - 6, at + half + 4, label);
     svg += fmt::format("<text transform=\"translate({},{}) rotate(-60)\">{}</text>\n", at + half, margin - 6, label);
     for (size_t j = 0; j < present.size(); ++j) {
@@ -82,12 +82,12 @@ std::string confusionSvg(const Confusion &confusion, const std::vector<std::stri
   return svg + "</svg>\n";
 }
 
-void writeConfusion(const std::string &path, const Confusion &confusion, const std::vector<std::string> &labels) {
+void writeConfusion(const std::string &path, const Confusion &confusion, const std::vector<std::string> &names) {
   if (path.ends_with(".png"))
     return writePng(path, matrixPicture(confusion));
   require(path.ends_with(".svg"), "{}: is no name of a picture, expected one that ends in .svg or .png", path);
   PendingFile file(path);
-  file.write(confusionSvg(confusion, labels));
+  file.write(confusionSvg(confusion, names));
   file.commit();
 }
 

@@ -1,10 +1,13 @@
 #include "evaluate/Dataset.h"
 
+#include "support/Csv.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace lathe::evaluate {
 namespace {
@@ -47,11 +50,14 @@ std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<
     ++number;
     if (line.empty() || (number == 1 && lower(line).starts_with("file,")))
       continue;
-    size_t comma = line.find(',');
-    require(comma != std::string::npos, "{}: line {}: has one column, expected two: file,class", path, number);
     std::string place = fmt::format("{}: line {}", path, number);
-    pictures.push_back({(fs::path(path).parent_path() / trimmed(line.substr(0, comma))).string(),
-                        requiredClass(trimmed(line.substr(comma + 1)), labels, place)});
+    std::vector<std::string> cells = csvCells(line);
+    require(cells.size() > 1, "{}: has one column, expected two: file,class", place);
+    std::string named = cells[1];
+    if (cells.size() > 2) // a label with commas that is not quoted
+      named = line.substr(line.find(',') + 1);
+    pictures.push_back(
+        {(fs::path(path).parent_path() / trimmed(cells[0])).string(), requiredClass(trimmed(named), labels, place)});
   }
   return pictures;
 }
@@ -78,6 +84,17 @@ std::vector<std::string> readLabels(const std::string &path) {
     labels.pop_back();
   require(!labels.empty(), "{}: is empty, expected the name of a class a line", path);
   return labels;
+}
+
+std::vector<std::string> shortNames(const std::vector<std::string> &labels) {
+  auto beginning = [](const std::string &label) { return trimmed(label.substr(0, label.find(','))); };
+  std::map<std::string, size_t> times;
+  for (const std::string &label : labels)
+    ++times[beginning(label)];
+  std::vector<std::string> names;
+  for (const std::string &label : labels)
+    names.push_back(times[beginning(label)] == 1 ? beginning(label) : label);
+  return names;
 }
 
 std::optional<size_t> classNamed(const std::string &text, const std::vector<std::string> &labels) {

@@ -17,6 +17,10 @@ struct LabelledPicture {
 /// Names of classes, one a line; line i is class i. Throws Error for an empty file.
 std::vector<std::string> readLabels(const std::string &path);
 
+/// Labels up to the first comma ("hotdog" of "hotdog, hot dog, red hot"), for tables and plots. Labels that begin alike stay
+/// whole.
+std::vector<std::string> shortNames(const std::vector<std::string> &labels);
+
 /// The class that `text` names: a label, its first word (as in "n02124075 Egyptian cat"), or an index; nothing if there is
 /// none. Upper and lower case are the same.
 std::optional<size_t> classNamed(const std::string &text, const std::vector<std::string> &labels);

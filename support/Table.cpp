@@ -1,5 +1,7 @@
 #include "support/Table.h"
 
+#include "support/Csv.h"
+
 #include "support/Text.h"
 
 #include <algorithm>
@@ -177,15 +179,6 @@ std::string shortened(std::string_view text, size_t width) {
   while (displayWidth(tail) > end)
     takePoint(tail);
   return std::string(head) + std::string(dots) + std::string(tail);
-}
-
-std::string csvCell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos)
-    return std::string(text);
-  std::string cell = "\"";
-  for (char c : text)
-    cell += c == '"' ? "\"\"" : std::string(1, c);
-  return cell + '"';
 }
 
 void Table::row(std::vector<TableCell> cells) {

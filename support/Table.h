@@ -74,7 +74,4 @@ size_t displayWidth(std::string_view text);
 /// Returns `text` if it needs at most `width` columns, else its beginning and end around "...".
 std::string shortened(std::string_view text, size_t width);
 
-/// Returns one CSV cell, quoted if necessary.
-std::string csvCell(std::string_view text);
-
 } // namespace lathe

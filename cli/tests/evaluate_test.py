@@ -29,7 +29,7 @@ class Evaluate(Cli):
         with open(self.model, "w") as file:
             file.write(NETWORK)
         with open(self.path("labels.txt"), "w") as file:
-            file.write("red rose\ngreen leaf\nblue sky\n")
+            file.write("red rose, Rosa rubra\ngreen leaf\nblue sky\n")
         self.data = self.path("pictures")
         # Two reds, of which one looks green; one green; one blue.
         for folder, name, colour in [("red", "a", (255, 0, 0)), ("red", "b", (10, 200, 0)), ("green", "c", (0, 255, 0)),
@@ -47,6 +47,8 @@ class Evaluate(Cli):
         self.assertEqual({name: point["figures"][name] for name in point["figures"] if name not in matrix}, {"changed": 0, "pictures": 4, "top1": 0.75, "top5": 1})
         self.assertEqual((sum(matrix.values()), matrix["confusion 0 1"]), (4, 1))
         self.assertEqual(point["time"]["count"], 4)
+        with open(self.path("kept.db"), "rb") as file:  # names up to their commas, for reports
+            self.assertIn(b'"classes":{"0":"red rose","1":"green leaf","2":"blue sky"}', file.read())
         self.assertRegex(point["problem"], r"^colours\.mlir@[0-9a-f]{16} on pictures$")
         self.lathe("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"), "--no-store")
         self.assertEqual(len(self.figures("store", "list", *at)["experiments"]), 1)
@@ -90,7 +92,7 @@ class Evaluate(Cli):
 
     def test_csv_and_png(self):
         with open(self.path("data.csv"), "w") as file:
-            file.write("file,class\npictures/red/a.bmp,red rose\npictures/green/c.bmp,1\n")
+            file.write('file,class\npictures/red/a.bmp,"red rose, Rosa rubra"\npictures/green/c.bmp,1\n')
         figures = self.figures("evaluate", self.model, "--data", self.path("data.csv"), "--labels",
                                self.path("labels.txt"), "--confusion", self.path("confusion.png"))
         self.assertEqual(figures["top1"], 2)

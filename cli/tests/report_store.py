@@ -67,7 +67,7 @@ class ReportCase(Cli):
         for operators, node in enumerate(["conv1", "conv2"]):
             for provider in ["lathe", "onnxruntime"]:
                 rows.point(segments, "segment", f"net from the inputs to {node}", {"from": "", "to": node, "operators": operators + 1}, provider)
-        rows.point(evaluation, "model", "net on pictures", {}, "lathe", json.dumps({"pictures": 4, "top1": 0.75, "top5": 1, "confusion 0 0": 2, "confusion 0 1": 1, "confusion 1 1": 1}))
+        rows.point(evaluation, "model", "net on pictures", {"classes": {"0": HOSTILE, "1": "rose"}}, "lathe", json.dumps({"pictures": 4, "top1": 0.75, "top5": 1, "confusion 0 0": 2, "confusion 0 1": 1, "confusion 1 1": 1}))
         rows.tuning(rows.experiment("tune"), [3e-3, None, 2e-3, 2.5e-3])
         rows.db.commit()
         made = subprocess.run([LATHE, "report", *at, "-o", self.page, "--json", self.page + ".json"], capture_output=True, text=True)

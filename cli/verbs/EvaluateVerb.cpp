@@ -145,7 +145,7 @@ private:
 
 /// What was counted.
 struct Evaluation {
-  std::vector<std::string> labels;
+  std::vector<std::string> labels, names; // of the classes; `names` are short
   std::optional<evaluate::Confusion> confusion;
   evaluate::Accuracy accuracy, otherAccuracy;
   size_t pictures = 0, changed = 0;
@@ -171,6 +171,7 @@ public:
   Evaluation run() {
     if (!flags.labels.empty())
       result.labels = evaluate::readLabels(flags.labels);
+    result.names = evaluate::shortNames(result.labels);
     std::vector<LabelledPicture> pictures = evaluate::readDataset(flags.data, result.labels);
     size_t total = flags.crops ? static_cast<size_t>(flags.crops) : pictures.size();
     Progress progress("evaluate " + flags.model.model);
@@ -234,7 +235,7 @@ double percent(size_t part, size_t whole) {
 }
 
 std::string labelText(const Evaluation &evaluation, size_t index) {
-  return index < evaluation.labels.size() ? printable(evaluation.labels[index]) : std::to_string(index);
+  return index < evaluation.names.size() ? printable(evaluation.names[index]) : std::to_string(index);
 }
 
 Table classTable(const Evaluation &evaluation) {
@@ -321,17 +322,21 @@ json evaluationJson(const Evaluation &evaluation, const lab::Summary &latency, c
   return document;
 }
 
-/// Counts of the confusion matrix as figures, "confusion 3 5" for class 3 taken for class 5. None if more
-/// than 4096 are not 0: a point is a line of an archive.
-void addConfusion(store::Point &point, const evaluate::Confusion &confusion) {
+/// Counts of the confusion matrix as figures, "confusion 3 5" for class 3 taken for class 5, and the names of these
+/// classes. None if more than 4096 are not 0: a point is a line of an archive.
+void addConfusion(store::Point &point, const evaluate::Confusion &confusion, const std::vector<std::string> &names) {
   std::map<std::string, double> counts;
   std::vector<size_t> present = confusion.present();
   for (size_t label : present)
     for (size_t decision : present)
       if (size_t count = confusion.of(label, decision))
         counts[fmt::format("confusion {} {}", label, decision)] = static_cast<double>(count);
-  if (counts.size() <= 4096)
-    point.figures.merge(counts);
+  if (counts.size() > 4096)
+    return;
+  point.figures.merge(counts);
+  for (size_t label : present)
+    if (label < names.size())
+      point.problem.detail["classes"][std::to_string(label)] = names[label];
 }
 
 /// Of our package: the latencies as samples, shares of right and of changed decisions as figures.
@@ -353,7 +358,7 @@ store::Point pointOf(const Evaluation &evaluation, const Evaluator &evaluator, c
   if (const evaluate::Accuracy &accuracy = evaluation.accuracy; accuracy.labelled) {
     point.figures["top1"] = share(accuracy.top1, accuracy.labelled);
     point.figures["top5"] = share(accuracy.top5, accuracy.labelled);
-    addConfusion(point, *evaluation.confusion);
+    addConfusion(point, *evaluation.confusion, evaluation.names);
   }
   if (!flags.against.empty() && evaluation.pictures)
     point.figures["changed"] = share(evaluation.changed, evaluation.pictures);
@@ -385,7 +390,7 @@ int evaluateVerb(const Arguments &arguments) {
   require(flags.confusion.empty() || evaluation.confusion,
           "--confusion {}: the pictures have no classes, expected a folder a class or a CSV file", flags.confusion);
   if (!flags.confusion.empty())
-    evaluate::writeConfusion(flags.confusion, *evaluation.confusion, evaluation.labels);
+    evaluate::writeConfusion(flags.confusion, *evaluation.confusion, evaluation.names);
   lab::Summary latency = lab::summarize(evaluator.seconds());
   recording.add({pointOf(evaluation, evaluator, flags)});
   recording.finish();

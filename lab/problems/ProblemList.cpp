@@ -1,6 +1,7 @@
 #include "lab/problems/ProblemList.h"
 
 #include "lab/problems/TextRanges.h"
+#include "support/Csv.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ public:
     std::string line;
     while (std::getline(file, line) && line.starts_with('#'))
       ++number;
-    for (auto &title : cellsOf(line))
+    for (auto &title : csvCells(line))
       columns.emplace(title, columns.size());
   }
   bool has(const std::string &title) const { return columns.count(title) != 0; }
@@ -45,7 +46,7 @@ public:
   bool next() {
     for (std::string line; std::getline(file, line);) {
       ++number;
-      cells = cellsOf(line);
+      cells = csvCells(line);
       if (cells.empty() || line.starts_with('#'))
         continue;
       require(cells.size() == columns.size(), "{}: {} columns, expected {}", where(), cells.size(), columns.size());
@@ -64,21 +65,6 @@ public:
   }
 
 private:
-  static std::vector<std::string> cellsOf(const std::string &line) {
-    std::vector<std::string> result;
-    bool quoted = false; // a cell in quotes may have commas
-    for (char character : line) {
-      if (result.empty())
-        result.emplace_back();
-      if (character == '"')
-        quoted = !quoted;
-      else if (character == ',' && !quoted)
-        result.emplace_back();
-      else if (character != '\r')
-        result.back() += character;
-    }
-    return result;
-  }
   std::string path;
   std::ifstream file;
   std::map<std::string, size_t> columns;

@@ -5,8 +5,11 @@ import type { Confusion } from "../data/networks";
 
 export function confusion(matrix: Confusion, look: Look): Plot {
   const ink = inks(look),
-    names = matrix.classes.map(String),
-    n = names.length;
+    { names } = matrix,
+    n = names.length,
+    longest = Math.max(...names.map((name) => name.length)),
+    room = Math.min(150, 10 + 7 * longest), // of a name beside the matrix
+    slanted = longest > 3;
   const sums = matrix.classes.map((label) =>
     matrix.classes.reduce((sum, decision) => sum + (matrix.counts.get(`${label} ${decision}`) ?? 0), 0),
   );
@@ -16,18 +19,20 @@ export function confusion(matrix: Confusion, look: Look): Plot {
       return count ? [{ value: [x, y, count / sums[y]], count }] : [];
     }),
   );
-  const side = Math.min(look.width - 90, Math.max(180, Math.min(620, n * 34)));
-  const label = { color: ink.text, interval: n > 40 ? "auto" : 0 };
+  const left = room + 40,
+    below = slanted ? 20 + 0.75 * room : 28,
+    side = Math.max(120, Math.min(look.width - left - 20, Math.max(180, Math.min(620, n * 34))));
+  const label = { color: ink.text, interval: n > 40 ? "auto" : 0, width: room, overflow: "truncate" };
   const option = {
     ...base(look),
-    grid: { outerBoundsMode: "none", left: 70, top: 8, width: side, height: side },
+    grid: { outerBoundsMode: "none", left, top: 8, width: side, height: side },
     xAxis: axis(look, {
       type: "category",
       data: names,
       name: "decision",
       nameLocation: "middle",
-      nameGap: 28,
-      axisLabel: label,
+      nameGap: below,
+      axisLabel: slanted ? { ...label, rotate: 45 } : label,
       splitLine: { show: false },
     }),
     yAxis: axis(look, {
@@ -36,7 +41,7 @@ export function confusion(matrix: Confusion, look: Look): Plot {
       inverse: true,
       name: "class",
       nameLocation: "middle",
-      nameGap: 42,
+      nameGap: room + 14,
       axisLabel: label,
       splitLine: { show: false },
     }),
@@ -64,7 +69,7 @@ export function confusion(matrix: Confusion, look: Look): Plot {
     ]),
   );
   return {
-    height: side + 60,
+    height: side + below + 32,
     option,
     marks: items.map((item, index) => ({
       series: 0,

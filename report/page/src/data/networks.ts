@@ -14,6 +14,7 @@ export function networkPoints(data: Dataset, points: number[]): number[] {
 export interface Confusion {
   point: number;
   classes: number[]; // that occur, ascending
+  names: string[]; // of these classes; numbers where the store has no names
   counts: Map<string, number>; // "label decision"
 }
 /** The confusion matrix of an evaluation; undefined without one. */
@@ -26,7 +27,10 @@ export function confusionOf(data: Dataset, point: number): Confusion | undefined
     counts.set(`${match[1]} ${match[2]}`, value);
     classes.add(Number(match[1])).add(Number(match[2]));
   }
-  return counts.size ? { point, classes: [...classes].sort((a, b) => a - b), counts } : undefined;
+  if (!counts.size) return undefined;
+  const ordered = [...classes].sort((a, b) => a - b),
+    named = data.problem(point).detail?.classes as Record<string, unknown> | undefined;
+  return { point, classes: ordered, names: ordered.map((index) => String(named?.[index] ?? index)), counts };
 }
 export const figuresText = (figures: Record<string, number>, digits: (value: number) => string): string =>
   Object.entries(figures)
