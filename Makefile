@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup setup-bench configure build demo test test-all sanitize bench tuning-table dynamic-table records peers format lint clean
+.PHONY: help setup setup-bench configure build demo test test-all sanitize bench tuning-table dynamic-table gallery records peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -62,6 +62,10 @@ tuning-table: configure ## writes docs/tuning-table.md: eight networks untuned a
 	@ninja -C $(BUILD) -j $(JOBS)
 	@mkdir -p build/bench
 	@$(BUILD)/bin/lathe tune --all $(TUNED) --budget $(TUNE_BUDGET) --threads $(TUNE_THREADS) --store build/bench/tuning.db -o docs/tuning-table.md
+
+gallery: setup-bench configure peers ## writes docs/gallery.md: screenshots of a report with measurements of this machine; goes on after an interruption
+	@ninja -C $(BUILD) -j $(JOBS)
+	@/usr/bin/python3 bench/gallery.py $(BUILD)/bin/lathe
 
 dynamic-table: setup-bench configure peers ## writes the table of docs/dynamic-networks.md: networks of open sizes, one package each, beside ONNX Runtime; goes on after an interruption
 	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-runner-onnxruntime

@@ -180,6 +180,28 @@ json sweepJson(const Sweep &sweep, bool finished) {
   return document;
 }
 
+namespace {
+
+/// What the table of a sweep shows beside the time.
+void addFigures(store::Point &point, const SweepRow &row, const Sweep &sweep) {
+  if (!row.compiled.is_null()) {
+    point.prepareSeconds = row.compiled.at("time_s").get<double>();
+    point.figures["package_bytes"] = row.compiled.at("package_bytes");
+    point.figures["original_bytes"] = row.compiled.at("original_bytes");
+    point.figures["conversions"] = double(row.compiled.at("layouts").at("conversions").size());
+    point.figures["references"] = double(row.compiled.at("references").size());
+  }
+  if (row.decisions.empty())
+    return;
+  auto pictures = double(row.decisions.size());
+  point.figures["pictures"] = pictures;
+  point.figures["agreeing"] = double(agreeing(row, *firstDecider(sweep))) / pictures;
+  if (row.labelled)
+    point.figures["top1"] = double(row.right) / double(row.labelled);
+}
+
+} // namespace
+
 std::vector<store::Point> sweepPoints(const Sweep &sweep) {
   std::vector<store::Point> points;
   for (const SweepRow &row : sweep.rows) {
@@ -187,6 +209,7 @@ std::vector<store::Point> sweepPoints(const Sweep &sweep) {
       continue;
     store::Point point = *row.point;
     point.disturbance = sweep.timing.disturbance;
+    addFigures(point, row, sweep);
     if (row.timed()) {
       point.rounds = lab::samplesOf(row.rounds, row.counts);
       if (sweep.timing.starts.size() > 1)

@@ -43,9 +43,9 @@ class Browser(ReportCase):
             speedups.append({"baseline": baseline, "means": [{"column": s["column"], "mean": s["geometric_mean"]} for s in found if ":" in s["column"]]})
         return {
             "points": points, "current": len(current), "hostile": HOSTILE, "speedups": speedups,
-            "sections": ["overview", "violins", "speedups", "roofline", "best", "segments", "profile", "tuning", "confusion", "points", "failures", "environment"],
+            "sections": ["overview", "violins", "speedups", "roofline", "sweeps", "best", "segments", "profile", "tuning", "confusion", "points", "failures", "environment"],
             "filter": {"text": "plain", "count": len([p for p in current if p["variant"] == "plain"])},
-            "marks": {"violins": [3 * 2 + 2 * 2], "roofline": [3 * 2 + len(heavy)], "segments": [4, 0], "confusion": [3], "tuning": [2 * 4],
+            "marks": {"violins": [3 * 2 + 2 * 2 + 2], "roofline": [3 * 2 + len(heavy)], "segments": [4, 0], "confusion": [3], "tuning": [2 * 4],
                       "profile": [len(kernels), min(25, len(kernels)), len(predicted)]},
         }
 

@@ -23,9 +23,9 @@ class Rows:
     def one(self, query, *values):
         return self.db.execute(query, values).fetchone()
 
-    def experiment(self, kind):
+    def experiment(self, kind, verb=None):
         first = self.one("SELECT * FROM experiment WHERE kind = 'ops' ORDER BY id")
-        return self.copy("experiment", first, uuid=f"{kind}-0000-0000", kind=kind, command=f"lathe {kind}")
+        return self.copy("experiment", first, uuid=f"{kind}-0000-0000", kind=kind, command=f"lathe {verb or kind}")
 
     def point(self, experiment, operator, text, detail, provider, figures="{}"):
         first = self.one("SELECT * FROM point WHERE status = 'passed' ORDER BY id")
@@ -68,6 +68,9 @@ class ReportCase(Cli):
             for provider in ["lathe", "onnxruntime"]:
                 rows.point(segments, "segment", f"net from the inputs to {node}", {"from": "", "to": node, "operators": operators + 1}, provider)
         rows.point(evaluation, "model", "net on pictures", {"classes": {"0": HOSTILE, "1": "rose"}}, "lathe", json.dumps({"pictures": 4, "top1": 0.75, "top5": 1, "confusion 0 0": 2, "confusion 0 1": 1, "confusion 1 1": 1}))
+        sweep = rows.experiment("bench", "sweep net.onnx")
+        for provider in ["lathe", "other"]:
+            rows.point(sweep, "model", "net.onnx input 1x8", {}, provider, json.dumps({"package_bytes": 4096, "original_bytes": 8192, "conversions": 1, "references": 0}))
         rows.tuning(rows.experiment("tune"), [3e-3, None, 2e-3, 2.5e-3])
         rows.db.commit()
         made = subprocess.run([LATHE, "report", *at, "-o", self.page, "--json", self.page + ".json"], capture_output=True, text=True)

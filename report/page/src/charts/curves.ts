@@ -30,6 +30,8 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
     marks: Mark[] = [],
     all = list.flatMap((curve) => curve.points.map((point) => point.high || point.seconds)).filter(Number.isFinite);
   const largest = Math.max(...all),
+    least = Math.min(...list.flatMap((curve) => curve.points.map((point) => point.seconds)).filter((time) => time > 0)),
+    logarithmic = axes.logarithmic && largest > 8 * least, // below that a decade leaves the plot empty
     [factor, unit] = largest >= 1 ? [1, "s"] : largest >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
   const series: object[] = [];
   list.forEach((curve) => {
@@ -90,7 +92,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
       look,
       list.map((curve) => curve.name),
     ),
-    grid: { outerBoundsMode: "none", left: 58, right: 18, top: 40, bottom: axes.labels ? 96 : 48 },
+    grid: { outerBoundsMode: "none", left: 58, right: 18, top: 58, bottom: axes.labels ? 96 : 48 },
     xAxis: axis(look, {
       type: "value",
       name: axes.x,
@@ -104,7 +106,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
         : {},
     }),
     yAxis: axis(look, {
-      type: axes.logarithmic ? "log" : "value",
+      type: logarithmic ? "log" : "value",
       scale: axes.logarithmic,
       name: `${axes.y} (${unit})`,
       nameTextStyle: { align: "left", color: ink.muted },

@@ -4,11 +4,22 @@ import type { Dataset } from "./dataset";
 export const isSweep = (data: Dataset, point: number): boolean =>
   /\bsweep\b/.test(data.experiment(point).command.split(/\s+/).slice(0, 2).join(" "));
 
-/** Points of whole networks, but not the whole runs of profiles. */
+/** Points of whole networks, but not the whole runs of profiles, nor sweeps. */
 export function networkPoints(data: Dataset, points: number[]): number[] {
   return points.filter(
-    (point) => data.problem(point).operator === "model" && data.experiment(point).kind !== "profile",
+    (point) =>
+      data.problem(point).operator === "model" && data.experiment(point).kind !== "profile" && !isSweep(data, point),
   );
+}
+export const sweepPoints = (data: Dataset, points: number[]): number[] =>
+  points.filter((point) => data.problem(point).operator === "model" && isSweep(data, point));
+
+/** The value of an option of `lathe compile`, as "3" for "-O". */
+export function compileOption(data: Dataset, point: number, option: string): string {
+  const defaults: Record<string, string> = { "-O": "3", "--layout": "auto", "--target": "native" };
+  const words = String(data.setting(point).extra.compile ?? "").split(" "),
+    at = words.indexOf(option);
+  return at < 0 ? defaults[option] : words[at + 1];
 }
 
 export interface Confusion {

@@ -1,6 +1,7 @@
 // Tuning records by task, in the order in which they were tried.
 import { unpack, type Numbers } from "./columns";
 import type { Dataset } from "./dataset";
+import { problemTitle } from "./format";
 
 export interface Trial {
   schedule: string;
@@ -49,8 +50,24 @@ export function tasksOf(data: Dataset): Task[] {
   }
   return tasks;
 }
-/** "conv strides=[1, 1] …": what of the text of a task differs between tasks of one machine. */
+/** "conv 1×64×56×56 * 128×64×3×3 stride 2, relu": what differs between tasks of one machine, without biases and layouts. */
 export function taskTitle(text: string): string {
-  const parts = text.split(" | ");
-  return parts.length > 3 ? parts.slice(1, -1).join(" | ") : text;
+  const parts = text.split(" | "),
+    graph = parts[0].startsWith("graph/"); // in all layouts of its operands
+  const [operator, tensors, epilogue, threads] = parts.slice(graph ? 2 : 1);
+  if (!tensors) return text;
+  const [name, ...attributes] = operator
+    .replace(/=\[([^\]]*)\],?/g, (_all, list: string) => `=${list.replace(/ /g, "")}`)
+    .split(" ");
+  const shapes = tensors
+    .split(" -> ")[0]
+    .split("; ")
+    .map((tensor) => /^\S+ (\S+)/.exec(tensor)?.[1] ?? tensor)
+    .filter((dims, index) => index === 0 || dims.includes("x"));
+  const what = [name || epilogue, ...(name ? [shapes.join(" * "), ...attributes] : [tensors])].join(" ");
+  return [
+    (graph ? "layouts of " : "") + problemTitle(what),
+    ...(name && epilogue !== "none" ? [epilogue] : []),
+    ...(threads && threads !== "1 thread" ? [threads] : []),
+  ].join(", ");
 }

@@ -10,12 +10,14 @@ import { profile } from "./profile";
 import { roofline } from "./roofline";
 import { segments } from "./segments";
 import { speedups } from "./speedups";
+import { sweeps } from "./sweeps";
 import { tuning } from "./tuning";
 import { violins } from "./violins";
 
 export const sections: Section[] = [
   overview,
   networks,
+  sweeps,
   estimates,
   violins,
   speedups,

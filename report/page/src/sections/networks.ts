@@ -1,7 +1,7 @@
 // Whole networks: times, sizes of a sweep, figures of evaluations and quantisations, sums of operators.
 import { confusion as plot } from "../charts/confusion";
 import { count, digits, percent, problemTitle, time } from "../data/format";
-import { confusionOf, figuresText, isSweep, networkPoints, type Confusion } from "../data/networks";
+import { confusionOf, figuresText, networkPoints, type Confusion } from "../data/networks";
 import type { Estimate } from "../data/schema";
 import { ChartView } from "../ui/chart";
 import { choice, h } from "../ui/dom";
@@ -19,7 +19,7 @@ function networkColumns(view: View): TableColumn<number>[] {
       text: (point) => problemTitle(data.problem(point).text),
       full: (point) => data.problem(point).text,
     },
-    { name: "kind", width: "6rem", text: (point) => (isSweep(data, point) ? "sweep" : data.experiment(point).kind) },
+    { name: "kind", width: "6rem", text: (point) => data.experiment(point).kind },
     { name: "runtime", width: "minmax(7rem, 1fr)", text: (point) => data.columnText(point) },
     {
       name: "setting",
@@ -68,7 +68,7 @@ function networkColumns(view: View): TableColumn<number>[] {
 export const networks: Section = {
   id: "networks",
   title: "Networks",
-  note: "Whole networks as `lathe bench`, `compare`, `sweep`, `evaluate` and `quantize` measured them.",
+  note: "Whole networks as `lathe bench`, `compare`, `evaluate` and `quantize` measured them.",
   applies: (view) => networkPoints(view.data, view.points).length > 0,
   mount(host, view) {
     const table = new TableView<number>("Networks", networkColumns(view), (point) => view.open(point), 12);

@@ -69,7 +69,7 @@ export const tuning: Section = {
     const table = new TableView<Task>(
       "Tasks",
       [
-        { name: "task", width: "minmax(20rem, 3fr)", text: (task) => taskTitle(task.text) },
+        { name: "task", width: "minmax(20rem, 3fr)", text: (task) => taskTitle(task.text), full: (task) => task.text },
         { name: "family", width: "8rem", text: (task) => task.family },
         {
           name: "trials",

@@ -1,0 +1,98 @@
+// The rows of sweeps: levels, layouts, targets and threads of one network.
+import { judgeOnce } from "../data/cells";
+import { bytes, interval, percent, problemTitle, ratio, time } from "../data/format";
+import { compileOption, sweepPoints } from "../data/networks";
+import { TableView, type TableColumn } from "../ui/table";
+import type { Section, View } from "../ui/view";
+import { statusClass } from "./points";
+
+interface Row {
+  point: number;
+  first: number; // the first row with a time, of the same sweep and network
+}
+
+function rowsOf(view: View): Row[] {
+  const { data } = view,
+    firsts = new Map<string, number>();
+  return sweepPoints(data, view.points).map((point) => {
+    const key = `${data.experiment(point).uuid} ${data.problem(point).text}`;
+    if (data.counts(point) && !firsts.has(key)) firsts.set(key, point);
+    return { point, first: firsts.get(key) ?? -1 };
+  });
+}
+
+function columnsOf(view: View): TableColumn<Row>[] {
+  const { data } = view,
+    figure = (row: Row, name: string) => data.figures(row.point)[name] ?? NaN,
+    compared = (row: Row) => row.first >= 0 && row.first !== row.point && data.counts(row.point),
+    judged = (row: Row) => judgeOnce(data, row.first, row.point);
+  const text = (name: string, width: string, of: (row: Row) => string): TableColumn<Row> => ({ name, width, text: of });
+  const number = (
+    name: string,
+    width: string,
+    value: (row: Row) => number,
+    shown: (value: number, row: Row) => string,
+  ): TableColumn<Row> => ({
+    name,
+    width,
+    numeric: true,
+    value,
+    text: (row) => (Number.isFinite(value(row)) ? shown(value(row), row) : ""),
+  });
+  return [
+    {
+      name: "network",
+      width: "minmax(12rem, 2fr)",
+      text: (row) => problemTitle(data.problem(row.point).text),
+      full: (row) => data.problem(row.point).text,
+    },
+    text("-O", "3rem", (row) => compileOption(data, row.point, "-O")),
+    text("layout", "5.2rem", (row) => compileOption(data, row.point, "--layout")),
+    text("target", "6rem", (row) => compileOption(data, row.point, "--target")),
+    number("threads", "5rem", (row) => data.setting(row.point).threads, String),
+    number("median", "6.2rem", (row) => data.number(row.point, "median"), time),
+    number(
+      "speedup",
+      "5.6rem",
+      (row) => (compared(row) ? data.number(row.first, "median") / data.number(row.point, "median") : NaN),
+      (_value, row) => ratio(judged(row).ratio),
+    ),
+    {
+      name: "95 % interval",
+      width: "9.6rem",
+      numeric: true,
+      value: (row) => (compared(row) ? judged(row).low : NaN),
+      text: (row) => (compared(row) ? interval(judged(row).low, judged(row).high, judged(row).isRange) : ""),
+    },
+    number("compile", "5.4rem", (row) => data.number(row.point, "prepare_seconds"), time),
+    number("package", "5.8rem", (row) => figure(row, "package_bytes"), bytes),
+    number(
+      "of original",
+      "6.4rem",
+      (row) => figure(row, "package_bytes") / figure(row, "original_bytes"),
+      (value) => value.toFixed(2),
+    ),
+    number("conversions", "6.8rem", (row) => figure(row, "conversions"), String),
+    number("references", "6.4rem", (row) => figure(row, "references"), String),
+    number("top 1", "4.6rem", (row) => figure(row, "top1"), percent),
+    number("agree", "4.6rem", (row) => figure(row, "agreeing"), percent),
+    {
+      name: "status",
+      width: "7rem",
+      text: (row) => data.text(row.point, "status"),
+      badge: (row) => statusClass(data.text(row.point, "status")),
+    },
+  ];
+}
+
+export const sweeps: Section = {
+  id: "sweeps",
+  title: "Sweeps",
+  note: "Rows of `lathe sweep`. The speedup is the time of the first row over the time of this one; `agree` is the share of pictures that both classify alike.",
+  applies: (view) => sweepPoints(view.data, view.points).length > 0,
+  mount(host, view) {
+    const table = new TableView<Row>("Sweeps", columnsOf(view), (row) => view.open(row.point), 18);
+    host.append(table.element);
+    return () => table.show(rowsOf(view));
+  },
+};
