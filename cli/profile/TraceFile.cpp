@@ -17,19 +17,19 @@ using Kind = TracedCall::Kind;
 
 std::string textOf(const json &document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-/// Track of the runs and of what they execute; slot i has track i + 1.
-constexpr int runTrack = 0;
+/// Track of the runs and of what they execute, and that of a slot. Perfetto keeps thread 0 for the idle one.
+constexpr int runTrack = 1;
+constexpr int trackOf(int slot) { return slot + 2; }
 
 /// Writes the events of runs. Times are microseconds since the first run began, exact to the nanosecond.
 class Writer {
 public:
   Writer(const std::string &path, const runtime::Context &context, const lab::MachineCeilings &machine, uint64_t start)
-      : context(context), machine(machine), start(start), file(path) {
+      : context(context), machine(machine), start(start), file(path), live(liveBytes()) {
     for (size_t i = 0; i < context.instructionCount(); ++i) {
       infos.push_back(context.instruction(i));
       const runtime::InstructionInfo &info = infos.back();
       names.push_back(textOf(info.name.empty() ? std::string(info.kind) : std::string(info.name)));
-      live.push_back(liveBytes(uint32_t(i)));
     }
   }
 
@@ -38,7 +38,7 @@ public:
     name("process_name", runTrack, "lathe profile " + about.value("model", ""));
     track(runTrack, "runs");
     for (int slot = 0; slot < context.threads(); ++slot)
-      track(slot + 1, slot ? fmt::format("slot {}", slot) : "slot 0 (caller)");
+      track(trackOf(slot), slot ? fmt::format("slot {}", slot) : "slot 0 (caller)");
   }
 
   void run(size_t number, bool counts, const runtime::RunProfile &profile, const runtime::RunTrace &trace) {
@@ -67,7 +67,7 @@ public:
     counter("memory", "MB", profile.end, 0);
     for (size_t slot = 0; slot < trace.shares.size(); ++slot)
       for (const runtime::SlotTime &share : trace.shares[slot])
-        slice(int(slot) + 1, names[share.instruction], categoryOf(share.instruction), share.begin, share.end,
+        slice(trackOf(int(slot)), names[share.instruction], categoryOf(share.instruction), share.begin, share.end,
               {{"instruction", share.instruction}});
   }
 
@@ -118,16 +118,21 @@ private:
     return info.family.empty() ? std::string_view(info.kind) : info.family;
   }
 
-  /// Bytes of temporaries that are alive during an instruction, as far as their extents are known.
-  double liveBytes(uint32_t instruction) const {
+  /// By instruction: bytes of temporaries that are alive, as far as their extents are known.
+  std::vector<double> liveBytes() const {
     const runtime::Plan &plan = context.plan();
-    double sum = 0;
-    for (uint32_t value = 0; value < plan.values.size(); ++value)
-      if (const runtime::ValueInfo &info = plan.values[value];
-          info.root == value && info.storage == runtime::Storage::temporary && plan.live[value].first <= instruction &&
-          instruction <= plan.live[value].last)
-        sum += std::max<double>(0, double(context.place(value).bytes));
-    return sum;
+    std::vector<double> bytes(plan.instructions.size() + 1); // first the changes
+    for (uint32_t value = 0; value < plan.values.size(); ++value) {
+      const runtime::ValueInfo &info = plan.values[value];
+      const runtime::LiveRange &range = plan.live[value];
+      if (info.root != value || info.storage != runtime::Storage::temporary || range.first > range.last)
+        continue;
+      double size = std::max<double>(0, double(context.place(value).bytes));
+      bytes[range.first] += size;
+      bytes[std::min(size_t(range.last) + 1, bytes.size() - 1)] -= size;
+    }
+    std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+    return bytes;
   }
 
   std::string bodyName(const TracedCall &call, int64_t &iteration) const {

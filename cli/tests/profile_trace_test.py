@@ -111,15 +111,15 @@ class Trace(Cli):
     def test_slices_are_the_profile(self):
         figures, tracks, events = self.traced(self.net, "--repetitions", "9", "--threads", "2", name="net.json.gz")
         names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
-        self.assertEqual(names, {0: "runs", 1: "slot 0 (caller)", 2: "slot 1"})
-        runs = [item for item in tracks[0] if item.category == "run"]
+        self.assertEqual(names, {1: "runs", 2: "slot 0 (caller)", 3: "slot 1"})
+        runs = [item for item in tracks[1] if item.category == "run"]
         self.assertEqual([item.name for item in runs], [f"run {i}" for i in range(1, 10)])
         self.assertTrue(all(before.end <= after.begin for before, after in zip(runs, runs[1:])))
         counting = [run for run in runs if run.args["counts"]]
         self.assertEqual(len(counting), 3)  # the fastest quarter, rounded up
         self.assertLessEqual(max(run.end - run.begin for run in counting), min(run.end - run.begin for run in runs if run not in counting))
         rows = {row["index"]: row for row in figures["rows"]}
-        inside = {run.name: [item for item in tracks[0] if item.parent is run] for run in runs}
+        inside = {run.name: [item for item in tracks[1] if item.parent is run] for run in runs}
         for run in runs:  # every instruction once a run
             self.assertEqual(sorted(item.args["instruction"] for item in inside[run.name]), sorted(rows))
         mean = lambda values: sum(values) / len(values)
@@ -134,13 +134,13 @@ class Trace(Cli):
         self.assertAlmostEqual(mean([run.args["overhead_us"] for run in counting]), figures["overhead_ms"] * 1e3, delta=1e-5)
         # Shares of the slots: one after the other, within the kernel that they belong to.
         kernels = [item for run in runs for item in inside[run.name]]
-        for track in (1, 2):
+        for track in (2, 3):
             for before, after in zip(tracks[track], tracks[track][1:]):
                 self.assertLessEqual(before.end, after.begin)
             for share in tracks[track]:
                 self.assertTrue(any(item.args["instruction"] == share.args["instruction"] and item.begin <= share.begin and share.end <= item.end for item in kernels))
-        self.assertEqual(len(tracks[1]), 9 * len([row for row in rows.values() if row["kind"] == "kernel"]))
-        self.assertGreater(len(tracks[2]), 0)
+        self.assertEqual(len(tracks[2]), 9 * len([row for row in rows.values() if row["kind"] == "kernel"]))
+        self.assertGreater(len(tracks[3]), 0)
         # The speed over time holds all operations of a run.
         speed = [(nanoseconds(event["ts"]), event["args"]["GFLOPS"]) for event in events if event["name"] == "speed"]
         done = sum(value * (after - at) for (at, value), (after, _) in zip(speed, speed[1:]))
@@ -155,8 +155,8 @@ class Trace(Cli):
         np.save(self.path("c.npy"), np.array(True))
         np.save(self.path("n.npy"), np.array(4, "i8"))
         figures, tracks, _ = self.traced(model, "--repetitions", "2", "--threads", "1", "-i", "c=" + self.path("c.npy"), "-i", "n=" + self.path("n.npy"))
-        for run in (item for item in tracks[0] if item.category == "run"):
-            within = lambda parent: [item for item in tracks[0] if item.parent is parent]
+        for run in (item for item in tracks[1] if item.category == "run"):
+            within = lambda parent: [item for item in tracks[1] if item.parent is parent]
             branch, = [item for item in within(run) if item.name == "if"]
             self.assertEqual([item.name for item in within(branch)], ["then"])
             loop, = [item for item in within(run) if item.name == "loop"]

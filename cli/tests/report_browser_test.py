@@ -44,7 +44,7 @@ class Browser(ReportCase):
             found = self.figures("ops", "analyze", "--what", "speedup", "--baseline", baseline, "--store", self.store)["speedup"]["summaries"]
             speedups.append({"baseline": baseline, "means": [{"column": s["column"], "mean": s["geometric_mean"]} for s in found if ":" in s["column"]]})
         return {
-            "points": points, "current": len(current), "hostile": {"text": HOSTILE, "count": len([p for p in current if HOSTILE in p["problem"]])}, "speedups": speedups,
+            "points": points, "current": len(current), "hostile": {"text": HOSTILE, "count": len([p for p in current if "onerror" in p["problem"].lower()])}, "speedups": speedups,
             "sections": ["overview", "violins", "speedups", "roofline", "best", "segments", "profile", "graph", "tuning", "confusion", "points", "failures", "environment"],
             "filter": {"text": "plain", "count": len([p for p in current if p["variant"] == "plain"])},
             "marks": {"violins": [3 * 2 + 2 * 2], "roofline": [3 * 2 + len(heavy)], "segments": [4, 0], "confusion": [3], "tuning": [2 * 4],
