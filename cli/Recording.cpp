@@ -40,6 +40,20 @@ ProgramBuild programBuild() {
   return {LATHE_VERSION, hasher.digest().substr(0, 16)};
 }
 
+store::Experiment experimentHere(store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
+                                 json settings) {
+  store::Experiment experiment;
+  experiment.kind = kind;
+  experiment.command = "lathe " + verb + " " + process::shellCommand(arguments);
+  ProgramBuild build = programBuild();
+  experiment.version = build.version;
+  experiment.build = build.key;
+  experiment.settings = std::move(settings);
+  experiment.started = store::timeNow();
+  experiment.platform = lab::platformHere().key();
+  return experiment;
+}
+
 Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb,
                      const Arguments &arguments, json settings) {
   if (flags.off)
@@ -49,15 +63,8 @@ Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const
   } catch (const Error &error) {
     fail("{}; --no-store measures without keeping", error.what());
   }
-  experiment.kind = kind;
-  experiment.command = "lathe " + verb + " " + process::shellCommand(arguments);
-  ProgramBuild build = programBuild();
-  experiment.version = build.version;
-  experiment.build = build.key;
-  experiment.settings = std::move(settings);
-  experiment.started = store::timeNow();
+  experiment = experimentHere(kind, verb, arguments, std::move(settings));
   platform = lab::platformHere();
-  experiment.platform = platform.key();
 }
 
 void Recording::elsewhere(const std::string &command, const json &facts) {
@@ -70,6 +77,11 @@ void Recording::elsewhere(const std::string &command, const json &facts) {
       fail("--via {}: the provider's platform: {}", command, error.what());
     }
   experiment.platform = platform.key();
+}
+
+void Recording::addSetting(const std::string &name, json value) {
+  if (opened)
+    experiment.settings[name] = std::move(value);
 }
 
 void Recording::begin() {

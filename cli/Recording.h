@@ -26,13 +26,17 @@ struct ProgramBuild {
 };
 ProgramBuild programBuild();
 
+/// Description of an experiment that this process measures here: no uuid yet. `verb` is the part of the command line
+/// before `arguments`.
+store::Experiment experimentHere(store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
+                                 nlohmann::json settings);
+
 /// One experiment of this process. When `add` returns, all its points are in the store; if it
 /// throws Error, none. With --no-store it does nothing.
 class Recording {
 public:
-  /// Opens the store before anything is measured. Throws Error if it cannot be written. `verb` is
-  /// the part of the command line before `arguments`. `settings` is an object: how every point is
-  /// measured.
+  /// Opens the store before anything is measured. Throws Error if it cannot be written. `verb` and `arguments` as for
+  /// experimentHere. `settings` is an object: how every point is measured.
   Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
             nlohmann::json settings);
 
@@ -40,6 +44,10 @@ public:
   /// form of store::platformFromJson; null if unknown. Throws Error for another form.
   void elsewhere(const std::string &command, const nlohmann::json &platform);
   bool on() const { return opened.has_value(); }
+  /// Adds to the settings of the experiment what only became known later; before the first `add`.
+  void addSetting(const std::string &name, nlohmann::json value);
+  /// The experiment; its uuid is empty before the first `add`, and everything with --no-store.
+  const store::Experiment &described() const { return experiment; }
   /// Continues the newest unfinished experiment of the same command, machine and build that no
   /// other process is measuring. Returns a line about it, or "".
   std::string resume();

@@ -57,6 +57,18 @@ private:
   std::map<Key, uint32_t> places;
 };
 
+/// Columns of one kind of row, by name, with one number for each row.
+struct NumberColumns {
+  Dictionary<std::string> &texts;
+  std::map<std::string, std::vector<uint32_t>> integers;
+  std::map<std::string, std::vector<double>> numbers;
+
+  void integer(const char *name, uint32_t value) { integers[name].push_back(value); }
+  void text(const char *name, std::string_view value) { integer(name, texts.index(std::string(value))); }
+  void number(const char *name, std::optional<double> value) { numbers[name].push_back(value.value_or(unknown)); }
+  json document() const;
+};
+
 struct PageData::Columns {
   PageHeader header;
   Dictionary<std::string, json> platforms, experiments, problems, settings;
@@ -66,16 +78,14 @@ struct PageData::Columns {
   Dictionary<std::vector<size_t>> starts;
   Dictionary<std::string> cells;
   std::map<std::string, uint32_t> last; // by keyOf: the last measured point
-  std::map<std::string, std::vector<uint32_t>> integers;
-  std::map<std::string, std::vector<double>> numbers;
+  NumberColumns rows{texts, {}, {}};
   std::vector<uint32_t> roundCounts, roundLengths; // rounds of each point; samples of each round
   std::vector<int64_t> samples;
   json figures = json::object(); // of points that have some, by index
   size_t points = 0;
 
   json tasks = json::array(), estimates = json::array();
-  std::map<std::string, std::vector<uint32_t>> tuningIntegers;
-  std::map<std::string, std::vector<double>> tuningNumbers;
+  NumberColumns tuning{texts, {}, {}};
   size_t records = 0;
 
   void addTimes(const store::Point &point, const Row &row);
@@ -124,34 +134,33 @@ void PageData::Columns::addTimes(const store::Point &point, const Row &row) {
   lab::Summary time = lab::summarize(seconds);
   lab::Interval interval = lab::medianInterval(seconds);
   bool timed = time.count > 0;
-  auto add = [&](const char *name, double value) { numbers[name].push_back(timed ? value : unknown); };
+  auto add = [&](const char *name, double value) { rows.number(name, timed ? value : unknown); };
   add("median", row.median);
   add("p25", time.p25);
   add("p75", time.p75);
   add("min", time.min);
   add("low", interval.low);
   add("high", interval.high);
-  auto ofRow = [&](const char *name, std::optional<double> value) { numbers[name].push_back(value.value_or(unknown)); };
-  ofRow("cpu_seconds", row.cpuSeconds);
-  ofRow("processors", row.processors);
-  ofRow("cycles", row.cycles);
-  ofRow("instructions", row.instructions);
-  ofRow("cache_misses", row.cacheMisses);
-  ofRow("gigahertz", row.gigahertz);
+  rows.number("cpu_seconds", row.cpuSeconds);
+  rows.number("processors", row.processors);
+  rows.number("cycles", row.cycles);
+  rows.number("instructions", row.instructions);
+  rows.number("cache_misses", row.cacheMisses);
+  rows.number("gigahertz", row.gigahertz);
 }
 
 void PageData::Columns::addRoofline(const Row &row) {
   auto shares = rooflineShares({row}, [&](const std::string &platform) { return ceilings[platform]; });
   bool known = !shares.empty() && shares[0].limit;
-  numbers["roofline_share"].push_back(known ? shares[0].limit->share : unknown);
-  integers["bound"].push_back(texts.index(known ? shares[0].limit->bound : ""));
+  rows.number("roofline_share", known ? shares[0].limit->share : unknown);
+  rows.text("bound", known ? shares[0].limit->bound : "");
 }
 
 /// The cell, and whether the point is the last measurement of its key (report::latest).
 void PageData::Columns::addPlace(const Row &row) {
-  integers["cell"].push_back(cells.index(cellOf(row)));
-  std::vector<uint32_t> &current = integers["current"];
-  const std::vector<uint32_t> &measured = integers["measured"];
+  rows.integer("cell", cells.index(cellOf(row)));
+  std::vector<uint32_t> &current = rows.integers["current"];
+  const std::vector<uint32_t> &measured = rows.integers["measured"];
   current.push_back(1);
   auto [place, isNew] = last.try_emplace(keyOf(row), uint32_t(points));
   if (isNew)
@@ -168,37 +177,33 @@ void PageData::addPoint(const store::Point &point) {
   require(experiment.has_value(), "point of {}: its experiment comes after it", point.experiment);
   const store::Experiment &whole = c.experimentOf[point.experiment];
   Row row = rowOf(point, whole.kind, whole.platform);
-  auto integer = [&](const char *name, uint32_t value) { c.integers[name].push_back(value); };
-  integer("experiment", *experiment);
-  integer("problem", c.problems.index(point.problem.key(), [&]() -> json {
+  NumberColumns &rows = c.rows;
+  rows.integer("experiment", *experiment);
+  rows.integer("problem", c.problems.index(point.problem.key(), [&]() -> json {
     json document = {{"operator", row.op}, {"text", row.problem}, {"flops", row.flops}, {"bytes", row.bytes}};
     if (!row.shape) // of operators the text says the same
       document["detail"] = point.problem.detail;
     return document;
   }));
-  integer("setting", c.settings.index(point.setting.key(), [&] {
+  rows.integer("setting", c.settings.index(point.setting.key(), [&] {
     json document = store::toJson(point.setting);
     document["text"] = settingText(point.setting);
     return document;
   }));
-  integer("starts", c.starts.index(point.starts));
-  auto text = [&](const char *name, std::string_view value) { integer(name, c.texts.index(std::string(value))); };
-  text("provider", point.provider);
-  text("variant", point.variant);
-  text("status", name(point.status));
-  text("reason", point.reason);
-  text("implementation", point.implementation);
-  text("provider_version", point.providerVersion);
-  text("repro", point.repro);
-  text("measured", point.measured);
-  auto number = [&](const char *name, std::optional<double> value) {
-    c.numbers[name].push_back(value.value_or(unknown));
-  };
-  number("relative_l2", point.relativeL2);
-  number("max_difference", point.maxDifference);
-  number("prepare_seconds", point.prepareSeconds);
-  number("call_seconds", point.callSeconds);
-  number("other_processors", point.disturbance.otherProcessors);
+  rows.integer("starts", c.starts.index(point.starts));
+  rows.text("provider", point.provider);
+  rows.text("variant", point.variant);
+  rows.text("status", name(point.status));
+  rows.text("reason", point.reason);
+  rows.text("implementation", point.implementation);
+  rows.text("provider_version", point.providerVersion);
+  rows.text("repro", point.repro);
+  rows.text("measured", point.measured);
+  rows.number("relative_l2", point.relativeL2);
+  rows.number("max_difference", point.maxDifference);
+  rows.number("prepare_seconds", point.prepareSeconds);
+  rows.number("call_seconds", point.callSeconds);
+  rows.number("other_processors", point.disturbance.otherProcessors);
   c.addTimes(point, row);
   c.addRoofline(row);
   c.addPlace(row);
@@ -212,23 +217,19 @@ void PageData::addTask(const store::TunedTask &task) {
   auto index = uint32_t(c.tasks.size());
   c.tasks.push_back({{"text", task.task.text}, {"family", task.task.family}});
   for (const store::TuningRecord &record : task.records) {
-    auto integer = [&](const char *name, uint32_t value) { c.tuningIntegers[name].push_back(value); };
-    auto text = [&](const char *name, std::string_view value) { integer(name, c.texts.index(std::string(value))); };
-    auto number = [&](const char *name, std::optional<double> value) {
-      c.tuningNumbers[name].push_back(value.value_or(unknown));
-    };
-    integer("task", index);
-    integer("experiment", c.experiments.find(record.experiment).value_or(std::numeric_limits<uint32_t>::max()));
-    integer("platform", c.platforms.find(record.platform).value_or(std::numeric_limits<uint32_t>::max()));
-    text("schedule", record.schedule);
-    text("status", name(record.status));
-    text("reason", record.reason);
-    text("verdict", name(record.verdict));
-    text("searcher", record.searcher);
-    text("measured", record.measured);
-    number("seconds", record.seconds);
-    number("build_seconds", record.buildSeconds);
-    number("run_seconds", record.runSeconds);
+    NumberColumns &rows = c.tuning;
+    rows.integer("task", index);
+    rows.integer("experiment", c.experiments.find(record.experiment).value_or(std::numeric_limits<uint32_t>::max()));
+    rows.integer("platform", c.platforms.find(record.platform).value_or(std::numeric_limits<uint32_t>::max()));
+    rows.text("schedule", record.schedule);
+    rows.text("status", name(record.status));
+    rows.text("reason", record.reason);
+    rows.text("verdict", name(record.verdict));
+    rows.text("searcher", record.searcher);
+    rows.text("measured", record.measured);
+    rows.number("seconds", record.seconds);
+    rows.number("build_seconds", record.buildSeconds);
+    rows.number("run_seconds", record.runSeconds);
     ++c.records;
   }
 }
@@ -246,8 +247,7 @@ size_t PageData::experiments() const { return columns->experiments.values.size()
 size_t PageData::tuningRecords() const { return columns->records; }
 
 /// All columns; numbers that no row knows are left out.
-static json columnsJson(const std::map<std::string, std::vector<uint32_t>> &integers,
-                        const std::map<std::string, std::vector<double>> &numbers) {
+json NumberColumns::document() const {
   json document = json::object();
   for (auto &[name, values] : integers)
     document[name] = packed(values);
@@ -276,13 +276,12 @@ json PageData::document() const {
           {"texts", c.texts.values},
           {"points",
            {{"count", c.points},
-            {"columns", columnsJson(c.integers, c.numbers)},
+            {"columns", c.rows.document()},
             {"figures", c.figures},
             {"round_counts", packed(c.roundCounts)},
             {"round_lengths", packed(c.roundLengths)},
             {"samples_ns", packedTimes(c.samples)}}},
-          {"tuning",
-           {{"count", c.records}, {"tasks", c.tasks}, {"columns", columnsJson(c.tuningIntegers, c.tuningNumbers)}}},
+          {"tuning", {{"count", c.records}, {"tasks", c.tasks}, {"columns", c.tuning.document()}}},
           {"estimates", c.estimates}};
 }
 

@@ -57,6 +57,7 @@ std::vector<int64_t> Context::outputDims(size_t index) {
 }
 
 const RunProfile &Context::profile() const { return state->times; }
+const RunTrace &Context::trace() const { return state->trace; }
 std::vector<ProfileRow> Context::profileRows() const {
   std::vector<ProfileRow> rows;
   for (const InstructionTime &time : state->times.times)
@@ -73,6 +74,29 @@ const Plan &Context::plan() const {
 }
 
 size_t Context::instructionCount() const { return plan().instructions.size(); }
+
+ValuePlace Context::place(uint32_t value) const {
+  require(value < plan().values.size(), "{}: value {} of {}", state->file, value, plan().values.size());
+  auto known = [&](Extent extent) {
+    try {
+      return state->evaluate(extent);
+    } catch (const Error &) {
+      return int64_t(-1);
+    }
+  };
+  const ValueInfo &info = plan().values[value];
+  ValuePlace place{{}, known(info.bytes), known(info.rootOffset)};
+  for (Extent extent : info.dims)
+    place.dims.push_back(known(extent));
+  return place;
+}
+
+/// Adds the operands that are there; -1 is none.
+static void addKnown(std::vector<uint32_t> &values, const std::vector<int32_t> &operands) {
+  for (int32_t operand : operands)
+    if (operand >= 0)
+      values.push_back(static_cast<uint32_t>(operand));
+}
 
 InstructionInfo Context::instruction(size_t index) const {
   const Plan &current = plan();
@@ -107,22 +131,27 @@ InstructionInfo Context::instruction(size_t index) const {
       return loop.first <= instruction.id && instruction.id <= loop.last;
     });
     for (uint32_t value : call->buffers)
-      if (state->writes(instruction, value))
-        info.outputs.push_back(value);
+      (state->writes(instruction, value) ? info.outputs : info.inputs).push_back(value);
   } else if (auto *call = std::get_if<CallReference>(&instruction.operation)) {
     info.kind = "reference";
     info.name = call->op;
     info.nodes = call->nodes;
     info.outputs = call->outputs;
-  } else if (std::holds_alternative<ComputeShape>(instruction.operation)) {
+    addKnown(info.inputs, call->inputs);
+  } else if (auto *shape = std::get_if<ComputeShape>(&instruction.operation)) {
     info.kind = "compute_shape";
+    info.inputs = {shape->from};
   } else if (std::holds_alternative<Release>(instruction.operation)) {
     info.kind = "release";
-  } else if (std::holds_alternative<If>(instruction.operation)) {
+  } else if (auto *branch = std::get_if<If>(&instruction.operation)) {
     info.kind = "if";
+    info.inputs = {branch->condition};
   } else {
+    const Loop &loop = std::get<Loop>(instruction.operation);
     info.kind = "loop";
-    info.outputs = std::get<Loop>(instruction.operation).results;
+    info.outputs = loop.results;
+    addKnown(info.inputs, {loop.tripCount, loop.condition});
+    info.inputs.insert(info.inputs.end(), loop.initial.begin(), loop.initial.end());
   }
   return info;
 }

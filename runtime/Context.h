@@ -36,6 +36,15 @@ struct InstructionInfo {
   /// was compiled; 0: none, or none for the extents bound now.
   double predictedCycles = 0;
   bool imageByImage = false; // of kernels: a batch passes it and its neighbours one image after the other
+  /// Values that the instruction itself reads, constants included. For an If or a Loop: the condition, the number of
+  /// iterations and the carried values before the first one.
+  std::vector<uint32_t> inputs = {};
+};
+
+/// Where a value of the plan lies at the extents bound now. Numbers that depend on data that is not there yet are -1.
+struct ValuePlace {
+  std::vector<int64_t> dims;     // logical extents
+  int64_t bytes = 0, offset = 0; // physical size; offset in the value that owns the bytes
 };
 
 /// Begin and end of one execution of one instruction, in monotonic nanoseconds. For an instruction that a loop runs
@@ -61,8 +70,34 @@ struct ProfileRow {
   uint64_t nanoseconds = 0;
 };
 
+/// One execution of an instruction, or of something inside of it, in a traced run. Nanoseconds as in InstructionTime.
+struct TracedCall {
+  enum class Kind {
+    instruction,
+    body,  // one run of a body of an If or a Loop; `detail`: its index in Plan::blocks
+    images // a batch passes all kernels from `instruction` to `detail` image by image
+  };
+  Kind kind = Kind::instruction;
+  uint32_t instruction = 0, detail = 0;
+  uint64_t begin = 0, end = 0;
+};
+
+/// The share that one slot had of one call of a kernel, or of a parallel loop of a reference.
+struct SlotTime {
+  uint32_t instruction = 0;
+  uint64_t begin = 0, end = 0;
+};
+
+/// All executions of one run. The times of a kernel inside of `images` are sums over the images, one kernel after the
+/// other; `shares` has them as they were.
+struct RunTrace {
+  std::vector<TracedCall> calls;             // in the order of their ends
+  std::vector<std::vector<SlotTime>> shares; // by slot, in the order of time
+};
+
 struct RunOptions {
   bool profile = false;
+  bool trace = false; // with `profile`: keep every execution and the share of every slot (Context::trace)
   int64_t until = -1; // stop after this instruction; later outputs are undefined. -1: never
   /// Called after each instruction; it may call `Context::readValue` for the outputs of the
   /// instruction. Slows the run down.
@@ -124,6 +159,8 @@ public:
 
   /// Profile of the last run with RunOptions::profile.
   const RunProfile &profile() const;
+  /// Trace of the last run with RunOptions::trace.
+  const RunTrace &trace() const;
   /// The profile as one row per instruction of the entry block. The rows and `profile().overhead`
   /// add up to the whole run.
   std::vector<ProfileRow> profileRows() const;
@@ -135,6 +172,7 @@ public:
 
   /// The plan in use. Extents must be bound.
   const Plan &plan() const;
+  ValuePlace place(uint32_t value) const;
   /// Returns a copy of a value of the plan in row-major order. Valid only while the value's bytes
   /// are: in `observe`, or after a run with `until` for the outputs of the last instruction.
   Value readValue(uint32_t value) const;

@@ -40,7 +40,7 @@ TEST(ThreadsTest, contextsOnManyThreadsShareAModel) {
       for (int64_t i = 0; i < x.elements(); ++i)
         x.as<float>()[i] = static_cast<float>(number + 1);
       context.setInput(0, x);
-      context.run({.profile = repeat % 2 == 0});
+      context.run({.profile = repeat % 2 == 0, .trace = repeat % 4 == 0});
       const Tensor &out = context.output(0).tensor(), &some = context.output(1).tensor();
       for (int64_t i = 0; i < rows; ++i) {
         ASSERT_EQ(out.as<float>()[i], -8.0f * static_cast<float>(number + 1));
@@ -105,7 +105,7 @@ TEST(ThreadsTest, imagesPassThroughKernelsSlotBySlot) {
     observed.observe = [](uint32_t) {};
     whole.run(observed);
     for (int repeat = 0; repeat < 3; ++repeat)
-      context.run({.profile = repeat == 1});
+      context.run({.profile = repeat == 1, .trace = repeat == 1});
     EXPECT_LT(context.memory().arenaBytes, whole.memory().arenaBytes) << "no image loop, " << threads << " threads";
     for (int64_t i = 0; i < input.elements(); ++i)
       ASSERT_EQ(context.output(0).tensor().as<float>()[i], static_cast<float>(i % 512) * 1.75f) << threads;

@@ -37,16 +37,18 @@ class Browser(ReportCase):
         kernels = [p for p in current if p["operator"] == "kernel"]
         heavy = [p for p in kernels if json.loads(p["detail"])["flops"] > 0 and json.loads(p["detail"])["bytes"] > 0]
         predicted = [p for p in kernels if "predicted_us" in p["figures"]]
+        graph = json.loads(Rows(self.store).one("SELECT settings FROM experiment WHERE kind = 'profile'")["settings"])["graph"]
+        ends = {(start, end)[side] if (start, end)[side] >= 0 else (side, value) for start, end, value in graph["edges"] for side in (0, 1)}
         speedups = []
         for baseline in ["lathe:plain", "lathe:auto"]:
             found = self.figures("ops", "analyze", "--what", "speedup", "--baseline", baseline, "--store", self.store)["speedup"]["summaries"]
             speedups.append({"baseline": baseline, "means": [{"column": s["column"], "mean": s["geometric_mean"]} for s in found if ":" in s["column"]]})
         return {
-            "points": points, "current": len(current), "hostile": HOSTILE, "speedups": speedups,
-            "sections": ["overview", "violins", "speedups", "roofline", "sweeps", "best", "segments", "profile", "tuning", "confusion", "points", "failures", "environment"],
+            "points": points, "current": len(current), "hostile": {"text": HOSTILE, "count": len([p for p in current if "onerror" in p["problem"].lower()])}, "speedups": speedups,
+            "sections": ["overview", "violins", "speedups", "roofline", "sweeps", "best", "segments", "profile", "graph", "tuning", "confusion", "points", "failures", "environment"],
             "filter": {"text": "plain", "count": len([p for p in current if p["variant"] == "plain"])},
             "marks": {"violins": [3 * 2 + 2 * 2 + 2], "roofline": [3 * 2 + len(heavy)], "segments": [4, 0], "confusion": [3], "tuning": [2 * 4],
-                      "profile": [len(kernels), min(25, len(kernels)), len(predicted)]},
+                      "profile": [len(kernels), min(25, len(kernels)), len(predicted)], "graph": [len(ends)]},
         }
 
     def test_a_browser_shows_what_the_store_says(self):
@@ -56,7 +58,7 @@ class Browser(ReportCase):
             json.dump(self.expected(), file)
         ran = subprocess.run(["node", os.path.join(PAGE, "tests", "page.mjs"), self.page, expected, BROWSER], capture_output=True, text=True)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        self.assertEqual(ran.stdout.count("ok "), 11, ran.stdout)
+        self.assertEqual(ran.stdout.count("ok "), 12, ran.stdout)
 
 
 if __name__ == "__main__":

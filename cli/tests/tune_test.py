@@ -168,6 +168,21 @@ class Tune(Cli):
             self.lathe("run", net, "--fill", "ones", "-o", self.path("out.npz"))
             self.assertEqual(packages() - before, count)
 
+    def check_trace_of_images(self, package, batch):
+        """A traced run has the kernels that a batch passes image by image in a slice, and shares of the slot for every image."""
+        trace = self.path("images.json")
+        self.lathe("profile", package, "--no-check", "--no-store", "--repetitions", "2", "--trace", trace)
+        with open(trace) as file:
+            slices = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
+        inside = lambda image: [event for event in slices if image["ts"] <= event["ts"] and event["ts"] + event["dur"] <= image["ts"] + image["dur"] + 1e-6]
+        images = [event for event in slices if event["cat"] == "images"]
+        self.assertIn(len(images), (2, 4, 6))  # as many in both runs
+        for image in images:
+            kernels = [event["args"]["instruction"] for event in inside(image) if event["args"].get("image_by_image")]
+            self.assertEqual(kernels, list(range(image["args"]["first"], image["args"]["last"] + 1)))
+            shares = [event["args"]["instruction"] for event in inside(image) if event["tid"] == 2]
+            self.assertEqual(shares, kernels * batch)
+
     def test_times_choose_the_order_of_images(self):
         net, store, package = self.convolutions("batch.mlir", 4, [(f"depthwise{i}", 3, 32) for i in range(4)]), self.path("orders.db"), self.path("batch.lathe")
         command = ["tune", net, "--trials", "1", "--margin", "0.9", "--store", store]
@@ -186,6 +201,7 @@ class Tune(Cli):
 
         predicted = by_image("no_gain", 1e-7)
         self.assertGreaterEqual(by_image("faster", 1e-7), 2)
+        self.check_trace_of_images(package, 4)
         self.assertEqual(by_image("faster", 1e-4), 0)
         self.assertEqual(by_image("faster", 1e-5), predicted)
         # Measurements of the packages are told apart.

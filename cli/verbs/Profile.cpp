@@ -1,14 +1,19 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
+#include "cli/print/PageFiles.h"
 #include "cli/print/ProfileTable.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
+#include "cli/profile/KernelGraph.h"
+#include "cli/profile/ProfilePoints.h"
+#include "cli/profile/TraceFile.h"
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Disturbance.h"
 #include "support/Text.h"
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <numeric>
@@ -17,28 +22,27 @@
 namespace lathe::cli {
 namespace {
 
-/// One profiled run: seconds by instruction, the overhead, the whole.
-struct Sample {
-  std::vector<double> rows;
-  double overhead = 0, whole = 0;
-};
-
-Sample sampleOf(const runtime::RunProfile &profile, size_t instructions) {
-  Sample sample{std::vector<double>(instructions, 0.0), static_cast<double>(profile.overhead) * 1e-9,
-                static_cast<double>(profile.end - profile.begin) * 1e-9};
+ProfiledRun sampleOf(const runtime::RunProfile &profile, size_t instructions) {
+  ProfiledRun sample{std::vector<double>(instructions, 0.0), static_cast<double>(profile.overhead) * 1e-9,
+                     static_cast<double>(profile.end - profile.begin) * 1e-9};
   for (const runtime::InstructionTime &time : profile.times)
     sample.rows[time.instruction] += static_cast<double>(time.end - time.begin) * 1e-9;
   return sample;
 }
 
-/// Mean of the runs that count (lab::fastestQuarter): rows and overhead still add up to the whole, and what disturbed
-/// runs from outside is left out.
-Sample meanOf(const std::vector<Sample> &samples) {
+/// lab::fastestQuarter
+std::vector<size_t> countingRuns(const std::vector<ProfiledRun> &samples) {
   std::vector<double> whole;
-  for (const Sample &sample : samples)
+  for (const ProfiledRun &sample : samples)
     whole.push_back(sample.whole);
-  std::vector<size_t> chosen = lab::fastestQuarter(whole);
-  Sample mean{std::vector<double>(samples[0].rows.size(), 0.0)};
+  return lab::fastestQuarter(whole);
+}
+
+/// Mean of the runs that count: rows and overhead still add up to the whole, and what disturbed
+/// runs from outside is left out.
+ProfiledRun meanOf(const std::vector<ProfiledRun> &samples) {
+  std::vector<size_t> chosen = countingRuns(samples);
+  ProfiledRun mean{std::vector<double>(samples[0].rows.size(), 0.0)};
   double weight = 1.0 / static_cast<double>(chosen.size());
   for (size_t run : chosen) {
     for (size_t i = 0; i < mean.rows.size(); ++i)
@@ -60,46 +64,6 @@ int64_t instructionOf(const runtime::Context &context, const std::string &node) 
   require(found >= 0,
           "--until {}: no node of the plan has that name (folded away, or misspelt; lathe profile lists them)", node);
   return found;
-}
-
-/// Rows of the plan and the whole, as points. Samples are of all profiled runs, in order. `clock`, in GHz,
-/// turns predicted cycles into time; 0: there are no predictions for this number of threads.
-void record(Recording &recording, const store::Point &model, const runtime::Context &context, size_t count,
-            const std::vector<Sample> &samples, const store::Disturbance &disturbance, double clock) {
-  if (!recording.on())
-    return;
-  std::vector<store::Point> points;
-  auto add = [&](store::Point point, auto &&secondsOf) {
-    point.disturbance = disturbance;
-    std::vector<store::Sample> times(samples.size());
-    for (size_t i = 0; i < samples.size(); ++i)
-      times[i].wallNs = std::llround(secondsOf(samples[i]) * 1e9);
-    if (point.status != store::PointStatus::failed) // no time without an answer
-      point.rounds.push_back(std::move(times));
-    points.push_back(std::move(point));
-  };
-  add(model, [](const Sample &sample) { return sample.whole; });
-  for (size_t i = 0; i < count; ++i) {
-    runtime::InstructionInfo info = context.instruction(i);
-    store::Point point = model;
-    point.problem.op = "kernel";
-    point.problem.text = fmt::format("{} #{} {}", model.problem.text, i, info.name);
-    point.problem.detail["index"] = i;
-    point.problem.detail["kind"] = info.kind;
-    point.problem.detail["name"] = info.name;
-    point.problem.detail["family"] = info.family;
-    point.problem.detail["nodes"] = info.nodes;
-    point.problem.detail["shapes"] = info.shapes;
-    point.problem.detail["flops"] = info.flops;
-    point.problem.detail["bytes"] = info.bytes;
-    point.implementation = info.family;
-    if (clock > 0 && info.predictedCycles > 0)
-      point.figures["predicted_us"] = info.predictedCycles / clock * 1e-3;
-    point.setting.schedule = info.schedule;
-    add(std::move(point), [i](const Sample &sample) { return sample.rows[i]; });
-  }
-  recording.add(std::move(points));
-  recording.finish(disturbance);
 }
 
 /// LLVM's name of the CPU that the package was compiled for; "" if the package does not tell.
@@ -127,6 +91,9 @@ struct ProfileFlags {
   std::string until;
   size_t repetitions = 40;
   bool unchecked = false;
+  std::string trace, page, plots;
+
+  bool drawn() const { return !page.empty() || !plots.empty(); }
 
   void add(Options &options) {
     model.add(options, ModelUse::run);
@@ -137,21 +104,46 @@ struct ProfileFlags {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     options.add_flag("--no-check", unchecked, "Profile a package whose outputs were never verified");
+    options.addOutput(
+        "--trace", trace,
+        "Write every run as a trace for Perfetto, with a track for each thread; NAME.json.gz is compressed");
+    options.addOutput("--html", page, "Write the profile as a page with plots (default: NAME.html)")->expected(0, 1);
+    options.add_option("--svg", plots, "Write the plots as SVG files into the folder DIR, with Node.js")
+        ->type_name("DIR");
+    options.afterParse([this, &options] {
+      if (options.given("--html") && (page.empty() || page == "true"))
+        page = modelName() + ".html";
+      if (!page.empty())
+        requirePage();
+    });
     record.add(options, &model);
     options.addQuiet();
     options.addWide();
     options.addJson();
   }
+
+  /// "resnet50" of zoo:resnet50 and models/resnet50.onnx.
+  std::string modelName() const {
+    return model.isZoo() ? model.model.substr(model.model.find(':') + 1)
+                         : std::filesystem::path(model.model).stem().string();
+  }
+  nlohmann::json settings() const {
+    return {{"repetitions", repetitions}, {"until", until}, {"fill", inputs.fill}, {"seed", inputs.seed}};
+  }
 };
 
 /// Measurements of the runs, and the limits measured beside them.
 struct Measured {
-  Sample mean;
+  ProfiledRun mean;
   std::vector<double> least;           // by instruction, in seconds
   size_t count = 0;                    // instructions that ran
   std::map<ElementType, double> peaks; // GFLOPS, of f32 and the types of the kernels' factors
   double clock = 0;                    // GHz
   double callOne = 0, forkJoin = 0;    // seconds
+  std::vector<bool> counts;            // by run: the means are over these
+  TraceRuns traced;
+  nlohmann::json graph; // of the kernels
+  std::vector<store::Point> points;
 
   double overheadEach() const { return mean.overhead / static_cast<double>(std::max<size_t>(count, 1)); }
 };
@@ -173,6 +165,7 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   run.profile = true;
   if (!flags.until.empty())
     run.until = instructionOf(context, flags.until);
+  run.trace = !flags.trace.empty();
   Progress progress("profile");
   // The limits are of the same minutes: clocks and neighbours change within an hour. The better of before and after.
   Measured measured;
@@ -180,15 +173,18 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   measurePeaks(measured.peaks, context);
   measured.clock = lab::measureClock();
   context.run(run);
-  std::vector<Sample> samples;
+  std::vector<ProfiledRun> samples;
   lab::DisturbanceMeter meter;
   for (size_t i = 0; i < flags.repetitions; ++i) {
     context.run(run);
     samples.push_back(sampleOf(context.profile(), context.instructionCount()));
+    if (run.trace)
+      measured.traced.add(context);
+    run.trace = run.trace && !measured.traced.isFull();
     progress.update("run", i + 1, flags.repetitions);
   }
   measured.least.assign(context.instructionCount(), INFINITY);
-  for (const Sample &sample : samples)
+  for (const ProfiledRun &sample : samples)
     for (size_t i = 0; i < measured.least.size(); ++i)
       measured.least[i] = std::min(measured.least[i], sample.rows[i]);
   measured.count = run.until >= 0 ? static_cast<size_t>(run.until) + 1 : context.instructionCount();
@@ -196,7 +192,15 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   if (!flags.until.empty())
     whole.setting.extra["until"] = flags.until;
   bool predicts = prepared.model->plannedThreads() == context.threads();
-  record(recording, whole, context, measured.count, samples, meter.read(), predicts ? measured.clock : 0);
+  store::Disturbance disturbance = meter.read();
+  measured.graph = kernelGraph(context, measured.count);
+  measured.points = profilePoints(whole, context, measured.count, samples, disturbance, predicts ? measured.clock : 0);
+  recording.addSetting("graph", measured.graph);
+  recording.add(measured.points);
+  recording.finish(disturbance);
+  measured.counts.assign(samples.size(), false);
+  for (size_t index : countingRuns(samples))
+    measured.counts[index] = true;
   measured.mean = meanOf(samples);
   measurePeaks(measured.peaks, context);
   measured.clock = std::max(measured.clock, lab::measureClock());
@@ -264,6 +268,39 @@ nlohmann::json profileJson(const ProfileFlags &flags, const Prepared &prepared, 
           {"roofline_share", table.rooflineShare()}};
 }
 
+/// Writes the files of --trace, --html and --svg. Returns a line about each.
+std::string writeFiles(const ProfileFlags &flags, const Prepared &prepared, const Measured &measured,
+                       const lab::MachineCeilings &machine, const Recording &recording, const Arguments &arguments) {
+  std::string lines;
+  if (!flags.trace.empty()) {
+    measured.traced.write(flags.trace, *prepared.context, machine, measured.counts,
+                          {{"program", "lathe profile"},
+                           {"model", flags.model.model},
+                           {"inputs", prepared.inputText},
+                           {"target", prepared.model->target()},
+                           {"threads", prepared.context->threads()}});
+    std::string runs = counted(int64_t(measured.traced.runs()), "run");
+    if (measured.traced.runs() < flags.repetitions)
+      runs = fmt::format("the first {} of {}; more would be too many events", runs, flags.repetitions);
+    lines += fmt::format("{}: trace of {}\n", flags.trace, runs);
+  }
+  if (!flags.drawn())
+    return lines;
+  store::Experiment experiment = recording.described();
+  if (!recording.on()) {
+    experiment = experimentHere(store::ExperimentKind::profile, "profile", arguments, flags.settings());
+    experiment.settings["graph"] = measured.graph;
+  }
+  nlohmann::json document = profilePage(experiment, measured.points, machine, "profile of " + flags.modelName());
+  if (!flags.page.empty()) {
+    writePage(flags.page, document);
+    lines += fmt::format("{}: page\n", flags.page);
+  }
+  if (!flags.plots.empty())
+    lines += fmt::format("{}: {}\n", flags.plots, counted(int64_t(writePlots(flags.plots, document)), "plot"));
+  return lines;
+}
+
 } // namespace
 
 int profileVerb(const Arguments &arguments) {
@@ -276,14 +313,11 @@ int profileVerb(const Arguments &arguments) {
                   "machine's peak and clock are measured beside the runs (docs/profiling.md).",
                   "  lathe profile resnet50.lathe\n"
                   "  lathe profile zoo:resnet50 --threads 2 --json profile.json\n"
-                  "  lathe profile model.onnx --until conv4_1\n");
+                  "  lathe profile model.onnx --until conv4_1\n"
+                  "  lathe profile model.onnx --trace model.json.gz --html\n");
   flags.add(options);
   options.parseAll(arguments);
-  Recording recording(flags.record, store::ExperimentKind::profile, "profile", arguments,
-                      {{"repetitions", flags.repetitions},
-                       {"until", flags.until},
-                       {"fill", flags.inputs.fill},
-                       {"seed", flags.inputs.seed}});
+  Recording recording(flags.record, store::ExperimentKind::profile, "profile", arguments, flags.settings());
 
   Prepared prepared = prepare(flags.model, flags.inputs);
   std::string mistrust = mistrusted(prepared);
@@ -309,14 +343,16 @@ int profileVerb(const Arguments &arguments) {
   for (size_t i = 0; i < measured.count; ++i)
     table.add(prepared.context->instruction(i), measured.mean.rows[i], measured.least[i]);
   table.finish(measured.mean.overhead);
+  std::string files = writeFiles(flags, prepared, measured, machine, recording, arguments);
   if (options.printsText())
     std::cout << profileText(flags, prepared, measured, table, options.tableStyle()) << "outputs: " << verification.text
               << "\n"
-              << recording.line();
+              << files << recording.line();
   nlohmann::json json = profileJson(flags, prepared, measured, table);
   json["verified"] = verification.verified;
   json["verification"] = verification.text;
   json["mistrusted"] = mistrust;
+  json["graph"] = measured.graph;
   options.writeJson(json);
   return success;
 }

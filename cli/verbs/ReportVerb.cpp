@@ -1,18 +1,15 @@
 // `lathe report`: measurements of the store as a page with plots (docs/reports.md).
 #include "cli/FrontVerbs.h"
+#include "cli/print/PageFiles.h"
 #include "cli/Recording.h"
 #include "cli/analysis/AnalyzedNetwork.h"
-#include "lab/TemporaryDirectory.h"
-#include "process/Run.h"
 #include "process/ShellWords.h"
 #include "report/Account.h"
-#include "report/PageBytes.h"
 #include "report/PageData.h"
 #include "report/Speedup.h"
 #include "store/ContentKey.h"
 #include "support/Text.h"
 
-#include <filesystem>
 #include <iostream>
 #include <set>
 
@@ -47,12 +44,6 @@ struct ReportFlags {
     });
   }
 };
-
-/// Why there is no page: the build had no npm.
-void requirePage(std::string_view bytes) {
-  require(!bytes.empty(), "the page is not in this program: npm was missing or could not be reached when it was built: "
-                          "install nodejs and npm, run report/page/build.sh --again and build once more");
-}
 
 /// "ops, segments"
 std::string titleOf(const std::vector<store::ExperimentSummary> &experiments) {
@@ -115,24 +106,6 @@ report::PageData collect(ReportFlags &flags, store::Store &store, const Argument
   return data;
 }
 
-/// Draws the plots with Node.js. Returns their number.
-size_t writePlots(const std::string &folder, const nlohmann::json &document) {
-  requirePage(report::plotProgram());
-  std::filesystem::create_directories(folder);
-  lab::TemporaryDirectory work("report");
-  std::string program = (work.path / "plots.mjs").string(), data = (work.path / "document.json").string();
-  writeFile(program, std::string(report::plotProgram()));
-  writeFile(data, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  process::Command command;
-  command.argv = {"node", program, data, folder};
-  auto ran = process::run(command);
-  require(ran.ok(), "--svg {}: the plots are drawn with Node.js, install nodejs: {}", folder,
-          ran.ok() ? "" : ran.failure().message());
-  require(ran->exitCode == 0, "--svg {}: {}", folder, printable(ran->stderrTail));
-  auto lines = std::count(ran->output.begin(), ran->output.end(), '\n');
-  return static_cast<size_t>(lines);
-}
-
 } // namespace
 
 int reportVerb(const Arguments &arguments) {
@@ -147,12 +120,12 @@ int reportVerb(const Arguments &arguments) {
   flags.add(options);
   options.parseAll(arguments);
   if (!flags.page.empty())
-    requirePage(report::pageTemplate());
+    requirePage();
   store::Store store = flags.store.open();
   report::PageData data = collect(flags, store, arguments);
   nlohmann::json document = data.document();
   if (!flags.page.empty())
-    writeFile(flags.page, report::pageWith(report::pageTemplate(), document));
+    writePage(flags.page, document);
   size_t plots = flags.svg.empty() ? 0 : writePlots(flags.svg, document);
   if (options.printsText() && flags.page != "-") {
     std::string what =

@@ -9,8 +9,8 @@ namespace lathe::runtime {
 Context::State::State(std::shared_ptr<const Model> shared, int threads)
     : model(std::move(shared)), file(model->file()), pool(threads) {
   parallel = [this](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
-    pool.run(
-        count,
+    split(
+        sharing, 1, count,
         [](void *context, int, int64_t begin, int64_t end) {
           (*static_cast<const std::function<void(int64_t, int64_t)> *>(context))(begin, end);
         },
@@ -305,8 +305,17 @@ bool Context::State::writes(const Instruction &instruction, uint32_t value) cons
     int64_t from = extentOr(a.rootOffset, 0), to = extentOr(b.rootOffset, 0);
     return from < to + extentOr(b.bytes, INT64_MAX / 2) && to < from + extentOr(a.bytes, INT64_MAX / 2);
   };
+  // A loop around the instruction has not written what its body gives it.
+  auto isResultOfBody = [&](uint32_t other) {
+    const Instruction &first = *plan->instructions[plan->firstUse[other]];
+    auto *loop = first.last >= instruction.id ? std::get_if<Loop>(&first.operation) : nullptr;
+    auto has = [&](const std::vector<uint32_t> &list) {
+      return std::find(list.begin(), list.end(), other) != list.end();
+    };
+    return loop && has(loop->bodyOutputs) && !has(loop->bodyInputs) && !has(loop->initial);
+  };
   for (uint32_t other = 0; other < plan->values.size(); ++other)
-    if (plan->values[other].root == info.root && plan->firstUse[other] < instruction.id &&
+    if (plan->values[other].root == info.root && plan->firstUse[other] < instruction.id && !isResultOfBody(other) &&
         meet(info, plan->values[other]))
       return false;
   return true;

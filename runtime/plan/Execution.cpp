@@ -65,6 +65,8 @@ void Context::State::run(const RunOptions &runOptions) {
   options = &runOptions;
   stopped = false;
   times.times.clear();
+  trace.calls.clear();
+  trace.shares.assign(runOptions.trace ? static_cast<size_t>(pool.slots()) : 0, {});
   timeOf.assign(runOptions.profile ? plan->instructions.size() : 0, 0);
   for (uint32_t i = 0; i < slots.size(); ++i)
     if ((slots[i].boxed || slots[i].late) && plan->values[i].storage != Storage::input &&
@@ -120,17 +122,6 @@ void Context::State::execute(const Block &block) {
   leave();
 }
 
-/// An instruction that runs again, in a loop, adds to its time: a loop may have any number of iterations.
-void Context::State::addTime(uint32_t instruction, uint64_t begin, uint64_t end) {
-  size_t &index = timeOf[instruction];
-  if (index == 0) {
-    times.times.push_back({instruction, begin, end});
-    index = times.times.size();
-  } else {
-    times.times[index - 1].end += end - begin;
-  }
-}
-
 void Context::State::execute(const Instruction &instruction) {
   perform(instruction);
   if (plan->lateGroupAfter[instruction.id] >= 0 && !stopped)
@@ -151,7 +142,7 @@ void Context::State::perform(const Instruction &instruction) {
     return;
   }
   if (auto *branch = std::get_if<If>(&instruction.operation))
-    return execute(plan->blocks[readScalar(branch->condition) ? branch->thenBlock : branch->elseBlock]);
+    return executeBody(instruction.id, readScalar(branch->condition) ? branch->thenBlock : branch->elseBlock);
   call(instruction, std::get<Loop>(instruction.operation));
 }
 
@@ -163,7 +154,7 @@ void Context::State::call(const Instruction &instruction, const CallKernel &call
     checkElements(call, prepared);
   KernelJob job{prepared.code,    prepared.buffers.data(), prepared.dims.data(),
                 prepared.scratch, prepared.scratchStride,  prepared.first};
-  pool.runStages(prepared.stages, (prepared.units - prepared.first) / prepared.stages, runKernel, &job);
+  split(instruction.id, prepared.stages, (prepared.units - prepared.first) / prepared.stages, runKernel, &job);
 }
 
 void Context::State::checkElements(const CallKernel &call, const PreparedKernel &prepared) {
@@ -195,6 +186,7 @@ void Context::State::call(const Instruction &instruction, const CallReference &c
   auto where = [&] {
     return fmt::format("{}: {} ({})", file, call.nodes.empty() ? "operator" : "'" + call.nodes.front() + "'", call.op);
   };
+  sharing = instruction.id;
   try {
     call.reference->run(prepared.pointers, prepared.outputs, parallel);
   } catch (const std::exception &error) {

@@ -1,6 +1,6 @@
 // The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp,
 // Scratch.cpp), what becomes known while it runs (LateMemory.cpp), execution (Execution.cpp,
-// Loops.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by
+// Loops.cpp), their times (Trace.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by
 // image (ImageLoops.cpp).
 #pragma once
 
@@ -169,9 +169,15 @@ struct Context::State {
   std::vector<Mapping> lateArenas; // of late groups
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
   RunProfile times;
+  RunTrace trace;
+  uint32_t sharing = 0;              // the instruction whose reference uses `parallel`
   std::vector<size_t> timeOf;        // by instruction: index into `times` plus 1; 0: none yet
   std::vector<ImageLoop> imageLoops; // in order
   bool wholeBatches = false;         // no image loops: an observer reads every value
+
+  // ---- Trace.cpp
+  /// pool.runStages; in a traced run with the begin and the end of each slot's share.
+  void split(uint32_t instruction, int64_t stages, int64_t count, ThreadPool::Body body, void *context);
 
 private:
   const RunOptions *options = nullptr;
@@ -244,12 +250,15 @@ private:
   void execute(const Block &block);
   void execute(const Instruction &instruction);
   void perform(const Instruction &instruction);
-  void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
   void call(const Instruction &instruction, const CallKernel &call);
   void checkElements(const CallKernel &call, const PreparedKernel &prepared);
   void call(const Instruction &instruction, const CallReference &call);
   void call(const ComputeShape &shape);
   void finishOutputs();
+
+  // ---- Trace.cpp
+  void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
+  void executeBody(uint32_t instruction, uint32_t block);
 
   // ---- Loops.cpp
   class Scanned;

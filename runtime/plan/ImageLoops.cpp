@@ -140,6 +140,9 @@ struct Context::State::ImageJob {
   size_t step = 0;             // where slots work on one step together
   std::vector<uint64_t> spent; // nanoseconds of the first slot by step, where they are asked for
 
+  uint32_t instruction(size_t number) const { return loop.steps[number].instruction->id; }
+  bool isTraced() const { return !state.trace.shares.empty(); }
+
   /// Units [first, last) of image `image`, its values in replica `replica`.
   void call(size_t number, int slot, int64_t image, int64_t replica, int64_t first, int64_t last) const {
     const ImageLoop::Step &done = loop.steps[number];
@@ -163,14 +166,19 @@ struct Context::State::ImageJob {
   static void passImages(void *context, int slot, int64_t begin, int64_t end) {
     auto &job = *static_cast<ImageJob *>(context);
     KernelFloatMode mode;
-    bool timed = slot == 0 && !job.spent.empty();
+    bool timed = (slot == 0 && !job.spent.empty()) || job.isTraced();
     for (int64_t image = begin; image < end; ++image)
       for (size_t number = 0; number < job.loop.steps.size(); ++number) {
         uint64_t before = timed ? monotonicNanoseconds() : 0;
         int64_t units = job.unitsOfImage(number);
         job.call(number, slot, image, slot, image * units, (image + 1) * units);
-        if (timed)
-          job.spent[number] += monotonicNanoseconds() - before;
+        if (!timed)
+          continue;
+        uint64_t after = monotonicNanoseconds();
+        if (slot == 0)
+          job.spent[number] += after - before;
+        if (job.isTraced())
+          job.state.trace.shares[static_cast<size_t>(slot)].push_back({job.instruction(number), before, after});
       }
   }
 
@@ -198,13 +206,16 @@ void Context::State::run(ImageLoop &loop) {
   if (int64_t rest = loop.images - job.begin)
     for (job.step = 0; job.step < loop.steps.size(); ++job.step) {
       uint64_t before = options->profile ? monotonicNanoseconds() : 0;
-      pool.run(rest * job.unitsOfImage(job.step), ImageJob::passStep, &job);
+      split(job.instruction(job.step), 1, rest * job.unitsOfImage(job.step), ImageJob::passStep, &job);
       if (options->profile)
         job.spent[job.step] += monotonicNanoseconds() - before;
     }
+  uint64_t first = start;
   // One row a step, as if each had passed the batch alone.
   for (size_t i = 0; i < job.spent.size(); ++i, start += job.spent[i - 1])
-    times.times.push_back({loop.steps[i].instruction->id, start, start + job.spent[i]});
+    addTime(job.instruction(i), start, start + job.spent[i]);
+  if (options->trace)
+    trace.calls.push_back({TracedCall::Kind::images, loop.first, loop.last, first, monotonicNanoseconds()});
 }
 
 } // namespace lathe::runtime

@@ -193,7 +193,7 @@ void Context::State::call(const Instruction &instruction, const Loop &loop) {
   for (int64_t trip = 0; trip < trips && condition; ++trip) {
     writeScalar(loop.bodyInputs[0], trip);
     writeScalar(loop.bodyInputs[1], condition);
-    execute(plan->blocks[loop.body]);
+    executeBody(instruction.id, loop.body);
     if (stopped)
       return;
     condition = readScalar(loop.bodyOutputs[0]) != 0;

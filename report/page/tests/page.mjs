@@ -42,7 +42,9 @@ const column = (tab, id, name) =>
   tab.$eval(
     `#${id} .scroller`,
     (table, wanted) => {
-      const at = Array.from(table.querySelectorAll(".head > div")).findIndex((cell) => cell.textContent.startsWith(wanted));
+      const at = Array.from(table.querySelectorAll(".head > div")).findIndex((cell) =>
+        cell.textContent.startsWith(wanted),
+      );
       return Array.from(table.querySelectorAll(".body .row"), (row) => row.children[at].textContent);
     },
     name,
@@ -148,11 +150,18 @@ const tests = {
       for (const table of await tab.$$(`#${id} .table:not([hidden]) .scroller`)) {
         const [rows, texts] = await table.evaluate((element) => [
           Number(element.getAttribute("aria-rowcount")) - 1,
-          Array.from(element.querySelectorAll(".body .row"), (row) => Array.from(row.children, (cell) => cell.textContent)),
+          Array.from(element.querySelectorAll(".body .row"), (row) =>
+            Array.from(row.children, (cell) => cell.textContent),
+          ),
         ]);
         if (!rows || texts.length < rows) continue; // rows out of sight may have the values
         ++shown;
-        texts[0].forEach((_text, at) => assert(texts.some((row) => row[at]), `${id}: column ${at} is empty`));
+        texts[0].forEach((_text, at) =>
+          assert(
+            texts.some((row) => row[at]),
+            `${id}: column ${at} is empty`,
+          ),
+        );
       }
     assert(shown > 3);
     await context.close();
@@ -243,15 +252,64 @@ const tests = {
     await context.close();
   },
 
+  async "keys and clicks lead through the graph of the kernels"() {
+    const { tab, errors, context } = await open();
+    await show(tab, "graph");
+    const spoken = () => tab.textContent("#graph .spoken");
+    await tab.focus("#graph .chart");
+    await tab.keyboard.press("ArrowDown");
+    const seen = [await spoken()];
+    assert.match(seen[0], /^input /);
+    while (seen.length < 20) {
+      await tab.keyboard.press("ArrowDown"); // along an edge
+      const text = await spoken();
+      if (text === seen.at(-1)) break; // nothing reads what this one gives
+      seen.push(text);
+    }
+    assert(seen.length > 3, `${seen}`);
+    assert.match(seen.at(-1), /^output /);
+    assert.equal(new Set(seen).size, seen.length);
+    await tab.keyboard.press("ArrowUp");
+    assert.equal(await spoken(), seen.at(-2));
+    await tab.keyboard.press("Enter");
+    await tab.waitForSelector("dialog[open]");
+    await tab.keyboard.press("Escape");
+    const picture = () => tab.$eval("#graph canvas", (canvas) => canvas.toDataURL());
+    const before = await picture();
+    await tab.focus("#graph .chart");
+    await tab.keyboard.press("+");
+    await tab.waitForTimeout(60);
+    const larger = await picture();
+    assert.notEqual(larger, before);
+    const box = await tab.locator("#graph canvas").boundingBox();
+    await tab.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await tab.mouse.down();
+    await tab.mouse.move(box.x + box.width / 2 - 60, box.y + box.height / 2 - 40, { steps: 4 });
+    await tab.mouse.up();
+    await tab.waitForTimeout(60);
+    assert.notEqual(await picture(), larger);
+    if (await tab.locator("dialog[open]").count()) await tab.keyboard.press("Escape");
+    await tab.focus("#graph .chart");
+    await tab.keyboard.press("0");
+    for (let y = 60; y < box.height && !(await tab.locator("dialog[open]").count()); y += 12)
+      for (const share of [0.35, 0.5, 0.65]) await tab.mouse.click(box.x + box.width * share, box.y + y);
+    assert.equal(await tab.locator("dialog[open]").count(), 1);
+    assert.deepEqual(errors, []);
+    await context.close();
+  },
+
   async "texts of the data stay texts"() {
     const { tab, context } = await open();
     await everySection(tab);
     await show(tab, "points");
     await tab.fill(".filters input[type=search]", "onerror");
-    await tab.waitForFunction(() => document.querySelector("#points .scroller").getAttribute("aria-rowcount") === "2");
-    assert.equal((await column(tab, "points", "problem"))[0], expected.hostile);
+    await tab.waitForFunction(
+      (count) => document.querySelector("#points .scroller").getAttribute("aria-rowcount") === String(count + 1),
+      expected.hostile.count,
+    );
+    assert.equal((await column(tab, "points", "problem"))[0], expected.hostile.text);
     await tab.click("#points .body .row");
-    assert.equal(await tab.textContent("dialog[open] .problem"), expected.hostile);
+    assert.equal(await tab.textContent("dialog[open] .problem"), expected.hostile.text);
     assert.equal(
       await tab.evaluate(() => document.images.length + document.querySelectorAll("iframe, object, embed").length),
       0,

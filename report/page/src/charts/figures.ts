@@ -42,6 +42,13 @@ const guide = (data: object[], look: Look) => ({
   },
 });
 
+const seriesLegend = (look: Look, series: { name: string }[], left: number) =>
+  legend(
+    look,
+    series.map((item) => item.name),
+    { top: 30, left },
+  );
+
 function bars(figure: Bars, look: Look): Plot {
   const ink = inks(look),
     thick = 9,
@@ -104,11 +111,7 @@ function sorted(figure: Sorted, look: Look): Plot {
   const option = {
     ...base(look),
     title: title(figure.title, look),
-    legend: legend(
-      look,
-      figure.series.map((item) => item.name),
-      { top: 30, left: 60 },
-    ),
+    legend: seriesLegend(look, figure.series, 60),
     grid: { outerBoundsMode: "none", left: 60, right: 20, top: 66, bottom: 44 },
     xAxis: axis(look, {
       type: "value",
@@ -164,11 +167,7 @@ function scatter(figure: Scatter, look: Look): Plot {
   const option = {
     ...base(look),
     title: title(figure.title, look),
-    legend: legend(
-      look,
-      figure.series.map((item) => item.name),
-      { top: 30, left: 70 },
-    ),
+    legend: seriesLegend(look, figure.series, 70),
     grid: { outerBoundsMode: "none", left: 70, right: 24, top: 66, bottom: 52 },
     xAxis: log(figure.across, 28),
     yAxis: log(figure.up, 46),

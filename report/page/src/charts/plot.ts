@@ -14,12 +14,15 @@ export interface Mark {
   item: number; // index of the data in its series
   point: number; // index of the point; -1: no single one
   label(): string; // for those who hear the page; made when it is asked for
+  place?: [number, number]; // on the axes of a plot with an extent
+  ways?: Record<string, number>; // keys that lead to other marks than the next one, by index
 }
 
 export interface Plot {
   height: number;
   option: EChartsCoreOption;
   marks: Mark[];
+  extent?: [number, number]; // of both axes, from 0, for a plot that is moved and zoomed
 }
 
 /** Text and grey of the page, which style.css has too. */

@@ -4,8 +4,9 @@ import { axis, base, colour, hover, inks, tip, type Look, type Mark, type Plot }
 import { digits, percent, shorten, time } from "../data/format";
 import type { Kernel } from "../data/profiles";
 
-function kernelTip(kernel: Kernel, whole: number): HTMLElement {
-  return tip([
+/** What the tips of plots say of a kernel. */
+export function kernelLines(kernel: Kernel, whole: number): [string, string?][] {
+  return [
     [kernel.name],
     ["nodes", shorten(kernel.nodes.join(", "), 90)],
     ["family", kernel.family || kernel.kind],
@@ -17,8 +18,9 @@ function kernelTip(kernel: Kernel, whole: number): HTMLElement {
       : []),
     ...(kernel.share > 0 ? [["of the roofline", percent(kernel.share)] as [string, string]] : []),
     ["schedule", shorten(kernel.schedule, 90)],
-  ]);
+  ];
 }
+const kernelTip = (kernel: Kernel, whole: number): HTMLElement => tip(kernelLines(kernel, whole));
 
 const markOf = (series: number, item: number, kernel: Kernel): Mark => ({
   series,
@@ -27,12 +29,34 @@ const markOf = (series: number, item: number, kernel: Kernel): Mark => ({
   label: () => `${kernel.name}: ${time(kernel.seconds)}`,
 });
 
+/** Times from 0 on. */
+const timeAxis = (look: Look, name: string, more: object = {}) =>
+  axis(look, {
+    type: "value",
+    min: 0,
+    name,
+    nameLocation: "middle",
+    nameGap: 26,
+    axisLabel: { formatter: (value: number) => digits(value, 3) },
+    ...more,
+  });
+/** A row for each name. */
+const nameAxis = (look: Look, names: string[], width: number, splitLine: object) =>
+  axis(look, {
+    type: "category",
+    inverse: true,
+    data: names,
+    splitLine,
+    axisLabel: { color: inks(look).text, width: width - 10, overflow: "truncate", interval: 0 },
+  });
+const unitOf = (whole: number): [number, string] => (whole >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"]);
+
 /** Kernels over time, a row for each family. */
 export function timeline(kernels: Kernel[], whole: number, families: string[], look: Look): Plot {
   const ink = inks(look),
     marks: Mark[] = [],
     labels = Math.min(150, look.width * 0.3);
-  const [factor, unit] = whole >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+  const [factor, unit] = unitOf(whole);
   let begin = 0;
   const items = kernels.map((kernel, index) => {
     const first = begin;
@@ -43,22 +67,8 @@ export function timeline(kernels: Kernel[], whole: number, families: string[], l
   const option = {
     ...base(look),
     grid: { outerBoundsMode: "none", left: labels, right: 16, top: 8, bottom: 44 },
-    xAxis: axis(look, {
-      type: "value",
-      min: 0,
-      max: begin * factor,
-      name: `time (${unit}), without the time between kernels`,
-      nameLocation: "middle",
-      nameGap: 26,
-      axisLabel: { formatter: (value: number) => digits(value, 3) },
-    }),
-    yAxis: axis(look, {
-      type: "category",
-      inverse: true,
-      data: families,
-      splitLine: { show: true, lineStyle: { color: ink.line } },
-      axisLabel: { color: ink.text, width: labels - 10, overflow: "truncate", interval: 0 },
-    }),
+    xAxis: timeAxis(look, `time (${unit}), without the time between kernels`, { max: begin * factor }),
+    yAxis: nameAxis(look, families, labels, { show: true, lineStyle: { color: ink.line } }),
     series: [
       {
         type: "custom",
@@ -89,7 +99,7 @@ export function sortedKernels(kernels: Kernel[], whole: number, families: string
     marks: Mark[] = [],
     labels = Math.min(330, look.width * 0.46);
   const shown = [...kernels].sort((a, b) => b.seconds - a.seconds).slice(0, most),
-    [factor, unit] = whole >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+    [factor, unit] = unitOf(whole);
   const items = shown.map((kernel, index) => {
     marks.push(markOf(0, index, kernel));
     return {
@@ -101,26 +111,20 @@ export function sortedKernels(kernels: Kernel[], whole: number, families: string
   const option = {
     ...base(look),
     grid: { outerBoundsMode: "none", left: labels, right: 24, top: 8, bottom: 44 },
-    xAxis: axis(look, {
-      type: "value",
-      min: 0,
-      name:
-        look.width < 640
-          ? `time (${unit}); lines: range of the runs`
-          : `time (${unit}); lines from the least to the largest of the runs that count`,
-      nameLocation: "middle",
-      nameGap: 26,
-      axisLabel: { formatter: (value: number) => digits(value, 3) },
-    }),
-    yAxis: axis(look, {
-      type: "category",
-      inverse: true,
-      data: shown.map(
+    xAxis: timeAxis(
+      look,
+      look.width < 640
+        ? `time (${unit}); lines: range of the runs`
+        : `time (${unit}); lines from the least to the largest of the runs that count`,
+    ),
+    yAxis: nameAxis(
+      look,
+      shown.map(
         (kernel) => `${shorten(kernel.name, Math.floor((labels - 62) / 6.2))}  ${percent(kernel.seconds / whole)}`,
       ),
-      splitLine: { show: false },
-      axisLabel: { color: ink.text, interval: 0, width: labels - 10, overflow: "truncate" },
-    }),
+      labels,
+      { show: false },
+    ),
     series: [
       { type: "bar", data: items, barWidth: 13 },
       {

@@ -3,6 +3,7 @@ import type { Section } from "../ui/view";
 import { best } from "./best";
 import { environment } from "./environment";
 import { failures } from "./failures";
+import { graph } from "./graph";
 import { confusions, estimates, networks } from "./networks";
 import { overview } from "./overview";
 import { points } from "./points";
@@ -25,6 +26,7 @@ export const sections: Section[] = [
   best,
   segments,
   profile,
+  graph,
   tuning,
   confusions,
   points,

@@ -3,7 +3,7 @@ import { problemTitle } from "../data/format";
 import { h } from "../ui/dom";
 import { TableView } from "../ui/table";
 import type { Section } from "../ui/view";
-import { statusClass } from "./points";
+import { statusColumn } from "./columns";
 
 const bad = new Set(["failed", "mistrusted", "crashed", "timed_out", "memory_exceeded"]);
 
@@ -18,12 +18,7 @@ export const failures: Section = {
     const table = new TableView<number>(
       "Failures",
       [
-        {
-          name: "status",
-          width: "9rem",
-          text: (point) => data.text(point, "status"),
-          badge: (point) => statusClass(data.text(point, "status")),
-        },
+        statusColumn(data),
         {
           name: "problem",
           width: "minmax(15rem, 2fr)",

@@ -4,14 +4,14 @@ import { count, digits, percent, problemTitle, time } from "../data/format";
 import { confusionOf, figuresText, networkPoints, type Confusion } from "../data/networks";
 import type { Estimate } from "../data/schema";
 import { ChartView } from "../ui/chart";
-import { choice, h } from "../ui/dom";
+import { h } from "../ui/dom";
+import { Pick } from "../ui/pick";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { statusClass } from "./points";
+import { settingColumn, statusColumn, timeColumns } from "./columns";
 
 function networkColumns(view: View): TableColumn<number>[] {
-  const { data } = view,
-    of = (name: Parameters<typeof data.number>[1]) => (point: number) => data.number(point, name);
+  const { data } = view;
   return [
     {
       name: "network",
@@ -21,46 +21,22 @@ function networkColumns(view: View): TableColumn<number>[] {
     },
     { name: "kind", width: "6rem", text: (point) => data.experiment(point).kind },
     { name: "runtime", width: "minmax(7rem, 1fr)", text: (point) => data.columnText(point) },
-    {
-      name: "setting",
-      width: "minmax(10rem, 1.6fr)",
-      text: (point) => data.settingText(point),
-      full: (point) => data.setting(point).text,
-    },
-    {
-      name: "median",
-      width: "6.2rem",
-      numeric: true,
-      text: (point) => time(data.number(point, "median")),
-      value: of("median"),
-    },
-    {
-      name: "95 % interval",
-      width: "11rem",
-      numeric: true,
-      value: (point) => data.number(point, "high") - data.number(point, "low"),
-      text: (point) =>
-        data.timed(point) ? `${time(data.number(point, "low"))} – ${time(data.number(point, "high"))}` : "",
-    },
+    settingColumn(data, "minmax(13rem, 1.8fr)"),
+    ...timeColumns(data),
     {
       name: "relative L2",
       width: "6.5rem",
       numeric: true,
       text: (point) =>
         Number.isFinite(data.number(point, "relative_l2")) ? data.number(point, "relative_l2").toExponential(2) : "",
-      value: of("relative_l2"),
+      value: (point) => data.number(point, "relative_l2"),
     },
     {
       name: "figures",
       width: "minmax(12rem, 1.6fr)",
       text: (point) => figuresText(data.figures(point), (value) => digits(value)),
     },
-    {
-      name: "status",
-      width: "8rem",
-      text: (point) => data.text(point, "status"),
-      badge: (point) => statusClass(data.text(point, "status")),
-    },
+    statusColumn(data),
     { name: "target", width: "minmax(8rem, 1fr)", text: (point) => data.text(point, "implementation") },
   ];
 }
@@ -83,41 +59,23 @@ export const confusions: Section = {
   note: "Classes of the pictures down, decisions of the network across; the colour is the share of the class.",
   applies: (view) => view.points.some((point) => confusionOf(view.data, point)),
   mount(host, view) {
-    let found: Confusion[] = [],
-      chosen = 0;
-    const place = h("div", { class: "controls" }),
-      state = h("p", { class: "state" }),
-      current = () => found[Math.min(chosen, found.length - 1)];
-    const chart = new ChartView(view, "Confusion matrix", (width) =>
-      current() ? plot(current(), view.look(width)) : null,
+    const state = h("p", { class: "state" });
+    const pick: Pick<Confusion> = new Pick(
+      "Evaluation",
+      ({ point }) => `${problemTitle(view.data.problem(point).text)} — ${view.data.settingText(point)}`,
+      () => {
+        const figures = pick.current ? view.data.figures(pick.current.point) : {};
+        state.textContent = pick.current
+          ? `${count(figures.pictures, "picture")}, top 1 ${percent(figures.top1)}, top 5 ${percent(figures.top5)}.`
+          : "No evaluation is shown.";
+        chart.draw();
+      },
     );
-    const draw = () => {
-      const figures = current() ? view.data.figures(current().point) : {};
-      state.textContent = current()
-        ? `${count(figures.pictures, "picture")}, top 1 ${percent(figures.top1)}, top 5 ${percent(figures.top5)}.`
-        : "No evaluation is shown.";
-      chart.draw();
-    };
-    host.append(place, state, chart.element);
-    return () => {
-      found = view.points.flatMap((point) => confusionOf(view.data, point) ?? []);
-      place.replaceChildren(
-        choice(
-          "Evaluation",
-          found.map((matrix, index): [string, string] => [
-            String(index),
-            `${problemTitle(view.data.problem(matrix.point).text)} — ${view.data.settingText(matrix.point)}`,
-          ]),
-          String(chosen),
-          (value) => {
-            chosen = Number(value);
-            draw();
-          },
-        ),
-      );
-      place.hidden = found.length < 2;
-      draw();
-    };
+    const chart = new ChartView(view, "Confusion matrix", (width) =>
+      pick.current ? plot(pick.current, view.look(width)) : null,
+    );
+    host.append(pick.element, state, chart.element);
+    return () => pick.show(view.points.flatMap((point) => confusionOf(view.data, point) ?? []));
   },
 };
 

@@ -1,21 +1,11 @@
 // All points as a table.
-import { digits, percent, problemTitle, time } from "../data/format";
+import { digits, percent, problemTitle } from "../data/format";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
-
-export function statusClass(status: string): string {
-  return status === "passed"
-    ? "good"
-    : status === "unimplemented" || status === "same_as"
-      ? "quiet"
-      : status === "mistrusted"
-        ? "warn"
-        : "bad";
-}
+import { settingColumn, statusColumn, timeColumns } from "./columns";
 
 function columnsOf(view: View): TableColumn<number>[] {
-  const { data } = view,
-    of = (name: Parameters<typeof data.number>[1]) => (point: number) => data.number(point, name);
+  const { data } = view;
   const spread = (point: number) =>
     (data.number(point, "p75") - data.number(point, "p25")) / data.number(point, "median");
   return [
@@ -27,27 +17,8 @@ function columnsOf(view: View): TableColumn<number>[] {
       value: (point) => data.problem(point).text,
     },
     { name: "column", width: "minmax(9rem, 1.3fr)", text: (point) => data.columnText(point) },
-    {
-      name: "setting",
-      width: "minmax(8rem, 1fr)",
-      text: (point) => data.settingText(point),
-      full: (point) => data.setting(point).text,
-    },
-    {
-      name: "median",
-      width: "6.2rem",
-      numeric: true,
-      text: (point) => time(data.number(point, "median")),
-      value: of("median"),
-    },
-    {
-      name: "95 % interval",
-      width: "11rem",
-      numeric: true,
-      value: (point) => data.number(point, "high") - data.number(point, "low"),
-      text: (point) =>
-        data.timed(point) ? `${time(data.number(point, "low"))} – ${time(data.number(point, "high"))}` : "",
-    },
+    settingColumn(data, "minmax(8rem, 1fr)"),
+    ...timeColumns(data),
     {
       name: "quartiles / median",
       width: "10.8rem",
@@ -74,14 +45,9 @@ function columnsOf(view: View): TableColumn<number>[] {
       width: "6.4rem",
       numeric: true,
       text: (point) => percent(data.number(point, "roofline_share")),
-      value: of("roofline_share"),
+      value: (point) => data.number(point, "roofline_share"),
     },
-    {
-      name: "status",
-      width: "8rem",
-      text: (point) => data.text(point, "status"),
-      badge: (point) => statusClass(data.text(point, "status")),
-    },
+    statusColumn(data),
     { name: "schedule", width: "minmax(10rem, 1.4fr)", text: (point) => data.scheduleText(point) },
     { name: "kind", width: "6rem", text: (point) => data.experiment(point).kind },
     {

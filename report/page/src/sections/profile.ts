@@ -3,7 +3,8 @@ import { predictions, sortedKernels, timeline } from "../charts/profile";
 import { count, digits, percent, time } from "../data/format";
 import { familiesOf, profilesOf, type Kernel, type Profile } from "../data/profiles";
 import { ChartView } from "../ui/chart";
-import { choice, h } from "../ui/dom";
+import { h } from "../ui/dom";
+import { Pick } from "../ui/pick";
 import { TableView } from "../ui/table";
 import type { Section, View } from "../ui/view";
 
@@ -70,27 +71,29 @@ export const profile: Section = {
   applies: (view) =>
     view.data.document.experiments.some((experiment) => experiment.kind === "profile") && view.data.count > 0,
   mount(host, view) {
-    let profiles: Profile[] = [],
-      chosen = 0;
-    const current = () => profiles[Math.min(chosen, profiles.length - 1)];
+    const pick: Pick<Profile> = new Pick(
+      "Run",
+      (run) => run.name,
+      () => draw(),
+    );
+    const current = () => pick.current!;
     const families = () => familiesOf(current().kernels);
     const line = new ChartView(view, "Timeline of kernels", (width) =>
-      current() ? timeline(current().kernels, current().seconds, families(), view.look(width)) : null,
+      pick.current ? timeline(current().kernels, current().seconds, families(), view.look(width)) : null,
     );
     const bars = new ChartView(view, "Kernels by time", (width) =>
-      current() ? sortedKernels(current().kernels, current().seconds, families(), 25, view.look(width)) : null,
+      pick.current ? sortedKernels(current().kernels, current().seconds, families(), 25, view.look(width)) : null,
     );
     const dots = new ChartView(view, "Predicted over measured time", (width) =>
-      current()?.kernels.some((kernel) => kernel.predicted > 0)
+      pick.current?.kernels.some((kernel) => kernel.predicted > 0)
         ? predictions(current().kernels, families(), view.look(width))
         : null,
     );
     const predicted = h("h3", {}, "Predicted against measured"),
       table = kernelTable(view, () => current().seconds),
-      place = h("div", { class: "controls" }),
       state = h("p", { class: "state" });
     const draw = () => {
-      const run = current(),
+      const run = pick.current,
         between = run ? run.seconds - run.kernels.reduce((sum, kernel) => sum + kernel.seconds, 0) : 0;
       state.textContent = run
         ? `${time(run.seconds)} a run, mean of ${count(run.runs, "run")}; ${count(run.kernels.length, "kernel")}, ${time(between)} between them.`
@@ -100,7 +103,7 @@ export const profile: Section = {
       table.show(run?.kernels ?? []);
     };
     host.append(
-      place,
+      pick.element,
       state,
       h("h3", {}, "Timeline"),
       line.element,
@@ -111,21 +114,6 @@ export const profile: Section = {
       h("h3", {}, "All kernels"),
       table.element,
     );
-    return () => {
-      profiles = profilesOf(view.data, view.points);
-      place.replaceChildren(
-        choice(
-          "Run",
-          profiles.map((run, index): [string, string] => [String(index), run.name]),
-          String(Math.min(chosen, profiles.length - 1)),
-          (value) => {
-            chosen = Number(value);
-            draw();
-          },
-        ),
-      );
-      place.hidden = profiles.length < 2;
-      draw();
-    };
+    return () => pick.show(profilesOf(view.data, view.points));
   },
 };

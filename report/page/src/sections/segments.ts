@@ -3,7 +3,7 @@ import { curves, type Curve } from "../charts/curves";
 import type { Dataset } from "../data/dataset";
 import { problemTitle } from "../data/format";
 import { ChartView } from "../ui/chart";
-import { choice, h } from "../ui/dom";
+import { Pick } from "../ui/pick";
 import type { Section, View } from "../ui/view";
 
 export interface Run {
@@ -63,13 +63,17 @@ export const segments: Section = {
   note: "Median times of parts of a network with two runtimes: up to a node (growing parts), and between two nodes (blocks). Whiskers are 95 % intervals of the median.",
   applies: (view: View) => view.data.document.problems.some((problem) => problem.operator === "segment"),
   mount(host, view) {
-    let runs: Run[] = [],
-      chosen = 0;
-    const current = () => runs[Math.min(chosen, runs.length - 1)],
-      place = h("div", { class: "controls" });
+    const pick: Pick<Run> = new Pick(
+      "Run",
+      (run) => run.name,
+      () => {
+        growing.draw();
+        blocks.draw();
+      },
+    );
     const chart = (title: string, of: (run: Run) => [Curve[], string[]], x: string) =>
       new ChartView(view, title, (width) => {
-        const [lines, labels] = current() ? of(current()) : [[], []];
+        const [lines, labels] = pick.current ? of(pick.current) : [[], []];
         return lines.length ? curves(lines, { x, y: "time", labels, logarithmic: false }, 380, view.look(width)) : null;
       });
     const growing = chart(
@@ -78,26 +82,7 @@ export const segments: Section = {
       "part from the inputs up to this node",
     );
     const blocks = chart("Blocks", (run) => [run.blocks, run.blockLabels], "block between two nodes");
-    const draw = () => {
-      growing.draw();
-      blocks.draw();
-    };
-    host.append(place, growing.element, blocks.element);
-    return () => {
-      runs = segmentRuns(view.data, view.points, view.colours);
-      place.replaceChildren(
-        choice(
-          "Run",
-          runs.map((run, index): [string, string] => [String(index), run.name]),
-          String(Math.min(chosen, Math.max(0, runs.length - 1))),
-          (value) => {
-            chosen = Number(value);
-            draw();
-          },
-        ),
-      );
-      place.hidden = runs.length < 2;
-      draw();
-    };
+    host.append(pick.element, growing.element, blocks.element);
+    return () => pick.show(segmentRuns(view.data, view.points, view.colours));
   },
 };

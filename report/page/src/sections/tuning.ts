@@ -6,7 +6,7 @@ import { ChartView } from "../ui/chart";
 import { facts, h } from "../ui/dom";
 import { TableView } from "../ui/table";
 import type { Section } from "../ui/view";
-import { statusClass } from "./points";
+import { statusClass } from "./columns";
 
 /** The trials of a task as they were measured, and the best of them so far. */
 export function taskCurves(task: Task): Curve[] {

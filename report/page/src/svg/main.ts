@@ -7,6 +7,7 @@ import { confusion } from "../charts/confusion";
 import { curves } from "../charts/curves";
 import { echarts } from "../charts/echarts";
 import { figurePlot, type Figure } from "../charts/figures";
+import { kernelGraph } from "../charts/graph";
 import type { Look, Plot } from "../charts/plot";
 import { predictions, sortedKernels, timeline } from "../charts/profile";
 import { roofline } from "../charts/roofline";
@@ -18,6 +19,7 @@ import { confusionOf } from "../data/networks";
 import { familiesOf, profilesOf } from "../data/profiles";
 import type { Document } from "../data/schema";
 import { tasksOf } from "../data/tuning";
+import { graphsOf } from "../sections/graph";
 import { machines, pointsOf } from "../sections/roofline";
 import { segmentRuns } from "../sections/segments";
 import { usualBaseline } from "../sections/speedups";
@@ -79,10 +81,7 @@ function* plotsOf(view: View): Generator<[string, Plot[]]> {
         ),
       ),
   ];
-  yield [
-    "roofline",
-    machines(view).map((machine) => roofline(data, pointsOf(view, machine), colours, look)),
-  ];
+  yield ["roofline", machines(view).map((machine) => roofline(data, pointsOf(view, machine), colours, look))];
   const axes = (x: string, labels: string[]) => ({ x, y: "time", labels, logarithmic: false });
   const runs = segmentRuns(data, view.points, colours);
   yield [
@@ -105,6 +104,7 @@ function* plotsOf(view: View): Generator<[string, Plot[]]> {
     "profile-kernels",
     profiles.map((run) => sortedKernels(run.kernels, run.seconds, familiesOf(run.kernels), 30, look)),
   ];
+  yield ["profile-graph", graphsOf(view).map(({ run, graph }) => kernelGraph(graph, run.seconds, look))];
   yield [
     "predictions",
     profiles

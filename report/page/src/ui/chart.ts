@@ -14,6 +14,7 @@ export class ChartView {
   private readonly spoken = h("p", { class: "spoken", "aria-live": "polite" });
   private chart?: EChartsType;
   private marks: Mark[] = [];
+  private extent?: [number, number]; // of a plot that is moved and zoomed
   private at = -1;
   private drawnWidth = 0;
   private faded = false; // has the colours of before; drawn again when it comes near
@@ -80,6 +81,7 @@ export class ChartView {
     this.element.classList.toggle("empty", !plot);
     this.at = -1;
     this.marks = plot?.marks ?? [];
+    this.extent = plot?.extent;
     this.element.dataset.marks = String(this.marks.length);
     if (!plot) {
       this.chart?.dispose();
@@ -105,7 +107,11 @@ export class ChartView {
   private key(event: KeyboardEvent): void {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
     if (!this.marks.length) return;
-    if (step) this.go(Math.max(0, Math.min(this.marks.length - 1, this.at < 0 ? 0 : this.at + step)));
+    const way = this.marks[this.at]?.ways?.[event.key],
+      zoom = { "+": 0.7, "-": 1 / 0.7, "0": Infinity }[event.key];
+    if (way !== undefined) this.go(way);
+    else if (zoom && this.extent && !event.ctrlKey) this.zoom(zoom);
+    else if (step) this.go(Math.max(0, Math.min(this.marks.length - 1, this.at < 0 ? 0 : this.at + step)));
     else if (event.key === "Home") this.go(0);
     else if (event.key === "End") this.go(this.marks.length - 1);
     else if (event.key === "Enter" && this.at >= 0) this.activate(this.marks[this.at]);
@@ -117,9 +123,36 @@ export class ChartView {
     this.leave();
     this.at = to;
     const mark = this.marks[to];
+    this.reveal(mark);
     this.chart?.dispatchAction({ type: "highlight", seriesIndex: mark.series, dataIndex: mark.item });
     this.chart?.dispatchAction({ type: "showTip", seriesIndex: mark.series, dataIndex: mark.item });
     this.spoken.textContent = mark.label();
+  }
+  /** The window of an axis of a plot that is zoomed. */
+  private window(axis: number): { startValue: number; endValue: number } {
+    return (this.chart!.getOption().dataZoom as { startValue: number; endValue: number }[])[axis];
+  }
+  private setWindow(axis: number, middle: number, span: number): void {
+    const most = this.extent![axis],
+      size = Math.min(span, most),
+      startValue = Math.max(0, Math.min(most - size, middle - size / 2));
+    this.chart!.dispatchAction({ type: "dataZoom", dataZoomIndex: axis, startValue, endValue: startValue + size });
+  }
+  private zoom(factor: number): void {
+    for (const axis of [0, 1]) {
+      const { startValue, endValue } = this.window(axis);
+      this.setWindow(axis, (startValue + endValue) / 2, (endValue - startValue) * factor);
+    }
+  }
+  /** Moves a plot that is zoomed so that the mark is in sight. */
+  private reveal({ place }: Mark): void {
+    if (!place || !this.extent || !this.chart) return;
+    for (const axis of [0, 1]) {
+      const { startValue, endValue } = this.window(axis),
+        span = endValue - startValue;
+      if (place[axis] < startValue + span * 0.1 || place[axis] > endValue - span * 0.1)
+        this.setWindow(axis, place[axis], span);
+    }
   }
   private leave(): void {
     if (this.at < 0) return;

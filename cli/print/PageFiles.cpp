@@ -1,0 +1,44 @@
+#include "cli/print/PageFiles.h"
+
+#include "cli/Common.h"
+#include "lab/TemporaryDirectory.h"
+#include "process/Run.h"
+#include "report/PageBytes.h"
+#include "report/PageData.h"
+#include "support/Text.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace lathe::cli {
+
+static void requireBytes(std::string_view bytes) {
+  require(!bytes.empty(), "the page is not in this program: npm was missing or could not be reached when it was built: "
+                          "install nodejs and npm, run report/page/build.sh --again and build once more");
+}
+
+void requirePage() { requireBytes(report::pageTemplate()); }
+
+void writePage(const std::string &path, const nlohmann::json &document) {
+  requirePage();
+  writeFile(path, report::pageWith(report::pageTemplate(), document));
+}
+
+size_t writePlots(const std::string &folder, const nlohmann::json &document) {
+  requireBytes(report::plotProgram());
+  std::filesystem::create_directories(folder);
+  lab::TemporaryDirectory work("report");
+  std::string program = (work.path / "plots.mjs").string(), data = (work.path / "document.json").string();
+  writeFile(program, std::string(report::plotProgram()));
+  writeFile(data, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  process::Command command;
+  command.argv = {"node", program, data, folder};
+  auto ran = process::run(command);
+  require(ran.ok(), "--svg {}: the plots are drawn with Node.js, install nodejs: {}", folder,
+          ran.ok() ? "" : ran.failure().message());
+  require(ran->exitCode == 0, "--svg {}: {}", folder, printable(ran->stderrTail));
+  auto lines = std::count(ran->output.begin(), ran->output.end(), '\n');
+  return static_cast<size_t>(lines);
+}
+
+} // namespace lathe::cli

@@ -1,0 +1,17 @@
+// The page of reports and its plots as files (docs/reports.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace lathe::cli {
+
+/// Throws Error if this program was built without the page: the build had no npm.
+void requirePage();
+/// Writes the page with a document of report::PageData. "-" is the standard output.
+void writePage(const std::string &path, const nlohmann::json &document);
+/// Draws the plots of a document as SVG files into `folder`, with Node.js. Returns their number.
+size_t writePlots(const std::string &folder, const nlohmann::json &document);
+
+} // namespace lathe::cli

@@ -1,0 +1,42 @@
+// Profiled runs as a trace for Perfetto and chrome://tracing: the JSON of Chrome's trace events.
+//
+// Format: "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU;
+// what Perfetto reads of it: https://perfetto.dev/docs/getting-started/other-formats.
+#pragma once
+
+#include "lab/machine/Machine.h"
+#include "runtime/Context.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// Traced runs of one context, one after the other.
+class TraceRuns {
+public:
+  /// True if the runs so far have so many events that no further run should be traced: 2,000,000.
+  bool isFull() const { return events >= most; }
+  /// Adds the last run of `context`.
+  void add(const runtime::Context &context);
+  size_t runs() const { return list.size(); }
+
+  /// Writes all runs. `counts`: by run, whether it is one of those that the figures of the profile are means over.
+  /// `about`: of the process, an object. A name that ends in .gz is compressed. Throws Error if the file cannot be
+  /// written.
+  void write(const std::string &path, const runtime::Context &context, const lab::MachineCeilings &machine,
+             const std::vector<bool> &counts, const nlohmann::json &about) const;
+
+private:
+  static constexpr size_t most = 2000000;
+  struct Run {
+    runtime::RunProfile profile;
+    runtime::RunTrace trace;
+  };
+  std::vector<Run> list;
+  size_t events = 0;
+};
+
+} // namespace lathe::cli

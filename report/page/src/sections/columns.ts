@@ -1,0 +1,48 @@
+// Columns that tables of points share.
+import type { Dataset } from "../data/dataset";
+import { time } from "../data/format";
+import type { TableColumn } from "../ui/table";
+
+export function statusClass(status: string): string {
+  return status === "passed"
+    ? "good"
+    : status === "unimplemented" || status === "same_as"
+      ? "quiet"
+      : status === "mistrusted"
+        ? "warn"
+        : "bad";
+}
+
+/** The setting, without defaults. */
+export const settingColumn = (data: Dataset, width: string): TableColumn<number> => ({
+  name: "setting",
+  width,
+  text: (point) => data.settingText(point),
+  full: (point) => data.setting(point).text,
+});
+
+/** The median and its interval. */
+export const timeColumns = (data: Dataset): TableColumn<number>[] => [
+  {
+    name: "median",
+    width: "6.2rem",
+    numeric: true,
+    text: (point) => time(data.number(point, "median")),
+    value: (point) => data.number(point, "median"),
+  },
+  {
+    name: "95 % interval",
+    width: "11rem",
+    numeric: true,
+    value: (point) => data.number(point, "high") - data.number(point, "low"),
+    text: (point) =>
+      data.timed(point) ? `${time(data.number(point, "low"))} – ${time(data.number(point, "high"))}` : "",
+  },
+];
+
+export const statusColumn = (data: Dataset): TableColumn<number> => ({
+  name: "status",
+  width: "8rem",
+  text: (point) => data.text(point, "status"),
+  badge: (point) => statusClass(data.text(point, "status")),
+});
