@@ -6,6 +6,7 @@
 #include "cli/print/Terminal.h"
 #include "runtime/References.h"
 #include "schedule/Algorithms.h"
+#include "store/Location.h"
 
 #include <csignal>
 #include <dlfcn.h>
@@ -101,7 +102,8 @@ int forwardToCompiler(const std::string &verb, const Arguments &arguments) { ret
 
 int mainVerb(int argc, char **argv) {
   prepareProcess();
-  runtime::registerReferences(); // what of them a plan does not use is never paged in
+  store::hidePasswords({argv, size_t(argc)}); // before anybody keeps or prints an argument
+  runtime::registerReferences();              // what of them a plan does not use is never paged in
   std::string name = argc > 1 ? argv[1] : "";
   Arguments arguments(argv + std::min(argc, 2), argv + argc);
   if (name == "help" && !arguments.empty() && arguments[0] == "schedules")

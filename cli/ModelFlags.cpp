@@ -2,6 +2,7 @@
 
 #include "cache/CheckedPackages.h"
 #include "cli/Packages.h"
+#include "cli/StoreFlags.h"
 
 namespace lathe::cli {
 
@@ -191,10 +192,12 @@ void ModelFlags::refuseCompileFlags(const std::string &reason) const {
 
 void ModelFlags::addStore(Options &options) {
   CLI::Option *option =
-      options.add_option("--store", store, "Use the tuning records in FILE (default: ~/.local/share/lathe/lathe.db)");
-  option->type_name("FILE")->excludes(options.get_option("--no-records"));
+      options.add_option("--store", store,
+                         "Use the tuning records in this file or on this server, postgresql://HOST/DATABASE (default: "
+                         "~/.local/share/lathe/lathe.db)");
+  option->type_name("FILE|URL")->excludes(options.get_option("--no-records"));
   flags.push_back({option, Scope::compile});
-  options.reads([this] { return store.empty() ? std::vector<std::string>{} : std::vector{store, store + "-wal"}; });
+  options.reads([this] { return store.empty() ? std::vector<std::string>{} : storeFiles(store); });
   options.afterParse([this, &options] {
     if (referencesOnly)
       options.refuse({"--store"}, "--references-only makes no code, so there is nothing to choose");

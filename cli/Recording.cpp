@@ -2,6 +2,7 @@
 
 #include "cache/ModelFiles.h"
 #include "cli/Self.h"
+#include "cli/StoreFlags.h"
 #include "lab/StoreRecords.h"
 #include "process/ShellWords.h"
 #include "schedule/Algorithms.h"
@@ -16,14 +17,16 @@ namespace lathe::cli {
 using nlohmann::json;
 
 void RecordFlags::add(Options &app, ModelFlags *compiled) {
-  app.reads([this] { return off || file.empty() ? std::vector<std::string>{} : std::vector{file, file + "-wal"}; });
+  app.reads([this] { return off || file.empty() ? std::vector<std::string>{} : storeFiles(file); });
   auto *store = app.add_option("--store", file,
-                               compiled ? "Store the measurements in FILE and use its tuning records (default: "
+                               compiled ? "Store the measurements in this file or on this server, "
+                                          "postgresql://HOST/DATABASE, and use its tuning records (default: "
                                           "~/.local/share/lathe/lathe.db)"
-                                        : "Store the measurements in FILE (default: ~/.local/share/lathe/lathe.db)");
+                                        : "Store the measurements in this file or on this server, "
+                                          "postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)");
   if (compiled)
     app.afterParse([this, compiled] { compiled->store = file; });
-  store->type_name("FILE");
+  store->type_name("FILE|URL");
   app.add_flag("--no-store", off, "Do not store the measurements")->excludes(store);
 }
 
@@ -37,7 +40,9 @@ ProgramBuild programBuild() {
     while (stream.read(piece.data(), std::streamsize(piece.size())) || stream.gcount())
       hasher.update({piece.data(), size_t(stream.gcount())});
   }
-  return {LATHE_VERSION, hasher.digest().substr(0, 16)};
+  std::string revision;
+  std::ifstream(shippedFolder("revision")) >> revision;
+  return {LATHE_VERSION, hasher.digest().substr(0, 16), revision};
 }
 
 store::Experiment experimentHere(store::ExperimentKind kind, const std::string &verb, const Arguments &arguments,
@@ -48,6 +53,7 @@ store::Experiment experimentHere(store::ExperimentKind kind, const std::string &
   ProgramBuild build = programBuild();
   experiment.version = build.version;
   experiment.build = build.key;
+  experiment.revision = build.revision;
   experiment.settings = std::move(settings);
   experiment.started = store::timeNow();
   experiment.platform = lab::platformHere().key();

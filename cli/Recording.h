@@ -11,9 +11,9 @@
 
 namespace lathe::cli {
 
-/// --store FILE and --no-store, for verbs that measure.
+/// --store FILE|URL and --no-store, for verbs that measure.
 struct RecordFlags {
-  std::string file; // "": the default
+  std::string file; // or URL; "": the default
   bool off = false;
 
   /// `compiled`: the model of a verb that compiles; its tuning records are those of this store.
@@ -23,6 +23,7 @@ struct RecordFlags {
 /// Version of this program, and a hash of the programs that compute: it tells two builds of one version apart.
 struct ProgramBuild {
   std::string version, key;
+  std::string revision; // commit of the sources, with + behind it if they were changed; "" if unknown
 };
 ProgramBuild programBuild();
 

@@ -11,7 +11,7 @@ namespace lathe::cli {
 /// Path of the file of this program.
 std::string ownProgram();
 
-/// Folder with a part of what comes with lathe ("records", "models"): share/lathe/PART beside bin. In the build tree it is a
+/// Folder with a part of what comes with lathe ("records", "models"), or its file "revision": share/lathe/PART beside bin. In the build tree it is a
 /// link to data/PART.
 std::string shippedFolder(const std::string &part);
 

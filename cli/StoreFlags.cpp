@@ -1,21 +1,33 @@
 #include "cli/StoreFlags.h"
 
+#include "cli/print/Terminal.h"
+
 #include <cstdlib>
-#include <filesystem>
 
 namespace lathe::cli {
+
+// Each library that opens stores has its own copy of the function that is set.
+static const bool noticesAreSaid = (store::setStoreNotice([](const std::string &line) { say(line); }), true);
+
+std::vector<std::string> storeFiles(const std::string &store) {
+  return store::isServerUrl(store) ? std::vector<std::string>{} : std::vector{store, store + "-wal"};
+}
 
 void StoreFlags::add(Options &app) {
   app.reads([this]() -> std::vector<std::string> {
     if (file.empty() && !std::getenv("XDG_DATA_HOME") && !std::getenv("HOME"))
       return {}; // there is no default
-    return {path(), path() + "-wal"};
+    return storeFiles(path());
   });
-  app.add_option("--store", file, "Use this store (default: ~/.local/share/lathe/lathe.db)")->type_name("FILE");
+  app.add_option("--store", file,
+                 "Use the store in this file or on this server, postgresql://HOST/DATABASE (default: "
+                 "~/.local/share/lathe/lathe.db)")
+      ->type_name("FILE|URL");
 }
 
 store::Store StoreFlags::open() const {
-  require(std::filesystem::exists(path()), "{}: does not exist: nothing was kept there yet", path());
+  store::Location place(path());
+  require(place.mayExist(), "{}: does not exist: nothing was kept there yet", place.text());
   return store::Store(path(), {.create = false});
 }
 

@@ -6,13 +6,16 @@
 
 namespace lathe::cli {
 
-/// --store FILE, for verbs that read or manage measurements.
+/// The files that a store is read from; none for the URL of a server.
+std::vector<std::string> storeFiles(const std::string &store);
+
+/// --store FILE|URL, for verbs that read or manage measurements.
 struct StoreFlags {
-  std::string file; // "": the default
+  std::string file; // or URL; "": the default
 
   void add(Options &app);
   std::string path() const { return file.empty() ? store::defaultStorePath() : file; }
-  /// Opens the store. Throws Error if the file does not exist.
+  /// Opens the store. Throws Error if the file does not exist, or the server has no store.
   store::Store open() const;
 };
 

@@ -8,7 +8,7 @@ namespace lathe::cli {
 
 nlohmann::json countsJson(const store::Store::Counts &counts);
 
-/// Imports `files` into the store file `path`, which is created if it does not exist, and reports
+/// Imports `files` into the store `path`, a file or URL, which is created if it does not exist, and reports
 /// what was new. Returns the exit code.
 int importFiles(const Options &options, const std::string &path, const std::vector<std::string> &files,
                 store::Imported what);

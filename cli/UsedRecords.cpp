@@ -39,8 +39,8 @@ UsedRecords::UsedRecords(const ModelFlags &flags) {
     return;
   archives = shippedIdentity();
   if (!flags.store.empty()) {
-    require(std::filesystem::exists(flags.store), "--store {}: does not exist: nothing was kept there yet",
-            flags.store);
+    store::Location place(flags.store);
+    require(place.mayExist(), "--store {}: does not exist: nothing was kept there yet", place.text());
     read(flags.store);
     return;
   }
@@ -58,7 +58,7 @@ UsedRecords::UsedRecords(const ModelFlags &flags) {
 
 void UsedRecords::read(const std::string &path) {
   store::Store store(path, {.create = false});
-  std::string name = std::filesystem::path(path).filename().string();
+  std::string name = store.connection().location().name();
   std::string platform = lab::platformHere().key();
   bool graphs = false;
   for (store::ChosenSchedule &chosen : store.chosenSchedules(platform))

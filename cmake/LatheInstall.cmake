@@ -43,7 +43,16 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/lathe)
 foreach(PART records models)
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/data/${PART} ${CMAKE_BINARY_DIR}/share/lathe/${PART} SYMBOLIC)
 endforeach()
+# The commit of the sources, which experiments record: written by every build, and no reason to link again.
+add_custom_target(lathe_revision ALL
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DFILE=${CMAKE_BINARY_DIR}/share/lathe/revision
+          -P ${CMAKE_SOURCE_DIR}/cmake/WriteRevision.cmake
+  BYPRODUCTS ${CMAKE_BINARY_DIR}/share/lathe/revision VERBATIM)
+if(TARGET lathe)
+  add_dependencies(lathe lathe_revision)
+endif()
 if(TARGET lathe_cli_compiler)
+  install(FILES ${CMAKE_BINARY_DIR}/share/lathe/revision DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler OPTIONAL)
   install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler

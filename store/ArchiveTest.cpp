@@ -18,7 +18,7 @@ class ArchiveTest : public StoreFolder {
 protected:
   /// A machine's store: one experiment with points `from` to `to` - 1, a tuning record.
   Store machine(const std::string &name, int from, int to) {
-    Store store(file(name + ".db"));
+    Store store(place(name + ".db"));
     std::string uuid = store.addExperiment(someExperiment(), somePlatform(name));
     for (int number = from; number < to; ++number)
       store.addPoint(somePoint(uuid, number));
@@ -33,7 +33,7 @@ protected:
   }
   void put(const std::string &path, const std::string &bytes) { std::ofstream(path, std::ios::binary) << bytes; }
   std::string importError(const std::string &path) {
-    Store into(file("into.db"));
+    Store into(place("into.db"));
     std::string message = errorOf([&] { importInto(into, {path}); });
     EXPECT_EQ(into.counts(), Store::Counts()) << message;
     return message;
@@ -47,7 +47,7 @@ TEST_F(ArchiveTest, roundTrip) {
   for (const char *name : {"a.jsonl", "a.jsonl.gz"}) {
     Store::Counts counts = exportArchive(store, {}, file(name));
     EXPECT_EQ(counts, store.counts());
-    Store copy(file(std::string(name) + ".db"));
+    Store copy(place(std::string(name) + ".db"));
     ImportCounts imported = importInto(copy, {file(name)});
     EXPECT_EQ(imported.points.added, 5u);
     EXPECT_EQ(imported.samples, 60u);
@@ -58,7 +58,7 @@ TEST_F(ArchiveTest, roundTrip) {
   }
   EXPECT_LT(std::filesystem::file_size(file("a.jsonl.gz")), std::filesystem::file_size(file("a.jsonl")) / 2);
   EXPECT_EQ(contentOf(file("a.jsonl.gz")).substr(0, 2), "\x1f\x8b");
-  Store empty(file("empty.db"));
+  Store empty(place("empty.db"));
   exportArchive(empty, {}, file("empty.jsonl"));
   importInto(store, {file("empty.jsonl")});
   EXPECT_EQ(store.counts().points, 5);
@@ -69,8 +69,8 @@ TEST_F(ArchiveTest, importingTwiceChangesNothing) {
   exportArchive(store, {}, file("a.jsonl"));
   ImportCounts own = importInto(store, {file("a.jsonl")}); // what it has itself
   EXPECT_EQ(own.points.added + own.points.replaced + own.experiments.added + own.experiments.replaced, 0u);
-  Store copy(file("copy.db"));
-  importInto(copy, {file("a.jsonl"), file("a.jsonl"), file("A.db")});
+  Store copy(place("copy.db"));
+  importInto(copy, {file("a.jsonl"), file("a.jsonl"), place("A.db")});
   ImportCounts again = importInto(copy, {file("a.jsonl")});
   EXPECT_EQ(again.points.known, 5u);
   EXPECT_EQ(again.points.added, 0u);
@@ -83,19 +83,19 @@ TEST_F(ArchiveTest, importingTwiceChangesNothing) {
 TEST_F(ArchiveTest, machinesAddUp) {
   Store a = machine("A", 0, 5), b = machine("B", 3, 10); // points 3 and 4 on both: two experiments, so two points
   exportArchive(a, {}, file("a.jsonl.gz"));
-  Store one(file("one.db")), other(file("other.db"));
-  importInto(one, {file("a.jsonl.gz"), file("B.db")});
+  Store one(place("one.db")), other(file("other.db"));
+  importInto(one, {file("a.jsonl.gz"), place("B.db")});
   EXPECT_EQ(one.counts(), (Store::Counts{2, 2, 12, 144, 2}));
   EXPECT_EQ(one.points({.platform = somePlatform("B").key()}, false).size(), 7u);
-  importInto(other, {file("B.db")});
-  importInto(other, {file("A.db")});
+  importInto(other, {place("B.db")});
+  importInto(other, {place("A.db")});
   exportArchive(one, {}, file("one.jsonl"));
   exportArchive(other, {}, file("other.jsonl"));
   EXPECT_EQ(contentOf(file("one.jsonl")), contentOf(file("other.jsonl"))); // in any order
 }
 
 TEST_F(ArchiveTest, anExperimentThatWentOn) {
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   std::string uuid = store.addExperiment(someExperiment(), somePlatform());
   store.addPoint(somePoint(uuid, 1));
   exportArchive(store, {}, file("early.jsonl"));
@@ -105,7 +105,7 @@ TEST_F(ArchiveTest, anExperimentThatWentOn) {
   store.finishExperiment(uuid, {0.3, std::nullopt});
   exportArchive(store, {}, file("late.jsonl"));
   for (auto &order : {std::vector{"early.jsonl", "late.jsonl"}, std::vector{"late.jsonl", "early.jsonl"}}) {
-    Store copy(file(std::string(order[0]) + ".db"));
+    Store copy(place(std::string(order[0]) + ".db"));
     for (auto &name : order)
       importInto(copy, {file(name)});
     exportArchive(copy, {}, file("copy.jsonl"));
@@ -121,7 +121,7 @@ TEST_F(ArchiveTest, filters) {
   EXPECT_EQ(exportArchive(store, {.kind = ExperimentKind::bench}, file("x.jsonl")), (Store::Counts{1, 1, 1, 12, 0}));
   EXPECT_EQ(exportArchive(store, {.experiments = {bench}}, file("x.jsonl")), (Store::Counts{1, 1, 1, 12, 0}));
   EXPECT_EQ(exportArchive(store, {.kind = ExperimentKind::tune}, file("x.jsonl")), (Store::Counts{1, 0, 0, 0, 1}));
-  Store copy(file("copy.db"));
+  Store copy(place("copy.db"));
   importInto(copy, {file("x.jsonl")});
   EXPECT_EQ(copy.tuning().size(), 1u);
 }
@@ -140,26 +140,27 @@ TEST_F(ArchiveTest, tuningRecords) {
   exportArchive(store, {}, file("all.jsonl"));
   for (const char *from : {"tuning.jsonl", "all.jsonl", "A.db"}) {
     SCOPED_TRACE(from);
-    Store copy(file(std::string("of-") + from));
-    ImportCounts counts = importInto(copy, {file(from)}, Imported::tuning);
+    Store copy(place(std::string("of-") + from));
+    std::string source = std::string(from) == "A.db" ? place(from) : file(from);
+    ImportCounts counts = importInto(copy, {source}, Imported::tuning);
     EXPECT_EQ(counts.tuning.added, 4u);
     EXPECT_EQ(counts.platforms.added, 1u);
     EXPECT_EQ(counts.experiments.added, 1u);
     EXPECT_EQ(copy.counts(), (Store::Counts{1, 1, 0, 0, 4}));
-    EXPECT_EQ(importInto(copy, {file(from)}, Imported::tuning).tuning.known, 4u);
+    EXPECT_EQ(importInto(copy, {source}, Imported::tuning).tuning.known, 4u);
     EXPECT_EQ(copy.tuning({.withKernel = true}).size(), 3u);
     exportArchive(copy, {}, file("again.jsonl"));
     EXPECT_EQ(contentOf(file("again.jsonl")), text);
-    EXPECT_EQ(importInto(copy, {file(from)}).tuning.known, 4u);
+    EXPECT_EQ(importInto(copy, {source}).tuning.known, 4u);
     EXPECT_EQ(copy.counts().points, std::string(from) == "tuning.jsonl" ? 0 : 2);
   }
   // The later record stays, from wherever it comes.
   TuningRecord later = someTuning(1);
   later.measured = "2099-01-01T00:00:00.000000Z";
-  Store other(file("other.db"));
+  Store other(place("other.db"));
   other.addTuning({later}, {someTask().text, "", ""}, somePlatform("A"));
   EXPECT_EQ(importInto(other, {file("tuning.jsonl")}).tuning.known, 1u);
-  EXPECT_EQ(importInto(store, {file("other.db")}, Imported::tuning).tuning.replaced, 1u);
+  EXPECT_EQ(importInto(store, {place("other.db")}, Imported::tuning).tuning.replaced, 1u);
   exportTuning(other, {}, file("one.jsonl"));
   exportTuning(store, {}, file("two.jsonl"));
   EXPECT_EQ(contentOf(file("one.jsonl")), contentOf(file("two.jsonl")));
@@ -167,7 +168,7 @@ TEST_F(ArchiveTest, tuningRecords) {
 
 /// What version 0.1.0 wrote before records had more than a time.
 TEST_F(ArchiveTest, recordsByTask) {
-  Store store(file("best.db"));
+  Store store(place("best.db"));
   std::vector<TuningRecord> written;
   for (int task = 0; task < 20; ++task) {
     TuningTask text = someTask(task);
@@ -222,7 +223,7 @@ TEST_F(ArchiveTest, archivesOfTheFirstFormat) {
                   ":0,\"tuning\":1,\"xxh3_128\":\"{}\"}}}}\n",
                   contentKey(lines)) +
           lines);
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   importInto(store, {file("old.jsonl")});
   auto records = store.tuning({.task = "task/2 | conv"});
   ASSERT_EQ(records.size(), 1u);
@@ -294,7 +295,7 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
   EXPECT_THAT(importError(file("absent.jsonl")), HasSubstr("absent.jsonl: cannot open: No such file"));
   EXPECT_THAT(importError(folder.string()), HasSubstr("expected a file, got a directory"));
   // A good one beside a bad one is not taken over either.
-  Store into(file("into.db"));
+  Store into(place("into.db"));
   put(file("bad.jsonl"), good.substr(0, good.size() / 2));
   EXPECT_THAT(errorOf([&] { importInto(into, {file("good.jsonl"), file("bad.jsonl")}); }), HasSubstr("bad.jsonl"));
   EXPECT_EQ(into.counts(), Store::Counts());
@@ -303,6 +304,7 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
 }
 
 TEST_F(ArchiveTest, damagedDatabasesLeaveNothingBehind) {
+  LATHE_FILES_ONLY();
   {
     machine("A", 0, 40).connection().execute("PRAGMA wal_checkpoint(TRUNCATE)");
   }

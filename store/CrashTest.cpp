@@ -15,7 +15,10 @@ using namespace lathe;
 using namespace lathe::store;
 using testing::HasSubstr;
 
-using StoreCrashTest = StoreFolder;
+class StoreCrashTest : public StoreFolder {
+protected:
+  StoreCrashTest() { place("lathe.db"); } // before children ask for it
+};
 
 /// Runs `body` in a child process; its exit code is 0 unless it throws.
 static pid_t inChild(const std::function<void()> &body) {
@@ -43,7 +46,7 @@ TEST_F(StoreCrashTest, manyWritersFromAnEmptyFolder) {
   children.reserve(writers);
   for (int writer = 0; writer < writers; ++writer)
     children.push_back(inChild([&] {
-      Store store(file("lathe.db")); // all create it at once
+      Store store(place("lathe.db")); // all create it at once
       // One platform, the same problems and settings: everybody wants the same rows.
       std::string uuid = store.addExperiment(someExperiment(), somePlatform());
       for (int number = 0; number < points; ++number)
@@ -52,27 +55,27 @@ TEST_F(StoreCrashTest, manyWritersFromAnEmptyFolder) {
     }));
   for (pid_t child : children)
     EXPECT_EQ(exitCodeOf(child), 0);
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   EXPECT_EQ(store.counts(), (Store::Counts{1, writers, writers * points, writers * points * 12, 0}));
   for (auto &summary : store.experiments()) {
     EXPECT_EQ(summary.points, size_t(points));
     EXPECT_FALSE(summary.experiment.finished.empty());
   }
-  expectHealthy(file("lathe.db"));
+  expectHealthy(place("lathe.db"));
 }
 
 TEST_F(StoreCrashTest, aReaderSeesAWholeWhileOthersWrite) {
   std::string uuid;
   {
-    Store store(file("lathe.db"));
+    Store store(place("lathe.db"));
     uuid = store.addExperiment(someExperiment(), somePlatform());
   }
   pid_t writer = inChild([&] {
-    Store store(file("lathe.db"));
+    Store store(place("lathe.db"));
     for (int number = 0; number < 100; ++number)
       store.addPoint(somePoint(uuid, number));
   });
-  Store store(file("lathe.db")), copy(file("copy.db"));
+  Store store(place("lathe.db")), copy(file("copy.db"));
   for (int i = 0; i < 10; ++i) {
     Store::Counts counts = exportArchive(store, {}, file("moment.jsonl"));
     EXPECT_EQ(counts.samples, counts.points * 12);
@@ -88,7 +91,7 @@ TEST_F(StoreCrashTest, killedAtAnyMoment) {
   unsigned seed = seeder();
   SCOPED_TRACE(fmt::format("seed {}", seed));
   std::mt19937 random(seed);
-  std::string path = file("lathe.db");
+  std::string path = place("lathe.db");
   std::set<std::pair<std::string, int>> reported; // experiment, number
   int unreported = 0;
   // A busy machine gives a writer less: more turns then.
@@ -122,7 +125,7 @@ TEST_F(StoreCrashTest, killedAtAnyMoment) {
       reported.emplace(said.substr(begin, space - begin), std::stoi(said.substr(space, end - space)));
       begin = end + 1;
     }
-    if (!std::filesystem::exists(path))
+    if (!Location(path).mayExist())
       continue; // killed before it was made
     expectHealthy(path);
     Store store(path);
@@ -146,7 +149,7 @@ TEST_F(StoreCrashTest, tuningKilledAtAnyMoment) {
   unsigned seed = seeder();
   SCOPED_TRACE(fmt::format("seed {}", seed));
   std::mt19937 random(seed);
-  std::string path = file("lathe.db"), uuid;
+  std::string path = place("lathe.db"), uuid;
   {
     Store store(path);
     uuid = store.addExperiment(someExperiment(ExperimentKind::tune), somePlatform());
@@ -195,10 +198,11 @@ TEST_F(StoreCrashTest, tuningKilledAtAnyMoment) {
 }
 
 TEST_F(StoreCrashTest, aFullFileIsOneErrorAndStaysValid) {
+  LATHE_FILES_ONLY();
   std::string uuid;
   int added = 0;
   {
-    Store store(file("lathe.db"), {.maxPages = 60});
+    Store store(place("lathe.db"), {.maxPages = 60});
     uuid = store.addExperiment(someExperiment(), somePlatform());
     std::string message = errorOf([&] {
       for (; added < 1000; ++added)
@@ -212,13 +216,14 @@ TEST_F(StoreCrashTest, aFullFileIsOneErrorAndStaysValid) {
     EXPECT_EQ(store.connection().integer("SELECT count(*) FROM problem"), added); // nothing of the one that failed
     EXPECT_THAT(errorOf([&] { store.addPoint(somePoint(uuid, added, 4, 200)); }), HasSubstr("full")); // and again
   }
-  expectHealthy(file("lathe.db"));
-  Store store(file("lathe.db"));
+  expectHealthy(place("lathe.db"));
+  Store store(place("lathe.db"));
   store.addPoint(somePoint(uuid, added, 4, 200)); // there is room again
   EXPECT_EQ(store.counts().points, added + 1);
 }
 
 TEST_F(StoreCrashTest, aSystemThatWritesNoMore) {
+  LATHE_FILES_ONLY();
   // A limit on the size of files: writing fails as on a full disk, at any page of the log or the file itself.
   std::string path = file("lathe.db");
   std::string uuid;
@@ -276,7 +281,7 @@ TEST_F(StoreCrashTest, anInterruptedExperimentIsGoneOnWithByOneProcess) {
     EXPECT_EQ(exitCodeOf(child), 128 + SIGKILL);
   };
   pid_t first = inChild([&] {
-    Store store(file("lathe.db"));
+    Store store(place("lathe.db"));
     std::string uuid = store.addExperiment(someExperiment(), somePlatform());
     store.addPoint(somePoint(uuid, 1));
     tell('1');
@@ -285,7 +290,7 @@ TEST_F(StoreCrashTest, anInterruptedExperimentIsGoneOnWithByOneProcess) {
   hear();
   Experiment experiment;
   { // It lives: nobody else may go on with it.
-    Store store(file("lathe.db"));
+    Store store(place("lathe.db"));
     experiment = store.experiments().at(0).experiment;
     Unfinished found = store.takeOver(experiment.identity());
     EXPECT_EQ(found.experiment, "");
@@ -300,7 +305,7 @@ TEST_F(StoreCrashTest, anInterruptedExperimentIsGoneOnWithByOneProcess) {
   std::vector<pid_t> heirs;
   for (int i = 0; i < 5; ++i)
     heirs.push_back(inChild([&] {
-      Store own(file("lathe.db"));
+      Store own(place("lathe.db"));
       Unfinished mine = own.takeOver(experiment.identity());
       tell(mine.experiment == experiment.uuid && !mine.busy ? 'y' : mine.experiment.empty() && mine.busy ? 'n' : '?');
       stay();
@@ -313,13 +318,13 @@ TEST_F(StoreCrashTest, anInterruptedExperimentIsGoneOnWithByOneProcess) {
   for (pid_t heir : heirs)
     end(heir);
   // Ours, also when we ask again; with its end it is nobody's.
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   EXPECT_EQ(store.takeOver(experiment.identity()).experiment, experiment.uuid);
   EXPECT_EQ(store.takeOver(experiment.identity()).experiment, experiment.uuid);
   store.finishExperiment(experiment.uuid, {});
   EXPECT_EQ(store.takeOver(experiment.identity()).experiment, "");
   EXPECT_EQ(store.experiments().at(0).owner, std::nullopt);
-  expectHealthy(file("lathe.db"));
+  expectHealthy(place("lathe.db"));
 }
 
 TEST_F(StoreCrashTest, ownersThatAreKnownToBeGone) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 namespace lathe::store {
 
@@ -32,7 +33,10 @@ private:
     else
       experiments[experiment.uuid] = experiment;
   }
-  void add(const TuningTask &task) { tasks[task.text] = task; }
+  void add(const TuningTask &task) {
+    tasks[task.text] = task;
+    writtenTasks.erase(task.text); // of another file, which may know more
+  }
   void add(const TuningRecord &record) {
     auto needPlatform = [&](const std::string &key) {
       addWaiting(platforms, key, counts.platforms, [&](auto &platform) { return store.insertPlatform(platform); });
@@ -42,8 +46,10 @@ private:
       needPlatform(experiment.platform);
       return store.insertExperiment(experiment);
     });
-    auto task = tasks.find(record.task);
-    store.insertTask(task == tasks.end() ? TuningTask{record.task, "", ""} : task->second);
+    if (writtenTasks.insert(record.task).second) {
+      auto task = tasks.find(record.task);
+      store.insertTask(task == tasks.end() ? TuningTask{record.task, "", ""} : task->second);
+    }
     count(counts.tuning, store.insertTuning(record));
   }
   void add(const Point &point) {
@@ -76,6 +82,7 @@ private:
   std::map<std::string, Platform> platforms; // that no record has referred to yet
   std::map<std::string, Experiment> experiments;
   std::map<std::string, TuningTask> tasks;
+  std::set<std::string> writtenTasks; // by text
 };
 
 namespace {
@@ -84,6 +91,10 @@ namespace {
 class Source {
 public:
   explicit Source(const std::string &path) : path(path) {
+    if (isServerUrl(path)) {
+      copyServer();
+      return;
+    }
     require(!std::filesystem::is_directory(path), "{}: expected a file, got a directory", path);
     std::ifstream file(path, std::ios::binary);
     std::string magic(15, '\0');
@@ -104,6 +115,16 @@ public:
   }
 
 private:
+  /// Takes the content of a server as of one moment. It is checked on the way.
+  void copyServer() {
+    Store server(path, {.create = false});
+    database.emplace(Store::temporary(server.path()));
+    Importer importer(*database, Imported::everything);
+    Transaction reading(server.connection(), Transaction::Kind::read), writing(database->connection());
+    eachRecord(server, Filter(), [&](const Record &record) { importer.add(record); });
+    writing.commit();
+  }
+
   std::string path;
   std::optional<Store> database; // a copy: nobody changes it between the two readings
   bool isLog = false;            // of AutoTVM
@@ -113,13 +134,17 @@ private:
 
 ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what) {
   std::vector<Source> sources(paths.begin(), paths.end());
-  Importer importer(store, what);
-  Transaction transaction(store.connection());
-  // An archive that changed since it was checked fails its own sum here, and all is rolled back.
-  for (Source &source : sources)
-    source.read([&](const Record &record) { importer.add(record); });
-  transaction.commit();
-  return importer.counts;
+  ImportCounts counts;
+  store.connection().repeated([&](bool) {
+    Importer importer(store, what);
+    Transaction transaction(store.connection(), Transaction::Kind::append);
+    // An archive that changed since it was checked fails its own sum here, and all is rolled back.
+    for (Source &source : sources)
+      source.read([&](const Record &record) { importer.add(record); });
+    counts = importer.counts;
+    transaction.commit();
+  });
+  return counts;
 }
 
 } // namespace lathe::store

@@ -1,5 +1,7 @@
 #include "store/Row.h"
 
+#include <map>
+
 namespace lathe::store {
 
 using nlohmann::json;
@@ -33,7 +35,7 @@ void restrictPoints(Where &where, const Filter &filter) {
 constexpr const char *experimentColumns =
     "experiment.uuid, experiment.kind, experiment.command, experiment.version, experiment.build, platform.key,\n"
     "  experiment.settings, experiment.started, experiment.finished, experiment.other_processors,\n"
-    "  experiment.stolen_processors";
+    "  experiment.stolen_processors, experiment.revision";
 
 Experiment experimentOf(Row &row) {
   Experiment e;
@@ -47,6 +49,7 @@ Experiment experimentOf(Row &row) {
   e.started = row.text();
   e.finished = row.text();
   e.disturbance = row.disturbance();
+  e.revision = row.text();
   check(e);
   return e;
 }
@@ -112,6 +115,17 @@ void addSample(std::vector<std::vector<Sample>> &rounds, Row &row) {
 
 } // namespace
 
+/// The process that measures an experiment, if there is one that may be alive.
+static std::optional<Owner> ownerOf(Row &row) {
+  Owner owner;
+  owner.host = row.text();
+  owner.boot = row.text();
+  owner.pids = row.text();
+  owner.pid = row.integer();
+  owner.started = row.integer();
+  return owner.pid && owner.mayLive() ? std::optional(owner) : std::nullopt;
+}
+
 std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
   Where where;
   restrictExperiments(where, filter);
@@ -119,8 +133,10 @@ std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
   Statement select(database, fmt::format("SELECT {}, platform.cpu,\n"
                                          "  (SELECT count(*) FROM point WHERE point.experiment = experiment.id),\n"
                                          "  (SELECT count(*) FROM point WHERE point.experiment = experiment.id\n"
-                                         "     AND point.status = 'passed')\n"
-                                         "FROM experiment JOIN platform ON experiment.platform = platform.id{}\n"
+                                         "     AND point.status = 'passed'),\n"
+                                         "  host, boot, pids, pid, owner.started\n"
+                                         "FROM experiment JOIN platform ON experiment.platform = platform.id\n"
+                                         "  LEFT JOIN owner ON owner.experiment = experiment.id{}\n"
                                          "ORDER BY experiment.started, experiment.uuid",
                                          experimentColumns, where.sql));
   where.bindTo(select);
@@ -132,34 +148,18 @@ std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
     summary.cpu = row.text();
     summary.points = size_t(row.integer());
     summary.passed = size_t(row.integer());
-    summary.owner = ownerOf(summary.experiment.uuid);
+    summary.owner = ownerOf(row);
     summaries.push_back(std::move(summary));
   }
   return summaries;
 }
 
-std::optional<Owner> Store::ownerOf(const std::string &uuid) {
-  Statement select(database, "SELECT host, boot, pids, pid, owner.started FROM owner\n"
-                             "JOIN experiment ON owner.experiment = experiment.id WHERE experiment.uuid = ?");
-  select.bind(uuid);
-  if (!select.step())
-    return std::nullopt;
-  Row row(select);
-  Owner owner;
-  owner.host = row.text();
-  owner.boot = row.text();
-  owner.pids = row.text();
-  owner.pid = row.integer();
-  owner.started = row.integer();
-  return owner.mayLive() ? std::optional(owner) : std::nullopt;
-}
-
 Experiment Store::experiment(const std::string &prefix) {
   Statement select(database,
                    fmt::format("SELECT {} FROM experiment JOIN platform ON experiment.platform = platform.id\n"
-                               "WHERE substr(experiment.uuid, 1, length(?1)) = ?1 LIMIT 2",
+                               "WHERE substr(experiment.uuid, 1, length(?)) = ? LIMIT 2",
                                experimentColumns));
-  select.bind(prefix);
+  select.bind(prefix, prefix);
   require(!prefix.empty() && select.step(), "{}: no experiment's id begins with '{}'", path(), prefix);
   Row row(select);
   Experiment found = inRow(path(), "experiment", select.text(0), [&] { return experimentOf(row); });
@@ -199,23 +199,47 @@ void Store::points(const Filter &filter, bool withSamples, const std::function<v
   Statement select(database, selectPoints + where.sql +
                                  "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key");
   where.bindTo(select);
-  Statement samples(database,
-                    "SELECT round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses, frequency_khz\n"
-                    "FROM sample WHERE point = ? ORDER BY round, repetition");
+  // A server is asked once for the samples of so many points.
+  constexpr size_t most = 64;
+  std::vector<std::pair<int64_t, Point>> some; // by id
+  auto visitAll = [&] {
+    if (withSamples)
+      readSamples(some);
+    for (auto &[id, point] : some)
+      visit(point);
+    some.clear();
+  };
   while (select.step()) {
     Row row(select);
     int64_t id = row.integer();
-    Point point = inRow(path(), "point", id, [&] { return pointOf(row); });
-    if (withSamples) {
-      samples.bind(id);
-      while (samples.step()) {
-        Row values(samples);
-        inRow(path(), "point", id, [&] { addSample(point.rounds, values); });
-      }
-      inRow(path(), "point", id, [&] { check(point); });
-    }
-    visit(point);
+    some.emplace_back(id, inRow(path(), "point", id, [&] { return pointOf(row); }));
+    if (some.size() == most)
+      visitAll();
   }
+  visitAll();
+}
+
+void Store::readSamples(std::vector<std::pair<int64_t, Point>> &points) {
+  if (points.empty())
+    return;
+  std::string places;
+  std::map<int64_t, Point *> byId;
+  for (auto &[id, point] : points) {
+    places += places.empty() ? "?" : ", ?";
+    byId[id] = &point;
+  }
+  Statement samples(database, "SELECT point, round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses,\n"
+                              "  frequency_khz FROM sample WHERE point IN (" +
+                                  places + ") ORDER BY point, round, repetition");
+  for (size_t i = 0; i < points.size(); ++i)
+    samples.bindOne(int(i) + 1, points[i].first);
+  while (samples.step()) {
+    Row values(samples);
+    int64_t id = values.integer();
+    inRow(path(), "point", id, [&] { addSample(byId.at(id)->rounds, values); });
+  }
+  for (auto &[id, point] : points)
+    inRow(path(), "point", id, [&] { check(point); });
 }
 
 std::vector<Point> Store::points(const Filter &filter, bool withSamples) {

@@ -85,6 +85,7 @@ struct Experiment {
   ExperimentKind kind = ExperimentKind::ops;
   std::string command;           // as typed, quoted for a shell
   std::string version, build;    // of lathe; `build` distinguishes two builds of a version
+  std::string revision;          // commit of lathe's sources, with + behind it if they were changed; "" if unknown
   std::string platform;          // key of the platform
   nlohmann::json settings = {};  // an object: how every point is measured, not which points
   std::string started, finished; // `finished` is empty while it runs, or if it was interrupted

@@ -132,6 +132,8 @@ json toJson(const Experiment &e) {
                    {"started", e.started}};
   if (!e.finished.empty())
     document["finished"] = e.finished;
+  if (!e.revision.empty())
+    document["revision"] = e.revision;
   put(document, e.disturbance);
   return document;
 }
@@ -148,6 +150,7 @@ Experiment experimentFromJson(const json &document) {
     e.settings = document.at("settings");
     document.at("started").get_to(e.started);
     e.finished = document.value("finished", "");
+    e.revision = document.value("revision", "");
     e.disturbance = disturbanceOf(document);
     check(e);
     return e;

@@ -187,27 +187,21 @@ static constexpr const char *version6 = R"(
 ALTER TABLE point ADD COLUMN figures TEXT NOT NULL DEFAULT '{}'; -- JSON, an object of numbers
 )";
 
-static constexpr const char *steps[] = {version1, version2, version3, version4, version5, version6};
+// Times over the history of the sources need to know their commit.
+static constexpr const char *version7 = R"(
+ALTER TABLE experiment ADD COLUMN revision TEXT NOT NULL DEFAULT ''; -- commit of lathe's sources; '' where not known
+)";
+
+static constexpr const char *steps[] = {version1, version2, version3, version4, version5, version6, version7};
 
 std::span<const char *const> schemaSteps() { return steps; }
 
-// "Lthe": tells our files from other programs' (PRAGMA application_id).
-static constexpr int64_t applicationId = 0x4c746865;
-
 int64_t schemaVersion(Database &database, std::span<const char *const> steps) {
   auto newest = int64_t(steps.size());
-  // In one statement, and so at one moment: another process may be making the tables of a new file.
-  int64_t version = database.integer(fmt::format(
-      "SELECT CASE WHEN application_id = {} THEN user_version"
-      " WHEN application_id = 0 AND user_version = 0 AND (SELECT count(*) FROM sqlite_schema) = 0 THEN 0 ELSE -1 END"
-      " FROM pragma_application_id, pragma_user_version",
-      applicationId));
+  int64_t version = database.link().schemaVersion();
   require(version >= 0, "{}: is a database of another program", database.path());
   // Statements on our tables do what our schema says and nothing else.
-  std::string foreign = database.text(
-      "SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'trigger' OR ((type = 'view' OR sql LIKE 'CREATE "
-      "VIRTUAL%') AND lower(name) IN ('platform', 'experiment', 'problem', 'setting', 'point', 'sample', 'tuning', "
-      "'task', 'owner')) LIMIT 1");
+  std::string foreign = database.link().foreignObject();
   require(foreign.empty(), "{}: has a {}, which lathe does not make", database.path(), printable(foreign));
   require(version <= newest, "{}: has version {} of the schema, this lathe knows versions up to {}: use a newer lathe",
           database.path(), version, newest);
@@ -218,12 +212,17 @@ void migrate(Database &database, std::span<const char *const> steps) {
   auto newest = int64_t(steps.size());
   if (schemaVersion(database, steps) == newest)
     return;
-  Transaction transaction(database);
-  // Again, now that nobody else writes: another process may have been faster.
-  for (int64_t version = schemaVersion(database, steps); version < newest; ++version)
-    database.execute(steps[size_t(version)]);
-  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", applicationId, newest));
-  transaction.commit();
+  database.repeated([&](bool) {
+    Transaction transaction(database);
+    // Again, now that nobody else writes: another process may have been faster.
+    int64_t version = schemaVersion(database, steps);
+    if (version == 0)
+      database.link().prepareEmpty();
+    for (; version < newest; ++version)
+      database.execute(database.link().dialectOf(steps[size_t(version)]));
+    database.link().setSchemaVersion(newest);
+    transaction.commit();
+  });
 }
 
 } // namespace lathe::store

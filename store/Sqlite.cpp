@@ -1,58 +1,155 @@
-#include "store/Sqlite.h"
-
+// Stores in files of SQLite.
+#include "store/Connection.h"
 #include "support/Text.h"
 
 #include <sqlite3.h>
 
-#include <cmath>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 namespace lathe::store {
+namespace {
 
-void Database::Close::operator()(sqlite3 *connection) const { sqlite3_close_v2(connection); }
-void Statement::Finalize::operator()(sqlite3_stmt *statement) const { sqlite3_finalize(statement); }
+// "Lthe": tells our files from other programs' (PRAGMA application_id).
+constexpr int64_t applicationId = 0x4c746865;
 
-Database::Database(const std::string &path, Mode mode, double busySeconds) : file(path) {
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (mode == Mode::create && !folder.empty()) {
-    std::filesystem::create_directories(folder, error);
-    require(!error, "{}: cannot create its folder: {}", path, error.message());
-  } else if (mode != Mode::create) {
-    require(std::filesystem::exists(path, error), "{}: does not exist", path);
+class SqliteConnection;
+
+class SqliteCursor final : public Cursor {
+public:
+  SqliteCursor(SqliteConnection &connection, std::string_view sql);
+  void bindInteger(int index, int64_t value) override { check(sqlite3_bind_int64(statement.get(), index, value)); }
+  void bindReal(int index, double value) override { check(sqlite3_bind_double(statement.get(), index, value)); }
+  void bindText(int index, std::string_view value) override {
+    const char *bytes = value.data() ? value.data() : ""; // a null pointer would bind NULL
+    check(sqlite3_bind_text(statement.get(), index, bytes, int(value.size()), SQLITE_TRANSIENT));
   }
-  require(!std::filesystem::is_directory(path, error), "{}: expected a file, got a directory", path);
-  int flags = mode == Mode::create     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-              : mode == Mode::existing ? SQLITE_OPEN_READWRITE
-                                       : SQLITE_OPEN_READONLY;
-  open(path, flags);
-  sqlite3_busy_timeout(handle(), int(busySeconds * 1000));
+  void bindNull(int index) override { check(sqlite3_bind_null(statement.get(), index)); }
+  bool step() override;
+  void reset() override { sqlite3_reset(statement.get()); }
+  bool isNull(int column) const override { return sqlite3_column_type(statement.get(), column) == SQLITE_NULL; }
+  int64_t integer(int column) const override { return sqlite3_column_int64(statement.get(), column); }
+  double real(int column) const override { return sqlite3_column_double(statement.get(), column); }
+  std::string text(int column) const override {
+    auto *bytes = reinterpret_cast<const char *>(sqlite3_column_text(statement.get(), column));
+    return bytes ? std::string(bytes, size_t(sqlite3_column_bytes(statement.get(), column))) : "";
+  }
+
+private:
+  struct Finalize {
+    void operator()(sqlite3_stmt *statement) const { sqlite3_finalize(statement); }
+  };
+  void check(int code) const;
+
+  SqliteConnection &connection;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement;
+};
+
+class SqliteConnection final : public Connection {
+public:
+  SqliteConnection(const std::string &path, std::string name, int flags, double busySeconds) : file(std::move(name)) {
+    sqlite3 *opened = nullptr;
+    int code = sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
+    database.reset(opened); // there even when opening failed, to tell why
+    if (code != SQLITE_OK)
+      failed();
+    // Files come from strangers: what their schema says may call no functions with effects, and no statement of ours
+    // may write to SQLite's own tables.
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_busy_timeout(opened, int(busySeconds * 1000));
+  }
+
+  std::unique_ptr<Cursor> prepare(std::string_view sql) override { return std::make_unique<SqliteCursor>(*this, sql); }
+  void execute(const std::string &sql) override {
+    if (sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+      failed();
+  }
+  int64_t changes() const override { return sqlite3_changes64(handle()); }
+
+  /// Both kinds of writers take the write lock at once, waiting for others, so what they read stays valid.
+  void begin(TransactionKind kind) override { execute(kind == TransactionKind::read ? "BEGIN" : "BEGIN IMMEDIATE"); }
+  void commit() override { execute("COMMIT"); }
+  void rollback() noexcept override {
+    // Some errors (a full disk) have rolled back already; then there is nothing to do.
+    if (!sqlite3_get_autocommit(handle()))
+      sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+
+  int64_t schemaVersion() override {
+    // In one statement, and so at one moment: another process may be making the tables of a new file.
+    SqliteCursor version(*this, fmt::format("SELECT CASE WHEN application_id = {} THEN user_version"
+                                            " WHEN application_id = 0 AND user_version = 0"
+                                            " AND (SELECT count(*) FROM sqlite_schema) = 0 THEN 0 ELSE -1 END"
+                                            " FROM pragma_application_id, pragma_user_version",
+                                            applicationId));
+    return version.step() ? version.integer(0) : 0;
+  }
+  void setSchemaVersion(int64_t version) override {
+    execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", applicationId, version));
+  }
+  std::string foreignObject() override {
+    SqliteCursor object(
+        *this, "SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'trigger' OR ((type = 'view' OR sql LIKE "
+               "'CREATE VIRTUAL%') AND lower(name) IN ('platform', 'experiment', 'problem', 'setting', 'point', "
+               "'sample', 'tuning', 'task', 'owner')) LIMIT 1");
+    return object.step() ? object.text(0) : "";
+  }
+
+  void beSafe(double busySeconds, int64_t maxPages) override {
+    writeAhead(busySeconds);
+    // FULL: a point that was reported written survives a power cut, too.
+    execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+    if (maxPages)
+      execute(fmt::format("PRAGMA max_page_count = {}", maxPages));
+  }
+  void copyFrom(Connection &other) override;
+
+  [[noreturn]] void failed() const;
+  sqlite3 *handle() const { return database.get(); }
+
+private:
+  struct Close {
+    void operator()(sqlite3 *connection) const { sqlite3_close_v2(connection); }
+  };
+  std::string firstText(const char *sql) {
+    SqliteCursor cursor(*this, sql);
+    return cursor.step() ? cursor.text(0) : "";
+  }
+  void writeAhead(double seconds);
+
+  std::string file;
+  std::unique_ptr<sqlite3, Close> database;
+};
+
+SqliteCursor::SqliteCursor(SqliteConnection &connection, std::string_view sql) : connection(connection) {
+  sqlite3_stmt *prepared = nullptr;
+  int code = sqlite3_prepare_v2(connection.handle(), sql.data(), int(sql.size()), &prepared, nullptr);
+  statement.reset(prepared);
+  check(code);
 }
 
-Database Database::temporary(const std::string &name) {
-  Database database;
-  database.file = name;
-  database.open("", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  return database;
-}
-
-void Database::open(const std::string &name, int flags) {
-  sqlite3 *opened = nullptr;
-  int code = sqlite3_open_v2(name.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
-  connection.reset(opened); // there even when opening failed, to tell why
+void SqliteCursor::check(int code) const {
   if (code != SQLITE_OK)
-    fail();
-  // Files come from strangers: what their schema says may call no functions with effects, and no statement of ours
-  // may write to SQLite's own tables.
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    connection.failed();
 }
 
-void Database::fail() const {
-  if (!connection)
-    lathe::fail("{}: out of memory in SQLite", file);
-  int code = sqlite3_extended_errcode(connection.get()), system = sqlite3_system_errno(connection.get());
+bool SqliteCursor::step() {
+  int code = sqlite3_step(statement.get());
+  if (code == SQLITE_ROW)
+    return true;
+  if (code != SQLITE_DONE)
+    connection.failed();
+  reset();
+  return false;
+}
+
+void SqliteConnection::failed() const {
+  if (!database)
+    fail("{}: out of memory in SQLite", file);
+  int code = sqlite3_extended_errcode(handle()), system = sqlite3_system_errno(handle());
   int kind = code & 0xff;
   std::string more;
   if (system && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN))
@@ -61,30 +158,31 @@ void Database::fail() const {
     more = ": the file is damaged";
   else if (kind == SQLITE_BUSY)
     more = ": another process writes to it";
-  lathe::fail("{}: {}{}", file, printable(sqlite3_errmsg(connection.get())), more);
+  fail("{}: {}{}", file, printable(sqlite3_errmsg(handle())), more);
 }
 
-void Database::execute(const std::string &sql) {
-  if (sqlite3_exec(connection.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
-    fail();
+/// Write-ahead logging lets readers go on while one writes. Changing to it wants the file alone for a moment, and
+/// SQLite does not wait for that by itself.
+void SqliteConnection::writeAhead(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (firstText("PRAGMA journal_mode") != "wal")
+    try {
+      // A file system that cannot do it (no shared memory) keeps the other journal: slower, as safe.
+      if (firstText("PRAGMA journal_mode = WAL") != "wal")
+        return;
+    } catch (const Error &) {
+      if (Clock::now() > end)
+        throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
 }
 
-int64_t Database::integer(const std::string &sql) {
-  Statement statement(*this, sql);
-  return statement.step() ? statement.integer(0) : 0;
-}
-
-std::string Database::text(const std::string &sql) {
-  Statement statement(*this, sql);
-  return statement.step() ? statement.text(0) : "";
-}
-
-int64_t Database::changes() const { return sqlite3_changes64(connection.get()); }
-
-void Database::copyFrom(Database &source) {
-  sqlite3_backup *backup = sqlite3_backup_init(connection.get(), "main", source.connection.get(), "main");
+void SqliteConnection::copyFrom(Connection &other) {
+  auto &source = static_cast<SqliteConnection &>(other);
+  sqlite3_backup *backup = sqlite3_backup_init(handle(), "main", source.handle(), "main");
   if (!backup)
-    fail();
+    failed();
   int code = sqlite3_backup_step(backup, -1);
   for (int tries = 0; (code == SQLITE_BUSY || code == SQLITE_LOCKED) && tries < 1000; ++tries) {
     sqlite3_sleep(10);
@@ -94,78 +192,23 @@ void Database::copyFrom(Database &source) {
   require(code == SQLITE_DONE, "{}: cannot be read: {}", source.file, sqlite3_errstr(code));
 }
 
-Statement::Statement(Database &database, std::string_view sql) : database(database) {
-  sqlite3_stmt *prepared = nullptr;
-  int code = sqlite3_prepare_v2(database.handle(), sql.data(), int(sql.size()), &prepared, nullptr);
-  statement.reset(prepared);
-  if (code != SQLITE_OK)
-    database.fail();
-}
+} // namespace
 
-void Statement::bindOne(int index, int64_t value) {
-  if (sqlite3_bind_int64(statement.get(), index, value) != SQLITE_OK)
-    database.fail();
-}
-void Statement::bindOne(int index, double value) {
-  if (!std::isfinite(value)) // SQLite makes NULL of what is not a number; infinities go the same way
-    return bindOne(index, std::nullopt);
-  if (sqlite3_bind_double(statement.get(), index, value) != SQLITE_OK)
-    database.fail();
-}
-void Statement::bindOne(int index, std::string_view value) {
-  const char *bytes = value.data() ? value.data() : ""; // a null pointer would bind NULL
-  if (sqlite3_bind_text(statement.get(), index, bytes, int(value.size()), SQLITE_TRANSIENT) != SQLITE_OK)
-    database.fail();
-}
-void Statement::bindOne(int index, std::nullopt_t) {
-  if (sqlite3_bind_null(statement.get(), index) != SQLITE_OK)
-    database.fail();
-}
-
-bool Statement::step() {
-  int code = sqlite3_step(statement.get());
-  if (code == SQLITE_ROW)
-    return true;
-  if (code != SQLITE_DONE)
-    database.fail();
-  reset();
-  return false;
-}
-
-void Statement::run() {
-  while (step()) {
+std::unique_ptr<Connection> openSqlite(const std::string &path, const std::string &name, OpenMode mode,
+                                       double busySeconds) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (mode == OpenMode::create && !folder.empty()) {
+    std::filesystem::create_directories(folder, error);
+    require(!error, "{}: cannot create its folder: {}", path, error.message());
+  } else if (mode != OpenMode::create) {
+    require(std::filesystem::exists(path, error), "{}: does not exist", path);
   }
-}
-
-void Statement::reset() { sqlite3_reset(statement.get()); }
-
-bool Statement::isNull(int column) const { return sqlite3_column_type(statement.get(), column) == SQLITE_NULL; }
-int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement.get(), column); }
-double Statement::real(int column) const { return sqlite3_column_double(statement.get(), column); }
-std::string Statement::text(int column) const {
-  auto *bytes = reinterpret_cast<const char *>(sqlite3_column_text(statement.get(), column));
-  return bytes ? std::string(bytes, size_t(sqlite3_column_bytes(statement.get(), column))) : "";
-}
-std::optional<int64_t> Statement::optionalInteger(int column) const {
-  return isNull(column) ? std::nullopt : std::optional(integer(column));
-}
-std::optional<double> Statement::optionalReal(int column) const {
-  return isNull(column) ? std::nullopt : std::optional(real(column));
-}
-
-Transaction::Transaction(Database &database, Kind kind) : database(database) {
-  database.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
-}
-
-Transaction::~Transaction() {
-  // Some errors (a full disk) have rolled back already; then there is nothing to do.
-  if (open && !sqlite3_get_autocommit(database.handle()))
-    sqlite3_exec(database.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-}
-
-void Transaction::commit() {
-  database.execute("COMMIT");
-  open = false;
+  require(!std::filesystem::is_directory(path, error), "{}: expected a file, got a directory", path);
+  int flags = mode == OpenMode::create     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+              : mode == OpenMode::existing ? SQLITE_OPEN_READWRITE
+                                           : SQLITE_OPEN_READONLY;
+  return std::make_unique<SqliteConnection>(path, name, flags, busySeconds);
 }
 
 } // namespace lathe::store

@@ -4,9 +4,10 @@
 #include "store/Schema.h"
 #include "support/Text.h"
 
-#include <chrono>
+#include <algorithm>
 #include <cstdlib>
-#include <thread>
+#include <filesystem>
+#include <tuple>
 
 namespace lathe::store {
 
@@ -20,31 +21,21 @@ std::string defaultStorePath() {
   return std::string(home) + "/.local/share/lathe/lathe.db";
 }
 
-/// Write-ahead logging lets readers go on while one writes. Changing to it wants the file alone for a moment, and
-/// SQLite does not wait for that by itself.
-static void writeAhead(Database &database, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  while (database.text("PRAGMA journal_mode") != "wal")
-    try {
-      // A file system that cannot do it (no shared memory) keeps the other journal: slower, as safe.
-      if (database.text("PRAGMA journal_mode = WAL") != "wal")
-        return;
-    } catch (const Error &) {
-      if (Clock::now() > end)
-        throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+std::string storeFolder() {
+  try {
+    return std::filesystem::path(defaultStorePath()).parent_path().string();
+  } catch (const Error &) {
+    return ".";
+  }
 }
 
 Store::Store(const std::string &path, const StoreOptions &options)
     : database(path, options.create ? Database::Mode::create : Database::Mode::existing, options.busySeconds) {
-  schemaVersion(database); // refuses what is not ours before anything is changed
-  writeAhead(database, options.busySeconds);
-  // FULL: a point that was reported written survives a power cut, too.
-  database.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-  if (options.maxPages)
-    database.execute(fmt::format("PRAGMA max_page_count = {}", options.maxPages));
+  // Refuses what is not ours before anything is changed.
+  int64_t version = schemaVersion(database);
+  require(options.create || version > 0 || !database.location().isServer(),
+          "{}: has no store: nothing was kept there yet", this->path());
+  database.link().beSafe(options.busySeconds, options.maxPages);
   migrate(database);
 }
 
@@ -107,18 +98,19 @@ Store::Outcome Store::insertExperiment(const Experiment &e) {
       return Outcome::known;
     find.reset();
     Statement update(database,
-                     "UPDATE experiment SET finished = ?, other_processors = ?, stolen_processors = ? WHERE uuid = ?");
-    update.bind(finished, e.disturbance.otherProcessors, e.disturbance.stolenProcessors, e.uuid).run();
+                     "UPDATE experiment SET finished = ?, other_processors = ?, stolen_processors = ?\n"
+                     "WHERE uuid = ? AND (finished IS NULL OR finished < ?)"); // where another writer was faster
+    update.bind(finished, e.disturbance.otherProcessors, e.disturbance.stolenProcessors, e.uuid, finished).run();
     return Outcome::replaced;
   }
   Statement insert(database,
                    "INSERT INTO experiment(uuid, identity, kind, command, version, build, platform, settings,\n"
-                   "  started, finished, other_processors, stolen_processors)\n"
-                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                   "  started, finished, other_processors, stolen_processors, revision)\n"
+                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert
       .bind(e.uuid, e.identity(), name(e.kind), validUtf8(e.command), validUtf8(e.version), validUtf8(e.build),
             idOf("platform", "key", e.platform), dump(e.settings), e.started, finished, e.disturbance.otherProcessors,
-            e.disturbance.stolenProcessors)
+            e.disturbance.stolenProcessors, validUtf8(e.revision))
       .run();
   return Outcome::added;
 }
@@ -163,17 +155,39 @@ Store::Outcome Store::insertPoint(const Point &p) {
   int64_t id = addPoint.integer(0);
   addPoint.run();
 
-  Statement addSample(database, "INSERT INTO sample(point, round, repetition, wall_ns, cpu_ns, cycles, instructions,\n"
-                                "  cache_misses, frequency_khz) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  for (size_t round = 0; round < p.rounds.size(); ++round)
-    for (size_t repetition = 0; repetition < p.rounds[round].size(); ++repetition) {
-      const Sample &sample = p.rounds[round][repetition];
-      addSample
-          .bind(id, int64_t(round), int64_t(repetition), sample.wallNs, sample.cpuNs, sample.cycles,
-                sample.instructions, sample.cacheMisses, sample.frequencyKhz)
-          .run();
-    }
+  insertSamples(id, p);
   return outcome;
+}
+
+void Store::insertSamples(int64_t point, const Point &values) {
+  // Many rows a statement: a server is asked once for all of them.
+  constexpr size_t rows = 100, columns = 9;
+  std::vector<std::tuple<size_t, size_t, const Sample *>> samples;
+  for (size_t round = 0; round < values.rounds.size(); ++round)
+    for (size_t repetition = 0; repetition < values.rounds[round].size(); ++repetition)
+      samples.emplace_back(round, repetition, &values.rounds[round][repetition]);
+  std::optional<Statement> add;
+  for (size_t begin = 0, prepared = 0; begin < samples.size(); begin += rows) {
+    size_t count = std::min(rows, samples.size() - begin);
+    if (count != prepared) {
+      std::string sql = "INSERT INTO sample(point, round, repetition, wall_ns, cpu_ns, cycles, instructions,\n"
+                        "  cache_misses, frequency_khz) VALUES";
+      for (size_t i = 0; i < count; ++i)
+        sql += i ? ", (?, ?, ?, ?, ?, ?, ?, ?, ?)" : " (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+      add.emplace(database, sql);
+      prepared = count;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      auto &[round, repetition, sample] = samples[begin + i];
+      int at = int(i * columns);
+      for (int64_t value : {point, int64_t(round), int64_t(repetition), sample->wallNs})
+        add->bindOne(++at, value);
+      for (auto &counter :
+           {sample->cpuNs, sample->cycles, sample->instructions, sample->cacheMisses, sample->frequencyKhz})
+        add->bindOne(++at, counter);
+    }
+    add->run();
+  }
 }
 
 std::string Store::addExperiment(Experiment experiment, const Platform &platform) {
@@ -182,60 +196,130 @@ std::string Store::addExperiment(Experiment experiment, const Platform &platform
   if (experiment.started.empty())
     experiment.started = timeNow();
   experiment.platform = platform.key();
-  Transaction transaction(database);
-  insertPlatform(platform);
-  require(insertExperiment(experiment) == Outcome::added, "{}: experiment {} exists already", path(), experiment.uuid);
-  own(experiment.uuid);
-  transaction.commit();
+  write(
+      Transaction::Kind::append,
+      [&](Store &into, bool again) {
+        into.insertPlatform(platform);
+        require(into.insertExperiment(experiment) == Outcome::added || again, "{}: experiment {} exists already",
+                path(), experiment.uuid);
+        into.own(experiment.uuid);
+      },
+      true);
+  if (database.location().isServer())
+    mine.emplace_back(experiment, platform);
   return experiment.uuid;
 }
 
 void Store::own(const std::string &uuid) {
   Owner owner = Owner::self();
-  Statement(database, "INSERT OR REPLACE INTO owner(experiment, host, boot, pids, pid, started)\n"
-                      "VALUES (?, ?, ?, ?, ?, ?)")
+  Statement(database, "INSERT INTO owner(experiment, host, boot, pids, pid, started) VALUES (?, ?, ?, ?, ?, ?)\n"
+                      "ON CONFLICT(experiment) DO UPDATE SET host = excluded.host, boot = excluded.boot,\n"
+                      "  pids = excluded.pids, pid = excluded.pid, started = excluded.started")
       .bind(idOf("experiment", "uuid", uuid), owner.host, owner.boot, owner.pids, owner.pid, owner.started)
       .run();
 }
 
 Unfinished Store::takeOver(const std::string &identity) {
-  Transaction transaction(database);
   Unfinished found;
-  auto known = experiments({.identity = identity});
-  for (auto summary = known.rbegin(); summary != known.rend() && found.experiment.empty(); ++summary) {
-    if (!summary->experiment.finished.empty())
-      continue;
-    if (summary->owner && summary->owner != Owner::self())
-      found.busy = summary->owner;
-    else
-      found.experiment = summary->experiment.uuid;
+  database.repeated([&](bool) {
+    Transaction transaction(database);
+    found = {};
+    auto known = experiments({.identity = identity});
+    for (auto summary = known.rbegin(); summary != known.rend() && found.experiment.empty(); ++summary) {
+      if (!summary->experiment.finished.empty())
+        continue;
+      if (summary->owner && summary->owner != Owner::self())
+        found.busy = summary->owner;
+      else
+        found.experiment = summary->experiment.uuid;
+    }
+    if (!found.experiment.empty())
+      own(found.experiment);
+    transaction.commit();
+  });
+  if (database.location().isServer() && !found.experiment.empty()) {
+    Experiment experiment = this->experiment(found.experiment);
+    mine.emplace_back(experiment, platform(experiment.platform));
   }
-  if (!found.experiment.empty())
-    own(found.experiment);
-  transaction.commit();
   return found;
 }
 
 void Store::finishExperiment(const std::string &uuid, const Disturbance &disturbance) {
-  Transaction transaction(database);
-  Experiment ended = experiment(uuid);
-  ended.finished = timeNow();
-  ended.disturbance = disturbance;
-  insertExperiment(ended);
-  Statement(database, "DELETE FROM owner WHERE experiment = ?").bind(idOf("experiment", "uuid", uuid)).run();
-  transaction.commit();
+  std::string finished = timeNow();
+  write(Transaction::Kind::append, [&](Store &into, bool) {
+    Experiment ended = into.experiment(uuid);
+    ended.finished = finished;
+    ended.disturbance = disturbance;
+    into.insertExperiment(ended);
+    Statement(into.database, "DELETE FROM owner WHERE experiment = ?")
+        .bind(into.idOf("experiment", "uuid", uuid))
+        .run();
+  });
 }
 
 void Store::addPoint(Point point) { addPoints({std::move(point)}); }
 
 void Store::addPoints(std::vector<Point> points) {
-  Transaction transaction(database);
-  for (Point &point : points) {
+  for (Point &point : points)
     if (point.measured.empty())
       point.measured = timeNow();
-    insertPoint(point);
+  write(Transaction::Kind::append, [&](Store &into, bool) {
+    for (const Point &point : points)
+      into.insertPoint(point);
+  });
+}
+
+void Store::write(Transaction::Kind kind, const Body &body, bool isBeginning) {
+  auto keep = [&] {
+    Store &local = rescueFile();
+    Transaction transaction(local.database);
+    body(local, true);
+    transaction.commit();
+  };
+  auto keepAndTell = [&] { // a signal ends the process
+    try {
+      keep();
+      storeNotice(fmt::format("lathe: store: what was measured is in {}: lathe store merge '{}' {}", rescue->path(),
+                              path(), rescue->path()));
+    } catch (const Error &error) {
+      storeNotice(fmt::format("lathe: store: what was measured last is lost: {}", error.what()));
+    }
+  };
+  std::string reason = path() + ": the server has failed before";
+  if (!rescue)
+    try {
+      return database.repeated(
+          [&](bool again) {
+            Transaction transaction(database, kind);
+            body(*this, again);
+            transaction.commit();
+          },
+          database.location().isServer() ? keepAndTell : std::function<void()>());
+    } catch (const ServerFailure &failure) {
+      reason = failure.what();
+    }
+  try {
+    keep();
+  } catch (const Error &error) {
+    fail("{}; what was measured is in no file either: {}", reason, error.what());
   }
-  transaction.commit();
+  if (!isBeginning)
+    fail("{}; what was measured is in {}: `lathe store merge '{}' {}` adds it when the server works again", reason,
+         rescue->path(), path(), rescue->path());
+}
+
+Store &Store::rescueFile() {
+  if (!rescue) {
+    rescue = std::make_unique<Store>(
+        fmt::format("{}-{}.db", database.location().filesAt(storeFolder()), newUuid().substr(0, 8)));
+    Transaction transaction(rescue->database);
+    for (auto &[experiment, platform] : mine) {
+      rescue->insertPlatform(platform);
+      rescue->insertExperiment(experiment);
+    }
+    transaction.commit();
+  }
+  return *rescue;
 }
 
 } // namespace lathe::store

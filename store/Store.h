@@ -1,13 +1,18 @@
-// A store of measurements: one SQLite file that any number of processes read and write at once.
+// A store of measurements: one SQLite file, or a PostgreSQL server by URL, that any number of
+// processes read and write at once.
 //
 // A writing call returns after its data is on disk, so the data survives kill -9. A call that
 // throws has changed nothing. A point and its samples are written and deleted together. Errors are
-// lathe::Error and name the file.
+// lathe::Error and name the file, or the URL without its password.
+//
+// A server that is gone is waited for (serverWaitSeconds), and what was to be written is written
+// then. A server that stays away, or cannot write, is an Error; new experiments, points and tuning
+// records of this object are then in a local file, which the message names.
 #pragma once
 
+#include "store/Database.h"
 #include "store/Owner.h"
 #include "store/Records.h"
-#include "store/Sqlite.h"
 
 #include <functional>
 
@@ -16,11 +21,13 @@ namespace lathe::store {
 /// "~/.local/share/lathe/lathe.db" (or under XDG_DATA_HOME). Throws Error if neither HOME nor
 /// XDG_DATA_HOME is set.
 std::string defaultStorePath();
+/// The folder of defaultStorePath(), or "." if it has none.
+std::string storeFolder();
 
 struct StoreOptions {
-  bool create = true;      // false: a missing file is an Error
+  bool create = true;      // false: a missing file, or a server without a store, is an Error
   double busySeconds = 30; // time to wait for another process that writes
-  int64_t maxPages = 0;    // size limit in SQLite pages of 4096 bytes; 0: none. Beyond it writes fail
+  int64_t maxPages = 0;    // size limit of a file in pages of 4096 bytes; 0: none. Beyond it writes fail
 };
 
 /// Selects experiments and points. Empty fields do not restrict. Fields about points do not
@@ -74,12 +81,12 @@ struct Unfinished {
   std::optional<Owner> busy; // owner of an experiment that another process is measuring
 };
 
-/// One connection, used from one thread at a time. Processes share a file by opening it once each;
+/// One connection, used from one thread at a time. Processes share a store by opening it once each;
 /// threads and forked children must not share an object.
 class Store {
 public:
-  /// Opens, creates or migrates a file. Throws Error for a newer schema, for a file of another
-  /// program, and for a damaged file.
+  /// Opens, creates or migrates the store in a file or at a URL. Throws Error for a newer schema,
+  /// for a database of another program, for a damaged file, and for a server that cannot be reached.
   explicit Store(const std::string &path, const StoreOptions &options = {});
 
   /// Returns a private copy of the current content of a file of any older schema. The file is not
@@ -164,13 +171,24 @@ private:
   Outcome insertPlatform(const Platform &platform);
   Outcome insertExperiment(const Experiment &experiment); // its platform must exist
   Outcome insertPoint(const Point &point);
+  void insertSamples(int64_t point, const Point &values);
   void insertTask(const TuningTask &task);
   Outcome insertTuning(const TuningRecord &record); // its platform and experiment must exist
   void own(const std::string &uuid);
-  std::optional<Owner> ownerOf(const std::string &uuid); // an owner that may be alive
+  void readSamples(std::vector<std::pair<int64_t, Point>> &points); // by id
   int64_t idOf(const char *table, const char *column, const std::string &key);
 
+  using Body = std::function<void(Store &into, bool again)>;
+  /// Calls `body` in a transaction. `again`: an earlier call may have written the same. If the server
+  /// stays away, `body` writes to the local file instead, and Error tells so unless `isBeginning`:
+  /// then more will be written, which has to tell.
+  void write(Transaction::Kind kind, const Body &body, bool isBeginning = false);
+  /// The local file of this object, with the experiments of this object.
+  Store &rescueFile();
+
   Database database;
+  std::vector<std::pair<Experiment, Platform>> mine; // of a server: what points of this object refer to
+  std::unique_ptr<Store> rescue;
 };
 
 } // namespace lathe::store

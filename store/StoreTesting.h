@@ -1,12 +1,14 @@
 // Test records generated from a seed.
 #pragma once
 
+#include "store/ServerTesting.h"
 #include "store/Store.h"
 #include "support/ErrorTesting.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <random>
 
 namespace lathe::store {
@@ -25,8 +27,21 @@ protected:
     std::filesystem::remove_all(folder, ignored);
   }
   std::string file(const std::string &name) const { return (folder / name).string(); }
+  /// The store `name`: a file, or the URL of a database where tests use a server.
+  std::string place(const std::string &name) {
+    if (!onServer())
+      return file(name);
+    auto [known, isNew] = urls.try_emplace(name);
+    if (isNew)
+      known->second = databases.take();
+    return known->second;
+  }
 
   std::filesystem::path folder;
+
+private:
+  TestDatabases databases;
+  std::map<std::string, std::string> urls; // by name
 };
 
 inline Platform somePlatform(const std::string &cpu = "Some CPU") {
@@ -129,11 +144,18 @@ inline TuningRecord someTuning(int number, const std::string &experiment = "") {
 inline std::string textOf(const Point &point) { return toJson(point).dump(1); }
 inline std::string textOf(const TuningRecord &record) { return toJson(record).dump(1); }
 
-/// Expects an undamaged file without dangling references.
+/// Expects an undamaged file without dangling references. Servers see to that themselves.
 inline void expectHealthy(const std::string &path) {
+  if (isServerUrl(path))
+    return;
   Database database(path, Database::Mode::existing);
   EXPECT_EQ(database.text("PRAGMA integrity_check"), "ok");
   EXPECT_EQ(database.text("PRAGMA foreign_key_check"), "");
 }
+
+/// For tests of what only files have: skips the test where stores are on a server.
+#define LATHE_FILES_ONLY()                                                                                             \
+  if (onServer())                                                                                                      \
+  GTEST_SKIP() << "a test of files"
 
 } // namespace lathe::store

@@ -96,14 +96,29 @@ struct Fastest {
 void Store::insertTask(const TuningTask &t) {
   check(t);
   // Nothing says which of two texts is better: the one that sorts first, so that files merge in any
-  // order.
-  Statement put(database, "INSERT INTO task(text, family, kernel) VALUES (?, ?, ?) ON CONFLICT(text) DO UPDATE SET\n"
-                          "  family = CASE WHEN family = '' OR (excluded.family <> '' AND excluded.family < family)\n"
-                          "    THEN excluded.family ELSE family END,\n"
-                          "  kernel = CASE WHEN kernel IS NULL OR excluded.kernel < kernel\n"
-                          "    THEN excluded.kernel ELSE kernel END");
-  put.bind(validUtf8(t.text), validUtf8(t.family), t.kernel.empty() ? std::nullopt : std::optional(validUtf8(t.kernel)))
-      .run();
+  // order. Two writers that add one task at once meet at its key, and the later one tries again.
+  std::string text = validUtf8(t.text), family = validUtf8(t.family);
+  std::optional<std::string> kernel;
+  if (!t.kernel.empty())
+    kernel = validUtf8(t.kernel);
+  Statement find(database, "SELECT family, kernel FROM task WHERE text = ?");
+  find.bind(text);
+  if (!find.step())
+    return Statement(database, "INSERT INTO task(text, family, kernel) VALUES (?, ?, ?)")
+        .bind(text, family, kernel)
+        .run();
+  std::string knownFamily = find.text(0), knownKernel = find.text(1);
+  bool betterFamily = !family.empty() && (knownFamily.empty() || family < knownFamily);
+  bool betterKernel = kernel && (find.isNull(1) || *kernel < knownKernel);
+  find.reset();
+  if (betterFamily)
+    Statement(database, "UPDATE task SET family = ? WHERE text = ? AND (family = '' OR family > ?)")
+        .bind(family, text, family)
+        .run();
+  if (betterKernel)
+    Statement(database, "UPDATE task SET kernel = ? WHERE text = ? AND (kernel IS NULL OR kernel > ?)")
+        .bind(kernel, text, kernel)
+        .run();
 }
 
 Store::Outcome Store::insertTuning(const TuningRecord &r) {
@@ -119,21 +134,21 @@ Store::Outcome Store::insertTuning(const TuningRecord &r) {
   if (known && find.text(0) >= r.measured)
     return Outcome::known;
   find.reset();
-  Statement put(database,
-                "INSERT INTO tuning(task, platform, schedule, status, reason, seconds, samples, verdict, searcher,\n"
-                "  build_seconds, run_seconds, version, build, experiment, measured, other_processors,\n"
-                "  stolen_processors) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)\n"
-                "ON CONFLICT(task, platform, schedule) DO UPDATE SET\n"
-                "  status = excluded.status, reason = excluded.reason, seconds = excluded.seconds,\n"
-                "  samples = excluded.samples, verdict = excluded.verdict, searcher = excluded.searcher,\n"
-                "  build_seconds = excluded.build_seconds, run_seconds = excluded.run_seconds,\n"
-                "  version = excluded.version, build = excluded.build, experiment = excluded.experiment,\n"
-                "  measured = excluded.measured, other_processors = excluded.other_processors,\n"
-                "  stolen_processors = excluded.stolen_processors");
-  put.bind(task, platform, schedule, name(r.status), validUtf8(r.reason), r.seconds, json(r.samples).dump(),
-           name(r.verdict), validUtf8(r.searcher), r.buildSeconds, r.runSeconds, validUtf8(r.version),
-           validUtf8(r.build), experiment, r.measured, r.disturbance.otherProcessors, r.disturbance.stolenProcessors)
-      .run();
+  // An update leaves what another writer has measured later meanwhile.
+  Statement put(database, known ? "UPDATE tuning SET status = ?, reason = ?, seconds = ?, samples = ?, verdict = ?,\n"
+                                  "  searcher = ?, build_seconds = ?, run_seconds = ?, version = ?, build = ?,\n"
+                                  "  experiment = ?, measured = ?, other_processors = ?, stolen_processors = ?\n"
+                                  "WHERE task = ? AND platform = ? AND schedule = ? AND measured < ?"
+                                : "INSERT INTO tuning(status, reason, seconds, samples, verdict, searcher,\n"
+                                  "  build_seconds, run_seconds, version, build, experiment, measured,\n"
+                                  "  other_processors, stolen_processors, task, platform, schedule)\n"
+                                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  put.bind(name(r.status), validUtf8(r.reason), r.seconds, json(r.samples).dump(), name(r.verdict),
+           validUtf8(r.searcher), r.buildSeconds, r.runSeconds, validUtf8(r.version), validUtf8(r.build), experiment,
+           r.measured, r.disturbance.otherProcessors, r.disturbance.stolenProcessors, task, platform, schedule);
+  if (known)
+    put.bindOne(18, r.measured);
+  put.run();
   return known ? Outcome::replaced : Outcome::added;
 }
 
@@ -142,34 +157,40 @@ void Store::addTuning(std::vector<TuningRecord> records, const TuningTask &task,
 }
 
 void Store::addTuning(std::vector<TunedTask> tasks, const Platform &platform) {
-  Transaction transaction(database);
-  insertPlatform(platform);
-  for (TunedTask &one : tasks) {
-    insertTask(one.task);
+  for (TunedTask &one : tasks)
     for (TuningRecord &record : one.records) {
       record.task = one.task.text;
       record.platform = platform.key();
       if (record.measured.empty())
         record.measured = timeNow();
-      insertTuning(record);
     }
-  }
-  transaction.commit();
+  write(Transaction::Kind::append, [&](Store &into, bool) {
+    into.insertPlatform(platform);
+    for (const TunedTask &one : tasks) {
+      into.insertTask(one.task);
+      for (const TuningRecord &record : one.records)
+        into.insertTuning(record);
+    }
+  });
 }
 
 size_t Store::removeTuning(const std::vector<TuningRecord> &records) {
-  Transaction transaction(database);
-  size_t removed = 0;
-  Statement remove(database, "DELETE FROM tuning WHERE task = (SELECT id FROM task WHERE text = ?)\n"
-                             "  AND platform = (SELECT id FROM platform WHERE key = ?) AND schedule = ?\n"
-                             "  AND measured = ?");
-  for (const TuningRecord &record : records) {
-    remove.bind(record.task, record.platform, record.schedule, record.measured).run();
-    removed += size_t(database.changes());
-  }
-  database.execute("DELETE FROM task WHERE id NOT IN (SELECT task FROM tuning)");
-  transaction.commit();
-  return removed;
+  size_t most = 0;
+  database.repeated([&](bool) {
+    Transaction transaction(database);
+    size_t removed = 0;
+    Statement remove(database, "DELETE FROM tuning WHERE task = (SELECT id FROM task WHERE text = ?)\n"
+                               "  AND platform = (SELECT id FROM platform WHERE key = ?) AND schedule = ?\n"
+                               "  AND measured = ?");
+    for (const TuningRecord &record : records) {
+      remove.bind(record.task, record.platform, record.schedule, record.measured).run();
+      removed += size_t(database.changes());
+    }
+    database.execute("DELETE FROM task WHERE id NOT IN (SELECT task FROM tuning)");
+    transaction.commit();
+    most = std::max(most, removed); // if the answer to the first commit was lost, the second removes nothing
+  });
+  return most;
 }
 
 std::vector<TunedTask> Store::tunedTasks(const TuningFilter &filter) {

@@ -14,14 +14,14 @@ using TuningTest = StoreFolder;
 TEST_F(TuningTest, givesTuningRecordsBack) {
   std::vector<TuningRecord> written;
   {
-    Store store(file("lathe.db"));
+    Store store(place("lathe.db"));
     std::string uuid = store.addExperiment(someExperiment(ExperimentKind::tune), somePlatform());
     for (int number = 0; number < 4; ++number)
       written.push_back(someTuning(number, number ? uuid : ""));
     written[1].verdict = TuningVerdict::faster;
     store.addTuning(written, someTask(), somePlatform());
   }
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   auto tasks = store.tunedTasks();
   ASSERT_EQ(tasks.size(), 1u);
   EXPECT_EQ(toJson(tasks[0].task), toJson(someTask()));
@@ -41,7 +41,7 @@ TEST_F(TuningTest, givesTuningRecordsBack) {
 }
 
 TEST_F(TuningTest, theLastRecordOfAScheduleStays) {
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   TuningRecord early = someTuning(1), late = someTuning(1);
   early.measured = "2026-01-01T00:00:00.000000Z";
   late.measured = "2026-01-02T00:00:00.000000Z";
@@ -68,7 +68,7 @@ TEST_F(TuningTest, kernelsOfTasks) {
   other.kernel = "a " + other.kernel;
   for (auto &order :
        {std::vector{unknown, known, other}, std::vector{other, unknown, known}, std::vector{known, other, unknown}}) {
-    Store store(file(fmt::format("{}.db", contentKey(order[0].kernel))));
+    Store store(place(fmt::format("{}.db", contentKey(order[0].kernel))));
     for (const TuningTask &task : order)
       store.addTuning({someTuning(1)}, task, somePlatform());
     EXPECT_EQ(toJson(store.tunedTasks().at(0).task), toJson(other));
@@ -76,7 +76,7 @@ TEST_F(TuningTest, kernelsOfTasks) {
 }
 
 TEST_F(TuningTest, severalTuningRecordsOrNone) {
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   std::vector<TuningRecord> records = {someTuning(1), someTuning(3), someTuning(4)};
   records[2].experiment = "nowhere";
   EXPECT_THAT(errorOf([&] { store.addTuning(records, someTask(), somePlatform()); }),
@@ -105,7 +105,7 @@ TEST_F(TuningTest, severalTuningRecordsOrNone) {
 }
 
 TEST_F(TuningTest, tuningFilters) {
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   store.addTuning({someTuning(0), someTuning(1), someTuning(2)}, someTask(0), somePlatform());
   store.addTuning({someTuning(0)}, someTask(1), somePlatform("Another CPU"));
   store.addTuning({someTuning(0)}, {"task/2 | softmax", "reduction", ""}, somePlatform());
@@ -126,7 +126,7 @@ TEST_F(TuningTest, tuningFilters) {
 }
 
 TEST_F(TuningTest, theFastestRecord) {
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   auto put = [&](const char *cpu, int schedule, double seconds, const char *when) {
     TuningRecord record = someTuning(0);
     record.schedule = fmt::format("direct/1 px={}", schedule);
@@ -150,7 +150,7 @@ TEST_F(TuningTest, theFastestRecord) {
 }
 
 TEST_F(TuningTest, schedulesThatCompilationsUse) {
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   std::string here = somePlatform("here").key();
   int day = 1;
   auto put = [&](const char *cpu, int task, int schedule, double seconds, TuningVerdict verdict = TuningVerdict::open,
@@ -201,7 +201,7 @@ TEST_F(TuningTest, schedulesThatCompilationsUse) {
 }
 
 TEST_F(TuningTest, removesTuningRecords) {
-  Store store(file("lathe.db"));
+  Store store(place("lathe.db"));
   store.addTuning({someTuning(0), someTuning(1)}, someTask(0), somePlatform());
   store.addTuning({someTuning(0)}, someTask(1), somePlatform());
   auto first = store.tuning({.task = someTask(0).text}), second = store.tuning({.task = someTask(1).text});
@@ -213,10 +213,11 @@ TEST_F(TuningTest, removesTuningRecords) {
   again.measured = "2099-01-01T00:00:00.000000Z";
   store.addTuning({again}, someTask(0), somePlatform());
   EXPECT_EQ(store.removeTuning({first[1]}), 0u); // it is another measurement now
-  expectHealthy(file("lathe.db"));
+  expectHealthy(place("lathe.db"));
 }
 
 TEST_F(TuningTest, tuningRecordsOfEveryOlderVersion) {
+  LATHE_FILES_ONLY();
   for (size_t version = 1; version <= 4; ++version) {
     SCOPED_TRACE(version);
     std::string path = file(fmt::format("old{}.db", version));

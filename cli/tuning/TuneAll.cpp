@@ -115,7 +115,8 @@ class TuningAll {
 public:
   TuningAll(const TuneAllOptions &all, const Options &options)
       : all(all), options(options), store(all.store.empty() ? store::defaultStorePath() : all.store),
-        names(modelList(all.list)), contents(contentsOf(names)), states(store + ".tuned", identity()) {
+        names(modelList(all.list)), contents(contentsOf(names)),
+        states(store::Location(store).filesAt(store::storeFolder()) + ".tuned", identity()) {
     if (Outcome<lab::RunnerSpec> peer = lab::findRunner("onnxruntime"); !peer)
       noPeer = peer.reason();
   }

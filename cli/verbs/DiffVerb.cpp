@@ -16,7 +16,7 @@ using nlohmann::json;
 /// A file's points, or those of the experiment whose id begins so.
 std::vector<report::Row> sideOf(const std::string &name, const StoreFlags &flags) {
   if (!std::filesystem::is_regular_file(name)) {
-    require(std::filesystem::exists(flags.path()), "'{}' is not a file, and the store {} does not exist", name,
+    require(store::Location(flags.path()).mayExist(), "'{}' is not a file, and the store {} does not exist", name,
             flags.path());
     store::Store store = flags.open();
     return report::rowsOf(store, {.experiments = {store.experiment(name).uuid}});

@@ -3,6 +3,7 @@
 #include "cli/StoreExport.h"
 #include "cli/StoreFlags.h"
 #include "cli/StoreImport.h"
+#include "cli/analysis/StoreTrend.h"
 #include "report/Rows.h"
 #include "store/Archive.h"
 #include "support/Text.h"
@@ -21,7 +22,7 @@ int storePath(const Arguments &arguments) {
   Options options("store path", "Print where measurements are kept.", "  lathe store path\n");
   flags.add(options);
   options.parseAll(arguments);
-  std::cout << flags.path() << "\n";
+  std::cout << store::Location(flags.path()).text() << "\n";
   return success;
 }
 
@@ -187,7 +188,7 @@ int storeImport(const Arguments &arguments) {
       "Add archives, store files and logs of AutoTVM, of this machine or others, to the store. All files are checked\n"
       "first; then either all are added or none. Of two measurements of one point the later one stays.",
       "  lathe store import laptop.jsonl.gz server.db\n");
-  options.add_option("file", files, "archives (`lathe store export`) and store files")->required();
+  options.add_option("file", files, "archives (`lathe store export`), store files and URLs of servers")->required();
   flags.add(options);
   options.addJson();
   options.parseAll(arguments);
@@ -197,11 +198,15 @@ int storeImport(const Arguments &arguments) {
 int storeMerge(const Arguments &arguments) {
   std::string into;
   std::vector<std::string> files;
-  Options options("store merge",
-                  "Merge archives and store files into the store file INTO, which is created if it does not exist.",
-                  "  lathe store merge all.db laptop.jsonl.gz server.db\n");
-  options.add_option("into", into, "store file to write")->required();
-  options.add_option("file", files, "archives (`lathe store export`) and store files")->required();
+  Options options(
+      "store merge",
+      "Merge archives and stores, in files or on servers, into the store INTO, which is created if it does not "
+      "exist.",
+      "  lathe store merge all.db laptop.jsonl.gz server.db\n"
+      "  lathe store merge postgresql://db/team laptop.db\n"
+      "  lathe store merge mine.db postgresql://db/team\n");
+  options.add_option("into", into, "store to write: a file, or the URL of a server")->required();
+  options.add_option("file", files, "archives (`lathe store export`), store files and URLs of servers")->required();
   options.addJson();
   options.parseAll(arguments);
   return importFiles(options, into, files, store::Imported::everything);
@@ -213,7 +218,8 @@ const Verb verbs[] = {
     {"show", "Show one experiment and its points", storeShow},
     {"export", "Write an archive, CSV or Google Benchmark's JSON", storeExport},
     {"import", "Add archives and store files to the store", storeImport},
-    {"merge", "Merge archives and store files into the store file named first", storeMerge},
+    {"merge", "Merge archives and stores into the store named first", storeMerge},
+    {"trend", "Show times over dates and commits, and where they changed", storeTrend},
 };
 
 } // namespace

@@ -92,17 +92,17 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
       look,
       list.map((curve) => curve.name),
     ),
-    grid: { outerBoundsMode: "none", left: 58, right: 18, top: 58, bottom: axes.labels ? 96 : 48 },
+    grid: { outerBoundsMode: "none", left: 58, right: 18, top: 58, bottom: axes.labels ? 118 : 48 },
     xAxis: axis(look, {
       type: "value",
       name: axes.x,
       nameLocation: "middle",
-      nameGap: axes.labels ? 76 : 26,
+      nameGap: axes.labels ? 98 : 26,
       splitLine: { show: false },
       minInterval: 1,
       ...(axes.labels ? { min: -0.4, max: axes.labels.length - 0.6, interval: 1 } : {}),
       axisLabel: axes.labels
-        ? { rotate: 35, width: 110, overflow: "truncate", formatter: (value: number) => axes.labels![value] ?? "" }
+        ? { rotate: 35, width: 140, overflow: "truncate", formatter: (value: number) => axes.labels![value] ?? "" }
         : {},
     }),
     yAxis: axis(look, {

@@ -4,7 +4,7 @@ import { bytes, interval, percent, problemTitle, ratio, time } from "../data/for
 import { compileOption, sweepPoints } from "../data/networks";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { statusClass } from "./points";
+import { statusClass } from "./columns";
 
 interface Row {
   point: number;

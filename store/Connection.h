@@ -1,0 +1,106 @@
+// What a kind of database does for Database, Statement and Transaction (store/Database.h).
+#pragma once
+
+#include "store/Location.h"
+#include "support/Error.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace lathe::store {
+
+/// A server has not done what it was asked for: its disk is full, another program holds a lock, the
+/// user may not write. Nothing is wrong with the data.
+class ServerFailure : public Error {
+public:
+  using Error::Error;
+};
+
+/// The server does not answer, or has ended the connection. The transaction is not written, unless
+/// the connection broke while it was committed.
+class LostConnection : public ServerFailure {
+public:
+  using ServerFailure::ServerFailure;
+};
+
+/// The server stayed away for as long as it was waited for.
+class ServerGone : public ServerFailure {
+public:
+  using ServerFailure::ServerFailure;
+};
+
+/// Another writer was faster: the same transaction, tried again, finds what that one has written.
+class WriteConflict : public ServerFailure {
+public:
+  using ServerFailure::ServerFailure;
+};
+
+enum class TransactionKind {
+  write,  // sees what it reads unchanged until its end: nobody else writes
+  append, // adds rows only; others may append at the same time
+  read    // sees the database as of one moment
+};
+
+/// A prepared statement of a connection. Parameters count from 1, columns from 0.
+class Cursor {
+public:
+  virtual ~Cursor() = default;
+  virtual void bindInteger(int index, int64_t value) = 0;
+  virtual void bindReal(int index, double value) = 0;
+  virtual void bindText(int index, std::string_view value) = 0;
+  virtual void bindNull(int index) = 0;
+  virtual bool step() = 0;
+  virtual void reset() = 0;
+  virtual bool isNull(int column) const = 0;
+  virtual int64_t integer(int column) const = 0;
+  virtual double real(int column) const = 0;
+  virtual std::string text(int column) const = 0;
+};
+
+class Connection {
+public:
+  virtual ~Connection() = default;
+  virtual std::unique_ptr<Cursor> prepare(std::string_view sql) = 0;
+  virtual void execute(const std::string &sql) = 0;
+  virtual int64_t changes() const = 0;
+
+  virtual void begin(TransactionKind kind) = 0;
+  virtual void commit() = 0;
+  /// Undoes an open transaction; does nothing without one.
+  virtual void rollback() noexcept = 0;
+  /// Connects again, and waits for that as long as was agreed. Throws ServerGone.
+  virtual void reconnect(const std::string &reason);
+
+  /// Version of the schema; 0: an empty database, -1: a database of another program.
+  virtual int64_t schemaVersion() = 0;
+  virtual void setSchemaVersion(int64_t version) = 0;
+  /// Makes what must be there before the first schema step.
+  virtual void prepareEmpty() {}
+  /// Kind and name of an object of the database that would change what our statements do; "": none.
+  virtual std::string foreignObject() { return ""; }
+  /// The statements of a schema step (store/Schema.cpp) in the database's dialect.
+  virtual std::string dialectOf(const std::string &step) const { return step; }
+
+  /// Makes commits survive a power cut, and limits the size (0: no limit).
+  virtual void beSafe(double /*busySeconds*/, int64_t /*maxPages*/) {}
+  /// Replaces the content by that of `source`, which is of the same kind.
+  virtual void copyFrom(Connection &source);
+};
+
+enum class OpenMode {
+  create,   // read and write; create the file and its folder if missing
+  existing, // read and write an existing file
+  readOnly
+};
+
+/// Opens a file of SQLite; "": a private database that is removed with the connection. Messages call
+/// it `name`.
+std::unique_ptr<Connection> openSqlite(const std::string &path, const std::string &name, OpenMode mode,
+                                       double busySeconds);
+/// Connects to a server. A server that is starting is waited for, for `busySeconds`. A server that is
+/// gone later is waited for, for `waitSeconds`.
+std::unique_ptr<Connection> openPostgres(const Location &place, double busySeconds, double waitSeconds);
+
+} // namespace lathe::store

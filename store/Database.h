@@ -1,0 +1,127 @@
+// One interface to files of SQLite and to PostgreSQL servers: databases are closed, statements
+// finalised, uncommitted transactions rolled back. Every failure is a one-line Error with the
+// file or URL and the database's message.
+//
+// SQL is written once, in what both dialects have. Parameters are `?`. The differences that remain
+// are in store/Sqlite.cpp and store/PostgresDialect.h.
+#pragma once
+
+#include "store/Connection.h"
+
+#include <functional>
+#include <optional>
+
+namespace lathe::store {
+
+/// Seconds for which a lost server is waited for: LATHE_STORE_WAIT, or 300. Throws Error for a value
+/// that is no number.
+double serverWaitSeconds();
+/// Sets where messages about lost and found servers go; default: standard error.
+void setStoreNotice(std::function<void(const std::string &)> notice);
+/// Writes such a message.
+void storeNotice(const std::string &line);
+
+/// One connection, used from one thread at a time.
+class Database {
+public:
+  using Mode = OpenMode;
+  /// `busySeconds` is the time that a statement waits for another process that writes.
+  Database(const Location &place, Mode mode, double busySeconds = 30);
+  /// Creates a private database that is removed with the object; SQLite spills it to a temporary
+  /// file. Messages call it `name`.
+  static Database temporary(const std::string &name);
+
+  /// The file, or the URL without passwords.
+  const std::string &path() const { return place.text(); }
+  const Location &location() const { return place; }
+  /// Executes one or several statements without parameters; rows are ignored.
+  void execute(const std::string &sql) { connection->execute(sql); }
+  /// Returns the first column of the first row of a statement without parameters.
+  int64_t integer(const std::string &sql);
+  std::string text(const std::string &sql);
+  /// Number of rows that the last statement changed.
+  int64_t changes() const { return connection->changes(); }
+  /// Replaces `*this` by a copy of the current state of `source`. Both are SQLite's.
+  void copyFrom(Database &source) { connection->copyFrom(*source.connection); }
+  /// Calls `body`, which makes a transaction, and calls it again when the server was gone meanwhile
+  /// or another writer was faster; `again` is true then, and what the first call wrote may be there.
+  /// `rescue`, if given, runs when a signal ends the process while the server is gone. Throws
+  /// ServerGone when the time to wait is over.
+  void repeated(const std::function<void(bool again)> &body, const std::function<void()> &rescue = nullptr);
+  Connection &link() const { return *connection; }
+
+private:
+  Database(Location place, std::unique_ptr<Connection> connection);
+
+  Location place;
+  std::unique_ptr<Connection> connection;
+};
+
+/// A prepared statement. Parameters are `?`, bound in order; columns count from 0.
+class Statement {
+public:
+  Statement(Database &database, std::string_view sql) : cursor(database.link().prepare(sql)) {}
+
+  /// Resets the statement and binds all parameters in order.
+  template <class... Values> Statement &bind(const Values &...values) {
+    reset();
+    int index = 0;
+    (bindOne(++index, values), ...);
+    return *this;
+  }
+  void bindOne(int index, int64_t value) { cursor->bindInteger(index, value); }
+  void bindOne(int index, int value) { bindOne(index, int64_t(value)); }
+  void bindOne(int index, bool value) { bindOne(index, int64_t(value)); }
+  void bindOne(int index, double value); // NULL unless finite
+  void bindOne(int index, std::string_view value) { cursor->bindText(index, value); }
+  void bindOne(int index, const std::string &value) { bindOne(index, std::string_view(value)); }
+  void bindOne(int index, std::nullopt_t) { cursor->bindNull(index); }
+  template <class Value> void bindOne(int index, const std::optional<Value> &value) {
+    if (value)
+      bindOne(index, *value);
+    else
+      bindOne(index, std::nullopt);
+  }
+
+  /// Returns true if there is a row to read. Returns false at the end and resets the statement.
+  bool step() { return cursor->step(); }
+  /// Steps to the end.
+  void run() {
+    while (step()) {
+    }
+  }
+  void reset() { cursor->reset(); }
+
+  bool isNull(int column) const { return cursor->isNull(column); }
+  int64_t integer(int column) const { return cursor->integer(column); }
+  double real(int column) const { return cursor->real(column); }
+  std::string text(int column) const { return cursor->text(column); }
+  std::optional<int64_t> optionalInteger(int column) const;
+  std::optional<double> optionalReal(int column) const;
+
+private:
+  std::unique_ptr<Cursor> cursor;
+};
+
+/// A transaction, rolled back unless committed.
+class Transaction {
+public:
+  using Kind = TransactionKind;
+  explicit Transaction(Database &database, Kind kind = Kind::write) : link(database.link()) { link.begin(kind); }
+  ~Transaction() {
+    if (open)
+      link.rollback();
+  }
+  Transaction(const Transaction &) = delete;
+  Transaction &operator=(const Transaction &) = delete;
+  void commit() {
+    link.commit();
+    open = false;
+  }
+
+private:
+  Connection &link;
+  bool open = true;
+};
+
+} // namespace lathe::store

@@ -1,0 +1,43 @@
+// PostgreSQL's client library, loaded when the first URL is opened: programs that use files only
+// need neither the library nor the time to load it with its libraries for TLS, Kerberos and LDAP.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <string>
+
+namespace lathe::store {
+
+// The functions that are used.
+#define LATHE_LIBPQ(F)                                                                                                 \
+  F(clear)                                                                                                             \
+  F(cmdStatus)                                                                                                         \
+  F(cmdTuples)                                                                                                         \
+  F(connectdbParams)                                                                                                   \
+  F(errorMessage)                                                                                                      \
+  F(exec)                                                                                                              \
+  F(execParams)                                                                                                        \
+  F(finish)                                                                                                            \
+  F(getisnull)                                                                                                         \
+  F(getlength)                                                                                                         \
+  F(getvalue)                                                                                                          \
+  F(ntuples)                                                                                                           \
+  F(parameterStatus)                                                                                                   \
+  F(pingParams)                                                                                                        \
+  F(resultErrorField)                                                                                                  \
+  F(resultStatus)                                                                                                      \
+  F(serverVersion)                                                                                                     \
+  F(setNoticeProcessor)                                                                                                \
+  F(status)
+
+/// `exec` is PQexec, and so on.
+struct Libpq {
+#define LATHE_LIBPQ_MEMBER(NAME) decltype(&::PQ##NAME) NAME = nullptr;
+  LATHE_LIBPQ(LATHE_LIBPQ_MEMBER)
+#undef LATHE_LIBPQ_MEMBER
+};
+
+/// Loads the library once. Throws Error that names `place` if it is not installed.
+const Libpq &libpq(const std::string &place);
+
+} // namespace lathe::store

@@ -1,0 +1,101 @@
+#include "store/Location.h"
+#include "support/ErrorTesting.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+using namespace lathe;
+using namespace lathe::store;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Location, files) {
+  for (const char *text : {"lathe.db", "/home/me/post.db", "postgresql.db", "postgresql:/x", "C:/x.db", ""}) {
+    Location place(text);
+    EXPECT_FALSE(place.isServer()) << text;
+    EXPECT_EQ(place.text(), text);
+    EXPECT_EQ(place.filesAt("/data"), text);
+  }
+  EXPECT_EQ(Location("/home/me/post.db").name(), "post.db");
+  EXPECT_FALSE(Location("/no/such/file.db").mayExist());
+}
+
+TEST(Location, theTextHasNoPassword) {
+  struct {
+    const char *url, *shown, *name;
+  } cases[] = {
+      {"postgresql://localhost/team", "postgresql://localhost/team", "team"},
+      {"postgres://ann@db:5433/team", "postgres://ann@db:5433/team", "team"},
+      {"postgresql://ann:s3cret@db:5433/team", "postgresql://ann@db:5433/team", "team"},
+      {"postgresql://:s3cret@db/team", "postgresql://db/team", "team"},
+      {"postgresql://ann:s3cret@/team?host=/run", "postgresql://ann@/team?host=/run", "team"},
+      {"postgresql://ann:s3cret:s3cret@db", "postgresql://ann@db", "server"},
+      {"postgresql://db/team?password=s3cret", "postgresql://db/team", "team"},
+      {"postgresql://db/team?sslmode=require&password=s3cret&user=a", "postgresql://db/team?sslmode=require&user=a",
+       "team"},
+      {"postgresql://db/team?pass%77ord=s3cret&sslpassword=s3cret2", "postgresql://db/team", "team"},
+      {"postgresql://ann:s3%40cret@a:1,b:2/my%20team", "postgresql://ann@a:1,b:2/my%20team", "my team"},
+  };
+  for (auto &one : cases) {
+    Location place(one.url);
+    EXPECT_TRUE(place.isServer());
+    EXPECT_EQ(place.text(), one.shown);
+    EXPECT_EQ(place.name(), one.name);
+    EXPECT_EQ(place.secretUrl(), one.url);
+    EXPECT_TRUE(place.mayExist());
+    EXPECT_THAT(place.filesAt("/data"), testing::StartsWith("/data/postgresql-"));
+    EXPECT_THAT(place.filesAt("/data"), Not(HasSubstr("s3")));
+  }
+  EXPECT_NE(Location("postgresql://a/x").filesAt("d"), Location("postgresql://a/y").filesAt("d"));
+}
+
+/// Characters that need an escape: a message says so, and not what the password is.
+TEST(Location, urlsThatCannotBeRead) {
+  for (const char *url : {"postgresql://ann:s3/cret@db/team", "postgresql://ann:s3@cret@db/team",
+                          "postgresql://ann:s3?cret@db/team", "postgresql://ann:s3 cret@db/team",
+                          "postgresql://ann:s3#cret@db/team", "postgresql://ann:s3cret@db/team?options=a@b"}) {
+    std::string message = errorOf([&] { Location place(url); });
+    EXPECT_THAT(message, HasSubstr("write '@' as %40")) << url;
+    EXPECT_THAT(message, Not(HasSubstr("s3"))) << url;
+    EXPECT_THAT(message, Not(HasSubstr("cret"))) << url;
+  }
+}
+
+TEST(Location, messagesOfOthers) {
+  Location place("postgresql://ann:s3%40cret@db/team");
+  EXPECT_EQ(place.withoutPasswords("for s3@cret and s3%40cret and s3@cret"), "for *** and *** and ***");
+  EXPECT_EQ(place.withoutPasswords("nothing"), "nothing");
+  EXPECT_EQ(Location("x.db").withoutPasswords("any"), "any");
+}
+
+TEST(Location, argumentsOfThisProcess) {
+  ::unsetenv("LATHE_STORE_PASSWORDS");
+  std::string texts[] = {"lathe",
+                         "--store",
+                         "postgresql://ann:s3cret@db/team",
+                         "--store=postgres://b:other1@db/x?password=third1",
+                         "model:with@sign",
+                         "postgresql://nobody@db/y"};
+  std::vector<char *> arguments;
+  std::vector<size_t> lengths;
+  for (std::string &text : texts) {
+    arguments.push_back(text.data());
+    lengths.push_back(text.size());
+  }
+  hidePasswords(arguments);
+  EXPECT_STREQ(arguments[2], "postgresql://ann@db/team");
+  EXPECT_STREQ(arguments[3], "--store=postgres://b@db/x");
+  EXPECT_STREQ(arguments[4], "model:with@sign");
+  EXPECT_STREQ(arguments[5], "postgresql://nobody@db/y");
+  for (size_t i = 0; i < std::size(texts); ++i) // nothing is left behind the shorter text either
+    for (const char *secret : {"s3cret", "other1", "third1"})
+      EXPECT_EQ(std::string(arguments[i], lengths[i]).find(secret), std::string::npos);
+  // Whoever opens the place has the password, here and in processes that this one starts.
+  EXPECT_EQ(Location(arguments[2]).secretUrl(), "postgresql://ann:s3cret@db/team");
+  EXPECT_EQ(Location("postgres://b@db/x").secretUrl(), "postgres://b:other1@db/x?password=third1");
+  EXPECT_EQ(Location("postgres://b@db/x").text(), "postgres://b@db/x");
+  EXPECT_EQ(Location("postgres://c@db/x").secretUrl(), "postgres://c@db/x");
+  EXPECT_EQ(Location("postgresql://ann@db/team").withoutPasswords("s3cret!"), "***!");
+  ::unsetenv("LATHE_STORE_PASSWORDS");
+}

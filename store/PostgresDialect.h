@@ -1,0 +1,23 @@
+// PostgreSQL's dialect of our SQL, and its texts. Schema and statements exist once, as SQLite takes
+// them; these functions rewrite them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lathe::store {
+
+/// Rewrites a statement: `?` becomes $1, $2, ..., and instr becomes strpos.
+std::string postgresStatement(std::string_view sql);
+
+/// Rewrites the statements of a schema step: types, identity columns, byte order of texts, and indices
+/// over long texts, which have a limit of 2704 bytes per row.
+std::string postgresSchema(const std::string &step);
+
+/// PostgreSQL's texts hold no NUL. A NUL becomes U+FFFFE and '0', and U+FFFFE becomes U+FFFFE and
+/// '1', so every text comes back as it was. Invalid UTF-8 is replaced (validUtf8).
+std::string postgresText(std::string_view text);
+/// The inverse.
+std::string textOfPostgres(std::string_view text);
+
+} // namespace lathe::store
