@@ -2,19 +2,19 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
 #include "cli/analysis/AnalyzedNetwork.h"
+#include "cli/analysis/Ceilings.h"
 #include "lab/TemporaryDirectory.h"
 #include "process/Run.h"
 #include "process/ShellWords.h"
 #include "report/Account.h"
+#include "report/Collect.h"
 #include "report/PageBytes.h"
-#include "report/PageData.h"
 #include "report/Speedup.h"
 #include "store/ContentKey.h"
 #include "support/Text.h"
 
 #include <filesystem>
 #include <iostream>
-#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -48,30 +48,6 @@ struct ReportFlags {
   }
 };
 
-/// Why there is no page: the build had no npm.
-void requirePage(std::string_view bytes) {
-  require(!bytes.empty(), "the page is not in this program: npm was missing or could not be reached when it was built: "
-                          "install nodejs and npm, run report/page/build.sh --again and build once more");
-}
-
-/// "ops, segments"
-std::string titleOf(const std::vector<store::ExperimentSummary> &experiments) {
-  std::set<std::string_view> kinds;
-  for (const store::ExperimentSummary &summary : experiments)
-    kinds.insert(name(summary.experiment.kind));
-  return fmt::format("{}", fmt::join(kinds, ", "));
-}
-
-/// Adds the tuning records of the experiments.
-void addTuning(report::PageData &data, store::Store &store, const std::set<std::string> &experiments) {
-  for (store::TunedTask &task : store.tunedTasks()) {
-    std::erase_if(task.records,
-                  [&](const store::TuningRecord &record) { return !experiments.contains(record.experiment); });
-    if (!task.records.empty())
-      data.addTask(task);
-  }
-}
-
 /// Adds sums over the network's operators, with the caches as in the network and as measured.
 void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flags) {
   if (flags.network.model.empty())
@@ -89,27 +65,18 @@ void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flag
 }
 
 report::PageData collect(ReportFlags &flags, store::Store &store, const Arguments &arguments) {
-  store::Filter filter = flags.filters.filter(store);
-  std::vector<store::ExperimentSummary> experiments = store.experiments(filter);
   ProgramBuild build = programBuild();
   Arguments words{"lathe", "report"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  report::PageData data({.title = flags.title.empty() ? titleOf(experiments) : flags.title,
-                         .command = process::shellCommand(words),
-                         .version = build.version,
-                         .build = build.key,
-                         .created = store::timeNow(),
-                         .baseline = flags.baseline});
   Ceilings ceilings(store);
-  std::set<std::string> chosen;
-  for (const store::ExperimentSummary &summary : experiments) {
-    data.addPlatform(store.platform(summary.experiment.platform), ceilings.of(summary.experiment.platform));
-    data.addExperiment(summary.experiment);
-    chosen.insert(summary.experiment.uuid);
-  }
-  store.points(filter, true, [&](const store::Point &point) { data.addPoint(point); });
-  if (filter.op.empty() && filter.provider.empty()) // which records of schedules have not
-    addTuning(data, store, chosen);
+  report::PageData data = report::collect(store, flags.filters.filter(store),
+                                          {.title = flags.title,
+                                           .command = process::shellCommand(words),
+                                           .version = build.version,
+                                           .build = build.key,
+                                           .created = store::timeNow(),
+                                           .baseline = flags.baseline},
+                                          [&](const std::string &platform) { return ceilings.of(platform); });
   addEstimates(data, store, flags);
   require(data.points() + data.tuningRecords() > 0, "{}: has no points that match the flags", store.path());
   return data;
@@ -117,11 +84,11 @@ report::PageData collect(ReportFlags &flags, store::Store &store, const Argument
 
 /// Draws the plots with Node.js. Returns their number.
 size_t writePlots(const std::string &folder, const nlohmann::json &document) {
-  requirePage(report::plotProgram());
+  std::string_view bytes = report::builtPage(report::plotProgram());
   std::filesystem::create_directories(folder);
   lab::TemporaryDirectory work("report");
   std::string program = (work.path / "plots.mjs").string(), data = (work.path / "document.json").string();
-  writeFile(program, std::string(report::plotProgram()));
+  writeFile(program, std::string(bytes));
   writeFile(data, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   process::Command command;
   command.argv = {"node", program, data, folder};
@@ -147,7 +114,7 @@ int reportVerb(const Arguments &arguments) {
   flags.add(options);
   options.parseAll(arguments);
   if (!flags.page.empty())
-    requirePage(report::pageTemplate());
+    report::builtPage(report::pageTemplate());
   store::Store store = flags.store.open();
   report::PageData data = collect(flags, store, arguments);
   nlohmann::json document = data.document();
