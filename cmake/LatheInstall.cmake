@@ -44,7 +44,7 @@ foreach(PART records models)
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/data/${PART} ${CMAKE_BINARY_DIR}/share/lathe/${PART} SYMBOLIC)
 endforeach()
 if(TARGET lathe_cli_compiler)
-  install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
+  install(TARGETS lathe lathe-serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler
     FILES_MATCHING PATTERN *.jsonl PATTERN *.jsonl.gz)
