@@ -8,14 +8,28 @@
 #include "schedule/Algorithms.h"
 #include "store/Location.h"
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <iostream>
 #include <unistd.h>
 
 namespace lathe::cli {
 namespace {
+
+/// Becomes the program lathe-serve beside this one.
+int becomeServer(const Arguments &arguments) {
+  std::string program = (std::filesystem::path(ownProgram()).parent_path() / "lathe-serve").string();
+  std::vector<char *> argv{program.data()};
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+  fail("the server is not installed: {}: {}", program, std::strerror(errno));
+}
 
 const Verb frontVerbs[] = {
     {"run", "Run a model or a package on given or generated inputs", runVerb},
@@ -28,6 +42,7 @@ const Verb frontVerbs[] = {
     {"store", "List, export, import and merge stored measurements", storeVerb},
     {"records", "List, export, import and prune tuning records: schedules and their times", recordsVerb},
     {"report", "Write stored measurements as a page with plots, or as SVG files", reportVerb},
+    {"serve", "Show the store in a browser, and running measurements as they go", becomeServer},
 };
 struct Summary {
   const char *name, *summary;

@@ -53,7 +53,7 @@ if(TARGET lathe)
 endif()
 if(TARGET lathe_cli_compiler)
   install(FILES ${CMAKE_BINARY_DIR}/share/lathe/revision DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler OPTIONAL)
-  install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
+  install(TARGETS lathe lathe-serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler
     FILES_MATCHING PATTERN *.jsonl PATTERN *.jsonl.gz)

@@ -55,6 +55,7 @@ ALLOWED = {
     "store": set(),
     "lab": {"machine", "runtime", "process", "store", "package", "include", "ops", "references"},
     "report": {"store", "lab", "schedule", "ops"},
+    "serve": {"report", "store", "lab"},
     # Providers' programs: the laboratory's one way to the compiler is the pipe to the first of them.
     "lab/providers/graph": {"lab", "runtime", "ir", "ops", "mlir"},
     "lab/providers/kernel": {"lab", "lab/providers/graph", "passes", "codegen", "ir", "ops", "mlir"},

@@ -1,5 +1,7 @@
 #include "report/PageBytes.h"
 
+#include "support/Error.h"
+
 // The files end up in the program as they are: no compiler reads a megabyte as a list of numbers.
 asm(R"(
   .section .rodata.lathe_report,"a"
@@ -18,5 +20,11 @@ namespace lathe::report {
 
 std::string_view pageTemplate() { return {lathe_report_page, lathe_report_page_end}; }
 std::string_view plotProgram() { return {lathe_report_plots, lathe_report_plots_end}; }
+
+std::string_view builtPage(std::string_view bytes) {
+  require(!bytes.empty(), "the page is not in this program: npm was missing or could not be reached when it was built: "
+                          "install nodejs and npm, run report/page/build.sh --again and build once more");
+  return bytes;
+}
 
 } // namespace lathe::report

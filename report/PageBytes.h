@@ -12,4 +12,7 @@ std::string_view pageTemplate();
 /// pageTemplate.
 std::string_view plotProgram();
 
+/// Returns `bytes`, one of the two above. Throws Error that says why this build has none if it is "".
+std::string_view builtPage(std::string_view bytes);
+
 } // namespace lathe::report

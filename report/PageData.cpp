@@ -285,21 +285,25 @@ json PageData::document() const {
           {"estimates", c.estimates}};
 }
 
+std::string embeddedText(const json &document) {
+  // Texts of a store may be damaged; '<' in JSON only stands inside of texts.
+  std::string data = document.dump(-1, ' ', false, json::error_handler_t::replace), text;
+  text.reserve(data.size() + data.size() / 64);
+  for (char letter : data)
+    if (letter == '<')
+      text += "\\u003c";
+    else
+      text += letter;
+  return text;
+}
+
 std::string pageWith(std::string_view page, const json &document) {
   size_t marker = page.find(pageDataMarker);
   require(marker != page.npos && page.find(pageDataMarker, marker + 1) == page.npos,
           "the page of reports has {} once, got it {}", pageDataMarker,
           marker == page.npos ? "never" : "several times");
-  // Texts of a store may be damaged; '<' in JSON only stands inside of texts.
-  std::string data = document.dump(-1, ' ', false, json::error_handler_t::replace);
-  std::string html;
-  html.reserve(page.size() + data.size() + data.size() / 64);
-  html += page.substr(0, marker);
-  for (char letter : data)
-    if (letter == '<')
-      html += "\\u003c";
-    else
-      html += letter;
+  std::string html(page.substr(0, marker));
+  html += embeddedText(document);
   html += page.substr(marker + pageDataMarker.size());
   return html;
 }

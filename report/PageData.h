@@ -50,6 +50,9 @@ private:
   std::unique_ptr<Columns> columns;
 };
 
+/// The document as text for an element of a page: no text of the document can end the element.
+std::string embeddedText(const nlohmann::json &document);
+
 /// Returns the page with the document inside of it. `page` is the built template, which has
 /// `pageDataMarker` once. No text of the document can end the element that holds it.
 std::string pageWith(std::string_view page, const nlohmann::json &document);

@@ -1,10 +1,6 @@
 #include "cli/analysis/AnalyzedNetwork.h"
 
 #include "cli/Recording.h"
-#include "machine/System.h"
-#include "report/RooflineShares.h"
-
-#include <filesystem>
 
 namespace lathe::cli {
 
@@ -44,14 +40,6 @@ std::optional<double> benchSeconds(store::Store &store, const std::string &named
         (!last || last->measured <= row.measured))
       last = std::move(row);
   return last ? std::optional(last->median) : std::nullopt;
-}
-
-const lab::MachineCeilings *Ceilings::of(const std::string &platform) {
-  auto [known, isNew] = byPlatform.try_emplace(platform, nullptr);
-  if (isNew && std::filesystem::exists(machineRecordPath()) &&
-      report::isMachine(store.platform(platform), lab::describeMachine()))
-    known->second = &lab::machineCeilings();
-  return known->second;
 }
 
 } // namespace lathe::cli

@@ -1,13 +1,11 @@
-// What analyses of the store know beside its rows: the operators of a network, the network's time, and
-// the ceilings of the machine.
+// What analyses of the store know beside its rows: the operators of a network, and the network's time.
 #pragma once
 
 #include "cli/OpsFlags.h"
 #include "cli/StoreFlags.h"
-#include "lab/machine/Machine.h"
 #include "report/Network.h"
 
-#include <map>
+#include <optional>
 
 namespace lathe::cli {
 
@@ -24,17 +22,5 @@ AnalyzedNetwork networkOf(OpsFlags &flags, const std::string &op);
 /// AnalyzedNetwork::text.
 std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
                                    int threads);
-
-/// The ceilings of the platforms of a store, where they are this machine's and have been measured.
-class Ceilings {
-public:
-  explicit Ceilings(store::Store &store) : store(store) {}
-  /// Returns the ceilings of a platform by its key, or null.
-  const lab::MachineCeilings *of(const std::string &platform);
-
-private:
-  store::Store &store;
-  std::map<std::string, const lab::MachineCeilings *> byPlatform;
-};
 
 } // namespace lathe::cli

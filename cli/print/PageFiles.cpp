@@ -12,24 +12,18 @@
 
 namespace lathe::cli {
 
-static void requireBytes(std::string_view bytes) {
-  require(!bytes.empty(), "the page is not in this program: npm was missing or could not be reached when it was built: "
-                          "install nodejs and npm, run report/page/build.sh --again and build once more");
-}
-
-void requirePage() { requireBytes(report::pageTemplate()); }
+void requirePage() { report::builtPage(report::pageTemplate()); }
 
 void writePage(const std::string &path, const nlohmann::json &document) {
-  requirePage();
-  writeFile(path, report::pageWith(report::pageTemplate(), document));
+  writeFile(path, report::pageWith(report::builtPage(report::pageTemplate()), document));
 }
 
 size_t writePlots(const std::string &folder, const nlohmann::json &document) {
-  requireBytes(report::plotProgram());
+  std::string_view bytes = report::builtPage(report::plotProgram());
   std::filesystem::create_directories(folder);
   lab::TemporaryDirectory work("report");
   std::string program = (work.path / "plots.mjs").string(), data = (work.path / "document.json").string();
-  writeFile(program, std::string(report::plotProgram()));
+  writeFile(program, std::string(bytes));
   writeFile(data, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   process::Command command;
   command.argv = {"node", program, data, folder};

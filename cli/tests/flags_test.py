@@ -53,6 +53,7 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "ops analyze": ["--store", "--experiment", "--kind", "--operator", "--provider", "--threads", "--what", "--baseline", "--from-model",
                        "--suite", "--problems", "--epilogue", "--measured-ms", "--rows", "--wide"],
        "ops diff": ["--fail-on", "--all", "--rows", "--store"],
+       "serve": ["--store", "--port", "--host", "--token", "--open"],
        "report": ["--store", "--experiment", "--kind", "--operator", "--provider", "--output", "--svg", "--title", "--baseline", "--from-model"],
        "store path": ["--store"], "store list": ["--store", "--kind"], "store show": ["--store"],
        "records list": [*SELECT, "--status", "--rows", "--store", "--shipped"], "records best": [*SELECT, "--rows", "--store", "--shipped"],
@@ -61,7 +62,7 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "store export": ["--format", "--samples", "--store", "--experiment", "--kind", "--operator", "--provider"],
        "store import": ["--store"], "store merge": []}
 MAY_HAVE = ["--wide", "--quiet"]  # flags of tables and progress, which never change a figure
-WITHOUT_JSON = ["store path"]
+WITHOUT_JSON = ["store path", "serve"]
 
 # Command lines in which one flag leaves another nothing to do. The flag that the error names comes first.
 # No word of these commands holds a blank.

@@ -2,6 +2,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/StoreFlags.h"
 #include "cli/analysis/AnalyzedNetwork.h"
+#include "cli/analysis/Ceilings.h"
 #include "cli/print/AnalyzeSummary.h"
 #include "lab/problems/ProblemSyntax.h"
 

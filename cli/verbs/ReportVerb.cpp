@@ -3,15 +3,15 @@
 #include "cli/print/PageFiles.h"
 #include "cli/Recording.h"
 #include "cli/analysis/AnalyzedNetwork.h"
+#include "cli/analysis/Ceilings.h"
 #include "process/ShellWords.h"
 #include "report/Account.h"
-#include "report/PageData.h"
+#include "report/Collect.h"
 #include "report/Speedup.h"
 #include "store/ContentKey.h"
 #include "support/Text.h"
 
 #include <iostream>
-#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -45,24 +45,6 @@ struct ReportFlags {
   }
 };
 
-/// "ops, segments"
-std::string titleOf(const std::vector<store::ExperimentSummary> &experiments) {
-  std::set<std::string_view> kinds;
-  for (const store::ExperimentSummary &summary : experiments)
-    kinds.insert(name(summary.experiment.kind));
-  return fmt::format("{}", fmt::join(kinds, ", "));
-}
-
-/// Adds the tuning records of the experiments.
-void addTuning(report::PageData &data, store::Store &store, const std::set<std::string> &experiments) {
-  for (store::TunedTask &task : store.tunedTasks()) {
-    std::erase_if(task.records,
-                  [&](const store::TuningRecord &record) { return !experiments.contains(record.experiment); });
-    if (!task.records.empty())
-      data.addTask(task);
-  }
-}
-
 /// Adds sums over the network's operators, with the caches as in the network and as measured.
 void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flags) {
   if (flags.network.model.empty())
@@ -80,27 +62,18 @@ void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flag
 }
 
 report::PageData collect(ReportFlags &flags, store::Store &store, const Arguments &arguments) {
-  store::Filter filter = flags.filters.filter(store);
-  std::vector<store::ExperimentSummary> experiments = store.experiments(filter);
   ProgramBuild build = programBuild();
   Arguments words{"lathe", "report"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  report::PageData data({.title = flags.title.empty() ? titleOf(experiments) : flags.title,
-                         .command = process::shellCommand(words),
-                         .version = build.version,
-                         .build = build.key,
-                         .created = store::timeNow(),
-                         .baseline = flags.baseline});
   Ceilings ceilings(store);
-  std::set<std::string> chosen;
-  for (const store::ExperimentSummary &summary : experiments) {
-    data.addPlatform(store.platform(summary.experiment.platform), ceilings.of(summary.experiment.platform));
-    data.addExperiment(summary.experiment);
-    chosen.insert(summary.experiment.uuid);
-  }
-  store.points(filter, true, [&](const store::Point &point) { data.addPoint(point); });
-  if (filter.op.empty() && filter.provider.empty()) // which records of schedules have not
-    addTuning(data, store, chosen);
+  report::PageData data = report::collect(store, flags.filters.filter(store),
+                                          {.title = flags.title,
+                                           .command = process::shellCommand(words),
+                                           .version = build.version,
+                                           .build = build.key,
+                                           .created = store::timeNow(),
+                                           .baseline = flags.baseline},
+                                          [&](const std::string &platform) { return ceilings.of(platform); });
   addEstimates(data, store, flags);
   require(data.points() + data.tuningRecords() > 0, "{}: has no points that match the flags", store.path());
   return data;

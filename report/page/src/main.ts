@@ -1,31 +1,63 @@
-// The page: reads the document, shows filters and sections.
+// The page: reads the document, shows filters and sections. `lathe serve` also sends lists and comparisons with it.
 import "./style/page.css";
 import "./style/parts.css";
+import "./style/live.css";
 import "./style/narrow.css";
 import { Dataset } from "./data/dataset";
+import type { CompareDocument, ErrorDocument, IndexDocument, Live } from "./data/live";
 import type { Document } from "./data/schema";
+import { startCompare } from "./live/compare";
+import { startIndex } from "./live/index";
+import { startLiveReport } from "./live/report";
 import { startApp } from "./ui/app";
+import { h } from "./ui/dom";
+import { themeButton } from "./ui/theme";
 import { later } from "./ui/work";
 
 declare global {
   interface Window {
     /** For tests and scripts: the data, and when the first numbers were painted (ms after the start of loading). */
-    latheReport?: { data: Dataset; painted: number };
+    latheReport?: { data?: Dataset; painted: number };
   }
+}
+
+type AnyDocument = (Document & { live?: Live }) | IndexDocument | CompareDocument | ErrorDocument;
+const isReport = (document: AnyDocument): document is Document & { live?: Live } =>
+  !document.live || document.live.page === "report";
+
+function startError(host: HTMLElement, { message }: ErrorDocument): void {
+  host.replaceChildren(
+    h("header", { class: "top" }, h("div", {}, h("h1", {}, "There is no such page"), h("p", {}, message)), themeButton(() => {})),
+    h("main", {}, h("p", {}, h("a", { href: "/" }, "All experiments"))),
+  );
+}
+
+/** Returns what is left to do in quiet moments. */
+function show(host: HTMLElement, document: AnyDocument): Dataset | undefined {
+  if (isReport(document)) {
+    const data = new Dataset(document);
+    if (document.live) startLiveReport(host, data);
+    else startApp(host, data);
+    return data;
+  }
+  if (document.live.page === "index") startIndex(host, document as IndexDocument);
+  else if (document.live.page === "compare") startCompare(host, document as CompareDocument);
+  else startError(host, document as ErrorDocument);
+  return undefined;
 }
 
 function start(): void {
   const host = document.getElementById("app")!,
     element = document.getElementById("lathe-data")!;
   try {
-    const data = new Dataset(JSON.parse(element.textContent ?? "") as Document);
+    const content = JSON.parse(element.textContent ?? "") as AnyDocument;
     element.remove(); // its text is in memory once
+    const data = show(host, content);
     const report = (window.latheReport = { data, painted: NaN });
-    startApp(host, data);
     requestAnimationFrame(() =>
       setTimeout(() => {
         report.painted = performance.now();
-        for (const piece of data.preparations()) later(piece);
+        for (const piece of data?.preparations() ?? []) later(piece);
       }),
     );
   } catch (error) {

@@ -108,7 +108,7 @@ export const environment: Section = {
         h("h3", {}, "This report"),
         facts([
           ["written", date(document.created)],
-          ["lathe", `${document.lathe.version} (${document.lathe.build})`],
+          ["lathe", document.lathe.version + (document.lathe.build ? ` (${document.lathe.build})` : "")],
         ]),
         commandLine(document.command),
       ),

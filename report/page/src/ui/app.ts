@@ -4,44 +4,23 @@ import { count, date } from "../data/format";
 import { sections } from "../sections/all";
 import { Details } from "./details";
 import { choice, h, withCode } from "./dom";
+import { searchField } from "./search";
+import { themeButton } from "./theme";
 import { everything, View, type Filter, type Section } from "./view";
 import { inSight, later, setBusy } from "./work";
 
-/** The theme of the system, until the reader chooses. Storage may be forbidden for local files. */
-function themeButton(view: View): HTMLElement {
-  const root = document.documentElement,
-    system = matchMedia("(prefers-color-scheme: dark)");
-  const button = h("button", { type: "button", class: "theme" });
-  const apply = (dark: boolean) => {
-    root.dataset.theme = dark ? "dark" : "light";
-    button.textContent = dark ? "Light" : "Dark";
-    button.setAttribute("aria-label", `Use ${dark ? "light" : "dark"} colours`);
-  };
-  let chosen = "";
-  try {
-    chosen = localStorage.getItem("lathe-theme") ?? "";
-  } catch {
-    /* without storage the system decides */
-  }
-  apply(chosen ? chosen === "dark" : system.matches);
-  button.addEventListener("click", () => {
-    apply(!view.dark);
-    try {
-      localStorage.setItem("lathe-theme", view.dark ? "dark" : "light");
-    } catch {
-      /* the choice lasts as long as the page */
-    }
-    view.coloursChanged();
-  });
-  system.addEventListener("change", (event) => {
-    if (chosen) return;
-    apply(event.matches);
-    view.coloursChanged();
-  });
-  return button;
+/** What an update of the page keeps. */
+export interface Kept {
+  filter?: Filter;
+  heights?: Map<string, number>; // of the sections, until they are filled again
+  above?: HTMLElement; // stands above the header
+}
+export interface App {
+  /** Ends the page, so that it can be started with other data. */
+  stop(): Kept;
 }
 
-function header(view: View): HTMLElement {
+function header(view: View, signal: AbortSignal): HTMLElement {
   const { document: data } = view.data;
   const platforms = data.platforms.length === 1 ? data.platforms[0].cpu : count(data.platforms.length, "platform");
   return h(
@@ -63,12 +42,12 @@ function header(view: View): HTMLElement {
         ].join(" · "),
       ),
     ),
-    themeButton(view),
+    themeButton(() => view.coloursChanged(), signal),
   );
 }
 
 /** One choice for each property that has several values. */
-function filters(view: View): HTMLElement {
+function filters(view: View, signal: AbortSignal): HTMLElement {
   const { data } = view,
     { document: all } = data;
   const bar = h("form", {
@@ -87,29 +66,25 @@ function filters(view: View): HTMLElement {
     const element = choice(
       label,
       [["", "all"], ...list.map((value): [string, string] => [value, value])],
-      "",
+      list.includes(view.filter[name] as string) ? (view.filter[name] as string) : "",
       (value) => view.setFilter({ [name]: value }),
     );
     controls.push(element.querySelector("select")!);
     bar.append(element);
   };
-  let waiting = 0;
-  const search = h("input", {
-    type: "search",
-    placeholder: "Filter: problem, column, schedule …  ( / )",
-    "aria-label": "Filter by words",
-    input: () => {
-      clearTimeout(waiting);
-      waiting = window.setTimeout(() => view.setFilter({ text: search.value }), 50);
-    },
-  });
+  const search = searchField("problem, column, schedule", (text) => view.setFilter({ text }), signal);
+  search.value = view.filter.text;
   bar.append(search);
   add("Kind", "kind", values(all.experiments.map((experiment) => experiment.kind)));
   add("Operator", "operator", values(all.problems.map((problem) => problem.operator)));
   add("Provider", "provider", texts("provider"));
   add("Threads", "threads", values(all.settings.map((setting) => String(setting.threads))));
   add("Status", "status", texts("status"));
-  const old = h("input", { type: "checkbox", change: () => view.setFilter({ superseded: old.checked }) });
+  const old = h("input", {
+    type: "checkbox",
+    checked: view.filter.superseded,
+    change: () => view.setFilter({ superseded: old.checked }),
+  });
   if (data.column("current").some((value) => value === 0))
     bar.append(h("label", { class: "choice check" }, old, h("span", {}, "also points measured again later")));
   const state = h("output", {});
@@ -134,11 +109,6 @@ function filters(view: View): HTMLElement {
   };
   view.onChange(tell);
   tell();
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || /^(INPUT|SELECT|TEXTAREA)$/.test((event.target as HTMLElement).tagName)) return;
-    event.preventDefault();
-    search.focus();
-  });
   return bar;
 }
 
@@ -146,8 +116,9 @@ function filters(view: View): HTMLElement {
  * A section, filled when it is nearly in sight, and brought up to date only while it is: at once if it is in sight,
  * else in a quiet moment.
  */
-function place(section: Section, view: View): HTMLElement {
+function place(section: Section, view: View, height?: number): HTMLElement {
   const body = h("div", { class: "section-body" });
+  if (height) body.style.minHeight = `${height}px`; // the page keeps its place while it fills again
   const element = h(
     "section",
     { id: section.id, "aria-labelledby": `${section.id}-title` },
@@ -165,6 +136,7 @@ function place(section: Section, view: View): HTMLElement {
     update ??= section.mount(body, view);
     update();
     body.classList.add("filled");
+    body.style.minHeight = "";
   };
   new IntersectionObserver(
     (entries) => {
@@ -182,7 +154,7 @@ function place(section: Section, view: View): HTMLElement {
   return element;
 }
 
-function navigation(shown: Section[]): HTMLElement {
+function navigation(shown: Section[], signal: AbortSignal): HTMLElement {
   const links = new Map(shown.map((section) => [section.id, h("a", { href: `#${section.id}` }, section.title)]));
   let reached = "",
     marked = "";
@@ -193,7 +165,7 @@ function navigation(shown: Section[]): HTMLElement {
     links.get(id)?.setAttribute("aria-current", "true");
     marked = id;
   };
-  addEventListener("scroll", mark, { passive: true });
+  addEventListener("scroll", mark, { passive: true, signal });
   const observer = new IntersectionObserver(
     (entries) => {
       for (const entry of entries) if (entry.isIntersecting) reached = entry.target.id;
@@ -201,20 +173,38 @@ function navigation(shown: Section[]): HTMLElement {
     },
     { rootMargin: "-30% 0px -60% 0px" },
   );
-  setTimeout(() => shown.forEach((section) => observer.observe(document.getElementById(section.id)!)));
+  setTimeout(() => {
+    for (const { id } of shown) {
+      const element = document.getElementById(id);
+      if (element && !signal.aborted) observer.observe(element);
+    }
+  });
   return h("nav", { "aria-label": "Sections" }, ...links.values());
 }
 
-export function startApp(host: HTMLElement, data: Dataset): void {
+export function startApp(host: HTMLElement, data: Dataset, kept: Kept = {}): App {
+  const ending = new AbortController(),
+    { signal } = ending;
   const details = new Details(data),
     view = new View(data, (point) => details.open(point));
   details.view = view;
+  if (kept.filter) view.setFilter(kept.filter);
   const shown = sections.filter((section) => section.applies(view));
   document.title = `${data.document.title || "Measurements"} · Lathe report`;
   host.replaceChildren(
     h("a", { class: "skip", href: "#overview" }, "Skip to the measurements"),
-    header(view),
-    h("div", { class: "bar" }, navigation(shown), filters(view)),
-    h("main", {}, ...shown.map((section) => place(section, view))),
+    ...(kept.above ? [kept.above] : []),
+    header(view, signal),
+    h("div", { class: "bar" }, navigation(shown, signal), filters(view, signal)),
+    h("main", {}, ...shown.map((section) => place(section, view, kept.heights?.get(section.id)))),
   );
+  return {
+    stop() {
+      ending.abort();
+      details.remove();
+      const bodies = host.querySelectorAll<HTMLElement>("main > section > .section-body");
+      const heights = new Map(Array.from(bodies, (body) => [body.parentElement!.id, body.offsetHeight]));
+      return { filter: view.filter, heights };
+    },
+  };
 }

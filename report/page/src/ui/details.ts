@@ -86,6 +86,11 @@ export class Details {
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
   }
 
+  remove(): void {
+    this.chart?.dispose();
+    this.dialog.remove();
+  }
+
   open(point: number): void {
     const { data } = this,
       close = h(

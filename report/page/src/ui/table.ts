@@ -11,10 +11,19 @@ export interface TableColumn<Row> {
   full?(row: Row): string; // what a shortened text stands for
   numeric?: boolean;
   badge?(row: Row): string; // class of a small coloured word
+  link?(row: Row): string; // address of a page about the row
+}
+
+/** Rows that the reader picks, with a box or the space bar. */
+export interface Picks<Row> {
+  has(row: Row): boolean;
+  toggle(row: Row): void;
 }
 
 const rowHeight = 34;
 let tables = 0;
+/** How the reader sorted tables, by their labels: a page that is updated keeps it. */
+const sortings = new Map<string, { name: string; down: boolean }>();
 
 export class TableView<Row> {
   readonly element: HTMLElement;
@@ -32,11 +41,15 @@ export class TableView<Row> {
   private focused = 0;
 
   constructor(
-    label: string,
+    private readonly label: string,
     private readonly columns: TableColumn<Row>[],
     private readonly open?: (row: Row) => void,
     private readonly tall = 14,
+    private readonly picks?: Picks<Row>,
   ) {
+    const sorting = sortings.get(label);
+    this.sortBy = columns.find((column) => column.name === sorting?.name);
+    this.down = !!this.sortBy && !!sorting?.down;
     this.head = h("div", { class: "row head", role: "row", "aria-rowindex": 1 });
     this.body = h("div", { class: "body", role: "rowgroup" });
     this.scroller = h(
@@ -56,9 +69,10 @@ export class TableView<Row> {
     new ResizeObserver(() => this.draw()).observe(this.scroller);
   }
 
-  show(rows: Row[]): void {
+  /** `keep`: the rows are those of before, brought up to date. */
+  show(rows: Row[], keep = false): void {
     this.rows = rows;
-    this.focused = 0;
+    this.focused = keep ? Math.max(0, Math.min(this.focused, rows.length - 1)) : 0;
     this.chooseColumns();
     this.sort();
     this.scroller.setAttribute("aria-rowcount", String(rows.length + 1));
@@ -81,13 +95,14 @@ export class TableView<Row> {
     );
     if (this.shown.length === kept.length) return;
     const least = this.shown.reduce((sum, column) => sum + Number(/[\d.]+(?=rem)/.exec(column.width)?.[0] ?? 8), 0);
-    this.scroller.style.setProperty("--columns", this.shown.map((column) => column.width).join(" "));
+    this.scroller.style.setProperty("--columns", [...(this.picks ? ["2.4rem"] : []), ...this.shown.map((column) => column.width)].join(" "));
     this.scroller.style.setProperty("--least", `${least}rem`);
     this.scroller.setAttribute("aria-colcount", String(this.shown.length));
     this.drawHead();
   }
   private drawHead(): void {
     this.head.replaceChildren(
+      ...(this.picks ? [h("div", { role: "columnheader", "aria-label": "picked" })] : []),
       ...this.shown.map((column) => {
         const sorted = column === this.sortBy,
           arrow = sorted ? (this.down ? " ↓" : " ↑") : "";
@@ -110,9 +125,10 @@ export class TableView<Row> {
   private toggle(column: TableColumn<Row>): void {
     if (this.sortBy === column) this.down = !this.down;
     else [this.sortBy, this.down] = [column, false];
+    sortings.set(this.label, { name: column.name, down: this.down });
     const last = document.activeElement?.parentElement?.parentElement === this.head;
     this.drawHead();
-    if (last) (this.head.children[this.shown.indexOf(column)].firstElementChild as HTMLElement).focus();
+    if (last) (this.head.children[this.shown.indexOf(column) + (this.picks ? 1 : 0)].firstElementChild as HTMLElement).focus();
     this.sort();
     this.draw();
   }
@@ -143,13 +159,19 @@ export class TableView<Row> {
       const cells = this.shown.map((column) => {
         const text = column.text(row),
           badge = column.badge?.(row),
-          full = column.full?.(row) ?? text;
+          full = column.full?.(row) ?? text,
+          link = column.link?.(row);
         return h(
           "div",
           { role: "gridcell", class: column.numeric ? "numeric" : "", title: full },
-          badge ? h("span", { class: `badge ${badge}` }, text) : text,
+          badge
+            ? h("span", { class: `badge ${badge}` }, text)
+            : link
+              ? h("a", { href: link, tabindex: -1, click: (event: Event) => event.stopPropagation() }, text)
+              : text,
         );
       });
+      if (this.picks) cells.unshift(this.box(place, row));
       const line = h(
         "div",
         {
@@ -157,6 +179,7 @@ export class TableView<Row> {
           role: "row",
           id: `${this.id}-${place}`,
           "aria-rowindex": place + 2,
+          ...(this.picks ? { "aria-selected": String(this.picks.has(row)) } : {}),
           click: () => this.activate(place),
         },
         ...cells,
@@ -166,6 +189,26 @@ export class TableView<Row> {
     }
     this.body.replaceChildren(...lines);
     if (this.rows.length) this.scroller.setAttribute("aria-activedescendant", `${this.id}-${this.focused}`);
+  }
+  private box(place: number, row: Row): HTMLDivElement {
+    const box = h("input", { type: "checkbox", tabindex: -1, "aria-label": "pick", checked: this.picks!.has(row) });
+    return h(
+      "div",
+      {
+        role: "gridcell",
+        class: "pick",
+        click: (event: Event) => {
+          event.stopPropagation(); // the row is not opened
+          this.pick(place);
+        },
+      },
+      box,
+    );
+  }
+  private pick(place: number): void {
+    this.focused = place;
+    this.picks?.toggle(this.rows[this.order[place]]);
+    this.draw();
   }
   private activate(place: number): void {
     this.focused = place;
@@ -179,7 +222,10 @@ export class TableView<Row> {
     if (step) this.focused += step;
     else if (event.key === "Home") this.focused = 0;
     else if (event.key === "End") this.focused = last;
-    else if (event.key === "Enter" && last >= 0) {
+    else if (event.key === " " && this.picks && last >= 0) {
+      event.preventDefault(); // else the table scrolls
+      return this.pick(this.focused);
+    } else if (event.key === "Enter" && last >= 0) {
       event.preventDefault(); // else the key also presses the button that the dialog puts the focus on
       return this.activate(this.focused);
     } else return;

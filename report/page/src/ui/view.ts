@@ -1,6 +1,7 @@
 // The state of the page: which points are shown, in which colours, and who is told of changes.
 import type { Look } from "../charts/plot";
 import type { Dataset } from "../data/dataset";
+import { isDark } from "./theme";
 
 export interface Filter {
   text: string; // every word occurs in problem, column, setting, reason or implementation
@@ -46,7 +47,7 @@ export class View {
   }
 
   get dark(): boolean {
-    return document.documentElement.dataset.theme === "dark";
+    return isDark();
   }
   look(width: number): Look {
     return { dark: this.dark, width, still: false };

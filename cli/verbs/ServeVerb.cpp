@@ -1,0 +1,142 @@
+// `lathe serve`: the store in a browser (docs/serving.md). This is the program lathe-serve.
+#include "cli/StoreFlags.h"
+#include "cli/analysis/Ceilings.h"
+#include "report/PageBytes.h"
+#include "serve/Listing.h"
+#include "serve/Routes.h"
+
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <fcntl.h>
+#include <iostream>
+#include <spawn.h>
+#include <thread>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace lathe::cli {
+namespace {
+
+constexpr size_t shortestToken = 16, longestToken = 256, madeTokenBytes = 16;
+
+struct ServeFlags {
+  StoreFlags store;
+  int port = 8090;
+  std::string host, token;
+  bool open = false;
+
+  void add(Options &options) {
+    store.add(options);
+    options.add_option("--port", port, "Listen on this port (0: a free one)")
+        ->check(CLI::Range(0, 65535))
+        ->capture_default_str();
+    options
+        .add_option("--host", host,
+                    "Listen on this address for other machines, too; every request then needs a token\n"
+                    "(default: 127.0.0.1 and ::1, which only this machine reaches)")
+        ->type_name("ADDRESS");
+    options
+        .add_option("--token", token,
+                    fmt::format("Demand this token of every request, {} characters or more\n"
+                                "(default: none; with --host a random one, which is printed)",
+                                shortestToken))
+        ->type_name("TOKEN");
+    options.add_flag("--open", open, "Open the page in the browser of the desktop");
+    options.afterParse([this, &options] {
+      bool plain = std::all_of(token.begin(), token.end(), [](unsigned char letter) {
+        return std::isalnum(letter) || std::string_view("-._~").find(char(letter)) != std::string_view::npos;
+      });
+      require(!options.given("--token") || (plain && token.size() >= shortestToken && token.size() <= longestToken),
+              "--token: expected {} to {} letters, digits and -._~, got {} characters", shortestToken, longestToken,
+              token.size());
+      require(!options.given("--host") || !host.empty(), "--host: expected an address, got none");
+    });
+  }
+};
+
+/// Ends the program without a word: there is nothing to clean up.
+void onSignal(int signal) { ::_exit(128 + signal); }
+
+void endQuietlyOn(int signal) {
+  struct sigaction before = {};
+  if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN)
+    return; // as it was ignored when the program started (nohup)
+  struct sigaction action = {};
+  action.sa_handler = onSignal;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
+/// Starts the desktop's browser, which outlives this program. Says so where there is none.
+void openBrowser(const std::string &address) {
+  std::string program = "xdg-open", argument = address;
+  char *argv[] = {program.data(), argument.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  for (int descriptor : {0, 1, 2})
+    ::posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
+  pid_t child;
+  int error = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, argv, environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0)
+    std::cerr << "lathe serve: --open: xdg-open cannot be started, open the address yourself\n";
+}
+
+/// Listens, and returns the port. Without --host both addresses of this machine have one port.
+int listen(serve::HttpServer &server, const ServeFlags &flags) {
+  int port = server.listen(flags.host.empty() ? "127.0.0.1" : flags.host, flags.port);
+  if (flags.host.empty())
+    try {
+      server.listen("::1", port);
+    } catch (const Error &) { // no IPv6, or another program has the port there: the printed address is the other one
+    }
+  return port;
+}
+
+int serveVerb(const Arguments &arguments) {
+  ServeFlags flags;
+  Options options("serve",
+                  "Show the store in a browser: experiments, platforms and models, reports, two experiments compared,\n"
+                  "and running measurements as they go. Nothing can be changed. Only this machine is answered, unless\n"
+                  "--host says otherwise (docs/serving.md). Runs until Ctrl-C.",
+                  "  lathe serve --open\n"
+                  "  lathe serve --store results.db --port 0\n"
+                  "  lathe serve --host 192.168.1.20\n");
+  flags.add(options);
+  options.parseAll(arguments);
+  std::string path = flags.store.path();
+  serve::Follower follower(path);
+  serve::Page page(report::builtPage(report::pageTemplate()));
+  bool remote = !flags.host.empty() && !serve::isLoopback(flags.host), made = remote && flags.token.empty();
+  std::string token = made ? serve::randomText(madeTokenBytes) : flags.token;
+
+  std::optional<serve::Routes> routes; // which know the port
+  serve::HttpServer server([&](const serve::Request &request) { return routes->answer(request); }, serve::Limits());
+  int port = listen(server, flags);
+  serve::Service service{.store = path, .version = LATHE_VERSION, .ceilings = [](store::Store &store) {
+                           auto known = std::make_shared<Ceilings>(store);
+                           return [known](const std::string &platform) { return known->of(platform); };
+                         }};
+  routes.emplace(std::move(service), serve::Access(flags.host, port, token), std::move(page), follower);
+  std::string address =
+      fmt::format("http://{}/", serve::authority(flags.host.empty() ? "127.0.0.1" : flags.host, port));
+  std::string withToken = token.empty() ? address : fmt::format("{}?token={}", address, token);
+  std::string shown = path.find("://") == path.npos ? path : serve::shownName(path);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    endQuietlyOn(signal);
+  std::cout << fmt::format("{} shows {}; Ctrl-C ends it\n", made ? withToken : address, shown) << std::flush;
+  if (flags.open)
+    openBrowser(withToken);
+  std::thread([&] { follower.run(); }).detach();
+  server.run();
+}
+
+} // namespace
+} // namespace lathe::cli
+
+int main(int argc, char **argv) {
+  using namespace lathe::cli;
+  return guarded("serve", [&] { return serveVerb(Arguments(argv + 1, argv + argc)); });
+}

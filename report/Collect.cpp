@@ -1,0 +1,43 @@
+#include "report/Collect.h"
+
+#include <set>
+
+namespace lathe::report {
+
+/// "ops, segments"
+static std::string titleOf(const std::vector<store::ExperimentSummary> &experiments) {
+  std::set<std::string_view> kinds;
+  for (const store::ExperimentSummary &summary : experiments)
+    kinds.insert(name(summary.experiment.kind));
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+/// Adds the tuning records of the experiments.
+static void addTuning(PageData &data, store::Store &store, const std::set<std::string> &experiments) {
+  for (store::TunedTask &task : store.tunedTasks()) {
+    std::erase_if(task.records,
+                  [&](const store::TuningRecord &record) { return !experiments.contains(record.experiment); });
+    if (!task.records.empty())
+      data.addTask(task);
+  }
+}
+
+PageData collect(store::Store &store, const store::Filter &filter, PageHeader header, const CeilingsOf &ceilings) {
+  store::Transaction moment(store.connection(), store::Transaction::Kind::read);
+  std::vector<store::ExperimentSummary> experiments = store.experiments(filter);
+  if (header.title.empty())
+    header.title = titleOf(experiments);
+  PageData data(std::move(header));
+  std::set<std::string> chosen;
+  for (const store::ExperimentSummary &summary : experiments) {
+    data.addPlatform(store.platform(summary.experiment.platform), ceilings(summary.experiment.platform));
+    data.addExperiment(summary.experiment);
+    chosen.insert(summary.experiment.uuid);
+  }
+  store.points(filter, true, [&](const store::Point &point) { data.addPoint(point); });
+  if (filter.op.empty() && filter.provider.empty()) // which records of schedules have not
+    addTuning(data, store, chosen);
+  return data;
+}
+
+} // namespace lathe::report

@@ -1,0 +1,180 @@
+// Two experiments beside each other. The ratios and verdicts come with the data: they are those of `lathe ops diff`.
+import { count, date, digits, interval, problemTitle, ratio, time } from "../data/format";
+import type { Change, CompareDocument, ComparedPoint, ComparedSide } from "../data/live";
+import { choice, commandLine, facts, h } from "../ui/dom";
+import { hasWords, searchField } from "../ui/search";
+import { TableView, type TableColumn } from "../ui/table";
+import { themeButton } from "../ui/theme";
+import { follow, FollowState } from "./follow";
+import { reportAddress, shortId } from "./index";
+
+/** The verdict, or what keeps two points from being compared. */
+function outcome(point: ComparedPoint): string {
+  if (!point.after) return "only before";
+  if (!point.before) return "only after";
+  if (point.verdict) return point.verdict;
+  return point.before.status === point.after.status ? point.after.status : `${point.before.status} → ${point.after.status}`;
+}
+const outcomeClass = (text: string): string =>
+  ({ faster: "good", slower: "bad", same: "quiet", ambiguous: "warn" })[text] ?? (text.includes("→") ? "bad" : "quiet");
+const seconds = (milliseconds: number | undefined) => (milliseconds ?? NaN) * 1e-3;
+
+const columns: TableColumn<ComparedPoint>[] = [
+  { name: "problem", width: "minmax(17rem, 3fr)", text: (p) => problemTitle(p.problem), full: (p) => p.problem },
+  { name: "column", width: "minmax(9rem, 1.3fr)", text: (p) => p.column },
+  { name: "setting", width: "minmax(8rem, 1fr)", text: (p) => p.setting_text },
+  { name: "before", width: "6.4rem", numeric: true, text: (p) => time(seconds(p.before?.median_ms)), value: (p) => seconds(p.before?.median_ms) },
+  { name: "after", width: "6.4rem", numeric: true, text: (p) => time(seconds(p.after?.median_ms)), value: (p) => seconds(p.after?.median_ms) },
+  { name: "speedup", width: "6.4rem", numeric: true, text: (p) => ratio(p.ratio ?? NaN), value: (p) => p.ratio ?? NaN },
+  {
+    name: "95 % interval",
+    width: "11rem",
+    numeric: true,
+    text: (p) => (p.ratio ? interval(p.ratio_low!, p.ratio_high!, p.confidence === null) : ""),
+    value: (p) => (p.ratio ? p.ratio_high! - p.ratio_low! : NaN),
+  },
+  { name: "verdict", width: "10rem", text: outcome, badge: (p) => outcomeClass(outcome(p)) },
+  { name: "schedule", width: "minmax(8rem, 1fr)", text: (p) => p.schedule },
+  { name: "reason", width: "minmax(8rem, 1fr)", text: (p) => p.after?.reason || p.before?.reason || "" },
+];
+
+function tiles(data: CompareDocument): HTMLElement {
+  const tile = (value: string, label: string, more = "") =>
+    h("div", { class: "tile" }, h("b", {}, value), h("span", {}, label), more ? h("small", {}, more) : null);
+  const mean = data.geometric_mean;
+  return h(
+    "div",
+    { class: "tiles" },
+    mean
+      ? tile(`${mean.toFixed(3)}×`, "geometric mean of the speedups", interval(data.geometric_mean_low!, data.geometric_mean_high!, false))
+      : null,
+    tile(String(data.faster), "faster"),
+    tile(String(data.slower), "slower"),
+    tile(String(data.same), "same"),
+    tile(String(data.ambiguous), "ambiguous"),
+    tile(String(data.only_before + data.only_after), "without a partner", `${data.only_before} before, ${data.only_after} after`),
+  );
+}
+
+function card(title: string, side: ComparedSide): HTMLElement {
+  return h(
+    "article",
+    { class: "card" },
+    h("h3", {}, `${title}: ${side.kind} ${shortId(side.uuid)}`),
+    facts([
+      ["points", side.points.toLocaleString("en")],
+      ["started", date(side.started)],
+      ["finished", side.finished ? date(side.finished) : "not finished"],
+      ["platform", side.platform_name],
+      ["lathe", `${side.version} (${side.build})`],
+      ["other programs", side.other_processors == null ? "" : `${digits(side.other_processors, 3)} processors busy`],
+    ]),
+    commandLine(side.command),
+  );
+}
+
+/** What differs between the sides besides the measured code. */
+function warning(before: ComparedSide, after: ComparedSide): string {
+  const different = [
+    before.platform !== after.platform && "on different platforms",
+    before.kind !== after.kind && "by different commands",
+    JSON.stringify(before.settings) !== JSON.stringify(after.settings) && "in different ways",
+  ].filter(Boolean);
+  return different.length ? `The sides were measured ${different.join(" and ")}: a ratio contains that, too.` : "";
+}
+
+function results(data: CompareDocument): { filters: HTMLElement; table: HTMLElement } {
+  const table = new TableView<ComparedPoint>("Compared points", columns, undefined, 18),
+    told = h("output", {});
+  let text = "",
+    wanted = "";
+  const show = () => {
+    const rows = data.points.filter(
+      (point) =>
+        (!wanted || outcome(point) === wanted) &&
+        hasWords(text, [point.operator, point.problem, point.column, point.setting_text, point.schedule, outcome(point)]),
+    );
+    table.show(rows);
+    told.textContent = `${rows.length.toLocaleString("en")} of ${count(data.points.length, "point")}`;
+  };
+  const outcomes = [...new Set(data.points.map(outcome))].sort();
+  const filters = h(
+    "form",
+    { class: "filters", role: "search", "aria-label": "Filter", submit: (event: Event) => event.preventDefault() },
+    searchField("problem, column, verdict", (words) => {
+      text = words;
+      show();
+    }),
+    choice("Verdict", [["", "all"], ...outcomes.map((value): [string, string] => [value, value])], "", (value) => {
+      wanted = value;
+      show();
+    }),
+    told,
+  );
+  show();
+  return { filters, table: table.element };
+}
+
+export function startCompare(host: HTMLElement, data: CompareDocument): void {
+  const { before, after } = data,
+    names = `${shortId(before.uuid)} and ${shortId(after.uuid)}`,
+    state = new FollowState(),
+    news = h("p", { class: "live", hidden: true }),
+    warn = warning(before, after),
+    shown = results(data);
+  document.title = `${names} · Lathe comparison`;
+  host.replaceChildren(
+    h("a", { class: "skip", href: "#compared" }, "Skip to the points"),
+    h(
+      "header",
+      { class: "top" },
+      h("div", {}, h("h1", {}, `Experiments ${names}`), h("p", {}, [data.live.store, count(data.points.length, "point")].join(" · "))),
+      themeButton(() => {}),
+    ),
+    state.element,
+    news,
+    h(
+      "div",
+      { class: "bar" },
+      h(
+        "nav",
+        { "aria-label": "Pages" },
+        h("a", { href: "/" }, "All experiments"),
+        h("a", { href: reportAddress([before.uuid, after.uuid]) }, "Report of both"),
+        h("a", { href: `/compare?a=${encodeURIComponent(after.uuid)}&b=${encodeURIComponent(before.uuid)}` }, "The other way round"),
+      ),
+      shown.filters,
+    ),
+    h(
+      "main",
+      {},
+      h("section", { id: "overview", "aria-label": "Overview" }, h("h2", {}, "Overview"), tiles(data)),
+      h(
+        "section",
+        { id: "compared", "aria-labelledby": "compared-title" },
+        h("h2", { id: "compared-title" }, "Points"),
+        h(
+          "p",
+          { class: "note" },
+          "Time before divided by time after, for points with equal problem, column and setting. The sides were not measured in turns: on a busy machine a ratio contains other changes.",
+        ),
+        warn ? h("p", { class: "note warned" }, warn) : null,
+        h("div", { class: "section-body filled" }, shown.table),
+      ),
+      h(
+        "section",
+        { id: "sides", "aria-labelledby": "sides-title" },
+        h("h2", { id: "sides-title" }, "Experiments"),
+        h("div", { class: "section-body filled cards" }, card("Before", before), card("After", after)),
+      ),
+    ),
+  );
+  const changed = (change: Change) => {
+    state.troubled(change.trouble);
+    const other = change.experiments.filter(({ uuid }) => uuid === before.uuid || uuid === after.uuid);
+    if (!other.some((entry) => entry.points !== (entry.uuid === before.uuid ? before : after).points)) return;
+    news.replaceChildren("There are new points. ", h("button", { type: "button", click: () => location.reload() }, "Compare again"));
+    news.hidden = false;
+  };
+  follow(data.live.position, changed, (is) => state.connected(is));
+}

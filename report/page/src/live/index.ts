@@ -1,0 +1,249 @@
+// The page of a whole store: experiments, platforms, models. Experiments are picked for a report or a comparison.
+import { bytes, count, date, problemTitle } from "../data/format";
+import type { Change, Entry, IndexDocument, Machine, Model } from "../data/live";
+import { choice, h } from "../ui/dom";
+import { hasWords, searchField } from "../ui/search";
+import { TableView, type TableColumn } from "../ui/table";
+import { themeButton } from "../ui/theme";
+import { follow, FollowState } from "./follow";
+
+export const shortId = (uuid: string): string => uuid.slice(0, 8);
+export const reportAddress = (uuids: Iterable<string>): string =>
+  `/report?experiment=${[...uuids].map(encodeURIComponent).join(",")}`;
+const compareAddress = (before: string, after: string) =>
+  `/compare?a=${encodeURIComponent(before)}&b=${encodeURIComponent(after)}`;
+const stateClass = (state: Entry["state"]) => ({ running: "good", finished: "quiet", stopped: "warn" })[state];
+const moment = (text: string) => text.slice(0, 19).replace("T", " ");
+const number = (value: number) => (value ? value.toLocaleString("en") : "");
+
+const experimentColumns: TableColumn<Entry>[] = [
+  { name: "id", width: "6.5rem", text: (e) => shortId(e.uuid), full: (e) => e.uuid, link: (e) => reportAddress([e.uuid]) },
+  {
+    name: "state",
+    width: "7rem",
+    text: (e) => e.state,
+    full: (e) =>
+      e.state === "running"
+        ? `process ${e.pid}${e.host ? ` on ${e.host}` : ""} measures it`
+        : e.state === "stopped"
+          ? "its process ended before the experiment did"
+          : `finished ${date(e.finished)}`,
+    badge: (e) => stateClass(e.state),
+  },
+  { name: "started", width: "10.5rem", text: (e) => moment(e.started) },
+  { name: "kind", width: "6rem", text: (e) => e.kind },
+  { name: "points", width: "6rem", numeric: true, text: (e) => number(e.points), value: (e) => e.points },
+  { name: "passed", width: "6rem", numeric: true, text: (e) => number(e.passed), value: (e) => e.passed },
+  { name: "records", width: "6rem", numeric: true, text: (e) => number(e.records), value: (e) => e.records },
+  { name: "command", width: "minmax(18rem, 3fr)", text: (e) => e.command },
+  { name: "processor", width: "minmax(10rem, 1fr)", text: (e) => e.cpu },
+  { name: "lathe", width: "5rem", text: (e) => e.version },
+];
+
+const platformColumns: TableColumn<Machine>[] = [
+  { name: "platform", width: "minmax(16rem, 2fr)", text: (p) => p.name, full: (p) => p.key },
+  { name: "cores", width: "4.5rem", numeric: true, text: (p) => String(p.cores), value: (p) => p.cores },
+  { name: "threads", width: "5rem", numeric: true, text: (p) => String(p.hardware_threads), value: (p) => p.hardware_threads },
+  { name: "memory", width: "6rem", numeric: true, text: (p) => bytes(p.memory_bytes), value: (p) => p.memory_bytes },
+  { name: "system", width: "minmax(9rem, 1fr)", text: (p) => p.kernel },
+  { name: "compiler", width: "minmax(8rem, 1fr)", text: (p) => p.compiler },
+  { name: "experiments", width: "6.5rem", numeric: true, text: (p) => number(p.experiments), value: (p) => p.experiments },
+  { name: "points", width: "6rem", numeric: true, text: (p) => number(p.points), value: (p) => p.points },
+  { name: "last", width: "10.5rem", text: (p) => moment(p.last) },
+];
+
+const modelColumns: TableColumn<Model>[] = [
+  { name: "model", width: "minmax(20rem, 3fr)", text: (m) => problemTitle(m.text), full: (m) => m.text },
+  { name: "runtimes", width: "minmax(10rem, 1fr)", text: (m) => m.providers.join(", ") },
+  { name: "experiments", width: "6.5rem", numeric: true, text: (m) => number(m.experiments.length), value: (m) => m.experiments.length },
+  { name: "points", width: "6rem", numeric: true, text: (m) => number(m.points), value: (m) => m.points },
+  { name: "passed", width: "6rem", numeric: true, text: (m) => number(m.passed), value: (m) => m.passed },
+  { name: "last", width: "10.5rem", text: (m) => moment(m.last) },
+];
+
+/** What is shown, and what is picked. */
+class Index {
+  readonly entries: Map<string, Entry>;
+  readonly picked = new Set<string>(); // uuids, in the order of picking
+  private text = "";
+  private kind = "";
+  private state = "";
+  private only?: { what: string; has: (entry: Entry) => boolean }; // of a platform or a model
+  private readonly told = h("output", {});
+  private readonly open = this.action("Open report", () => (location.href = reportAddress(this.picked)));
+  private readonly compare = this.action("Compare two", () => {
+    // Which was first is before, in whatever order they were picked.
+    const [a, b] = [...this.picked].sort((x, y) => (this.entries.get(x)!.started < this.entries.get(y)!.started ? -1 : 1));
+    location.href = compareAddress(a, b);
+  });
+  private readonly clear = this.action("Pick none", () => {
+    this.picked.clear();
+    this.show();
+  });
+  private readonly chosen = h("span", { class: "chosen", "aria-live": "polite" });
+  private readonly narrowed = h("p", { class: "narrowed", hidden: true });
+  private readonly table: TableView<Entry>;
+
+  constructor(private readonly data: IndexDocument) {
+    this.entries = new Map(data.experiments.map((entry) => [entry.uuid, entry]));
+    this.table = new TableView<Entry>(
+      "Experiments",
+      experimentColumns,
+      (entry) => (location.href = reportAddress([entry.uuid])),
+      16,
+      {
+        has: (entry) => this.picked.has(entry.uuid),
+        toggle: (entry) => {
+          if (!this.picked.delete(entry.uuid)) this.picked.add(entry.uuid);
+          this.tell();
+        },
+      },
+    );
+  }
+
+  private action(text: string, click: () => void): HTMLButtonElement {
+    return h("button", { type: "button", click }, text);
+  }
+
+  /** Experiments that pass the filters, the newest first. */
+  private rows(): Entry[] {
+    return [...this.entries.values()]
+      .filter(
+        (entry) =>
+          (!this.kind || entry.kind === this.kind) &&
+          (!this.state || entry.state === this.state) &&
+          (!this.only || this.only.has(entry)) &&
+          hasWords(this.text, [entry.uuid, entry.kind, entry.command, entry.cpu, entry.version, entry.state]),
+      )
+      .sort((a, b) => (a.started < b.started ? 1 : a.started > b.started ? -1 : 0));
+  }
+  show(keep = false): void {
+    const rows = this.rows();
+    this.table.show(rows, keep);
+    this.told.textContent = `${rows.length.toLocaleString("en")} of ${count(this.entries.size, "experiment")}`;
+    this.tell();
+  }
+  private tell(): void {
+    for (const uuid of this.picked) if (!this.entries.has(uuid)) this.picked.delete(uuid);
+    this.open.disabled = this.picked.size === 0;
+    this.compare.disabled = this.picked.size !== 2;
+    this.clear.disabled = this.picked.size === 0;
+    this.chosen.textContent = this.picked.size
+      ? `${count(this.picked.size, "experiment")} picked`
+      : "A click or Enter opens a report; the box or the space bar picks experiments.";
+  }
+  private narrow(what: string, has: (entry: Entry) => boolean): void {
+    this.only = { what, has };
+    this.narrowed.replaceChildren(
+      `Only experiments of ${what} `,
+      h("button", { type: "button", click: () => this.widen() }, "Show all"),
+    );
+    this.narrowed.hidden = false;
+    this.show();
+    document.getElementById("experiments")!.scrollIntoView();
+  }
+  private widen(): void {
+    this.only = undefined;
+    this.narrowed.hidden = true;
+    this.show();
+  }
+  changed(change: Change): void {
+    for (const entry of change.experiments) this.entries.set(entry.uuid, entry);
+    for (const uuid of change.gone) this.entries.delete(uuid);
+    this.show(true);
+  }
+
+  private filters(): HTMLElement {
+    const values = (of: (entry: Entry) => string) => [...new Set([...this.entries.values()].map(of))].sort();
+    const select = (label: string, list: string[], set: (value: string) => void) =>
+      choice(label, [["", "all"], ...list.map((value): [string, string] => [value, value])], "", (value) => {
+        set(value);
+        this.show();
+      });
+    return h(
+      "form",
+      { class: "filters", role: "search", "aria-label": "Filter", submit: (event: Event) => event.preventDefault() },
+      searchField("command, processor, id", (text) => {
+        this.text = text;
+        this.show();
+      }),
+      select("Kind", values((entry) => entry.kind), (value) => (this.kind = value)),
+      select("State", ["running", "finished", "stopped"], (value) => (this.state = value)),
+      this.told,
+    );
+  }
+  private section(id: string, title: string, note: string, ...children: Node[]): HTMLElement {
+    return h(
+      "section",
+      { id, "aria-labelledby": `${id}-title` },
+      h("h2", { id: `${id}-title` }, title),
+      note ? h("p", { class: "note" }, note) : null,
+      h("div", { class: "section-body filled" }, ...children),
+    );
+  }
+  mount(host: HTMLElement, state: FollowState): void {
+    const { platforms, models } = this.data;
+    const machines = new TableView<Machine>("Platforms", platformColumns, (machine) =>
+      this.narrow(machine.name, (entry) => entry.platform === machine.key), 8);
+    const networks = new TableView<Model>("Models", modelColumns, (model) => {
+      const of = new Set(model.experiments);
+      this.narrow(problemTitle(model.text), (entry) => of.has(entry.uuid));
+    }, 8);
+    const shown: [string, string][] = [["experiments", "Experiments"], ["platforms", "Platforms"]];
+    if (models.length) shown.push(["models", "Models"]);
+    const sections = [
+      this.section(
+        "experiments",
+        "Experiments",
+        "",
+        h("div", { class: "controls" }, this.open, this.compare, this.clear, this.chosen),
+        this.narrowed,
+        this.table.element,
+      ),
+      this.section("platforms", "Platforms", "A row shows the experiments of a machine.", machines.element),
+    ];
+    if (models.length)
+      sections.push(this.section("models", "Models", "A row shows the experiments that measured a model.", networks.element));
+    host.replaceChildren(
+      h("a", { class: "skip", href: "#experiments" }, "Skip to the experiments"),
+      h(
+        "header",
+        { class: "top" },
+        h(
+          "div",
+          {},
+          h("h1", {}, "Measurements"),
+          h("p", {}, [this.data.live.store, count(platforms.length, "platform"), `Lathe ${this.data.lathe}`].join(" · ")),
+        ),
+        themeButton(() => {}),
+      ),
+      state.element,
+      h(
+        "div",
+        { class: "bar" },
+        h("nav", { "aria-label": "Sections" }, ...shown.map(([id, title]) => h("a", { href: `#${id}` }, title)),
+          h("a", { href: "/report" }, "Report of everything")),
+        this.filters(),
+      ),
+      h("main", {}, ...sections),
+    );
+    this.show();
+    machines.show(platforms);
+    networks.show([...models].sort((a, b) => (a.last < b.last ? 1 : -1)));
+  }
+}
+
+export function startIndex(host: HTMLElement, data: IndexDocument): void {
+  document.title = `${data.live.store} · Lathe`;
+  const index = new Index(data),
+    state = new FollowState();
+  index.mount(host, state);
+  follow(
+    data.live.position,
+    (change) => {
+      state.troubled(change.trouble);
+      if (change.experiments.length || change.gone.length) index.changed(change);
+    },
+    (is) => state.connected(is),
+  );
+}

@@ -1,0 +1,40 @@
+// Who may ask: the rules that keep other machines and other web sites away from the measurements.
+#pragma once
+
+#include "serve/Http.h"
+
+namespace lathe::serve {
+
+/// `bytes` random bytes of the system as hexadecimal digits.
+std::string randomText(size_t bytes);
+/// Compares in a time that does not depend on where the texts differ.
+bool equalSecrets(std::string_view a, std::string_view b);
+/// True for localhost, 127.0.0.0/8 and ::1: addresses that only this machine reaches.
+bool isLoopback(const std::string &host);
+/// True for an address in numbers, of version 4 or 6, without brackets.
+bool isNumericAddress(const std::string &host);
+
+/// How a browser writes address and port: "127.0.0.1:8090", "[::1]:8090".
+std::string authority(const std::string &host, int port);
+
+class Access {
+public:
+  /// `host`: the address of --host; "": the addresses of this machine alone. `token`: what every request must
+  /// bring; "": none.
+  Access(std::string host, int port, std::string token);
+
+  /// Returns why a request is not answered, or nothing: another method than GET and HEAD (405), a Host that is
+  /// not ours, as after rebinding of a name (421), a request of another web site (403), no token (401). A right
+  /// token in the query is exchanged for a cookie (303).
+  std::optional<Answer> refusal(const Request &request) const;
+
+private:
+  bool isOurHost(const std::string &host) const;
+  std::optional<Answer> withoutToken(const Request &request) const;
+
+  std::string host;
+  int port;
+  std::string token, session; // of cookies: the token itself is in none
+};
+
+} // namespace lathe::serve

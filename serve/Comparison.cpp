@@ -1,0 +1,37 @@
+#include "serve/Comparison.h"
+
+#include "report/Diff.h"
+
+namespace lathe::serve {
+
+using nlohmann::json;
+
+static json sideJson(store::Store &store, const store::Experiment &experiment, size_t points) {
+  json side = store::toJson(experiment);
+  side["platform_name"] = fmt::format("{} ({:.6})", store.platform(experiment.platform).cpu, experiment.platform);
+  side["points"] = points;
+  return side;
+}
+
+json comparisonJson(store::Store &store, const std::string &before, const std::string &after) {
+  store::Experiment old = store.experiment(before), now = store.experiment(after);
+  std::vector<report::Row> oldRows = report::rowsOf(store, {.experiments = {old.uuid}}),
+                           nowRows = report::rowsOf(store, {.experiments = {now.uuid}});
+  report::Diff diff = report::diff(oldRows, nowRows);
+  json document = toJson(diff);
+  // What the page shows of each point, with the texts that tables of the command line have.
+  json &points = document["points"];
+  for (size_t i = 0; i < points.size(); ++i) {
+    const report::Row &row = diff.points[i].after ? *diff.points[i].after : *diff.points[i].before;
+    points[i]["column"] = report::columnOf(row);
+    points[i]["setting_text"] = report::settingText(row.setting);
+    points[i]["schedule"] = row.setting.schedule;
+    points[i].erase("setting");
+    points[i].erase("platform");
+  }
+  document["before"] = sideJson(store, old, oldRows.size());
+  document["after"] = sideJson(store, now, nowRows.size());
+  return document;
+}
+
+} // namespace lathe::serve

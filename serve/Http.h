@@ -1,0 +1,67 @@
+// A small HTTP server for readers: requests without bodies, answers with a body or a stream of events.
+//
+// The messages are those of cpp-httplib. Connections are ours: each has a thread, limits of size and time, and
+// nobody waits for a slow one. What the limits refuse is closed or answered with 400, 408, 431 or 503.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lathe::serve {
+
+struct Request {
+  std::string method, path; // "GET"; decoded, without the query
+  std::multimap<std::string, std::string> parameters;
+  std::multimap<std::string, std::string> headers; // names in lower case
+  /// The first value, or "".
+  std::string parameter(const std::string &name) const;
+  std::string header(const std::string &name) const;
+};
+
+struct Answer {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::shared_ptr<const std::string> body;                       // null: none
+  std::vector<std::pair<std::string, std::string>> headers = {}; // beside those of every answer
+  /// For a stream instead of a body: returns the next piece, waiting for it at most some seconds; "" if there
+  /// is none yet. Nothing ends the stream.
+  std::function<std::optional<std::string>()> next = {};
+};
+/// An answer with a text as its body.
+Answer textAnswer(int status, const std::string &text);
+
+/// Called by several threads at once.
+using Handler = std::function<Answer(const Request &request)>;
+
+struct Limits {
+  int connections = 64;           // beyond them: 503
+  size_t headBytes = 16384;       // of request line and headers
+  int headLines = 64;             // headers
+  int headSeconds = 10;           // from the first byte to the last of a head
+  int idleSeconds = 15;           // between two requests of a connection
+  int stalledSeconds = 15;        // a client that takes nothing of an answer
+  int requestsOfConnection = 200; // then it is closed
+};
+
+class HttpServer {
+public:
+  HttpServer(Handler handler, const Limits &limits);
+  ~HttpServer();
+
+  /// Listens on an address, "127.0.0.1" or "::1", and returns the port; port 0 is a free one. Throws Error with
+  /// the reason, as for a port in use.
+  int listen(const std::string &host, int port);
+  /// Answers requests, until the process ends.
+  [[noreturn]] void run();
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace lathe::serve

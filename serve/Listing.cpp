@@ -1,0 +1,99 @@
+#include "serve/Listing.h"
+
+#include <set>
+
+namespace lathe::serve {
+
+using nlohmann::json;
+
+json toJson(const store::ExperimentSummary &summary, const store::TuningCount &tuning) {
+  const store::Experiment &experiment = summary.experiment;
+  json document = {{"uuid", experiment.uuid},         {"kind", name(experiment.kind)},
+                   {"command", experiment.command},   {"version", experiment.version},
+                   {"started", experiment.started},   {"finished", experiment.finished},
+                   {"platform", experiment.platform}, {"cpu", summary.cpu},
+                   {"points", summary.points},        {"passed", summary.passed},
+                   {"records", tuning.records},       {"records_passed", tuning.passed}};
+  document["state"] = !experiment.finished.empty() ? "finished" : summary.owner ? "running" : "stopped";
+  if (summary.owner) {
+    store::Owner here = store::Owner::self();
+    document["pid"] = summary.owner->pid;
+    if (summary.owner->host != here.host)
+      document["host"] = summary.owner->host;
+  }
+  return document;
+}
+
+json platformsJson(store::Store &store, const std::vector<store::ExperimentSummary> &experiments) {
+  struct Sums {
+    size_t experiments = 0, points = 0;
+    std::string last;
+  };
+  std::map<std::string, Sums> byKey;
+  for (const store::ExperimentSummary &summary : experiments) {
+    Sums &sums = byKey[summary.experiment.platform];
+    ++sums.experiments;
+    sums.points += summary.points;
+    sums.last = std::max(sums.last, summary.experiment.started);
+  }
+  json list = json::array();
+  for (auto &[key, sums] : byKey) {
+    store::Platform platform = store.platform(key);
+    list.push_back({{"key", key},
+                    {"name", fmt::format("{} ({:.6})", platform.cpu, key)},
+                    {"cores", platform.cores},
+                    {"hardware_threads", platform.hardwareThreads},
+                    {"memory_bytes", platform.memoryBytes},
+                    {"kernel", platform.kernel},
+                    {"compiler", platform.compiler},
+                    {"experiments", sums.experiments},
+                    {"points", sums.points},
+                    {"last", sums.last}});
+  }
+  return list;
+}
+
+json modelsJson(store::Store &store) {
+  struct Sums {
+    std::set<std::string> experiments, providers;
+    size_t points = 0, passed = 0;
+    std::string last;
+  };
+  std::map<std::string, Sums> byText;
+  store.points({.op = "model"}, false, [&](const store::Point &point) {
+    Sums &sums = byText[point.problem.text];
+    sums.experiments.insert(point.experiment);
+    sums.providers.insert(point.provider);
+    ++sums.points;
+    sums.passed += point.status == store::PointStatus::passed;
+    sums.last = std::max(sums.last, point.measured);
+  });
+  json list = json::array();
+  for (auto &[text, sums] : byText)
+    list.push_back({{"text", text},
+                    {"experiments", sums.experiments},
+                    {"providers", sums.providers},
+                    {"points", sums.points},
+                    {"passed", sums.passed},
+                    {"last", sums.last}});
+  return list;
+}
+
+std::string shownName(const std::string &store) {
+  size_t scheme = store.find("://");
+  if (scheme == store.npos)
+    return store.substr(store.rfind('/') + 1);
+  std::string rest = store.substr(scheme + 3);
+  size_t path = rest.find_first_of("/?#");
+  std::string host = rest.substr(0, path), database = path == rest.npos ? "" : rest.substr(path);
+  host.erase(0, host.rfind('@') + 1);
+  return host + database.substr(0, database.find_first_of("?#"));
+}
+
+std::string shownMessage(std::string message, const std::string &store) {
+  for (size_t at = message.find(store); !store.empty() && at != message.npos; at = message.find(store, at + 1))
+    message.replace(at, store.size(), shownName(store));
+  return message;
+}
+
+} // namespace lathe::serve

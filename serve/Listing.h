@@ -1,0 +1,23 @@
+// What a store holds, as the JSON of index pages and events.
+#pragma once
+
+#include "store/ReadOnly.h"
+
+namespace lathe::serve {
+
+/// An experiment: its id, kind, command, dates, platform, numbers of points and tuning records, and its state:
+/// "finished"; "running", with its process; "stopped", because its process is gone.
+nlohmann::json toJson(const store::ExperimentSummary &summary, const store::TuningCount &tuning);
+
+/// Platforms with their experiments, in the order of their names.
+nlohmann::json platformsJson(store::Store &store, const std::vector<store::ExperimentSummary> &experiments);
+/// Whole models that were measured, each with its experiments.
+nlohmann::json modelsJson(store::Store &store);
+
+/// The name of a store for pages: of a file its name without folders, of a URL host and database without user,
+/// password and parameters.
+std::string shownName(const std::string &store);
+/// A message without the path or URL of the store, for clients.
+std::string shownMessage(std::string message, const std::string &store);
+
+} // namespace lathe::serve

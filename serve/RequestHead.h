@@ -1,0 +1,20 @@
+// The head of a request (request line and headers), checked before a library reads it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lathe::serve {
+
+struct RequestHead {
+  std::string text;      // as it came, without what this server does not honour
+  bool withBody = false; // a body follows, which nobody reads: the connection cannot go on
+};
+
+/// Removes the headers that ask for ranges, compression and "100 Continue". `head` ends with an empty line.
+/// Returns nothing for a head that no client of ours sends: control characters, folded lines, a line without
+/// colon, several Host headers, more than `mostLines` headers.
+std::optional<RequestHead> checkedHead(std::string_view head, int mostLines);
+
+} // namespace lathe::serve

@@ -1,0 +1,52 @@
+#include "serve/RequestHead.h"
+
+#include <gtest/gtest.h>
+
+using namespace lathe::serve;
+
+static constexpr int most = 8;
+
+TEST(RequestHead, keepsWhatTheServerHonours) {
+  auto head = checkedHead("GET /a?b=1 HTTP/1.1\r\nHost: x\r\nCookie: c=1\r\n\r\n", most);
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->text, "GET /a?b=1 HTTP/1.1\r\nHost: x\r\nCookie: c=1\r\n\r\n");
+  EXPECT_FALSE(head->withBody);
+}
+
+TEST(RequestHead, removesRangesAndCompression) {
+  auto head = checkedHead("GET / HTTP/1.1\r\nRANGE: bytes=0-1\r\nHost: x\r\nAccept-Encoding: br\r\n"
+                          "Expect: 100-continue\r\nIf-Range: \"a\"\r\n\r\n",
+                          most);
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->text, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+TEST(RequestHead, seesThatABodyFollows) {
+  for (const char *header : {"Content-Length: 3", "transfer-encoding: chunked"}) {
+    auto head = checkedHead(std::string("POST / HTTP/1.1\r\n") + header + "\r\n\r\n", most);
+    ASSERT_TRUE(head) << header;
+    EXPECT_TRUE(head->withBody) << header;
+  }
+}
+
+TEST(RequestHead, refusesWhatNoClientSends) {
+  std::string many = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i <= most; ++i)
+    many += "A: b\r\n";
+  for (const std::string &head : {
+           std::string("\r\n\r\n"),                                     // no request line
+           std::string("GET / HTTP/1.1\r\n"),                           // no end
+           std::string("GET / FTP/1.1\r\n\r\n"),                        // another protocol
+           std::string("GET http://a/ HTTP/1.1\r\n\r\n"),               // for a proxy
+           std::string("GET  / HTTP/1.1\r\n\r\n"),                      // two blanks
+           std::string("G@T / HTTP/1.1\r\n\r\n"),                       // no method
+           std::string("GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n"),         // folded
+           std::string("GET / HTTP/1.1\r\nA\r\n\r\n"),                  // no colon
+           std::string("GET / HTTP/1.1\r\nA : b\r\n\r\n"),              // a blank in a name
+           std::string("GET / HTTP/1.1\r\nA: b\nB: c\r\n\r\n"),         // a line end of one character
+           std::string("GET / HTTP/1.1\r\nA: \0b\r\n\r\n", 27),         // a control character
+           std::string("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), // which one?
+           many + "\r\n",
+       })
+    EXPECT_FALSE(checkedHead(head, most)) << head;
+}

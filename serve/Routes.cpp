@@ -1,0 +1,207 @@
+#include "serve/Routes.h"
+
+#include "serve/Comparison.h"
+#include "serve/Listing.h"
+#include "store/ContentKey.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace lathe::serve {
+
+using nlohmann::json;
+
+namespace {
+
+/// The request asks for what is not there, or for nothing that is possible.
+struct BadRequest {
+  int status;
+  std::string message;
+};
+
+constexpr size_t keptDocuments = 3;
+constexpr auto longestWait = std::chrono::seconds(60); // for a free worker
+
+/// "3f2a,81c0"; the parameter may stand several times, too.
+std::vector<std::string> listOf(const Request &request, const std::string &name) {
+  std::vector<std::string> list;
+  auto [begin, end] = request.parameters.equal_range(name);
+  for (auto value = begin; value != end; ++value)
+    for (size_t from = 0; from <= value->second.size();) {
+      size_t comma = std::min(value->second.find(',', from), value->second.size());
+      if (comma > from)
+        list.push_back(value->second.substr(from, comma - from));
+      from = comma + 1;
+    }
+  return list;
+}
+
+store::Filter filterOf(const Request &request, store::Store &store) {
+  store::Filter filter;
+  for (const std::string &prefix : listOf(request, "experiment"))
+    filter.experiments.push_back(store.experiment(prefix).uuid);
+  if (std::string kind = request.parameter("kind"); !kind.empty())
+    filter.kind = store::experimentKind(kind);
+  filter.op = request.parameter("operator");
+  filter.provider = request.parameter("provider");
+  return filter;
+}
+
+/// The parameters as one text.
+std::string queryOf(const Request &request) {
+  json list = json::array();
+  for (auto &[name, value] : request.parameters)
+    list.push_back({name, value});
+  return list.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+} // namespace
+
+Routes::Routes(Service service, Access access, Page page, Follower &follower)
+    : service(std::move(service)), access(std::move(access)), page(std::move(page)), follower(follower) {}
+
+Answer Routes::answer(const Request &request) {
+  std::optional<Answer> refused = access.refusal(request);
+  Answer answer = refused ? *std::move(refused) : allowed(request);
+  for (auto &[name, value] :
+       std::initializer_list<std::pair<const char *, const char *>>{{"X-Content-Type-Options", "nosniff"},
+                                                                    {"X-Frame-Options", "DENY"},
+                                                                    {"Referrer-Policy", "no-referrer"},
+                                                                    {"Cross-Origin-Resource-Policy", "same-origin"},
+                                                                    {"Cross-Origin-Opener-Policy", "same-origin"},
+                                                                    {"Cache-Control", "no-store"}})
+    answer.headers.emplace_back(name, value);
+  bool hasPolicy = std::any_of(answer.headers.begin(), answer.headers.end(),
+                               [](auto &header) { return header.first == "Content-Security-Policy"; });
+  if (!hasPolicy)
+    answer.headers.emplace_back("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+  return answer;
+}
+
+Answer Routes::allowed(const Request &request) {
+  if (request.path == "/events")
+    return events(request);
+  static const std::map<std::string, std::string> pages = {{"/", "index"},
+                                                           {"/report", "report"},
+                                                           {"/compare", "compare"}},
+                                                  data = {{"/api/index", "index"},
+                                                          {"/api/report", "report"},
+                                                          {"/api/compare", "compare"}};
+  if (auto found = pages.find(request.path); found != pages.end())
+    return document(found->second, request, true);
+  if (auto found = data.find(request.path); found != data.end())
+    return document(found->second, request, false);
+  return textAnswer(404, "nothing is here; / has the list of experiments");
+}
+
+Answer Routes::events(const Request &request) {
+  if (follower.listeners() >= service.mostListeners) {
+    Answer answer = textAnswer(503, "too many pages follow already");
+    answer.headers = {{"Retry-After", "10"}};
+    return answer;
+  }
+  Answer answer;
+  answer.type = "text/event-stream";
+  if (request.method == "HEAD")
+    return answer;
+  // A browser that connects again says what it got last.
+  std::string from = request.header("last-event-id");
+  auto listener =
+      std::make_shared<Follower::Events>(follower, from.empty() ? request.parameter("from") : std::move(from));
+  answer.next = [listener] { return std::optional(listener->next()); };
+  return answer;
+}
+
+Answer Routes::document(const std::string &what, const Request &request, bool asPage) {
+  std::shared_ptr<const std::string> text;
+  BadRequest problem{0, ""};
+  try {
+    text = made(what, request);
+  } catch (const BadRequest &bad) {
+    problem = bad;
+  } catch (const Error &error) {
+    problem = {404, shownMessage(error.what(), service.store)};
+  }
+  Answer answer;
+  answer.status = text ? 200 : problem.status;
+  if (!text) {
+    json message = {{"live", {{"page", "error"}}}, {"message", problem.message}};
+    text = std::make_shared<const std::string>(lathe::report::embeddedText(message));
+  }
+  if (!asPage) {
+    answer.type = "application/json";
+    answer.body = std::move(text);
+    return answer;
+  }
+  std::string nonce = randomText(16);
+  answer.type = "text/html; charset=utf-8";
+  answer.headers = {{"Content-Security-Policy", Page::policy(nonce)}};
+  answer.body = std::make_shared<const std::string>(page.with(*text, nonce));
+  return answer;
+}
+
+/// The document as embedded text. While the store stays as it is, it is made once.
+std::shared_ptr<const std::string> Routes::made(const std::string &what, const Request &request) {
+  std::string position = follower.position(), key = what + queryOf(request) + position;
+  auto known = [&]() -> std::shared_ptr<const std::string> {
+    std::lock_guard lock(keeping);
+    for (const Made &document : kept)
+      if (document.key == key)
+        return document.text;
+    return nullptr;
+  };
+  if (auto text = known())
+    return text;
+  if (!workers.try_acquire_for(longestWait))
+    throw BadRequest{503, "the server is busy with other pages: try again"};
+  struct Release {
+    std::counting_semaphore<> &workers;
+    ~Release() { workers.release(); }
+  } release{workers};
+  if (auto text = known()) // another client wanted the same meanwhile
+    return text;
+  store::Store store = store::openReadOnly(service.store);
+  json document = what == "index"    ? index(store)
+                  : what == "report" ? report(store, request)
+                                     : comparison(store, request);
+  document["live"] = {{"page", what}, {"position", position}, {"store", shownName(service.store)}};
+  auto text = std::make_shared<const std::string>(lathe::report::embeddedText(document));
+  std::lock_guard lock(keeping);
+  kept.insert(kept.begin(), {key, text});
+  kept.resize(std::min(kept.size(), keptDocuments));
+  return text;
+}
+
+json Routes::index(store::Store &store) {
+  store::Transaction moment(store.connection(), store::Transaction::Kind::read);
+  std::vector<store::ExperimentSummary> experiments = store.experiments();
+  std::map<std::string, store::TuningCount> tuning = store::tuningCounts(store);
+  json list = json::array();
+  for (const store::ExperimentSummary &summary : experiments)
+    list.push_back(toJson(summary, tuning[summary.experiment.uuid]));
+  return {{"experiments", list},
+          {"platforms", platformsJson(store, experiments)},
+          {"models", modelsJson(store)},
+          {"lathe", service.version}};
+}
+
+json Routes::report(store::Store &store, const Request &request) {
+  store::Filter filter = filterOf(request, store);
+  lathe::report::PageHeader header;
+  header.command = "lathe report";
+  for (size_t i = 0; i < filter.experiments.size(); ++i)
+    header.command += (i ? "," : " --experiment ") + filter.experiments[i].substr(0, 8);
+  header.version = service.version;
+  header.created = store::timeNow();
+  return lathe::report::collect(store, filter, std::move(header), service.ceilings(store)).document();
+}
+
+json Routes::comparison(store::Store &store, const Request &request) {
+  std::string before = request.parameter("a"), after = request.parameter("b");
+  if (before.empty() || after.empty())
+    throw BadRequest{400, "expected two experiments, as in /compare?a=3f2a&b=91c0"};
+  store::Transaction moment(store.connection(), store::Transaction::Kind::read);
+  return comparisonJson(store, before, after);
+}
+
+} // namespace lathe::serve

@@ -1,0 +1,57 @@
+// What is at which address: pages, their data as JSON, events. Only the store is read, never a file.
+//
+//   /                        experiments, platforms and models             /api/index
+//   /report?experiment=A,B   the page of reports; kind, operator and       /api/report?...
+//                            provider select as the flags of `lathe report` do; without them everything
+//   /compare?a=A&b=B         two experiments with verdicts                 /api/compare?...
+//   /events?from=POSITION    server-sent events: experiments that changed
+#pragma once
+
+#include "report/Collect.h"
+#include "serve/Access.h"
+#include "serve/Follower.h"
+#include "serve/Page.h"
+
+#include <semaphore>
+
+namespace lathe::serve {
+
+struct Service {
+  std::string store;   // path
+  std::string version; // of lathe
+  /// Returns what knows the ceilings of the platforms of a store, which lives as long as the result.
+  std::function<report::CeilingsOf(store::Store &store)> ceilings;
+  int mostListeners = 32; // streams of events
+};
+
+class Routes {
+public:
+  Routes(Service service, Access access, Page page, Follower &follower);
+
+  /// Answers a request. Called by several threads at once.
+  Answer answer(const Request &request);
+
+private:
+  struct Made { // a document, and for which request and state of the store
+    std::string key;
+    std::shared_ptr<const std::string> text;
+  };
+
+  Answer allowed(const Request &request);
+  Answer events(const Request &request);
+  Answer document(const std::string &what, const Request &request, bool asPage);
+  std::shared_ptr<const std::string> made(const std::string &what, const Request &request);
+  nlohmann::json index(store::Store &store);
+  nlohmann::json report(store::Store &store, const Request &request);
+  nlohmann::json comparison(store::Store &store, const Request &request);
+
+  Service service;
+  Access access;
+  Page page;
+  Follower &follower;
+  std::counting_semaphore<> workers{2}; // documents in the making: each may need a processor for seconds
+  std::mutex keeping;                   // of `kept`
+  std::vector<Made> kept;               // the last ones, for several clients that follow one run
+};
+
+} // namespace lathe::serve

@@ -1,0 +1,54 @@
+// A connection of the server as httplib's stream, with limits of time and size.
+#pragma once
+
+#include "serve/Http.h"
+
+#include <chrono>
+#include <string>
+
+#include <httplib.h>
+
+namespace lathe::serve {
+
+/// Listens on an address and returns the socket. Throws Error with the reason.
+int listeningSocket(const std::string &host, int port);
+/// The port that a listening socket has.
+int portOf(int socket);
+
+/// Sends an answer without a library, as far as it goes at once.
+void sendRefusal(int descriptor, int status, const char *reason);
+
+/// Owns the socket of one client.
+class Socket : public httplib::Stream {
+public:
+  Socket(int descriptor, const Limits &limits) : descriptor(descriptor), limits(limits) {}
+  ~Socket() override;
+
+  enum class Got { head, nothing, tooLarge, tooSlow };
+  /// Waits for the head of the next request. `nothing`: the client has gone, or sent nothing in time.
+  Got readHead(std::string &head);
+  /// What `read` gives from now on: the checked head. Bodies are not read.
+  void offer(std::string head);
+  /// Sends an answer to what is no request.
+  void refuse(int status, const char *reason);
+
+  bool is_readable() const override { return offered < toRead.size(); }
+  bool is_writable() const override;
+  ssize_t read(char *bytes, size_t size) override;
+  /// Sends everything, or fails: the client has gone or took nothing for Limits::stalledSeconds.
+  ssize_t write(const char *bytes, size_t size) override;
+  void get_remote_ip_and_port(std::string &address, int &port) const override;
+  void get_local_ip_and_port(std::string &address, int &port) const override;
+  socket_t socket() const override { return descriptor; }
+
+private:
+  bool wait(short events, std::chrono::milliseconds time) const;
+
+  int descriptor;
+  Limits limits;
+  std::string received; // and not yet used: what came behind a head is the next one
+  std::string toRead;
+  size_t offered = 0;
+};
+
+} // namespace lathe::serve

@@ -1,0 +1,32 @@
+#include "store/ReadOnly.h"
+
+#include "store/Schema.h"
+
+namespace lathe::store {
+
+Store openReadOnly(const std::string &path, double busySeconds) {
+  Database database(path, Database::Mode::readOnly, busySeconds);
+  int64_t version = schemaVersion(database);
+  auto newest = int64_t(schemaSteps().size());
+  require(version == newest,
+          "{}: has version {} of the schema, reading alone needs version {}: `lathe store list` upgrades it", path,
+          version, newest);
+  // A store without a file of its own, whose connection is exchanged: the constructor would want to write.
+  Store store = Store::temporary(path);
+  store.connection() = std::move(database);
+  return store;
+}
+
+int64_t changeCount(Store &store) { return store.connection().integer("PRAGMA data_version"); }
+
+std::map<std::string, TuningCount> tuningCounts(Store &store) {
+  Statement select(store.connection(),
+                   "SELECT experiment.uuid, count(*), sum(CASE WHEN tuning.status = 'passed' THEN 1 ELSE 0 END)\n"
+                   "FROM tuning JOIN experiment ON tuning.experiment = experiment.id GROUP BY experiment.uuid");
+  std::map<std::string, TuningCount> counts;
+  while (select.step())
+    counts[select.text(0)] = {size_t(select.integer(1)), size_t(select.integer(2))};
+  return counts;
+}
+
+} // namespace lathe::store

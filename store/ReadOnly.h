@@ -1,0 +1,23 @@
+// Reading a store that other processes write, again and again, without the right to change it.
+#pragma once
+
+#include "store/Store.h"
+
+namespace lathe::store {
+
+/// Opens an existing store for reading: no call can change its content. Throws Error if there is no file, if
+/// another process has locked it for `busySeconds`, for an older schema (which only a writing command
+/// upgrades), and the errors of Store's constructor.
+Store openReadOnly(const std::string &path, double busySeconds = 5);
+
+/// A number that is different after another connection has changed the store. It costs no query of a table.
+int64_t changeCount(Store &store);
+
+struct TuningCount {
+  size_t records = 0, passed = 0;
+  bool operator==(const TuningCount &) const = default;
+};
+/// Tuning records of every experiment that has some, by its uuid.
+std::map<std::string, TuningCount> tuningCounts(Store &store);
+
+} // namespace lathe::store

@@ -1,0 +1,56 @@
+// Reading without writing: what others add is seen, and nothing can be changed.
+#include "store/ReadOnly.h"
+#include "store/Schema.h"
+#include "store/StoreTesting.h"
+
+#include <gmock/gmock.h>
+
+using namespace lathe;
+using namespace lathe::store;
+using testing::HasSubstr;
+
+using ReadOnlyTest = StoreFolder;
+
+TEST_F(ReadOnlyTest, seesWhatOthersWrite) {
+  Store writer(file("lathe.db"));
+  Store reader = openReadOnly(file("lathe.db"));
+  EXPECT_EQ(reader.path(), file("lathe.db"));
+  int64_t before = changeCount(reader);
+  EXPECT_EQ(changeCount(reader), before);
+  std::string uuid = writer.addExperiment(someExperiment(ExperimentKind::tune), somePlatform());
+  EXPECT_NE(changeCount(reader), before);
+  writer.addPoint(somePoint(uuid, 1));
+  writer.addTuning({someTuning(1, uuid), someTuning(2, uuid), someTuning(3)}, someTask(), somePlatform());
+  ASSERT_EQ(reader.experiments().size(), 1u);
+  EXPECT_EQ(reader.experiments()[0].points, 1u);
+  EXPECT_EQ(reader.experiments()[0].owner, Owner::self());
+  std::map<std::string, TuningCount> expected{{uuid, {2, 1}}}; // one record failed, one is of no experiment
+  EXPECT_EQ(tuningCounts(reader), expected);
+}
+
+TEST_F(ReadOnlyTest, changesNothing) {
+  std::string uuid;
+  {
+    Store writer(file("lathe.db"));
+    uuid = writer.addExperiment(someExperiment(), somePlatform());
+  }
+  Store reader = openReadOnly(file("lathe.db"));
+  EXPECT_THAT(errorOf([&] { reader.addPoint(somePoint(uuid, 1)); }), HasSubstr("readonly"));
+  EXPECT_THAT(errorOf([&] { reader.finishExperiment(uuid, {}); }), HasSubstr("readonly"));
+  EXPECT_THAT(errorOf([&] { reader.addExperiment(someExperiment(), somePlatform()); }), HasSubstr("readonly"));
+  EXPECT_EQ(reader.counts(), (Store::Counts{1, 1, 0, 0, 0}));
+}
+
+TEST_F(ReadOnlyTest, saysWhyAStoreCannotBeRead) {
+  EXPECT_THAT(errorOf([&] { openReadOnly(file("none.db")); }), HasSubstr("none.db: does not exist"));
+  {
+    Database old(file("old.db"), Database::Mode::create);
+    migrate(old, schemaSteps().first(2));
+  }
+  EXPECT_THAT(errorOf([&] { openReadOnly(file("old.db")); }), HasSubstr("has version 2 of the schema"));
+  EXPECT_EQ(Database(file("old.db"), Database::Mode::readOnly).integer("PRAGMA user_version"), 2);
+  Store(file("locked.db")).addExperiment(someExperiment(), somePlatform());
+  Database holder(file("locked.db"), Database::Mode::existing);
+  holder.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+  EXPECT_THAT(errorOf([&] { openReadOnly(file("locked.db"), 0.05); }), HasSubstr("locked"));
+}
