@@ -1,6 +1,6 @@
 // Whole networks: times, sizes of a sweep, figures of evaluations and quantisations, sums of operators.
 import { confusion as plot } from "../charts/confusion";
-import { count, digits, percent, problemTitle, time } from "../data/format";
+import { count, digits, percent, problemTitle, statusText, time } from "../data/format";
 import { confusionOf, figuresText, isSweep, networkPoints, type Confusion } from "../data/networks";
 import type { Estimate } from "../data/schema";
 import { ChartView } from "../ui/chart";
@@ -58,7 +58,7 @@ function networkColumns(view: View): TableColumn<number>[] {
     {
       name: "status",
       width: "8rem",
-      text: (point) => data.text(point, "status"),
+      text: (point) => statusText(data.text(point, "status")),
       badge: (point) => statusClass(data.text(point, "status")),
     },
     { name: "target", width: "minmax(8rem, 1fr)", text: (point) => data.text(point, "implementation") },

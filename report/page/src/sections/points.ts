@@ -1,5 +1,5 @@
 // All points as a table.
-import { digits, percent, problemTitle, time } from "../data/format";
+import { digits, notVerified, percent, problemTitle, statusText, time } from "../data/format";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
 
@@ -8,7 +8,7 @@ export function statusClass(status: string): string {
     ? "good"
     : status === "unimplemented" || status === "same_as"
       ? "quiet"
-      : status === "mistrusted"
+      : status === "mistrusted" || status === notVerified
         ? "warn"
         : "bad";
 }
@@ -78,8 +78,8 @@ function columnsOf(view: View): TableColumn<number>[] {
     },
     {
       name: "status",
-      width: "8rem",
-      text: (point) => data.text(point, "status"),
+      width: "9.5rem",
+      text: (point) => statusText(data.text(point, "status")),
       badge: (point) => statusClass(data.text(point, "status")),
     },
     { name: "schedule", width: "minmax(10rem, 1.4fr)", text: (point) => data.scheduleText(point) },

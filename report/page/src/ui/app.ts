@@ -1,6 +1,6 @@
 // The frame of the page: title, theme, filters, navigation, and sections that are filled when they come into sight.
 import type { Dataset } from "../data/dataset";
-import { count, date } from "../data/format";
+import { count, date, statusText } from "../data/format";
 import { sections } from "../sections/all";
 import { Details } from "./details";
 import { choice, h, withCode } from "./dom";
@@ -86,7 +86,7 @@ function filters(view: View): HTMLElement {
     if (list.length < 2) return;
     const element = choice(
       label,
-      [["", "all"], ...list.map((value): [string, string] => [value, value])],
+      [["", "all"], ...list.map((value): [string, string] => [value, statusText(value)])],
       "",
       (value) => view.setFilter({ [name]: value }),
     );
