@@ -182,7 +182,10 @@ size_t exportBenchmarkJson(store::Store &store, const store::Filter &filter, con
                    {"threads", p.setting.threads},   {"time_unit", "ns"},
                    {"experiment", p.experiment}};
     ++points;
-    if (p.rounds.empty() || p.status != store::PointStatus::passed) {
+    bool isVerified = p.status != store::PointStatus::notVerified;
+    if (!isVerified)
+      common["label"] = shownName(p.status);
+    if (p.rounds.empty() || (isVerified && p.status != store::PointStatus::passed)) {
       common["repetition_index"] = 0;
       common["iterations"] = 0;
       common["real_time"] = common["cpu_time"] = 0.0;

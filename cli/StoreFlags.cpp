@@ -37,7 +37,7 @@ void FilterFlags::add(CLI::App &app) {
       ->type_name("ID");
   app.add_option(
       "--kind", kind,
-      "Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize");
+      "Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported");
   app.add_option("--operator", op, "Take only points of this operator; model: whole models");
   app.add_option("--provider", provider, "Take only points of this provider or runner");
 }

@@ -1,5 +1,6 @@
 #include "cli/StoreImport.h"
 
+#include "lab/foreign/Foreign.h"
 #include "support/Text.h"
 
 #include <iostream>
@@ -17,10 +18,13 @@ json countsJson(const store::Store::Counts &counts) {
 }
 
 int importFiles(const Options &options, const std::string &path, const std::vector<std::string> &files,
-                store::Imported what) {
-  store::Store store(path);
-  store::ImportCounts counts = store::importInto(store, files, what);
+                store::Imported what, const std::string &format) {
   bool everything = what == store::Imported::everything;
+  store::Store store(path);
+  std::vector<store::RecordSource> sources;
+  for (const std::string &file : files)
+    sources.push_back(everything ? lab::importSource(file, format) : store::sourceOf(file));
+  store::ImportCounts counts = store::importSources(store, sources, what);
   Table table({textColumn(""), numberColumn("added"), numberColumn("replaced"), numberColumn("known")});
   json document = {{"store", store.path()}, {"counts", countsJson(store.counts())}};
   auto add = [&](const char *title, const store::ImportCounts::Kind &kind) {
@@ -39,6 +43,9 @@ int importFiles(const Options &options, const std::string &path, const std::vect
   }
   if (options.printsText())
     std::cout << table.str() << fmt::format("{}: {} added\n", store.path(), said);
+  for (const std::string &note : counts.notes)
+    std::cerr << fmt::format("lathe: {}\n", printable(note));
+  document["notes"] = counts.notes;
   options.writeJson(document);
   return success;
 }

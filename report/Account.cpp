@@ -227,7 +227,7 @@ std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Pa
   std::map<std::string, std::map<std::string, std::map<CacheState, std::vector<const Row *>>>> contexts;
   std::map<std::string, const Row *> any;
   for (const Row &row : rows) {
-    if (!row.counts() || !row.shape || row.provider != provider)
+    if (!row.counts() || !row.shape || !row.verifiedHere() || row.provider != provider)
       continue;
     Row bare = row;
     bare.setting.type.clear();

@@ -62,7 +62,7 @@ std::vector<BestCount> countBest(const std::vector<Best> &best) {
 std::vector<const Row *> failed(const std::vector<Row> &rows) {
   std::vector<const Row *> result;
   for (const Row &row : rows)
-    if (row.status != PointStatus::passed && row.status != PointStatus::unimplemented &&
+    if (row.verifiedHere() && row.status != PointStatus::passed && row.status != PointStatus::unimplemented &&
         row.status != PointStatus::sameAs)
       result.push_back(&row);
   return result;

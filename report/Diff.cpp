@@ -11,8 +11,8 @@ using nlohmann::json;
 using store::PointStatus;
 
 bool DiffPoint::broke() const {
-  return before && after && before->status == PointStatus::passed && after->status != PointStatus::passed &&
-         after->status != PointStatus::sameAs;
+  return before && after && before->status == PointStatus::passed && after->verifiedHere() &&
+         after->status != PointStatus::passed && after->status != PointStatus::sameAs;
 }
 
 static std::string matchKey(const Row &row) {

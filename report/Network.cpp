@@ -24,7 +24,7 @@ struct Group {
 std::map<std::string, Group> groupsOf(const std::vector<Row> &rows) {
   std::map<std::string, Group> groups;
   for (const Row &row : rows) {
-    if (!row.counts() || !row.shape)
+    if (!row.counts() || !row.shape || !row.verifiedHere()) // a network's time is a sum of what was checked
       continue;
     Row untyped = row;
     untyped.setting.type.clear();

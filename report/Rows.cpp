@@ -194,15 +194,30 @@ std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows) {
   return cells;
 }
 
-std::string columnOf(const Row &row) { return row.variant.empty() ? row.provider : row.provider + ":" + row.variant; }
+/// With `rest` behind the name, and the mark of rows that are not verified here.
+static std::string columnWith(const Row &row, const std::string &rest) {
+  return row.provider + (row.variant.empty() ? "" : ":" + row.variant) + rest +
+         (row.verifiedHere() ? "" : fmt::format(" ({})", shownName(row.status)));
+}
+
+std::string columnOf(const Row &row) { return columnWith(row, ""); }
 
 std::string scheduledColumnOf(const Row &row) {
-  return columnOf(row) + (row.setting.schedule.empty() ? "" : ":" + row.setting.schedule);
+  return columnWith(row, row.setting.schedule.empty() ? "" : ":" + row.setting.schedule);
+}
+
+std::string unverifiedNote(const std::vector<Row> &rows) {
+  auto count = std::count_if(rows.begin(), rows.end(), [](const Row &row) { return !row.verifiedHere(); });
+  return count == 0 ? ""
+                    : fmt::format("{} of {} not verified here: imported, measured by another program\n", count,
+                                  counted(int64_t(rows.size()), "point"));
 }
 
 std::string settingText(const store::Setting &setting) {
   std::string text;
-  if (setting.threads)
+  // Files of other programs may not say it, and `extra` tells.
+  bool stated = !setting.extra.is_object() || !setting.extra.contains("threads");
+  if (setting.threads && stated)
     text = ", " + counted(setting.threads, "thread");
   if (setting.batch)
     text += fmt::format(", batch {}", setting.batch);
@@ -275,13 +290,16 @@ lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double
 }
 
 json identityJson(const Row &row) {
-  return {{"operator", row.op},
-          {"problem", row.problem},
-          {"provider", row.provider},
-          {"variant", row.variant},
-          {"platform", row.platform},
-          {"kind", name(row.kind)},
-          {"setting", store::toJson(row.setting)}};
+  json document = {{"operator", row.op},
+                   {"problem", row.problem},
+                   {"provider", row.provider},
+                   {"variant", row.variant},
+                   {"platform", row.platform},
+                   {"kind", name(row.kind)},
+                   {"setting", store::toJson(row.setting)}};
+  if (!row.verifiedHere())
+    document["verified_here"] = false;
+  return document;
 }
 
 } // namespace lathe::report

@@ -41,8 +41,11 @@ struct Row {
   std::optional<lab::Problem> shape;
   double flops = 0, bytes = 0; // 0: unknown
 
-  /// True if the row passed and has a time. Only such rows are compared.
-  bool counts() const { return status == store::PointStatus::passed && median > 0; }
+  /// False for rows of other programs, whose output nobody has checked here. Their columns say so.
+  bool verifiedHere() const { return status != store::PointStatus::notVerified; }
+  /// True if the row passed or is not verified here, and has a time. Only such rows are compared; rows
+  /// that are not verified here are in cells of their own, because their experiments are `imported`.
+  bool counts() const { return (status == store::PointStatus::passed || !verifiedHere()) && median > 0; }
 };
 
 /// Makes a row of a point. `kind` and `platform` belong to the point's experiment.
@@ -68,9 +71,9 @@ std::vector<Row> latest(std::vector<Row> rows);
 /// Groups rows by cell, in the order of their first rows.
 std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows);
 
-/// "onednn:auto"; "lathe" without a variant.
+/// "onednn:auto"; "lathe" without a variant; "benchdnn:jit (not verified here)".
 std::string columnOf(const Row &row);
-/// The column with the requested schedule: "lathe:auto:records".
+/// The column with the requested schedule: "lathe:auto:records", with the same mark.
 std::string scheduledColumnOf(const Row &row);
 /// The setting as text without default values: "2 threads, cold, bf16".
 std::string settingText(const store::Setting &setting);
@@ -88,7 +91,10 @@ const std::string &scheduleOf(const Row &row);
 /// ambiguous (lab::besideOverhead).
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
 
-/// JSON fields that identify a row.
+/// "3 of 10 points are not verified here: ..."; "" if all are.
+std::string unverifiedNote(const std::vector<Row> &rows);
+
+/// JSON fields that identify a row. A row that is not verified here has "verified_here": false.
 nlohmann::json identityJson(const Row &row);
 
 } // namespace lathe::report

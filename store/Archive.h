@@ -57,7 +57,8 @@ struct ImportCounts {
     size_t added = 0, replaced = 0, known = 0;
   };
   Kind platforms, experiments, points, tuning;
-  size_t samples = 0; // of points added and replaced
+  size_t samples = 0;             // of points added and replaced
+  std::vector<std::string> notes; // what was left out of the files, a line each
 };
 
 enum class Imported {
@@ -65,10 +66,21 @@ enum class Imported {
   tuning // tuning records, and the platforms and experiments that these refer to
 };
 
-/// Imports archives, store files and logs of AutoTVM (store/AutoTvm.h) into `store`. All files are
-/// read and checked first; then either everything is written or nothing. Of two measurements of one
-/// point, or of one schedule, the later one stays, so the order of the files does not matter and
-/// importing a file twice changes nothing.
+/// Reads a file once: calls `visit` for every record, after the records that it refers to, and adds
+/// what it leaves out to `notes`, a line each. Throws Error for a damaged file.
+using RecordSource =
+    std::function<void(const std::function<void(const Record &)> &visit, std::vector<std::string> &notes)>;
+
+/// The records of an archive, a store file or a log of AutoTVM (store/AutoTvm.h), told apart by
+/// content.
+RecordSource sourceOf(const std::string &path);
+
+/// Imports files into `store`. All files are read and checked first; then either everything is
+/// written or nothing. Of two measurements of one point, or of one schedule, the later one stays, so
+/// the order of the files does not matter and importing a file twice changes nothing.
+ImportCounts importSources(Store &store, const std::vector<RecordSource> &sources,
+                           Imported what = Imported::everything);
+/// Imports the files of sourceOf.
 ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what = Imported::everything);
 
 } // namespace lathe::store

@@ -5,8 +5,8 @@
 #include "support/Text.h"
 
 #include <cmath>
+#include <map>
 #include <numeric>
-#include <set>
 
 namespace lathe::store {
 
@@ -19,7 +19,7 @@ struct TvmError {
   const char *name;
   PointStatus status;
 };
-constexpr TvmError tvmErrors[] = {{"", PointStatus::passed},
+constexpr TvmError tvmErrors[] = {{"not verified here: a log of AutoTVM", PointStatus::notVerified},
                                   {"instantiation error", PointStatus::unimplemented},
                                   {"compile error on the host", PointStatus::failed},
                                   {"compile error on the device", PointStatus::failed},
@@ -64,15 +64,51 @@ std::string argumentText(const json &argument) {
   return fmt::format("{} {}", argument[2].get<std::string>(), fmt::join(extents, "x"));
 }
 
-std::string taskText(const json &input) {
-  std::string target = textOf(input[0], "the target"), task = textOf(input[1], "the name of the task");
-  require(input[2].is_array(), "the arguments of the task are {}, expected a list", input[2].type_name());
-  std::vector<std::string> arguments;
-  for (const json &argument : input[2])
-    arguments.push_back(argumentText(argument));
-  if (!input[3].empty())
-    arguments.push_back(input[3].dump());
-  return fmt::format("autotvm/0.2 | {} | {} | {}", task, fmt::join(arguments, "; "), target);
+/// What a line was tuned for.
+struct TvmTask {
+  std::string target, name, arguments;
+
+  explicit TvmTask(const json &input)
+      : target(textOf(input[0], "the target")), name(textOf(input[1], "the name of the task")) {
+    require(input[2].is_array(), "the arguments of the task are {}, expected a list", input[2].type_name());
+    std::vector<std::string> texts;
+    for (const json &argument : input[2])
+      texts.push_back(argumentText(argument));
+    if (!input[3].empty())
+      texts.push_back(input[3].dump());
+    arguments = fmt::format("{}", fmt::join(texts, "; "));
+  }
+  std::string text() const { return fmt::format("autotvm/0.2 | {} | {} | {}", name, arguments, target); }
+};
+
+/// An experiment for the lines of a log that one version of TVM has written.
+Experiment experimentOf(const Platform &platform, const std::string &firstLine, const std::string &time) {
+  Experiment experiment;
+  experiment.uuid = contentKey("autotvm\n" + platform.key() + "\n" + firstLine);
+  experiment.kind = ExperimentKind::imported;
+  experiment.command = "log of AutoTVM";
+  experiment.platform = platform.key();
+  experiment.settings = {{"format", "autotvm"}};
+  experiment.started = experiment.finished = time;
+  return experiment;
+}
+
+Point pointOf(const TvmTask &task, const TuningRecord &record, const Experiment &experiment) {
+  Point point;
+  point.experiment = experiment.uuid;
+  point.problem = {task.name, task.arguments.empty() ? "no arguments" : task.arguments, json::object()};
+  point.provider = "autotvm";
+  point.setting.type = "";
+  point.setting.schedule = record.schedule;
+  point.setting.extra = {{"target", task.target}, {"threads", "not stated"}};
+  point.measured = record.measured;
+  point.status = record.status;
+  point.reason = record.reason;
+  if (!record.samples.empty())
+    point.rounds.emplace_back();
+  for (int64_t nanoseconds : record.samples)
+    point.rounds[0].emplace_back().wallNs = nanoseconds;
+  return point;
 }
 
 /// A knob's value: "-1,3" of [-1, 3], "true", "unroll".
@@ -136,6 +172,42 @@ bool isOfLog(const json &document) {
          document.contains("version");
 }
 
+/// Makes records of the lines of a log.
+class LogRecords {
+public:
+  explicit LogRecords(const std::function<void(const Record &)> &visit) : visit(visit) {}
+
+  void add(const json &document, const std::string &line) {
+    require(isOfLog(document), "is not a line of a log of AutoTVM: expected an object with input, config and result");
+    require(document["version"] == 0.2, "is of version {} of the log, expected 0.2", document["version"].dump());
+    if (firstLine.empty())
+      firstLine = line;
+    Platform platform = platformOf(document);
+    TvmTask task(listOf(document, "input", 4));
+    TuningRecord record;
+    record.platform = platform.key();
+    record.task = task.text();
+    record.schedule = knobsText(member(document, "config", &json::is_object, "an object"));
+    addResult(record, listOf(document, "result", 4));
+    check(record);
+    auto [experiment, isNew] = experiments.try_emplace(record.platform);
+    if (isNew) {
+      experiment->second = experimentOf(platform, firstLine, record.measured);
+      visit(platform);
+      visit(experiment->second);
+    }
+    visit(record);
+    Point point = pointOf(task, record, experiment->second);
+    check(point);
+    visit(point);
+  }
+
+private:
+  const std::function<void(const Record &)> &visit;
+  std::string firstLine;
+  std::map<std::string, Experiment> experiments; // by platform
+};
+
 bool isSkipped(const std::string &line) { return line.empty() || line[0] == '#' || line == "\r"; }
 
 } // namespace
@@ -148,26 +220,21 @@ bool isAutoTvmLog(const std::string &path) {
   return false;
 }
 
-void readAutoTvmLog(const std::string &path, const std::function<void(const Record &)> &visit) {
+void readAutoTvmLog(const std::string &path, const std::function<void(const Record &)> &visit,
+                    std::vector<std::string> &notes) {
   LineReader reader(path);
-  std::set<std::string> platforms;
+  LogRecords records(visit);
   while (auto line = reader.next()) {
     if (isSkipped(*line))
       continue;
     try {
       json document = parseDocument(*line);
-      require(isOfLog(document), "is not a line of a log of AutoTVM: expected an object with input, config and result");
-      require(document["version"] == 0.2, "is of version {} of the log, expected 0.2", document["version"].dump());
-      Platform platform = platformOf(document);
-      TuningRecord record;
-      record.platform = platform.key();
-      record.task = taskText(listOf(document, "input", 4));
-      record.schedule = knobsText(member(document, "config", &json::is_object, "an object"));
-      addResult(record, listOf(document, "result", 4));
-      check(record);
-      if (platforms.insert(record.platform).second)
-        visit(platform);
-      visit(record);
+      if (document.is_discarded() && !reader.lineEnded()) {
+        notes.push_back(
+            fmt::format("{}:{}: the file ends in the middle of this line, which is left out", path, reader.number()));
+        return;
+      }
+      records.add(document, *line);
     } catch (const Error &error) {
       fail("{}:{}: {}", path, reader.number(), printable(error.what()));
     }

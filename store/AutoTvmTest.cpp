@@ -71,6 +71,7 @@ TEST_F(AutoTvmTest, linesBecomeRecords) {
     EXPECT_FALSE(records[1].seconds);
     EXPECT_EQ(records[2].status, PointStatus::unimplemented);
     EXPECT_EQ(store.platform(best.platform).libraries.at("tvm"), "0.10.0");
+    EXPECT_EQ(best.status, PointStatus::notVerified);
     EXPECT_TRUE(store.chosenSchedules(best.platform).empty()); // only to look at
     EXPECT_EQ(importInto(store, {file("resnet50.log")}).tuning.added, 0u);
   }
@@ -112,4 +113,55 @@ TEST_F(AutoTvmTest, otherLinesAreOneError) {
   Store store(file("lathe.db"));
   EXPECT_THAT(errorOf([&] { importInto(store, {write("other.log", {"{\"input\": 1}", line().dump()})}); }),
               HasSubstr("other.log: is not an archive of measurements"));
+}
+
+TEST_F(AutoTvmTest, linesArePoints) {
+  json failed = line();
+  failed["config"]["index"] = 173;
+  failed["result"][0] = json::array({1e9});
+  failed["result"][1] = 4;
+  Store store(file("lathe.db"));
+  ImportCounts counts = importInto(store, {write("x.log", {line().dump(), failed.dump()})});
+  EXPECT_EQ(counts.experiments.added, 1u);
+  EXPECT_EQ(counts.points.added, 2u);
+  EXPECT_EQ(counts.samples, 3u);
+  auto experiments = store.experiments();
+  ASSERT_EQ(experiments.size(), 1u);
+  EXPECT_EQ(experiments[0].experiment.kind, ExperimentKind::imported);
+  EXPECT_EQ(experiments[0].passed, 0u); // nobody has verified them here
+  auto points = store.points();
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].problem.op, "conv2d_NCHWc.x86");
+  EXPECT_THAT(points[0].problem.text, testing::StartsWith("float32 1x3x224x224; float32 64x3x7x7; "));
+  EXPECT_EQ(points[0].provider, "autotvm");
+  EXPECT_EQ(points[0].status, PointStatus::notVerified);
+  EXPECT_EQ(points[0].rounds[0][1].wallNs, 3500000);
+  EXPECT_EQ(points[0].setting.extra.at("threads"), "not stated");
+  EXPECT_EQ(points[1].status, PointStatus::crashed);
+  EXPECT_EQ(points[1].reason, "runtime error on the device");
+  EXPECT_EQ(points[1].sampleCount(), 0u);
+}
+
+TEST_F(AutoTvmTest, logsGrow) {
+  Store store(file("lathe.db"));
+  json second = line();
+  second["config"]["index"] = 173;
+  std::string path = write("x.log", {line().dump()});
+  std::ofstream(path, std::ios::app) << second.dump().substr(0, 250);
+  ImportCounts counts = importInto(store, {path});
+  EXPECT_EQ(counts.points.added, 1u);
+  ASSERT_EQ(counts.notes.size(), 1u);
+  EXPECT_THAT(counts.notes[0], HasSubstr("x.log:2: the file ends in the middle of this line"));
+  counts = importInto(store, {write("x.log", {line().dump(), second.dump()})});
+  EXPECT_EQ(counts.experiments.added + counts.experiments.replaced, 0u);
+  EXPECT_EQ(counts.points.added, 1u);
+  EXPECT_EQ(counts.points.known, 1u);
+  EXPECT_TRUE(counts.notes.empty());
+}
+
+TEST_F(AutoTvmTest, recordsAloneHaveNoPoints) {
+  Store store(file("lathe.db"));
+  ImportCounts counts = importInto(store, {write("x.log", {line().dump()})}, Imported::tuning);
+  EXPECT_EQ(counts.tuning.added, 1u);
+  EXPECT_EQ(counts.experiments.added + counts.points.added, 0u);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <set>
 
 namespace lathe::store {
@@ -87,10 +88,10 @@ private:
 
 namespace {
 
-/// A file that was read once, and found to be whole.
-class Source {
+/// An archive, a store file or a log of AutoTVM.
+class File {
 public:
-  explicit Source(const std::string &path) : path(path) {
+  explicit File(const std::string &path) : path(path) {
     if (isServerUrl(path)) {
       copyServer();
       return;
@@ -103,13 +104,12 @@ public:
       database.emplace(Store::copyOf(path));
     else
       isLog = isAutoTvmLog(path);
-    read([](const Record &) {});
   }
-  void read(const std::function<void(const Record &)> &visit) {
+  void read(const std::function<void(const Record &)> &visit, std::vector<std::string> &notes) {
     if (database)
       eachRecord(*database, Filter(), visit);
     else if (isLog)
-      readAutoTvmLog(path, visit);
+      readAutoTvmLog(path, visit, notes);
     else
       readArchive(path, visit);
   }
@@ -132,19 +132,34 @@ private:
 
 } // namespace
 
-ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what) {
-  std::vector<Source> sources(paths.begin(), paths.end());
+RecordSource sourceOf(const std::string &path) {
+  auto file = std::make_shared<File>(path);
+  return [file](auto &visit, auto &notes) { file->read(visit, notes); };
+}
+
+ImportCounts importSources(Store &store, const std::vector<RecordSource> &sources, Imported what) {
+  for (const RecordSource &read : sources) {
+    std::vector<std::string> notes;
+    read([](const Record &) {}, notes);
+  }
   ImportCounts counts;
   store.connection().repeated([&](bool) {
     Importer importer(store, what);
     Transaction transaction(store.connection(), Transaction::Kind::append);
     // An archive that changed since it was checked fails its own sum here, and all is rolled back.
-    for (Source &source : sources)
-      source.read([&](const Record &record) { importer.add(record); });
+    for (const RecordSource &read : sources)
+      read([&](const Record &record) { importer.add(record); }, importer.counts.notes);
     counts = importer.counts;
     transaction.commit();
   });
   return counts;
+}
+
+ImportCounts importInto(Store &store, const std::vector<std::string> &paths, Imported what) {
+  std::vector<RecordSource> sources;
+  for (const std::string &path : paths)
+    sources.push_back(sourceOf(path));
+  return importSources(store, sources, what);
 }
 
 } // namespace lathe::store

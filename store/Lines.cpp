@@ -62,6 +62,7 @@ LineReader::~LineReader() { gzclose_r(file); }
 std::optional<std::string> LineReader::next() {
   std::string line;
   bool any = false;
+  ended = false;
   while (true) {
     if (begin == end) {
       int got = gzread(file, buffer.data(), unsigned(buffer.size()));
@@ -86,6 +87,7 @@ std::optional<std::string> LineReader::next() {
     begin = size_t(newline - buffer.begin());
     if (newline != to) {
       ++begin;
+      ended = true;
       break;
     }
   }

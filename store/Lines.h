@@ -50,6 +50,8 @@ public:
   std::optional<std::string> next();
   /// Number of the last line read, counted from 1.
   size_t number() const { return lines; }
+  /// False if the file ends in the middle of the last line read: nothing ends that line.
+  bool lineEnded() const { return ended; }
 
 private:
   std::string path;
@@ -57,6 +59,7 @@ private:
   std::vector<char> buffer;
   size_t begin = 0, end = 0; // unread part of the buffer
   size_t lines = 0;
+  bool ended = true;
 };
 
 } // namespace lathe::store

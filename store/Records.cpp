@@ -15,20 +15,29 @@ namespace lathe::store {
 using nlohmann::json;
 
 // Enumerations and their names, in the order of the enumerators.
-static constexpr std::array<std::string_view, 8> kinds = {"ops",      "bench", "compare",  "profile",
-                                                          "segments", "tune",  "evaluate", "quantize"};
-static constexpr std::array<std::string_view, 8> statuses = {"passed",  "failed",  "mistrusted", "unimplemented",
-                                                             "same_as", "crashed", "timed_out",  "memory_exceeded"};
+static constexpr std::array<std::string_view, 9> kinds = {"ops",  "bench",    "compare",  "profile", "segments",
+                                                          "tune", "evaluate", "quantize", "imported"};
+static constexpr std::array<std::string_view, 9> statuses = {"passed",        "failed",          "mistrusted",
+                                                             "unimplemented", "same_as",         "crashed",
+                                                             "timed_out",     "memory_exceeded", "not_verified"};
 static constexpr std::array<std::string_view, 3> verdicts = {"open", "faster", "no_gain"};
 static constexpr std::array<std::string_view, 3> cacheStates = {"hot", "cold", "cold-constants"};
 
 std::string_view name(ExperimentKind kind) { return kinds[size_t(kind)]; }
 std::string_view name(PointStatus status) { return statuses[size_t(status)]; }
 
+std::string_view shownName(PointStatus status) {
+  return status == PointStatus::notVerified ? "not verified here" : name(status);
+}
+
+bool mayHaveTime(PointStatus status) {
+  return status == PointStatus::passed || status == PointStatus::mistrusted || status == PointStatus::notVerified;
+}
+
 std::string countsText(const std::map<PointStatus, size_t> &counts) {
   std::string text;
   for (const auto &[status, count] : counts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(status));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, shownName(status));
   return text;
 }
 std::string_view name(TuningVerdict verdict) { return verdicts[size_t(verdict)]; }
@@ -114,9 +123,8 @@ static void checkFigure(const std::optional<double> &value, const char *what) {
 }
 
 static void checkSamples(const Point &point) {
-  bool mayHaveTime = point.status == PointStatus::passed || point.status == PointStatus::mistrusted;
-  require(mayHaveTime || point.rounds.empty(), "a point that is {} has {} samples, expected none", name(point.status),
-          point.sampleCount());
+  require(mayHaveTime(point.status) || point.rounds.empty(), "a point that is {} has {} samples, expected none",
+          name(point.status), point.sampleCount());
   size_t started = std::accumulate(point.starts.begin(), point.starts.end(), size_t(0));
   require(point.starts.empty() || started == point.rounds.size(), "{} rounds by start, {} rounds", started,
           point.rounds.size());
@@ -153,8 +161,8 @@ void check(const TuningTask &task) { require(!task.text.empty(), "task without a
 void check(const TuningRecord &record) {
   require(!record.platform.empty() && !record.task.empty() && !record.schedule.empty(),
           "tuning record without platform, task or schedule");
-  require(!record.seconds ||
-              (record.status == PointStatus::passed && *record.seconds > 0 && std::isfinite(*record.seconds)),
+  require(!record.seconds || ((record.status == PointStatus::passed || record.status == PointStatus::notVerified) &&
+                              *record.seconds > 0 && std::isfinite(*record.seconds)),
           "tuning record that is {} with {} s", name(record.status), record.seconds.value_or(0));
   require(record.seconds || record.samples.empty(), "tuning record without a time with {} samples",
           record.samples.size());

@@ -44,7 +44,17 @@ struct Platform {
   std::string key() const;
 };
 
-enum class ExperimentKind { ops, bench, compare, profile, segments, tune, evaluate, quantize };
+enum class ExperimentKind {
+  ops,
+  bench,
+  compare,
+  profile,
+  segments,
+  tune,
+  evaluate,
+  quantize,
+  imported // measured by another program, read from its file (lab/foreign/Foreign.h)
+};
 std::string_view name(ExperimentKind kind);
 
 enum class PointStatus {
@@ -55,9 +65,14 @@ enum class PointStatus {
   sameAs,        // an earlier point of the provider runs the same implementation; `reason` names it
   crashed,       // the process exited, was ended by a signal, or wrote garbage
   timedOut,
-  memoryExceeded
+  memoryExceeded,
+  notVerified // measured by another program, whose output nobody has compared with a reference here
 };
 std::string_view name(PointStatus status); // "same_as", "timed_out", ...
+/// The name in tables and on pages: "not verified here" for notVerified, else `name`.
+std::string_view shownName(PointStatus status);
+/// True for statuses with which a point may have samples: no time without an answer.
+bool mayHaveTime(PointStatus status);
 /// "1 failed, 2 crashed"; "" for none.
 std::string countsText(const std::map<PointStatus, size_t> &counts);
 
@@ -172,8 +187,8 @@ struct TuningRecord {
   std::string schedule; // text, "direct/1 px=14 oc=2", with the version of the algorithm
   PointStatus status = PointStatus::passed;
   std::string reason;            // for every status but passed
-  std::optional<double> seconds; // of one run, as schedules are compared; only where passed
-  std::vector<int64_t> samples;  // ns of every timed run, in order; only where passed
+  std::optional<double> seconds; // of one run, as schedules are compared; only where passed or notVerified
+  std::vector<int64_t> samples;  // ns of every timed run, in order; only with `seconds`
   TuningVerdict verdict = TuningVerdict::open;
   std::string searcher;                           // that proposed the schedule; "": `ops bench`
   std::optional<double> buildSeconds, runSeconds; // spent on building, and on checking and timing

@@ -38,7 +38,7 @@ std::string storeSummary(const std::string &path, const std::vector<Row> &rows) 
     platforms.insert(row.platform);
     ++providers[row.provider];
     ++kinds[std::string(name(row.kind))];
-    ++statuses[std::string(name(row.status))];
+    ++statuses[std::string(shownName(row.status))];
     first = first.empty() ? row.measured : std::min(first, row.measured);
     last = std::max(last, row.measured);
   }
@@ -46,7 +46,8 @@ std::string storeSummary(const std::string &path, const std::vector<Row> &rows) 
                      counted(countOf(rows.size()), "point"), counted(countOf(problems.size()), "problem"),
                      counted(countOf(platforms.size()), "platform"), first.substr(0, 10),
                      first.substr(0, 10) == last.substr(0, 10) ? "" : " to " + last.substr(0, 10), countsText(statuses),
-                     countsText(providers), countsText(kinds));
+                     countsText(providers), countsText(kinds)) +
+         report::unverifiedNote(rows);
 }
 
 std::string summaryOf(const std::vector<report::RooflineShare> &shares) {
@@ -113,7 +114,7 @@ std::string summaryOf(const report::ScheduleGains &gains) {
 std::string summaryOf(const std::vector<const Row *> &failed) {
   std::map<std::string, size_t> statuses;
   for (const Row *row : failed)
-    ++statuses[std::string(name(row->status))];
+    ++statuses[std::string(shownName(row->status))];
   return countsText(statuses);
 }
 

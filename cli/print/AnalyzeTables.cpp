@@ -251,7 +251,7 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
                numberColumn("before", "ms").drop(3), numberColumn("after", "ms").drop(4),
                numberColumn("before / after"), textColumn("95 % interval").drop(1), textColumn("verdict")});
   auto cell = [](const Row *row) {
-    return !row ? std::string() : row->counts() ? ms(row->median) : std::string(name(row->status));
+    return !row ? std::string() : row->counts() ? ms(row->median) : std::string(shownName(row->status));
   };
   auto show = [&](const report::DiffPoint &point) {
     bool unchanged =

@@ -31,6 +31,16 @@ class Browser(ReportCase):
             points.append({**dict(row), "samples": samples, "median_ms": sorted_median(samples) * 1e-6 if samples else None})
         return points
 
+    def foreign(self):
+        """A page of what benchdnn measured."""
+        log, page, store = (self.path(name) for name in ["benchdnn.log", "foreign.html", "foreign.db"])
+        with open(log, "w") as file:
+            for implementation, time in [("jit", 0.5), ("brgconv", 0.25)]:
+                file.write(f"perf,cpu,{implementation},,--conv --dir=FWD_I ic8ih7oc8kh1,0.1,0,{time},1,{time},1\n")
+        self.lathe("store", "import", log, "--store", store)
+        self.lathe("report", "--store", store, "-o", page)
+        return page
+
     def expected(self):
         points = self.points()
         current = {(p["kind"], p["operator"], p["problem"], p["provider"], p["variant"]): p for p in sorted(points, key=lambda p: p["measured"])}.values()
@@ -44,7 +54,7 @@ class Browser(ReportCase):
             found = self.figures("ops", "analyze", "--what", "speedup", "--baseline", baseline, "--store", self.store)["speedup"]["summaries"]
             speedups.append({"baseline": baseline, "means": [{"column": s["column"], "mean": s["geometric_mean"]} for s in found if ":" in s["column"]]})
         return {
-            "points": points, "current": len(current), "hostile": {"text": HOSTILE, "count": len([p for p in current if "onerror" in p["problem"].lower()])}, "speedups": speedups,
+            "foreign": self.foreign(), "points": points, "current": len(current), "hostile": {"text": HOSTILE, "count": len([p for p in current if "onerror" in p["problem"].lower()])}, "speedups": speedups,
             "sections": ["overview", "violins", "speedups", "roofline", "sweeps", "best", "segments", "profile", "graph", "tuning", "confusion", "points", "failures", "environment"],
             "filter": {"text": "plain", "count": len([p for p in current if p["variant"] == "plain"])},
             "marks": {"violins": [3 * 2 + 2 * 2 + 2], "roofline": [3 * 2 + len(heavy)], "segments": [4, 0], "confusion": [3], "tuning": [2 * 4],

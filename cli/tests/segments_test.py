@@ -1,6 +1,12 @@
 """`lathe segments`: a network piece by piece against ONNX Runtime."""
 import os
 import struct
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", "keras", "testing"))
+from keras_files import Layer, Model, Ref, input_layer, write
 
 from fixture import PEER, Cli, field, main
 
@@ -26,6 +32,23 @@ def tensorflow_graph():
             + node("second", "MatMul", "relu", "v") + node("prob", "Softmax", "second") + field(4, field(1, 1000)))
 
 
+def keras_model():
+    """A convolution, an inner model, and a dense layer that is called twice."""
+    random = np.random.default_rng(3)
+    weights = lambda *shape: random.normal(0, 0.5, shape)
+    dense = lambda name, width, calls: Layer("Dense", name, {"units": width, "activation": "tanh", "use_bias": True}, [weights(6, width), weights(width)],
+                                             calls=calls)
+    conv = Layer("Conv2D", "conv", {"filters": 6, "kernel_size": [3, 3], "strides": [1, 1], "padding": "same", "use_bias": False, "activation": "relu",
+                                    "groups": 1, "dilation_rate": [1, 1], "data_format": "channels_last"}, [weights(3, 3, 2, 6)], calls=[([Ref("x")], {})])
+    inner = Model("inner", [input_layer("y", [6]), dense("dense", 6, [([Ref("y")], {})]), Layer("Activation", "act", {"activation": "relu"}, calls=[([Ref("dense")], {})])],
+                  ["y"], [Ref("act")])
+    return Model("outer", [input_layer("x", [5, 4, 2]), conv,
+                           Layer("GlobalAveragePooling2D", "pool", {"data_format": "channels_last"}, calls=[([Ref("conv")], {})]),
+                           Layer("Functional", "inner", calls=[([Ref("pool")], {})], model=inner),
+                           dense("twice", 6, [([Ref("inner")], {}), ([Ref("twice", 0)], {})]),
+                           dense("last", 3, [([Ref("twice", 1)], {})])], ["x"], [Ref("last")])
+
+
 class Segments(Cli):
     def test_tensorflow_js_runs_parts_of_the_original_graph(self):
         graph = self.path("graph.pb")
@@ -40,7 +63,25 @@ class Segments(Cli):
         for part in parts:
             self.assertTrue(part["peers"][0]["agrees"], part)
             self.assertNotIn("notes", part["sides"][1])
-        self.error("segments", self.net, "--with", "tensorflowjs", says="expected a graph of TensorFlow, got .*net.mlir")
+        self.error("segments", self.net, "--with", "tensorflowjs", says="expected a model of TensorFlow or Keras, got .*net.mlir")
+
+    def test_tensorflow_js_runs_parts_of_keras_models(self):
+        if not os.path.isdir(TENSORFLOW_JS):
+            print("TENSORFLOW.JS IS NOT INSTALLED (make peers): it runs no parts")
+            return
+        for name in ["parts.h5", "parts.keras"]:
+            write(self.path(name), keras_model())
+            # Behind a layer, behind a layer of an inner model, and behind the second call of a layer.
+            figures = self.figures("segments", self.path(name), "--at", "conv,inner/dense,twice:1", "--repeat", "1", "--with", "tensorflowjs",
+                                   "--no-store")
+            parts = figures["cumulative"] + figures["blocks"]
+            self.assertEqual([(part["from"], part["to"]) for part in parts],
+                             [("", "conv"), ("", "inner/dense"), ("", "twice:1"), ("", ""),
+                              ("", "conv"), ("conv", "inner/dense"), ("inner/dense", "twice:1"), ("twice:1", "")])
+            for part in parts:
+                self.assertTrue(part["peers"][0]["agrees"], part)
+                self.assertNotIn("notes", part["sides"][1])
+        self.error("segments", self.path("parts.keras"), "--at", "nowhere", "--with", "tensorflowjs", "--no-store", says="nowhere")
 
     def test_a_network_piece_by_piece(self):
         listed = self.lathe("segments", self.net, "--list").stdout

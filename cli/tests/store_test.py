@@ -119,6 +119,59 @@ class Store(Cli):
             file.write(self.lathe("store", "export", "-", "--store", all_).stdout)
         self.assertEqual(self.figures("store", "import", self.path("plain.jsonl"), "--store", all_)["points"]["known"], 2)
 
+    def write(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def test_results_of_other_programs(self):
+        at = ["--store", self.path("foreign.db")]
+        head = "Output template: perf,%engine%,%impl%,%name%,%prb%,%Gops%,%Gfreq%,%-time%,%-Gflops%,%0time%,%0Gflops%\n"
+        line = "perf,cpu,{},,--mode=P --conv --dir=FWD_I ic64ih56oc64kh3ph1,0.2,0,{},1,{},1\n"
+        log = self.write("b.log", head + line.format("jit", 0.5, 0.5) + line.format("brgconv", 0.25, 0.25))
+        bench = self.write("g.json", json.dumps({"context": {"date": "2026-11-22T00:31:04Z", "host_name": "anvil"}, "benchmarks": [
+            {"name": "<b>BM</b>", "run_type": "iteration", "real_time": 5.0, "cpu_time": 5.0, "time_unit": "us"}]}))
+        imported = self.figures("store", "import", log, bench, *at)
+        self.assertEqual((imported["experiments"]["added"], imported["points"]["added"], imported["notes"]), (2, 3, []))
+        again = self.figures("store", "import", log, bench, *at)
+        self.assertEqual((again["experiments"]["added"], again["points"]["added"], again["points"]["replaced"]), (0, 0, 0))
+        self.assertEqual(self.lathe("store", "list", *at).stdout.count("imported (not verified here)"), 2)
+        kept = self.figures("store", "list", "--kind", "imported", *at)["experiments"]
+        self.assertEqual([(e["kind"], e["passed"]) for e in kept], [("imported", 0)] * 2)
+        ours = next(e["uuid"] for e in kept if e["points"] == 2)
+        shown = self.lathe("store", "show", ours, *at).stdout
+        self.assertEqual(shown.count("not verified here"), 3, shown)
+        self.assertIn("measured by another program", shown)
+        self.assertNotIn("passed", shown)
+        point = self.figures("store", "show", ours, *at)["points"][0]
+        self.assertEqual((point["operator"], point["status"]), ("conv", "not_verified"))
+        # Analyses compare such points with each other, and say what they are.
+        text = self.lathe("ops", "analyze", "--what", "best,speedup", "--baseline", "benchdnn:jit", "--wide", *at).stdout
+        self.assertIn("3 of 3 points not verified here", text)
+        self.assertRegex(text, r"benchdnn:brgconv \(not verified here\) .*benchdnn:jit \(not verified here\)")
+        found = self.figures("ops", "analyze", "--what", "best,speedup", "--baseline", "benchdnn:jit", *at)
+        self.assertFalse(found["speedup"]["points"][0]["verified_here"])
+        self.assertIn("(not verified here)", found["speedup"]["points"][0]["baseline"])
+        self.assertIn("failed", self.figures("ops", "analyze", *at)["not_applicable"])  # none of them did
+        self.lathe("store", "export", self.path("a.jsonl"), "--experiment", ours, *at)
+        diff = self.lathe("ops", "diff", self.path("a.jsonl"), ours, "--all", "--wide", *at).stdout
+        self.assertIn("2 of 2 points not verified here", diff)
+        self.assertIn("benchdnn:jit (not verified here)", diff)
+        # Files for other programs.
+        rows = list(csv.DictReader(io.StringIO(self.lathe("store", "export", "-", "--format", "csv", *at).stdout)))
+        self.assertEqual({row["status"] for row in rows}, {"not_verified"})
+        self.assertTrue(all(row["reason"].startswith("not verified here: ") for row in rows))
+        document = json.loads(self.lathe("store", "export", "-", "--format", "benchmark-json", "--experiment", ours, *at).stdout)
+        self.assertEqual([(b["label"], "error_occurred" in b) for b in document["benchmarks"]], [("not verified here", False)] * 2)
+        archive = self.figures("store", "merge", self.path("foreign2.db"), self.path("a.jsonl"))
+        self.assertEqual(archive["points"]["added"], 2)
+        # A format can be forced, and is said where the file ends too early.
+        self.error("store", "import", log, "--format", "onnxruntime", *at, says="b.log:1: is not valid JSON")
+        self.error("store", "import", log, "--format", "tflite", *at, says="--format")
+        cut = self.write("cut.log", head + line.format("jit", 0.5, 0.5) + "perf,cpu,ji")
+        done = self.lathe("store", "import", cut, "--store", self.path("cut.db"))
+        self.assertIn("cut.log:3: the file ends in the middle of this line", done.stderr)
+
     def test_other_programs_read_the_figures(self):
         store = ["--store", self.path("read.db")]
         self.lathe("ops", "bench", "conv2d", "ic16ih9oc24kh3ph1", "--provider", "lathe,lathe:plain", "--max-seconds", "0.05", *store)

@@ -311,6 +311,8 @@ int analyzeVerb(const Arguments &arguments) {
   Findings findings(flags, options);
   if (flags.what.empty() && options.printsText())
     std::cout << storeSummary(store.path(), rows);
+  else if (options.printsText())
+    std::cout << report::unverifiedNote(rows);
   Analysis(findings, flags, store, rows, network).run();
   if (options.printsText())
     findings.close();

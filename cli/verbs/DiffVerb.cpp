@@ -95,6 +95,9 @@ int diffVerb(const Arguments &arguments) {
     violations.push_back({{"rule", flags.failOn[i]}, {"points", count}});
   }
   if (options.printsText()) {
+    for (auto &[side, rows] : {std::pair(&flags.before, &old), {&flags.after, &now}})
+      if (std::string note = report::unverifiedNote(*rows); !note.empty())
+        std::cout << fmt::format("{}: {}", *side, note);
     std::cout << diffText(diff, flags.all, options.tableStyle(flags.rows));
     for (auto &violation : violations)
       std::cout << fmt::format("--fail-on {}: {}\n", violation["rule"].get<std::string>(),

@@ -34,7 +34,7 @@ struct SelectFlags {
       options
           .add_option("--status", statuses,
                       "Take only records with one of these: passed, failed, mistrusted, unimplemented, crashed, "
-                      "timed_out, memory_exceeded")
+                      "timed_out, memory_exceeded, not_verified")
           ->delimiter(',')
           ->type_name("NAME,...");
     options.afterParse([this] {
@@ -131,10 +131,10 @@ int recordsList(const Arguments &arguments) {
   size_t undeclared = 0; // of records: this lathe has other versions of their algorithms
   for (const store::TunedTask &task : store.tunedTasks(flags.select.filter))
     for (const TuningRecord &record : task.records) {
-      table.row({processors.of(record.platform), millisecondsText(record.seconds), std::string(name(record.status)),
-                 record.reason, record.schedule, record.task, verdictText(record),
-                 record.samples.empty() ? "" : std::to_string(record.samples.size()), record.searcher,
-                 spentText(record), record.measured.substr(0, 19) + "Z", record.version});
+      table.row({processors.of(record.platform), millisecondsText(record.seconds),
+                 std::string(shownName(record.status)), record.reason, record.schedule, record.task,
+                 verdictText(record), record.samples.empty() ? "" : std::to_string(record.samples.size()),
+                 record.searcher, spentText(record), record.measured.substr(0, 19) + "Z", record.version});
       records.push_back(documentOf(record, task.task, processors));
       undeclared += flags.shipped && !isDeclared(record.schedule);
     }
@@ -160,12 +160,17 @@ struct Tried {
 
   void add(const TuningRecord &record) {
     ++trials;
-    if (record.status != store::PointStatus::passed)
+    if (record.status != store::PointStatus::passed && record.status != store::PointStatus::notVerified)
       ++failures[record.status];
     else if (!best && record.seconds) // they come fastest first
       best = &record;
   }
 };
+
+std::string scheduleText(const TuningRecord &record) {
+  bool isVerified = record.status != store::PointStatus::notVerified;
+  return isVerified ? record.schedule : fmt::format("({}) {}", shownName(record.status), record.schedule);
+}
 
 int recordsBest(const Arguments &arguments) {
   ShowFlags flags;
@@ -192,7 +197,7 @@ int recordsBest(const Arguments &arguments) {
       for (auto &[status, count] : tried.failures)
         failures[std::string(name(status))] = count;
       table.row({processors.of(platform), best ? millisecondsText(best->seconds) : "", std::to_string(tried.trials),
-                 countsText(tried.failures), best ? verdictText(*best) : "", best ? best->schedule : "none passed",
+                 countsText(tried.failures), best ? verdictText(*best) : "", best ? scheduleText(*best) : "none passed",
                  task.task.text});
       tasks.push_back({{"task", task.task.text},
                        {"family", task.task.family},

@@ -204,7 +204,7 @@ struct SegmentFlags {
     inputs.add(options, "random");
     options
         .add_option("--with", with,
-                    "Compare with this runner: onnxruntime, opencv, or tensorflowjs for graphs of TensorFlow")
+                    "Compare with this runner: onnxruntime, opencv, or tensorflowjs for models of TensorFlow and Keras")
         ->capture_default_str();
     options
         .add_option(
@@ -340,17 +340,19 @@ std::vector<std::string> partEnds(const SegmentFlags &flags, const Source &sourc
   return nodes;
 }
 
-/// The other runtime: it reads ONNX, or runs parts of a graph of TensorFlow.
+/// The other runtime: it reads ONNX, or runs parts of a model of TensorFlow or Keras.
 lab::RunnerSpec peerOf(const SegmentFlags &flags) {
   lab::RunnerSpec peer = lab::runnerNamed(flags.with, "--with " + flags.with);
   if (peer.reads("onnx"))
     return peer;
-  require(peer.name == "tensorflowjs",
-          "--with {}: expected onnxruntime or opencv, which read ONNX, or tensorflowjs for a graph of TensorFlow",
-          flags.with);
+  require(
+      peer.name == "tensorflowjs",
+      "--with {}: expected onnxruntime or opencv, which read ONNX, or tensorflowjs for a model of TensorFlow or Keras",
+      flags.with);
   std::string format = flags.model.isZoo() ? "zoo" : modelFormat(flags.model.model);
-  require(format == "tensorflow" || format == "savedmodel",
-          "--with tensorflowjs: expected a graph of TensorFlow, got {} (format {})", flags.model.model, format);
+  require(format == "tensorflow" || format == "savedmodel" || format == "keras",
+          "--with tensorflowjs: expected a model of TensorFlow or Keras, got {} (format {})", flags.model.model,
+          format);
   return withSignature(std::move(peer), flags.model);
 }
 
@@ -374,10 +376,9 @@ int segmentsVerb(const Arguments &arguments) {
       "segments",
       "Time a network segment by segment, here and in another runtime: from the input to each checkpoint, and each\n"
       "block between two checkpoints alone, on the values that the whole network feeds it. The other runtime gets\n"
-      "each part as ONNX, or runs it in a graph of TensorFlow. Outputs are compared at every checkpoint before "
-      "anything\n"
-      "is timed. The last lines name the checkpoints at which the ratio crosses 1, and the blocks that the other\n"
-      "runtime computes faster. When interrupted, print and keep the parts that were measured.",
+      "each part as ONNX, or runs it inside of a model of TensorFlow or Keras. Outputs are compared at every\n"
+      "checkpoint before anything is timed. The last lines name the checkpoints at which the ratio crosses 1, and the\n"
+      "blocks that the other runtime computes faster. When interrupted, print and keep the parts that were measured.",
       "  lathe segments zoo:inception_v3 --with onnxruntime\n"
       "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
       "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n"

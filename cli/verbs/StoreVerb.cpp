@@ -4,6 +4,7 @@
 #include "cli/StoreFlags.h"
 #include "cli/StoreImport.h"
 #include "cli/analysis/StoreTrend.h"
+#include "lab/foreign/Foreign.h"
 #include "report/Rows.h"
 #include "store/Archive.h"
 #include "support/Text.h"
@@ -34,7 +35,7 @@ int storeList(const Arguments &arguments) {
   flags.add(options);
   options.add_option(
       "--kind", filters.kind,
-      "Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize");
+      "Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported");
   options.addWide();
   options.addJson();
   options.parseAll(arguments);
@@ -44,7 +45,10 @@ int storeList(const Arguments &arguments) {
   json experiments = json::array();
   for (auto &summary : store.experiments(filters.filter(store))) {
     const store::Experiment &e = summary.experiment;
-    table.row({e.uuid.substr(0, 8), e.started.substr(0, 19) + "Z", std::string(name(e.kind)),
+    bool isImported = e.kind == store::ExperimentKind::imported;
+    table.row({e.uuid.substr(0, 8), e.started.substr(0, 19) + "Z",
+               isImported ? fmt::format("{} ({})", name(e.kind), shownName(store::PointStatus::notVerified))
+                          : std::string(name(e.kind)),
                std::to_string(summary.points), std::to_string(summary.passed), summary.cpu,
                e.command + (!e.finished.empty() ? ""
                             : summary.owner     ? fmt::format(" (measured by process {})", summary.owner->pid)
@@ -75,6 +79,15 @@ std::string figuresText(const std::map<std::string, double> &figures) {
   return text;
 }
 
+/// What is known of the machine, and who measured.
+std::string machineText(const store::Platform &platform, const store::Experiment &e) {
+  if (e.kind == store::ExperimentKind::imported)
+    return fmt::format("{}; measured by another program, {}", platform.cpu, shownName(store::PointStatus::notVerified));
+  return fmt::format("{}, {}, {}, {}{}; lathe {} ({})", platform.cpu, counted(platform.cores, "core"),
+                     counted(platform.hardwareThreads, "hardware thread"), platform.kernel,
+                     platform.virtualized ? ", virtual machine (" + platform.hypervisor + ")" : "", e.version, e.build);
+}
+
 int storeShow(const Arguments &arguments) {
   StoreFlags flags;
   std::string id;
@@ -96,10 +109,7 @@ int storeShow(const Arguments &arguments) {
   if (options.printsText()) {
     std::cout << fmt::format("{} ({}), {} to {}\n{}\n", e.uuid, name(e.kind), e.started,
                              e.finished.empty() ? "(not finished)" : e.finished, e.command);
-    std::cout << fmt::format("{}, {}, {}, {}{}; lathe {} ({})\n", platform.cpu, counted(platform.cores, "core"),
-                             counted(platform.hardwareThreads, "hardware thread"), platform.kernel,
-                             platform.virtualized ? ", virtual machine (" + platform.hypervisor + ")" : "", e.version,
-                             e.build);
+    std::cout << machineText(platform, e) << "\n";
     if (e.disturbance.otherProcessors)
       std::cout << fmt::format("others kept {:.2f} processors busy\n", *e.disturbance.otherProcessors);
   }
@@ -114,8 +124,9 @@ int storeShow(const Arguments &arguments) {
     row.provider = p.provider;
     row.variant = p.variant;
     row.setting = p.setting;
+    row.status = store::PointStatus::passed; // the column of the status says what is not verified
     table.row({p.problem.op, p.problem.text, report::scheduledColumnOf(row), report::settingText(p.setting),
-               std::string(name(p.status)), std::to_string(time.count), ms(time.median), ms(time.min),
+               std::string(shownName(p.status)), std::to_string(time.count), ms(time.median), ms(time.min),
                figuresText(p.figures)});
     json document = store::toJson(p);
     document.erase("samples");
@@ -183,16 +194,28 @@ int storeExport(const Arguments &arguments) {
 int storeImport(const Arguments &arguments) {
   StoreFlags flags;
   std::vector<std::string> files;
+  std::string format;
   Options options(
       "store import",
-      "Add archives, store files and logs of AutoTVM, of this machine or others, to the store. All files are checked\n"
-      "first; then either all are added or none. Of two measurements of one point the later one stays.",
-      "  lathe store import laptop.jsonl.gz server.db\n");
-  options.add_option("file", files, "archives (`lathe store export`), store files and URLs of servers")->required();
+      "Add archives, store files and stores of servers, of this machine or others, and results of other programs to\n"
+      "the store: output of benchdnn, profiles of ONNX Runtime, JSON of Google Benchmark, logs of AutoTVM. What other\n"
+      "programs measured is marked as not verified here (docs/store.md). All files are checked first; then either all\n"
+      "are added or none. Of two measurements of one point the later one stays.",
+      "  lathe store import laptop.jsonl.gz server.db\n"
+      "  lathe store import benchdnn.log onnxruntime_profile.json\n");
+  options
+      .add_option("file", files,
+                  "archives (`lathe store export`), store files, URLs of servers and results of other programs")
+      ->required();
+  auto formats = lab::importFormats();
+  options
+      .add_option("--format", format,
+                  fmt::format("Read the files in this format: {} (default: by content)", fmt::join(formats, ", ")))
+      ->check(CLI::IsMember(std::vector<std::string>(formats.begin(), formats.end())));
   flags.add(options);
   options.addJson();
   options.parseAll(arguments);
-  return importFiles(options, flags.path(), files, store::Imported::everything);
+  return importFiles(options, flags.path(), files, store::Imported::everything, format);
 }
 
 int storeMerge(const Arguments &arguments) {
@@ -217,7 +240,7 @@ const Verb verbs[] = {
     {"list", "List the experiments", storeList},
     {"show", "Show one experiment and its points", storeShow},
     {"export", "Write an archive, CSV or Google Benchmark's JSON", storeExport},
-    {"import", "Add archives and store files to the store", storeImport},
+    {"import", "Add archives, store files and results of other programs to the store", storeImport},
     {"merge", "Merge archives and stores into the store named first", storeMerge},
     {"trend", "Show times over dates and commits, and where they changed", storeTrend},
 };

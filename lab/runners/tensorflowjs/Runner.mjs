@@ -6,13 +6,14 @@ import { types } from '../node/Npy.mjs';
 import { serve } from '../node/Serve.mjs';
 import { readGraph, resultType } from './Graph.mjs';
 import { isKeras, readKeras } from './Keras.mjs';
+import { partOf } from './KerasParts.mjs';
 import { clamped } from './Tensors.mjs';
 
 console.log = console.info = console.warn = console.error; // standard output is the protocol's
 const require = createRequire(import.meta.url);
 const tf = require('@tensorflow/tfjs-core');
 const { loadGraphModel } = require('@tensorflow/tfjs-converter');
-const { models } = require('@tensorflow/tfjs-layers');
+const layers = require('@tensorflow/tfjs-layers');
 require('@tensorflow/tfjs-backend-cpu');
 const wasm = require('@tensorflow/tfjs-backend-wasm');
 wasm.setWasmPaths(require.resolve('@tensorflow/tfjs-backend-wasm').replace(/[^/]*$/, ''));
@@ -110,16 +111,20 @@ async function loadGraph(path, part) {
   });
 }
 
-async function loadKeras(path) {
+async function loadKeras(path, part) {
   const { topology, setWeights } = readKeras(path);
-  const model = await models.modelFromJSON(topology.model_config);
+  let model = await layers.models.modelFromJSON(topology.model_config);
   setWeights(tf, model);
-  const ports = list => list.map((tensor, i) => {
+  const namesOf = list => list.map((tensor, i) => {
     const layer = tensor.sourceLayer.name, before = list.slice(0, i).filter(other => other.sourceLayer.name === layer).length;
-    const name = before ? `${layer}_${before}` : layer;
-    return { name, type: types[tensor.dtype] ?? types.float32, dims: symbolic({ name, dims: tensor.shape }) };
+    return before ? `${layer}_${before}` : layer;
   });
-  const inputs = ports(model.inputs), outputs = ports(model.outputs);
+  let inputNames = namesOf(model.inputs), outputNames = namesOf(model.outputs);
+  if (part.from.length || part.to.length)
+    ({ model, inputNames, outputNames } = partOf(layers, model, inputNames, outputNames, part));
+  const ports = (list, names) => list.map((tensor, i) =>
+    ({ name: names[i], type: types[tensor.dtype] ?? types.float32, dims: symbolic({ name: names[i], dims: tensor.shape }) }));
+  const inputs = ports(model.inputs, inputNames), outputs = ports(model.outputs, outputNames);
   return new Model(inputs, outputs, given => [model.predict(inputs.map(({ name }) => given[name]), { batchSize: 1 << 20 })].flat());
 }
 
@@ -128,9 +133,7 @@ async function load(path, part) {
   try {
     if (!statSync(path).isFile() || !isKeras(readFileSync(path)))
       return await loadGraph(path, part);
-    if (part.from.length || part.to.length)
-      throw new Error('Keras models run whole alone');
-    return await loadKeras(path);
+    return await loadKeras(path, part);
   } catch (error) {
     throw new Error(`${path}: ${error.message}`);
   }

@@ -11,7 +11,7 @@ const address = pathToFileURL(page).href;
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 
 /** A tab whose requests and errors are collected. */
-async function open(options) {
+async function open(options, url = address) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const tab = await context.newPage(),
     requests = [],
@@ -19,7 +19,7 @@ async function open(options) {
   tab.on("request", (request) => requests.push(request.url()));
   tab.on("pageerror", (error) => errors.push(String(error)));
   tab.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
-  await tab.goto(address);
+  await tab.goto(url);
   await tab.waitForSelector("#overview .tile");
   return { tab, requests, errors, context };
 }
@@ -315,6 +315,28 @@ const tests = {
       0,
     );
     assert.equal(await tab.evaluate(() => window.hacked), undefined);
+    await context.close();
+  },
+
+  async "what other programs measured is marked wherever it is shown"() {
+    const { tab, errors, context } = await open({}, pathToFileURL(expected.foreign).href),
+      mark = "not verified here";
+    await everySection(tab);
+    await show(tab, "points");
+    assert.deepEqual(await column(tab, "points", "status"), [mark, mark]);
+    for (const text of await column(tab, "points", "column")) assert(text.endsWith(`(${mark})`), text);
+    await tab.locator("#points .body .row").first().click();
+    assert((await tab.textContent("dialog[open] h2")).includes(`(${mark})`));
+    assert((await tab.textContent("dialog[open]")).includes(`status${mark}`));
+    await tab.keyboard.press("Escape");
+    assert.equal(await tab.locator("#failures .state").textContent(), "None.");
+    assert((await tab.textContent("#overview")).includes(`2 ${mark}`));
+    await show(tab, "speedups");
+    assert((await tab.$eval("#speedups select", (select) => select.value)).endsWith(`(${mark})`)); // there is no other
+    await tab.focus("#violins .chart");
+    await tab.keyboard.press("ArrowRight");
+    assert((await tab.textContent("#violins .spoken")).includes(`(${mark})`));
+    assert.deepEqual(errors, []);
     await context.close();
   },
 

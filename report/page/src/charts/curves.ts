@@ -100,9 +100,15 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
       nameGap: axes.labels ? 98 : 26,
       splitLine: { show: false },
       minInterval: 1,
-      ...(axes.labels ? { min: -0.4, max: axes.labels.length - 0.6, interval: 1 } : {}),
+      ...(axes.labels ? { min: -0.4, max: axes.labels.length - 0.6 } : {}),
       axisLabel: axes.labels
-        ? { rotate: 35, width: 140, overflow: "truncate", formatter: (value: number) => axes.labels![value] ?? "" }
+        ? {
+            rotate: 35,
+            width: 140,
+            overflow: "truncate",
+            customValues: axes.labels.map((_label, index) => index),
+            formatter: (value: number) => axes.labels![value] ?? "",
+          }
         : {},
     }),
     yAxis: axis(look, {

@@ -1,6 +1,6 @@
 // The measurements of a document, by index of the point.
 import { offsets, unpack, type Numbers } from "./columns";
-import { settingTitle } from "./format";
+import { notVerified, settingTitle, statusText } from "./format";
 import { schemaVersion, type Document, type Experiment, type Platform, type Problem, type Setting } from "./schema";
 
 export type NumberName =
@@ -43,9 +43,11 @@ interface Samples {
 export class Dataset {
   readonly document: Document;
   readonly count: number;
-  /** What is compared: "onednn:auto". Index of each point, and the texts. */
+  /** What is compared: "onednn:auto", "benchdnn:jit (not verified here)". Index of each point, and the texts. */
   readonly columnOf: Uint32Array;
   readonly columns: string[] = [];
+  /** Columns of points that other programs measured. */
+  readonly unverified = new Set<string>();
   private readonly numbers = new Map<string, Numbers>();
   private readonly absent: Float64Array;
   private readonly settingTitles: string[] = []; // by index, as far as they were asked for
@@ -54,7 +56,7 @@ export class Dataset {
   private readonly problemOf: Numbers;
   private readonly settingOf: Numbers;
   private readonly medianOf: Numbers;
-  private readonly comparable: Uint8Array; // 1: passed, with a time
+  private readonly comparable: Uint8Array; // 1: passed or not verified here, with a time
   private readSamples?: Samples;
 
   constructor(document: Document) {
@@ -66,14 +68,18 @@ export class Dataset {
     this.columnOf = new Uint32Array(this.count);
     const provider = this.column("provider"),
       variant = this.column("variant"),
+      status = this.column("status"),
+      foreign = document.texts.map((text) => text === notVerified),
       known = new Map<number, number>();
     for (let i = 0; i < this.count; ++i) {
-      const key = provider[i] * document.texts.length + variant[i];
+      const key = 2 * (provider[i] * document.texts.length + variant[i]) + (foreign[status[i]] ? 1 : 0);
       let index = known.get(key);
       if (index === undefined) {
         known.set(key, (index = this.columns.length));
         const text = document.texts[variant[i]];
-        this.columns.push(document.texts[provider[i]] + (text ? `:${text}` : ""));
+        const mark = foreign[status[i]] ? ` (${statusText(notVerified)})` : "";
+        this.columns.push(document.texts[provider[i]] + (text ? `:${text}` : "") + mark);
+        if (mark) this.unverified.add(this.columns[index]);
       }
       this.columnOf[i] = index;
     }
@@ -83,8 +89,7 @@ export class Dataset {
       this.column("setting"),
     ];
     this.medianOf = this.column("median");
-    const status = this.column("status"),
-      passed = document.texts.map((text) => text === "passed");
+    const passed = document.texts.map((text) => text === "passed" || text === notVerified);
     this.comparable = Uint8Array.from(this.medianOf, (time, point) => (time > 0 && passed[status[point]] ? 1 : 0));
   }
 
@@ -146,7 +151,7 @@ export class Dataset {
     if (this.document.platforms.length > 1) parts.push(this.platform(point).name);
     return parts.filter(Boolean).join(", ");
   }
-  /** Passed, with a time: the only points that are compared. */
+  /** Passed or not verified here, with a time: the only points that are compared. */
   counts(point: number): boolean {
     return this.comparable[point] === 1;
   }

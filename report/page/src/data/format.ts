@@ -32,6 +32,10 @@ export function bytes(value: number): string {
 }
 export const count = (value: number, noun: string): string =>
   `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
+/** The status of what another program measured, whose output nobody has checked here. */
+export const notVerified = "not_verified";
+/** The name of a status as people read it. */
+export const statusText = (status: string): string => (status === notVerified ? "not verified here" : status);
 /** "2026-11-22 14:03 UTC" of a stored date. */
 export const date = (text: string): string => (text ? `${text.slice(0, 10)} ${text.slice(11, 16)} UTC` : "");
 /** `text` with its middle left out. */

@@ -1,4 +1,5 @@
 // Tuning records by task, in the order in which they were tried.
+import { notVerified } from "./format";
 import { unpack, type Numbers } from "./columns";
 import type { Dataset } from "./dataset";
 import { problemTitle } from "./format";
@@ -19,6 +20,7 @@ export interface Task {
   first: number; // seconds of the first trial that passed, NaN: none
   best: number; // index of the fastest trial, -1: none
   passed: number;
+  unverified: number; // timed by another program
 }
 
 export function tasksOf(data: Dataset): Task[] {
@@ -26,7 +28,7 @@ export function tasksOf(data: Dataset): Task[] {
   if (!tuning.count) return [];
   const columns = new Map<string, Numbers>();
   const of = (name: string) => columns.get(name) ?? columns.set(name, unpack(tuning.columns[name])).get(name)!;
-  const tasks = tuning.tasks.map((task): Task => ({ ...task, trials: [], first: NaN, best: -1, passed: 0 }));
+  const tasks = tuning.tasks.map((task): Task => ({ ...task, trials: [], first: NaN, best: -1, passed: 0, unverified: 0 }));
   const text = (name: string, record: number) => texts[of(name)[record]] ?? "";
   const seconds = tuning.columns.seconds ? of("seconds") : undefined;
   for (let record = 0; record < tuning.count; ++record)
@@ -43,7 +45,7 @@ export function tasksOf(data: Dataset): Task[] {
     task.trials.sort((a, b) => (a.measured < b.measured ? -1 : a.measured > b.measured ? 1 : 0));
     task.trials.forEach((trial, index) => {
       if (!(trial.seconds > 0)) return;
-      ++task.passed;
+      ++task[trial.status === notVerified ? "unverified" : "passed"];
       if (!(task.first > 0)) task.first = trial.seconds;
       if (task.best < 0 || trial.seconds < task.trials[task.best].seconds) task.best = index;
     });

@@ -1,6 +1,6 @@
 // Columns that tables of points share.
 import type { Dataset } from "../data/dataset";
-import { time } from "../data/format";
+import { notVerified, statusText, time } from "../data/format";
 import type { TableColumn } from "../ui/table";
 
 export function statusClass(status: string): string {
@@ -8,7 +8,7 @@ export function statusClass(status: string): string {
     ? "good"
     : status === "unimplemented" || status === "same_as"
       ? "quiet"
-      : status === "mistrusted"
+      : status === "mistrusted" || status === notVerified
         ? "warn"
         : "bad";
 }
@@ -42,7 +42,7 @@ export const timeColumns = (data: Dataset): TableColumn<number>[] => [
 
 export const statusColumn = (data: Dataset): TableColumn<number> => ({
   name: "status",
-  width: "8rem",
-  text: (point) => data.text(point, "status"),
+  width: "9.5rem",
+  text: (point) => statusText(data.text(point, "status")),
   badge: (point) => statusClass(data.text(point, "status")),
 });

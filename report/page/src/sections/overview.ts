@@ -1,5 +1,5 @@
 // What the report holds, in a few numbers.
-import { count, date, percent } from "../data/format";
+import { count, date, percent, statusText } from "../data/format";
 import { median } from "../data/statistics";
 import { h } from "../ui/dom";
 import type { Section, View } from "../ui/view";
@@ -32,7 +32,7 @@ function tiles(view: View): HTMLElement[] {
   }
   const others = [...statuses]
     .filter(([name]) => name !== "passed")
-    .map(([name, number]) => `${number.toLocaleString("en")} ${name}`);
+    .map(([name, number]) => `${number.toLocaleString("en")} ${statusText(name)}`);
   const dates = [...used].map((index) => document.experiments[index].started).sort();
   const shown = [
     tile(

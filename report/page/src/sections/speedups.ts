@@ -2,7 +2,7 @@
 import { speedups as plot } from "../charts/speedups";
 import { cellsOf, judgeOnce, matches, speedupsOver, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
-import { interval, ratio } from "../data/format";
+import { interval, notVerified, ratio, statusText } from "../data/format";
 import { geometricMean } from "../data/statistics";
 import { ChartView } from "../ui/chart";
 import { choice, h, Pager } from "../ui/dom";
@@ -20,14 +20,26 @@ interface Mean {
 const comparable = (view: View) =>
   view.points.filter((point) => !["kernel"].includes(view.data.problem(point).operator));
 
-/** The column that most cells have, but none of ours: ours are what is judged. */
+/**
+ * The column that most cells have, but none of ours: ours are what is judged. What is not verified here is taken only
+ * where there is nothing else, and its name says so.
+ */
 export function usualBaseline(data: Dataset, points: number[]): string {
   if (data.document.baseline) return data.document.baseline;
   const counts = new Map<string, number>();
   for (const point of points)
     if (data.counts(point)) counts.set(data.columnText(point), (counts.get(data.columnText(point)) ?? 0) + 1);
-  const sorted = [...counts].sort((a, b) => b[1] - a[1]);
+  const all = [...counts].sort((a, b) => b[1] - a[1]),
+    verified = all.filter(([column]) => !data.unverified.has(column)),
+    sorted = verified.length ? verified : all;
   return (sorted.find(([column]) => !column.startsWith("lathe")) ?? sorted[0] ?? [""])[0];
+}
+
+/** A baseline with the mark of columns that are not verified here, where one of it is. */
+function marked(data: Dataset, baseline: string): string {
+  const mark = ` (${statusText(notVerified)})`;
+  const ofIt = (column: string) => column === baseline + mark || column.startsWith(`${baseline}:`);
+  return [...data.unverified].some(ofIt) ? baseline + mark : baseline;
 }
 
 /** Geometric means by column and setting, over the speedups that the cost of calls does not explain. */
@@ -105,15 +117,15 @@ export const speedups: Section = {
     const chart: ChartView = new ChartView(view, "Speedup bars", (width) => {
       const cells = new Set(pager.slice([...new Set(found.map((item) => item.cell))]));
       const shown = found.filter((item) => cells.has(item.cell));
-      return shown.length ? plot(data, shown, baseline, view.colours, view.look(width)) : null;
+      return shown.length ? plot(data, shown, marked(data, baseline), view.colours, view.look(width)) : null;
     });
-    const providers = [...new Set(data.columns.map((column) => column.split(":")[0]))];
+    const providers = [...new Set(data.columns.map((column) => column.split(/:| \(/)[0]))];
     const names = [
       ...new Set([...providers, ...data.columns, ...(data.document.baseline ? [data.document.baseline] : [])]),
     ];
     const options = names.map((name): [string, string] => [
       name,
-      providers.includes(name) && !data.columns.includes(name) ? `${name} (fastest variant)` : name,
+      providers.includes(name) && !data.columns.includes(name) ? `${marked(data, name)} (fastest variant)` : name,
     ]);
     const update = async () => {
       const mine = ++turn;

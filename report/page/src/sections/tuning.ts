@@ -1,6 +1,6 @@
 // The search for schedules: the best time over the trials, and all tasks.
 import { curves, type Curve } from "../charts/curves";
-import { ratio, shorten, time } from "../data/format";
+import { ratio, shorten, statusText, time } from "../data/format";
 import { tasksOf, taskTitle, type Task, type Trial } from "../data/tuning";
 import { ChartView } from "../ui/chart";
 import { facts, h } from "../ui/dom";
@@ -52,7 +52,7 @@ export const tuning: Section = {
           text: (trial) => time(trial.seconds),
           value: (trial) => trial.seconds,
         },
-        { name: "status", width: "8rem", text: (trial) => trial.status, badge: (trial) => statusClass(trial.status) },
+        { name: "status", width: "8rem", text: (trial) => statusText(trial.status), badge: (trial) => statusClass(trial.status) },
         { name: "verdict", width: "6rem", text: (trial) => trial.verdict },
         { name: "searcher", width: "8rem", text: (trial) => trial.searcher },
         { name: "schedule", width: "minmax(18rem, 2fr)", text: (trial) => trial.schedule },
@@ -80,9 +80,10 @@ export const tuning: Section = {
         },
         {
           name: "passed",
-          width: "5rem",
+          width: "9.5rem",
           numeric: true,
-          text: (task) => String(task.passed),
+          text: (task) =>
+            task.unverified ? `${task.passed}, ${task.unverified} not verified here` : String(task.passed),
           value: (task) => task.passed,
         },
         { name: "first", width: "6rem", numeric: true, text: (task) => time(task.first), value: (task) => task.first },

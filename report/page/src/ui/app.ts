@@ -1,6 +1,6 @@
 // The frame of the page: title, theme, filters, navigation, and sections that are filled when they come into sight.
 import type { Dataset } from "../data/dataset";
-import { count, date } from "../data/format";
+import { count, date, statusText } from "../data/format";
 import { sections } from "../sections/all";
 import { Details } from "./details";
 import { choice, h, withCode } from "./dom";
@@ -65,7 +65,7 @@ function filters(view: View, signal: AbortSignal): HTMLElement {
     if (list.length < 2) return;
     const element = choice(
       label,
-      [["", "all"], ...list.map((value): [string, string] => [value, value])],
+      [["", "all"], ...list.map((value): [string, string] => [value, statusText(value)])],
       list.includes(view.filter[name] as string) ? (view.filter[name] as string) : "",
       (value) => view.setFilter({ [name]: value }),
     );

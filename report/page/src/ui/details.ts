@@ -1,7 +1,7 @@
 // The dialog about one point: what it is, its times with their spread, its raw samples and its repro line.
 import { samples } from "../charts/samples";
 import type { Dataset } from "../data/dataset";
-import { count, date, digits, milliseconds, percent, time } from "../data/format";
+import { count, date, digits, milliseconds, percent, statusText, time } from "../data/format";
 import { figuresText } from "../data/networks";
 import { ChartView } from "./chart";
 import { commandLine, facts, h } from "./dom";
@@ -40,7 +40,7 @@ function description(data: Dataset, point: number): HTMLElement {
   const nodes = data.problem(point).detail?.nodes;
   return facts([
     ["operator", data.problem(point).operator],
-    ["status", data.text(point, "status")],
+    ["status", statusText(data.text(point, "status"))],
     ["reason", data.text(point, "reason")],
     ["setting", setting.text],
     ["schedule", setting.schedule],

@@ -1,0 +1,86 @@
+#include "lab/foreign/Foreign.h"
+
+#include "lab/foreign/Readers.h"
+#include "store/AutoTvm.h"
+#include "store/Lines.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+namespace lathe::lab {
+
+namespace {
+
+struct Format {
+  const char *name;
+  ForeignReader read;
+};
+constexpr Format formats[] = {{"benchdnn", readBenchdnn},
+                              {"onnxruntime", readOnnxRuntimeProfile},
+                              {"google-benchmark", readGoogleBenchmark},
+                              {"autotvm", store::readAutoTvmLog}};
+constexpr std::array formatNames = {"lathe", formats[0].name, formats[1].name, formats[2].name, formats[3].name};
+
+bool isBinary(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string magic(15, '\0');
+  file.read(magic.data(), std::streamsize(magic.size()));
+  return std::filesystem::is_directory(path) || magic == "SQLite format 3";
+}
+
+/// The first key of an object, of whose text this is the beginning.
+std::string firstKey(const std::string &text) {
+  size_t open = text.find_first_not_of(" \t\r\n", text.find('{') + 1);
+  if (open == text.npos || text[open] != '"')
+    return "";
+  return text.substr(open + 1, text.find('"', open + 1) - open - 1);
+}
+
+bool isOfBenchdnn(const std::string &line) {
+  return line.starts_with("perf,") || line.starts_with("Output template:") || line.starts_with("onednn_verbose,");
+}
+
+} // namespace
+
+std::span<const char *const> importFormats() { return formatNames; }
+
+std::string foreignFormatOf(const std::string &path) {
+  if (isBinary(path))
+    return "";
+  constexpr size_t mostLines = 1000, mostBytes = 1 << 16;
+  store::LineReader reader(path);
+  std::string text; // from the first character that is no space
+  while (auto line = reader.next()) {
+    bool isFirst = text.empty();
+    text += isFirst ? line->substr(std::min(line->find_first_not_of(" \t\r"), line->size())) : "\n" + *line;
+    if (text.starts_with('['))
+      return "onnxruntime";
+    if (text.starts_with('{')) {
+      std::string key = firstKey(text);
+      if (key == "context" || key == "benchmarks")
+        return "google-benchmark";
+      if (!key.empty() || text.size() > mostBytes)
+        return "";
+      continue;
+    }
+    if (isOfBenchdnn(*line))
+      return "benchdnn";
+    if (reader.number() >= mostLines || text.size() > mostBytes)
+      return "";
+  }
+  return "";
+}
+
+store::RecordSource importSource(const std::string &path, const std::string &format) {
+  std::string name = format.empty() ? foreignFormatOf(path) : format;
+  for (const Format &known : formats)
+    if (name == known.name) {
+      require(!std::filesystem::is_directory(path), "{}: expected a file, got a directory", path);
+      return [path, read = known.read](auto &visit, auto &notes) { read(path, visit, notes); };
+    }
+  return store::sourceOf(path);
+}
+
+} // namespace lathe::lab

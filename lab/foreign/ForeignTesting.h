@@ -1,0 +1,37 @@
+// Files of other programs for tests, and what becomes of them in a store.
+#pragma once
+
+#include "lab/foreign/Foreign.h"
+#include "store/StoreTesting.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+namespace lathe::lab {
+
+class ForeignFolder : public store::StoreFolder {
+protected:
+  std::string write(const std::string &name, const std::string &text) {
+    std::ofstream(file(name), std::ios::binary) << text;
+    return file(name);
+  }
+  /// Imports a file by its content into the store of the test.
+  store::ImportCounts import(const std::string &path, const std::string &format = "") {
+    return store::importSources(store, {importSource(path, format)});
+  }
+  /// The one line that says why the text is refused; nothing is written.
+  std::string refused(const std::string &text, const std::string &format = "") {
+    std::string path = write("refused.log", text);
+    store::Store::Counts before = store.counts();
+    std::string said = errorOf([&] { import(path, format); });
+    EXPECT_EQ(said.find('\n'), said.npos) << said;
+    EXPECT_THAT(said, testing::HasSubstr("refused.log"));
+    EXPECT_EQ(store.counts(), before);
+    return said;
+  }
+
+  store::Store store{file("lathe.db")};
+};
+
+} // namespace lathe::lab
