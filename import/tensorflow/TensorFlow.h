@@ -88,6 +88,9 @@ void rebuildControlFlow(GraphRecord &graph);
 /// Marks nodes that read the random numbers of dropout: Normalize.cpp imports them as what they are where the
 /// factor is 1 (Patterns.cpp).
 void markDropout(GraphRecord &graph);
+/// Gives an Identity that waits for the assertion that two shapes are equal these shapes as further operands (Value.cpp).
+/// `waitsFor` has the names of the nodes that a node waits for without reading them.
+void markAssertions(GraphRecord &graph, const std::map<std::string, std::vector<std::string>> &waitsFor);
 /// Makes a convolution between SpaceToBatchND and BatchToSpaceND one node, which Window.cpp imports with a dilation.
 void markDilations(GraphRecord &graph);
 
