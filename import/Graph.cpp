@@ -1,5 +1,6 @@
 #include "import/Graph.h"
 
+#include "import/EqualExtents.h"
 #include "import/Node.h"
 #include "import/RunTimeValues.h"
 #include "import/Unfold.h"
@@ -64,6 +65,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   importNodes(outputs);
   problems.throwIfAny(fileName, format.versionWord);
   finish(function);
+  uniteEqualExtents(*module);
   if (mlir::failed(mlir::verify(*module)))
     fail("{}: the imported graph is not valid", fileName); // the verifier has said why
   return module;

@@ -31,6 +31,36 @@ def inputs_of(network):
     return {"x": random.uniform(-1, 1, (1, size, size, 3)).astype("float32")}
 
 
+def expect_open_batches(model, folder):
+    """Pictures and lengths of any batch, but of the same: all compiled, and the outputs of one picture at a time."""
+    report = os.path.join(folder, "open.json")
+    run(lathe, "check", model, "--json", report)
+    assert json.load(open(report))["references"] == [], open(report).read()
+    package, found = os.path.join(folder, "m.lathe"), os.path.join(folder, "open.npz")
+    run(lathe, "compile", model, "-o", package, "--no-cache")
+    images, lengths = (os.path.join(folder, name + ".open.npy") for name in ("images", "lengths"))
+
+    def outputs_of(rows, batch):
+        np.save(images, batch)
+        np.save(lengths, np.array(rows, "int32"))
+        subprocess.run([lathe, "run", package, "-i", f"images={images}", "-i", f"lengths={lengths}", "-o", found, "--quiet"],
+                       check=True)
+        return dict(np.load(found))
+
+    batch = np.random.RandomState(5).uniform(-1, 1, (5, 32, 128, 1)).astype("float32")
+    rows = [7, 32, 1, 20, 31]
+    alone = [outputs_of([row], batch[i:i + 1])["probabilities"] for i, row in enumerate(rows)]
+    for count in (1, 2, 5):
+        expect_equal(f"{count} pictures", outputs_of(rows[:count], batch[:count])["probabilities"],
+                     np.concatenate(alone[:count]))
+    np.save(images, batch[:2])
+    np.save(lengths, np.array([3, 4, 5], "int32"))
+    refused = subprocess.run([lathe, "run", package, "-i", f"images={images}", "-i", f"lengths={lengths}"],
+                             capture_output=True, text=True)
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1, refused
+    assert "input 'lengths': expected i32 images_0, got i32 3 ('images_0' is 2 elsewhere)" in refused.stderr, refused
+
+
 def expect_findings(network, outputs):
     """The parts that depend on data had something to do: the test compares no empty results."""
     if network == "ocr":
@@ -55,6 +85,8 @@ with tempfile.TemporaryDirectory() as folder:
     assert report["references"] == [] and report["supported"], report
     run(lathe, "run", model, *given, "-o", found, "--quiet", "--no-cache")
     outputs = dict(np.load(found))
+    if network == "ocr":
+        expect_open_batches(model, folder)
     run(lathe, "export", model, *shapes, "-o", onnx)
     peer = onnxruntime(lathe, onnx, files, folder)
     if peer is None:

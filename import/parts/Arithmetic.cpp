@@ -1,23 +1,53 @@
 // Arithmetic that is a few operators.
-#include "import/parts/Emitter.h"
+#include "import/parts/FakeQuant.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 
 namespace lathe::source {
 
-mlir::Value fakeQuant(Emitter &op, mlir::Value x, float least, float most, int64_t bits, bool narrow) {
+NudgedRange nudgedRange(float least, float most, int64_t bits, bool narrow) {
   require(bits >= 2 && bits <= 16, "has {} bits, expected 2 to 16", bits);
-  require(least <= 0 && most >= 0 && least < most, "has the range {} to {}, expected one around 0", least, most);
+  require(least <= most, "has the range {} to {}, expected one that rises", least, most);
   float first = narrow ? 1 : 0, last = static_cast<float>((1 << bits) - 1);
   float scale = (most - least) / (last - first);
+  require(std::isfinite(scale), "has the range {} to {}, expected a finite one", least, most);
+  if (scale == 0)
+    return {0, 0, 1};
   float zero = std::clamp(std::round(first - least / scale), first, last);
-  float low = (first - zero) * scale, high = (last - zero) * scale;
+  return {(first - zero) * scale, (last - zero) * scale, scale};
+}
+
+/// The steps between `low` and where x is clipped already.
+static mlir::Value stepsFrom(Emitter &op, mlir::Value x, mlir::Value low, mlir::Value scale, mlir::Value perStep) {
+  x = op.emit("mul", {op.emit("sub", {x, low}), perStep});
+  return op.emit("add", {op.emit("mul", {roundAway(op.node, x), scale}), low});
+}
+
+mlir::Value fakeQuant(Emitter &op, mlir::Value x, float least, float most, int64_t bits, bool narrow) {
+  NudgedRange range = nudgedRange(least, most, bits, narrow);
   auto number = [&](float value) { return op.node.constantScalar(ElementType::f32, value); };
-  x = op.emit("clip", {x}, {{"min", static_cast<double>(low)}, {"max", static_cast<double>(high)}});
-  x = op.emit("mul", {op.emit("sub", {x, number(low)}), number(1.0f / scale)});
-  return op.emit("add", {op.emit("mul", {roundAway(op.node, x), number(scale)}), number(low)});
+  x = op.emit("clip", {x}, {{"min", static_cast<double>(range.low)}, {"max", static_cast<double>(range.high)}});
+  return stepsFrom(op, x, number(range.low), number(range.scale), number(1.0f / range.scale));
+}
+
+mlir::Value fakeQuantChannels(Emitter &op, mlir::Value x, const std::vector<NudgedRange> &ranges) {
+  auto numbers = [&](auto of) {
+    std::vector<float> values;
+    for (const NudgedRange &range : ranges)
+      values.push_back(of(range));
+    TensorData data{ElementType::f32, {static_cast<int64_t>(values.size())}, {}, {}};
+    data.bytes.resize(values.size() * sizeof(float));
+    std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
+    return op.node.constant(data);
+  };
+  mlir::Value low = numbers([](const NudgedRange &range) { return range.low; });
+  mlir::Value high = numbers([](const NudgedRange &range) { return range.high; });
+  mlir::Value scale = numbers([](const NudgedRange &range) { return range.scale; });
+  mlir::Value perStep = numbers([](const NudgedRange &range) { return 1.0f / range.scale; });
+  return stepsFrom(op, op.emit("min", {op.emit("max", {x, low}), high}), low, scale, perStep);
 }
 
 mlir::Value atan2(Emitter &op, mlir::Value y, mlir::Value x) {

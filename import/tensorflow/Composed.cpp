@@ -1,4 +1,5 @@
 // Operators that are a few others.
+#include "import/parts/FakeQuant.h"
 #include "import/tensorflow/TensorFlow.h"
 
 #include <cmath>
@@ -38,13 +39,12 @@ void importFakeQuantVars(Operator &op) {
     return;
   }
   auto channels = static_cast<int64_t>(least.size());
-  require(op.rank(x) >= 1 && op.dims(x).back().constantOr(channels) == channels && channels <= 4096,
-          "has {} ranges, expected {}, at most 4096", channels, op.rank(x) ? op.dims(x).back().str() : "1");
-  Values parts;
-  for (int64_t i = 0; i < channels; ++i)
-    parts.push_back(fakeQuant(op, cut(op, x, op.rank(x) - 1, i, i + 1), static_cast<float>(least[size_t(i)]),
-                              static_cast<float>(most[size_t(i)]), bits, narrow));
-  op.set(op.emit("concat", parts, {{"axis", op.rank(x) - 1}}));
+  require(op.rank(x) >= 1 && op.dims(x).back().constantOr(channels) == channels, "has {} ranges, expected {}", channels,
+          op.rank(x) ? op.dims(x).back().str() : "1");
+  std::vector<NudgedRange> ranges;
+  for (size_t i = 0; i < least.size(); ++i)
+    ranges.push_back(nudgedRange(static_cast<float>(least[i]), static_cast<float>(most[i]), bits, narrow));
+  op.set(fakeQuantChannels(op, x, ranges));
 }
 
 void importBroadcastArgs(Operator &op) {
@@ -117,6 +117,97 @@ void importCtcGreedy(Operator &op) {
   node.set(3, op.emit("neg", {sum}));
 }
 
+// ---- Counts, and orders of axes -----------------------------------------------------------------------------------
+
+/// Numbers, how many of them are counted, and weights (none where there are no elements): how often each number from 0 on
+/// occurs in a row, or what its weights add up to.
+void importDenseBincount(Operator &op) {
+  op.node.expectInputs(3, 3);
+  mlir::Value x = op.wide(0), weights = op.in(2);
+  Ints size = op.node.requireInts(1, "the number of counts");
+  int64_t rank = op.rank(x);
+  require(rank == 1 || rank == 2, "the operand has rank {}, expected 1 or 2", rank);
+  require(size.size() == 1 && size[0] >= 0, "has {} numbers of counts, expected one from 0 on", size.size());
+  bool binary = op.boolAttr("binary_output", false), weighs = !(product(op.dims(weights)) == Dim(0));
+  ElementType type = op.typeOf(weights);
+  Dims wide = op.dims(x);
+  wide.emplace_back(1);
+  mlir::Value hits = op.emit("equal", {op.node.reshape(x, wide), ramp(op, size[0], 0, 1)});
+  if (binary) {
+    hits = op.node.cast(hits, ElementType::u8);
+    hits = op.emit("reduce_max", {hits}, {{"axes", Ints{rank - 1}}, {"keepdims", false}});
+    op.set(op.node.cast(hits, type));
+    return;
+  }
+  mlir::Value counts = op.node.cast(hits, type);
+  if (weighs)
+    counts = op.emit("mul", {counts, op.node.reshape(weights, wide)});
+  op.set(op.emit("reduce_sum", {counts}, {{"axes", Ints{rank - 1}}, {"keepdims", false}}));
+}
+
+/// Predictions (rows x classes), a class for each row, k: whether fewer than k classes are above it. No where a number of
+/// the row is none.
+void importInTopK(Operator &op) {
+  bool second = op.code() == "InTopKV2";
+  op.node.expectInputs(second ? 3 : 2, second ? 3 : 2);
+  mlir::Value x = op.in(0), target = op.wide(1);
+  require(op.rank(x) == 2 && op.rank(target) == 1, "operands have ranks {} and {}, expected 2 and 1", op.rank(x),
+          op.rank(target));
+  mlir::Value own =
+      op.emit("gather_elements", {x, op.node.reshape(target, {op.dims(target)[0], Dim(1)})}, {{"axis", 1}});
+  mlir::Value above = op.node.cast(op.emit("greater", {x, own}), ElementType::i64);
+  above = op.emit("reduce_sum", {above}, {{"axes", Ints{1}}, {"keepdims", false}});
+  mlir::Value k = second ? op.wide(op.scalar(2)) : op.node.constantInts({}, {op.node.intAttr("k", 1)});
+  mlir::Value no = op.node.cast(op.emit("or", {op.emit("is_nan", {x}), op.emit("is_inf", {x})}), ElementType::u8);
+  no = op.node.cast(op.emit("reduce_max", {no}, {{"axes", Ints{1}}, {"keepdims", false}}), ElementType::boolean);
+  op.set(op.emit("and", {op.emit("less", {above, k}), op.emit("not", {no})}));
+}
+
+/// Where each axis of one format is in the other.
+Ints formatPlaces(Operator &op, bool ofTarget) {
+  std::string from = op.node.stringAttr("src_format", "NHWC"), to = op.node.stringAttr("dst_format", "NCHW");
+  if (ofTarget)
+    std::swap(from, to);
+  Ints places;
+  for (char axis : from)
+    places.push_back(static_cast<int64_t>(to.find(axis)));
+  for (int64_t place : places)
+    require(place >= 0 && place < static_cast<int64_t>(from.size()) && from.size() == to.size() && !from.empty() &&
+                from.size() <= 16,
+            "the formats are '{}' and '{}', expected the same axes in two orders", oneLine(from), oneLine(to));
+  return places;
+}
+
+/// Rows for each axis of one format, in the order of the other.
+void importFormatPermute(Operator &op) {
+  op.node.expectInputs(1, 1);
+  Ints places = formatPlaces(op, true);
+  int64_t rows = knownExtent(op, op.rank(op.in(0)) ? op.dims(op.in(0))[0] : Dim(0), "the rows");
+  auto count = static_cast<int64_t>(places.size());
+  if (rows == count - 2) { // the spatial axes alone, which keep their order
+    op.set(op.in(0));
+    return;
+  }
+  require(rows == count, "has {} rows, expected {}", rows, count);
+  op.set(op.emit("gather", {op.in(0), op.node.constantInts({count}, places)}, {{"axis", 0}}));
+}
+
+/// Numbers of axes of one format as those of the other.
+void importFormatAxes(Operator &op) {
+  op.node.expectInputs(1, 1);
+  Ints places = formatPlaces(op, false);
+  auto count = static_cast<int64_t>(places.size());
+  mlir::Value axes = op.emit("gather", {op.node.constantInts({count}, places), op.wide(0)}, {{"axis", 0}});
+  op.set(op.node.cast(axes, op.typeOf(op.in(0))));
+}
+
+/// A tensor of any content: zeros.
+void importEmpty(Operator &op) {
+  op.node.expectInputs(1, 1);
+  op.node.ignore({"init"});
+  op.set(filled(op, op.wide(0), op.typeAttr("dtype", ElementType::f32), 0));
+}
+
 } // namespace
 
 void addComposedImporters(Importers &table) {
@@ -127,6 +218,11 @@ void addComposedImporters(Importers &table) {
   for (const char *name : {"MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3"})
     table[name] = {importDiagPart};
   table["CTCGreedyDecoder"] = {importCtcGreedy};
+  table["DenseBincount"] = {importDenseBincount};
+  table["InTopK"] = table["InTopKV2"] = {importInTopK};
+  table["DataFormatVecPermute"] = {importFormatPermute};
+  table["DataFormatDimMap"] = {importFormatAxes};
+  table["Empty"] = {importEmpty};
 }
 
 } // namespace lathe::tensorflow

@@ -9,7 +9,7 @@ namespace {
 
 const Library *libraryOf(const NodeRecord &node) { return static_cast<const Library *>(node.source); }
 
-constexpr size_t mostBranches = mostNested - 4; // of a Case: each nests one deeper than the branch before
+constexpr size_t mostBranches = 1024; // of a Case, which become branches that are nested ten deep
 
 const GraphRecord *functionOf(const NodeRecord &node, const std::string &name) {
   const Library *library = libraryOf(node);
@@ -117,27 +117,35 @@ GraphRecord caseCall(const NodeRecord &node, const std::string &name, size_t res
   return graph;
 }
 
-/// Branch `first` if the index is `first`, else what the next branches say; the last one for any index that is left.
-GraphRecord caseGraph(const NodeRecord &node, const std::vector<std::string> &branches, size_t first, size_t results) {
-  if (first + 1 == branches.size())
-    return caseCall(node, branches[first], results);
-  GraphRecord graph;
-  std::string prefix = fmt::format("{}/case{}", node.name, first);
-  NodeRecord number = nodeOf(node, prefix + "/index", "Const", {});
-  auto read = [first](const std::string &) {
-    auto index = static_cast<int32_t>(first);
-    TensorData data{ElementType::i32, {}, {}, {}};
-    data.bytes.resize(sizeof index);
-    std::memcpy(data.bytes.data(), &index, sizeof index);
+/// A node with a number.
+NodeRecord numberNode(const NodeRecord &like, const std::string &name, size_t value) {
+  NodeRecord number = nodeOf(like, name, "Const", {});
+  auto read = [value](const std::string &) {
+    auto element = static_cast<int64_t>(value);
+    TensorData data{ElementType::i64, {}, {}, {}};
+    data.bytes.resize(sizeof element);
+    std::memcpy(data.bytes.data(), &element, sizeof element);
     return data;
   };
-  addAttribute(number, "value", TensorRecord{"", ElementType::i32, "int32", read, {}});
-  NodeRecord equal = nodeOf(node, prefix + "/equal", "Equal", {inputOf(node, 0), number.name});
-  NodeRecord branch = nodeOf(node, prefix, "If", {equal.name});
-  addAttribute(branch, "then_branch", caseCall(node, branches[first], results));
-  addAttribute(branch, "else_branch", caseGraph(node, branches, first + 1, results));
+  addAttribute(number, "value", TensorRecord{"", ElementType::i64, "int64", read, {}});
+  return number;
+}
+
+/// Branches `first` to `last` (not included) as a tree: `index` is the name of an index that is one of theirs.
+GraphRecord caseGraph(const NodeRecord &node, const std::string &index, const std::vector<std::string> &branches,
+                      size_t first, size_t last, size_t results) {
+  if (first + 1 == last)
+    return caseCall(node, branches[first], results);
+  size_t middle = first + (last - first) / 2;
+  GraphRecord graph;
+  std::string prefix = fmt::format("{}/case{}", node.name, middle);
+  NodeRecord number = numberNode(node, prefix + "/index", middle);
+  NodeRecord less = nodeOf(node, prefix + "/less", "Less", {index, number.name});
+  NodeRecord branch = nodeOf(node, prefix, "If", {less.name});
+  addAttribute(branch, "then_branch", caseGraph(node, index, branches, first, middle, results));
+  addAttribute(branch, "else_branch", caseGraph(node, index, branches, middle, last, results));
   setResults(branch, graph, results);
-  for (NodeRecord *each : {&number, &equal, &branch})
+  for (NodeRecord *each : {&number, &less, &branch})
     graph.nodes.push_back(std::move(*each));
   return graph;
 }
@@ -149,13 +157,28 @@ void importCase(StructureNode &node) {
   size_t count = branches ? branches->size() : 0;
   require(count >= 1 && count <= mostBranches, "its attribute 'branches' names {} functions, expected 1 to {}", count,
           mostBranches);
-  node.tensor(0);
+  mlir::Value position = node.tensor(0);
   size_t results = node.outputs.size();
-  std::optional<int64_t> index = node.scalar(node.in(0));
-  if (!index)
-    return callGraph(node, caseGraph(node.record, *branches, 0, results), {});
-  bool named = *index >= 0 && *index < static_cast<int64_t>(count);
-  callGraph(node, caseCall(node.record, branches->at(named ? static_cast<size_t>(*index) : count - 1), results), {});
+  constexpr size_t mostNames = size_t(1) << 20; // every branch has a call with all of them
+  require((node.record.inputs.size() + results) * count <= mostNames,
+          "has {} inputs and results for each of {} branches, expected at most {} in all",
+          node.record.inputs.size() + results, count, mostNames);
+  auto last = static_cast<int64_t>(count) - 1;
+  if (std::optional<int64_t> index = node.scalar(node.in(0))) {
+    bool named = *index >= 0 && *index < last;
+    return callGraph(node, caseCall(node.record, branches->at(static_cast<size_t>(named ? *index : last)), results),
+                     {});
+  }
+  Node builder(node.graph, node.record, node.loc, {}, node.name);
+  mlir::Value index = builder.reshape(builder.cast(position, ElementType::i64), {});
+  mlir::Value below = builder.emit("less", {index, builder.constantInts({}, {0})}),
+              end = builder.constantInts({}, {last});
+  Entry chosen;
+  chosen.value = builder.emit("where", {below, end, builder.emit("min", {index, end})});
+  std::string name = node.record.name + "/chosen";
+  GraphRecord tree = caseGraph(node.record, name, *branches, 0, count, results);
+  tree.inputs.push_back(named(name));
+  callGraph(node, tree, {chosen});
 }
 
 void importWhile(StructureNode &node) {
@@ -232,7 +255,9 @@ private:
 
 } // namespace
 
-StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &) {
+StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &inputs) {
+  if (StructureHandler soft = softSuppression(node, inputs))
+    return soft;
   if (auto found = structures().find(node.op); found != structures().end())
     return found->second.handler;
   const Library *library = libraryOf(node);

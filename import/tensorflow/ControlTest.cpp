@@ -142,17 +142,35 @@ TEST(Branch, OfACase) {
   }
 }
 
-TEST(Branch, ACaseHasAtMost60) {
-  auto caseOf = [](size_t count) {
-    G g;
-    addFunctionOf(g, "twice", "Add");
-    g.op("Case", {g.placeholder("i", {}, 3), g.placeholder("x", {2})},
-         {functions("branches", std::vector<std::string>(count, "twice")), types("Tin", {1}), types("Tout", {1})}, "y");
-    return g.bytes();
-  };
-  EXPECT_EQ(countOf(caseOf(60), "nn.if"), 59);
-  std::string error = importError(caseOf(61));
-  EXPECT_THAT(error, HasSubstr("'branches' names 61 functions, expected 1 to 60"));
+/// Branch i of `count` adds the number i.
+std::string manyCases(size_t count) {
+  G g;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) {
+    names.push_back("plus" + std::to_string(i));
+    file::FunctionDef &f = g.function(names.back(), {{"x", 1}}, {{"result", "node:z:0"}});
+    setConstant<float>(*f.add_node_def(), "number", {}, {static_cast<float>(i)});
+    addNode(f, "node", "AddV2", {"x", "number:output:0"});
+  }
+  g.op("Case", {g.placeholder("i", {}, 3), g.placeholder("x", {2})},
+       {functions("branches", names), types("Tin", {1}), types("Tout", {1})}, "y");
+  return g.bytes();
+}
+
+TEST(Branch, ManyOfACaseAreATree) {
+  constexpr int count = 100; // a chain would be deeper than branches may be
+  std::string bytes = manyCases(count);
+  EXPECT_EQ(countOf(bytes, "nn.if"), count - 1);
+  for (int index : {0, 1, 49, 50, 51, 62, 98, 99, 100, 2000000000, -1, -2000000000}) {
+    double taken = index >= 0 && index < count ? index : count - 1;
+    std::vector<Tensor> got = results(bytes, {tensorOf(ElementType::i32, {}, {double(index)}), floats({2}, {1, 2})});
+    EXPECT_THAT(numbersOf(got.at(0)), ElementsAre(1 + taken, 2 + taken)) << index;
+  }
+}
+
+TEST(Branch, ACaseHasAtMost1024) {
+  std::string error = importError(manyCases(1025));
+  EXPECT_THAT(error, HasSubstr("'branches' names 1025 functions, expected 1 to 1024"));
   EXPECT_THAT(error, testing::Not(HasSubstr("\n")));
 }
 
@@ -272,6 +290,46 @@ TEST(Loop, ListsOfADynamicNetwork) {
       EXPECT_THAT(got.at(0).dims(), ElementsAre(3, 1, 2));
       EXPECT_THAT(numbersOf(got[0]), ElementsAre(1, 2, 4, 6, 9, 12)) << steps << " " << batch;
     }
+}
+
+/// A TensorArray that is made with `first` elements and grows: while i < n, x * i is written to place i * step.
+std::string growing(int32_t first, int32_t step) {
+  G g;
+  std::string x = g.placeholder("x", {2}), n = g.placeholder("n", {}, 3);
+  g.op("TensorArrayV3", {g.scalar(first)}, {type("dtype", 1), truth("dynamic_size")}, "array");
+  addVariable(g, "i", g.scalar(0), "i/Next");
+  addVariable(g, "flow", "array:1", "flow/Next");
+  addInvariant(g, "limit", n);
+  addInvariant(g, "handle", "array");
+  addInvariant(g, "w", x);
+  g.op("LoopCond", {g.op("Less", {"i/Merge", "limit"})}, {}, "frame/LoopCond");
+  std::string element = g.op("Mul", {"w", g.op("Cast", {"i"}, {type("SrcT", 3), type("DstT", 1)})});
+  std::string place = g.op("Mul", {"i", g.scalar(step)});
+  addNext(g, "flow/Next", g.op("TensorArrayWriteV3", {"handle", place, element, "flow"}, {type("T", 1)}));
+  addNext(g, "i/Next", g.op("Add", {"i", g.scalar(1)}));
+  std::string size = g.op("TensorArraySizeV3", {"array", "flow/Exit"});
+  std::string indices = g.op("Range", {g.scalar(0), size, g.scalar(1)});
+  g.op("TensorArrayGatherV3", {"array", indices, "flow/Exit"}, {type("dtype", 1)}, "y");
+  g.op("Identity", {size}, {}, "count");
+  return g.bytes();
+}
+
+TEST(Loop, AnArrayGrowsElementByElement) {
+  for (int32_t first : {0, 2})
+    for (int32_t step : {1, 2})
+      for (int n : {0, 1, 5}) {
+        int count = std::max(first, n ? (n - 1) * step + 1 : 0);
+        std::vector<Tensor> got =
+            results(growing(first, step), {floats({2}, {1, 10}), tensorOf(ElementType::i32, {}, {double(n)})});
+        ASSERT_EQ(got.size(), 2u);
+        EXPECT_THAT(got[0].dims(), ElementsAre(count, 2)) << first << " " << step << " " << n;
+        EXPECT_THAT(numbersOf(got[1]), ElementsAre(count));
+        for (int64_t at = 0; at < count; ++at) { // what nothing has written is 0
+          double number = at % step || at / step >= n ? 0 : static_cast<double>(at / step);
+          EXPECT_EQ(got[0].asDouble(2 * at), number);
+          EXPECT_EQ(got[0].asDouble(2 * at + 1), 10 * number);
+        }
+      }
 }
 
 TEST(Loop, AFrameWithoutAConditionIsNamed) {

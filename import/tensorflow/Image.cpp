@@ -1,8 +1,8 @@
 // Resizing of images, parts of images, and the selection of boxes.
+#include "import/parts/Resample.h"
 #include "import/tensorflow/TensorFlow.h"
 
 #include <cmath>
-#include <cstring>
 
 namespace lathe::tensorflow {
 namespace {
@@ -69,38 +69,44 @@ void importBicubic(Operator &op) {
           {"exclude_outside", corners.half}});
 }
 
-/// Rows of weights: how much of each pixel the area of an output pixel covers.
-mlir::Value areaWeights(Operator &op, int64_t in, int64_t out, bool align) {
-  require(in >= 1 && out >= 1 && in * out < (int64_t(1) << 26), "resizes {} pixels to {}", in, out);
-  TensorData data{ElementType::f32, {out, in}, {}, {}};
-  std::vector<float> weights(static_cast<size_t>(in * out));
-  double scale = align && out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1)
-                                  : static_cast<double>(in) / static_cast<double>(out);
-  for (int64_t y = 0; y < out; ++y) {
-    double begin = static_cast<double>(y) * scale, end = begin + scale;
-    for (auto x = static_cast<int64_t>(std::floor(begin)); static_cast<double>(x) < end; ++x) {
-      double covered = std::min(end, static_cast<double>(x + 1)) - std::max(begin, static_cast<double>(x));
-      int64_t pixel = std::clamp<int64_t>(x, 0, in - 1);
-      weights[static_cast<size_t>(y * in + pixel)] += static_cast<float>(covered / scale);
-    }
-  }
-  data.bytes.resize(weights.size() * sizeof(float));
-  std::memcpy(data.bytes.data(), weights.data(), data.bytes.size());
-  return op.node.constant(data);
-}
-
-/// The mean over the area of each output pixel, as two matrix products.
-void importArea(Operator &op) {
-  op.node.expectInputs(2, 2);
+/// The picture with its channels first, as floats, and the height and width of operand 1.
+std::pair<mlir::Value, Ints> pictureAndSize(Operator &op) {
   Ints size = op.node.requireInts(1, "the size");
   require(size.size() == 2 && op.rank(op.in(0)) == 4, "has {} sizes and an operand of rank {}, expected 2 and 4",
           size.size(), op.rank(op.in(0)));
-  bool align = op.boolAttr("align_corners", false);
-  mlir::Value x = channelsFirst(op.node, op.node.cast(op.in(0), ElementType::f32));
-  int64_t height = knownExtent(op, op.dims(x)[2], "the image"), width = knownExtent(op, op.dims(x)[3], "the image");
-  mlir::Value columns = transpose(op.node, areaWeights(op, width, size[1], align), {1, 0});
-  mlir::Value y = op.emit("matmul", {op.emit("matmul", {areaWeights(op, height, size[0], align), x}), columns});
-  op.set(channelsLast(op.node, y));
+  return {channelsFirst(op.node, op.node.cast(op.in(0), ElementType::f32)), size};
+}
+
+/// The mean over the area of each output pixel.
+void importArea(Operator &op) {
+  op.node.expectInputs(2, 2);
+  auto [x, size] = pictureAndSize(op);
+  op.set(channelsLast(op.node, areaMeans(op, x, size[0], size[1], op.boolAttr("align_corners", false))));
+}
+
+/// Image, size, scale and translation, each for height and width.
+void importScaleAndTranslate(Operator &op) {
+  op.node.expectInputs(4, 4);
+  auto [x, size] = pictureAndSize(op);
+  auto scale = op.node.staticDoubles(op.in(2)), translation = op.node.staticDoubles(op.in(3));
+  if (!scale || !translation)
+    op.unsupported("its scale or its translation is computed at run time");
+  require(scale->size() == 2 && translation->size() == 2, "has {} scales and {} translations, expected 2",
+          scale->size(), translation->size());
+  const ResampleKernel &kernel = resampleKernel(op.node.stringAttr("kernel_type", "lanczos3"));
+  bool antialias = op.boolAttr("antialias", true);
+  auto axis = [&](size_t i) { return Resampling{kernel, (*scale)[i], (*translation)[i], antialias}; };
+  op.set(channelsLast(op.node, resampled(op, x, size[0], size[1], axis(0), axis(1))));
+}
+
+/// Places (columns, then rows, as fractions of the last pixel) moved to the nearest pixel of the image.
+mlir::Value onPixels(Operator &op, mlir::Value places, mlir::Value image) {
+  mlir::Value extents =
+      op.emit("gather", {op.emit("shape", {image}), op.node.constantInts({2}, {3, 2})}, {{"axis", 0}});
+  mlir::Value last =
+      op.emit("max", {op.emit("sub", {extents, op.node.constantInts({}, {1})}), op.node.constantInts({}, {1})});
+  last = op.node.cast(last, ElementType::f32);
+  return op.emit("div", {roundAway(op.node, op.emit("mul", {places, last})), last});
 }
 
 /// Image, boxes (y1, x1, y2, x2 from 0 to 1), image of each box, height and width of the crops. Positions
@@ -136,6 +142,8 @@ void importCropAndResize(Operator &op) {
     return op.emit("or", {op.emit("less", {value, f32(0)}), op.emit("greater", {value, f32(1)})});
   };
   mlir::Value away = op.emit("or", {outside(rows), outside(columns)});
+  if (method == "nearest") // here, because of two pixels that are equally near TensorFlow takes the later one
+    places = onPixels(op, places, image);
   mlir::Value grid = op.emit("sub", {op.emit("mul", {places, f32(2)}), f32(1)});
   mlir::Value chosen = op.emit("gather", {image, op.wide(2)}, {{"axis", 0}});
   mlir::Value y = op.emit(
@@ -201,8 +209,8 @@ void importNonMaxSuppression(Operator &op) {
   mlir::Value least = operands > 4 ? asF32(op, op.scalar(4)) : op.number(ElementType::f32, -INFINITY);
   if (operands == 6) {
     auto sigma = op.node.staticDoubles(op.in(5));
-    if (!sigma || sigma->size() != 1 || sigma->front() != 0)
-      op.unsupported("soft suppression (its sigma is not 0)");
+    if (!sigma || sigma->size() != 1 || sigma->front() != 0) // a positive constant is SoftSuppression.cpp's
+      op.unsupported("soft suppression whose sigma is no positive constant of 32 bits");
   }
   bool pads = op.boolAttr("pad_to_max_output_size", false), soft = operands == 6;
   if (!pads) {
@@ -306,6 +314,7 @@ void addImageImporters(Importers &table) {
   table["ResizeNearestNeighbor"] = {importNearest};
   table["ResizeBicubic"] = {importBicubic};
   table["ResizeArea"] = {importArea};
+  table["ScaleAndTranslate"] = {importScaleAndTranslate};
   table["CropAndResize"] = {importCropAndResize};
   table["ExtractImagePatches"] = {importPatches};
   for (const char *name : {"NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",

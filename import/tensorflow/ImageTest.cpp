@@ -217,6 +217,57 @@ TEST(Resize, BicubicWithHalfPixels) {
               1e-5);
 }
 
+/// `x` resampled to `width` pixels, as tf.image.resize writes it.
+Numbers translated(const Numbers &x, int32_t width, const char *kernel, bool antialias, float translation = 0) {
+  float scale = static_cast<float>(width) / static_cast<float>(x.size());
+  return one({1, 1, static_cast<int64_t>(x.size()), 1}, x, "ScaleAndTranslate",
+             {text("kernel_type", kernel), truth("antialias", antialias)}, [=](G &g, const std::string &in) {
+               return std::vector<std::string>{in, g.ints({1, width}), g.constant<float>({2}, {1, scale}),
+                                               g.constant<float>({2}, {0, translation})};
+             });
+}
+
+TEST(Resize, ByKernels) {
+  // Twice as many pixels: samples are a quarter of a pixel beside the pixels.
+  EXPECT_THAT(translated({0, 10}, 4, "triangle", true), Pointwise(DoubleNear(1e-5), Numbers{0, 2.5, 7.5, 10}));
+  // Half as many with antialias: the kernel is as wide as 2 pixels to either side, 0.25 and 0.75 of the way.
+  EXPECT_THAT(translated({4, 8, 16, 32}, 2, "triangle", true),
+              Pointwise(DoubleNear(1e-5),
+                        Numbers{(0.75 * 4 + 0.75 * 8 + 0.25 * 16) / 1.75, (0.25 * 8 + 0.75 * 16 + 0.75 * 32) / 1.75}));
+  EXPECT_THAT(translated({4, 8, 16, 32}, 2, "triangle", false), Pointwise(DoubleNear(1e-5), Numbers{6, 24}));
+  // Samples beside the picture are 0.
+  EXPECT_THAT(translated({4, 8}, 2, "triangle", false, 1), Pointwise(DoubleNear(1e-5), Numbers{0, 4}));
+  auto lanczos = [](double t) { return 3 * std::sin(M_PI * t) * std::sin(M_PI * t / 3) / (M_PI * M_PI * t * t); };
+  double weights[] = {lanczos(0.25), lanczos(0.75), lanczos(1.75)}, sum = weights[0] + weights[1] + weights[2];
+  EXPECT_NEAR(translated({1, 5, 2}, 6, "lanczos3", true).at(1), (weights[0] + 5 * weights[1] + 2 * weights[2]) / sum,
+              1e-5);
+  auto mitchell = [](double t) { // the general cubic for B = C = 1/3
+    return t < 1 ? ((7 * t - 12) * t * t + 16 / 3.0) / 6 : (((-7 / 3.0 * t + 12) * t - 20) * t + 32 / 3.0) / 6;
+  };
+  double cubic[] = {mitchell(0.25), mitchell(0.75), mitchell(1.75)}, all = cubic[0] + cubic[1] + cubic[2];
+  EXPECT_NEAR(translated({1, 5, 2}, 6, "mitchellcubic", true).at(1), (cubic[0] + 5 * cubic[1] + 2 * cubic[2]) / all,
+              1e-5);
+}
+
+TEST(Resize, BicubicWithoutHalfPixels) { // Keys' coefficient -0.75, and the border repeated
+  auto near = [](double t) { return (1.25 * t - 2.25) * t * t + 1; };
+  auto far = [](double t) { return ((-0.75 * t + 3.75) * t - 6) * t + 3; };
+  EXPECT_NEAR(resized("ResizeBicubic", {1, 2, 4, 8}, 8, false, false).at(1), // position 0.5
+              far(1.5) * 1 + near(0.5) * 1 + near(0.5) * 2 + far(1.5) * 4, 1e-5);
+  EXPECT_NEAR(resized("ResizeBicubic", {1, 2, 4, 8}, 7, true, false).at(3), // position 1.5
+              far(1.5) * 1 + near(0.5) * 2 + near(0.5) * 4 + far(1.5) * 8, 1e-5);
+}
+
+TEST(CropAndResize, TheNearestPixelIsTheLaterOneOfTwo) {
+  Numbers got =
+      one({1, 1, 4, 1}, {1, 2, 3, 4}, "CropAndResize", {text("method", "nearest")}, [](G &g, const std::string &x) {
+        // Positions 0.5, 1.5 and 2.5; 0.9, 1.5 and 2.1.
+        std::string boxes = g.constant<float>({2, 4}, {0, 0.5f / 3, 1, 2.5f / 3, 0, 0.3f, 1, 0.7f});
+        return std::vector<std::string>{x, boxes, g.ints({0, 0}), g.ints({1, 3})};
+      });
+  EXPECT_THAT(got, ElementsAre(2, 3, 4, 2, 3, 3));
+}
+
 TEST(CropAndResize, PositionsOutsideHaveTheGivenValue) {
   Numbers got = one({1, 1, 3, 1}, {5, 6, 8}, "CropAndResize",
                     {real("extrapolation_value", 9), text("method", "bilinear")}, [](G &g, const std::string &x) {
@@ -233,68 +284,16 @@ TEST(ExtractImagePatches, PutsWindowsSideBySide) {
               ElementsAre(1, 2, 4, 5, 2, 3, 5, 6));
 }
 
-// ---- Boxes --------------------------------------------------------------------------------------------------------
-
-TEST(NonMaxSuppression, VersionsDifferInWhatTheyGive) {
-  for (const char *op : {"NonMaxSuppressionV3", "NonMaxSuppressionV4"}) {
-    G g;
-    std::string scores = g.placeholder("x", {3});
-    std::string boxes = g.constant<float>({3, 4}, {0, 0, 1, 1, 0, 0, 1, 0.9f, 5, 5, 6, 6});
-    bool fourth = std::string(op).ends_with("4");
-    std::string y = g.op(op, {boxes, scores, g.scalar(3), g.real(0.5f), g.real(0.1f)},
-                         fourth ? std::vector<Attr>{truth("pad_to_max_output_size")} : std::vector<Attr>{}, "nms");
-    g.op("Identity", {y}, {}, "indices");
-    if (fourth)
-      g.op("Identity", {"nms:1"}, {}, "valid");
-    std::vector<Tensor> got = results(g.bytes(), {floats({3}, {0.5, 0.9, 0.2})});
-    if (fourth) {
-      EXPECT_THAT(numbersOf(got.at(0)), ElementsAre(1, 2, 0));
-      EXPECT_THAT(numbersOf(got.at(1)), ElementsAre(2));
-    } else {
-      EXPECT_THAT(numbersOf(got.at(0)), ElementsAre(1, 2));
-    }
-  }
-}
-
-/// Two pictures, three boxes, two classes. Boxes 0 and 1 overlap.
-std::vector<Tensor> combined(bool ownBoxes, int32_t ofClass, int32_t most, const std::vector<Attr> &attrs) {
-  G g;
-  std::string scores = g.placeholder("x", {2, 3, 2});
-  std::vector<float> corners = {0, 0, 1, 1, 0, 0, 1, 0.9f, 5, 5, 6, 6}, all;
-  for (int picture = 0; picture < 2; ++picture)
-    for (size_t box = 0; box < 3; ++box)
-      for (int kind = 0; kind < (ownBoxes ? 2 : 1); ++kind)
-        for (size_t i = 0; i < 4; ++i)
-          all.push_back(corners[4 * (kind ? 2 - box : box) + i]); // the other class has them in the other order
-  std::string boxes = g.constant<float>({2, 3, ownBoxes ? 2 : 1, 4}, all);
-  g.op("CombinedNonMaxSuppression", {boxes, scores, g.scalar(ofClass), g.scalar(most), g.real(0.5f), g.real(0.1f)},
-       attrs, "nms");
-  for (const char *result : {"nms", "nms:1", "nms:2", "nms:3"})
-    g.op("Identity", {result});
-  return results(g.bytes(), {floats({2, 3, 2}, {0.5, 0.05, 0.9, 0.3, 0.2, 0.4, 0.05, 0.05, 0.05, 0.05, 0.05, 0.6})});
-}
-
-TEST(NonMaxSuppression, OfAllClassesTogether) {
-  std::vector<Tensor> got = combined(false, 3, 5, {truth("clip_boxes", false)});
-  EXPECT_THAT(got.at(1).dims(), ElementsAre(2, 5));
-  Numbers scores = numbersOf(got[1]), expected = {0.9, 0.4, 0.3, 0.2, 0, 0.6, 0, 0, 0, 0};
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_FLOAT_EQ(scores[i], static_cast<float>(expected[i])) << i;
-  EXPECT_THAT(numbersOf(got.at(2)), ElementsAre(0, 1, 1, 0, 0, 1, 0, 0, 0, 0));
-  EXPECT_THAT(numbersOf(got.at(3)), ElementsAre(4, 1));
-  Numbers boxes = numbersOf(got.at(0));
-  EXPECT_THAT(Numbers(boxes.begin() + 4, boxes.begin() + 8), ElementsAre(5, 5, 6, 6));
-  EXPECT_THAT(Numbers(boxes.begin() + 16, boxes.begin() + 20), ElementsAre(0, 0, 0, 0));
-}
-
-TEST(NonMaxSuppression, OfClassesWithBoxesOfTheirOwn) {
-  // Class 1 has its boxes in the other order: what was box 2 is box 0.
-  std::vector<Tensor> got = combined(true, 1, 9, {truth("pad_per_class")});
-  EXPECT_THAT(got.at(0).dims(), ElementsAre(2, 2, 4)); // one box of each class
-  Numbers boxes = numbersOf(got[0]);
-  EXPECT_THAT(Numbers(boxes.begin() + 4, boxes.begin() + 8), ElementsAre(0, 0, 1, 1));
-  EXPECT_THAT(numbersOf(got.at(2)), ElementsAre(0, 1, 1, 0));
-  EXPECT_THAT(numbersOf(got.at(3)), ElementsAre(2, 1));
+TEST(ExtractImagePatches, RatesAndPadding) {
+  // Two pixels of a patch are two apart: SAME pads one column on either side.
+  EXPECT_THAT(one({1, 1, 4, 1}, {1, 2, 3, 4}, "ExtractImagePatches",
+                  {numbers("ksizes", {1, 1, 2, 1}), numbers("strides", {1, 1, 1, 1}), numbers("rates", {1, 1, 2, 1}),
+                   text("padding", "SAME")}),
+              ElementsAre(0, 2, 1, 3, 2, 4, 3, 0));
+  EXPECT_THAT(one({1, 1, 4, 1}, {1, 2, 3, 4}, "ExtractImagePatches",
+                  {numbers("ksizes", {1, 1, 2, 1}), numbers("strides", {1, 1, 3, 1}), numbers("rates", {1, 1, 1, 1}),
+                   text("padding", "SAME")}),
+              ElementsAre(1, 2, 4, 0));
 }
 
 } // namespace

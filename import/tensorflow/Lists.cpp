@@ -1,6 +1,7 @@
 // TensorArray and TensorList. A list is a tensor with the elements along axis 0. Until its first element is
 // written only the number of elements is known: then the list is that number, a scalar ("reserve"). A list that grows
-// begins with 0 elements.
+// begins with few elements, or with none. The handle of a TensorArray is the number of elements that it was made with: a
+// vector of one element where the array grows when an element beyond its end is written, else a scalar.
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {
@@ -42,9 +43,40 @@ mlir::Value writtenAt(Operator &op, mlir::Value list, mlir::Value index, mlir::V
   return op.emit("scatter_nd", {list, place, op.node.reshape(element, row)});
 }
 
-/// True if `indices` are known to count all of `count` elements.
+/// The list with zeros behind it, so that it holds `count` elements at least. `count` is an i64 scalar.
+mlir::Value grown(Operator &op, mlir::Value list, mlir::Value count) {
+  Node &node = op.node;
+  mlir::Value own = op.emit("shape", {list}, {{"start", 0}, {"end", 1}});
+  mlir::Value missing = op.emit("sub", {op.emit("max", {own, node.reshape(count, {Dim(1)})}), own});
+  mlir::Value shape = missing;
+  if (op.rank(list) > 1)
+    shape =
+        op.emit("concat", {missing, op.emit("shape", {list}, {{"start", 1}, {"end", op.rank(list)}})}, {{"axis", 0}});
+  const Dims dims = op.dims(list);
+  mlir::Value more = filled(op, shape, op.typeOf(list), 0);
+  setElementDims(node.graph, more, Dims(dims.begin() + 1, dims.end()));
+  return op.emit("concat", {list, more}, {{"axis", 0}});
+}
+
+/// `writtenAt` of a list that grows.
+mlir::Value writtenOrGrown(Operator &op, mlir::Value list, mlir::Value index, mlir::Value element) {
+  if (isReserve(op, list))
+    list = zeros(op, list, element);
+  mlir::Value place = op.node.reshape(op.wide(index), {});
+  return writtenAt(op, grown(op, list, op.emit("add", {place, op.node.constantInts({}, {1})})), index, element);
+}
+
+/// True if `indices` are known to count all of `count` elements: numbers, or a range up to the extent.
 bool countsAll(Operator &op, mlir::Value indices, const Dim &count) {
   auto known = op.node.staticInts(indices);
+  mlir::Operation *made = indices.getDefiningOp();
+  if (!known && made && made->getName().getStringRef() == "nn.cast")
+    made = made->getOperand(0).getDefiningOp();
+  if (!known && made && made->getName().getStringRef() == "nn.range") {
+    const auto &limit = op.node.info(made->getOperand(1)).contents;
+    return op.node.staticInts(made->getOperand(0)) == Ints{0} && op.node.staticInts(made->getOperand(2)) == Ints{1} &&
+           limit && limit->size() == 1 && limit->front() == count && !isUnknown(count);
+  }
   if (!known || !count.isConstant() || static_cast<int64_t>(known->size()) != count.constant())
     return false;
   for (size_t i = 0; i < known->size(); ++i)
@@ -63,10 +95,14 @@ void ignoreShapes(Operator &op) {
 void importArray(Operator &op) {
   op.node.expectInputs(1, 1);
   ignoreShapes(op);
+  bool grows = op.boolAttr("dynamic_size", false);
   mlir::Value count = op.wide(op.scalar(0));
-  op.set(count);
+  op.set(grows ? op.node.reshape(count, {Dim(1)}) : count);
   op.node.set(1, count);
 }
+
+/// Whether the array of handle `index` grows.
+bool arrayGrows(Operator &op, size_t index) { return op.rank(op.in(index)) == 1; }
 
 void importArrayRead(Operator &op) { // handle, index, flow
   op.node.expectInputs(3, 3);
@@ -77,7 +113,7 @@ void importArrayRead(Operator &op) { // handle, index, flow
 void importArrayWrite(Operator &op) { // handle, index, element, flow
   op.node.expectInputs(4, 4);
   ignoreShapes(op);
-  op.set(writtenAt(op, op.in(3), op.in(1), op.in(2)));
+  op.set((arrayGrows(op, 0) ? writtenOrGrown : writtenAt)(op, op.in(3), op.in(1), op.in(2)));
 }
 
 void importArrayScatter(Operator &op) { // handle, indices, elements, flow
@@ -92,7 +128,14 @@ void importArrayScatter(Operator &op) { // handle, indices, elements, flow
   }
   if (isReserve(op, list))
     list = zeros(op, list, op.node.reshape(cut(op, elements, 0, 0, 1), Dims(dims.begin() + 1, dims.end())));
-  mlir::Value places = op.node.reshape(op.wide(1), {op.dims(op.in(1)).at(0), Dim(1)});
+  mlir::Value indices = op.wide(1);
+  if (arrayGrows(op, 0)) {
+    mlir::Value last =
+        op.emit("reduce_max", {op.emit("concat", {indices, op.node.constantInts({1}, {-1})}, {{"axis", 0}})},
+                {{"axes", Ints{0}}, {"keepdims", false}});
+    list = grown(op, list, op.emit("add", {last, op.node.constantInts({}, {1})}));
+  }
+  mlir::Value places = op.node.reshape(indices, {op.dims(op.in(1)).at(0), Dim(1)});
   op.set(op.emit("scatter_nd", {list, places, elements}));
 }
 
@@ -113,9 +156,10 @@ mlir::Value countOf(Operator &op, mlir::Value list) {
 
 void importArraySize(Operator &op) { // handle, flow
   op.node.expectInputs(2, 2);
-  // An array that grows is made with 0 elements. Otherwise the handle is better known than the list of a loop.
+  // An array that is filled at once may be made with 0 elements. Otherwise the handle is better known than the list of a
+  // loop.
   auto made = op.node.staticInts(op.in(0));
-  bool grows = made && made->size() == 1 && made->front() == 0;
+  bool grows = arrayGrows(op, 0) || (made && made->size() == 1 && made->front() == 0);
   op.set(op.node.cast(grows ? countOf(op, op.in(1)) : op.in(0), ElementType::i32));
 }
 
@@ -142,8 +186,20 @@ void importListGet(Operator &op) { // list, index, extents of an element
 void importListSet(Operator &op) { // list, index, element
   op.node.expectInputs(3, 3);
   ignoreShapes(op);
-  op.node.ignore({"resize_if_index_out_of_bounds"});
-  op.set(writtenAt(op, op.in(0), op.in(1), op.in(2)));
+  bool grows = op.boolAttr("resize_if_index_out_of_bounds", false);
+  op.set((grows ? writtenOrGrown : writtenAt)(op, op.in(0), op.in(1), op.in(2)));
+}
+
+/// The list cut off, or with zeros behind it.
+void importListResize(Operator &op) { // list, number of elements
+  op.node.expectInputs(2, 2);
+  mlir::Value list = op.in(0), count = op.wide(op.scalar(1));
+  if (isReserve(op, list)) {
+    op.set(count);
+    return;
+  }
+  mlir::Value end = op.node.reshape(count, {Dim(1)});
+  op.set(op.emit("slice", {grown(op, list, count), op.node.constantInts({1}, {0}), end, {}, {}}));
 }
 
 void importListStack(Operator &op) { // list, extents of an element
@@ -298,6 +354,7 @@ void addListImporters(Importers &table) {
   table["TensorListFromTensor"] = {importListFromTensor};
   table["TensorListGetItem"] = {importListGet};
   table["TensorListSetItem"] = {importListSet};
+  table["TensorListResize"] = {importListResize};
   table["TensorListStack"] = {importListStack};
   table["TensorListLength"] = {importListLength};
   table["TensorArrayConcatV3"] = {importArrayConcat};

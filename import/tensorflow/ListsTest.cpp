@@ -69,6 +69,85 @@ TEST(List, GrowsInALoop) {
   }
 }
 
+/// A loop that takes elements from a list of n rows until it is empty: sum = 2 sum + element.
+std::string popping() {
+  G g;
+  std::string x = g.placeholder("x", {-1, 2});
+  auto add = [](file::FunctionDef &f, const std::string &name, const std::string &op,
+                const std::vector<std::string> &inputs,
+                const std::vector<Attr> &attrs = {}) { setNode(*f.add_node_def(), name, op, inputs, attrs); };
+  std::vector<std::pair<std::string, int32_t>> arguments = {{"list", 21}, {"sum", 1}};
+  file::FunctionDef &test = g.function("test", arguments, {{"more", "less:z:0"}});
+  setConstant<int32_t>(*test.add_node_def(), "zero", {}, {0});
+  add(test, "length", "TensorListLength", {"list"});
+  add(test, "less", "Less", {"zero:output:0", "length:length:0"});
+  file::FunctionDef &body = g.function("body", arguments, {{"shorter", "pop:output_handle:0"}, {"total", "add:z:0"}});
+  setConstant<int32_t>(*body.add_node_def(), "shape", {1}, {2});
+  setConstant<float>(*body.add_node_def(), "two", {}, {2});
+  add(body, "pop", "TensorListPopBack", {"list", "shape:output:0"}, {type("element_dtype", 1)});
+  add(body, "double", "Mul", {"sum", "two:output:0"});
+  add(body, "add", "AddV2", {"double:z:0", "pop:tensor:0"});
+  std::string list = g.op("TensorListFromTensor", {x, g.ints({2})}, {type("element_dtype", 1)});
+  g.op("While", {list, g.constant<float>({2}, {1, 1})},
+       {function("cond", "test"), function("body", "body"), types("T", {21, 1})}, "loop");
+  g.op("Identity", {"loop:1"}, {}, "sum");
+  g.op("TensorListLength", {"loop"}, {}, "left");
+  return g.bytes();
+}
+
+TEST(List, ShrinksInALoop) {
+  for (int64_t count : {0, 1, 4}) {
+    Numbers rows;
+    double first = 1, second = 1;
+    for (int64_t i = 0; i < 2 * count; ++i)
+      rows.push_back(static_cast<double>(i * i % 7));
+    for (int64_t row = count - 1; row >= 0; --row) {
+      first = 2 * first + rows[static_cast<size_t>(2 * row)];
+      second = 2 * second + rows[static_cast<size_t>(2 * row + 1)];
+    }
+    std::vector<Tensor> got = results(popping(), {floats({count, 2}, rows)});
+    EXPECT_THAT(numbersOf(got.at(0)), ElementsAre(first, second)) << count;
+    EXPECT_THAT(numbersOf(got.at(1)), ElementsAre(0));
+  }
+}
+
+TEST(List, HasAnotherSize) {
+  for (int32_t count : {1, 2, 4}) {
+    G g;
+    std::string list = g.op("TensorListFromTensor", {g.placeholder("x", {2, 1}), g.ints({1})}, {});
+    list = g.op("TensorListResize", {list, g.placeholder("n", {}, 3)}, {});
+    g.op("TensorListStack", {list, g.ints({1})}, {type("element_dtype", 1)}, "y");
+    Numbers wanted = {5, 6, 0, 0};
+    wanted.resize(static_cast<size_t>(count));
+    EXPECT_EQ(
+        numbersOf(results(g.bytes(), {floats({2, 1}, {5, 6}), tensorOf(ElementType::i32, {}, {double(count)})})[0]),
+        wanted);
+  }
+}
+
+TEST(List, ElementsBehindTheEnd) {
+  for (bool resizes : {true, false}) {
+    G g;
+    std::string list = g.op("TensorListFromTensor", {g.placeholder("x", {2, 1}), g.ints({1})}, {});
+    list = g.op("TensorListSetItem", {list, g.scalar(3), g.constant<float>({1}, {8})},
+                {type("element_dtype", 1), truth("resize_if_index_out_of_bounds", resizes)});
+    g.op("TensorListStack", {list, g.ints({1})}, {type("element_dtype", 1)}, "y");
+    auto run = [&] { return numbersOf(results(g.bytes(), {floats({2, 1}, {5, 6})}).at(0)); };
+    if (resizes)
+      EXPECT_THAT(run(), ElementsAre(5, 6, 0, 8));
+    else
+      EXPECT_THROW(run(), Error);
+  }
+  G g; // an array that grows takes several at once
+  std::string x = g.placeholder("x", {2, 1});
+  g.op("TensorArrayV3", {g.scalar(1)}, {type("dtype", 1), truth("dynamic_size")}, "array");
+  std::string flow = g.op("TensorArrayScatterV3", {"array", g.ints({3, 1}), x, "array:1"}, {type("T", 1)});
+  std::string size = g.op("TensorArraySizeV3", {"array", flow}, {}, "size");
+  g.op("TensorArrayGatherV3", {"array", g.op("Range", {g.scalar(0), size, g.scalar(1)}), flow}, {type("dtype", 1)},
+       "y");
+  EXPECT_THAT(numbersOf(results(g.bytes(), {floats({2, 1}, {5, 6})}).at(0)), ElementsAre(0, 6, 0, 5));
+}
+
 TEST(List, PiecesAndTheirConcatenation) {
   for (bool array : {true, false}) {
     G g;

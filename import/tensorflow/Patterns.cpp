@@ -80,6 +80,29 @@ void markDropout(GraphRecord &graph) {
   }
 }
 
+void markAssertions(GraphRecord &graph, const std::map<std::string, std::vector<std::string>> &waitsFor) {
+  Producers producers;
+  for (const NodeRecord &node : graph.nodes)
+    producers[node.name] = &node;
+  for (NodeRecord &node : graph.nodes) {
+    auto names = waitsFor.find(node.name);
+    if (node.op != "Identity" || node.inputs.size() != 1 || names == waitsFor.end())
+      continue;
+    std::vector<std::string> shapes;
+    for (const std::string &name : names->second) {
+      const NodeRecord *check = producer(producers, name);
+      const NodeRecord *all = check && check->op == "Assert" ? producer(producers, inputOf(*check, 0)) : nullptr;
+      const NodeRecord *equal = all && all->op == "All" ? producer(producers, inputOf(*all, 0)) : nullptr;
+      if (equal && equal->op == "Equal" && equal->inputs.size() == 2)
+        shapes.insert(shapes.end(), equal->inputs.begin(), equal->inputs.end());
+    }
+    if (shapes.empty())
+      continue;
+    node.op = "Assert+Identity";
+    node.inputs.insert(node.inputs.end(), shapes.begin(), shapes.end());
+  }
+}
+
 void markDilations(GraphRecord &graph) {
   Producers producers;
   for (const NodeRecord &node : graph.nodes)

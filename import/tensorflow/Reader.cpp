@@ -305,8 +305,14 @@ const std::string &inputOf(const NodeRecord &node, size_t index) {
 
 GraphRecord graphOf(const file::GraphDef &graph, const Library *library) {
   GraphRecord record;
-  for (const NodeDef &node : graph.node())
+  std::map<std::string, std::vector<std::string>> waitsFor;
+  for (const NodeDef &node : graph.node()) {
     record.nodes.push_back(nodeRecord(node, library, tensorName));
+    for (const std::string &input : node.input())
+      if (input.starts_with('^'))
+        waitsFor[node.name()].push_back(input.substr(1));
+  }
+  markAssertions(record, waitsFor);
   return record;
 }
 

@@ -95,6 +95,59 @@ TEST(Recurrent, BlockLstmByTheLayerAndStepByStep) {
   ASSERT_EQ(both.size(), 2u);
 }
 
+/// Both versions with peepholes, and with cells that are clipped. The second has the gates in the order i, f, c, o and no
+/// forget bias.
+TEST(Recurrent, BlockLstmWithItsOptions) {
+  std::vector<float> w = sample((inputs + states) * 4 * states, 5), b = sample(4 * states, 9);
+  std::vector<float> peepholes[] = {sample(states, 1), sample(states, 4), sample(states, 8)}; // i, f, o
+  Numbers x = wide(sample(steps * batch * inputs));
+  for (bool second : {false, true})
+    for (double clip : {0.0, 0.25}) {
+      size_t candidate = second ? 2 : 1, forgets = second ? 1 : 2;
+      Numbers hidden(steps * batch * states), cells = hidden;
+      for (size_t row = 0; row < batch; ++row) {
+        State state;
+        for (size_t t = 0; t < steps; ++t) {
+          Numbers z = sums(&x[(t * batch + row) * inputs], state.h, w, b);
+          for (size_t i = 0; i < states; ++i) {
+            double before = state.c[i], &c = state.c[i];
+            double in = sigmoid(z[i] + before * peepholes[0][i]);
+            double forget = sigmoid(z[forgets * states + i] + (second ? 0 : 0.75) + before * peepholes[1][i]);
+            c = std::tanh(z[candidate * states + i]) * in + before * forget;
+            c = clip > 0 ? std::min(std::max(c, -clip), clip) : c;
+            state.h[i] = std::tanh(c) * sigmoid(z[3 * states + i] + c * peepholes[2][i]);
+            hidden[(t * batch + row) * states + i] = state.h[i];
+            cells[(t * batch + row) * states + i] = c;
+          }
+        }
+      }
+      for (bool wantsCells : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "second " << second << ", clip " << clip << ", cells " << wantsCells);
+        G g;
+        std::vector<std::string> operands = {g.constant<int64_t>({}, {int64_t(steps)}), g.placeholder("x", xDims),
+                                             zeros(g), zeros(g),
+                                             g.constant<float>({int64_t(inputs + states), int64_t(4 * states)}, w)};
+        for (const auto &each : peepholes)
+          operands.push_back(g.constant<float>({int64_t(states)}, each));
+        operands.push_back(g.constant<float>({int64_t(4 * states)}, b));
+        std::vector<Attr> attrs = {real("cell_clip", static_cast<float>(clip     ? clip
+                                                                        : second ? 0
+                                                                                 : -1)),
+                                   truth("use_peephole", true)};
+        if (!second)
+          attrs.push_back(real("forget_bias", 0.75f));
+        g.op(second ? "BlockLSTMV2" : "BlockLSTM", operands, attrs, "lstm");
+        g.op("Identity", {"lstm:6"}, {}, "y");
+        if (wantsCells)
+          g.op("Identity", {"lstm:1"}, {}, "cells");
+        std::vector<Tensor> got = results(g.bytes(), {floats(xDims, x)});
+        EXPECT_THAT(numbersOf(got.at(0)), Pointwise(DoubleNear(1e-5), hidden));
+        if (wantsCells)
+          EXPECT_THAT(numbersOf(got.at(1)), Pointwise(DoubleNear(1e-5), cells));
+      }
+    }
+}
+
 TEST(Recurrent, LstmCell) {
   std::vector<float> w = sample((inputs + states) * 4 * states, 5), b = sample(4 * states, 9);
   Numbers x = wide(sample(batch * inputs)), want(batch * states);

@@ -14,6 +14,7 @@ Importers makeImporters() {
   addMovementImporters(table);
   addIndexedImporters(table);
   addImageImporters(table);
+  addColourImporters(table);
   addComposedImporters(table);
   addRecurrentImporters(table);
   addListImporters(table);
@@ -89,7 +90,8 @@ Handlers makeHandlers() {
 }
 
 bool passesOn(const NodeRecord &node) {
-  return node.op == "Identity" || node.op == "StopGradient" || node.op == "ReadVariableOp";
+  return node.op == "Identity" || node.op == "Assert+Identity" || node.op == "StopGradient" ||
+         node.op == "ReadVariableOp";
 }
 
 } // namespace

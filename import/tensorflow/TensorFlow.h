@@ -57,6 +57,7 @@ void addReduceImporters(Importers &table);      // Reduce.cpp
 void addMovementImporters(Importers &table);    // Movement.cpp
 void addIndexedImporters(Importers &table);     // Indexed.cpp
 void addImageImporters(Importers &table);       // Image.cpp: resizing, patches, selection of boxes
+void addColourImporters(Importers &table);      // Colour.cpp
 void addComposedImporters(Importers &table);    // Composed.cpp
 void addRecurrentImporters(Importers &table);   // Recurrent.cpp
 void addListImporters(Importers &table);        // Lists.cpp: TensorArray and TensorList
@@ -64,6 +65,8 @@ void addValueImporters(Importers &table);       // Value.cpp: constants, identit
 
 /// The importer of calls, branches and loops (Control.cpp); null for other operators.
 StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
+/// The importer of a NonMaxSuppressionV5 that lowers scores (SoftSuppression.cpp); null for other nodes.
+StructureHandler softSuppression(const NodeRecord &node, const std::vector<Entry> &inputs);
 std::vector<ImportIssue> unknownWithin(const NodeRecord &node, const std::string &name);
 /// Names of the operators that structureHandler takes.
 const std::map<std::string, const char *> &structureOperators();
@@ -88,6 +91,9 @@ void rebuildControlFlow(GraphRecord &graph);
 /// Marks nodes that read the random numbers of dropout: Normalize.cpp imports them as what they are where the
 /// factor is 1 (Patterns.cpp).
 void markDropout(GraphRecord &graph);
+/// Gives an Identity that waits for the assertion that two shapes are equal these shapes as further operands (Value.cpp).
+/// `waitsFor` has the names of the nodes that a node waits for without reading them.
+void markAssertions(GraphRecord &graph, const std::map<std::string, std::vector<std::string>> &waitsFor);
 /// Makes a convolution between SpaceToBatchND and BatchToSpaceND one node, which Window.cpp imports with a dilation.
 void markDilations(GraphRecord &graph);
 

@@ -1,4 +1,5 @@
 // Constants, and operators that pass a value on.
+#include "import/EqualExtents.h"
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {
@@ -20,6 +21,16 @@ void importIdentity(Operator &op) {
   op.set(op.in(0));
 }
 
+/// The operand, and pairs of vectors that the graph asserts to be equal: those of extents say that inputs fit.
+void importAsserted(Operator &op) {
+  for (size_t i = 1; i + 1 < op.node.inputCount(); i += 2) {
+    const auto &a = op.node.info(op.in(i)).contents, &b = op.node.info(op.in(i + 1)).contents;
+    for (size_t k = 0; a && b && a->size() == b->size() && k < a->size(); ++k)
+      demandEqual(op.node.graph.builder, (*a)[k], (*b)[k]);
+  }
+  op.set(op.in(0));
+}
+
 void importIdentityN(Operator &op) {
   for (size_t i = 0; i < op.node.inputCount(); ++i)
     op.node.set(i, op.in(i));
@@ -34,6 +45,7 @@ void addValueImporters(Importers &table) {
         "PreventGradient", "Print", "ReadVariableOp", "Snapshot", "StopGradient"})
     table[name] = {importIdentity};
   table["IdentityN"] = {importIdentityN};
+  table["Assert+Identity"] = {importAsserted};
   for (const char *name : {"VarHandleOp", "Variable", "VariableV2"})
     table[name] = {nullptr, "a variable without a value: pass the folder of the SavedModel, or freeze the graph"};
   for (const char *name : {"HashTable", "HashTableV2", "LookupTableFind", "LookupTableFindV2", "MutableHashTableV2"})

@@ -1,0 +1,22 @@
+// Symbols of inputs that stand for one extent.
+#pragma once
+
+#include "support/Dim.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace lathe::source {
+
+/// States that the model demands two extents to be equal, as an assertion of the file does. Inside of a branch or a loop,
+/// which may not run, the statement is dropped.
+void demandEqual(mlir::OpBuilder &builder, const Dim &a, const Dim &b);
+
+/// Gives two symbols of inputs of @main one name, that of the first input, where an operator demands that they are equal
+/// whatever they are: ReverseSequence of a batch and its lengths, a concatenation along another axis, and where
+/// `demandEqual` has stated it. A run in which
+/// they differ would be refused with or without it; now it is refused because an input has another extent. Operators
+/// inside of branches and loops demand nothing: they may not run.
+void uniteEqualExtents(mlir::ModuleOp module);
+
+} // namespace lathe::source
