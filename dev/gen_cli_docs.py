@@ -10,7 +10,7 @@ import sys
 
 VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "quantize", "evaluate", "sweep", "export", "stage", "extract", "diff-models", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
          "store", "store list", "store show", "store export", "store import", "store merge", "store path", "records",
-         "records list", "records best", "records export", "records import", "records merge", "records prune", "report", "tune", "machine", "zoo"]
+         "records list", "records best", "records export", "records import", "records merge", "records prune", "report", "tune", "machine", "zoo", "completion"]
 
 INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; do not edit. -->
 # What are the commands and flags of lathe?
