@@ -1,5 +1,6 @@
 #include "cli/Common.h"
 
+#include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
 #include "support/File.h"
@@ -92,11 +93,21 @@ static std::string footerText(const std::string &examples) {
 int runSubVerb(const std::string &group, const std::string &summary, std::span<const Verb> verbs,
                const std::string &examples, const Arguments &arguments) {
   std::string name = arguments.empty() ? "" : arguments[0], names, list;
+  nlohmann::json described = nlohmann::json::array();
   for (const Verb &verb : verbs) {
     if (name == verb.name)
       return guarded(group + " " + name, [&] { return verb.run(Arguments(arguments.begin() + 1, arguments.end())); });
     names += (names.empty() ? "" : ", ") + std::string(verb.name);
     list += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+    described.push_back({{"name", verb.name}, {"summary", verb.summary}});
+  }
+  if (name == describeFlag) {
+    std::cout << nlohmann::json{{"command", "lathe " + group},
+                                {"summary", summary},
+                                {"footer", footerText(examples)},
+                                {"verbs", described}}
+              << "\n";
+    return success;
   }
   if (name != "--help" && name != "-h")
     fail("expected lathe {} VERB with one of {}, got '{}'", group, names, name);
@@ -121,6 +132,10 @@ Options::Options(const std::string &verb, const std::string &summary, const std:
 }
 
 void Options::parseAll(const Arguments &arguments) {
+  if (arguments == Arguments{describeFlag}) {
+    std::cout << describe(*this) << "\n";
+    throw CLI::CallForHelp();
+  }
   try {
     parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp &) {

@@ -8,6 +8,7 @@ namespace lathe::cli {
 int runVerb(const Arguments &arguments);
 int benchVerb(const Arguments &arguments);
 int compareVerb(const Arguments &arguments);
+int completionVerb(const Arguments &arguments);
 int evaluateVerb(const Arguments &arguments);
 int profileVerb(const Arguments &arguments);
 int sweepVerb(const Arguments &arguments);

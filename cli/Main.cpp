@@ -3,6 +3,7 @@
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
 #include "cli/Self.h"
+#include "cli/print/Describe.h"
 #include "cli/print/Terminal.h"
 #include "runtime/References.h"
 #include "schedule/Algorithms.h"
@@ -43,6 +44,7 @@ const Verb frontVerbs[] = {
     {"records", "List, export, import and prune tuning records: schedules and their times", recordsVerb},
     {"report", "Write stored measurements as a page with plots, or as SVG files", reportVerb},
     {"serve", "Show the store in a browser, and running measurements as they go", becomeServer},
+    {"completion", "Print the script that completes the commands of lathe in bash or zsh", completionVerb},
 };
 struct Summary {
   const char *name, *summary;
@@ -63,26 +65,47 @@ const Summary compilerVerbs[] = {
     {"zoo", "Write a built-in network with seeded weights as ONNX"},
 };
 
+const char *const wholeSummary = "compiles neural networks to native packages, runs, checks and measures them";
+const char *const firstSession = "A first session:\n"
+                                 "  lathe zoo resnet50 -o resnet50.onnx\n"
+                                 "  lathe compile resnet50.onnx -o resnet50.lathe\n"
+                                 "  lathe run resnet50.lathe --fill random -o outputs.npz\n"
+                                 "  lathe verify resnet50.onnx\n"
+                                 "  lathe profile resnet50.lathe --threads 2\n\n";
+const char *const exitCodes =
+    "Exit codes: 0 done; 1 negative verdict (unsupported, mismatch, mistrusted, different); 2 wrong model, "
+    "file or option;\n"
+    "3 internal error, please report it; 128 + n ended by signal n (130: Ctrl-C). Errors are one line on "
+    "standard\n"
+    "error. A signal removes temporary files and keeps what was measured.\n";
+
+/// Calls `visit` with name and summary of every verb.
+void forEachVerb(const std::function<void(const char *name, const char *summary)> &visit) {
+  for (const Summary &verb : compilerVerbs)
+    visit(verb.name, verb.summary);
+  for (const Verb &verb : frontVerbs)
+    visit(verb.name, verb.summary);
+}
+
+/// `lathe --describe` (cli/print/Describe.h): the verbs, and the algorithms that `lathe help schedules` explains.
+void printDescription() {
+  nlohmann::json verbs = nlohmann::json::array(), names = nlohmann::json::array();
+  forEachVerb([&](const char *name, const char *summary) { verbs.push_back({{"name", name}, {"summary", summary}}); });
+  for (const Algorithm &algorithm : algorithms())
+    names.push_back(algorithm.name);
+  std::cout << nlohmann::json{{"command", "lathe"},      {"version", LATHE_VERSION},
+                              {"summary", wholeSummary}, {"footer", std::string(firstSession) + exitCodes},
+                              {"verbs", verbs},          {"algorithms", names}}
+            << "\n";
+}
+
 void printHelp() {
-  std::cout << "lathe: compiles neural networks to native packages, runs, checks and measures them\n\n"
+  std::cout << "lathe: " << wholeSummary
+            << "\n\n"
                "Usage: lathe VERB [OPTIONS]     (lathe help VERB lists flags and examples,\n"
                "                                  lathe help schedules the algorithms)\n\nVerbs:\n";
-  auto line = [](const char *name, const char *summary) { std::cout << fmt::format("  {:<13}{}\n", name, summary); };
-  for (const Summary &verb : compilerVerbs)
-    line(verb.name, verb.summary);
-  for (const Verb &verb : frontVerbs)
-    line(verb.name, verb.summary);
-  std::cout << "\nA first session:\n"
-               "  lathe zoo resnet50 -o resnet50.onnx\n"
-               "  lathe compile resnet50.onnx -o resnet50.lathe\n"
-               "  lathe run resnet50.lathe --fill random -o outputs.npz\n"
-               "  lathe verify resnet50.onnx\n"
-               "  lathe profile resnet50.lathe --threads 2\n\n"
-               "Exit codes: 0 done; 1 negative verdict (unsupported, mismatch, mistrusted, different); 2 wrong model, "
-               "file or option;\n"
-               "3 internal error, please report it; 128 + n ended by signal n (130: Ctrl-C). Errors are one line on "
-               "standard\n"
-               "error. A signal removes temporary files and keeps what was measured.\n";
+  forEachVerb([](const char *name, const char *summary) { std::cout << fmt::format("  {:<13}{}\n", name, summary); });
+  std::cout << "\n" << firstSession << exitCodes;
 }
 
 /// Loads the compiler's verbs and runs one.
@@ -138,6 +161,11 @@ int mainVerb(int argc, char **argv) {
     });
     return name.empty() ? userError : code;
   }
+  if (name == describeFlag)
+    return guarded("describe", [] {
+      printDescription();
+      return success;
+    });
   if (name == "--version" || name == "-v") {
     return guarded("version", [] {
       std::cout << "lathe " LATHE_VERSION "\n";

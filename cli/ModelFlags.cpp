@@ -3,6 +3,7 @@
 #include "cache/CheckedPackages.h"
 #include "cli/Packages.h"
 #include "cli/StoreFlags.h"
+#include "cli/print/Describe.h"
 
 namespace lathe::cli {
 
@@ -64,7 +65,7 @@ void ModelFlags::addTargetFlags(Options &options) {
   };
   CLI::Option *targetOption = add(options.add_option(
       "--target", target, "Compile for native, machine (see --machine), an LLVM CPU name, or LLVM/TVM target text"));
-  targetOption->capture_default_str();
+  targetOption->check(offers({"native", "machine"}))->capture_default_str();
   add(options.add_option(
           "--machine", machineFile,
           "Choose schedules for the machine that FILE describes (lathe machine --json); without --target, "

@@ -2,6 +2,7 @@
 
 #include "cli/FrontVerbs.h"
 #include "cli/ProblemLists.h"
+#include "cli/print/Describe.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
 #include "lab/problems/TextRanges.h"
@@ -100,17 +101,22 @@ void OpsFlags::add(Options &options) {
       ->type_name("DIR");
   options.afterParse([this, &options] { requireHonoured(options); });
   options.add_flag("--fresh", fresh, "Measure everything, also points of an interrupted run of the same command");
-  options.add_option(
-      "--log", log,
-      "Append every measured row to FILE, one JSON object a line; rows that FILE has are read and not measured again");
+  options
+      .add_option("--log", log,
+                  "Append every measured row to FILE, one JSON object a line; rows that FILE has are read and not "
+                  "measured again")
+      ->type_name("FILE");
 }
 
 void OpsFlags::addProblems(Options &options) {
   std::string kinds = "kind of problem with its own short text (docs/problems.md), or an operator's name:\n";
-  for (const lab::ProblemSyntax &syntax : lab::problemSyntaxes())
+  std::vector<std::string> names;
+  for (const lab::ProblemSyntax &syntax : lab::problemSyntaxes()) {
     kinds += fmt::format("{:<11}{}\n", syntax.kind, syntax.form);
+    names.emplace_back(syntax.kind);
+  }
   kinds.pop_back();
-  options.add_option("operator", kind, kinds);
+  options.add_option("operator", kind, kinds)->check(offers(names));
   options.add_option("problem", texts,
                      "short texts with ranges, as ic{16,32}ih{14..56*2}oc64kh3ph1, or operators' own texts:\n"
                      "'conv x=1x64x56x56 w=64x64x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1 +relu'");
@@ -128,29 +134,37 @@ void OpsFlags::addProblems(Options &options) {
 }
 
 void OpsFlags::addSettings(Options &options) {
-  options.add_option(
-      "--provider", providers,
-      "Compare the first of these providers with each other one, separated by commas: NAME, NAME:VARIANT or "
-      "NAME:all (every variant); all: every installed provider (default: lathe,onednn)");
+  std::vector<std::string> known = lab::knownProviders();
+  known.emplace_back("all");
+  options
+      .add_option(
+          "--provider", providers,
+          "Compare the first of these providers with each other one, separated by commas: NAME, NAME:VARIANT or "
+          "NAME:all (every variant); all: every installed provider (default: lathe,onednn)")
+      ->check(offersList(known));
   options.add_option("--threads", threads, "Measure with these numbers of threads, separated by commas")
       ->capture_default_str();
   options
       .add_option(
           "--type", types,
           "Set element types of short texts, separated by commas: f32, bf16, f16, int8 (u8:s8:s32), i8 (s8:s8:s32)")
+      ->check(offersList({"f32", "bf16", "f16", "int8", "i8"}))
       ->capture_default_str();
   options.add_option("--batch", batches, "Replace the problems' batch by these, separated by commas");
   options
       .add_option("--cache", caches, "Measure in these cache states, separated by commas: hot, cold, cold-constants")
+      ->check(offersList({"hot", "cold", "cold-constants"}))
       ->capture_default_str();
   options
       .add_option("--layout", layouts,
                   "Measure with activations in these layouts, separated by commas: any, row, blocked, channels_last")
+      ->check(offersList({"any", "row", "blocked", "channels_last"}))
       ->capture_default_str();
   options
       .add_option(
           "--schedule", schedules,
           "Measure these schedules of ours, separated by commas: default, records (the fastest known), or a text")
+      ->check(offersList({"default", "records"}))
       ->capture_default_str();
   options.add_option("--epilogue", epilogue,
                      "Set the epilogue of short texts of convolutions and fc: none, or bias, add and relu joined by + "

@@ -33,7 +33,8 @@ std::string shippedFolder(const std::string &part) {
 
 std::string compilerLibrary() {
   std::filesystem::path folder = std::filesystem::path(ownProgram()).parent_path();
-  for (const char *place : {"../lib", "../lib/lathe", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu", "."}) {
+  for (const char *place : {"../lib", "../lib/lathe", "../lib/x86_64-linux-gnu/lathe", "../lib/aarch64-linux-gnu/lathe",
+                            "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu", "."}) {
     std::filesystem::path candidate = folder / place / "liblathe_cli_compiler.so";
     std::error_code ignored;
     if (std::filesystem::exists(candidate, ignored))

@@ -1,6 +1,8 @@
 #include "cli/StoreFlags.h"
 
+#include "cli/print/Describe.h"
 #include "cli/print/Terminal.h"
+#include "lab/ops/ProviderWorker.h"
 
 #include <cstdlib>
 
@@ -35,11 +37,17 @@ void FilterFlags::add(CLI::App &app) {
   app.add_option("--experiment", experiments, "Take only these experiments, by id or its beginning")
       ->delimiter(',')
       ->type_name("ID");
-  app.add_option(
-      "--kind", kind,
-      "Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported");
+  addKind(app);
   app.add_option("--operator", op, "Take only points of this operator; model: whole models");
-  app.add_option("--provider", provider, "Take only points of this provider or runner");
+  app.add_option("--provider", provider, "Take only points of this provider or runner")
+      ->check(offers(lab::knownProviders()));
+}
+
+void FilterFlags::addKind(CLI::App &app) {
+  const std::vector<std::string> kinds = {"ops",  "bench",    "compare",  "profile", "segments",
+                                          "tune", "evaluate", "quantize", "imported"};
+  app.add_option("--kind", kind, fmt::format("Take only experiments of this kind: {}", fmt::join(kinds, ", ")))
+      ->check(offers(kinds));
 }
 
 store::Filter FilterFlags::filter(store::Store &store) const {

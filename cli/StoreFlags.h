@@ -25,6 +25,8 @@ struct FilterFlags {
   std::string kind, op, provider;
 
   void add(CLI::App &app);
+  /// Adds --kind alone.
+  void addKind(CLI::App &app);
   /// Converts the flags to a filter. Throws Error for an experiment that `store` does not have.
   store::Filter filter(store::Store &store) const;
 };

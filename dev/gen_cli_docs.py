@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "quantize", "evaluate", "sweep", "export", "stage", "extract", "diff-models", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
-         "store", "store list", "store show", "store export", "store import", "store merge", "store path", "records",
-         "records list", "records best", "records export", "records import", "records merge", "records prune", "report", "serve", "tune", "machine", "zoo"]
+         "store", "store list", "store show", "store export", "store import", "store merge", "store trend", "store path", "records",
+         "records list", "records best", "records export", "records import", "records merge", "records prune", "report", "serve", "tune", "machine", "zoo", "completion"]
 
 INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; do not edit. -->
 # What are the commands and flags of lathe?

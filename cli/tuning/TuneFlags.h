@@ -4,6 +4,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/ProblemLists.h"
 #include "cli/Recording.h"
+#include "cli/print/Describe.h"
 #include "cli/tuning/SpaceExport.h"
 #include "cli/tuning/StartModels.h"
 #include "cli/tuning/TuneAll.h"
@@ -38,7 +39,9 @@ struct TuneFlags {
     model.add(options, ModelUse::tune);
     addSubjects(options);
     addLimits(options);
-    options.add_option("--searcher,--tuner", tune.searcher, searcherHelp())->type_name("NAME");
+    options.add_option("--searcher,--tuner", tune.searcher, searcherHelp())
+        ->check(offers(searchers()))
+        ->type_name("NAME");
     options
         .add_option("--seed", tune.seed,
                     "Set the seed of the searcher, of the operands and of what --evaluate-model holds out")
@@ -237,10 +240,15 @@ private:
         ->capture_default_str();
   }
 
-  static std::string searcherHelp() {
+  static std::vector<std::string> searchers() {
     std::vector<std::string> names;
     for (const auto &[name, summary] : tune::searcherNames())
       names.push_back(name);
+    return names;
+  }
+
+  static std::string searcherHelp() {
+    std::vector<std::string> names = searchers();
     return fmt::format("Search with {} (default: {}; docs/tuning.md says what each does)", lathe::listed(names, "or"),
                        names.front());
   }

@@ -55,7 +55,7 @@ struct AnalyzeFlags {
                     "Use a suite of problems instead of a network; its list says how often each problem occurs")
         ->delimiter(',')
         ->excludes(model);
-    options.add_option("--problems", network.problems, "Search only this list (CSV) for the suite");
+    options.add_option("--problems", network.problems, "Search only this list (CSV) for the suite")->type_name("CSV");
     options
         .add_option("--epilogue", network.epilogue,
                     "Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + "

@@ -4,6 +4,7 @@
 #include "cli/Recording.h"
 #include "cli/Sizes.h"
 #include "cli/models/Sides.h"
+#include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "lab/StoreRecords.h"
 
@@ -66,10 +67,15 @@ struct CompareFlags {
     model.addLoading(options);
     inputs.add(options, "random", false);
     addBatches(options, batches);
-    options.add_option(
-        "--with", with,
-        "Compare with these, separated by commas: onnxruntime, tflite, tensorflowjs, tensorflow, opencv, reference, or "
-        "the file of another model or package (default: tflite for TFLite models, else onnxruntime)");
+    const std::vector<std::string> runtimes = {"onnxruntime", "tflite", "tensorflowjs",
+                                               "tensorflow",  "opencv", "reference"};
+    options
+        .add_option("--with", with,
+                    fmt::format("Compare with these, separated by commas: {}, or the file of another model or package "
+                                "(default: tflite for TFLite models, else onnxruntime)",
+                                fmt::join(runtimes, ", ")))
+        ->check(offersList(runtimes))
+        ->type_name("RUNTIME|MODEL,...");
     options.reads([this] { return CLI::detail::split(with, ','); });
     options.add_flag(
         "--adapt-layouts", compare.adaptLayouts,

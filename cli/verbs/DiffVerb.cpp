@@ -2,6 +2,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/StoreFlags.h"
 #include "cli/print/AnalyzeTables.h"
+#include "cli/print/Describe.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -43,6 +44,7 @@ struct DiffFlags {
                     "Return exit code 1 on these, by commas: slower, slower:3% (verdict slower, by more than 3 %), "
                     "failed (passed before), missing")
         ->delimiter(',')
+        ->check(offers({"slower", "failed", "missing"}))
         ->type_name("RULE");
     options.add_flag("--all", all, "Show also points that are the same");
     options.add_option("--rows", rows, "Show at most this many rows (0: all); JSON has all")->capture_default_str();

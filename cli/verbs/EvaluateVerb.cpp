@@ -4,6 +4,7 @@
 #include "cli/Packages.h"
 #include "cli/Recording.h"
 #include "cli/models/SideParts.h"
+#include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "cli/samples/PictureFlags.h"
 #include "evaluate/ConfusionPicture.h"
@@ -50,6 +51,7 @@ struct EvaluateFlags {
         .add_option("--against", against,
                     "Decide with this model, too, and count changed decisions: a model, a package, onnxruntime or "
                     "tflite")
+        ->check(offers({"onnxruntime", "tflite"}))
         ->type_name("OTHER");
     options
         .add_option("--random-crops", crops,

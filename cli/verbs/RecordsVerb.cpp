@@ -5,6 +5,7 @@
 #include "cli/ShippedRecords.h"
 #include "cli/StoreFlags.h"
 #include "cli/StoreImport.h"
+#include "cli/print/Describe.h"
 #include "support/Text.h"
 
 #include <iostream>
@@ -36,6 +37,8 @@ struct SelectFlags {
                       "Take only records with one of these: passed, failed, mistrusted, unimplemented, crashed, "
                       "timed_out, memory_exceeded, not_verified")
           ->delimiter(',')
+          ->check(
+              offers({"passed", "failed", "mistrusted", "unimplemented", "crashed", "timed_out", "memory_exceeded"}))
           ->type_name("NAME,...");
     options.afterParse([this] {
       for (const std::string &status : statuses)

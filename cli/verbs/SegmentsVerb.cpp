@@ -3,6 +3,7 @@
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Recording.h"
 #include "cli/models/SideParts.h"
+#include "cli/print/Describe.h"
 #include "compile/Checkpoints.h"
 #include "export/onnx/Export.h"
 #include "import/Import.h"
@@ -205,6 +206,7 @@ struct SegmentFlags {
     options
         .add_option("--with", with,
                     "Compare with this runner: onnxruntime, opencv, or tensorflowjs for models of TensorFlow and Keras")
+        ->check(offers({"onnxruntime", "opencv", "tensorflowjs"}))
         ->capture_default_str();
     options
         .add_option(

@@ -33,9 +33,7 @@ int storeList(const Arguments &arguments) {
   Options options("store list", "List the experiments, the latest last.",
                   "  lathe store list\n  lathe store list --kind ops --json -\n");
   flags.add(options);
-  options.add_option(
-      "--kind", filters.kind,
-      "Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported");
+  filters.addKind(options);
   options.addWide();
   options.addJson();
   options.parseAll(arguments);

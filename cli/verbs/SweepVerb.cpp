@@ -3,6 +3,7 @@
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Packages.h"
 #include "cli/Sizes.h"
+#include "cli/print/Describe.h"
 #include "cli/sweep/Report.h"
 #include "support/LayoutChoice.h"
 #include "support/Text.h"
@@ -73,12 +74,14 @@ void SweepFlags::addGrid(Options &options) {
   options
       .add_option("--target", targets,
                   "Compile for this target (lathe help compile); repeat the flag for several (default: native)")
+      ->check(offers({"native"}))
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   options.add_option("--threads", threads, "Run with these numbers of threads, as 1,2")->capture_default_str();
   options
       .add_option("--layouts", layouts,
                   "Compile with these layouts of activations (--layout of compile), as nchw,nhwc,blocked,auto")
+      ->check(offersList({"nchw", "nhwc", "blocked", "auto"}))
       ->capture_default_str();
   options.reads([this] { return with; });
   options.afterParse([this] {

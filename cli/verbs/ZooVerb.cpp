@@ -1,5 +1,6 @@
 #include "cli/CompilerVerbs.h"
 
+#include "cli/print/Describe.h"
 #include "export/onnx/Export.h"
 #include "ir/Context.h"
 #include "zoo/Zoo.h"
@@ -19,7 +20,10 @@ int zooVerb(const Arguments &arguments) {
       "  lathe zoo --list\n  lathe zoo resnet50 -o resnet50.onnx\n  lathe zoo mobilenet_v2 --batch 4 "
       "--seed 1 -o m.onnx\n"
       "Every other verb takes zoo:NAME in place of a file: lathe profile zoo:resnet50\n");
-  options.add_option("NAME", name, "architecture");
+  std::vector<std::string> architectures;
+  for (const ZooEntry &entry : zooEntries())
+    architectures.push_back(entry.name);
+  options.add_option("NAME", name, "architecture")->check(offers(architectures));
   options.addOutput("-o,--output", output, "Write the ONNX file here (default: NAME.onnx; -: standard output)")
       ->type_name("F.onnx");
   auto *batch =
