@@ -45,7 +45,7 @@ std::vector<double> scoresOf(std::span<const double> times) {
   double deviation = lab::median(distances) / 0.6745;
   if (deviation > 0)
     for (double &score : scores)
-      score = std::clamp((score - middle) / deviation, -4.0, 4.0);
+      score = std::clamp((score - middle) / deviation, -3.0, 3.0);
   else // most times are equal
     scores = ranksOf(times);
   centre(scores);

