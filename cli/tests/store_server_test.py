@@ -1,5 +1,7 @@
 """Stores on a PostgreSQL server: the verbs work with a URL, and its password is nowhere to be found afterwards."""
+import csv
 import glob
+import io
 import os
 import shutil
 import subprocess
@@ -61,6 +63,7 @@ class StoreServer(Cli):
         self.lathe("ops", "analyze", *at)
         self.lathe("records", "list", *at)
         self.lathe("store", "export", self.path("all.jsonl"), *at)
+        self.lathe("store", "trend", *at)
         self.lathe("store", "path", *at)
         wrong = url.replace(PASSWORD, PASSWORD[::-1])
         message = self.error("bench", self.net, "--store", wrong, says="password authentication failed.*--no-store measures without keeping")
@@ -129,6 +132,15 @@ class StoreServer(Cli):
             self.assertEqual(program.returncode, 0)
         self.assertEqual(self.figures("store", "list", "--store", url)["counts"],
                          {"platforms": 1, "experiments": 10, "points": 10, "samples": 30, "tuning": 0})
+        trend = self.figures("store", "trend", "net.lathe", "--store", url)["series"]
+        self.assertEqual([len(series["observations"]) for series in trend], [10])
+        self.assertEqual([o["measured"] for o in trend[0]["observations"]], sorted(o["measured"] for o in trend[0]["observations"]))
+        self.assertIn("net.lathe", self.lathe("store", "trend", self.package, "--store", url).stdout)
+        rows = list(csv.DictReader(io.StringIO(self.lathe("store", "trend", "--csv", "-", "--store", url).stdout)))
+        self.assertEqual(len(rows), 10)
+        self.assertEqual({row["samples"] for row in rows}, {"3"})
+        self.assertEqual({row["revision"] for row in rows}, {o["revision"] for o in trend[0]["observations"]})
+        self.error("store", "trend", "frobnicate", "--store", url, says="has no times of 'frobnicate'")
 
 
 if __name__ == "__main__":

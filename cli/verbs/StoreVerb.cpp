@@ -3,6 +3,7 @@
 #include "cli/StoreExport.h"
 #include "cli/StoreFlags.h"
 #include "cli/StoreImport.h"
+#include "cli/analysis/StoreTrend.h"
 #include "report/Rows.h"
 #include "store/Archive.h"
 #include "support/Text.h"
@@ -218,6 +219,7 @@ const Verb verbs[] = {
     {"export", "Write an archive, CSV or Google Benchmark's JSON", storeExport},
     {"import", "Add archives and store files to the store", storeImport},
     {"merge", "Merge archives and stores into the store named first", storeMerge},
+    {"trend", "Show times over dates and commits, and where they changed", storeTrend},
 };
 
 } // namespace

@@ -1,0 +1,61 @@
+// Trends: the time of one problem over dates and commits of lathe, and the points where it changed.
+#pragma once
+
+#include "lab/judging/Statistics.h"
+#include "store/Store.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lathe::report {
+
+/// One measurement of the series.
+struct Observation {
+  std::string experiment, measured;     // uuid; date and time in UTC
+  std::string version, revision, build; // of lathe; revision: commit, "" if unknown
+  std::string platform;                 // key
+  size_t samples = 0;
+  double median = 0;           // seconds, of all samples
+  lab::Interval interval = {}; // of the median, 95 %
+};
+
+/// A step of a series.
+struct ChangePoint {
+  size_t index = 0; // of the first observation after the change
+  double ratio = 0; // median of the times up to the next change / median of those since the previous one
+  double p = 0;     // share of random orders of the same times that look as much like a change
+};
+
+/// Measurements of one problem by one provider, variant and setting on one kind of machine.
+struct TrendSeries {
+  std::string op, problem, provider, variant;
+  store::Setting setting; // "records" in its other settings is true where tuning records were used
+  std::string cpu;
+  std::vector<Observation> observations; // by date
+  std::vector<ChangePoint> changes;      // by index
+};
+
+/// Finds the steps of a series by a permutation test (Antoch and Huskova, "Permutation tests in
+/// change point analysis", 2001). A time's score is the difference of its logarithm from the median,
+/// cut at three robust standard deviations (median absolute deviation / 0.6745), so that outliers have
+/// little weight. At each place the scores before it are added, and the sum is divided by its standard
+/// deviation over all orders of the times. The place with the largest value is a change if at most
+/// the share `level` of 1999 random orders has a value as large. Both parts are then tested in the
+/// same way; each part has three observations at least. A series without a change gets one with a
+/// probability of `level`, whatever the distribution of its noise. At a level of 0.01 a series of
+/// fewer than ten observations has no change. Deterministic.
+std::vector<ChangePoint> changePoints(std::span<const double> times, double level = 0.01);
+
+/// What to read. Empty fields do not restrict.
+struct TrendFilter {
+  std::string text = {}; // contained in the problem's text, or equal to the operator
+  std::string provider = {}, variant = {};
+};
+
+/// Series of the points that passed or are mistrusted, in the order of problem, provider, variant,
+/// setting and machine. A machine is its CPU, cores, hardware threads and memory: updates of its
+/// system belong to the history.
+std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter);
+
+} // namespace lathe::report
