@@ -168,6 +168,7 @@ TEST_F(ArchiveTest, tuningRecords) {
 
 /// What version 0.1.0 wrote before records had more than a time.
 TEST_F(ArchiveTest, recordsByTask) {
+  LATHE_FILES_ONLY();
   Store store(place("best.db"));
   std::vector<TuningRecord> written;
   for (int task = 0; task < 20; ++task) {
@@ -232,6 +233,7 @@ TEST_F(ArchiveTest, archivesOfTheFirstFormat) {
 }
 
 TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
+  LATHE_FILES_ONLY();
   Store store = machine("A", 0, 5);
   exportArchive(store, {}, file("good.jsonl"));
   exportArchive(store, {}, file("good.jsonl.gz"));

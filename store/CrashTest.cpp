@@ -95,7 +95,7 @@ TEST_F(StoreCrashTest, killedAtAnyMoment) {
   std::set<std::pair<std::string, int>> reported; // experiment, number
   int unreported = 0;
   // A busy machine gives a writer less: more turns then.
-  for (int turn = 0; turn < 20 || (reported.size() <= 20 && turn < 400); ++turn) {
+  for (int turn = 0; turn < (onServer() ? 6 : 20) || (reported.size() <= 20 && turn < 400); ++turn) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     pid_t writer = inChild([&] {
@@ -156,7 +156,7 @@ TEST_F(StoreCrashTest, tuningKilledAtAnyMoment) {
   }
   constexpr int batch = 3;
   int reported = 0; // batches
-  for (int turn = 0; turn < 20 || (reported <= 20 && turn < 400); ++turn) {
+  for (int turn = 0; turn < (onServer() ? 6 : 20) || (reported <= 20 && turn < 400); ++turn) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     pid_t writer = inChild([&] {

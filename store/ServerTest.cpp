@@ -45,7 +45,7 @@ protected:
 
 TEST_F(ServerTest, tenWritersWhileTheServerRestarts) {
   std::string url = place("team");
-  const int writers = 10, points = isLong() ? 400 : 24, restarts = isLong() ? 12 : 2;
+  const int writers = 10, points = isLong() ? 400 : 24, restarts = isLong() ? 12 : 1;
   {
     Store store(url);
   }

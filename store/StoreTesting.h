@@ -153,7 +153,7 @@ inline void expectHealthy(const std::string &path) {
   EXPECT_EQ(database.text("PRAGMA foreign_key_check"), "");
 }
 
-/// For tests of what only files have: skips the test where stores are on a server.
+/// For tests of what only files have, and of archives alone: skips the test where stores are on a server.
 #define LATHE_FILES_ONLY()                                                                                             \
   if (onServer())                                                                                                      \
   GTEST_SKIP() << "a test of files"

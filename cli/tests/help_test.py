@@ -6,7 +6,7 @@ import subprocess
 
 from fixture import LATHE, Cli, main
 
-GROUPS = {"ops": ["bench", "problems", "analyze", "diff"], "store": ["path", "list", "show", "export", "import", "merge"],
+GROUPS = {"ops": ["bench", "problems", "analyze", "diff"], "store": ["path", "list", "show", "export", "import", "merge", "trend"],
           "records": ["list", "best", "export", "import", "merge", "prune", "ship"]}
 
 
