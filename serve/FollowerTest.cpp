@@ -102,6 +102,20 @@ TEST_F(FollowerTest, tellsThatExperimentsAreGone) {
   EXPECT_EQ(next(events)["gone"], json::array({uuid}));
 }
 
+TEST_F(FollowerTest, tellsThatTheStoreCannotBeRead) {
+  writer.addExperiment(store::someExperiment(), store::somePlatform());
+  auto &follower = *new Follower(file("lathe.db"));
+  follow(follower);
+  Follower::Events events(follower, "");
+  EXPECT_EQ(next(events)["trouble"], "");
+  writer.connection().execute("ALTER TABLE tuning RENAME TO hidden");
+  std::string trouble = next(events)["trouble"];
+  EXPECT_THAT(trouble, HasSubstr("lathe.db: no such table: tuning"));
+  EXPECT_THAT(trouble, testing::Not(HasSubstr(folder.string())));
+  writer.connection().execute("ALTER TABLE hidden RENAME TO tuning");
+  EXPECT_EQ(next(events)["trouble"], "");
+}
+
 TEST(Listing, hidesWhereTheStoreIs) {
   EXPECT_EQ(shownName("/home/me/lathe.db"), "lathe.db");
   EXPECT_EQ(shownName("lathe.db"), "lathe.db");

@@ -128,8 +128,10 @@ void HttpServer::State::converse(int descriptor) {
     std::optional<RequestHead> checked = checkedHead(head, limits.headLines);
     if (!checked)
       return socket.refuse(400, "Bad Request");
+    if (checked->lineBytes > limits.lineBytes)
+      return socket.refuse(414, "URI Too Long");
     socket.offer(std::move(checked->text));
-    bool last = checked->withBody || count == limits.requestsOfConnection, closed = last;
+    bool last = checked->last || count == limits.requestsOfConnection, closed = last;
     if (!process_request(socket, last, closed, nullptr) || closed)
       return;
   }

@@ -40,6 +40,7 @@ using Handler = std::function<Answer(const Request &request)>;
 
 struct Limits {
   int connections = 64;           // beyond them: 503
+  size_t lineBytes = 8000;        // of the request line
   size_t headBytes = 16384;       // of request line and headers
   int headLines = 64;             // headers
   int headSeconds = 10;           // from the first byte to the last of a head

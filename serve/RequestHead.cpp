@@ -46,13 +46,16 @@ std::optional<RequestHead> checkedHead(std::string_view head, int mostLines) {
       break;
     if (!isPrintable(line) || (lines == 0 && !isRequestLine(line)))
       return std::nullopt;
-    if (lines > 0) {
+    if (lines == 0)
+      result.lineBytes = line.size();
+    else {
       size_t colon = line.find(':');
       if (colon == line.npos || !isToken(line.substr(0, colon)))
         return std::nullopt;
       std::string name = lower(line.substr(0, colon));
       hosts += name == "host";
-      result.withBody = result.withBody || name == "content-length" || name == "transfer-encoding";
+      result.last = result.last || name == "content-length" || name == "transfer-encoding" ||
+                    (name == "connection" && lower(line).find("close") != line.npos);
       if (std::find(ignored.begin(), ignored.end(), name) != ignored.end())
         continue;
     }

@@ -8,8 +8,9 @@
 namespace lathe::serve {
 
 struct RequestHead {
-  std::string text;      // as it came, without what this server does not honour
-  bool withBody = false; // a body follows, which nobody reads: the connection cannot go on
+  std::string text;     // as it came, without what this server does not honour
+  size_t lineBytes = 0; // of the request line
+  bool last = false;    // the client says that it is, or a body follows, which nobody reads
 };
 
 /// Removes the headers that ask for ranges, compression and "100 Continue". `head` ends with an empty line.

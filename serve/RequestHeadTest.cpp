@@ -10,7 +10,8 @@ TEST(RequestHead, keepsWhatTheServerHonours) {
   auto head = checkedHead("GET /a?b=1 HTTP/1.1\r\nHost: x\r\nCookie: c=1\r\n\r\n", most);
   ASSERT_TRUE(head);
   EXPECT_EQ(head->text, "GET /a?b=1 HTTP/1.1\r\nHost: x\r\nCookie: c=1\r\n\r\n");
-  EXPECT_FALSE(head->withBody);
+  EXPECT_FALSE(head->last);
+  EXPECT_EQ(head->lineBytes, 19u);
 }
 
 TEST(RequestHead, removesRangesAndCompression) {
@@ -21,11 +22,11 @@ TEST(RequestHead, removesRangesAndCompression) {
   EXPECT_EQ(head->text, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
 }
 
-TEST(RequestHead, seesThatABodyFollows) {
-  for (const char *header : {"Content-Length: 3", "transfer-encoding: chunked"}) {
+TEST(RequestHead, seesThatAConnectionCannotGoOn) {
+  for (const char *header : {"Content-Length: 3", "transfer-encoding: chunked", "Connection: Close"}) {
     auto head = checkedHead(std::string("POST / HTTP/1.1\r\n") + header + "\r\n\r\n", most);
     ASSERT_TRUE(head) << header;
-    EXPECT_TRUE(head->withBody) << header;
+    EXPECT_TRUE(head->last) << header;
   }
 }
 

@@ -46,22 +46,23 @@ class ServeBrowser(unittest.TestCase):
                 json.dump({"experiments": [{"uuid": row["uuid"], "started": row["started"]} for row in rows.db.execute("SELECT uuid, started FROM experiment").fetchall()], "hostile": HOSTILE, "a": a, "b": b, "running": "running-0000",
                            "verdicts": [point["verdict"] for point in diff["points"]], "ratios": [f"{point['ratio']:.3f}×" for point in diff["points"]]}, file)
             with Server(store) as server:
-                browser = subprocess.Popen(["node", os.path.join(PAGE, "tests", "serve.mjs"), f"http://127.0.0.1:{server.port}", expected, BROWSER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                said = ""
-                for line in browser.stdout:
-                    said += line
-                    if line == "ask point\n":
-                        points += 1
-                        rows.point(running, "custom", f"point {points}", {}, "lathe")
-                        rows.db.commit()
-                    elif line == "ask kill\n":
-                        sleeper.kill()
-                        sleeper.wait()
-                    if line.startswith("ask "):
-                        browser.stdin.write("done\n")
-                        browser.stdin.flush()
+                with subprocess.Popen(["node", os.path.join(PAGE, "tests", "serve.mjs"), f"http://127.0.0.1:{server.port}", expected, BROWSER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as browser:
+                    said = ""
+                    for line in browser.stdout:
+                        said += line
+                        if line == "ask point\n":
+                            points += 1
+                            rows.point(running, "custom", f"point {points}", {}, "lathe")
+                            rows.db.commit()
+                        elif line == "ask kill\n":
+                            sleeper.kill()
+                            sleeper.wait()
+                        if line.startswith("ask "):
+                            browser.stdin.write("done\n")
+                            browser.stdin.flush()
                 sleeper.kill()
-                self.assertEqual(browser.wait(), 0, said)
+                sleeper.wait()
+                self.assertEqual(browser.returncode, 0, said)
                 self.assertEqual(said.count("ok "), 7, said)
                 print(said)
 

@@ -7,6 +7,7 @@ import { TableView, type TableColumn } from "../ui/table";
 import { themeButton } from "../ui/theme";
 import { follow, FollowState } from "./follow";
 
+const othersPause = 5000; // ms
 export const shortId = (uuid: string): string => uuid.slice(0, 8);
 export const reportAddress = (uuids: Iterable<string>): string =>
   `/report?experiment=${[...uuids].map(encodeURIComponent).join(",")}`;
@@ -43,11 +44,11 @@ const experimentColumns: TableColumn<Entry>[] = [
 const platformColumns: TableColumn<Machine>[] = [
   { name: "platform", width: "minmax(16rem, 2fr)", text: (p) => p.name, full: (p) => p.key },
   { name: "cores", width: "4.5rem", numeric: true, text: (p) => String(p.cores), value: (p) => p.cores },
-  { name: "threads", width: "5rem", numeric: true, text: (p) => String(p.hardware_threads), value: (p) => p.hardware_threads },
+  { name: "threads", width: "5.8rem", numeric: true, text: (p) => String(p.hardware_threads), value: (p) => p.hardware_threads },
   { name: "memory", width: "6rem", numeric: true, text: (p) => bytes(p.memory_bytes), value: (p) => p.memory_bytes },
   { name: "system", width: "minmax(9rem, 1fr)", text: (p) => p.kernel },
   { name: "compiler", width: "minmax(8rem, 1fr)", text: (p) => p.compiler },
-  { name: "experiments", width: "6.5rem", numeric: true, text: (p) => number(p.experiments), value: (p) => p.experiments },
+  { name: "experiments", width: "7.6rem", numeric: true, text: (p) => number(p.experiments), value: (p) => p.experiments },
   { name: "points", width: "6rem", numeric: true, text: (p) => number(p.points), value: (p) => p.points },
   { name: "last", width: "10.5rem", text: (p) => moment(p.last) },
 ];
@@ -55,7 +56,7 @@ const platformColumns: TableColumn<Machine>[] = [
 const modelColumns: TableColumn<Model>[] = [
   { name: "model", width: "minmax(20rem, 3fr)", text: (m) => problemTitle(m.text), full: (m) => m.text },
   { name: "runtimes", width: "minmax(10rem, 1fr)", text: (m) => m.providers.join(", ") },
-  { name: "experiments", width: "6.5rem", numeric: true, text: (m) => number(m.experiments.length), value: (m) => m.experiments.length },
+  { name: "experiments", width: "7.6rem", numeric: true, text: (m) => number(m.experiments.length), value: (m) => m.experiments.length },
   { name: "points", width: "6rem", numeric: true, text: (m) => number(m.points), value: (m) => m.points },
   { name: "passed", width: "6rem", numeric: true, text: (m) => number(m.passed), value: (m) => m.passed },
   { name: "last", width: "10.5rem", text: (m) => moment(m.last) },
@@ -83,6 +84,29 @@ class Index {
   private readonly chosen = h("span", { class: "chosen", "aria-live": "polite" });
   private readonly narrowed = h("p", { class: "narrowed", hidden: true });
   private readonly table: TableView<Entry>;
+  private readonly machines = new TableView<Machine>(
+    "Platforms",
+    platformColumns,
+    (machine) => this.narrow(machine.name, (entry) => entry.platform === machine.key),
+    8,
+  );
+  private readonly networks = new TableView<Model>(
+    "Models",
+    modelColumns,
+    (model) => {
+      const of = new Set(model.experiments);
+      this.narrow(problemTitle(model.text), (entry) => of.has(entry.uuid));
+    },
+    8,
+  );
+  private readonly models = this.section(
+    "models",
+    "Models",
+    "A row shows the experiments that measured a model.",
+    this.networks.element,
+  );
+  private asked = 0; // when the platforms and models were last asked for, in ms
+  private asking = 0; // a timer
 
   constructor(private readonly data: IndexDocument) {
     this.entries = new Map(data.experiments.map((entry) => [entry.uuid, entry]));
@@ -148,9 +172,36 @@ class Index {
     this.show();
   }
   changed(change: Change): void {
+    if (change.experiments.some(({ uuid, state }) => this.entries.get(uuid)?.state !== state)) this.askSoon();
     for (const entry of change.experiments) this.entries.set(entry.uuid, entry);
     for (const uuid of change.gone) this.entries.delete(uuid);
     this.show(true);
+  }
+
+  /** A run that begins or ends may bring a platform or a model: these are no events, and asked for at most every 5 s. */
+  private askSoon(): void {
+    if (this.asking) return;
+    this.asking = window.setTimeout(
+      async () => {
+        this.asking = 0;
+        this.asked = performance.now();
+        try {
+          const answer = await fetch("/api/index");
+          if (answer.ok) this.showOthers((await answer.json()) as IndexDocument, true);
+        } catch {
+          /* the line at the top says that the server does not answer */
+        }
+      },
+      Math.max(0, this.asked + othersPause - performance.now()),
+    );
+  }
+  private showOthers({ platforms, models }: IndexDocument, keep: boolean): void {
+    this.machines.show(platforms, keep);
+    this.networks.show(
+      [...models].sort((a, b) => (a.last < b.last ? 1 : -1)),
+      keep,
+    );
+    this.models.hidden = !models.length;
   }
 
   private filters(): HTMLElement {
@@ -182,15 +233,7 @@ class Index {
     );
   }
   mount(host: HTMLElement, state: FollowState): void {
-    const { platforms, models } = this.data;
-    const machines = new TableView<Machine>("Platforms", platformColumns, (machine) =>
-      this.narrow(machine.name, (entry) => entry.platform === machine.key), 8);
-    const networks = new TableView<Model>("Models", modelColumns, (model) => {
-      const of = new Set(model.experiments);
-      this.narrow(problemTitle(model.text), (entry) => of.has(entry.uuid));
-    }, 8);
-    const shown: [string, string][] = [["experiments", "Experiments"], ["platforms", "Platforms"]];
-    if (models.length) shown.push(["models", "Models"]);
+    const { platforms } = this.data;
     const sections = [
       this.section(
         "experiments",
@@ -200,10 +243,9 @@ class Index {
         this.narrowed,
         this.table.element,
       ),
-      this.section("platforms", "Platforms", "A row shows the experiments of a machine.", machines.element),
+      this.section("platforms", "Platforms", "A row shows the experiments of a machine.", this.machines.element),
+      this.models,
     ];
-    if (models.length)
-      sections.push(this.section("models", "Models", "A row shows the experiments that measured a model.", networks.element));
     host.replaceChildren(
       h("a", { class: "skip", href: "#experiments" }, "Skip to the experiments"),
       h(
@@ -221,15 +263,20 @@ class Index {
       h(
         "div",
         { class: "bar" },
-        h("nav", { "aria-label": "Sections" }, ...shown.map(([id, title]) => h("a", { href: `#${id}` }, title)),
-          h("a", { href: "/report" }, "Report of everything")),
+        h(
+          "nav",
+          { "aria-label": "Sections" },
+          h("a", { href: "#experiments" }, "Experiments"),
+          h("a", { href: "#platforms" }, "Platforms"),
+          h("a", { href: "#models" }, "Models"),
+          h("a", { href: "/report" }, "Report of everything"),
+        ),
         this.filters(),
       ),
       h("main", {}, ...sections),
     );
     this.show();
-    machines.show(platforms);
-    networks.show([...models].sort((a, b) => (a.last < b.last ? 1 : -1)));
+    this.showOthers(this.data, false);
   }
 }
 

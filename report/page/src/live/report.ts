@@ -112,6 +112,7 @@ class LiveReport {
   }
   private tick(): void {
     for (const progress of this.progress.values()) if (progress.entry.state === "running") progress.tell();
+    if (!this.news.hidden && !this.held) this.soon(); // the reader is done with what held it
   }
 
   /** Whether an update now would take from the reader what is being looked at. */
