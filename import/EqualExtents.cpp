@@ -51,48 +51,62 @@ std::vector<ExtentRule> operatorDemands(mlir::func::FuncOp main) {
   return rules;
 }
 
-/// Symbols that are another one from now on.
-using Names = std::map<std::string, std::string>;
+/// What symbols are from now on: other symbols, or numbers.
+using Meanings = std::map<std::string, Dim>;
 
-/// Pairs of `symbols` that `rules` demand to be equal.
-Names equalSymbols(const std::vector<ExtentRule> &rules, const std::vector<std::string> &symbols) {
-  Names names;
-  auto first = [&](std::string symbol) {
-    for (auto found = names.find(symbol); found != names.end(); found = names.find(symbol))
-      symbol = found->second;
-    return symbol;
+/// What `rules` demand of `symbols`. Numbers count where `numbers` is true.
+Meanings meaningsOf(const std::vector<ExtentRule> &rules, const std::vector<std::string> &symbols, bool numbers) {
+  Meanings meanings;
+  auto lookup = [&](const std::string &symbol) -> std::optional<Dim> {
+    auto found = meanings.find(symbol);
+    return found == meanings.end() ? std::nullopt : std::optional(found->second);
   };
-  auto placeOf = [&](const std::string &symbol) { return llvm::find(symbols, symbol) - symbols.begin(); };
+  auto placeOf = [&](const Dim &dim) { // numbers first; none of the symbols last
+    return dim.isConstant() ? -1 : llvm::find(symbols, symbolOf(dim)) - symbols.begin();
+  };
+  auto none = static_cast<int64_t>(symbols.size());
   for (const ExtentRule &rule : rules) {
-    std::string a = symbolOf(rule.left), b = symbolOf(rule.right);
-    if (rule.relation != Relation::equal || !llvm::is_contained(symbols, a) || !llvm::is_contained(symbols, b))
-      continue;
-    a = first(a), b = first(b);
+    Dim a = rule.left.substitute(lookup), b = rule.right.substitute(lookup);
     if (placeOf(b) < placeOf(a))
       std::swap(a, b);
-    if (a != b)
-      names[b] = a;
+    if (rule.relation != Relation::equal || a == b || placeOf(b) == none || placeOf(b) < 0 ||
+        (a.isConstant() && (!numbers || a.constant() < 0)))
+      continue;
+    std::string symbol = symbolOf(b);
+    for (auto &[other, meaning] : meanings)
+      if (meaning == b)
+        meaning = a;
+    meanings[symbol] = a;
   }
-  for (auto &[symbol, other] : names)
-    other = first(other);
-  return names;
+  return meanings;
 }
 
-/// The arguments of all functions, those of bodies included, with the new names.
-void rename(mlir::ModuleOp module, const Names &names) {
-  auto lookup = [&](const std::string &symbol) -> std::optional<Dim> {
-    auto found = names.find(symbol);
-    return found == names.end() ? std::nullopt : std::optional(Dim::symbol(found->second));
-  };
+/// Gives an argument the new extents.
+void substitute(mlir::func::FuncOp function, unsigned index, const Meanings &meanings) {
+  if (!function.getArgAttr(index, "nn.dims"))
+    return;
+  TensorInfo info = nn::infoOf(function.getArgument(index));
+  info.dims = nn::argumentDims(function, index);
+  for (Dim &dim : info.dims)
+    dim = dim.substitute([&](const std::string &symbol) -> std::optional<Dim> {
+      auto found = meanings.find(symbol);
+      return found == meanings.end() ? std::nullopt : std::optional(found->second);
+    });
+  function.getArgument(index).setType(nn::toMlirType(function.getContext(), info));
+  if (allConstant(info.dims))
+    function.removeArgAttr(index, "nn.dims");
+  else
+    function.setArgAttr(index, "nn.dims", nn::dimsAttr(function.getContext(), info.dims));
+}
+
+/// The arguments of all functions, those of bodies included.
+void substitute(mlir::ModuleOp module, const Meanings &meanings) {
   module.walk([&](mlir::func::FuncOp function) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      if (!function.getArgAttr(i, "nn.dims"))
-        continue;
-      Dims dims = nn::argumentDims(function, i);
-      for (Dim &dim : dims)
-        dim = dim.substitute(lookup);
-      function.setArgAttr(i, "nn.dims", nn::dimsAttr(module.getContext(), dims));
-    }
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      substitute(function, i, meanings);
+    mlir::Block &block = function.getBody().front();
+    function.setType(mlir::FunctionType::get(module.getContext(), block.getArgumentTypes(),
+                                             block.getTerminator()->getOperandTypes()));
   });
 }
 
@@ -110,18 +124,19 @@ void demandEqual(mlir::OpBuilder &builder, const Dim &a, const Dim &b) {
   main->setAttr(demandsAttribute, builder.getArrayAttr(texts));
 }
 
-void uniteEqualExtents(mlir::ModuleOp module) {
+void uniteEqualExtents(mlir::ModuleOp module, bool numbers) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   std::vector<ExtentRule> stated = statedDemands(main);
   main->removeAttr(demandsAttribute);
+  size_t least = numbers ? 1 : 2; // that can be equal to something
   // With fewer symbols, what follows from one pair may be another one: N = M makes N * K and M * L comparable.
-  for (std::vector<std::string> symbols = inputSymbols(main); symbols.size() > 1; symbols = inputSymbols(main)) {
+  for (std::vector<std::string> symbols = inputSymbols(main); symbols.size() >= least; symbols = inputSymbols(main)) {
     std::vector<ExtentRule> rules = operatorDemands(main);
     rules.insert(rules.end(), stated.begin(), stated.end());
-    Names names = equalSymbols(rules, symbols);
-    if (names.empty())
+    Meanings meanings = meaningsOf(rules, symbols, numbers);
+    if (meanings.empty())
       return;
-    rename(module, names);
+    substitute(module, meanings);
   }
 }
 

@@ -16,7 +16,8 @@ void demandEqual(mlir::OpBuilder &builder, const Dim &a, const Dim &b);
 /// whatever they are: ReverseSequence of a batch and its lengths, a concatenation along another axis, and where
 /// `demandEqual` has stated it. A run in which
 /// they differ would be refused with or without it; now it is refused because an input has another extent. Operators
-/// inside of branches and loops demand nothing: they may not run.
-void uniteEqualExtents(mlir::ModuleOp module);
+/// inside of branches and loops demand nothing: they may not run. With `numbers` a symbol that must be equal to a number
+/// is that number.
+void uniteEqualExtents(mlir::ModuleOp module, bool numbers);
 
 } // namespace lathe::source

@@ -65,7 +65,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   importNodes(outputs);
   problems.throwIfAny(fileName, format.versionWord);
   finish(function);
-  uniteEqualExtents(*module);
+  uniteEqualExtents(*module, /*numbers=*/!options.shapes.empty());
   if (mlir::failed(mlir::verify(*module)))
     fail("{}: the imported graph is not valid", fileName); // the verifier has said why
   return module;

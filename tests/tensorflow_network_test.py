@@ -34,8 +34,9 @@ def inputs_of(network):
 def expect_open_batches(model, folder):
     """Pictures and lengths of any batch, but of the same: all compiled, and the outputs of one picture at a time."""
     report = os.path.join(folder, "open.json")
-    run(lathe, "check", model, "--json", report)
-    assert json.load(open(report))["references"] == [], open(report).read()
+    for shape in ([], ["--shape", "images=3x32x128x1"]):
+        run(lathe, "check", model, *shape, "--json", report)
+        assert json.load(open(report))["references"] == [], (shape, open(report).read())
     package, found = os.path.join(folder, "m.lathe"), os.path.join(folder, "open.npz")
     run(lathe, "compile", model, "-o", package, "--no-cache")
     images, lengths = (os.path.join(folder, name + ".open.npy") for name in ("images", "lengths"))

@@ -27,7 +27,10 @@ DIFFERENT = {"tensorflowjs": {CASE + "band": "a number of diagonals below 0 mean
                               CASE + "one_hot": "the graph does not say the type, for which it takes int32",
                               CASE + "remainder_with_the_dividend_s_sign": "it takes the divisor's sign",
                               CASE + "rows_chosen": "it chooses elements where the condition has fewer axes",
-                              "Operators.TheFactorOfDropoutMayComeWithTheRun": "it drops elements, where ours are NaN for factors but 1"},
+                              "FakeQuant.ARangeForEveryChannel": "it gives the operand as it is",
+                             "FakeQuant.RangesOfAllKinds": "it gives the operand as it is",
+                             "Loop.AnArrayGrowsElementByElement": "the size of an array is what was written, not what it was made with",
+                             "Operators.TheFactorOfDropoutMayComeWithTheRun": "it drops elements, where ours are NaN for factors but 1"},
              "opencv": {"Convolution.DilationsAndExplicitPads": "it reads no explicit padding",
                         CASE + "bias": "it adds along the second axis of three"}}
 # Fewer agreements than these show that a runner stopped working.

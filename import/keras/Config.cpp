@@ -97,7 +97,8 @@ void addReferences(const json &value, std::vector<TensorRef> &result, int depth 
 LayerConfig readLayerAt(const json &layer, int version, int depth);
 ModelConfig readModel(const json &config, bool sequential, int version, int depth, const json &buildConfig);
 
-bool isSequential(const std::string &className) { return className == "Sequential"; }
+/// A Pipeline is a layer of its own, but is called as a Sequential is.
+bool isSequential(const std::string &className) { return className == "Sequential" || className == "Pipeline"; }
 
 bool isModel(const std::string &className, const json &config) {
   if (isSequential(className) || className == "Functional" || className == "Model")

@@ -36,18 +36,42 @@ void importEinsumDense(Layer &layer) {
   layer.set(activate(layer, y, member(layer.config, "activation")));
 }
 
-/// Rows of a table. Floats as indices are rounded towards zero.
-void importEmbedding(Layer &layer) {
-  layer.expectWeights(1);
+/// The indices of an embedding. Floats are rounded towards zero.
+mlir::Value indicesOf(Layer &layer) {
   mlir::Value x = layer.raw(0);
   ElementType type = layer.node.info(x).type;
-  if (type != ElementType::i32 && type != ElementType::i64)
-    x = layer.node.cast(x, ElementType::i32);
+  return type == ElementType::i32 || type == ElementType::i64 ? x : layer.node.cast(x, ElementType::i32);
+}
+
+/// Rows of a table.
+void importEmbedding(Layer &layer) {
+  layer.expectWeights(1);
+  mlir::Value x = indicesOf(layer);
   layer.set(layer.emit("gather", {layer.weight(0), x}, {{"axis", 0}}));
   if (layer.hasMaskResult()) {
     mlir::Value zero = layer.node.constantScalar(layer.node.info(x).type, 0);
     layer.setMask(layer.emit("not", {layer.emit("equal", {x, zero})}));
   }
+}
+
+/// An embedding, or with `reverse` the products of rows with the table, or with a table of their own.
+void importReversibleEmbedding(Layer &layer) {
+  bool tied = layer.flag("tie_weights", true);
+  layer.expectWeights(tied ? 1 : 2);
+  const json &reverse = layer.argument(1, "reverse");
+  if (!reverse.is_boolean() || !reverse.get<bool>()) {
+    if (layer.flag("mask_zero", false))
+      layer.unsupported("mask_zero is not supported");
+    layer.set(layer.emit("gather", {layer.weight(0), indicesOf(layer)}, {{"axis", 0}}));
+    return;
+  }
+  mlir::Value table = tied ? transpose(layer.node, layer.weight(0), {1, 0}) : layer.weight(1);
+  mlir::Value y = layer.emit("matmul", {layer.in(), table});
+  if (layer.has("logit_soft_cap")) {
+    mlir::Value cap = layer.scalar(layer.number("logit_soft_cap", 0));
+    y = layer.emit("mul", {layer.emit("tanh", {layer.emit("div", {y, cap})}), cap});
+  }
+  layer.set(y);
 }
 
 } // namespace
@@ -56,6 +80,7 @@ void addDenseImporters(Importers &table) {
   table["Dense"] = {importDense, "`gemm`, or `matmul` and `add`"};
   table["EinsumDense"] = {importEinsumDense, "`matmul`, `transpose`, `reshape`"};
   table["Embedding"] = {importEmbedding, "`gather`; a mask with mask_zero"};
+  table["ReversibleEmbedding"] = {importReversibleEmbedding, "`gather`, or `matmul` with the table"};
 }
 
 } // namespace lathe::keras

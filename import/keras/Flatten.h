@@ -26,6 +26,9 @@ void flatten(const ModelConfig &model, const Weights &weights, int version, cons
 /// Units of the states that a stateful recurrent layer keeps from run to run; empty for other layers (States.cpp).
 std::vector<int64_t> keptStates(const LayerConfig &layer);
 
+/// Why a layer of keras.layers is not imported; null where there is no reason of its own (Support.cpp).
+const char *reasonAgainst(const std::string &className);
+
 /// The name by which a layer is looked up: its class, or the function that it calls ("ops.Add", "tf.math.add").
 std::string operatorName(const LayerConfig &layer);
 

@@ -15,6 +15,7 @@ Importers makeImporters() {
   addAttentionImporters(table);
   addDenseImporters(table);
   addLayerImporters(table);
+  addLookupImporters(table);
   addMaskImporters(table);
   addMergeImporters(table);
   addMovementImporters(table);
@@ -22,6 +23,7 @@ Importers makeImporters() {
   addPoolImporters(table);
   addPreprocessImporters(table);
   addRecurrentImporters(table);
+  addSignalImporters(table);
   addWindowImporters(table);
   return table;
 }

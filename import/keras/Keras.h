@@ -108,6 +108,7 @@ void addActivationImporters(Importers &table); // Activation.cpp
 void addAttentionImporters(Importers &table);  // Attention.cpp
 void addDenseImporters(Importers &table);      // Dense.cpp: products and embeddings
 void addLayerImporters(Importers &table);      // Layers.cpp: what passes its operand on, and wrappers
+void addLookupImporters(Importers &table);     // Lookup.cpp: numbers as categories
 void addMaskImporters(Importers &table);       // Mask.cpp
 void addMergeImporters(Importers &table);      // Merge.cpp: layers and functions of several tensors
 void addMovementImporters(Importers &table);   // Movement.cpp: reshape, crop, pad, repeat
@@ -115,6 +116,7 @@ void addNormalizeImporters(Importers &table);  // Normalize.cpp
 void addPoolImporters(Importers &table);       // Pool.cpp
 void addPreprocessImporters(Importers &table); // Preprocess.cpp
 void addRecurrentImporters(Importers &table);  // Recurrent.cpp
+void addSignalImporters(Importers &table);     // Signal.cpp: spectrograms
 void addWindowImporters(Importers &table);     // Window.cpp: convolutions
 
 /// True for layers that are their operand when nothing is trained.

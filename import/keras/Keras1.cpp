@@ -92,4 +92,31 @@ RecurrentCell cellOfGates(Layer &layer, const std::string &kind, const json &con
   return {kind, &config, joined[0], joined[1], joined[2], 0};
 }
 
+RecurrentCell cellOfCudnn(Layer &layer, const std::string &className, const json &config, size_t &weight) {
+  static const json options = {{"reset_after", true}};
+  bool lstm = className == "CuDNNLSTM";
+  int64_t units = integerMember(config, "units", 0), gates = lstm ? 4 : 3;
+  auto turned = [&](mlir::Value matrix, bool swaps) { // rows x gates * units
+    Dims dims = layer.dims(matrix);
+    require(dims.size() == 2 && dims[0].isConstant() && dims[1] == Dim(gates * units) && units > 0,
+            "a kernel is {}, expected {} columns", str(dims), gates * units);
+    mlir::Operation *parts =
+        layer.node.emitOp("split", {matrix}, {{"axis", 1}, {"sizes", Ints(static_cast<size_t>(gates), units)}});
+    Values each;
+    for (mlir::Value gate : parts->getResults())
+      each.push_back(transpose(layer.node, swaps ? gate : layer.node.reshape(gate, {Dim(units), dims[0]}), {1, 0}));
+    return layer.emit("concat", each, {{"axis", 1}});
+  };
+  RecurrentCell cell{lstm ? "LSTM" : "GRU",
+                     &options,
+                     turned(layer.weight(weight), false),
+                     turned(layer.weight(weight + 1), true),
+                     {},
+                     units};
+  mlir::Value both = layer.node.reshape(layer.weight(weight + 2), {Dim(2), Dim(gates * units)});
+  cell.bias = lstm ? layer.emit("reduce_sum", {both}, {{"axes", Ints{0}}, {"keepdims", false}}) : both;
+  weight += 3;
+  return cell;
+}
+
 } // namespace lathe::keras

@@ -1,15 +1,12 @@
-// Preprocessing that is arithmetic on numbers. Layers on text (TextVectorization, StringLookup, Hashing) are not imported.
+// Preprocessing of numbers and of pictures. Layers on text (TextVectorization, StringLookup, Hashing) are not imported.
+#include "import/keras/Numbers.h"
 #include "import/keras/Windows.h"
+#include "import/parts/Resample.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <numeric>
 
 namespace lathe::keras {
-namespace {
-
-using Ints = std::vector<int64_t>;
 
 void collectNumbers(const json &value, std::vector<double> &result) {
   if (value.is_array()) {
@@ -21,12 +18,22 @@ void collectNumbers(const json &value, std::vector<double> &result) {
   result.push_back(value.get<double>());
 }
 
-mlir::Value constantNumbers(Layer &layer, const std::vector<double> &values) {
-  TensorData data{ElementType::f64, {static_cast<int64_t>(values.size())}, {}, {}};
+mlir::Value constantNumbers(Layer &layer, const Ints &dims, const std::vector<double> &values) {
+  require(madeElements(dims, "a constant") == static_cast<int64_t>(values.size()), "{} numbers do not fill {}",
+          values.size(), fmt::join(dims, "x"));
+  TensorData data{ElementType::f64, dims, {}, {}};
   data.bytes.resize(values.size() * sizeof(double));
   std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
   return layer.node.cast(layer.node.constant(data), layer.computeType());
 }
+
+mlir::Value constantNumbers(Layer &layer, const std::vector<double> &values) {
+  return constantNumbers(layer, {static_cast<int64_t>(values.size())}, values);
+}
+
+mlir::Value asNumbers(Layer &layer) { return layer.node.cast(layer.raw(0), layer.computeType()); }
+
+namespace {
 
 /// A number, or numbers along the last axis.
 mlir::Value numbersOf(Layer &layer, const char *key, double fallback) {
@@ -37,9 +44,6 @@ mlir::Value numbersOf(Layer &layer, const char *key, double fallback) {
   collectNumbers(value.is_object() ? member(member(value, "config"), "value") : value, values);
   return constantNumbers(layer, values);
 }
-
-/// Any operand as the compute type.
-mlir::Value asNumbers(Layer &layer) { return layer.node.cast(layer.raw(0), layer.computeType()); }
 
 void importRescaling(Layer &layer) {
   mlir::Value y = layer.emit("mul", {asNumbers(layer), numbersOf(layer, "scale", 1)});
@@ -65,9 +69,14 @@ void importNormalization(Layer &layer) {
       value = numbersOf(layer, key, 0);
     else
       value = layer.weight(weight);
-    if (layer.dims(value).empty() || product(layer.dims(value)) == Dim(1))
+    Dim count = product(layer.dims(value));
+    if (layer.dims(value).empty() || count == Dim(1))
       return layer.node.reshape(value, {});
-    return layer.node.reshape(value, dims);
+    Dims own = dims;
+    for (Dim &extent : own)
+      if (!extent.isConstant() && axes.size() == 1)
+        extent = count; // there are as many as statistics
+    return layer.node.reshape(value, own);
   };
   mlir::Value mean = statistic("mean", 0);
   mlir::Value deviation = layer.emit("max", {layer.emit("sqrt", {statistic("variance", 1)}), layer.scalar(1e-7)});
@@ -109,26 +118,32 @@ mlir::Value inRatio(Layer &layer, mlir::Value x, int64_t height, int64_t width, 
   return layer.emit("pad", {x, {}, {}}, {{"pads", pads}, {"value", layer.number("fill_value", 0)}});
 }
 
-void importResizing(Layer &layer) {
-  if (layer.flag("antialias", false))
-    layer.unsupported("antialias is not supported");
-  bool crop = layer.flag("crop_to_aspect_ratio", false), border = layer.flag("pad_to_aspect_ratio", false);
-  require(!crop || !border, "has both crop_to_aspect_ratio and pad_to_aspect_ratio, expected one at most");
-  mlir::Value x = asNumbers(layer);
-  bool single = layer.rank(x) == 3; // an image without a batch
-  const Dims given = layer.dims(x);
-  if (single) {
-    Dims dims = given;
-    dims.insert(dims.begin(), Dim(1));
-    x = layer.node.reshape(x, dims);
+/// The kernel that TensorFlow resizes with where `resize` has no mode for it: lanczos3 and so on, and with antialias the
+/// bilinear and the bicubic one; null for other ways.
+const ResampleKernel *kernelFor(const std::string &mode, bool antialias) {
+  if (mode == "lanczos3" || mode == "lanczos5" || mode == "gaussian" || mode == "mitchellcubic")
+    return &resampleKernel(mode);
+  if (antialias && (mode == "bilinear" || mode == "bicubic"))
+    return &resampleKernel(mode == "bilinear" ? "triangle" : "keyscubic");
+  return nullptr;
+}
+
+/// An image with the channels first, resized.
+mlir::Value resizedTo(Layer &layer, mlir::Value x, int64_t height, int64_t width, const std::string &mode,
+                      bool antialias) {
+  require(height >= 1 && width >= 1 && height <= 1 << 24 && width <= 1 << 24,
+          "resizes to {}x{}, expected extents from 1 to 2^24", height, width);
+  Emitter emitter(layer.node);
+  if (const ResampleKernel *kernel = kernelFor(mode, antialias)) {
+    auto axis = [&](size_t at, int64_t target) {
+      auto own = static_cast<double>(knownExtent(emitter, layer.dims(x)[at], "the image"));
+      return Resampling{*kernel, static_cast<double>(target) / own, 0, antialias};
+    };
+    return resampled(emitter, x, height, width, axis(2, height), axis(3, width));
   }
-  x = toChannelsFirst(layer, x);
-  require(layer.rank(x) == 4, "the operand has rank {}, expected 3 or 4", given.size());
-  int64_t height = layer.integer("height", 0), width = layer.integer("width", 0);
-  if (crop || border)
-    x = inRatio(layer, x, height, width, crop);
+  if (mode == "area")
+    return areaMeans(emitter, x, height, width, false);
   Fields fields = {{"sizes", Ints{-1, -1, height, width}}};
-  std::string mode = layer.text("interpolation", "bilinear");
   if (mode == "bilinear")
     fields.insert(fields.end(), {{"mode", "linear"}, {"coordinate_mode", "half_pixel"}});
   else if (mode == "nearest")
@@ -139,13 +154,81 @@ void importResizing(Layer &layer) {
         fields.end(),
         {{"mode", "cubic"}, {"coordinate_mode", "half_pixel"}, {"cubic_coeff_a", -0.5}, {"exclude_outside", true}});
   else
-    layer.unsupported(fmt::format("interpolation '{}' is not supported", mode));
-  mlir::Value y = fromChannelsFirst(layer, layer.emit("resize", {x}, fields));
+    fail("interpolation is '{}', expected nearest, bilinear, bicubic, area, lanczos3, lanczos5, gaussian or "
+         "mitchellcubic",
+         mode);
+  return layer.emit("resize", {x}, fields);
+}
+
+/// `f` of images with the channels first and a batch; the result is as the operand was.
+template <class F> mlir::Value onImages(Layer &layer, F &&f) {
+  mlir::Value x = asNumbers(layer);
+  bool single = layer.rank(x) == 3; // an image without a batch
+  const Dims given = layer.dims(x);
   if (single) {
-    Dims dims(layer.dims(y).begin() + 1, layer.dims(y).end());
-    y = layer.node.reshape(y, dims);
+    Dims dims = given;
+    dims.insert(dims.begin(), Dim(1));
+    x = layer.node.reshape(x, dims);
   }
-  layer.set(y);
+  require(layer.rank(x) == 4, "the operand has rank {}, expected 3 or 4", given.size());
+  mlir::Value y = fromChannelsFirst(layer, f(toChannelsFirst(layer, x)));
+  if (!single)
+    return y;
+  return layer.node.reshape(y, Dims(layer.dims(y).begin() + 1, layer.dims(y).end()));
+}
+
+void importResizing(Layer &layer) {
+  bool crop = layer.flag("crop_to_aspect_ratio", false), border = layer.flag("pad_to_aspect_ratio", false);
+  require(!crop || !border, "has both crop_to_aspect_ratio and pad_to_aspect_ratio, expected one at most");
+  int64_t height = layer.integer("height", 0), width = layer.integer("width", 0);
+  layer.set(onImages(layer, [&](mlir::Value x) {
+    if (crop || border)
+      x = inRatio(layer, x, height, width, crop);
+    return resizedTo(layer, x, height, width, layer.text("interpolation", "bilinear"), layer.flag("antialias", false));
+  }));
+}
+
+/// Cuts nothing off at random: the largest part in the middle that has the ratio of the target, resized. Releases of Keras
+/// 3 differ: some give the picture back as it is.
+void importRandomCrop(Layer &layer) {
+  int64_t height = layer.integer("height", 0), width = layer.integer("width", 0);
+  layer.set(onImages(layer, [&](mlir::Value x) {
+    if (layer.dims(x)[2] == Dim(height) && layer.dims(x)[3] == Dim(width))
+      return x;
+    if (layer.version() >= 3)
+      layer.unsupported("releases of Keras 3 differ in what it does when nothing is trained");
+    return resizedTo(layer, inRatio(layer, x, height, width, true), height, width, "bilinear", false);
+  }));
+}
+
+/// Every channel stretched over the whole range, from the least and the greatest value of each image.
+void importAutoContrast(Layer &layer) {
+  std::vector<double> range = {0, 255};
+  if (layer.has("value_range")) {
+    range.clear();
+    collectNumbers(member(layer.config, "value_range"), range);
+    std::sort(range.begin(), range.end());
+  }
+  require(range.size() == 2 && range[0] < range[1], "value_range has {} values, expected two that differ",
+          range.size());
+  mlir::Value given = asNumbers(layer);
+  int64_t rank = layer.rank(given);
+  require(rank == 3 || rank == 4, "the operand has rank {}, expected 3 or 4", rank);
+  auto number = [&](double value) { return layer.scalar(value); };
+  bool bytes = range[0] == 0 && range[1] == 255;
+  mlir::Value x = given, extent = number(range[1] - range[0]);
+  if (!bytes)
+    x = layer.emit("mul", {layer.emit("div", {layer.emit("sub", {x, number(range[0])}), extent}), number(255)});
+  Fields axes = {{"axes", Ints{rank - 3, rank - 2}}, {"keepdims", true}}; // whatever data_format is
+  mlir::Value low = layer.emit("reduce_min", {x}, axes), high = layer.emit("reduce_max", {x}, axes);
+  mlir::Value scale = layer.emit("div", {number(255), layer.emit("sub", {high, low})});
+  mlir::Value offset = layer.emit("mul", {layer.emit("neg", {low}), scale});
+  mlir::Value y = layer.emit("add", {layer.emit("mul", {x, scale}), offset});
+  mlir::Value flat = layer.emit("is_nan", {y}); // a channel of one value stays
+  y = layer.emit("clip", {y, {}, {}}, {{"min", 0.0}, {"max", 255.0}});
+  if (!bytes)
+    y = layer.emit("add", {layer.emit("mul", {layer.emit("div", {y, number(255)}), extent}), number(range[0])});
+  layer.set(layer.emit("where", {flat, given, y}));
 }
 
 /// The middle of the image. A smaller image is an error: Keras enlarges it.
@@ -167,136 +250,6 @@ void importCenterCrop(Layer &layer) {
   layer.set(layer.emit("slice", {x}, {{"starts", starts}, {"ends", ends}, {"axes", Ints{first, first + 1}}}));
 }
 
-/// A one for each category: of every element, or of all elements along the last axis together.
-void setCategories(Layer &layer, mlir::Value x, const std::string &mode, int64_t tokens) {
-  require(tokens >= 1 && tokens <= 1 << 24, "there are {} categories, expected 1 to 2^24", tokens);
-  Dims dims = layer.dims(x);
-  require(!dims.empty(), "the operand is a scalar");
-  bool each = mode == "one_hot";
-  bool appends = !each || dims.back() != Dim(1);
-  Dims wide = dims;
-  if (appends)
-    wide.emplace_back(1);
-  Ints numbers(static_cast<size_t>(tokens));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  mlir::Value equal = layer.emit("equal", {layer.node.reshape(x, wide), layer.node.constantInts({tokens}, numbers)});
-  mlir::Value ones = layer.node.cast(equal, layer.computeType());
-  if (each) {
-    layer.set(ones);
-    return;
-  }
-  require(mode == "multi_hot" || mode == "binary" || mode == "count",
-          "output_mode is '{}', expected one_hot, multi_hot or count", mode);
-  require(dims.size() >= 2, "the operand has rank {}, expected at least 2", dims.size());
-  if (layer.tensorCount() > 1) {
-    require(mode == "count", "count_weights are given with output_mode '{}'", mode);
-    ones = layer.emit("mul", {ones, layer.node.reshape(layer.node.cast(layer.raw(1), layer.computeType()), wide)});
-  }
-  layer.set(
-      layer.emit(mode == "count" ? "reduce_sum" : "reduce_max", {ones}, {{"axes", Ints{-2}}, {"keepdims", false}}));
-}
-
-void importCategoryEncoding(Layer &layer) {
-  setCategories(layer, layer.node.cast(layer.raw(0), ElementType::i64), layer.text("output_mode", "multi_hot"),
-                layer.integer("num_tokens", layer.integer("max_tokens", 0)));
-}
-
-/// An option of IntegerLookup by its name, or by the one that it had before Keras 2.6.
-const json &lookupOption(Layer &layer, const char *key, const char *old) {
-  const json &value = member(layer.config, key);
-  return value.is_null() ? member(layer.config, old) : value;
-}
-
-/// A number of a vocabulary, which may be written with a decimal point.
-int64_t tokenOf(const json &value) {
-  if (value.is_number_float()) {
-    auto real = value.get<double>();
-    require(real >= -0x1p63 && real < 0x1p63 && real == std::floor(real), "token {} is not an integer of 64 bits",
-            real);
-    return static_cast<int64_t>(real);
-  }
-  require(value.is_number_integer(), "a token is {}, expected a number", value.type_name());
-  return value.get<int64_t>();
-}
-
-Ints vocabularyOf(Layer &layer, const Ints &special) {
-  if (!layer.has("vocabulary"))
-    layer.unsupported("a vocabulary that the layer has adapted to data is not in its configuration");
-  const json &vocabulary = member(layer.config, "vocabulary");
-  require(vocabulary.is_array(), "the vocabulary is {}, expected a list of numbers", vocabulary.type_name());
-  Ints tokens;
-  for (const json &value : vocabulary)
-    tokens.push_back(tokenOf(value));
-  if (tokens.size() >= special.size() && std::equal(special.begin(), special.end(), tokens.begin()))
-    tokens.erase(tokens.begin(), tokens.begin() + static_cast<int64_t>(special.size()));
-  require(!tokens.empty() && tokens.size() <= 1 << 20, "has {} tokens, expected 1 to 2^20", tokens.size());
-  return tokens;
-}
-
-/// The place of every number in a vocabulary: behind the mask, which is 0, and the places of numbers that are not in it.
-void importIntegerLookup(Layer &layer) {
-  const json &mask = lookupOption(layer, "mask_token", "mask_value");
-  const json &other = lookupOption(layer, "oov_token", "oov_value");
-  std::string mode = layer.text("output_mode", "int");
-  int64_t unknown = layer.integer("num_oov_indices", 1);
-  if (mode != "int" && (!mask.is_null() || mode == "tf_idf"))
-    layer.unsupported(fmt::format("output_mode '{}'{} is not supported", mode, mask.is_null() ? "" : " with a mask"));
-  if (unknown < 1) // another number would be an error of the run
-    layer.unsupported("num_oov_indices 0 is not supported");
-  require(unknown <= 1 << 20, "num_oov_indices is {}, expected at most 2^20", unknown);
-  Ints special;
-  if (!mask.is_null())
-    special.push_back(tokenOf(mask));
-  special.insert(special.end(), static_cast<size_t>(unknown), other.is_null() ? -1 : tokenOf(other));
-  Ints tokens = vocabularyOf(layer, special);
-  auto first = static_cast<int64_t>(special.size()), count = static_cast<int64_t>(tokens.size());
-  mlir::Value x = layer.node.cast(layer.raw(0), ElementType::i64);
-  if (layer.flag("invert", false)) {
-    tokens.insert(tokens.begin(), special.begin(), special.end());
-    layer.set(layer.emit("gather", {layer.node.constantInts({first + count}, tokens), x}, {{"axis", 0}}));
-    return;
-  }
-  Dims wide = layer.dims(x);
-  wide.emplace_back(1);
-  Ints places(tokens.size());
-  std::iota(places.begin(), places.end(), first);
-  mlir::Value equal = layer.emit("equal", {layer.node.reshape(x, wide), layer.node.constantInts({count}, tokens)});
-  mlir::Value found =
-      layer.emit("mul", {layer.node.cast(equal, ElementType::i64), layer.node.constantInts({count}, places)});
-  found = layer.emit("reduce_sum", {found}, {{"axes", Ints{-1}}, {"keepdims", false}});
-  auto number = [&](int64_t value) { return layer.node.constantInts({}, {value}); };
-  mlir::Value elsewhere = number(first - unknown);
-  if (unknown > 1) {
-    Emitter emitter(layer.node);
-    elsewhere = layer.emit("add", {floorMod(emitter, x, number(unknown)), elsewhere});
-  }
-  found = layer.emit("where", {layer.emit("greater", {found, number(0)}), found, elsewhere});
-  if (!mask.is_null())
-    found = layer.emit("where", {layer.emit("equal", {x, number(special[0])}), number(0), found});
-  if (mode == "int")
-    layer.set(found);
-  else
-    setCategories(layer, found, mode,
-                  layer.flag("pad_to_max_tokens", false) ? layer.integer("max_tokens", 0) : first + count);
-}
-
-/// The number of boundaries that are not above the element.
-void importDiscretization(Layer &layer) {
-  if (layer.text("output_mode", "int") != "int")
-    layer.unsupported(fmt::format("output_mode '{}' is not supported", layer.text("output_mode", "")));
-  std::vector<double> boundaries;
-  if (!layer.has("bin_boundaries"))
-    layer.unsupported("boundaries that the layer has adapted to data are not in the file");
-  collectNumbers(member(layer.config, "bin_boundaries"), boundaries);
-  mlir::Value x = asNumbers(layer);
-  Dims wide = layer.dims(x);
-  wide.emplace_back(1);
-  mlir::Value reached = layer.emit("greater_equal", {layer.node.reshape(x, wide), constantNumbers(layer, boundaries)});
-  mlir::Value count =
-      layer.emit("reduce_sum", {layer.node.cast(reached, ElementType::i32)}, {{"axes", Ints{-1}}, {"keepdims", false}});
-  layer.set(layer.version() >= 3 ? count : layer.node.cast(count, ElementType::i64));
-}
-
 } // namespace
 
 void addPreprocessImporters(Importers &table) {
@@ -304,9 +257,8 @@ void addPreprocessImporters(Importers &table) {
   table["Normalization"] = {importNormalization, "`sub`, `div`"};
   table["Resizing"] = {importResizing, "`resize`"};
   table["CenterCrop"] = {importCenterCrop, "`slice`"};
-  table["CategoryEncoding"] = {importCategoryEncoding, "`equal`, `cast`, `reduce_max` or `reduce_sum`"};
-  table["IntegerLookup"] = {importIntegerLookup, "`equal`, `mul`, `reduce_sum`"};
-  table["Discretization"] = {importDiscretization, "`greater_equal`, `reduce_sum`"};
+  table["AutoContrast"] = {importAutoContrast, "`reduce_min`, `reduce_max`, `mul`, `clip`"};
+  table["RandomCrop"] = {importRandomCrop, "`slice`, `resize` (Keras 2)"};
 }
 
 } // namespace lathe::keras

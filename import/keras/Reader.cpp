@@ -4,6 +4,8 @@
 #include "import/keras/Keras.h"
 #include "support/zip/Zip.h"
 
+#include <charconv>
+#include <map>
 #include <stdexcept>
 
 namespace lathe::keras {
@@ -45,10 +47,17 @@ int majorVersion(const std::string &text) {
   return version;
 }
 
+/// Vocabularies that layers have adapted to data: texts by their names in the archive.
+using Vocabularies = std::map<std::string, std::string>;
+
+constexpr const char *vocabularyFile = "/vocabulary.txt";
+constexpr size_t mostTokens = size_t(1) << 21; // of a vocabulary, with those in front of it
+
 struct Contents {
   json config;
   std::string version;
   std::shared_ptr<const Hdf5File> weights;
+  Vocabularies vocabularies;
 };
 
 Contents readHdf5(std::string_view bytes, const std::string &fileName) {
@@ -60,7 +69,7 @@ Contents readHdf5(std::string_view bytes, const std::string &fileName) {
   std::string version = file->text("/", "keras_version").value_or("");
   if (version.empty())
     version = file->text("/model_weights", "keras_version").value_or("");
-  return {parsed(*config, fileName + ": model_config"), version, file};
+  return {parsed(*config, fileName + ": model_config"), version, file, {}};
 }
 
 std::vector<char> memberOf(const ZipArchive &archive, const std::string &name, uint64_t most,
@@ -85,7 +94,52 @@ Contents readArchive(std::string_view bytes, const std::string &fileName) {
   std::vector<char> weights = memberOf(archive, "model.weights.h5", bytes.size() * mostGain + alwaysAllowed, fileName);
   auto file = std::make_shared<const Hdf5File>(std::string_view(weights.data(), weights.size()),
                                                fileName + "(model.weights.h5)", std::set<std::string>{"optimizer"});
-  return {config, version, file};
+  Vocabularies vocabularies;
+  for (const ZipMember &member : archive.members())
+    if (member.name.starts_with("assets/") && member.name.ends_with(vocabularyFile)) {
+      std::vector<char> content = memberOf(archive, member.name, mostConfigBytes, fileName);
+      vocabularies[member.name] = {content.begin(), content.end()};
+    }
+  return {config, version, file, std::move(vocabularies)};
+}
+
+/// The numbers of a text, one a line.
+json numbersOf(const std::string &name, const std::string &text) {
+  json numbers = json::array();
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line(text.data() + begin, end - begin);
+    begin = end + 1;
+    if (line.ends_with('\r'))
+      line.remove_suffix(1);
+    if (line.empty() && begin >= text.size())
+      break; // what an editor has put behind the last line
+    int64_t value = 0;
+    auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+    require(error == std::errc() && stop == line.data() + line.size(), "'{}': line {} is '{}', expected an integer",
+            name, numbers.size() + 1, source::oneLine(std::string(line.substr(0, 40))));
+    numbers.push_back(value);
+    require(numbers.size() <= mostTokens, "'{}': has more than {} lines", name, mostTokens);
+  }
+  return numbers;
+}
+
+/// Gives every IntegerLookup of `folder` that has no vocabulary the one that Keras 3 keeps beside its weights.
+void addVocabularies(ModelConfig &model, const Vocabularies &vocabularies, const std::string &folder) {
+  std::map<std::string, int> used;
+  for (LayerConfig &layer : model.layers) {
+    std::string name = snakeCase(layer.className);
+    int before = used[name]++;
+    std::string path = fmt::format("{}/{}{}", folder, name, before ? fmt::format("_{}", before) : "");
+    if (layer.model) {
+      auto inner = std::make_shared<ModelConfig>(*layer.model);
+      addVocabularies(*inner, vocabularies, path + "/layers");
+      layer.model = std::move(inner);
+    } else if (layer.className == "IntegerLookup" && member(layer.config, "vocabulary").is_null()) {
+      if (auto found = vocabularies.find(path + vocabularyFile); found != vocabularies.end())
+        layer.config["vocabulary"] = numbersOf(found->first, found->second);
+    }
+  }
 }
 
 } // namespace
@@ -99,6 +153,8 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
     auto storage = std::make_shared<Storage>();
     int version = majorVersion(contents.version);
     storage->model = readModelConfig(contents.config, version);
+    if (!contents.vocabularies.empty())
+      addVocabularies(storage->model, contents.vocabularies, "assets/layers");
     storage->weights = contents.weights;
     ModelRecord model;
     model.version = version;

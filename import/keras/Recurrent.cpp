@@ -8,21 +8,6 @@ namespace lathe::keras {
 
 using Ints = std::vector<int64_t>;
 
-mlir::Value zeroState(Layer &layer, mlir::Value like, int64_t count) {
-  return layer.node.expand(layer.scalar(0), {layer.dims(like)[0], Dim(count)}, like);
-}
-
-mlir::Value backwards(Layer &layer, mlir::Value x) {
-  return layer.emit("slice", {x},
-                    {{"starts", Ints{-1}}, {"ends", Ints{INT64_MIN}}, {"axes", Ints{1}}, {"steps", Ints{-1}}});
-}
-
-mlir::Value widened(Layer &layer, mlir::Value mask, int64_t rank) {
-  Dims dims = layer.dims(mask);
-  dims.resize(static_cast<size_t>(rank), Dim(1));
-  return layer.node.reshape(mask, dims);
-}
-
 namespace {
 
 mlir::Value swappedSteps(Layer &layer, mlir::Value x) { return transpose(layer.node, x, {1, 0, 2}); }
@@ -232,6 +217,8 @@ void addCell(Layer &layer, const std::string &className, const json &config, siz
       addCell(layer, textMember(cell, "class_name"), member(cell, "config"), weight, cells);
     return;
   }
+  if (kind == "CuDNNLSTM" || kind == "CuDNNGRU")
+    return cells.push_back(cellOfCudnn(layer, kind, config, weight));
   if (kind != "LSTM" && kind != "GRU" && kind != "SimpleRNN")
     layer.unsupported(fmt::format("cells of class '{}' are not supported", className));
   bool apart = layer.version() == 1 && kind != "SimpleRNN" && textMember(config, "consume_less", "cpu") != "gpu";
@@ -387,8 +374,8 @@ RecurrentResult runCell(Layer &layer, const RecurrentCell &cell, const Recurrent
 }
 
 void addRecurrentImporters(Importers &table) {
-  table["LSTM"] = {importRecurrent, "`lstm`"};
-  table["GRU"] = {importRecurrent, "`gru`"};
+  table["LSTM"] = table["CuDNNLSTM"] = {importRecurrent, "`lstm`"};
+  table["GRU"] = table["CuDNNGRU"] = {importRecurrent, "`gru`"};
   table["SimpleRNN"] = {importRecurrent, "`rnn`"};
   table["RNN"] = {importRecurrent, "`lstm`, `gru`, `rnn`, one for each cell"};
   table["Bidirectional"] = {importBidirectional, "the layer in both directions"};

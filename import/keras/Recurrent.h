@@ -36,6 +36,9 @@ RecurrentResult runCellSteps(Layer &layer, const RecurrentCell &cell, const Recu
 /// A cell of Keras 1, which keeps the three weights of each gate together: an LSTM in the order i, c, f, o, a GRU in that of
 /// Keras 2 (Keras1.cpp). They begin at `weight`, which moves behind them.
 RecurrentCell cellOfGates(Layer &layer, const std::string &kind, const json &config, size_t &weight);
+/// "CuDNNLSTM" or "CuDNNGRU" as a cell of another layer of Keras 2 (Keras1.cpp): every gate of the kernel has the inputs of
+/// its units one after the other, every gate of the recurrent kernel is transposed, and there are two biases.
+RecurrentCell cellOfCudnn(Layer &layer, const std::string &className, const json &config, size_t &weight);
 /// ConvLSTM1D, 2D and 3D (RecurrentSteps.cpp).
 void importConvLstm(Layer &layer);
 

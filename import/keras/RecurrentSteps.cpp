@@ -3,6 +3,21 @@
 #include "import/keras/Windows.h"
 
 namespace lathe::keras {
+mlir::Value zeroState(Layer &layer, mlir::Value like, int64_t count) {
+  return layer.node.expand(layer.scalar(0), {layer.dims(like)[0], Dim(count)}, like);
+}
+
+mlir::Value backwards(Layer &layer, mlir::Value x) {
+  return layer.emit("slice", {x},
+                    {{"starts", Ints{-1}}, {"ends", Ints{INT64_MIN}}, {"axes", Ints{1}}, {"steps", Ints{-1}}});
+}
+
+mlir::Value widened(Layer &layer, mlir::Value mask, int64_t rank) {
+  Dims dims = layer.dims(mask);
+  dims.resize(static_cast<size_t>(rank), Dim(1));
+  return layer.node.reshape(mask, dims);
+}
+
 namespace {
 
 using Ints = std::vector<int64_t>;

@@ -21,7 +21,7 @@ void addStates(const std::string &className, const json &config, std::vector<int
   }
   int64_t count = integerMember(config, "units", 0);
   units.push_back(count);
-  if (className.starts_with("LSTM"))
+  if (className.starts_with("LSTM") || className == "CuDNNLSTM")
     units.push_back(count);
 }
 
@@ -37,7 +37,8 @@ std::vector<int64_t> keptStates(const LayerConfig &layer) {
     if (isStateful(member(forward, "config")))
       for (const json *each : {&forward, own.is_null() ? &forward : &own})
         addStates(textMember(*each, "class_name"), member(*each, "config"), units);
-  } else if ((name == "LSTM" || name == "GRU" || name == "SimpleRNN" || name == "RNN") && isStateful(layer.config)) {
+  } else if ((name == "LSTM" || name == "GRU" || name == "SimpleRNN" || name == "RNN" || name.starts_with("CuDNN")) &&
+             isStateful(layer.config)) {
     addStates(name, layer.config, units);
   }
   return units;

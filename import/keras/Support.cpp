@@ -1,27 +1,41 @@
 // docs/generated/keras.md: what becomes of every layer.
-#include "import/keras/Keras.h"
+#include "import/keras/Flatten.h"
 
 namespace lathe::keras {
 namespace {
 
 /// Layers of keras.layers that are not imported, with the reason.
 constexpr std::pair<const char *, const char *> others[] = {
-    {"AugMix", "training alone"},
-    {"CutMix", "training alone"},
-    {"Discretization with adapted boundaries", "the boundaries are not in the file"},
+    {"CLAHE, Equalization, MaxNumBoundingBoxes, MixUp", "releases of Keras differ in what they do"},
+    {"Discretization with adapted boundaries, of Keras 3", "the boundaries are not in the file"},
     {"FlaxLayer, JaxLayer, TFSMLayer, TorchModuleWrapper", "other frameworks"},
-    {"HashedCrossing, Hashing, StringLookup, TextVectorization", "text"},
-    {"IntegerLookup with an adapted vocabulary", "the vocabulary is not in the configuration"},
+    {"HashedCrossing, Hashing, StringLookup, TextVectorization", "text, as which numbers are hashed, too"},
+    {"IntegerLookup with an adapted vocabulary, in an .h5 file", "the vocabulary is not in the file"},
     {"Lambda", "a Python function: `--custom Lambda=FILE.mlir`"},
-    {"LocallyConnected1D, LocallyConnected2D", "no longer in Keras"},
-    {"MelSpectrogram, STFTSpectrogram", "not yet"},
-    {"MixUp, RandAugment, RandomCrop, RandomElasticTransform, RandomErasing, RandomInvert, RandomPerspective, "
-     "Solarization",
-     "augmentation that is not an identity, or not yet"},
+    {"LocallyConnected1D, LocallyConnected2D with implementation 2 or 3", "another form of the weights"},
+    {"RandomCrop of Keras 3, where it has something to do", "releases of Keras differ in what it does"},
     {"a class of your own", "`--custom CLASS=FILE.mlir`"},
 };
 
+/// Layers that the reader replaces by those inside of them.
+constexpr std::pair<const char *, const char *> wrappers[] = {
+    {"Pipeline", "its layers, one after the other"},
+    {"SpectralNormalization", "the layer with the kernel of the file"},
+    {"TimeDistributed", "the layer, on all steps of all rows at once"},
+};
+
 } // namespace
+
+const char *reasonAgainst(const std::string &className) {
+  for (const auto &[names, reason] : others)
+    for (std::string_view rest = names; !rest.empty();) {
+      size_t end = std::min(rest.find(", "), rest.size());
+      if (rest.substr(0, end) == className)
+        return reason;
+      rest.remove_prefix(std::min(end + 2, rest.size()));
+    }
+  return nullptr;
+}
 
 std::string supportPage() {
   std::string layers, functions;
@@ -33,10 +47,8 @@ std::string supportPage() {
     (isFunction ? functions : layers) += fmt::format("| {} | {} |\n", name, importer.becomes);
     ++(isFunction ? functionCount : layerCount);
   }
-  for (const char *wrapper : {"SpectralNormalization", "TimeDistributed"}) {
-    layers += fmt::format("| {} | {} |\n", wrapper,
-                          std::string_view(wrapper) == "TimeDistributed" ? "the layer, on all steps of all rows at once"
-                                                                         : "the layer with the kernel of the file");
+  for (const auto &[wrapper, becomes] : wrappers) {
+    layers += fmt::format("| {} | {} |\n", wrapper, becomes);
     ++layerCount;
   }
   std::string rest;

@@ -21,8 +21,10 @@ void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &
   std::string name = operatorName(layer);
   if (importers().contains(name) && !name.starts_with("$"))
     return;
+  const char *reason = reasonAgainst(layer.className);
   std::string what = layer.className == "Lambda" ? "the layer is a Python function"
                      : name != layer.className   ? "the function is not supported"
+                     : reason                    ? fmt::format("the layer is not supported ({})", reason)
                                                  : "the layer is not one of keras.layers that are supported";
   problems.add({oneLine(layer.name), oneLine(name), version, "",
                 fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});

@@ -93,7 +93,8 @@ Weights::Place Weights::layer(const Place &place, const ModelConfig &model, size
 Weights::Place Weights::within(const Place &place) const {
   if (!byObjects)
     return {place.path, place.names, true};
-  std::string layers = firstGroup({place.path + "/layers", place.path + "/_layer_checkpoint_dependencies"});
+  std::string layers = firstGroup(
+      {place.path + "/layers", place.path + "/_layer_checkpoint_dependencies", place.path + "/_pipeline_layers"});
   return {layers.empty() ? place.path + "/layers" : layers, {}, false};
 }
 

@@ -164,6 +164,60 @@ void importTransposed(Layer &layer) {
   layer.set(finished(layer, layer.emit("conv_transpose", {x, kernelFirst(layer, w, true), bias}, fields)));
 }
 
+/// A convolution whose kernel is another one at every place: places x (taps, channels) x outputs. Windows become rows, and
+/// every place has a matrix product of its own.
+void importLocal(Layer &layer) {
+  mlir::Value x = layer.in(), bias = biasOf(layer, 1), w = layer.weight(0);
+  if (layer.integer("implementation", 1) != 1)
+    layer.unsupported(fmt::format("implementation {}", layer.integer("implementation", 1)));
+  size_t count = spatialRank(layer, x);
+  Ints kernel = layer.integers("kernel_size", count, 1), strides = layer.integers("strides", count, 1);
+  checkWindow({kernel, strides, Ints(count, 1), {}});
+  if (!layer.channelsLast())
+    x = channelsLast(layer.node, x);
+  const Dims dims = layer.dims(x);
+  Emitter emitter(layer.node);
+  Dims out = {dims[0]};
+  int64_t channels = knownExtent(emitter, dims.back(), "the channels"), places = 1, taps = 1;
+  Ints axes, spans;
+  for (size_t i = 0; i < count; ++i) {
+    int64_t extent = knownExtent(emitter, dims[1 + i], "the image");
+    require(extent >= kernel[i], "the window has {} pixels, the image {}", kernel[i], extent);
+    out.emplace_back((extent - kernel[i]) / strides[i] + 1);
+    spans.push_back((extent - kernel[i]) / strides[i] * strides[i] + 1);
+    axes.push_back(static_cast<int64_t>(i) + 1);
+    places *= out.back().constant();
+    taps *= kernel[i];
+    require(taps <= 1024, "has {} taps, expected at most 1024", taps);
+  }
+  Values parts;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Ints starts(count), ends(count);
+    for (size_t i = count, rest = static_cast<size_t>(tap); i-- > 0; rest /= static_cast<size_t>(kernel[i])) {
+      starts[i] = static_cast<int64_t>(rest) % kernel[i];
+      ends[i] = starts[i] + spans[i];
+    }
+    parts.push_back(layer.emit("slice", {x}, {{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", strides}}));
+  }
+  mlir::Value rows = parts.size() == 1 ? parts[0] : layer.emit("concat", parts, {{"axis", layer.rank(x) - 1}});
+  rows = layer.node.reshape(rows, {dims[0], Dim(places), Dim(taps * channels)});
+  const Dims &form = layer.dims(w);
+  require(form.size() == 3 && form[0] == Dim(places) && form[1] == Dim(taps * channels),
+          "the kernel is {}, expected {}x{}x(filters)", str(form), places, taps * channels);
+  Dim filters = form[2];
+  if (!layer.channelsLast()) { // its rows have the channels first
+    w = layer.node.reshape(w, {Dim(places), Dim(channels), Dim(taps), filters});
+    w = layer.node.reshape(transpose(layer.node, w, {0, 2, 1, 3}), {Dim(places), Dim(taps * channels), filters});
+  }
+  mlir::Value y = layer.emit("matmul", {transpose(layer.node, rows, {1, 0, 2}), w}); // places x batch x filters
+  out.push_back(filters);
+  y = layer.node.reshape(transpose(layer.node, y, {1, 0, 2}), out);
+  if (bias)
+    y = layer.emit("add", {y, bias});
+  y = layer.channelsLast() ? y : channelsFirst(layer.node, y);
+  layer.set(activate(layer, y, member(layer.config, "activation")));
+}
+
 } // namespace
 
 void addWindowImporters(Importers &table) {
@@ -173,8 +227,10 @@ void addWindowImporters(Importers &table) {
     table[name] = {importDepthwise, "`conv` with groups"};
   for (const char *name : {"SeparableConv1D", "SeparableConv2D", "SeparableConvolution1D", "SeparableConvolution2D"})
     table[name] = {importSeparable, "`conv` with groups, `conv`"};
-  for (const char *name :
-       {"Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose", "Convolution2DTranspose", "Convolution3DTranspose"})
+  for (const char *name : {"LocallyConnected1D", "LocallyConnected2D"})
+    table[name] = {importLocal, "`slice`, `concat`, `matmul`"};
+  for (const char *name : {"Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose", "Convolution1DTranspose",
+                           "Convolution2DTranspose", "Convolution3DTranspose"})
     table[name] = {importTransposed, "`conv_transpose`"};
 }
 

@@ -260,12 +260,12 @@ TEST(Resize, BicubicWithoutHalfPixels) { // Keys' coefficient -0.75, and the bor
 
 TEST(CropAndResize, TheNearestPixelIsTheLaterOneOfTwo) {
   Numbers got =
-      one({1, 1, 4, 1}, {1, 2, 3, 4}, "CropAndResize", {text("method", "nearest")}, [](G &g, const std::string &x) {
-        // Positions 0.5, 1.5 and 2.5; 0.9, 1.5 and 2.1.
-        std::string boxes = g.constant<float>({2, 4}, {0, 0.5f / 3, 1, 2.5f / 3, 0, 0.3f, 1, 0.7f});
+      one({1, 1, 5, 1}, {1, 2, 3, 4, 5}, "CropAndResize", {text("method", "nearest")}, [](G &g, const std::string &x) {
+        // Positions 0.5, 2 and 3.5; 1.5, 2 and 2.5.
+        std::string boxes = g.constant<float>({2, 4}, {0, 0.125f, 1, 0.875f, 0, 0.375f, 1, 0.625f});
         return std::vector<std::string>{x, boxes, g.ints({0, 0}), g.ints({1, 3})};
       });
-  EXPECT_THAT(got, ElementsAre(2, 3, 4, 2, 3, 3));
+  EXPECT_THAT(got, ElementsAre(2, 3, 5, 3, 3, 4));
 }
 
 TEST(CropAndResize, PositionsOutsideHaveTheGivenValue) {

@@ -25,7 +25,10 @@ class Layer:
     parts     where Keras 3 keeps them: (path below the layer, number of arrays) one after the other
     calls     (positional arguments, keyword arguments); arguments are Ref, lists of Ref or constants
     model     of a model that is called as a layer
+    assets    files of its own in an archive of Keras 3: name and text
     """
+
+    assets = {}
 
     def __init__(self, kind, name, config=None, weights=(), parts=None, calls=(), model=None, module="keras.layers"):
         self.kind, self.name, self.config = kind, name, dict(config or {}, name=name)
@@ -141,6 +144,19 @@ def new_weights(group, model):
         assert at == len(layer.weights), layer.name
 
 
+def assets_of(model, folder="assets/layers"):
+    """Names and texts of the assets of all layers."""
+    used = {}
+    for layer in model.layers:
+        name = ("sequential" if layer.model.sequential else "functional") if layer.model else snake_case(layer.kind)
+        count = used.get(name, 0)
+        used[name] = count + 1
+        own = f"{folder}/{name}_{count}" if count else f"{folder}/{name}"
+        yield from ((f"{own}/{asset}", text) for asset, text in layer.assets.items())
+        if layer.model:
+            yield from assets_of(layer.model, own + "/layers")
+
+
 def write(path, model, version="2.13.1"):
     """As Keras 2 (or an older version) where the name ends in .h5, as Keras 3 where it ends in .keras. Equal models make equal
     files."""
@@ -158,5 +174,5 @@ def write(path, model, version="2.13.1"):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in [("metadata.json", json.dumps(metadata)),
                               ("config.json", json.dumps(model_config(model, 3))),
-                              ("model.weights.h5", weights.getvalue())]:
+                              ("model.weights.h5", weights.getvalue()), *assets_of(model)]:
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)

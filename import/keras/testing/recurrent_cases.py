@@ -43,6 +43,16 @@ def recurrents():
                   "reset_after": False}
         ys = ref.run_cell(cell_of(kind, weights, g=ref.ACTIVATIONS["gelu"]), x)[0]
         yield one(f"{kind}_steps", kind, config, [x], [ys], weights, [("cell", 3)])
+    # As cuDNN keeps the weights.
+    for kind in ("LSTM", "GRU"):
+        k, r, b = weights_of(kind, 4, 6)
+        b = data(2, CELLS[kind] * 6)
+        own, recurrent = ([f(gate) for gate in np.split(each, CELLS[kind], 1)] for each, f in (
+            (k, lambda gate: gate.T.reshape(gate.shape, order="F")), (r, lambda gate: gate.T)))
+        cell = cell_of(kind, [np.hstack(own), np.hstack(recurrent), b if kind == "GRU" else b.sum(0)], True)
+        ys, last, states = ref.run_cell(cell, x)
+        yield one(f"CuDNN{kind}", f"CuDNN{kind}", {"units": 6, "return_sequences": True, "return_state": True}, [x],
+                  [ys, *states], [k, r, b.reshape(-1)])
     # A given state.
     h, c = data(3, 6), data(3, 6)
     weights = weights_of("LSTM", 4, 6)

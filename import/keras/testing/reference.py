@@ -173,3 +173,54 @@ def attention(q, k, v, scale=1.0, mask=None):
         scores = scores + np.where(mask, 0, -1e9)
     weights = softmax(scores)
     return weights @ v, weights
+
+
+# ---- Pictures and signals
+
+
+def lanczos(radius):
+    def weight(x):
+        return np.where(x > radius, 0, np.sinc(x) * np.sinc(x / radius))
+    return radius, weight
+
+
+def mitchell(x):
+    near = (7 * x ** 3 - 12 * x ** 2 + 16 / 3) / 6
+    far = (-7 / 3 * x ** 3 + 12 * x ** 2 - 20 * x + 32 / 3) / 6
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+KERNELS = {"lanczos3": lanczos(3), "lanczos5": lanczos(5), "gaussian": (1.5, lambda x: np.where(x < 1.5, np.exp(-2 * x * x), 0)),
+           "mitchellcubic": (2, mitchell), "triangle": (1, lambda x: np.maximum(1 - x, 0))}
+
+
+def resampled(x, size, kernel, antialias=False):
+    """Height and width of NHWC pictures by a kernel whose weights sum to 1."""
+    for axis, count in zip((1, 2), size):
+        own = x.shape[axis]
+        centers, pixels = (np.arange(count) + 0.5) * own / count, np.arange(own) + 0.5
+        wide = max(own / count, 1) if antialias else 1
+        distances = np.abs(pixels - centers[:, None]) / wide
+        weights = np.where(distances <= KERNELS[kernel][0] + 1e-9, KERNELS[kernel][1](distances), 0)
+        weights /= weights.sum(1, keepdims=True)
+        x = np.moveaxis(np.tensordot(weights, x, (1, axis)), 0, axis)
+    return x
+
+
+def spectrum(x, window, step, count):
+    """Frames of the last axis, each times a window in the middle of `count` values: ... x frames x frequencies."""
+    frames = np.stack([x[..., at:at + count] for at in range(0, x.shape[-1] - count + 1, step)], -2)
+    left = (count - len(window)) // 2
+    return np.fft.rfft(frames * np.pad(window, (left, count - len(window) - left)))
+
+
+def mel_bands(bands, frequencies, rate, low, high):
+    """Triangles whose tops are equally far apart in mel: frequencies x bands."""
+    def mel(hertz):
+        return 1127 * np.log(1 + hertz / 700)
+
+    at = mel(np.linspace(0, rate / 2, frequencies))
+    edges = np.linspace(mel(low), mel(high), bands + 2)
+    result = np.stack([np.interp(at, edges[i:i + 3], [0, 1, 0]) for i in range(bands)], 1)
+    result[0] = 0
+    return result

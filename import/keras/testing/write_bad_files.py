@@ -93,6 +93,9 @@ bad("missing.h5", "has 1 weights in the file, expected 2", model_of(dense(weight
 bad("extents.h5", "'dense' (Dense, Keras 2)", model_of(dense(weights=[np.ones((5, 3)), np.zeros(3)])))
 bad("activation.h5", "the activation 'sparkle' is not supported", model_of(dense(config={"units": 3, "activation": "sparkle"})))
 bad("unknown.h5", "define it with --custom Scale=FILE.mlir", model_of(dense(kind="Scale")))
+bad("hashing.h5", "the layer is not supported (text, as which numbers are hashed, too)", model_of(dense(kind="Hashing")))
+bad("adapted.h5", "a vocabulary that the layer has adapted to data is neither", model_of(dense(
+    kind="IntegerLookup", config={"vocabulary": None}, weights=[])))
 bad("both.h5", "'a' (Scale, Keras 2)", model_of(dense("a", "Scale"), dense("b", "Lambda", {}, [])))
 bad("circular.h5", "depends on its own result", change=with_config(
     lambda config: config["layers"][1].update(inbound_nodes=[[["dense", 0, 0, {}]]])))
@@ -122,3 +125,6 @@ archive("metadata.keras", "member 'metadata.json' is missing", {k: v for k, v in
 archive("bomb.keras", "expected at most", dict(good, **{"model.weights.h5": bytes(100 << 20)}))
 archive("levels.keras", "config.json is nested deeper than 500 levels", dict(good, **{"config.json": "[" * 200000 + "]" * 200000}))
 archive("other.keras", "is damaged", dict(good, **{"model.weights.h5": b"no HDF5"}))
+lookup = model_of(Layer("IntegerLookup", "lookup", {"vocabulary": None}, calls=[([Ref("x")], {})]))
+archive("vocabulary.keras", "'assets/layers/integer_lookup/vocabulary.txt': line 2 is 'two', expected an integer",
+        dict(good, **{"config.json": json.dumps(model_config(lookup, 3)), "assets/layers/integer_lookup/vocabulary.txt": "1\ntwo\n"}))

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 import cases
+import preprocessing_cases
 import recurrent_cases
 from keras_files import write
 
@@ -21,6 +22,7 @@ def all_cases(version):
     yield from cases.merges()
     yield from cases.movements()
     yield from cases.preprocessing(version)
+    yield from preprocessing_cases.all_cases(version)
     for group in (recurrent_cases.recurrents, recurrent_cases.bidirectionals, recurrent_cases.masks,
                   recurrent_cases.attentions, recurrent_cases.conv_lstms, recurrent_cases.graphs):
         yield from group()

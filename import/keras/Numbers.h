@@ -1,0 +1,16 @@
+// Numbers of configurations, and pictures and signals as numbers.
+#pragma once
+
+#include "import/keras/Keras.h"
+
+namespace lathe::keras {
+
+/// Appends all numbers of a list, and of the lists in it. Throws Error for anything else.
+void collectNumbers(const json &value, std::vector<double> &result);
+/// A constant of the compute type. Throws Error, as `madeElements`, for too many elements.
+mlir::Value constantNumbers(Layer &layer, const std::vector<int64_t> &dims, const std::vector<double> &values);
+mlir::Value constantNumbers(Layer &layer, const std::vector<double> &values);
+/// Any operand as the compute type.
+mlir::Value asNumbers(Layer &layer);
+
+} // namespace lathe::keras
