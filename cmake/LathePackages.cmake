@@ -44,7 +44,7 @@ It needs neither the compiler nor LLVM.")
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME lathe-tools)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_RECOMMENDS "bash-completion, man-db")
-set(CPACK_DEBIAN_COMPILER_PACKAGE_SUGGESTS "lathe-dev, python3-numpy, nodejs")
+set(CPACK_DEBIAN_COMPILER_PACKAGE_SUGGESTS "lathe-dev, nodejs")
 set(CPACK_DEBIAN_COMPILER_DESCRIPTION "compiler and laboratory for neural networks
 The command lathe reads ONNX, TensorFlow, TensorFlow Lite and Keras models,
 compiles them through MLIR and LLVM to native packages, runs, profiles and
@@ -56,6 +56,7 @@ records, manual pages, completions for bash and zsh, and the documentation.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME lathe-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS lathe-tools)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libre2-dev, python3-numpy") # for liblathe_references.a and the Python modules
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "runtime for compiled neural networks - development files
 Headers of the C interfaces of the runtime and of the compiler, a CMake
 package, a pkg-config file, and the static libraries of the runtime and of
