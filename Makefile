@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup setup-bench configure build demo test test-all sanitize bench tuning-table dynamic-table gallery records peers format lint clean
+.PHONY: help setup setup-bench configure build deb demo test test-all sanitize bench tuning-table dynamic-table gallery records peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -23,6 +23,9 @@ configure: setup
 
 build: configure ## builds everything (PRESET=release, debug, asan or tsan); the program is build/release/bin/lathe
 	@ninja -C $(BUILD) -j $(JOBS)
+
+deb: build ## makes the Debian packages lathe-runtime, lathe-tools and lathe-dev in build/release/packages
+	@cd $(BUILD) && cpack
 
 demo: configure ## the main job on zoo resnet50: summary, verification, profile, comparison
 	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-runner-onnxruntime

@@ -1,4 +1,6 @@
-# What `cmake --install` puts where. Component `runtime`: everything a program that runs packages needs.
+# What `cmake --install` puts where, in four components: `runtime`, what programs that run packages need when they run;
+# `development`, what they need when they are built; `compiler`, the commands, the compiler's library, data and pages;
+# `peers`, providers and runners of other libraries. LathePackages.cmake makes Debian packages of the first three.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -12,31 +14,32 @@ configure_file(${CMAKE_SOURCE_DIR}/cmake/lathe.pc.in ${CMAKE_BINARY_DIR}/cmake/l
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/latheConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 
 install(TARGETS lathe_runtime_shared lathe_runtime_static lathe_references_shared lathe_references_static
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT runtime
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/runtime.h ${CMAKE_SOURCE_DIR}/include/lathe/status.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT runtime)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT development)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/latheConfig.cmake ${CMAKE_BINARY_DIR}/cmake/latheConfigVersion.cmake
-  DESTINATION ${LATHE_CONFIG_DIR} COMPONENT runtime)
+  DESTINATION ${LATHE_CONFIG_DIR} COMPONENT development)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/lathe.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 install(FILES ${CMAKE_SOURCE_DIR}/python/lathe.py ${CMAKE_SOURCE_DIR}/python/lathe_tune.py
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT runtime)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT development)
 
-# Component `compiler`: the library and the command, where they are built. Debian keeps MLIR where the system does not look.
-foreach(NAME lathe_compiler_shared lathe_cli_compiler)
-  if(TARGET ${NAME})
-    set_target_properties(${NAME} PROPERTIES INSTALL_RPATH "$ORIGIN;/usr/lib/llvm-19/lib")
-    install(TARGETS ${NAME}
-      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler NAMELINK_COMPONENT compiler)
-  endif()
-endforeach()
+# The compiler, where it is built. Debian keeps MLIR where the system does not look. The verbs of the command are a library
+# that nobody links: it has a folder of its own.
+if(TARGET lathe_cli_compiler)
+  set_target_properties(lathe_cli_compiler PROPERTIES INSTALL_RPATH /usr/lib/llvm-19/lib)
+  install(TARGETS lathe_cli_compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lathe COMPONENT compiler)
+endif()
 if(TARGET lathe_compiler_shared)
+  set_target_properties(lathe_compiler_shared PROPERTIES INSTALL_RPATH "$ORIGIN;/usr/lib/llvm-19/lib")
+  install(TARGETS lathe_compiler_shared
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT compiler NAMELINK_COMPONENT development)
   install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/builder.h ${CMAKE_SOURCE_DIR}/include/lathe/builder.hpp
     ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h ${LATHE_BUILDER_CPP}
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT compiler)
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT development)
   install(FILES ${CMAKE_SOURCE_DIR}/python/lathe_builder.py ${LATHE_BUILDER_PYTHON}
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT compiler)
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT development)
 endif()
 # The program looks for its records and models beside its folder, installed or not (shippedFolder in cli/Self.h).
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/lathe)
@@ -57,4 +60,20 @@ if(TARGET lathe_cli_compiler)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler
     FILES_MATCHING PATTERN *.jsonl PATTERN *.jsonl.gz)
+endif()
+
+# Completions of shells, manual pages (LatheManual.cmake) and the documentation.
+if(TARGET lathe_cli_compiler)
+  if(TARGET lathe_manual)
+    install(FILES ${LATHE_SHARE}/bash-completion/completions/lathe
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT compiler)
+    install(FILES ${LATHE_SHARE}/zsh/vendor-completions/_lathe
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT compiler)
+    install(DIRECTORY ${LATHE_SHARE}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT compiler)
+  endif()
+  set(LATHE_DOC ${CMAKE_INSTALL_DATADIR}/doc/lathe-tools)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${LATHE_DOC} COMPONENT compiler
+    FILES_MATCHING PATTERN *.md PATTERN *.svg PATTERN performance EXCLUDE)
+  install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/report/page/THIRD-PARTY-NOTICES.txt
+    DESTINATION ${LATHE_DOC} COMPONENT compiler)
 endif()

@@ -12,6 +12,12 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+# Debian's loader, pkg-config and CMake look for libraries in lib/x86_64-linux-gnu of every prefix.
+option(LATHE_MULTIARCH_LIBDIR "Install libraries where Debian keeps those of one architecture" ON)
+if(LATHE_MULTIARCH_LIBDIR AND EXISTS /etc/debian_version AND CMAKE_LIBRARY_ARCHITECTURE)
+  set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE})
+endif()
+
 set(LATHE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
 set(LATHE_TEST_DATA "${CMAKE_SOURCE_DIR}/../shared" CACHE PATH "Models, goldens, conformance cases and problem lists used by the tests")
 

@@ -30,7 +30,8 @@ with tempfile.TemporaryDirectory(prefix="lathe-install-") as folder:
     def at(*parts):
         return os.path.join(folder, *parts)
 
-    run(cmake, "--install", build, "--prefix", at("prefix"), "--component", "runtime")
+    for component in ("runtime", "development"):
+        run(cmake, "--install", build, "--prefix", at("prefix"), "--component", component)
     run(writer, at("plain.lathe"))
     run(writer, at("reference.lathe"), "reference")
     plain, reference = "out: 1.5 1.5 1.5 1.5 (16 bytes)\n", "out: -0.5 -0.5 -0.5 -0.5 (16 bytes)\n"

@@ -1,4 +1,5 @@
 """Completions of bash and zsh: both shells run, and what they offer is compared with what the help of every verb lists."""
+import functools
 import json
 import os
 import pty
@@ -119,8 +120,9 @@ class Completion(Cli):
             subs = cls.helped(verb, "--help") if "Verbs:" in cls.text(verb, "--help") else []
             cls.commands += [(verb, sub) for sub in subs] or [(verb,)]
 
-    @classmethod
-    def text(cls, *arguments):
+    @staticmethod
+    @functools.cache
+    def text(*arguments):
         return subprocess.run([LATHE, *arguments], capture_output=True, text=True, check=True).stdout
 
     @classmethod

@@ -60,9 +60,9 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "records export": [*SELECT, "--status", "--store"], "records import": ["--store"], "records merge": [],
        "records prune": [*SELECT, "--keep", "--failures", "--other-versions", "--dry-run", "--store"], "records ship": ["--store"],
        "store export": ["--format", "--samples", "--store", "--experiment", "--kind", "--operator", "--provider"],
-       "store import": ["--store"], "store merge": [], "store trend": ["--provider", "--variant", "--store", "--csv"]}
+       "store import": ["--format", "--store"], "store merge": [], "store trend": ["--provider", "--variant", "--store", "--csv"], "completion": []}
 MAY_HAVE = ["--wide", "--quiet"]  # flags of tables and progress, which never change a figure
-WITHOUT_JSON = ["store path", "serve"]
+WITHOUT_JSON = ["store path", "serve", "completion"]
 
 # Command lines in which one flag leaves another nothing to do. The flag that the error names comes first.
 # No word of these commands holds a blank.
