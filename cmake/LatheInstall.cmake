@@ -20,8 +20,8 @@ install(FILES ${CMAKE_BINARY_DIR}/cmake/latheConfig.cmake ${CMAKE_BINARY_DIR}/cm
   DESTINATION ${LATHE_CONFIG_DIR} COMPONENT runtime)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/lathe.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)
-install(FILES ${CMAKE_SOURCE_DIR}/python/lathe.py ${CMAKE_SOURCE_DIR}/python/lathe_tune.py
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT runtime)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/lathe DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT runtime
+  FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 
 # Component `compiler`: the library and the command, where they are built. Debian keeps MLIR where the system does not look.
 foreach(NAME lathe_compiler_shared lathe_cli_compiler)
@@ -35,8 +35,8 @@ if(TARGET lathe_compiler_shared)
   install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/builder.h ${CMAKE_SOURCE_DIR}/include/lathe/builder.hpp
     ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h ${LATHE_BUILDER_CPP}
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT compiler)
-  install(FILES ${CMAKE_SOURCE_DIR}/python/lathe_builder.py ${LATHE_BUILDER_PYTHON}
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT compiler)
+  install(FILES ${CMAKE_SOURCE_DIR}/python/lathe_builder.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT compiler)
+  install(FILES ${LATHE_BUILDER_PYTHON} DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python/lathe COMPONENT compiler)
 endif()
 # The program looks for its records and models beside its folder, installed or not (shippedFolder in cli/Self.h).
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/lathe)
@@ -44,7 +44,15 @@ foreach(PART records models)
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/data/${PART} ${CMAKE_BINARY_DIR}/share/lathe/${PART} SYMBOLIC)
 endforeach()
 if(TARGET lathe_cli_compiler)
-  install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
+  # The programs that its verbs start lie beside it.
+  set(PROGRAMS lathe)
+  foreach(NAME ${LATHE_PROGRAMS})
+    if(TARGET ${NAME})
+      set_target_properties(${NAME} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};/usr/lib/llvm-19/lib")
+      list(APPEND PROGRAMS ${NAME})
+    endif()
+  endforeach()
+  install(TARGETS ${PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler
     FILES_MATCHING PATTERN *.jsonl PATTERN *.jsonl.gz)
