@@ -103,6 +103,35 @@ class WrapperTest(unittest.TestCase):
         with self.assertRaisesRegex(lathe.Error, "no output is called 'absent'"):
             kept.keep_state("q", "absent")
 
+    def test_outputs_whose_extents_depend_on_data(self):
+        context = self.compiled("test_nonzero_example").context()
+        port, = context.model.inputs
+        random, results = np.random.default_rng(0), []
+        for _ in range(6):
+            values = random.integers(0, 2, [d or 1 for d in port.dims]).astype(port.dtype)
+            results.append((values, context.run([values])[context.model.outputs[0].name]))
+        for values, result in results:
+            np.testing.assert_array_equal(result, np.array(np.nonzero(values)))
+
+    def test_outputs_whose_extents_follow_a_state(self):
+        self.compiled("test_relu")
+        path, package = (os.path.join(self.folder.name, "growing" + suffix) for suffix in (".mlir", ".lathe"))
+        with open(path, "w") as file:
+            file.write("""func.func @main(%q: tensor<1x4xf32> {nn.name = "q"}, %p: tensor<?x4xf32> {nn.name = "past", nn.dims = ["P", "4"]})
+                -> (tensor<?x4xf32> {nn.name = "present"}, tensor<?x4xf32> {nn.name = "twice"}) {
+              %k = nn.concat %p, %q {axis = 0 : i64} : (tensor<?x4xf32>, tensor<1x4xf32>) -> tensor<?x4xf32>
+              %y = nn.add %k, %k : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+              return %k, %y : tensor<?x4xf32>, tensor<?x4xf32>
+            }""")
+        context = lathe.compile(path, package).context()
+        q = np.arange(4, dtype=np.float32)[None]
+        context.run({"q": q, "past": np.zeros((0, 4), np.float32)})  # before it is a state
+        context.keep_state("past", "present")
+        context.set_input("past", np.zeros((0, 4), np.float32))
+        for length in range(1, 6):
+            np.testing.assert_array_equal(context.run({"q": q + length})["twice"],
+                                          2 * np.concatenate([q + i for i in range(1, length + 1)]))
+
     def test_sequences_optionals_and_strings(self):
         model = self.compiled("test_sequence_insert_at_back")
         sequence, item = [np.arange(3, dtype=np.float32) + i for i in range(2)], np.full(3, 9, np.float32)

@@ -45,7 +45,7 @@ static bool prepare(Session *self, Py_ssize_t index) {
   Output *output = &self->outputs[index];
   size_t rank = 0;
   int64_t dims[MOST_AXES];
-  bool known = output->plain && !output->isKept && !output->isLate &&
+  bool known = output->plain && !self->hasStates && !output->isLate &&
                lathe_context_output_dims(self->context, (size_t)index, dims, MOST_AXES, &rank) == LATHE_OK &&
                rank <= MOST_AXES;
   if (known && output->isKnown && rank == output->rank && memcmp(dims, output->dims, rank * sizeof(int64_t)) == 0)
@@ -143,7 +143,7 @@ PyObject *outputsOf(Session *self, PyObject *caller, PyObject *wanted) {
   PyObject *dict = PyDict_New();
   for (Py_ssize_t i = 0; dict && i < self->outputCount; ++i) {
     Output *output = &self->outputs[i];
-    output->isLate |= output->plain && !output->isKept && !output->isKnown;
+    output->isLate |= output->plain && !self->hasStates && !output->isKnown;
     if (!isWanted(wanted, i))
       continue;
     PyObject *result = resultOf(self, caller, i);

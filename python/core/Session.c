@@ -143,7 +143,7 @@ static PyObject *keep(PyObject *object, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "nn", &input, &output) || !validIndex(self, input, self->inputCount) ||
       !validIndex(self, output, self->outputCount) || !unbindOutput(self, output))
     return NULL;
-  self->inputs[input].isKept = self->outputs[output].isKept = true;
+  self->inputs[input].isKept = self->hasStates = true;
   self->changed = true;
   Py_RETURN_NONE;
 }

@@ -20,8 +20,8 @@ typedef struct {
 typedef struct {
   PyObject *name, *dtype, *shape; // the shape of `pool`
   int32_t type;
-  bool plain, isKnown, isKept; // isKnown: the extents are known before the run
-  bool isLate;                 // a run has shown that they depend on data
+  bool plain, isKnown; // isKnown: the extents are known before the run
+  bool isLate;         // a run has shown that they depend on data
   size_t rank, bytes;
   int64_t dims[MOST_AXES];
   PyObject *pool[POOL];
@@ -34,7 +34,8 @@ typedef struct {
   Input *inputs;
   Output *outputs;
   Py_ssize_t inputCount, outputCount;
-  bool changed; // extents of inputs, since the outputs were prepared
+  bool changed;   // extents of inputs, since the outputs were prepared
+  bool hasStates; // so runs change extents, and outputs stay in the runtime's memory
   PyThread_type_lock lock;
   unsigned long owner;
   int depth;
