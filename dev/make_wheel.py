@@ -65,8 +65,9 @@ def packages_of(binaries):
     known = {}
     for line in run("dpkg", "-S", *(f"*/{name}" for name in sorted(needed))).splitlines():
         package, _, path = line.partition(": ")
-        if "," not in package and package.split(":")[0] not in BASE:
-            known.setdefault(os.path.basename(path), package.split(":")[0])
+        package = package.partition(":")[0]
+        if "," not in package and not package.endswith("-dev") and package not in BASE:
+            known.setdefault(os.path.basename(path), package)
     return {name: known[name] for name in sorted(needed) if name in known}
 
 
