@@ -79,7 +79,7 @@ def is_binary(path):
 def write(path, files, texts, info):
     """Writes the archive, with the list of its files and their hashes last."""
     record = ""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name in [*sorted(files), *texts, f"{info}/RECORD"]:
             if name in files:
                 with open(files[name], "rb") as file:
@@ -117,7 +117,8 @@ def main():
         path = os.path.join(folder, f"lathe-{version}-{tag}.whl")
         write(path + ".part", files, texts, info)
         os.replace(path + ".part", path)
-    print(f"{path}: {os.path.getsize(path) / 1e6:.1f} MB, {len(files)} files of {sum(os.path.getsize(each) for each in files.values()) / 1e6:.1f} MB")
+        total = sum(os.path.getsize(each) for each in files.values())
+    print(f"{path}: {os.path.getsize(path) / 1e6:.1f} MB, {len(files)} files of {total / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ with tempfile.TemporaryDirectory(prefix="lathe-notebook-") as folder:
     with open(os.path.join(folder, "done.ipynb")) as file:
         outputs = [output for cell in json.load(file)["cells"] for output in cell.get("outputs", [])]
     texts = ["".join(output.get("text", output.get("data", {}).get("text/plain", ""))) for output in outputs]
-    for expected in ("squeezenet", "kernels", "largest:", "outputs agree with"):
+    for expected in ("MFLOP a run", "kernels", "largest:", "outputs agree with"):
         if not any(expected in text for text in texts):
             sys.exit(f"{notebook}: no output contains {expected!r}:\n" + "\n".join(texts))
     if not any("image/png" in output.get("data", {}) for output in outputs):

@@ -196,6 +196,6 @@ class Context:
             for index in range(runtime().lathe_context_profile_rows(self._use(), None)):
                 raw = new(ProfileRow)
                 call("lathe_context_profile_row", self._use(), ctypes.c_size_t(index), ctypes.byref(raw))
-                row = {name: getattr(raw, name) for name, _ in ProfileRow._fields_[1:]}  # type: ignore[misc]
+                row = {name: getattr(raw, name) for name, _ in ProfileRow._fields_[1:]}
                 rows.append({k: v.decode(errors="replace") if isinstance(v, bytes) else v for k, v in row.items()})
         return rows

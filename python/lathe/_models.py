@@ -26,9 +26,9 @@ def _method(function: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate
     known = inspect.signature(function).parameters
 
     @functools.wraps(function)
-    def method(self: Model, *arguments: P.args, **keywords: P.kwargs) -> T:
+    def method(self: Model, /, *arguments: P.args, **keywords: P.kwargs) -> T:
         given = {name: value for name, value in self.flags.items() if name in known}
-        return function(self.path, *arguments, **{**given, **keywords})  # type: ignore[arg-type]
+        return function(self.path, *arguments, **{**given, **keywords})
 
     return method
 

@@ -3,6 +3,7 @@ frames of pandas. docs/python.md is the introduction."""
 from __future__ import annotations
 
 import html
+import importlib
 import os
 import typing
 from typing import TYPE_CHECKING, Any, ClassVar, Iterator
@@ -102,7 +103,7 @@ class PortRow(Row):
 def _converted(value: Any, hint: Any) -> Any:
     """A part of the JSON as what the class declares: objects as Row or a class derived from it."""
     if isinstance(value, dict):
-        kind = hint if isinstance(hint, type) and issubclass(hint, Row) else Row
+        kind: type[Row] = hint if isinstance(hint, type) and issubclass(hint, Row) else Row
         hints = typing.get_type_hints(kind)
         return kind({key: _converted(each, hints.get(key)) for key, each in value.items()})
     if isinstance(value, list):
@@ -179,10 +180,9 @@ class Result:
 def pandas() -> Any:
     """The module pandas. Raises Error where it is absent."""
     try:
-        import pandas as module
+        return importlib.import_module("pandas")
     except ImportError as error:
         raise Error(f"frame: needs pandas (pip install pandas; Debian: python3-pandas): {error}") from None
-    return module
 
 
 def frame_of(rows: list[Any]) -> Any:
