@@ -44,15 +44,7 @@ foreach(PART records models)
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/data/${PART} ${CMAKE_BINARY_DIR}/share/lathe/${PART} SYMBOLIC)
 endforeach()
 if(TARGET lathe_cli_compiler)
-  # The programs that its verbs start lie beside it.
-  set(PROGRAMS lathe)
-  foreach(NAME ${LATHE_PROGRAMS})
-    if(TARGET ${NAME})
-      set_target_properties(${NAME} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};/usr/lib/llvm-19/lib")
-      list(APPEND PROGRAMS ${NAME})
-    endif()
-  endforeach()
-  install(TARGETS ${PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
+  install(TARGETS lathe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT compiler)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/data/records ${CMAKE_SOURCE_DIR}/data/models
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe COMPONENT compiler
     FILES_MATCHING PATTERN *.jsonl PATTERN *.jsonl.gz)

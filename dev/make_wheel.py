@@ -58,16 +58,17 @@ def contents(stage):
 
 def packages_of(binaries):
     """{name of a shared library: the Debian package that has it} of all that binaries need beside each other."""
-    needed = set()
+    needed = {}  # name: file
     for path in binaries:
-        needed |= {name for name, found in re.findall(r"^\s*(\S+) => (/\S+)", run("ldd", path), re.M)
-                   if not os.path.realpath(found).startswith(os.path.dirname(os.path.dirname(path)))}
+        for name, found in re.findall(r"^\s*(\S+) => (/\S+)", run("ldd", path), re.M):
+            if os.path.realpath(found) not in binaries:
+                needed[name] = os.path.realpath(found)
     known = {}
     for line in run("dpkg", "-S", *(f"*/{name}" for name in sorted(needed))).splitlines():
-        package, _, path = line.partition(": ")
-        package = package.partition(":")[0]
-        if "," not in package and not package.endswith("-dev") and package not in BASE:
-            known.setdefault(os.path.basename(path), package)
+        packages, _, path = line.partition(": ")
+        package, name = packages.partition(":")[0], os.path.basename(path)
+        if "," not in packages and not package.endswith("-dev") and package not in BASE and os.path.realpath(path) == needed.get(name):
+            known[name] = package  # and not a package of another architecture
     return {name: known[name] for name in sorted(needed) if name in known}
 
 
