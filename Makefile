@@ -6,7 +6,7 @@ BUILD := build/$(PRESET)
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
-.PHONY: help setup setup-bench configure build deb demo test test-all sanitize bench tuning-table dynamic-table gallery records peers format lint clean
+.PHONY: help setup setup-bench configure build deb demo test test-all sanitize bench wheel tuning-table dynamic-table gallery records peers format lint clean
 
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ bench: setup-bench configure peers ## writes docs/performance.md (networks besid
 	@$(BUILD)/bin/legal-bench
 	@/usr/bin/python3 bench/bench.py $(BUILD)/bin/lathe
 	-@/usr/bin/python3 bench/report_speed.py $(BUILD)/bin/lathe
+
+wheel: configure ## writes dist/lathe-*.whl, the Python package with runtime and compiler (docs/python.md)
+	@ninja -C $(BUILD) -j $(JOBS) wheel
 
 TUNED := zoo:alexnet,zoo:inception_v2,zoo:resnet18,zoo:resnet50,zoo:resnet101,zoo:densenet121,zoo:googlenet,zoo:mobilenet_v2
 TUNE_BUDGET ?= 10m

@@ -22,8 +22,8 @@ install(FILES ${CMAKE_BINARY_DIR}/cmake/latheConfig.cmake ${CMAKE_BINARY_DIR}/cm
   DESTINATION ${LATHE_CONFIG_DIR} COMPONENT development)
 install(FILES ${CMAKE_BINARY_DIR}/cmake/lathe.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
-install(FILES ${CMAKE_SOURCE_DIR}/python/lathe.py ${CMAKE_SOURCE_DIR}/python/lathe_tune.py
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT development)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/lathe DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT development
+  FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 
 # The compiler, where it is built. Debian keeps MLIR where the system does not look. The verbs of the command are a library
 # that nobody links: it has a folder of its own.
@@ -38,8 +38,8 @@ if(TARGET lathe_compiler_shared)
   install(FILES ${CMAKE_SOURCE_DIR}/include/lathe/builder.h ${CMAKE_SOURCE_DIR}/include/lathe/builder.hpp
     ${CMAKE_SOURCE_DIR}/include/lathe/compiler.h ${LATHE_BUILDER_CPP}
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe COMPONENT development)
-  install(FILES ${CMAKE_SOURCE_DIR}/python/lathe_builder.py ${LATHE_BUILDER_PYTHON}
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT development)
+  install(FILES ${CMAKE_SOURCE_DIR}/python/lathe_builder.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python COMPONENT development)
+  install(FILES ${LATHE_BUILDER_PYTHON} DESTINATION ${CMAKE_INSTALL_DATADIR}/lathe/python/lathe COMPONENT development)
 endif()
 # The program looks for its records and models beside its folder, installed or not (shippedFolder in cli/Self.h).
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/lathe)

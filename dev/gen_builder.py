@@ -3,7 +3,7 @@
 
 usage: gen_builder.py RECORDS.json PYTHON.py CPP.hpp
 
-PYTHON.py holds class Operators, which python/lathe_builder.py derives from; CPP.hpp the options and members of
+PYTHON.py holds class Operators, which python/lathe/builder.py derives from; CPP.hpp the options and members of
 lathe::builder::Graph, which include/lathe/builder.hpp includes. A name that is a keyword of either language ends in an
 underscore in both.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lathe_builder.py: what it builds computes what it should, and mistakes are said:  builder_test.py LATHE RECORDS.json (in a folder that
+"""lathe.builder: what it builds computes what it should, and mistakes are said:  builder_test.py LATHE RECORDS.json (in a folder that
 PYTHONPATH and LATHE_LIBRARY_DIR belong to)"""
 import json
 import os
@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 
 import lathe
-from lathe_builder import Graph
+from lathe.builder import Graph
 
 LATHE, RECORDS = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Runs a model on random inputs and shows where the time goes:  example.py MODEL.onnx|PACKAGE.lathe [threads]"""
-import os
 import sys
-import tempfile
 
 import numpy as np
 
@@ -11,11 +9,7 @@ import lathe
 
 def main():
     path, threads = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    if path.endswith(".lathe"):
-        model = lathe.load(path, threads=threads)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            model = lathe.compile(path, os.path.join(folder, "model.lathe"), threads=threads)
+    model = lathe.load(path, threads=threads)
     random = np.random.default_rng(0)
     inputs = {}
     for port in model.inputs:

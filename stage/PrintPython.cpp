@@ -1,4 +1,4 @@
-// A program in Python, on python/lathe_builder.py.
+// A program in Python, on python/lathe/builder.py.
 #include "stage/FunctionNames.h"
 #include "stage/SourceText.h"
 
@@ -240,7 +240,7 @@ std::string pythonText(const Program &program, const std::string &file, const st
   std::string text =
       fmt::format("#!/usr/bin/env python3\n"
                   "\"\"\"{} as source, written by `lathe stage`.  {} OUT.mlir  writes the graph again.\"\"\"\n"
-                  "from lathe_builder import main\n",
+                  "from lathe.builder import main\n",
                   commentText(program.name), commentText(file));
   PythonPrinter printer(program);
   for (const Function &function : program.functions)

@@ -1,4 +1,4 @@
-"""`lathe.tune` of python/lathe.py."""
+"""`lathe.tune` of python/lathe."""
 import os
 import sys
 
@@ -15,7 +15,7 @@ FAKE = """#!/usr/bin/env python3
 import json, sys
 arguments = sys.argv[1:]
 print("tune net: first", file=sys.stderr)
-if "--trials" in arguments:
+if any(argument.startswith("--trials") for argument in arguments):
     print("lathe tune: --trials: no", file=sys.stderr)
     sys.exit(2)
 print("tune net: last", file=sys.stderr, flush=True)
@@ -51,19 +51,18 @@ class TunePython(Cli):
     def test_errors(self):
         with self.assertRaisesRegex(lathe.Error, "^unknown searcher 'annealing', expected "):
             lathe.tune(self.net, searcher="annealing")
-        with self.assertRaisesRegex(lathe.Error, "--epochs"):
-            lathe.tune(self.net, epochs=3)
-        with self.assertRaisesRegex(lathe.Error, "^json: lathe.tune has no such argument"):
-            lathe.tune(self.net, json="x.json")
+        for unknown in ({"epochs": 3}, {"json": "x.json"}):
+            with self.assertRaisesRegex(TypeError, "unexpected keyword argument"):
+                lathe.tune(self.net, **unknown)
         with self.assertRaisesRegex(lathe.Error, "expected one of MODEL, --problem, --suite and --all"):
             lathe.tune()
 
     def test_arguments_become_flags(self):
         self.pretend_program()
         lines = []
-        said = lathe.tune("net.onnx", shapes={"x": (1, 3), "y": (2,)}, progress=lines.append, early_stopping=3, level=4, compare=True, exact_math=False,
+        said = lathe.tune("net.onnx", shape={"x": (1, 3), "y": (2,)}, progress=lines.append, early_stopping=3, level=4, compare=True, exact_math=False,
                           target=None, budget="5m")["arguments"]
-        self.assertEqual(said[:-2], ["tune", "net.onnx", "--shape", "x=1x3", "--shape", "y=2", "--early-stopping", "3", "-O", "4", "--compare", "--budget", "5m"])
+        self.assertEqual(said[:-2], ["tune", "net.onnx", "--shape=x=1x3", "--shape=y=2", "-O4", "--budget=5m", "--early-stopping=3", "--compare"])
         self.assertEqual(said[-2], "--json")
         self.assertFalse(os.path.exists(said[-1]))
         self.assertEqual(lines, ["tune net: first", "tune net: last"])

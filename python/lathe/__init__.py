@@ -1,0 +1,26 @@
+"""Lathe from Python: load, compile, tune, run and measure models.
+
+    import lathe, numpy
+    model = lathe.load("squeezenet.onnx")          # any format, zoo:NAME, or a package (.lathe)
+    image = numpy.zeros((1, 3, 224, 224), numpy.float32)
+    outputs = model.run({"input": image})          # {"output": array}
+    package = lathe.compile("squeezenet.onnx", "squeezenet.lathe").package
+    print(lathe.profile("squeezenet.lathe", repetitions=2))
+
+The example's network is made by `lathe zoo squeezenet -o squeezenet.onnx`; `model.inputs` and `model.outputs` tell the names
+of any other. The verbs of the command line are functions with its flags as keyword arguments; they return objects that print
+as its tables (lathe.results). docs/python.md is the introduction.
+A package contains native code: loading one means trusting it.
+"""
+from lathe import results
+from lathe._context import Context
+from lathe._libraries import Error
+from lathe._models import Model, Package, load, runtime_version
+from lathe._ports import Port, Quantization
+from lathe._store import Store
+from lathe.verbs import (bench, check, compare, compile, diff_models, evaluate, export, extract, inspect, machine, ops, profile, quantize, records, report,
+                         run, segments, stage, store, sweep, tune, verify, zoo)
+
+__all__ = ["Context", "Error", "Model", "Package", "Port", "Quantization", "Store", "bench", "check", "compare", "compile", "diff_models", "evaluate",
+           "export", "extract", "inspect", "load", "machine", "ops", "profile", "quantize", "records", "report", "results", "run",
+           "runtime_version", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]

@@ -1,0 +1,4 @@
+"""python -m lathe: the command line."""
+from lathe._libraries import main
+
+main()

@@ -1,0 +1,47 @@
+"""Measurements of a store as frames."""
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from lathe import verbs
+from lathe._process import Path, Texts
+from lathe.results import frame_of, pandas
+
+
+class Store:
+    """A store of measurements (docs/store.md).
+
+    path: its file; None: the default, ~/.local/share/lathe/lathe.db.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = os.path.abspath(os.fspath(path)) if path is not None else verbs.store.path().text.strip()
+
+    def __repr__(self) -> str:
+        return f"Store({self.path!r})"
+
+    def _table(self, samples: bool, experiment: Texts | None, kind: str | None, operator: str | None, provider: str | None) -> Any:
+        read = pandas().read_csv
+        with tempfile.TemporaryDirectory(prefix="lathe-python-") as folder:
+            path = os.path.join(folder, "table.csv")
+            verbs.store.export(path, format="csv", samples=samples, store=self.path, experiment=experiment, kind=kind, operator=operator,
+                               provider=provider)
+            return read(path)
+
+    def samples(self, experiment: Texts | None = None, kind: str | None = None, operator: str | None = None, provider: str | None = None) -> Any:
+        """Every timed repetition, a row each, as a frame of pandas. The arguments are the filters of `lathe store export`."""
+        return self._table(True, experiment, kind, operator, provider)
+
+    def points(self, experiment: Texts | None = None, kind: str | None = None, operator: str | None = None, provider: str | None = None) -> Any:
+        """Every measured point, a row each, as a frame of pandas. The arguments are the filters of `lathe store export`."""
+        return self._table(False, experiment, kind, operator, provider)
+
+    def experiments(self, kind: str | None = None) -> Any:
+        """The experiments, the latest last, as a frame of pandas."""
+        return verbs.store.list(store=self.path, kind=kind).frame()
+
+    def records(self) -> Any:
+        """The tuning records, by task, the fastest first, as a frame of pandas."""
+        return frame_of(verbs.records.list(store=self.path).records)

@@ -1,0 +1,38 @@
+"""`lathe profile`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+from __future__ import annotations
+
+from typing import Literal
+
+from lathe import results
+from lathe._process import Arrays, Pairs, Path, Progress, execute
+
+
+def profile(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
+            signature: str | None = None, custom: Pairs | None = None, target: str | None = None, machine: Path | None = None,
+            threads: int | None = None, level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None,
+            exact_math: bool | None = None, references_only: bool | None = None, memory: Literal["any", "small"] | None = None,
+            precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None, no_records: bool | None = None,
+            schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
+            zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
+            check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
+            fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None, until: str | None = None,
+            repetitions: int | None = None, no_check: bool | None = None, store: Path | None = None, no_store: bool | None = None,
+            quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.ProfileResult:
+    """Show one row per kernel: source nodes, time, share, speed, share of the roofline, and the time that the cost model
+    predicts as a share of the measured time. The outputs are verified first unless that was done before, and the
+    machine's peak and clock are measured beside the runs (docs/profiling.md).
+
+    check_constants: Check a package's weights against their hash: once per version of the file, always or never
+    input: Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a folder of .npy files; floats are
+        quantised where the input has a scale
+    fill: Fill the inputs that no --input gives with zeros, ones or random numbers
+    seed: Set the seed of random inputs
+    batch: Set the extent of symbolic first dimensions (default: 1)
+    until: Stop after the kernel that computes NODE
+    repetitions: Profile this many runs; the fastest quarter counts
+    no_check: Profile a package whose outputs were never verified
+    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    no_store: Do not store the measurements
+    Other arguments are those of `compile`.
+    """
+    return execute("profile", results.ProfileResult, ("model",), locals())

@@ -1,0 +1,25 @@
+"""`lathe report`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+from __future__ import annotations
+
+from lathe import results
+from lathe._process import Path, Progress, Texts, execute
+
+
+def report(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, operator: str | None = None,
+           provider: str | None = None, output: Path | None = None, svg: Path | None = None, title: str | None = None, baseline: str | None = None,
+           from_model: str | None = None, progress: Progress | None = None) -> results.Result:
+    """Write measurements of the store as one page with plots, for a browser, without any network request.
+    Every mark leads to its raw samples and to the command that repeats it (docs/reports.md).
+
+    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    experiment: Take only these experiments, by id or its beginning
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize
+    operator: Take only points of this operator; model: whole models
+    provider: Take only points of this provider or runner
+    output: Write the page to FILE (default: report.html, unless --svg is given)
+    svg: Write every plot as an SVG file into the folder DIR, with Node.js
+    title: Set the title of the page (default: the kinds of the experiments)
+    baseline: Show speedups over this provider first; the page can choose another
+    from_model: Show the sum over the operators of this network beside its measured time
+    """
+    return execute("report", results.Result, (), locals())

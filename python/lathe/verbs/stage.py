@@ -1,0 +1,22 @@
+"""`lathe stage`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+from __future__ import annotations
+
+from typing import Literal
+
+from lathe import results
+from lathe._process import Pairs, Path, Progress, execute
+
+
+def stage(model: Path, output: Path | None = None, *, shape: Pairs | None = None,
+          requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
+          zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, flat: bool | None = None,
+          quiet: bool | None = None, progress: Progress | None = None) -> results.StageResult:
+    """Write a model of any format as source that builds its graph: readable Python or C++, with one function for every
+    repeated block, and the weights beside it in the safetensors format. Running the source writes the graph as textual IR,
+    which every verb reads; an edited source makes another network (docs/staging.md).
+
+    output: Write the source to F.py (Python) or F.cpp (C++), the weights to F.safetensors
+    flat: Write repeated blocks out instead of one function for each
+    Other arguments are those of `compile`.
+    """
+    return execute("stage", results.StageResult, ("model",), locals())

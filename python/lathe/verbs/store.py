@@ -1,0 +1,64 @@
+"""The verbs of `lathe store`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+from __future__ import annotations
+
+from typing import Literal, Sequence
+
+from lathe import results
+from lathe._process import Path, Progress, Texts, execute
+
+
+def path(*, store: Path | None = None, progress: Progress | None = None) -> results.Result:
+    """Print where measurements are kept.
+
+    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    """
+    return execute("store path", results.Result, (), locals())
+
+
+def list(*, store: Path | None = None, kind: str | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.StoreListResult:
+    """List the experiments, the latest last.
+
+    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize
+    """
+    return execute("store list", results.StoreListResult, (), locals())
+
+
+def show(id: Path | None = None, *, store: Path | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+    """Show one experiment: where and how it was measured, and its points.
+
+    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    """
+    return execute("store show", results.Result, ("id",), locals())
+
+
+def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | None = None, samples: bool | None = None, store: Path | None = None,
+           experiment: Texts | None = None, kind: str | None = None, operator: str | None = None, provider: str | None = None,
+           progress: Progress | None = None) -> results.Result:
+    """Write measurements as an archive that `lathe store import` reads, or in another program's format.
+    A FILE whose name ends in .gz is compressed.
+
+    format: Set the format: jsonl (archive), csv (one row a point) or benchmark-json (Google Benchmark)
+    samples: Write one row a sample, with --format csv
+    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    experiment: Take only these experiments, by id or its beginning
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize
+    operator: Take only points of this operator; model: whole models
+    provider: Take only points of this provider or runner
+    """
+    return execute("store export", results.Result, ("file",), locals())
+
+
+def import_(file: Path | Sequence[Path], *, store: Path | None = None, progress: Progress | None = None) -> results.Result:
+    """Add archives, store files and logs of AutoTVM, of this machine or others, to the store. All files are checked
+    first; then either all are added or none. Of two measurements of one point the later one stays.
+
+    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    """
+    return execute("store import", results.Result, ("file",), locals())
+
+
+def merge(into: Path, file: Path | Sequence[Path], *, progress: Progress | None = None) -> results.Result:
+    """Merge archives and store files into the store file INTO, which is created if it does not exist.
+    """
+    return execute("store merge", results.Result, ("into", "file"), locals())

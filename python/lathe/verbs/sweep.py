@@ -1,0 +1,55 @@
+"""`lathe sweep`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+from __future__ import annotations
+
+from typing import Literal
+
+from lathe import results
+from lathe._process import Arrays, Pairs, Path, Progress, Texts, execute
+
+
+def sweep(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
+          signature: str | None = None, custom: Pairs | None = None, exact_math: bool | None = None, memory: Literal["any", "small"] | None = None,
+          precision: Literal["fp32", "bf16"] | None = None, no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
+          zoo_sequence: int | None = None, with_: Texts | None = None, levels: str | None = None, target: str | None = None,
+          threads: str | None = None, layouts: str | None = None, input: Arrays | None = None, fill: Literal["zeros", "ones", "random"] | None = None,
+          seed: int | None = None, data: Path | None = None, labels: Path | None = None, random_crops: int | None = None,
+          preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
+          pixel_range: Literal["0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
+          channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
+          input_scale: float | None = None, input_zero_point: int | None = None, max_seconds: float | None = None, starts: int | None = None,
+          store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None,
+          progress: Progress | None = None) -> results.SweepResult:
+    """Compile a model at every level, layout, target and number of threads, verify each package, and time all of them
+    in turns: one row a package, with its speedup over the first row, its size beside the original's, the time of a
+    compilation from scratch, and what has no kernel. With --data, count the right decisions, and those that agree
+    with the first row. When interrupted, print and keep what was measured.
+
+    with_: Sweep these models, too: names separated by commas
+    levels: Compile at these levels of -O, as 0-4 or 0,3
+    target: Compile for this target (lathe help compile); repeat the flag for several (default: native)
+    threads: Run with these numbers of threads, as 1,2
+    layouts: Compile with these layouts of activations (--layout of compile), as nchw,nhwc,blocked,auto
+    input: Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a folder of .npy files; floats are
+        quantised where the input has a scale
+    fill: Fill the inputs that no --input gives with zeros, ones or random numbers
+    seed: Set the seed of random inputs
+    data: Classify these pictures at every row: a folder with a folder a class, a folder of pictures, or a CSV file
+    labels: Read the names of the classes from FILE, one a line
+    random_crops: Classify this many random crops of at least half the sides instead of the whole pictures
+    preprocess: Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the model's file states
+    fit: Fit pictures: stretch them to the input, or resize the shorter side and crop the middle
+    resize: Set the shorter side before --fit crop, in pixels (default: the input's)
+    pixel_range: Set the range of pixels before --mean and --std: 0..1, -1..1 or 0..255
+    mean: Subtract this from pixels: one number, or one a channel as 0.485,0.456,0.406
+    std: Divide pixels by this after --mean: one number, or one a channel
+    channels: Set the order of channels: rgb or bgr
+    input_layout: Set the layout of the input: nchw, nhwc, or auto: where 3 or 1 channels stand
+    input_scale: Quantise pixels for an integer input with this scale
+    input_zero_point: Quantise pixels with this zero point (default: 0)
+    max_seconds: Time all rows for at most this long, later starts of their processes included, in seconds
+    starts: Start the process of every row at least this often; more starts follow until every verdict is decided or --max-seconds have passed
+    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    no_store: Do not store the measurements
+    Other arguments are those of `compile`.
+    """
+    return execute("sweep", results.SweepResult, ("model",), locals())
