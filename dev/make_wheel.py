@@ -102,7 +102,7 @@ def main():
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
     with tempfile.TemporaryDirectory(prefix="lathe-wheel-") as stage:
         stage = os.path.realpath(stage)
-        for component in ("runtime", "compiler"):
+        for component in ("runtime", "compiler", "development"):
             run(cmake, "--install", build, "--prefix", stage, "--strip", "--component", component)
         files = contents(stage)
         for needed in ("lathe/bin/lathe", "lathe/lib/lathe_python.abi3.so", "lathe/lib/liblathe_cli_compiler.so", "lathe/lathe_operators.py",
