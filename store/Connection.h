@@ -76,6 +76,9 @@ public:
   /// Version of the schema; 0: an empty database, -1: a database of another program.
   virtual int64_t schemaVersion() = 0;
   virtual void setSchemaVersion(int64_t version) = 0;
+  /// A number that is different after another connection has changed the database. It costs no query of a table. On a
+  /// server other databases may change it, too.
+  virtual int64_t changeCount() = 0;
   /// Makes what must be there before the first schema step.
   virtual void prepareEmpty() {}
   /// Kind and name of an object of the database that would change what our statements do; "": none.
@@ -101,6 +104,6 @@ std::unique_ptr<Connection> openSqlite(const std::string &path, const std::strin
                                        double busySeconds);
 /// Connects to a server. A server that is starting is waited for, for `busySeconds`. A server that is
 /// gone later is waited for, for `waitSeconds`.
-std::unique_ptr<Connection> openPostgres(const Location &place, double busySeconds, double waitSeconds);
+std::unique_ptr<Connection> openPostgres(const Location &place, OpenMode mode, double busySeconds, double waitSeconds);
 
 } // namespace lathe::store

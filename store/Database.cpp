@@ -42,7 +42,7 @@ Database::Database(Location place, std::unique_ptr<Connection> connection)
     : place(std::move(place)), connection(std::move(connection)) {}
 
 Database::Database(const Location &place, Mode mode, double busySeconds)
-    : Database(place, place.isServer() ? openPostgres(place, busySeconds, serverWaitSeconds())
+    : Database(place, place.isServer() ? openPostgres(place, mode, busySeconds, serverWaitSeconds())
                                        : openSqlite(place.text(), place.text(), mode, busySeconds)) {}
 
 Database Database::temporary(const std::string &name) {

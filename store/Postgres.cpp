@@ -46,8 +46,9 @@ public:
   };
   using Result = std::unique_ptr<PGresult, Clear>;
 
-  PostgresConnection(const Location &place, double busySeconds, double waitSeconds)
-      : pq(libpq(place.text())), place(place), busySeconds(busySeconds), waitSeconds(waitSeconds) {
+  PostgresConnection(const Location &place, OpenMode mode, double busySeconds, double waitSeconds)
+      : pq(libpq(place.text())), place(place), readOnly(mode == OpenMode::readOnly), busySeconds(busySeconds),
+        waitSeconds(waitSeconds) {
     auto began = Clock::now();
     // A server that starts or stops says so; any other failure stays one.
     for (std::string reason; !connect(reason);) {
@@ -71,6 +72,7 @@ public:
   void reconnect(const std::string &reason) override;
 
   int64_t schemaVersion() override;
+  int64_t changeCount() override;
   void setSchemaVersion(int64_t version) override {
     run(fmt::format("UPDATE schema_version SET version = {}", version), nullptr);
   }
@@ -89,12 +91,15 @@ public:
 
 private:
   bool connect(std::string &reason);
+  /// The first value that a statement returns, "" without rows.
+  std::string first(const char *sql);
   PGPing ping() const;
   Result once(const std::string &sql, const Parameters *parameters);
   void check(const PGresult *result) const;
   std::string messageOf(const char *text) const;
 
   Location place;
+  bool readOnly;
   double busySeconds, waitSeconds;
   PGconn *connection = nullptr;
   bool inTransaction = false;
@@ -194,8 +199,9 @@ bool PostgresConnection::connect(std::string &reason) {
   // A client that stops amid a transaction must not keep all others from writing.
   std::string setup = fmt::format("SET search_path TO lathe; SET lock_timeout = {}; SET extra_float_digits = 1; "
                                   "SET standard_conforming_strings = on; "
-                                  "SET idle_in_transaction_session_timeout = '300s'",
-                                  int64_t(busySeconds * 1000));
+                                  "SET idle_in_transaction_session_timeout = '300s'; "
+                                  "SET default_transaction_read_only = {}",
+                                  int64_t(busySeconds * 1000), readOnly ? "on" : "off");
   Result done(pq.exec(connection, setup.c_str()), {pq.clear});
   if (pq.resultStatus(done.get()) == PGRES_COMMAND_OK)
     return true;
@@ -295,11 +301,19 @@ void PostgresConnection::commit() {
     throw WriteConflict(fmt::format("{}: the server has rolled the transaction back", place.text()));
 }
 
+std::string PostgresConnection::first(const char *sql) {
+  Result result = run(sql, nullptr);
+  return pq.ntuples(result.get()) ? pq.getvalue(result.get(), 0, 0) : "";
+}
+
+/// The end of the server's log of writes, in bytes.
+int64_t PostgresConnection::changeCount() {
+  constexpr const char *sql = "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
+                              " ELSE pg_current_wal_lsn() END - '0/0'::pg_lsn)::bigint";
+  return std::atoll(first(sql).c_str());
+}
+
 int64_t PostgresConnection::schemaVersion() {
-  auto first = [&](const char *sql) {
-    Result result = run(sql, nullptr);
-    return pq.ntuples(result.get()) ? std::string(pq.getvalue(result.get(), 0, 0)) : "";
-  };
   // Tables are in a schema of their own, beside those of other programs. Another process may be making them: then the
   // second look finds what the first one missed.
   auto isMade = [&] { return !first("SELECT to_regclass('lathe.schema_version')").empty(); };
@@ -316,8 +330,8 @@ int64_t PostgresConnection::schemaVersion() {
 
 } // namespace
 
-std::unique_ptr<Connection> openPostgres(const Location &place, double busySeconds, double waitSeconds) {
-  return std::make_unique<PostgresConnection>(place, busySeconds, waitSeconds);
+std::unique_ptr<Connection> openPostgres(const Location &place, OpenMode mode, double busySeconds, double waitSeconds) {
+  return std::make_unique<PostgresConnection>(place, mode, busySeconds, waitSeconds);
 }
 
 } // namespace lathe::store

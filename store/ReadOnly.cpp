@@ -9,15 +9,15 @@ Store openReadOnly(const std::string &path, double busySeconds) {
   int64_t version = schemaVersion(database);
   auto newest = int64_t(schemaSteps().size());
   require(version == newest,
-          "{}: has version {} of the schema, reading alone needs version {}: `lathe store list` upgrades it", path,
-          version, newest);
+          "{}: has version {} of the schema, reading alone needs version {}: `lathe store list` upgrades it",
+          database.path(), version, newest);
   // A store without a file of its own, whose connection is exchanged: the constructor would want to write.
-  Store store = Store::temporary(path);
+  Store store = Store::temporary(database.path());
   store.connection() = std::move(database);
   return store;
 }
 
-int64_t changeCount(Store &store) { return store.connection().integer("PRAGMA data_version"); }
+int64_t changeCount(Store &store) { return store.connection().link().changeCount(); }
 
 std::map<std::string, TuningCount> tuningCounts(Store &store) {
   Statement select(store.connection(),

@@ -5,12 +5,12 @@
 
 namespace lathe::store {
 
-/// Opens an existing store for reading: no call can change its content. Throws Error if there is no file, if
-/// another process has locked it for `busySeconds`, for an older schema (which only a writing command
-/// upgrades), and the errors of Store's constructor.
+/// Opens an existing store for reading, a file or a server's: no call can change its content. Throws Error
+/// if there is no file, if another process has locked it for `busySeconds`, for an older schema (which only
+/// a writing command upgrades), and the errors of Store's constructor.
 Store openReadOnly(const std::string &path, double busySeconds = 2);
 
-/// A number that is different after another connection has changed the store. It costs no query of a table.
+/// Connection::changeCount of the store.
 int64_t changeCount(Store &store);
 
 struct TuningCount {

@@ -3,6 +3,7 @@
 #include "store/Archive.h"
 #include "store/ContentKey.h"
 #include "store/LosingProxy.h"
+#include "store/ReadOnly.h"
 #include "store/StoreTesting.h"
 #include "support/Interrupt.h"
 
@@ -42,6 +43,18 @@ protected:
 };
 
 } // namespace
+
+TEST_F(ServerTest, readersSeeWhatOthersWriteAndChangeNothing) {
+  std::string url = place("team");
+  EXPECT_THAT(errorOf([&] { openReadOnly(url); }), HasSubstr("has version 0 of the schema"));
+  Store writer(url);
+  Store reader = openReadOnly(url);
+  int64_t before = changeCount(reader);
+  writer.addExperiment(someExperiment(), somePlatform());
+  EXPECT_NE(changeCount(reader), before);
+  EXPECT_EQ(reader.experiments().size(), 1u);
+  EXPECT_THAT(errorOf([&] { reader.addExperiment(someExperiment(), somePlatform()); }), HasSubstr("read-only"));
+}
 
 TEST_F(ServerTest, tenWritersWhileTheServerRestarts) {
   std::string url = place("team");

@@ -78,6 +78,12 @@ public:
       sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
   }
 
+  int64_t changeCount() override {
+    SqliteCursor count(*this, "PRAGMA data_version");
+    count.step();
+    return count.integer(0);
+  }
+
   int64_t schemaVersion() override {
     // In one statement, and so at one moment: another process may be making the tables of a new file.
     SqliteCursor version(*this, fmt::format("SELECT CASE WHEN application_id = {} THEN user_version"
