@@ -139,3 +139,14 @@ function(lathe_kernel_image OUTPUT NAME)
     DEPENDS testing/${NAME}.c testing/${NAME}.ld ${CMAKE_SOURCE_DIR}/package/KernelAbi.h
     COMMENT "test kernels ${NAME}" VERBATIM)
 endfunction()
+
+# Defines LATHE_NO_OUTPUTS in SOURCE: operators of TensorFlow whose results are no outputs of a frozen graph even if nothing
+# reads them, as string literals separated by commas. The runners that are scripts read the list itself.
+function(lathe_no_outputs SOURCE)
+  set(LIST ${CMAKE_SOURCE_DIR}/lab/runners/tensorflow/NoOutputs.txt)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LIST})
+  file(STRINGS ${LIST} NAMES)
+  list(TRANSFORM NAMES REPLACE "(.+)" "\"\\1\"")
+  list(JOIN NAMES "," NAMES)
+  set_source_files_properties(${SOURCE} PROPERTIES COMPILE_DEFINITIONS "LATHE_NO_OUTPUTS=${NAMES}")
+endfunction()

@@ -158,30 +158,10 @@ GraphRecord functionGraph(const file::FunctionDef &function, const Library *libr
   return record;
 }
 
-/// Nodes whose results are no outputs of a graph even if nothing reads them.
+/// Nodes whose results are no outputs of a graph even if nothing reads them
+/// (lab/runners/tensorflow/NoOutputs.txt).
 bool isNoOutput(const std::string &op) {
-  static const std::set<std::string> names = {"Assert",
-                                              "Assign",
-                                              "AssignVariableOp",
-                                              "Const",
-                                              "NoOp",
-                                              "Placeholder",
-                                              "PlaceholderWithDefault",
-                                              "Print",
-                                              "PrintV2",
-                                              "SaveV2",
-                                              "RestoreV2",
-                                              "VarHandleOp",
-                                              "VariableV2",
-                                              "Variable",
-                                              "CheckNumerics",
-                                              "MergeSummary",
-                                              "ScalarSummary",
-                                              "HistogramSummary",
-                                              "HashTableV2",
-                                              "ControlTrigger",
-                                              "LookupTableImportV2",
-                                              "InitializeTableV2"};
+  static const std::set<std::string> names = {LATHE_NO_OUTPUTS};
   return names.contains(op);
 }
 

@@ -136,7 +136,7 @@ public:
 private:
   void addLine(const std::string &text) {
     Line line = lineOf(format, text);
-    points.identify(text);
+    points.identify(std::string_view(text));
     std::string key = line.engine + "\n" + line.implementation + "\n" + line.problem + (line.average ? "" : "\nleast");
     Gathered &gathered = points.at(key, [&] { return pointOf(line, version); });
     std::optional<int64_t> time = line.average ? line.average : line.least ? line.least : line.largest;

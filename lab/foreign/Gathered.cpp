@@ -51,6 +51,11 @@ void ForeignPoints::identify(std::string_view text) {
     identity = store::contentKey(identity + std::string(text));
 }
 
+void ForeignPoints::identify(const json &part) {
+  if (points.empty())
+    identify(std::string_view(part.dump()));
+}
+
 size_t ForeignPoints::add(store::Point point) {
   auto [place, isNew] = byContent.try_emplace(point.key(), points.size());
   if (!isNew)
@@ -90,7 +95,11 @@ void ForeignPoints::emit(const RecordVisitor &visit, std::vector<std::string> &n
     store::Point point = pointOf(gathered);
     point.experiment = experiment.uuid;
     point.measured = started;
-    store::check(point);
+    try {
+      store::check(point);
+    } catch (const Error &error) {
+      fail("{}: {} {}: {}", path, point.problem.op, printable(point.problem.text.substr(0, 100)), error.what());
+    }
     visit(point);
   }
 }

@@ -26,6 +26,7 @@ public:
 
   /// Adds to what names the experiment. Has no effect after the first measurement.
   void identify(std::string_view text);
+  void identify(const nlohmann::json &part);
 
   /// Returns the point of `key`, which `make` makes when the key is new. Keys whose points are equal
   /// (store::Point::key) share one. The status is notVerified until the caller changes it. Throws

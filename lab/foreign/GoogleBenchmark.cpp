@@ -140,7 +140,7 @@ public:
   void finish(std::vector<std::string> &notes, const std::string &path) {
     for (const json &mean : means)
       if (std::string name = nameOf(mean); !measured.count(name))
-        addMean(mean, name);
+        addMean(mean, name, path);
       else
         ++aggregates;
     if (aggregates)
@@ -160,7 +160,7 @@ private:
   /// `quantity`: what its time is; "": that of a repetition.
   Gathered &pointOf(const json &benchmark, const std::string &name, const std::string &quantity) {
     int64_t threads = integerOf(benchmark, "threads", 1, 1 << 20, 1);
-    points.identify(benchmark.dump());
+    points.identify(benchmark);
     return points.at(fmt::format("{}\n{}\n{}", name, threads, quantity), [&] {
       store::Point point;
       point.problem = {"benchmark", name, json::object()};
@@ -219,10 +219,12 @@ private:
       ++aggregates;
     }
   }
-  void addMean(const json &mean, const std::string &name) {
+  void addMean(const json &mean, const std::string &name, const std::string &path) try {
     addSample(pointOf(mean, name,
                       fmt::format("mean of {}", counted(integerOf(mean, "repetitions", 0, 1 << 30, 0), "repetition"))),
               mean);
+  } catch (const Error &error) {
+    fail("{}: benchmark '{}': {}", path, name, error.what());
   }
 
   ForeignPoints &points;
@@ -241,7 +243,7 @@ void readGoogleBenchmark(const std::string &path, const RecordVisitor &visit, st
   parts.element = [&](const json &benchmark) { benchmarks.add(benchmark); };
   parts.member = [&](const std::string &key, const json &value) {
     if (key == "context") {
-      points.identify(value.dump());
+      points.identify(value);
       benchmarks.setContext(value);
     }
   };

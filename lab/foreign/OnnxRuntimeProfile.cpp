@@ -115,7 +115,7 @@ public:
     else if (category == "Session" && name == "model_run")
       addRun(event);
     else
-      points.identify(event.dump()); // how long loading took tells two profiles apart
+      points.identify(event); // how long loading took tells two profiles apart
   }
 
 private:
@@ -128,7 +128,7 @@ private:
     require(!op.empty(), "'op_name' is empty");
     std::string provider = args->contains("provider") ? foreignText(*args, "provider") : "";
     int64_t duration = durationOf(event);
-    points.identify(event.dump());
+    points.identify(event);
     std::string key = fmt::format("{}\n{}\n{}\n", node, op, provider);
     for (const char *shapes : {"input_type_shape", "output_type_shape"})
       if (auto found = args->find(shapes); found != args->end())
@@ -137,7 +137,7 @@ private:
   }
   void addRun(const json &event) {
     int64_t duration = durationOf(event);
-    points.identify(event.dump());
+    points.identify(event);
     Gathered &whole = points.at("model_run", [] {
       store::Point point;
       point.problem = {"model", "unnamed model of a profile", json::object()};

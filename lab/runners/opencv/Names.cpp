@@ -113,7 +113,7 @@ GraphNode readNode(std::string_view bytes) {
 }
 
 ModelNames graphNames(std::string_view bytes) {
-  static const std::set<std::string> noOutputs = {"Assert", "Const", "NoOp", "Placeholder", "CheckNumerics"};
+  static const std::set<std::string> noOutputs = {LATHE_NO_OUTPUTS}; // lab/runners/tensorflow/NoOutputs.txt
   std::vector<GraphNode> nodes;
   std::set<std::string> read;
   eachField(bytes, [&](const Field &field) {

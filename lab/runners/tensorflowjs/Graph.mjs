@@ -7,9 +7,7 @@ import { dtypeOf, extentsOf, tensorOfProto } from './Tensors.mjs';
 
 const isVariable = op => ['VarHandleOp', 'VariableV2', 'Variable'].includes(op);
 /// Operators whose results are no outputs of a frozen graph even if nothing reads them.
-const noOutputs = new Set(`Assert Assign AssignVariableOp CheckNumerics Const ControlTrigger HashTableV2 HistogramSummary
-  InitializeTableV2 LookupTableImportV2 MergeSummary NoOp Placeholder PlaceholderWithDefault Print PrintV2 RestoreV2 SaveV2
-  ScalarSummary VarHandleOp Variable VariableV2`.split(/\s+/));
+const noOutputs = new Set(readFileSync(new URL('../tensorflow/NoOutputs.txt', import.meta.url), 'utf8').trim().split('\n'));
 /// How many results operators have that have several: a number, or the attribute that says it.
 const resultCounts = { FusedBatchNorm: 5, FusedBatchNormV2: 5, FusedBatchNormV3: 6, IdentityN: 'T', If: 'Tout', Merge: 2,
   NonMaxSuppressionV4: 2, NonMaxSuppressionV5: 3, Split: 'num_split', SplitV: 'num_split', StatelessIf: 'Tout', StatelessWhile: 'T',
