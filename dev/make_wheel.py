@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -89,7 +90,7 @@ def write(path, files, texts, info):
                 data = (texts[name] if name in texts else record + f"{info}/RECORD,,\n").encode()
             entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))  # equal content is an equal file
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if name.startswith("lathe/bin/") else 0o644) << 16
+            entry.external_attr = (stat.S_IFREG | (0o755 if name.startswith("lathe/bin/") else 0o644)) << 16  # pip keeps modes of files that say so
             archive.writestr(entry, data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record += f"{name},sha256={digest},{len(data)}\n"

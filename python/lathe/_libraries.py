@@ -126,7 +126,7 @@ def program() -> str:
     bins = [os.path.normpath(os.path.join(folder, up, "bin")) for folder in folders()
             for up in (["..", os.path.join("..", "..")] if "-linux-gnu" in os.path.basename(folder) else [".."])]
     for path in (os.path.join(folder, "lathe") for folder in bins):
-        if os.access(path, os.X_OK) and os.path.isfile(path):
+        if os.access(path, os.X_OK) and os.path.isfile(path) and not _is_ours(path):
             return path
     found = shutil.which("lathe")
     if not found or _is_ours(found):
@@ -135,9 +135,9 @@ def program() -> str:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a program of PATH is the script that a wheel installs, which would only come back here."""
+    """Whether a program is the script that a wheel installs, which would only come back here."""
     with open(path, "rb") as file:
-        return file.read(2) == b"#!"
+        return b"lathe._libraries" in file.read(1000)
 
 
 def missing_packages(path: str) -> str | None:
