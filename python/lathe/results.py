@@ -103,7 +103,9 @@ class PortRow(Row):
 def _converted(value: Any, hint: Any) -> Any:
     """A part of the JSON as what the class declares: objects as Row or a class derived from it."""
     if isinstance(value, dict):
-        kind: type[Row] = typing.cast("type[Row]", hint) if isinstance(hint, type) and issubclass(hint, Row) else Row
+        kind: type[Row] = Row
+        if isinstance(hint, type) and issubclass(hint, Row):
+            kind = hint
         hints = typing.get_type_hints(kind)
         return kind({key: _converted(each, hints.get(key)) for key, each in value.items()})
     if isinstance(value, list):
