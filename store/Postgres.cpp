@@ -219,7 +219,7 @@ void PostgresConnection::reconnect(const std::string &reason) {
                           waitSeconds, reason.substr(reason.starts_with(place.text()) ? place.text().size() + 2 : 0)));
   auto began = Clock::now();
   std::string last = reason;
-  for (double pause = 0.05;; pause = std::min(2 * pause, 5.0)) {
+  for (double pause = 0.05;; pause = std::min(1.3 * pause, 5.0)) {
     if (connect(last))
       break;
     double left = waitSeconds - secondsSince(began);
