@@ -19,6 +19,7 @@ RESULTS = {"compile": "Compilation", "run": "RunResult", "verify": "VerifyResult
            "inspect": "InspectResult", "zoo": "ZooResult", "machine": "MachineResult", "records list": "RecordsResult",
            "records best": "RecordsResult", "store list": "StoreListResult"}
 WRITERS = ("compile", "export", "extract", "quantize", "stage")  # whose purpose is a file: `output` is the second argument
+TERMINAL = ("serve", "completion")  # which are for people at a terminal: they have no function
 WIDTH = 150
 COLUMN = 34  # of a help, where texts begin
 NOTE = "Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."
@@ -36,7 +37,8 @@ def say(lathe, *arguments):
 
 def verbs_in(text):
     """Names of the verbs that a help lists."""
-    return re.findall(r"^  ([a-z-]+) {2,}\S", text.partition("Verbs:")[2].partition("\n\n")[0], re.M)
+    listed = re.findall(r"^  ([a-z-]+) {2,}\S", text.partition("Verbs:")[2].partition("\n\n")[0], re.M)
+    return [name for name in listed if name not in TERMINAL]
 
 
 def name_of(flag):

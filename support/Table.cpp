@@ -1,7 +1,5 @@
 #include "support/Table.h"
 
-#include "support/Csv.h"
-
 #include "support/Text.h"
 
 #include <algorithm>
@@ -179,6 +177,37 @@ std::string shortened(std::string_view text, size_t width) {
   while (displayWidth(tail) > end)
     takePoint(tail);
   return std::string(head) + std::string(dots) + std::string(tail);
+}
+
+std::string csvCell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos)
+    return std::string(text);
+  std::string cell = "\"";
+  for (char c : text)
+    cell += c == '"' ? "\"\"" : std::string(1, c);
+  return cell + '"';
+}
+
+std::vector<std::string> csvCells(std::string_view line) {
+  if (line.ends_with('\r'))
+    line.remove_suffix(1);
+  std::vector<std::string> cells;
+  if (line.empty())
+    return cells;
+  cells.emplace_back();
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    bool quote = line[i] == '"';
+    if (quoted && quote && i + 1 < line.size() && line[i + 1] == '"')
+      cells.back() += line[i++];
+    else if (quote && (quoted || cells.back().empty()))
+      quoted = !quoted;
+    else if (line[i] == ',' && !quoted)
+      cells.emplace_back();
+    else
+      cells.back() += line[i];
+  }
+  return cells;
 }
 
 void Table::row(std::vector<TableCell> cells) {

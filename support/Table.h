@@ -74,4 +74,12 @@ size_t displayWidth(std::string_view text);
 /// Returns `text` if it needs at most `width` columns, else its beginning and end around "...".
 std::string shortened(std::string_view text, size_t width);
 
+// Cells of CSV files (RFC 4180), a record a line.
+
+/// Returns one cell, quoted if necessary.
+std::string csvCell(std::string_view text);
+
+/// Returns the cells of a line without their quotes; none for an empty line. Quotes may be missing at the end.
+std::vector<std::string> csvCells(std::string_view line);
+
 } // namespace lathe

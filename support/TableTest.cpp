@@ -1,5 +1,6 @@
 #include "support/Table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,4 +105,18 @@ TEST(Table, aKeyIsTheNameOutsideTheTerminal) {
   table.row({"x", "1"});
   EXPECT_EQ(table.csv(), "reason,ms\nx,1\n");
   EXPECT_EQ(table.str(), "runs because  ms\nx              1\n");
+}
+
+TEST(Csv, readsCells) {
+  EXPECT_THAT(csvCells("a,b"), testing::ElementsAre("a", "b"));
+  EXPECT_THAT(csvCells("a,\r"), testing::ElementsAre("a", ""));
+  EXPECT_THAT(csvCells(R"("hotdog, hot dog",935)"), testing::ElementsAre("hotdog, hot dog", "935"));
+  EXPECT_THAT(csvCells(R"(,"5"" disk",6" nail,"")"), testing::ElementsAre("", "5\" disk", "6\" nail", ""));
+  EXPECT_THAT(csvCells("\"open, cell"), testing::ElementsAre("open, cell"));
+  EXPECT_TRUE(csvCells("\r").empty());
+}
+
+TEST(Csv, readsWhatItWrites) {
+  for (const char *text : {"", "plain", "a,b", "\"", "\"\"", "x\"y", "\",\""})
+    EXPECT_THAT(csvCells(csvCell(text) + "," + csvCell(text)), testing::ElementsAre(text, text));
 }

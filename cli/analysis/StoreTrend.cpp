@@ -3,7 +3,7 @@
 #include "cli/StoreFlags.h"
 #include "report/Rows.h"
 #include "report/Trend.h"
-#include "support/Csv.h"
+#include "support/Table.h"
 #include "support/Text.h"
 
 #include <algorithm>

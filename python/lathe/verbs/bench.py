@@ -31,7 +31,8 @@ def bench(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
     warm_up: Run this many times before timing
     max_seconds: Measure for at most this long, in seconds
     interval: Stop when half the median's 95 % interval is below this share of the median
-    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
+        ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """

@@ -15,7 +15,7 @@ def compare(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
             schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
             zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
             check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
-            fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, with_: str | None = None,
+            fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, with_: Texts | None = None,
             adapt_layouts: bool | None = None, check_only: bool | None = None, max_seconds: float | None = None, starts: int | None = None,
             max_rounds: int | None = None, relative: float | None = None, maximum: float | None = None, store: Path | None = None,
             no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.CompareResult:
@@ -39,7 +39,8 @@ def compare(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
     max_rounds: Time at most this many rounds in all starts (default: no limit)
     relative: Set the largest relative L2 difference of outputs that agree (default: docs/numerics.md; 0.0001 for fp32)
     maximum: Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for fp32)
-    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
+        ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """

@@ -43,7 +43,7 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
     specialize: Add a variant to the package for every combination of these extents, as N=1,8 or "H=224,320 W=224,320"; the runtime chooses when
         inputs are bound
     range: Refuse inputs with extents outside a range, as N=1..64
-    store: Use the tuning records in FILE (default: ~/.local/share/lathe/lathe.db)
+    store: Use the tuning records in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     output: Write the package, or with --emit the text, to FILE (-: standard output, the default of --emit)
     emit: Print this stage instead of making a package; graph, kernels and schedule can be read back
     export_space: Write the parameters of every kernel's schedules, their values, constraints and legal points as JSON to FILE, instead of making a

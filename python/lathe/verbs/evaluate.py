@@ -24,7 +24,8 @@ def evaluate(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
     """Classify pictures with a model: top-1 and top-5 accuracy, precision, recall and F1 of each class, the confusion
     matrix and the latency. With --against, count the pictures for which another model or runtime decides otherwise.
 
-    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
+        ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     check_constants: Check a package's weights against their hash: once per version of the file, always or never
     data: Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from a CSV file with the columns file and

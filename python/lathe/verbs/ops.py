@@ -13,7 +13,7 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
           repetitions: int | None = None, starts: int | None = None, max_starts: int | None = None, max_seconds: float | None = None,
           max_minutes: float | None = None, timeout: float | None = None, memory_limit: str | int | None = None, seed: int | None = None,
           check_only: bool | None = None, list: bool | None = None, dry_run: bool | None = None, via: str | None = None,
-          via_directory: Path | None = None, fresh: bool | None = None, log: str | None = None, store: Path | None = None,
+          via_directory: Path | None = None, fresh: bool | None = None, log: Path | None = None, store: Path | None = None,
           no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
     """Time libraries on single operators side by side. Every output is first checked against the reference;
     a wrong output gets no time. Each provider chooses the layout of its activations and packs its weights before
@@ -49,7 +49,7 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     via_directory: Find lathe-provider-* in this folder at the other end (default: the same as here)
     fresh: Measure everything, also points of an interrupted run of the same command
     log: Append every measured row to FILE, one JSON object a line; rows that FILE has are read and not measured again
-    store: Store the measurements in FILE (default: ~/.local/share/lathe/lathe.db)
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     """
     return execute("ops bench", results.Result, ("operator", "problem"), locals())
@@ -81,9 +81,9 @@ def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind:
     failures, a network's sum of its operators, correlations and turning points (docs/analysing.md). Of several
     measurements of one point the last one counts.
 
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     experiment: Take only these experiments, by id or its beginning
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     threads: Take only points with these numbers of threads, separated by commas
@@ -109,6 +109,6 @@ def diff(before: Path, after: Path, *, fail_on: Texts | None = None, all: bool |
     fail_on: Return exit code 1 on these, by commas: slower, slower:3% (verdict slower, by more than 3 %), failed (passed before), missing
     all: Show also points that are the same
     rows: Show at most this many rows (0: all); JSON has all
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
     return execute("ops diff", results.Result, ("before", "after"), locals())

@@ -16,8 +16,9 @@ def profile(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
             zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
             check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
             fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None, until: str | None = None,
-            repetitions: int | None = None, no_check: bool | None = None, store: Path | None = None, no_store: bool | None = None,
-            quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.ProfileResult:
+            repetitions: int | None = None, no_check: bool | None = None, trace: Path | None = None, html: Path | None = None,
+            svg: Path | None = None, store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None,
+            progress: Progress | None = None) -> results.ProfileResult:
     """Show one row per kernel: source nodes, time, share, speed, share of the roofline, and the time that the cost model
     predicts as a share of the measured time. The outputs are verified first unless that was done before, and the
     machine's peak and clock are measured beside the runs (docs/profiling.md).
@@ -31,7 +32,11 @@ def profile(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
     until: Stop after the kernel that computes NODE
     repetitions: Profile this many runs; the fastest quarter counts
     no_check: Profile a package whose outputs were never verified
-    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    trace: Write every run as a trace for Perfetto, with a track for each thread; NAME.json.gz is compressed
+    html: Write the profile as a page with plots (default: NAME.html)
+    svg: Write the plots as SVG files into the folder DIR, with Node.js
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
+        ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """

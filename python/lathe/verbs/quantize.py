@@ -29,7 +29,8 @@ def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = N
     Activations get ranges from calibration inputs; weights get one scale an output channel. The outputs are
     compared with the float model's on the calibration inputs.
 
-    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
+        ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     output: Write the quantised ONNX model here (-: standard output)
     calibration: Calibrate with these inputs: a folder with a picture, an .npy or an .npz a sample, or an .npz with an array for each input (default:

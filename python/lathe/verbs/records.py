@@ -16,9 +16,9 @@ def list(*, task: str | None = None, family: str | None = None, cpu: str | None 
     family: Take only tasks of this kernel family, such as contraction
     cpu: Take only records whose CPU, or task with its target, contains this
     platform: Take only records of this platform, by key or its beginning
-    status: Take only records with one of these: passed, failed, mistrusted, unimplemented, crashed, timed_out, memory_exceeded
+    status: Take only records with one of these: passed, failed, mistrusted, unimplemented, crashed, timed_out, memory_exceeded, not_verified
     rows: Show at most this many rows (0: all); JSON has all
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     shipped: Show the records that come with lathe instead of a store
     """
     return execute("records list", results.RecordsResult, (), locals())
@@ -34,7 +34,7 @@ def best(*, task: str | None = None, family: str | None = None, cpu: str | None 
     cpu: Take only records whose CPU, or task with its target, contains this
     platform: Take only records of this platform, by key or its beginning
     rows: Show at most this many rows (0: all); JSON has all
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     shipped: Show the records that come with lathe instead of a store
     """
     return execute("records best", results.RecordsResult, (), locals())
@@ -49,8 +49,8 @@ def export(file: Path, *, task: str | None = None, family: str | None = None, cp
     family: Take only tasks of this kernel family, such as contraction
     cpu: Take only records whose CPU, or task with its target, contains this
     platform: Take only records of this platform, by key or its beginning
-    status: Take only records with one of these: passed, failed, mistrusted, unimplemented, crashed, timed_out, memory_exceeded
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    status: Take only records with one of these: passed, failed, mistrusted, unimplemented, crashed, timed_out, memory_exceeded, not_verified
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
     return execute("records export", results.Result, ("file",), locals())
 
@@ -60,7 +60,7 @@ def import_(file: Path | Sequence[Path], *, store: Path | None = None, progress:
     files are checked first; then either all are added or none. Of two records of one schedule for one task on
     one platform the later one stays.
 
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
     return execute("records import", results.Result, ("file",), locals())
 
@@ -86,7 +86,7 @@ def prune(*, keep: int | None = None, failures: bool | None = None, other_versio
     family: Take only tasks of this kernel family, such as contraction
     cpu: Take only records whose CPU, or task with its target, contains this
     platform: Take only records of this platform, by key or its beginning
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
     return execute("records prune", results.Result, (), locals())
 
@@ -96,6 +96,6 @@ def ship(folder: Path, *, store: Path | None = None, progress: Progress | None =
     task the fastest schedule that was faster than the default in turns. Records of the archive stay where the
     store has not compared their task.
 
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
     return execute("records ship", results.Result, ("folder",), locals())

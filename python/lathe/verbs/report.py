@@ -11,9 +11,9 @@ def report(*, store: Path | None = None, experiment: Texts | None = None, kind: 
     """Write measurements of the store as one page with plots, for a browser, without any network request.
     Every mark leads to its raw samples and to the command that repeats it (docs/reports.md).
 
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     experiment: Take only these experiments, by id or its beginning
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     output: Write the page to FILE (default: report.html, unless --svg is given)

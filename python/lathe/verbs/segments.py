@@ -19,22 +19,23 @@ def segments(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
              no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.SegmentsResult:
     """Time a network segment by segment, here and in another runtime: from the input to each checkpoint, and each
     block between two checkpoints alone, on the values that the whole network feeds it. The other runtime gets
-    each part as ONNX, or runs it in a graph of TensorFlow. Outputs are compared at every checkpoint before anything
-    is timed. The last lines name the checkpoints at which the ratio crosses 1, and the blocks that the other
-    runtime computes faster. When interrupted, print and keep the parts that were measured.
+    each part as ONNX, or runs it inside of a model of TensorFlow or Keras. Outputs are compared at every
+    checkpoint before anything is timed. The last lines name the checkpoints at which the ratio crosses 1, and the
+    blocks that the other runtime computes faster. When interrupted, print and keep the parts that were measured.
 
     input: Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a folder of .npy files; floats are
         quantised where the input has a scale
     fill: Fill the inputs that no --input gives with zeros, ones or random numbers
     seed: Set the seed of random inputs
     batch: Set the extent of symbolic first dimensions (default: 1)
-    with_: Compare with this runner: onnxruntime, opencv, or tensorflowjs for graphs of TensorFlow
+    with_: Compare with this runner: onnxruntime, opencv, or tensorflowjs for models of TensorFlow and Keras
     checkpoints: Place this many checkpoints, evenly over the operations, where a single tensor passes beside inputs
     at: Place the checkpoints behind these nodes, given in the order of the graph, in place of --checkpoints
     list: Print the places where the network can be cut, and end
     repeat: Run each part this many times in each runtime, over six starts (default 0: until the verdict is decided or --max-seconds have passed)
     max_seconds: Time a part for at most this long, later starts of the runtimes included, in seconds
-    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
+        ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """

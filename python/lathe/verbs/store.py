@@ -10,7 +10,7 @@ from lathe._process import Path, Progress, Texts, execute
 def path(*, store: Path | None = None, progress: Progress | None = None) -> results.Result:
     """Print where measurements are kept.
 
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
     return execute("store path", results.Result, (), locals())
 
@@ -18,8 +18,8 @@ def path(*, store: Path | None = None, progress: Progress | None = None) -> resu
 def list(*, store: Path | None = None, kind: str | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.StoreListResult:
     """List the experiments, the latest last.
 
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported
     """
     return execute("store list", results.StoreListResult, (), locals())
 
@@ -27,7 +27,7 @@ def list(*, store: Path | None = None, kind: str | None = None, wide: bool | Non
 def show(id: Path | None = None, *, store: Path | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
     """Show one experiment: where and how it was measured, and its points.
 
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
     return execute("store show", results.Result, ("id",), locals())
 
@@ -40,25 +40,42 @@ def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | No
 
     format: Set the format: jsonl (archive), csv (one row a point) or benchmark-json (Google Benchmark)
     samples: Write one row a sample, with --format csv
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     experiment: Take only these experiments, by id or its beginning
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     """
     return execute("store export", results.Result, ("file",), locals())
 
 
-def import_(file: Path | Sequence[Path], *, store: Path | None = None, progress: Progress | None = None) -> results.Result:
-    """Add archives, store files and logs of AutoTVM, of this machine or others, to the store. All files are checked
-    first; then either all are added or none. Of two measurements of one point the later one stays.
+def import_(file: Path | Sequence[Path], *, format: Literal["lathe", "benchdnn", "onnxruntime", "google-benchmark", "autotvm"] | None = None,
+            store: Path | None = None, progress: Progress | None = None) -> results.Result:
+    """Add archives, store files and stores of servers, of this machine or others, and results of other programs to
+    the store: output of benchdnn, profiles of ONNX Runtime, JSON of Google Benchmark, logs of AutoTVM. What other
+    programs measured is marked as not verified here (docs/store.md). All files are checked first; then either all
+    are added or none. Of two measurements of one point the later one stays.
 
-    store: Use this store (default: ~/.local/share/lathe/lathe.db)
+    format: Read the files in this format: lathe, benchdnn, onnxruntime, google-benchmark, autotvm (default: by content)
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
     return execute("store import", results.Result, ("file",), locals())
 
 
 def merge(into: Path, file: Path | Sequence[Path], *, progress: Progress | None = None) -> results.Result:
-    """Merge archives and store files into the store file INTO, which is created if it does not exist.
+    """Merge archives and stores, in files or on servers, into the store INTO, which is created if it does not exist.
     """
     return execute("store merge", results.Result, ("into", "file"), locals())
+
+
+def trend(name: Path | None = None, *, provider: str | None = None, variant: str | None = None, store: Path | None = None, csv: Path | None = None,
+          wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+    """Show the times of a network or a problem over dates and commits of lathe, and the points where they
+    changed (docs/store.md). Without a name: one line a series.
+
+    provider: Take only points of this provider or runner
+    variant: Take only points of this variant
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
+    csv: Write one row an observation as CSV (-: standard output)
+    """
+    return execute("store trend", results.Result, ("name",), locals())

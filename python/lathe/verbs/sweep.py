@@ -48,7 +48,8 @@ def sweep(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
     input_zero_point: Quantise pixels with this zero point (default: 0)
     max_seconds: Time all rows for at most this long, later starts of their processes included, in seconds
     starts: Start the process of every row at least this often; more starts follow until every verdict is decided or --max-seconds have passed
-    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
+        ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """

@@ -47,7 +47,8 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, requantize_ro
     start_model: Start searches from the model in FILE (--train-model), where the store knows nothing else (default: the model that comes with lathe,
         if there is one for --searcher)
     export_space: Write the search space of every task and legal points of it as JSON to FILE, and end
-    store: Store the measurements in FILE and use its tuning records (default: ~/.local/share/lathe/lathe.db)
+    store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
+        ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     output: Write the tuned package to FILE; with --all, the table as a page in Markdown (default: neither)
     compare: Print the times of the untuned and the tuned package side by side
