@@ -38,6 +38,7 @@ COMMANDS = {
 HEIGHTS = {390: 844, 1280: 1100}  # most of a picture, by its width
 REPORT = "lathe report --from-model zoo:resnet18 -o gallery.html"
 
+LIVE = "live"  # in place of a section: the first page of `lathe serve`
 # (section of the page, width, dark, commands, what it shows)
 PICTURES = [
     ("overview", 1280, False, list(COMMANDS), "One page of everything in the store: the operators of a suite in all libraries, two networks segment by segment, a search, a sweep and an evaluation."),
@@ -47,12 +48,14 @@ PICTURES = [
     ("best", 1280, False, ["operators"], "The fastest library of each problem, the next one, and whether the difference is larger than the noise."),
     ("segments", 1280, False, ["segments", "segments of another network"], "Two runtimes from the input to each checkpoint, and on each block alone."),
     ("profile", 1280, True, ["profile"], "The kernels of a run as a timeline, sorted by time, and predicted against measured."),
+    ("graph", 1280, False, ["profile"], "The kernels of a network as a graph: fused groups, shapes and layouts, values written in place, time as colour."),
     ("tuning", 1280, False, ["tuning"], "The tasks of a search, and the best time over the trials of each."),
     ("sweeps", 1280, False, ["sweep"], "Levels, layouts and threads of a network, timed in turns, with size and speedup."),
     ("networks", 1280, False, ["comparison", "evaluation", "tuning"], "Whole networks: comparisons, accuracies, what a search gained."),
     ("confusion", 1280, False, ["evaluation"], "What an int8 classifier takes 200 random crops of eight photographs for."),
     ("estimates", 1280, False, ["operators of a network", "comparison"], "The sum over a network's operators beside its measured time."),
     ("violins", 390, True, ["operators"], "The same page on a telephone."),
+    (LIVE, 1280, False, [], "`lathe serve` lists experiments, platforms and models of the store, shows these pages live, and compares two experiments ([serving.md](serving.md))."),
 ]
 
 
@@ -102,8 +105,17 @@ def fileOf(section, width, dark):
 
 def draw(lathe):
     run(lathe, REPORT)
+    server = subprocess.Popen([lathe, "serve", "--port", "0", "--store", WORK / "gallery.db"], stdout=subprocess.PIPE, text=True)
+    try:
+        screenshots(server.stdout.readline().split()[0])
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def screenshots(address):
     (ROOT / "docs" / "gallery").mkdir(exist_ok=True)
-    wanted = [{"page": str(WORK / "gallery.html"), "section": section, "width": width, "height": HEIGHTS[width], "dark": dark, "file": str(ROOT / "docs" / fileOf(section, width, dark))}
+    wanted = [{"page": address if section == LIVE else str(WORK / "gallery.html"), "section": "" if section == LIVE else section, "width": width, "height": HEIGHTS[width], "dark": dark, "file": str(ROOT / "docs" / fileOf(section, width, dark))}
               for section, width, dark, _, _ in PICTURES]
     (WORK / "wanted.json").write_text(json.dumps(wanted))
     subprocess.run(["node", ROOT / "report" / "page" / "tests" / "sections.mjs", WORK / "wanted.json", shutil.which("chromium")], check=True)

@@ -22,10 +22,11 @@ for (const { page, section, width, height, dark, file } of JSON.parse(readFileSy
     if (await tab.$(`#${section} .section-body`)) await tab.waitForSelector(`#${section} .filled`);
     await tab.waitForFunction((id) => !document.querySelector(`#${id} [aria-busy=true]`), section);
     await tab.waitForTimeout(700);
+    await tab.evaluate((id) => document.getElementById(id).scrollIntoView(), section); // others were filled above it
     const box = await tab.locator(`#${section}`).boundingBox(),
-      top = await tab.evaluate(() => scrollY);
-    const clip = { x: box.x, y: box.y + top, width: box.width, height: Math.min(box.height, height) };
-    await tab.screenshot({ path: file, fullPage: true, clip });
+      y = Math.max(0, box.y);
+    const clip = { x: box.x, y, width: box.width, height: Math.min(box.y + box.height, height) - y };
+    await tab.screenshot({ path: file, clip });
   } else {
     await tab.waitForTimeout(1000);
     await tab.screenshot({ path: file });

@@ -120,7 +120,7 @@ export function sortedKernels(kernels: Kernel[], whole: number, families: string
     yAxis: nameAxis(
       look,
       shown.map(
-        (kernel) => `${shorten(kernel.name, Math.floor((labels - 62) / 6.2))}  ${percent(kernel.seconds / whole)}`,
+        (kernel) => `${shorten(kernel.name, Math.floor((labels - 66) / 6.6))}  ${percent(kernel.seconds / whole)}`,
       ),
       labels,
       { show: false },
