@@ -169,13 +169,16 @@ std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter
     if (!counts || !point.sampleCount())
       return;
     const store::Experiment &experiment = experiments.at(point.experiment);
+    Observation observation = observationOf(point, experiment);
+    if (observation.median <= 0) // has no logarithm
+      return;
     const store::Platform &platform = platforms.at(experiment.platform);
     store::Setting setting = historical(point.setting);
     TrendSeries &one = series[{point.problem.op, point.problem.text, point.provider, point.variant,
                                std::string(name(experiment.kind)), setting.key(), machineOf(platform)}];
     if (one.observations.empty())
       one = {point.problem.op, point.problem.text, point.provider, point.variant, setting, platform.cpu, {}, {}};
-    one.observations.push_back(observationOf(point, experiment));
+    one.observations.push_back(std::move(observation));
   };
   if (filter.text.empty()) {
     store.points(each, true, add);

@@ -53,9 +53,9 @@ struct TrendFilter {
   std::string provider = {}, variant = {};
 };
 
-/// Series of the points that passed or are mistrusted, in the order of problem, provider, variant,
-/// setting and machine. A machine is its CPU, cores, hardware threads and memory: updates of its
-/// system belong to the history.
+/// Series of the points that passed or are mistrusted and have a time above 0, in the order of problem,
+/// provider, variant, setting and machine. A machine is its CPU, cores, hardware threads and memory:
+/// updates of its system belong to the history.
 std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter);
 
 } // namespace lathe::report

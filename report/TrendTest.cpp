@@ -123,6 +123,8 @@ TEST_F(TrendOfStore, seriesOfProblems) {
   for (int day = 29; day >= 0; --day) // in any order
     measure(store, 2, day, (day < 14 ? 1000000 : 900000) + day * 7919 % 101, day < 20 ? "Linux 6.1.0" : "Linux 6.2.0");
   measure(store, 2, 40, 1, "Linux 6.2.0", store::PointStatus::failed);
+  measure(store, 2, 41, 0, "Linux 6.2.0"); // shorter than the clock
+  measure(store, 2, 42, 800000, "Linux 6.2.0", store::PointStatus::notVerified);
   measure(store, 12, 3, 5000);
   auto all = trendsOf(store, {});
   ASSERT_EQ(all.size(), 2u);
