@@ -45,8 +45,8 @@ const report::ChangePoint *changeAt(const report::TrendSeries &series, size_t in
 std::string titleOf(const report::TrendSeries &series) {
   std::string who = series.provider + (series.variant.empty() ? "" : ":" + series.variant);
   std::string setting = report::settingText(series.setting);
-  return fmt::format("{} {}\n{}, {}{}{}\n", series.op, printable(series.problem), printable(who), setting,
-                     setting.empty() ? "" : ", ", printable(series.cpu));
+  return fmt::format("{} {}\n{}, {}{}{}\n", printable(series.op), printable(series.problem), printable(who),
+                     printable(setting), setting.empty() ? "" : ", ", printable(series.cpu));
 }
 
 Table historyOf(const report::TrendSeries &series) {
