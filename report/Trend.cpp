@@ -177,7 +177,15 @@ std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter
     TrendSeries &one = series[{point.problem.op, point.problem.text, point.provider, point.variant,
                                std::string(name(experiment.kind)), setting.key(), machineOf(platform)}];
     if (one.observations.empty())
-      one = {point.problem.op, point.problem.text, point.provider, point.variant, setting, platform.cpu, {}, {}};
+      one = {.op = point.problem.op,
+             .problem = point.problem.text,
+             .provider = point.provider,
+             .variant = point.variant,
+             .kind = experiment.kind,
+             .setting = setting,
+             .cpu = platform.cpu,
+             .observations = {},
+             .changes = {}};
     one.observations.push_back(std::move(observation));
   };
   if (filter.text.empty()) {

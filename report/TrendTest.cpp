@@ -131,6 +131,7 @@ TEST_F(TrendOfStore, seriesOfProblems) {
   auto found = trendsOf(store, {.text = "oc2oh56"});
   ASSERT_EQ(found.size(), 1u);
   const TrendSeries &one = found[0];
+  EXPECT_EQ(one.kind, store::ExperimentKind::bench);
   ASSERT_EQ(one.observations.size(), 30u); // an update of the kernel is a part of the history
   EXPECT_NE(one.observations[0].platform, one.observations[29].platform);
   EXPECT_LT(one.observations[0].measured, one.observations[29].measured);
