@@ -1,7 +1,7 @@
 #include "cli/StoreExport.h"
 
 #include "store/Lines.h"
-#include "support/Csv.h"
+#include "support/csv/Csv.h"
 
 #include <map>
 

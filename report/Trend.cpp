@@ -149,6 +149,21 @@ Observation observationOf(const store::Point &point, const store::Experiment &ex
   return made;
 }
 
+/// Sorts the observations of each series by date and finds its changes.
+std::vector<TrendSeries> withChanges(std::map<std::vector<std::string>, TrendSeries> series) {
+  std::vector<TrendSeries> found;
+  for (auto &[key, one] : series) {
+    std::stable_sort(one.observations.begin(), one.observations.end(),
+                     [](auto &a, auto &b) { return a.measured < b.measured; });
+    std::vector<double> times;
+    for (const Observation &observation : one.observations)
+      times.push_back(observation.median);
+    one.changes = changePoints(times);
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
 } // namespace
 
 std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter) {
@@ -202,17 +217,7 @@ std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter
       store.points(each, true, add);
     }
   }
-  std::vector<TrendSeries> found;
-  for (auto &[key, one] : series) {
-    std::stable_sort(one.observations.begin(), one.observations.end(),
-                     [](auto &a, auto &b) { return a.measured < b.measured; });
-    std::vector<double> times;
-    for (const Observation &observation : one.observations)
-      times.push_back(observation.median);
-    one.changes = changePoints(times);
-    found.push_back(std::move(one));
-  }
-  return found;
+  return withChanges(std::move(series));
 }
 
 } // namespace lathe::report
