@@ -1,6 +1,7 @@
 #include "cli/StoreExport.h"
 
 #include "store/Lines.h"
+#include "support/Table.h"
 
 #include <map>
 
@@ -25,17 +26,7 @@ class Row {
 public:
   Row &text(std::string_view value) {
     separate();
-    if (value.find_first_of(",\"\r\n") == value.npos) {
-      line += value;
-      return *this;
-    }
-    line += '"';
-    for (char c : value) {
-      if (c == '"')
-        line += '"';
-      line += c;
-    }
-    line += '"';
+    line += csvCell(value);
     return *this;
   }
   template <class Number> Row &number(Number value) {
@@ -147,7 +138,7 @@ static std::string benchmarkName(const Point &p) {
     title += fmt::format("/batch:{}", p.setting.batch);
   for (const std::string &word : {p.setting.layout, p.setting.schedule})
     title += word.empty() ? "" : "/" + word;
-  return title + (p.setting.cache == store::CacheState::cold ? "/cold" : "");
+  return title + (p.setting.cache == store::CacheState::hot ? "" : fmt::format("/{}", name(p.setting.cache)));
 }
 
 static double meanNanoseconds(const std::vector<Sample> &round) {

@@ -149,6 +149,21 @@ Observation observationOf(const store::Point &point, const store::Experiment &ex
   return made;
 }
 
+/// Sorts the observations of each series by date and finds its changes.
+std::vector<TrendSeries> withChanges(std::map<std::vector<std::string>, TrendSeries> series) {
+  std::vector<TrendSeries> found;
+  for (auto &[key, one] : series) {
+    std::stable_sort(one.observations.begin(), one.observations.end(),
+                     [](auto &a, auto &b) { return a.measured < b.measured; });
+    std::vector<double> times;
+    for (const Observation &observation : one.observations)
+      times.push_back(observation.median);
+    one.changes = changePoints(times);
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
 } // namespace
 
 std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter) {
@@ -169,13 +184,24 @@ std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter
     if (!counts || !point.sampleCount())
       return;
     const store::Experiment &experiment = experiments.at(point.experiment);
+    Observation observation = observationOf(point, experiment);
+    if (observation.median <= 0) // has no logarithm
+      return;
     const store::Platform &platform = platforms.at(experiment.platform);
     store::Setting setting = historical(point.setting);
     TrendSeries &one = series[{point.problem.op, point.problem.text, point.provider, point.variant,
                                std::string(name(experiment.kind)), setting.key(), machineOf(platform)}];
     if (one.observations.empty())
-      one = {point.problem.op, point.problem.text, point.provider, point.variant, setting, platform.cpu, {}, {}};
-    one.observations.push_back(observationOf(point, experiment));
+      one = {.op = point.problem.op,
+             .problem = point.problem.text,
+             .provider = point.provider,
+             .variant = point.variant,
+             .kind = experiment.kind,
+             .setting = setting,
+             .cpu = platform.cpu,
+             .observations = {},
+             .changes = {}};
+    one.observations.push_back(std::move(observation));
   };
   if (filter.text.empty()) {
     store.points(each, true, add);
@@ -191,17 +217,7 @@ std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter
       store.points(each, true, add);
     }
   }
-  std::vector<TrendSeries> found;
-  for (auto &[key, one] : series) {
-    std::stable_sort(one.observations.begin(), one.observations.end(),
-                     [](auto &a, auto &b) { return a.measured < b.measured; });
-    std::vector<double> times;
-    for (const Observation &observation : one.observations)
-      times.push_back(observation.median);
-    one.changes = changePoints(times);
-    found.push_back(std::move(one));
-  }
-  return found;
+  return withChanges(std::move(series));
 }
 
 } // namespace lathe::report

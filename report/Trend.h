@@ -27,9 +27,11 @@ struct ChangePoint {
   double p = 0;     // share of random orders of the same times that look as much like a change
 };
 
-/// Measurements of one problem by one provider, variant and setting on one kind of machine.
+/// Measurements of one problem by one provider, variant and setting on one kind of machine, in
+/// experiments of one kind.
 struct TrendSeries {
   std::string op, problem, provider, variant;
+  store::ExperimentKind kind = store::ExperimentKind::ops;
   store::Setting setting; // "records" in its other settings is true where tuning records were used
   std::string cpu;
   std::vector<Observation> observations; // by date
@@ -53,9 +55,9 @@ struct TrendFilter {
   std::string provider = {}, variant = {};
 };
 
-/// Series of the points that passed or are mistrusted, in the order of problem, provider, variant,
-/// setting and machine. A machine is its CPU, cores, hardware threads and memory: updates of its
-/// system belong to the history.
+/// Series of the points that passed or are mistrusted and have a time above 0, in the order of problem,
+/// provider, variant, kind of experiment, setting and machine. A machine is its CPU, cores, hardware
+/// threads and memory: updates of its system belong to the history.
 std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter);
 
 } // namespace lathe::report

@@ -123,12 +123,15 @@ TEST_F(TrendOfStore, seriesOfProblems) {
   for (int day = 29; day >= 0; --day) // in any order
     measure(store, 2, day, (day < 14 ? 1000000 : 900000) + day * 7919 % 101, day < 20 ? "Linux 6.1.0" : "Linux 6.2.0");
   measure(store, 2, 40, 1, "Linux 6.2.0", store::PointStatus::failed);
+  measure(store, 2, 41, 0, "Linux 6.2.0"); // shorter than the clock
+  measure(store, 2, 42, 800000, "Linux 6.2.0", store::PointStatus::notVerified);
   measure(store, 12, 3, 5000);
   auto all = trendsOf(store, {});
   ASSERT_EQ(all.size(), 2u);
   auto found = trendsOf(store, {.text = "oc2oh56"});
   ASSERT_EQ(found.size(), 1u);
   const TrendSeries &one = found[0];
+  EXPECT_EQ(one.kind, store::ExperimentKind::bench);
   ASSERT_EQ(one.observations.size(), 30u); // an update of the kernel is a part of the history
   EXPECT_NE(one.observations[0].platform, one.observations[29].platform);
   EXPECT_LT(one.observations[0].measured, one.observations[29].measured);

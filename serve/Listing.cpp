@@ -63,7 +63,8 @@ json modelsJson(store::Store &store) {
   store.points({.op = "model"}, false, [&](const store::Point &point) {
     Sums &sums = byText[point.problem.text];
     sums.experiments.insert(point.experiment);
-    sums.providers.insert(point.provider);
+    bool verified = point.status != store::PointStatus::notVerified;
+    sums.providers.insert(verified ? point.provider : fmt::format("{} ({})", point.provider, shownName(point.status)));
     ++sums.points;
     sums.passed += point.status == store::PointStatus::passed;
     sums.last = std::max(sums.last, point.measured);

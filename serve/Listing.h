@@ -11,7 +11,8 @@ nlohmann::json toJson(const store::ExperimentSummary &summary, const store::Tuni
 
 /// Platforms with their experiments, in the order of their names.
 nlohmann::json platformsJson(store::Store &store, const std::vector<store::ExperimentSummary> &experiments);
-/// Whole models that were measured, each with its experiments.
+/// Whole models that were measured, each with its experiments. Providers of points that are not verified here
+/// are marked.
 nlohmann::json modelsJson(store::Store &store);
 
 /// The name of a store for pages: of a file its name without folders, of a URL host and database without user,

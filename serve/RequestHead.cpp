@@ -38,13 +38,13 @@ std::optional<RequestHead> checkedHead(std::string_view head, int mostLines) {
   int lines = 0, hosts = 0;
   for (size_t begin = 0;; ++lines) {
     size_t end = head.find("\r\n", begin);
-    if (end == head.npos || lines > mostLines)
+    if (end == head.npos)
       return std::nullopt;
     std::string_view line = head.substr(begin, end - begin);
     begin = end + 2;
     if (line.empty())
       break;
-    if (!isPrintable(line) || (lines == 0 && !isRequestLine(line)))
+    if (lines > mostLines || !isPrintable(line) || (lines == 0 && !isRequestLine(line)))
       return std::nullopt;
     if (lines == 0)
       result.lineBytes = line.size();

@@ -30,6 +30,13 @@ TEST(RequestHead, seesThatAConnectionCannotGoOn) {
   }
 }
 
+TEST(RequestHead, takesAsManyHeadersAsItSays) {
+  std::string head = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < most; ++i)
+    head += "A: b\r\n";
+  EXPECT_TRUE(checkedHead(head + "\r\n", most));
+}
+
 TEST(RequestHead, refusesWhatNoClientSends) {
   std::string many = "GET / HTTP/1.1\r\n";
   for (int i = 0; i <= most; ++i)

@@ -41,8 +41,10 @@ void Connection::copyFrom(Connection &) { fail("only files of SQLite can be copi
 Database::Database(Location place, std::unique_ptr<Connection> connection)
     : place(std::move(place)), connection(std::move(connection)) {}
 
+// A lost server is waited for to keep what was measured; who only reads loses nothing.
 Database::Database(const Location &place, Mode mode, double busySeconds)
-    : Database(place, place.isServer() ? openPostgres(place, mode, busySeconds, serverWaitSeconds())
+    : Database(place, place.isServer() ? openPostgres(place, mode, busySeconds,
+                                                      mode == Mode::readOnly ? busySeconds : serverWaitSeconds())
                                        : openSqlite(place.text(), place.text(), mode, busySeconds)) {}
 
 Database Database::temporary(const std::string &name) {

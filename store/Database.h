@@ -25,7 +25,8 @@ void storeNotice(const std::string &line);
 class Database {
 public:
   using Mode = OpenMode;
-  /// `busySeconds` is the time that a statement waits for another process that writes.
+  /// `busySeconds` is the time that a statement waits for another process that writes. A server that
+  /// is gone is waited for, for serverWaitSeconds(); with Mode::readOnly for `busySeconds`.
   Database(const Location &place, Mode mode, double busySeconds = 30);
   /// Creates a private database that is removed with the object; SQLite spills it to a temporary
   /// file. Messages call it `name`.

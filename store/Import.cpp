@@ -96,7 +96,8 @@ public:
       copyServer();
       return;
     }
-    require(!std::filesystem::is_directory(path), "{}: expected a file, got a directory", path);
+    std::error_code ignored;
+    require(!std::filesystem::is_directory(path, ignored), "{}: expected a file, got a directory", path);
     std::ifstream file(path, std::ios::binary);
     std::string magic(15, '\0');
     file.read(magic.data(), std::streamsize(magic.size()));

@@ -45,10 +45,14 @@ struct Parts {
   explicit Parts(std::string_view text) {
     scheme = text.substr(0, text.find("//") + 2);
     text.remove_prefix(scheme.size());
-    // A password with an @, / or ? of its own: all of it must go from messages, up to the last @.
     if (size_t at = text.rfind('@'); at != text.npos) {
       std::string_view owner = text.substr(0, at);
       isWellFormed = owner.find_first_of("/?#@ ") == owner.npos;
+      if (!isWellFormed) { // nobody knows where a password ends, which may be one of the settings, too
+        rest = std::string(owner.substr(0, owner.find_first_of(":/?#@ "))) + "...";
+        addPassword(text);
+        return;
+      }
       size_t colon = owner.find(':');
       user = owner.substr(0, colon);
       if (colon != owner.npos)

@@ -54,12 +54,23 @@ TEST(Location, theTextHasNoPassword) {
 TEST(Location, urlsThatCannotBeRead) {
   for (const char *url : {"postgresql://ann:s3/cret@db/team", "postgresql://ann:s3@cret@db/team",
                           "postgresql://ann:s3?cret@db/team", "postgresql://ann:s3 cret@db/team",
-                          "postgresql://ann:s3#cret@db/team", "postgresql://ann:s3cret@db/team?options=a@b"}) {
+                          "postgresql://ann:s3#cret@db/team", "postgresql://ann:s3cret@db/team?options=a@b",
+                          "postgresql://db/team?password=s3@cret", "postgresql://ann@db:5433/team?password=s3@cret"}) {
     std::string message = errorOf([&] { Location place(url); });
     EXPECT_THAT(message, HasSubstr("write '@' as %40")) << url;
     EXPECT_THAT(message, Not(HasSubstr("s3"))) << url;
     EXPECT_THAT(message, Not(HasSubstr("cret"))) << url;
   }
+}
+
+TEST(Location, argumentsThatCannotBeRead) {
+  std::string text = "postgresql://db/team?password=s3@cret";
+  char *argument = text.data();
+  hidePasswords({&argument, 1});
+  EXPECT_STREQ(argument, "postgresql://db...");
+  EXPECT_EQ(text.find("s3"), std::string::npos);
+  EXPECT_THAT(errorOf([&] { Location place(argument); }), HasSubstr("postgresql://db...: expected a URL with one '@'"));
+  ::unsetenv("LATHE_STORE_PASSWORDS");
 }
 
 TEST(Location, messagesOfOthers) {

@@ -7,7 +7,8 @@ namespace lathe::store {
 
 /// Opens an existing store for reading, a file or a server's: no call can change its content. Throws Error
 /// if there is no file, if another process has locked it for `busySeconds`, for an older schema (which only
-/// a writing command upgrades), and the errors of Store's constructor.
+/// a writing command upgrades), and the errors of Store's constructor. Reading throws Error when a server is
+/// gone for `busySeconds`.
 Store openReadOnly(const std::string &path, double busySeconds = 2);
 
 /// Connection::changeCount of the store.

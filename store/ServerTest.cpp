@@ -201,8 +201,11 @@ TEST_F(ServerTest, aSignalInTheWaitingTimeLosesNothing) {
   }
   char byte = 'x';
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  Store reader = openReadOnly(url, 0.1);
   cluster("stop -m fast");
   ASSERT_EQ(write(go[1], &byte, 1), 1);
+  // Who only reads does not wait for LATHE_STORE_WAIT.
+  EXPECT_THAT(errorOf([&] { changeCount(reader); }), HasSubstr("the server was gone for 0 s"));
   auto said = [&] {
     std::stringstream text;
     text << std::ifstream(file("said")).rdbuf();

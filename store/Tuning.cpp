@@ -225,7 +225,7 @@ std::vector<TuningRecord> Store::tuning(const TuningFilter &filter) {
 }
 
 std::optional<TuningRecord> Store::bestTuning(const std::string &task, const std::string &platform) {
-  auto records = tuning({.task = task, .platform = platform}); // those with a time, which have passed, come first
+  auto records = tuning({.task = task, .platform = platform, .statuses = {PointStatus::passed}});
   return records.empty() || !records.front().seconds ? std::nullopt : std::optional(records.front());
 }
 

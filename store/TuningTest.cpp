@@ -144,6 +144,13 @@ TEST_F(TuningTest, theFastestRecord) {
   EXPECT_EQ(store.bestTuning(task, a)->schedule, "direct/1 px=14");
   EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3);
   EXPECT_FALSE(store.bestTuning(someTask(1).text));
+  TuningRecord foreign = someTuning(0);
+  foreign.schedule = "foreign/1";
+  foreign.seconds = 1e-9;
+  foreign.status = PointStatus::notVerified;
+  foreign.reason = "measured elsewhere";
+  store.addTuning({foreign}, someTask(), somePlatform("A"));
+  EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3);  // nobody has checked that one
   put("A", 14, 4e-3, "2026-01-02T00:00:00.000000Z"); // measured again: now the other is faster
   put("A", 14, 1e-4, "2025-01-02T00:00:00.000000Z"); // an older figure that arrives late
   EXPECT_EQ(store.bestTuning(task, a)->schedule, "direct/1 px=7");

@@ -45,8 +45,8 @@ const report::ChangePoint *changeAt(const report::TrendSeries &series, size_t in
 std::string titleOf(const report::TrendSeries &series) {
   std::string who = series.provider + (series.variant.empty() ? "" : ":" + series.variant);
   std::string setting = report::settingText(series.setting);
-  return fmt::format("{} {}\n{}, {}{}{}\n", series.op, printable(series.problem), printable(who), setting,
-                     setting.empty() ? "" : ", ", printable(series.cpu));
+  return fmt::format("{} {}\n{}, {}, {}{}{}\n", printable(series.op), printable(series.problem), printable(who),
+                     name(series.kind), printable(setting), setting.empty() ? "" : ", ", printable(series.cpu));
 }
 
 Table historyOf(const report::TrendSeries &series) {
@@ -69,8 +69,9 @@ Table historyOf(const report::TrendSeries &series) {
 
 Table overviewOf(const std::vector<report::TrendSeries> &all) {
   Table table({textColumn("operator").drop(2), textColumn("problem").shrink(20), textColumn("provider").shrink(12),
-               textColumn("setting").drop(3).shrink(8), textColumn("CPU").drop(4).shrink(12), numberColumn("runs"),
-               numberColumn("first", "ms"), numberColumn("last", "ms"), textColumn("last change").shrink(24)});
+               textColumn("kind").drop(5), textColumn("setting").drop(3).shrink(8),
+               textColumn("CPU").drop(4).shrink(12), numberColumn("runs"), numberColumn("first", "ms"),
+               numberColumn("last", "ms"), textColumn("last change").shrink(24)});
   for (const report::TrendSeries &series : all) {
     std::string change;
     if (!series.changes.empty()) {
@@ -79,7 +80,8 @@ Table overviewOf(const std::vector<report::TrendSeries> &all) {
       change = fmt::format("{} since {} {}", ratioText(last.ratio), first.measured.substr(0, 10), first.revision);
     }
     table.row({series.op, series.problem, series.provider + (series.variant.empty() ? "" : ":" + series.variant),
-               report::settingText(series.setting), series.cpu, std::to_string(series.observations.size()),
+               std::string(name(series.kind)), report::settingText(series.setting), series.cpu,
+               std::to_string(series.observations.size()),
                fmt::format("{:.4f}", series.observations.front().median * 1e3),
                fmt::format("{:.4f}", series.observations.back().median * 1e3), change});
   }
@@ -108,28 +110,23 @@ json documentOf(const report::TrendSeries &series) {
                        {"revision", first.revision},
                        {"revision_before", last.revision}});
   }
-  return {{"operator", series.op},
-          {"problem", series.problem},
-          {"provider", series.provider},
-          {"variant", series.variant},
-          {"setting", store::toJson(series.setting)},
-          {"cpu", series.cpu},
-          {"observations", observations},
-          {"changes", changes}};
+  return {{"operator", series.op},     {"problem", series.problem},    {"provider", series.provider},
+          {"variant", series.variant}, {"kind", name(series.kind)},    {"setting", store::toJson(series.setting)},
+          {"cpu", series.cpu},         {"observations", observations}, {"changes", changes}};
 }
 
 /// One row an observation, for programs.
 std::string csvOf(const std::vector<report::TrendSeries> &all) {
   std::string text =
-      "operator,problem,provider,variant,setting,cpu,experiment,measured,version,revision,build,platform,"
+      "operator,problem,provider,variant,kind,setting,cpu,experiment,measured,version,revision,build,platform,"
       "samples,median_ns,low_ns,high_ns,change_ratio,change_p\n";
   for (const report::TrendSeries &series : all)
     for (size_t i = 0; i < series.observations.size(); ++i) {
       const report::Observation &one = series.observations[i];
       const report::ChangePoint *change = changeAt(series, i);
-      for (const std::string &cell :
-           {series.op, series.problem, series.provider, series.variant, store::toJson(series.setting).dump(),
-            series.cpu, one.experiment, one.measured, one.version, one.revision, one.build, one.platform})
+      for (const std::string &cell : {series.op, series.problem, series.provider, series.variant,
+                                      std::string(name(series.kind)), store::toJson(series.setting).dump(), series.cpu,
+                                      one.experiment, one.measured, one.version, one.revision, one.build, one.platform})
         text += csvCell(cell) + ",";
       text += fmt::format("{},{:.17g},{:.17g},{:.17g},{},{}\n", one.samples, one.median * 1e9, one.interval.low * 1e9,
                           one.interval.high * 1e9, change ? fmt::format("{:.6g}", change->ratio) : "",

@@ -195,6 +195,8 @@ class Serve(unittest.TestCase):
     def test_a_token(self):
         with Server(self.store, "--token", TOKEN) as server:
             self.assertNotIn(TOKEN, server.line)
+            with open(f"/proc/{server.process.pid}/cmdline") as file:  # which other users can read
+                self.assertNotIn(TOKEN, file.read())
             for target in ["/", "/api/index", "/events", "/report", "/none", f"/?token={TOKEN}x", "/?token="]:
                 self.assertEqual(server.ask(target).status, 401, target)
             self.assertEqual(server.ask("/api/index", Authorization=f"Bearer {TOKEN}").status, 200)

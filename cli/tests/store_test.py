@@ -165,6 +165,7 @@ class Store(Cli):
         self.assertEqual([(b["label"], "error_occurred" in b) for b in document["benchmarks"]], [("not verified here", False)] * 2)
         archive = self.figures("store", "merge", self.path("foreign2.db"), self.path("a.jsonl"))
         self.assertEqual(archive["points"]["added"], 2)
+        self.error("store", "merge", self.path("foreign3.db"), log, says="b.log: is not an archive")
         # A format can be forced, and is said where the file ends too early.
         self.error("store", "import", log, "--format", "onnxruntime", *at, says="b.log:1: is not valid JSON")
         self.error("store", "import", log, "--format", "tflite", *at, says="--format")

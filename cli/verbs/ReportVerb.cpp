@@ -1,9 +1,9 @@
 // `lathe report`: measurements of the store as a page with plots (docs/reports.md).
 #include "cli/FrontVerbs.h"
-#include "cli/print/PageFiles.h"
 #include "cli/Recording.h"
 #include "cli/analysis/AnalyzedNetwork.h"
 #include "cli/analysis/Ceilings.h"
+#include "cli/print/PageFiles.h"
 #include "process/ShellWords.h"
 #include "report/Account.h"
 #include "report/Collect.h"

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <iostream>
+#include <span>
 #include <spawn.h>
 #include <thread>
 #include <unistd.h>
@@ -133,10 +135,28 @@ int serveVerb(const Arguments &arguments) {
   server.run();
 }
 
+/// Overwrites the value of --token in the list of processes, which every user of the machine can read.
+void hideToken(std::span<char *const> arguments) {
+  constexpr std::string_view flag = "--token", withValue = "--token=";
+  bool isValue = false;
+  for (char *argument : arguments) {
+    std::string_view text = argument;
+    if (isValue)
+      std::memset(argument, '*', text.size());
+    else if (text.starts_with(withValue))
+      std::memset(argument + withValue.size(), '*', text.size() - withValue.size());
+    isValue = !isValue && text == flag;
+  }
+}
+
 } // namespace
 } // namespace lathe::cli
 
 int main(int argc, char **argv) {
   using namespace lathe::cli;
-  return guarded("serve", [&] { return serveVerb(Arguments(argv + 1, argv + argc)); });
+  std::span<char *const> given(argv, size_t(argc));
+  lathe::store::hidePasswords(given);
+  Arguments arguments(argv + 1, argv + argc);
+  hideToken(given);
+  return guarded("serve", [&] { return serveVerb(arguments); });
 }

@@ -106,8 +106,8 @@ int storeShow(const Arguments &arguments) {
   store::Platform platform = store.platform(e.platform);
   if (options.printsText()) {
     std::cout << fmt::format("{} ({}), {} to {}\n{}\n", e.uuid, name(e.kind), e.started,
-                             e.finished.empty() ? "(not finished)" : e.finished, e.command);
-    std::cout << machineText(platform, e) << "\n";
+                             e.finished.empty() ? "(not finished)" : e.finished, printable(e.command));
+    std::cout << printable(machineText(platform, e)) << "\n";
     if (e.disturbance.otherProcessors)
       std::cout << fmt::format("others kept {:.2f} processors busy\n", *e.disturbance.otherProcessors);
   }
@@ -230,7 +230,7 @@ int storeMerge(const Arguments &arguments) {
   options.add_option("file", files, "archives (`lathe store export`), store files and URLs of servers")->required();
   options.addJson();
   options.parseAll(arguments);
-  return importFiles(options, into, files, store::Imported::everything);
+  return importFiles(options, into, files, store::Imported::everything, "lathe");
 }
 
 const Verb verbs[] = {

@@ -126,6 +126,12 @@ TEST_F(BenchdnnTest, damageIsOneLine) {
   EXPECT_THAT(refused("something else\n", "benchdnn"), HasSubstr("has no measurement"));
 }
 
+TEST_F(BenchdnnTest, serversAreNoFiles) {
+  EXPECT_EQ(foreignFormatOf("postgresql://localhost/team"), "");
+  EXPECT_EQ(errorOf([] { importSource("postgresql://ann:s3cret@localhost/team", "benchdnn"); }),
+            "postgresql://ann@localhost/team: expected a file of benchdnn, got a server");
+}
+
 TEST_F(BenchdnnTest, textsAreHarmless) {
   import(write("b.log", std::string(head) + perf(std::string("--x <script>\x1b[2J\xff\0</script>", 31))));
   auto points = store.points();

@@ -23,11 +23,19 @@ constexpr Format formats[] = {{"benchdnn", readBenchdnn},
                               {"autotvm", store::readAutoTvmLog}};
 constexpr std::array formatNames = {"lathe", formats[0].name, formats[1].name, formats[2].name, formats[3].name};
 
-bool isBinary(const std::string &path) {
+bool isDirectory(const std::string &path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+/// The URL of a server, a store file or a directory.
+bool isNoText(const std::string &path) {
+  if (store::isServerUrl(path) || isDirectory(path))
+    return true;
   std::ifstream file(path, std::ios::binary);
   std::string magic(15, '\0');
   file.read(magic.data(), std::streamsize(magic.size()));
-  return std::filesystem::is_directory(path) || magic == "SQLite format 3";
+  return magic == "SQLite format 3";
 }
 
 /// The first key of an object, of whose text this is the beginning.
@@ -47,7 +55,7 @@ bool isOfBenchdnn(const std::string &line) {
 std::span<const char *const> importFormats() { return formatNames; }
 
 std::string foreignFormatOf(const std::string &path) {
-  if (isBinary(path))
+  if (isNoText(path))
     return "";
   constexpr size_t mostLines = 1000, mostBytes = 1 << 16;
   store::LineReader reader(path);
@@ -77,7 +85,8 @@ store::RecordSource importSource(const std::string &path, const std::string &for
   std::string name = format.empty() ? foreignFormatOf(path) : format;
   for (const Format &known : formats)
     if (name == known.name) {
-      require(!std::filesystem::is_directory(path), "{}: expected a file, got a directory", path);
+      require(!store::isServerUrl(path), "{}: expected a file of {}, got a server", store::Location(path).text(), name);
+      require(!isDirectory(path), "{}: expected a file, got a directory", path);
       return [path, read = known.read](auto &visit, auto &notes) { read(path, visit, notes); };
     }
   return store::sourceOf(path);

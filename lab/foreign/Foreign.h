@@ -18,10 +18,11 @@ namespace lathe::lab {
 /// other programs.
 std::span<const char *const> importFormats();
 
-/// Returns the format of another program that the beginning of the file has; "" for other files.
+/// Returns the format of another program that the beginning of the file has; "" for other files and for the
+/// URL of a server.
 std::string foreignFormatOf(const std::string &path);
 
-/// The records of a file in this format; "": told by the content of the file.
+/// The records of a file in this format; "": told by the content of the file, which may be a server's URL.
 store::RecordSource importSource(const std::string &path, const std::string &format = "");
 
 } // namespace lathe::lab

@@ -63,7 +63,7 @@ size_t ForeignPoints::add(store::Point point) {
   require(points.size() < mostPoints, "has more than {} different points, import it in parts", mostPoints);
   point.status = store::PointStatus::notVerified;
   point.reason = fmt::format("{}: {}", shownName(point.status), format);
-  points.push_back({std::move(point), {}, {}, {}});
+  points.emplace_back().point = std::move(point);
   return place->second;
 }
 
@@ -74,6 +74,13 @@ void ForeignPoints::addSample(Gathered &to, int64_t nanoseconds, uint32_t round)
   }
   to.wallNs.push_back(nanoseconds);
   to.rounds.push_back(round);
+}
+
+void ForeignPoints::addSample(Gathered &to, const store::Sample &counted) {
+  if (to.counted.size() == mostSamples)
+    ++dropped;
+  else
+    to.counted.push_back(counted);
 }
 
 void ForeignPoints::emit(const RecordVisitor &visit, std::vector<std::string> &notes) {

@@ -3,6 +3,7 @@
 
 #include "lab/foreign/Readers.h"
 
+#include <map>
 #include <unordered_map>
 
 namespace lathe::lab {
@@ -11,8 +12,9 @@ namespace lathe::lab {
 struct Gathered {
   store::Point point; // without rounds
   std::vector<int64_t> wallNs;
-  std::vector<uint32_t> rounds;       // of each wallNs, not descending
-  std::vector<store::Sample> counted; // instead of wallNs: a round each
+  std::vector<uint32_t> rounds;               // of each wallNs, not descending
+  std::vector<store::Sample> counted;         // instead of wallNs: a round each
+  std::map<std::string, size_t> figureCounts; // values in the mean of each figure, where figures are means
 };
 
 class ForeignPoints {
@@ -37,8 +39,9 @@ public:
       place = places.emplace(key, add(make())).first;
     return points[place->second];
   }
-  /// Adds a sample, unless the point has as many as are kept.
+  /// Add a sample, unless the point has as many as are kept. A counted sample is a round of its own.
   void addSample(Gathered &to, int64_t nanoseconds, uint32_t round);
+  void addSample(Gathered &to, const store::Sample &counted);
 
   /// Calls `visit` for platform, experiment and points. Throws Error if there is no point.
   void emit(const RecordVisitor &visit, std::vector<std::string> &notes);

@@ -181,7 +181,7 @@ private:
     gathered.point.status = failed ? store::PointStatus::failed : store::PointStatus::unimplemented;
     gathered.point.reason = benchmark.contains(key) ? foreignText(benchmark, key) : failed ? "an error" : "skipped";
   }
-  static void addSample(Gathered &gathered, const json &benchmark) {
+  void addSample(Gathered &gathered, const json &benchmark) {
     double unit = unitOf(benchmark);
     store::Sample sample;
     sample.wallNs = foreignNanoseconds(benchmark, "real_time", unit);
@@ -190,7 +190,7 @@ private:
     for (auto &[name, counter] : hardware)
       if (benchmark.contains(name))
         sample.*counter = integerOf(benchmark, name, 0, int64_t(1) << 60, 0);
-    gathered.counted.push_back(sample);
+    points.addSample(gathered, sample);
     constexpr int64_t coarse = 1000; // below, whole nanoseconds lose more than a tenth of a percent
     if (sample.wallNs < coarse)
       addFigure(gathered, "real_time_ns", benchmark["real_time"].get<double>() * unit);
@@ -204,8 +204,8 @@ private:
   }
   /// Figures are means over the repetitions that have them.
   static void addFigure(Gathered &gathered, const std::string &name, double value) {
-    auto [figure, isNew] = gathered.point.figures.try_emplace(name, value);
-    figure->second += (value - figure->second) / double(gathered.counted.size());
+    double &mean = gathered.point.figures[name];
+    mean += (value - mean) / double(++gathered.figureCounts[name]);
     require(gathered.point.figures.size() <= 1000, "a benchmark has more than 1000 counters");
   }
   void addAggregate(const json &benchmark, const std::string &name) {

@@ -66,6 +66,14 @@ TEST_F(GoogleBenchmarkTest, repetitionsAreSamples) {
   EXPECT_EQ(import(file("g.json")).points.added, 0u);
 }
 
+TEST_F(GoogleBenchmarkTest, countersOfSomeRepetitions) {
+  json some = repetition("a", 2000), others = some;
+  some["hits"] = 2;
+  others["hits"] = 4;
+  import(write("g.json", document({repetition("a", 2000), some, others})));
+  EXPECT_EQ(store.points().at(0).figures.at("hits"), 3); // the mean of those that have it
+}
+
 TEST_F(GoogleBenchmarkTest, contextBehindTheBenchmarks) {
   import(write("g.json", document({repetition("a", 0.25)}, false)));
   auto points = store.points();

@@ -132,16 +132,27 @@ static std::list<MachineCeilings> &everKnown() {
   return known;
 }
 
+/// Call with `currentLock` held.
+static const MachineCeilings *loaded() {
+  auto &known = everKnown();
+  if (known.empty())
+    if (auto cached = readCache())
+      known.push_back(std::move(*cached));
+  return known.empty() ? nullptr : &known.back();
+}
+
+const MachineCeilings *keptCeilings() {
+  std::lock_guard guard(currentLock);
+  return loaded();
+}
+
 const MachineCeilings &machineCeilings() {
   std::lock_guard guard(currentLock);
-  auto &known = everKnown();
-  if (!known.empty())
-    return known.back();
-  if (auto cached = readCache())
-    return known.emplace_back(std::move(*cached));
-  known.push_back(measureMachine());
-  writeCache(known.back());
-  return known.back();
+  if (const MachineCeilings *kept = loaded())
+    return *kept;
+  const MachineCeilings &measured = everKnown().emplace_back(measureMachine());
+  writeCache(measured);
+  return measured;
 }
 
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options) {

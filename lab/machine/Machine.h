@@ -83,6 +83,8 @@ Roofline roofline(const MachineCeilings &machine, ElementType type, double flops
 /// Returns the ceilings of this machine: already loaded, else from the cache file, else measured
 /// now and cached. A cache file that cannot be read or written is not an error. Thread-safe.
 const MachineCeilings &machineCeilings();
+/// Returns the same without measuring: null if they are neither loaded nor in the cache file.
+const MachineCeilings *keptCeilings();
 
 /// The parts of the description that need no measurement; used for keys and reports.
 MachineCeilings describeMachine();

@@ -163,12 +163,15 @@ TEST(Machine, cacheFileIsUsedAndBadOnesAreNotErrors) {
   setenv("XDG_CACHE_HOME", directory.c_str(), 1);
   EXPECT_EQ(machineRecordPath(), (directory / "lathe" / "machine.json").string());
   std::filesystem::create_directories(directory / "lathe");
+  EXPECT_EQ(keptCeilings(), nullptr);
   std::ofstream(machineRecordPath()) << "{ not json";
+  EXPECT_EQ(keptCeilings(), nullptr);
   MeasureOptions options;
   options.maxThreads = 1;
   options.secondsPerPoint = 0.005;
   auto &refreshed = refreshMachineCeilings(options);
   EXPECT_EQ(&machineCeilings(), &refreshed);
+  EXPECT_EQ(keptCeilings(), &refreshed);
   std::ifstream file(machineRecordPath());
   auto document = nlohmann::json::parse(file);
   EXPECT_EQ(document["machine"], toJson(refreshed));
