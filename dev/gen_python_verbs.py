@@ -19,6 +19,7 @@ RESULTS = {"compile": "Compilation", "run": "RunResult", "verify": "VerifyResult
            "inspect": "InspectResult", "zoo": "ZooResult", "machine": "MachineResult", "records list": "RecordsResult",
            "records best": "RecordsResult", "store list": "StoreListResult"}
 WRITERS = ("compile", "export", "extract", "quantize", "stage")  # whose purpose is a file: `output` is the second argument
+NO_FUNCTIONS = {"completion", "serve"}  # a script for shells, and a server that runs until Ctrl-C and prints its address
 WIDTH = 150
 COLUMN = 34  # of a help, where texts begin
 NOTE = "Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."
@@ -136,7 +137,7 @@ def module(title, functions):
 
 def files(lathe):
     """{path in the folder: text}."""
-    verbs = verbs_in(say(lathe, "--help"))
+    verbs = [verb for verb in verbs_in(say(lathe, "--help")) if verb not in NO_FUNCTIONS]
     groups = {verb: verbs_in(say(lathe, verb, "--help")) for verb in verbs}
     every = {verb: [Verb(lathe, f"{verb} {inner}") for inner in groups[verb]] if groups[verb] else [Verb(lathe, verb)] for verb in verbs}
     known = {name: text for name, (_, text) in every["compile"][0].flags.items()}
