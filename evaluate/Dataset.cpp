@@ -1,6 +1,6 @@
 #include "evaluate/Dataset.h"
 
-#include "support/Csv.h"
+#include "support/csv/Csv.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,6 @@
 #include "support/Table.h"
 
-#include "support/Csv.h"
+#include "support/csv/Csv.h"
 
 #include "support/Text.h"
 

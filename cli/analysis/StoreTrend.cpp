@@ -3,8 +3,8 @@
 #include "cli/StoreFlags.h"
 #include "report/Rows.h"
 #include "report/Trend.h"
-#include "support/Csv.h"
 #include "support/Text.h"
+#include "support/csv/Csv.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #include "lab/problems/ProblemList.h"
 
 #include "lab/problems/TextRanges.h"
-#include "support/Csv.h"
 #include "support/Error.h"
+#include "support/csv/Csv.h"
 
 #include <algorithm>
 #include <filesystem>

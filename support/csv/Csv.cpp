@@ -1,4 +1,4 @@
-#include "support/Csv.h"
+#include "support/csv/Csv.h"
 
 namespace lathe {
 

@@ -1,4 +1,4 @@
-#include "support/Csv.h"
+#include "support/csv/Csv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
