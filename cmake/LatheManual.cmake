@@ -15,12 +15,12 @@ if(NOT LATHE_SANITIZE) # whose reports of leaks at exit are no descriptions
   set(DEV ${CMAKE_SOURCE_DIR}/dev)
   add_custom_command(OUTPUT ${LATHE_COMPLETIONS}
     COMMAND ${PYTHON3} -B ${DEV}/gen_completions.py $<TARGET_FILE:lathe> ${LATHE_SHARE}
-    DEPENDS lathe lathe_cli_compiler ${DEV}/cli_description.py ${DEV}/gen_completions.py ${DEV}/completions/lathe.bash
-            ${DEV}/completions/lathe.zsh
+    DEPENDS lathe lathe-serve lathe_cli_compiler ${DEV}/cli_description.py ${DEV}/gen_completions.py
+            ${DEV}/completions/lathe.bash ${DEV}/completions/lathe.zsh
     COMMENT "verbs and options -> completions of bash and zsh" VERBATIM)
   add_custom_command(OUTPUT ${LATHE_MANUAL}
     COMMAND ${PYTHON3} -B ${DEV}/gen_manual.py $<TARGET_FILE:lathe> ${LATHE_SHARE} ${LATHE_DATE}
-    DEPENDS lathe lathe_cli_compiler ${DEV}/cli_description.py ${DEV}/gen_manual.py
+    DEPENDS lathe lathe-serve lathe_cli_compiler ${DEV}/cli_description.py ${DEV}/gen_manual.py
     COMMENT "verbs and options -> manual pages" VERBATIM)
   add_custom_target(lathe_manual ALL DEPENDS ${LATHE_COMPLETIONS} ${LATHE_MANUAL})
 endif()

@@ -44,7 +44,7 @@ It needs neither the compiler nor LLVM.")
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME lathe-tools)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_RECOMMENDS "bash-completion, man-db")
-set(CPACK_DEBIAN_COMPILER_PACKAGE_SUGGESTS "lathe-dev, nodejs")
+set(CPACK_DEBIAN_COMPILER_PACKAGE_SUGGESTS "lathe-dev, libpq5, nodejs") # libpq5 is loaded for a store on a server
 set(CPACK_DEBIAN_COMPILER_DESCRIPTION "compiler and laboratory for neural networks
 The command lathe reads ONNX, TensorFlow, TensorFlow Lite and Keras models,
 compiles them through MLIR and LLVM to native packages, runs, profiles and

@@ -16,10 +16,11 @@ import cli_description
 STORE = "~/.local/share/lathe/lathe.db"
 # What is known of a name, and the flag that a verb has which uses it; "": every verb.
 FILES = [("~/.cache/lathe", "--no-cache", "Compiled packages, verdicts and the rates of the machine; may be removed at any time."),
-         (STORE, "--store", "The store: measurements and tuning records, in SQLite.")]
+         (STORE, "--store", "The default store: measurements and tuning records, in SQLite.")]
 ENVIRONMENT = [
     ("COLUMNS", "--wide", "Width of tables, in characters; standard output that is no terminal has no limit by default."),
     ("LATHE_NO_RECORDS", "--store", "With the value 1, compile without tuning records, as --no-records does."),
+    ("LATHE_STORE_WAIT", "--store", "Seconds for which a lost server of a store is waited for (300 by default)."),
     ("XDG_CACHE_HOME", "--no-cache", "Keep lathe/ here instead of in ~/.cache."),
     ("XDG_DATA_HOME", "--store", "Keep lathe/lathe.db here instead of in ~/.local/share."),
 ]
@@ -205,8 +206,12 @@ def main():
         sys.exit(__doc__)
     lathe, share, date = sys.argv[1:]
     folder = os.path.join(share, "man", "man1")
-    for name, text in pages(cli_description.Program(lathe), date):
+    made = dict(pages(cli_description.Program(lathe), date))
+    for name, text in made.items():
         cli_description.write(os.path.join(folder, name + ".1.gz"), gzip.compress(text.encode(), 9, mtime=0))
+    for file in os.listdir(folder):  # pages of verbs that are no more would be installed
+        if file.removesuffix(".1.gz") not in {*made, *PROGRAMS}:
+            os.remove(os.path.join(folder, file))
     for name in PROGRAMS:
         link = os.path.join(folder, name + ".1.gz")
         if name != PROGRAMS_PAGE and not os.path.islink(link):

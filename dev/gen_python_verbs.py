@@ -19,7 +19,7 @@ RESULTS = {"compile": "Compilation", "run": "RunResult", "verify": "VerifyResult
            "inspect": "InspectResult", "zoo": "ZooResult", "machine": "MachineResult", "records list": "RecordsResult",
            "records best": "RecordsResult", "store list": "StoreListResult"}
 WRITERS = ("compile", "export", "extract", "quantize", "stage")  # whose purpose is a file: `output` is the second argument
-TERMINAL = ("serve", "completion")  # which are for people at a terminal: they have no function
+NO_FUNCTIONS = {"completion", "serve"}  # a script for shells, and a server that runs until Ctrl-C and prints its address
 WIDTH = 150
 COLUMN = 34  # of a help, where texts begin
 NOTE = "Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."
@@ -37,8 +37,7 @@ def say(lathe, *arguments):
 
 def verbs_in(text):
     """Names of the verbs that a help lists."""
-    listed = re.findall(r"^  ([a-z-]+) {2,}\S", text.partition("Verbs:")[2].partition("\n\n")[0], re.M)
-    return [name for name in listed if name not in TERMINAL]
+    return re.findall(r"^  ([a-z-]+) {2,}\S", text.partition("Verbs:")[2].partition("\n\n")[0], re.M)
 
 
 def name_of(flag):
@@ -138,7 +137,7 @@ def module(title, functions):
 
 def files(lathe):
     """{path in the folder: text}."""
-    verbs = verbs_in(say(lathe, "--help"))
+    verbs = [verb for verb in verbs_in(say(lathe, "--help")) if verb not in NO_FUNCTIONS]
     groups = {verb: verbs_in(say(lathe, verb, "--help")) for verb in verbs}
     every = {verb: [Verb(lathe, f"{verb} {inner}") for inner in groups[verb]] if groups[verb] else [Verb(lathe, verb)] for verb in verbs}
     known = {name: text for name, (_, text) in every["compile"][0].flags.items()}

@@ -13,11 +13,9 @@ namespace lathe::source {
 void demandEqual(mlir::OpBuilder &builder, const Dim &a, const Dim &b);
 
 /// Gives two symbols of inputs of @main one name, that of the first input, where an operator demands that they are equal
-/// whatever they are: ReverseSequence of a batch and its lengths, a concatenation along another axis, and where
-/// `demandEqual` has stated it. A run in which
-/// they differ would be refused with or without it; now it is refused because an input has another extent. Operators
-/// inside of branches and loops demand nothing: they may not run. With `numbers` a symbol that must be equal to a number
-/// is that number.
+/// (ReverseSequence of a batch and its lengths, a concatenation of the other axes), and where `demandEqual` has stated it.
+/// A run in which they differ is refused either way; now the error names the input. Operators inside of branches and loops
+/// demand nothing: they may not run. With `numbers` a symbol that must be equal to a number is that number.
 void uniteEqualExtents(mlir::ModuleOp module, bool numbers);
 
 } // namespace lathe::source

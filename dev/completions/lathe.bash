@@ -56,16 +56,19 @@ _lathe_add_model() {
   fi
 }
 
-# Adds the ids of the stored experiments, of the store of --store if the command has one.
+# Adds the ids of the stored experiments, of the store of --store if the command has one. A server that does not answer is
+# not waited for.
 _lathe_add_experiments() {
-  local i store=()
+  local i store=
   for ((i = 1; i < ${#line[@]} - 1; i++)); do
     case ${line[i]} in
-    --store) store=(--store "${line[i + 1]/#\~/$HOME}") ;;
-    --store=*) store=(--store "${line[i]#--store=}") ;;
+    --store) store=${line[i + 1]} ;;
+    --store=*) store=${line[i]#--store=} ;;
     esac
   done
-  _lathe_add_list "$("${line[0]/#\~/$HOME}" store list --wide "${store[@]}" 2>/dev/null | sed -n 's/^\([0-9a-f]\{8\}\) .*/\1/p')"
+  store=${store//[\"\'\\]/} # as it was typed, with what the shell takes away
+  _lathe_add_list "$(LATHE_STORE_WAIT=0 "${line[0]/#\~/$HOME}" store list --wide ${store:+--store "${store/#\~/$HOME}"} \
+    2>/dev/null | sed -n 's/^\([0-9a-f]\{8\}\) .*/\1/p')"
 }
 
 # $1: a specification, kinds separated by ";".

@@ -21,12 +21,19 @@ _lathe_model() {
   return ret
 }
 
-# Ids of the stored experiments, of the store of --store if the command has one.
+# Ids of the stored experiments, of the store of --store if the command has one. A server that does not answer is not waited
+# for. _call_program evaluates its arguments: the store is quoted for it.
 _lathe_experiment() {
   local -a store ids
-  local place=${words[(I)--store]}
-  (( place && place < CURRENT - 1 )) && store=(--store ${~words[place + 1]})
-  ids=(${(f)"$(_call_program experiments lathe store list --wide $store 2>/dev/null | sed -n 's/^\([0-9a-f]\{8\}\) .*/\1/p')"})
+  local place=${words[(I)--store]} typed=
+  if (( place && place < CURRENT - 1 )); then
+    typed=${words[place + 1]}
+  elif (( ${words[(I)--store=*]} )); then
+    typed=${words[(R)--store=*]#--store=}
+  fi
+  [[ $typed ]] && store=(--store ${(q)${(Q)typed}/#\~/$HOME})
+  ids=(${(f)"$(_call_program experiments LATHE_STORE_WAIT=0 lathe store list --wide $store 2>/dev/null |
+    sed -n 's/^\([0-9a-f]\{8\}\) .*/\1/p')"})
   _sequence -s , compadd - $ids
 }
 

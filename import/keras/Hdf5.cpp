@@ -15,14 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The program lies beside this program, in `bin` beside its folder, or in `bin` beside the folder of this library.
+/// The program lies beside this program, in `bin` beside its folder, or in `bin` beside a folder that holds this library:
+/// lib, lib/x86_64-linux-gnu or lib/x86_64-linux-gnu/lathe.
 std::string readerProgram() {
   std::error_code ignored;
   fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   std::vector<fs::path> folders = {own, own.parent_path() / "bin"};
   Dl_info library;
-  if (::dladdr(reinterpret_cast<const void *>(&readerProgram), &library) && library.dli_fname)
-    folders.push_back(fs::path(library.dli_fname).parent_path().parent_path() / "bin");
+  if (::dladdr(reinterpret_cast<const void *>(&readerProgram), &library) && library.dli_fname) {
+    fs::path folder = fs::absolute(library.dli_fname, ignored).parent_path();
+    for (int levels = 0; levels < 3; ++levels) {
+      folder = folder.parent_path();
+      folders.push_back(folder / "bin");
+    }
+  }
   for (const fs::path &folder : folders)
     if (fs::path program = folder / hdf5::program; ::access(program.c_str(), X_OK) == 0)
       return program.string();

@@ -130,6 +130,11 @@ private:
     if (hadSpecial)
       tokens.erase(tokens.begin(), tokens.begin() + static_cast<int64_t>(special.size()));
     require(!tokens.empty() && tokens.size() <= 1 << 20, "has {} tokens, expected 1 to 2^20", tokens.size());
+    Ints sorted = tokens;
+    std::sort(sorted.begin(), sorted.end());
+    auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    require(twice == sorted.end(), "the vocabulary has the token {} twice, expected it once",
+            twice == sorted.end() ? 0 : *twice);
   }
 
   /// The token at every place; what stands for others where there is no such place.

@@ -95,9 +95,11 @@ Contents readArchive(std::string_view bytes, const std::string &fileName) {
   auto file = std::make_shared<const Hdf5File>(std::string_view(weights.data(), weights.size()),
                                                fileName + "(model.weights.h5)", std::set<std::string>{"optimizer"});
   Vocabularies vocabularies;
+  uint64_t left = mostConfigBytes; // for all of them together
   for (const ZipMember &member : archive.members())
     if (member.name.starts_with("assets/") && member.name.ends_with(vocabularyFile)) {
-      std::vector<char> content = memberOf(archive, member.name, mostConfigBytes, fileName);
+      std::vector<char> content = memberOf(archive, member.name, left, fileName);
+      left -= content.size();
       vocabularies[member.name] = {content.begin(), content.end()};
     }
   return {config, version, file, std::move(vocabularies)};

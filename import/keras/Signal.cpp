@@ -42,8 +42,9 @@ void importStft(Layer &layer) {
     x = transpose(layer.node, x, {0, 2, 1});
   const Dims dims = layer.dims(x);
   mlir::Value w = waves(layer, mode);
-  require(layer.dims(w).size() == 3 && layer.dims(w)[1] == Dim(1), "the kernels are {}, expected one channel",
-          str(layer.dims(w)));
+  require(layer.dims(w).size() == 3 && layer.dims(w)[1] == Dim(1) &&
+              layer.dims(w)[0].constantOr(0) >= static_cast<int64_t>(layer.weightCount()),
+          "the kernels are {}, expected one channel and at least one frequency", str(layer.dims(w)));
   int64_t frame = layer.dims(w)[2].constant(), step = layer.integer("frame_step", 0);
   Window window{{frame}, {step ? step : frame / 2}, {1}, {0, 0}};
   checkWindow(window);

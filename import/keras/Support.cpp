@@ -9,7 +9,7 @@ constexpr std::pair<const char *, const char *> others[] = {
     {"CLAHE, Equalization, MaxNumBoundingBoxes, MixUp", "releases of Keras differ in what they do"},
     {"Discretization with adapted boundaries, of Keras 3", "the boundaries are not in the file"},
     {"FlaxLayer, JaxLayer, TFSMLayer, TorchModuleWrapper", "other frameworks"},
-    {"HashedCrossing, Hashing, StringLookup, TextVectorization", "text, as which numbers are hashed, too"},
+    {"HashedCrossing, Hashing, StringLookup, TextVectorization", "text; numbers are hashed as texts"},
     {"IntegerLookup with an adapted vocabulary, in an .h5 file", "the vocabulary is not in the file"},
     {"Lambda", "a Python function: `--custom Lambda=FILE.mlir`"},
     {"LocallyConnected1D, LocallyConnected2D with implementation 2 or 3", "another form of the weights"},

@@ -178,7 +178,8 @@ void importLocal(Layer &layer) {
   const Dims dims = layer.dims(x);
   Emitter emitter(layer.node);
   Dims out = {dims[0]};
-  int64_t channels = knownExtent(emitter, dims.back(), "the channels"), places = 1, taps = 1;
+  int64_t channels = knownExtent(emitter, dims.back(), "the channels"), taps = 1;
+  Dim places = 1;
   Ints axes, spans;
   for (size_t i = 0; i < count; ++i) {
     int64_t extent = knownExtent(emitter, dims[1 + i], "the image");
@@ -186,7 +187,7 @@ void importLocal(Layer &layer) {
     out.emplace_back((extent - kernel[i]) / strides[i] + 1);
     spans.push_back((extent - kernel[i]) / strides[i] * strides[i] + 1);
     axes.push_back(static_cast<int64_t>(i) + 1);
-    places *= out.back().constant();
+    places = places * out.back();
     taps *= kernel[i];
     require(taps <= 1024, "has {} taps, expected at most 1024", taps);
   }
@@ -200,14 +201,15 @@ void importLocal(Layer &layer) {
     parts.push_back(layer.emit("slice", {x}, {{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", strides}}));
   }
   mlir::Value rows = parts.size() == 1 ? parts[0] : layer.emit("concat", parts, {{"axis", layer.rank(x) - 1}});
-  rows = layer.node.reshape(rows, {dims[0], Dim(places), Dim(taps * channels)});
+  const Dim columns = Dim(taps) * Dim(channels);
+  rows = layer.node.reshape(rows, {dims[0], places, columns});
   const Dims &form = layer.dims(w);
-  require(form.size() == 3 && form[0] == Dim(places) && form[1] == Dim(taps * channels),
-          "the kernel is {}, expected {}x{}x(filters)", str(form), places, taps * channels);
+  require(form.size() == 3 && form[0] == places && form[1] == columns, "the kernel is {}, expected {}x{}x(filters)",
+          str(form), places.str(), columns.str());
   Dim filters = form[2];
   if (!layer.channelsLast()) { // its rows have the channels first
-    w = layer.node.reshape(w, {Dim(places), Dim(channels), Dim(taps), filters});
-    w = layer.node.reshape(transpose(layer.node, w, {0, 2, 1, 3}), {Dim(places), Dim(taps * channels), filters});
+    w = layer.node.reshape(w, {places, Dim(channels), Dim(taps), filters});
+    w = layer.node.reshape(transpose(layer.node, w, {0, 2, 1, 3}), {places, columns, filters});
   }
   mlir::Value y = layer.emit("matmul", {transpose(layer.node, rows, {1, 0, 2}), w}); // places x batch x filters
   out.push_back(filters);

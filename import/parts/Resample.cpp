@@ -91,7 +91,7 @@ Weights areaWeights(int64_t samples, int64_t pixels, bool align) {
   return weights;
 }
 
-/// rows * x * columns^T, whose extents are those of x where a matrix is null.
+/// rows * x * columns^T for every channel.
 mlir::Value productOf(Emitter &op, const Weights &rows, mlir::Value x, const Weights &columns) {
   mlir::Value right = transpose(op.node, columns.constant(op), {1, 0});
   return op.emit("matmul", {op.emit("matmul", {rows.constant(op), x}), right});

@@ -5,13 +5,12 @@
 
 namespace lathe::source {
 
-/// A kernel by TensorFlow's name for it ("lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic",
-/// "mitchellcubic"): weight of a pixel by its distance from the position of a sample.
+/// A kernel: the weight of a pixel by its distance from the position of a sample, and the distance from which on it is 0.
 struct ResampleKernel {
   double radius;
   double (*weight)(double distance);
 };
-/// Throws Error for another name.
+/// The kernel by TensorFlow's name for it ("lanczos3", "triangle", ...). Throws Error for a name that is none.
 const ResampleKernel &resampleKernel(const std::string &name);
 
 /// Where the samples are: sample i is at (i + 0.5 - translation) / scale in pixels. With antialias the kernel is as wide as

@@ -146,13 +146,16 @@ void importDenseBincount(Operator &op) {
 }
 
 /// Predictions (rows x classes), a class for each row, k: whether fewer than k classes are above it. No where a number of
-/// the row is none.
+/// the row is not finite, or the class is none of the classes.
 void importInTopK(Operator &op) {
   bool second = op.code() == "InTopKV2";
   op.node.expectInputs(second ? 3 : 2, second ? 3 : 2);
   mlir::Value x = op.in(0), target = op.wide(1);
   require(op.rank(x) == 2 && op.rank(target) == 1, "operands have ranks {} and {}, expected 2 and 1", op.rank(x),
           op.rank(target));
+  mlir::Value zero = op.node.constantInts({}, {0}), classes = op.emit("shape", {x}, {{"start", 1}, {"end", 2}});
+  mlir::Value isClass = op.emit("and", {op.emit("greater_equal", {target, zero}), op.emit("less", {target, classes})});
+  target = op.emit("where", {isClass, target, zero});
   mlir::Value own =
       op.emit("gather_elements", {x, op.node.reshape(target, {op.dims(target)[0], Dim(1)})}, {{"axis", 1}});
   mlir::Value above = op.node.cast(op.emit("greater", {x, own}), ElementType::i64);
@@ -160,7 +163,7 @@ void importInTopK(Operator &op) {
   mlir::Value k = second ? op.wide(op.scalar(2)) : op.node.constantInts({}, {op.node.intAttr("k", 1)});
   mlir::Value no = op.node.cast(op.emit("or", {op.emit("is_nan", {x}), op.emit("is_inf", {x})}), ElementType::u8);
   no = op.node.cast(op.emit("reduce_max", {no}, {{"axes", Ints{1}}, {"keepdims", false}}), ElementType::boolean);
-  op.set(op.emit("and", {op.emit("less", {above, k}), op.emit("not", {no})}));
+  op.set(op.emit("and", {op.emit("and", {isClass, op.emit("less", {above, k})}), op.emit("not", {no})}));
 }
 
 /// Where each axis of one format is in the other.

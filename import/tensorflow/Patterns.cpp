@@ -80,6 +80,12 @@ void markDropout(GraphRecord &graph) {
   }
 }
 
+/// Whether a node makes extents. What other assertions compare is not imported: it may be what nothing else needs, and not
+/// supported.
+static bool isShape(const NodeRecord *node) {
+  return node && (node->op == "Shape" || node->op == "Pack" || node->op == "Const");
+}
+
 void markAssertions(GraphRecord &graph, const std::map<std::string, std::vector<std::string>> &waitsFor) {
   Producers producers;
   for (const NodeRecord &node : graph.nodes)
@@ -93,7 +99,8 @@ void markAssertions(GraphRecord &graph, const std::map<std::string, std::vector<
       const NodeRecord *check = producer(producers, name);
       const NodeRecord *all = check && check->op == "Assert" ? producer(producers, inputOf(*check, 0)) : nullptr;
       const NodeRecord *equal = all && all->op == "All" ? producer(producers, inputOf(*all, 0)) : nullptr;
-      if (equal && equal->op == "Equal" && equal->inputs.size() == 2)
+      if (equal && equal->op == "Equal" && equal->inputs.size() == 2 &&
+          isShape(producer(producers, equal->inputs[0])) && isShape(producer(producers, equal->inputs[1])))
         shapes.insert(shapes.end(), equal->inputs.begin(), equal->inputs.end());
     }
     if (shapes.empty())

@@ -3,6 +3,7 @@
 #include "import/Bodies.h"
 #include "import/tensorflow/TensorFlow.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -41,7 +42,10 @@ public:
     scale = -0.5 / static_cast<double>(*constantNumber(node.tensor(5)));
     readCorners(boxes);
     nothing = number(-INFINITY);
-    places = ramp(op, knownExtent(op, op.dims(scores)[0], "the boxes"), 0, 1);
+    int64_t count = knownExtent(op, op.dims(scores)[0], "the boxes");
+    if (!node.intAttr("pad_to_max_output_size", 0))
+      most = std::min(most, count);
+    places = ramp(op, count, 0, 1);
     rows = ramp(op, most, 0, 1);
     mlir::Value left = op.emit("where", {op.emit("greater", {scores, least}), scores, nothing});
     LoopParts parts;

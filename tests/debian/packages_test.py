@@ -52,7 +52,8 @@ def looked_into(files):
     triplet = run("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
     wanted = {
         "lathe-runtime": [f"usr/lib/{triplet}/liblathe_runtime.so.1", f"usr/lib/{triplet}/liblathe_references.so"],
-        "lathe-tools": ["usr/bin/lathe", "usr/bin/lathe-runner", f"usr/lib/{triplet}/lathe/liblathe_cli_compiler.so", "usr/share/man/man1/lathe.1.gz",
+        "lathe-tools": ["usr/bin/lathe", "usr/bin/lathe-serve", "usr/bin/lathe-runner", "usr/bin/lathe-tune-runner",
+                        f"usr/lib/{triplet}/lathe/liblathe_cli_compiler.so", "usr/share/man/man1/lathe.1.gz",
                         f"usr/lib/{triplet}/liblathe_compiler.so.1", "usr/share/man/man1/lathe-ops-bench.1.gz",
                         "usr/share/bash-completion/completions/lathe", "usr/share/zsh/vendor-completions/_lathe"],
         "lathe-dev": ["usr/include/lathe/runtime.h", "usr/include/lathe/builder.hpp", f"usr/lib/{triplet}/liblathe_runtime.so",
@@ -127,7 +128,7 @@ def use_tools(system, files):
     model = f"zoo:{NETWORK}"
     for command in (f"lathe check {model}", f"lathe compile {model} -o /try/own.lathe", "lathe run /try/own.lathe --fill random", f"lathe verify {model} --seeds 1",
                     f"lathe zoo {NETWORK} -o /try/net.onnx", "lathe inspect /try/net.onnx",
-                    "lathe ops bench conv2d mb1ic8ih8oc8kh3ph1 --provider lathe,reference --check-only"):
+                    "lathe ops bench conv2d mb1ic8ih8oc8kh3ph1 --provider lathe,reference --check-only", "lathe serve --help"):
         system.run(command)
         say(f"{command}: fine")
     require("--layout" in system.run("man lathe-compile"), "man lathe-compile does not show --layout")

@@ -93,9 +93,11 @@ bad("missing.h5", "has 1 weights in the file, expected 2", model_of(dense(weight
 bad("extents.h5", "'dense' (Dense, Keras 2)", model_of(dense(weights=[np.ones((5, 3)), np.zeros(3)])))
 bad("activation.h5", "the activation 'sparkle' is not supported", model_of(dense(config={"units": 3, "activation": "sparkle"})))
 bad("unknown.h5", "define it with --custom Scale=FILE.mlir", model_of(dense(kind="Scale")))
-bad("hashing.h5", "the layer is not supported (text, as which numbers are hashed, too)", model_of(dense(kind="Hashing")))
+bad("hashing.h5", "the layer is not supported (text; numbers are hashed as texts)", model_of(dense(kind="Hashing")))
 bad("adapted.h5", "a vocabulary that the layer has adapted to data is neither", model_of(dense(
     kind="IntegerLookup", config={"vocabulary": None}, weights=[])))
+bad("twice.h5", "the vocabulary has the token 12 twice", model_of(dense(
+    kind="IntegerLookup", config={"vocabulary": [12, 36, 12]}, weights=[])))
 bad("both.h5", "'a' (Scale, Keras 2)", model_of(dense("a", "Scale"), dense("b", "Lambda", {}, [])))
 bad("circular.h5", "depends on its own result", change=with_config(
     lambda config: config["layers"][1].update(inbound_nodes=[[["dense", 0, 0, {}]]])))
