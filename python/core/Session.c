@@ -74,11 +74,15 @@ static PyObject *timeRuns(PyObject *object, PyObject *arguments) {
   Session *self = (Session *)object;
   Py_ssize_t count;
   int whole;
-  if (!PyArg_ParseTuple(arguments, "np", &count, &whole) || !isOpen(self))
+  if (!PyArg_ParseTuple(arguments, "np", &count, &whole))
     return NULL;
   struct timespec begin, end;
   lathe_status status = LATHE_OK;
   enter(self);
+  if (!isOpen(self)) {
+    leave(self);
+    return NULL;
+  }
   clock_gettime(CLOCK_MONOTONIC, &begin);
   for (Py_ssize_t n = 0; n < count && status == LATHE_OK; ++n) {
     for (Py_ssize_t i = 0; whole && i < self->inputCount && status == LATHE_OK; ++i)

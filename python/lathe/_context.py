@@ -29,11 +29,12 @@ class Context:
         self.model = model
         self._bound: dict[int, Any] = {}  # what inputs that _bind bound lie in
         self._states: set[int] = set()  # inputs that runs set
+        session = core().Session  # first, because nobody would free the context if the extension is missing
         handle = ctypes.c_void_p()
         options = new(ContextOptions, int32("threads", threads), 0)
         call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(handle))
-        self._session = core().Session(handle.value, tuple((port.name, port.element_type, port.plain) for port in model.inputs),
-                                       tuple((port.name, port.element_type, port.plain, port.dtype) for port in model.outputs), Error, np.ndarray)
+        self._session = session(handle.value, tuple((port.name, port.element_type, port.plain) for port in model.inputs),
+                                tuple((port.name, port.element_type, port.plain, port.dtype) for port in model.outputs), Error, np.ndarray)
 
     def __enter__(self) -> Context:
         return self
