@@ -18,6 +18,7 @@ RESULTS = {"compile": "Compilation", "run": "RunResult", "verify": "VerifyResult
            "sweep": "SweepResult", "stage": "StageResult", "segments": "SegmentsResult", "check": "CheckResult",
            "inspect": "InspectResult", "zoo": "ZooResult", "machine": "MachineResult", "records list": "RecordsResult",
            "records best": "RecordsResult", "store list": "StoreListResult"}
+ABSENT = ("completion", "serve")  # for a terminal: the script of a shell, and a server that says its address and runs until Ctrl-C
 WRITERS = ("compile", "export", "extract", "quantize", "stage")  # whose purpose is a file: `output` is the second argument
 WIDTH = 150
 COLUMN = 34  # of a help, where texts begin
@@ -136,7 +137,7 @@ def module(title, functions):
 
 def files(lathe):
     """{path in the folder: text}."""
-    verbs = verbs_in(say(lathe, "--help"))
+    verbs = [verb for verb in verbs_in(say(lathe, "--help")) if verb not in ABSENT]
     groups = {verb: verbs_in(say(lathe, verb, "--help")) for verb in verbs}
     every = {verb: [Verb(lathe, f"{verb} {inner}") for inner in groups[verb]] if groups[verb] else [Verb(lathe, verb)] for verb in verbs}
     known = {name: text for name, (_, text) in every["compile"][0].flags.items()}
