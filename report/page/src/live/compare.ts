@@ -1,7 +1,7 @@
 // Two experiments beside each other. The ratios and verdicts come with the data: they are those of `lathe ops diff`.
 import { count, date, digits, interval, problemTitle, ratio, statusText, time } from "../data/format";
 import type { Change, CompareDocument, ComparedPoint, ComparedSide } from "../data/live";
-import { choice, commandLine, facts, h } from "../ui/dom";
+import { choice, commandLine, facts, h, tile } from "../ui/dom";
 import { hasWords, searchField } from "../ui/search";
 import { TableView, type TableColumn } from "../ui/table";
 import { themeButton } from "../ui/theme";
@@ -40,8 +40,6 @@ const columns: TableColumn<ComparedPoint>[] = [
 ];
 
 function tiles(data: CompareDocument): HTMLElement {
-  const tile = (value: string, label: string, more = "") =>
-    h("div", { class: "tile" }, h("b", {}, value), h("span", {}, label), more ? h("small", {}, more) : null);
   const mean = data.geometric_mean;
   return h(
     "div",
