@@ -140,13 +140,18 @@ static PyObject *forget(PyObject *object, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-/// keep(input, output): both are a state from now on.
+/// keep(input, output, max_extent): both are a state from now on.
 static PyObject *keep(PyObject *object, PyObject *arguments) {
   Session *self = (Session *)object;
   Py_ssize_t input, output;
-  if (!PyArg_ParseTuple(arguments, "nn", &input, &output) || !validIndex(self, input, self->inputCount) ||
+  long long most;
+  if (!PyArg_ParseTuple(arguments, "nnL", &input, &output, &most) || !validIndex(self, input, self->inputCount) ||
       !validIndex(self, output, self->outputCount) || !unbindOutput(self, output))
     return NULL;
+  if (lathe_context_keep_state(self->context, (size_t)input, (size_t)output, most) != LATHE_OK) {
+    failSession(self);
+    return NULL;
+  }
   self->inputs[input].isKept = self->hasStates = true;
   self->changed = true;
   Py_RETURN_NONE;

@@ -116,9 +116,7 @@ class Context:
         along one axis and grows in place, in memory for that many positions (docs/state.md)."""
         source, target = index_of("input", self.model.inputs, input), index_of("output", self.model.outputs, output)
         with self._session:
-            self._use()
-            self._session.keep(source, target)
-            call("lathe_context_keep_state", self._use(), ctypes.c_size_t(source), ctypes.c_size_t(target), ctypes.c_int64(max_extent))
+            self._session.keep(source, target, max_extent)
             self._states.add(source)
 
     def reset_states(self) -> None:
