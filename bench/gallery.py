@@ -71,14 +71,15 @@ def missing():
 
 def run(lathe, command):
     """Runs a command as it is printed, on the gallery's store."""
-    words = command.split()
     print("$ " + command, flush=True)
-    subprocess.run([lathe, *words[1:], "--store", WORK / "gallery.db"], cwd=WORK, check=False if words[1] in ("ops", "compare") else True,
-                   stdout=open(WORK / "log.txt", "a", encoding="utf-8"))
+    with open(WORK / "log.txt", "a", encoding="utf-8") as log:
+        code = subprocess.run([lathe, *command.split()[1:], "--store", WORK / "gallery.db"], cwd=WORK, stdout=log).returncode
+    if code not in (0, 1):  # 1: a verdict, such as a library that is wrong on a problem
+        sys.exit("gallery.py: %s: exit code %d, expected 0 or 1" % (command, code))
 
 
 def photographs():
-    labels = [line.strip() for line in open(MODELS / "images" / "imagenet_labels.txt", encoding="utf-8")]
+    labels = [line.strip() for line in (MODELS / "images" / "imagenet_labels.txt").read_text(encoding="utf-8").splitlines()]
     with open(WORK / "photographs.csv", "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(["file", "class"])

@@ -23,4 +23,7 @@ if(NOT LATHE_SANITIZE) # whose reports of leaks at exit are no descriptions
     DEPENDS lathe lathe-serve lathe_cli_compiler ${DEV}/cli_description.py ${DEV}/gen_manual.py
     COMMENT "verbs and options -> manual pages" VERBATIM)
   add_custom_target(lathe_manual ALL DEPENDS ${LATHE_COMPLETIONS} ${LATHE_MANUAL})
+  if(TARGET wheel) # which installs them
+    add_dependencies(wheel lathe_manual)
+  endif()
 endif()

@@ -12,7 +12,7 @@ add_custom_command(
   COMMENT "operator records -> attribute structs, registry, references, lowerings" VERBATIM)
 add_custom_target(lathe_records DEPENDS ${LATHE_GEN}/Attrs.inc)
 
-# The builder's typed functions for Python and C++ (include/lathe/builder.hpp, python/lathe_builder.py).
+# The builder's typed functions for Python and C++ (include/lathe/builder.hpp, python/lathe/builder.py).
 set(LATHE_BUILDER_PYTHON ${CMAKE_BINARY_DIR}/python/lathe_operators.py)
 set(LATHE_BUILDER_CPP ${CMAKE_BINARY_DIR}/include/lathe/operators.hpp)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/python ${CMAKE_BINARY_DIR}/include/lathe)

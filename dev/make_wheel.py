@@ -50,7 +50,7 @@ def contents(stage):
             relative = os.path.relpath(path, stage)
             if relative.startswith("share/lathe/python/"):
                 files[relative.removeprefix("share/lathe/python/")] = path
-            elif relative.startswith(("share/lathe/", "bin/")):
+            elif relative.startswith(("share/lathe/", "share/bash-completion/", "share/zsh/", "bin/")):
                 files["lathe/" + relative] = path
             elif name.endswith(".so") and relative.startswith("lib"):  # under the name that programs open, which may be a link
                 files["lathe/lib/" + name] = os.path.realpath(path)

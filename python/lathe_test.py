@@ -102,6 +102,10 @@ class WrapperTest(unittest.TestCase):
         np.testing.assert_array_equal(kept.run({"q": queries[0]})["present"], queries[0])
         with self.assertRaisesRegex(lathe.Error, "no output is called 'absent'"):
             kept.keep_state("q", "absent")
+        with self.assertRaises(lathe.Error):
+            plain.keep_state("q", "y", max_extent=8)  # which does not continue q
+        with self.assertRaisesRegex(lathe.Error, "input 'q' is missing"):
+            plain.run({"past": past})
 
     def test_outputs_whose_extents_depend_on_data(self):
         context = self.compiled("test_nonzero_example").context()

@@ -65,7 +65,8 @@ class Verbs(Cli):
 
     def test_errors(self):
         for use in (lambda: lathe.verify("/nowhere.onnx"), lambda: lathe.load("/nowhere.onnx"), lambda: lathe.load("/nowhere.lathe"),
-                    lambda: lathe.bench(self.net, threads=0), lambda: lathe.compile(self.net), lambda: lathe.load(self.net).run([])):
+                    lambda: lathe.bench(self.net, threads=0), lambda: lathe.run(self.net, input=np.zeros((1, 3, 12, 12), np.float32)),
+                    lambda: lathe.compile(self.net), lambda: lathe.load(self.net).run([])):
             with self.assertRaises(lathe.Error) as caught:
                 use()
             self.assertEqual(len(str(caught.exception).splitlines()), 1)
@@ -133,6 +134,8 @@ class Verbs(Cli):
         self.assertGreater(len(kept.points()), 1)
         self.assertEqual(len(kept.records()), 0)
         self.assertEqual(lathe.Store().path, os.path.join(os.environ["XDG_DATA_HOME"], "lathe", "lathe.db"))
+        server = lathe.Store("postgresql://ann:secret@nowhere/team")
+        self.assertEqual((server.path, repr(server)), ("postgresql://ann@nowhere/team", "Store('postgresql://ann@nowhere/team')"))
 
     def test_compare_sweep_and_segments(self):
         result = lathe.compare(self.net, with_="reference", max_seconds=0.2, no_store=True)

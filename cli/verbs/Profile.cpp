@@ -122,10 +122,12 @@ struct ProfileFlags {
     options.addJson();
   }
 
-  /// "resnet50" of zoo:resnet50 and models/resnet50.onnx.
+  /// "resnet50" of zoo:resnet50, models/resnet50.onnx and the folder models/resnet50/.
   std::string modelName() const {
-    return model.isZoo() ? model.model.substr(model.model.find(':') + 1)
-                         : std::filesystem::path(model.model).stem().string();
+    if (model.isZoo())
+      return model.model.substr(model.model.find(':') + 1);
+    std::filesystem::path path = model.model;
+    return (path.has_filename() ? path : path.parent_path()).stem().string();
   }
   nlohmann::json settings() const {
     return {{"repetitions", repetitions}, {"until", until}, {"fill", inputs.fill}, {"seed", inputs.seed}};

@@ -74,11 +74,15 @@ static PyObject *timeRuns(PyObject *object, PyObject *arguments) {
   Session *self = (Session *)object;
   Py_ssize_t count;
   int whole;
-  if (!PyArg_ParseTuple(arguments, "np", &count, &whole) || !isOpen(self))
+  if (!PyArg_ParseTuple(arguments, "np", &count, &whole))
     return NULL;
   struct timespec begin, end;
   lathe_status status = LATHE_OK;
   enter(self);
+  if (!isOpen(self)) {
+    leave(self);
+    return NULL;
+  }
   clock_gettime(CLOCK_MONOTONIC, &begin);
   for (Py_ssize_t n = 0; n < count && status == LATHE_OK; ++n) {
     for (Py_ssize_t i = 0; whole && i < self->inputCount && status == LATHE_OK; ++i)
@@ -136,13 +140,18 @@ static PyObject *forget(PyObject *object, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-/// keep(input, output): both are a state from now on.
+/// keep(input, output, max_extent): both are a state from now on.
 static PyObject *keep(PyObject *object, PyObject *arguments) {
   Session *self = (Session *)object;
   Py_ssize_t input, output;
-  if (!PyArg_ParseTuple(arguments, "nn", &input, &output) || !validIndex(self, input, self->inputCount) ||
+  long long most;
+  if (!PyArg_ParseTuple(arguments, "nnL", &input, &output, &most) || !validIndex(self, input, self->inputCount) ||
       !validIndex(self, output, self->outputCount) || !unbindOutput(self, output))
     return NULL;
+  if (lathe_context_keep_state(self->context, (size_t)input, (size_t)output, most) != LATHE_OK) {
+    failSession(self);
+    return NULL;
+  }
   self->inputs[input].isKept = self->hasStates = true;
   self->changed = true;
   Py_RETURN_NONE;

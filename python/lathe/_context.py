@@ -29,11 +29,12 @@ class Context:
         self.model = model
         self._bound: dict[int, Any] = {}  # what inputs that _bind bound lie in
         self._states: set[int] = set()  # inputs that runs set
+        session = core().Session  # first, because nobody would free the context if the extension is missing
         handle = ctypes.c_void_p()
         options = new(ContextOptions, int32("threads", threads), 0)
         call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(handle))
-        self._session = core().Session(handle.value, tuple((port.name, port.element_type, port.plain) for port in model.inputs),
-                                       tuple((port.name, port.element_type, port.plain, port.dtype) for port in model.outputs), Error, np.ndarray)
+        self._session = session(handle.value, tuple((port.name, port.element_type, port.plain) for port in model.inputs),
+                                tuple((port.name, port.element_type, port.plain, port.dtype) for port in model.outputs), Error, np.ndarray)
 
     def __enter__(self) -> Context:
         return self
@@ -115,9 +116,7 @@ class Context:
         along one axis and grows in place, in memory for that many positions (docs/state.md)."""
         source, target = index_of("input", self.model.inputs, input), index_of("output", self.model.outputs, output)
         with self._session:
-            self._use()
-            self._session.keep(source, target)
-            call("lathe_context_keep_state", self._use(), ctypes.c_size_t(source), ctypes.c_size_t(target), ctypes.c_int64(max_extent))
+            self._session.keep(source, target, max_extent)
             self._states.add(source)
 
     def reset_states(self) -> None:

@@ -56,6 +56,8 @@ def flags_of(arguments: Mapping[str, Any]) -> list[str]:
 
 def _write_arrays(value: Any, folder: str) -> list[str]:
     """Arrays as files that --input reads; texts and paths stay as they are."""
+    if isinstance(value, np.ndarray):  # whose rows would be taken for the inputs
+        raise Error("input: expected {name: array}, a list of arrays or files, got an array: pass [array]")
     if isinstance(value, (str, os.PathLike)):
         return [os.fspath(value)]
     items = list(value.items() if isinstance(value, Mapping) else enumerate(value))
@@ -134,10 +136,11 @@ def run_program(verb: str, words: Sequence[str], progress: Progress | None = Non
             drain = threading.Thread(target=process.stderr.read, daemon=True)  # so that it does not wait for us
             drain.start()
             _stop(process)
-            raise
-        finally:
-            if process.poll() is not None:
+            drain.join(10)
+            if not drain.is_alive():  # a child that is left holds the pipe, and closing it would wait for the reader
                 process.stderr.close()
+            raise
+        process.stderr.close()
         if code not in (0, 1):
             raise Error(_reason(verb, path, code, relay))
         if relay.held:

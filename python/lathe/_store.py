@@ -9,15 +9,23 @@ from lathe import verbs
 from lathe._process import Path, Texts
 from lathe.results import frame_of, pandas
 
+_SERVERS = ("postgresql://", "postgres://")
+
 
 class Store:
     """A store of measurements (docs/store.md).
 
-    path: its file; None: the default, ~/.local/share/lathe/lathe.db.
+    path: its file, or the URL of a server, postgresql://HOST/DATABASE; None: the default, ~/.local/share/lathe/lathe.db. The
+    attribute has a URL without its password.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = os.path.abspath(os.fspath(path)) if path is not None else verbs.store.path().text.strip()
+        place = None if path is None else os.fspath(path)
+        if place is not None and not place.startswith(_SERVERS):
+            self.path = self._place = os.path.abspath(place)
+        else:
+            self.path = verbs.store.path(store=place).text.strip()
+            self._place = place or self.path
 
     def __repr__(self) -> str:
         return f"Store({self.path!r})"
@@ -26,7 +34,7 @@ class Store:
         read = pandas().read_csv
         with tempfile.TemporaryDirectory(prefix="lathe-python-") as folder:
             path = os.path.join(folder, "table.csv")
-            verbs.store.export(path, format="csv", samples=samples, store=self.path, experiment=experiment, kind=kind, operator=operator,
+            verbs.store.export(path, format="csv", samples=samples, store=self._place, experiment=experiment, kind=kind, operator=operator,
                                provider=provider)
             return read(path)
 
@@ -40,8 +48,8 @@ class Store:
 
     def experiments(self, kind: str | None = None) -> Any:
         """The experiments, the latest last, as a frame of pandas."""
-        return verbs.store.list(store=self.path, kind=kind).frame()
+        return verbs.store.list(store=self._place, kind=kind).frame()
 
     def records(self) -> Any:
         """The tuning records, by task, the fastest first, as a frame of pandas."""
-        return frame_of(verbs.records.list(store=self.path).records)
+        return frame_of(verbs.records.list(store=self._place).records)

@@ -175,7 +175,7 @@ struct Context::State::ImageJob {
         if (!timed)
           continue;
         uint64_t after = monotonicNanoseconds();
-        if (slot == 0)
+        if (slot == 0 && !job.spent.empty())
           job.spent[number] += after - before;
         if (job.isTraced())
           job.state.trace.shares[static_cast<size_t>(slot)].push_back({job.instruction(number), before, after});

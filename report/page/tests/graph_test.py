@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import subprocess
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -11,7 +12,7 @@ def main():
     missing = [what for what, here in [("Node.js", shutil.which("node")), ("esbuild (npm ci in report/page)", (HERE.parent / "node_modules" / "esbuild").is_dir())] if not here]
     if missing:
         print("SKIPPED: missing are " + ", ".join(missing))
-        return
+        sys.exit(77)
     done = subprocess.run(["node", HERE / "graph.mjs"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok ") == 8, done.stdout

@@ -38,6 +38,8 @@ export const notVerified = "not_verified";
 export const statusText = (status: string): string => (status === notVerified ? "not verified here" : status);
 /** "2026-11-22 14:03 UTC" of a stored date. */
 export const date = (text: string): string => (text ? `${text.slice(0, 10)} ${text.slice(11, 16)} UTC` : "");
+/** "2026-11-22 14:03:05" of a stored date, for tables. */
+export const moment = (text: string): string => text.slice(0, 19).replace("T", " ");
 /** `text` with its middle left out. */
 export function shorten(text: string, most: number): string {
   if (text.length <= most) return text;

@@ -1,7 +1,7 @@
 // Whole networks: what bench, compare, sweep, evaluate and quantize measure.
 import type { Dataset } from "./dataset";
 
-export const isSweep = (data: Dataset, point: number): boolean =>
+const isSweep = (data: Dataset, point: number): boolean =>
   /\bsweep\b/.test(data.experiment(point).command.split(/\s+/).slice(0, 2).join(" "));
 
 /** Points of whole networks, but not the whole runs of profiles, nor sweeps. */

@@ -49,7 +49,7 @@ export interface Platform {
 
 export interface Experiment {
   uuid: string;
-  kind: string; // "ops", "bench", "compare", "profile", "segments", "tune", "evaluate", "quantize"
+  kind: string; // "ops", "bench", "compare", "profile", "segments", "tune", "evaluate", "quantize", "imported"
   command: string;
   version: string;
   build: string;

@@ -1,8 +1,7 @@
 // Tuning records by task, in the order in which they were tried.
-import { notVerified } from "./format";
 import { unpack, type Numbers } from "./columns";
 import type { Dataset } from "./dataset";
-import { problemTitle } from "./format";
+import { notVerified, problemTitle } from "./format";
 
 export interface Trial {
   schedule: string;

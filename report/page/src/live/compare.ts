@@ -1,7 +1,7 @@
 // Two experiments beside each other. The ratios and verdicts come with the data: they are those of `lathe ops diff`.
-import { count, date, digits, interval, problemTitle, ratio, time } from "../data/format";
+import { count, date, digits, interval, problemTitle, ratio, statusText, time } from "../data/format";
 import type { Change, CompareDocument, ComparedPoint, ComparedSide } from "../data/live";
-import { choice, commandLine, facts, h } from "../ui/dom";
+import { choice, commandLine, facts, h, tile } from "../ui/dom";
 import { hasWords, searchField } from "../ui/search";
 import { TableView, type TableColumn } from "../ui/table";
 import { themeButton } from "../ui/theme";
@@ -13,7 +13,8 @@ function outcome(point: ComparedPoint): string {
   if (!point.after) return "only before";
   if (!point.before) return "only after";
   if (point.verdict) return point.verdict;
-  return point.before.status === point.after.status ? point.after.status : `${point.before.status} → ${point.after.status}`;
+  const [before, after] = [statusText(point.before.status), statusText(point.after.status)];
+  return before === after ? after : `${before} → ${after}`;
 }
 const outcomeClass = (text: string): string =>
   ({ faster: "good", slower: "bad", same: "quiet", ambiguous: "warn" })[text] ?? (text.includes("→") ? "bad" : "quiet");
@@ -39,8 +40,6 @@ const columns: TableColumn<ComparedPoint>[] = [
 ];
 
 function tiles(data: CompareDocument): HTMLElement {
-  const tile = (value: string, label: string, more = "") =>
-    h("div", { class: "tile" }, h("b", {}, value), h("span", {}, label), more ? h("small", {}, more) : null);
   const mean = data.geometric_mean;
   return h(
     "div",
@@ -73,12 +72,15 @@ function card(title: string, side: ComparedSide): HTMLElement {
   );
 }
 
+/** How a side was measured. The graph of a profile is of what was measured. */
+const settingsOf = ({ settings: { graph: _graph, ...others } }: ComparedSide) => JSON.stringify(others);
+
 /** What differs between the sides besides the measured code. */
 function warning(before: ComparedSide, after: ComparedSide): string {
   const different = [
     before.platform !== after.platform && "on different platforms",
     before.kind !== after.kind && "by different commands",
-    JSON.stringify(before.settings) !== JSON.stringify(after.settings) && "in different ways",
+    settingsOf(before) !== settingsOf(after) && "in different ways",
   ].filter(Boolean);
   return different.length ? `The sides were measured ${different.join(" and ")}: a ratio contains that, too.` : "";
 }

@@ -28,8 +28,9 @@ export function follow(
     });
     source.addEventListener("error", () => {
       connected(false);
+      if (source?.readyState !== EventSource.CLOSED || document.hidden) return; // it tries by itself, or when it is seen
       clearTimeout(waiting);
-      if (source?.readyState === EventSource.CLOSED) waiting = window.setTimeout(open, retry);
+      waiting = window.setTimeout(open, retry);
     });
   };
   document.addEventListener("visibilitychange", () => {

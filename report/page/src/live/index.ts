@@ -1,5 +1,5 @@
 // The page of a whole store: experiments, platforms, models. Experiments are picked for a report or a comparison.
-import { bytes, count, date, problemTitle } from "../data/format";
+import { bytes, count, date, moment, notVerified, problemTitle, statusText } from "../data/format";
 import type { Change, Entry, IndexDocument, Machine, Model } from "../data/live";
 import { choice, h } from "../ui/dom";
 import { hasWords, searchField } from "../ui/search";
@@ -13,8 +13,8 @@ export const reportAddress = (uuids: Iterable<string>): string =>
   `/report?experiment=${[...uuids].map(encodeURIComponent).join(",")}`;
 const compareAddress = (before: string, after: string) =>
   `/compare?a=${encodeURIComponent(before)}&b=${encodeURIComponent(after)}`;
-const stateClass = (state: Entry["state"]) => ({ running: "good", finished: "quiet", stopped: "warn" })[state];
-const moment = (text: string) => text.slice(0, 19).replace("T", " ");
+/** Class of the small coloured word that says the state. */
+export const stateClass = (state: Entry["state"]): string => ({ running: "good", finished: "quiet", stopped: "warn" })[state];
 const number = (value: number) => (value ? value.toLocaleString("en") : "");
 
 const experimentColumns: TableColumn<Entry>[] = [
@@ -32,7 +32,11 @@ const experimentColumns: TableColumn<Entry>[] = [
     badge: (e) => stateClass(e.state),
   },
   { name: "started", width: "10.5rem", text: (e) => moment(e.started) },
-  { name: "kind", width: "6rem", text: (e) => e.kind },
+  {
+    name: "kind",
+    width: "7rem",
+    text: (e) => (e.kind === "imported" ? `${e.kind} (${statusText(notVerified)})` : e.kind),
+  },
   { name: "points", width: "6rem", numeric: true, text: (e) => number(e.points), value: (e) => e.points },
   { name: "passed", width: "6rem", numeric: true, text: (e) => number(e.passed), value: (e) => e.passed },
   { name: "records", width: "6rem", numeric: true, text: (e) => number(e.records), value: (e) => e.records },

@@ -6,7 +6,7 @@ import type { Document } from "../data/schema";
 import { startApp, type App } from "../ui/app";
 import { h } from "../ui/dom";
 import { follow, FollowState } from "./follow";
-import { shortId } from "./index";
+import { shortId, stateClass } from "./index";
 
 const least = 1000, // ms between two updates
   share = 4, // an update takes at most one part of so many of the time
@@ -43,9 +43,8 @@ class Progress {
       parts.push(this.pace(), this.seen.length > 1 ? `last ${last} s ago` : "");
     } else if (entry.state === "finished") parts.push(`ended ${date(entry.finished)}`);
     else parts.push("its process ended before the experiment did");
-    const badge = { running: "good", finished: "quiet", stopped: "warn" }[entry.state];
     this.element.replaceChildren(
-      h("span", { class: `badge ${badge}` }, entry.state),
+      h("span", { class: `badge ${stateClass(entry.state)}` }, entry.state),
       ` ${entry.kind} ${shortId(entry.uuid)}: ${parts.filter(Boolean).join(" · ")}`,
     );
   }

@@ -1,12 +1,8 @@
 // What the report holds, in a few numbers.
 import { count, date, percent, statusText } from "../data/format";
 import { median } from "../data/statistics";
-import { h } from "../ui/dom";
+import { h, tile } from "../ui/dom";
 import type { Section, View } from "../ui/view";
-
-function tile(value: string, label: string, more = ""): HTMLElement {
-  return h("div", { class: "tile" }, h("b", {}, value), h("span", {}, label), more ? h("small", {}, more) : null);
-}
 
 function tiles(view: View): HTMLElement[] {
   const { data, points } = view,

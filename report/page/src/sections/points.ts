@@ -1,5 +1,5 @@
 // All points as a table.
-import { digits, percent, problemTitle } from "../data/format";
+import { digits, moment, percent, problemTitle } from "../data/format";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
 import { settingColumn, statusColumn, timeColumns } from "./columns";
@@ -53,7 +53,7 @@ function columnsOf(view: View): TableColumn<number>[] {
     {
       name: "measured",
       width: "10.5rem",
-      text: (point) => data.text(point, "measured").slice(0, 19).replace("T", " "),
+      text: (point) => moment(data.text(point, "measured")),
     },
   ];
 }

@@ -39,6 +39,10 @@ export function choice(
   return h("label", { class: "choice" }, h("span", {}, label), select);
 }
 
+/** A number with its label, and what is behind it. */
+export const tile = (value: string, label: string, more = ""): HTMLElement =>
+  h("div", { class: "tile" }, h("b", {}, value), h("span", {}, label), more ? h("small", {}, more) : null);
+
 /** A definition list of what is known: empty values are left out. */
 export function facts(rows: [string, string | Node | null | undefined][]): HTMLElement {
   return h(

@@ -21,9 +21,10 @@ export function themeButton(changed: () => void, signal?: AbortSignal): HTMLElem
   }
   apply(chosen ? chosen === "dark" : system.matches);
   button.addEventListener("click", () => {
-    apply(!isDark());
+    chosen = isDark() ? "light" : "dark";
+    apply(chosen === "dark");
     try {
-      localStorage.setItem("lathe-theme", isDark() ? "dark" : "light");
+      localStorage.setItem("lathe-theme", chosen);
     } catch {
       /* the choice lasts as long as the page */
     }
