@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -89,9 +90,14 @@ std::string timeText(int64_t microseconds) {
 }
 
 std::string timeNow() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return timeText(int64_t(now.tv_sec) * 1000000 + now.tv_nsec / 1000);
+  static std::atomic<int64_t> last = 0;
+  timespec clock{};
+  clock_gettime(CLOCK_REALTIME, &clock);
+  int64_t now = int64_t(clock.tv_sec) * 1000000 + clock.tv_nsec / 1000, before = last.load(), given = 0;
+  do // a microsecond is time for several calls; a clock that was set back is followed
+    given = before >= now && before < now + 1000 ? before + 1 : now;
+  while (!last.compare_exchange_weak(before, given));
+  return timeText(given);
 }
 
 bool isTime(std::string_view text) {

@@ -348,6 +348,12 @@ TEST_F(StoreTest, keysFollowFromContent) {
   EXPECT_EQ(documentKey({{"a", 1}, {"b", 2}}), documentKey({{"b", 2}, {"a", 1}}));
   EXPECT_NE(newUuid(), newUuid());
   EXPECT_TRUE(isTime(timeNow()));
+  std::string before = timeNow();
+  for (int i = 0; i < 100; ++i) {
+    std::string now = timeNow();
+    EXPECT_LT(before, now);
+    before = now;
+  }
   for (const char *text : {"", "2026-11-22", "2026-13-22T00:31:04.123456Z", "2026-11-22T24:31:04.123456Z",
                            "2026-11-22 00:31:04.123456Z", "2026-11-22T00:31:04.12345xZ"})
     EXPECT_FALSE(isTime(text)) << text;
