@@ -62,7 +62,8 @@ TEST_F(BadFile, UnknownLayersCanBeDefined) {
               "  %two = nn.constant {value = dense<2.0> : tensor<f32>} : tensor<f32>\n"
               "  %y = nn.mul %p, %two : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32>\n"
               "  return %y : tensor<1x3xf32>\n}\n");
-  ImportOptions options{.custom = {{"Scale", file}}};
+  ImportOptions options;
+  options.custom = {{"Scale", file}};
   std::vector<Tensor> got = evaluated(model, {Tensor::of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}, options);
   ASSERT_EQ(got.at(0).dims(), (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(got[0].asDouble(0), 20); // the weights are ones
