@@ -49,11 +49,11 @@ public:
   PostgresConnection(const Location &place, OpenMode mode, double busySeconds, double waitSeconds)
       : pq(libpq(place.text())), place(place), readOnly(mode == OpenMode::readOnly), busySeconds(busySeconds),
         waitSeconds(waitSeconds) {
-    auto began = Clock::now();
-    // A server that starts or stops says so; any other failure stays one.
-    for (std::string reason; !connect(reason);) {
-      require(ping() == PQPING_REJECT && secondsSince(began) < busySeconds, "{}: {}", place.text(), reason);
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    try {
+      connectFirst();
+    } catch (...) { // no destructor runs
+      pq.finish(connection);
+      throw;
     }
   }
   ~PostgresConnection() override { pq.finish(connection); }
@@ -90,6 +90,7 @@ public:
   const Libpq &pq;
 
 private:
+  void connectFirst();
   bool connect(std::string &reason);
   /// The first value that a statement returns, "" without rows.
   std::string first(const char *sql);
@@ -178,6 +179,15 @@ static std::pair<std::vector<const char *>, std::vector<const char *>> settingsO
   names.push_back(nullptr);
   values.push_back(nullptr);
   return {names, values};
+}
+
+void PostgresConnection::connectFirst() {
+  auto began = Clock::now();
+  // A server that starts or stops says so; any other failure stays one.
+  for (std::string reason; !connect(reason);) {
+    require(ping() == PQPING_REJECT && secondsSince(began) < busySeconds, "{}: {}", place.text(), reason);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
 }
 
 bool PostgresConnection::connect(std::string &reason) {
