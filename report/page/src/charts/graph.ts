@@ -228,7 +228,7 @@ export function kernelGraph(graph: Graph, whole: number, look: Look): Plot {
     title: {
       text: "dashed: value in place, inside of another one",
       right: 8,
-      top: 14,
+      top: look.width < 640 ? 0 : 14, // above the scale where there is no room beside it
       textStyle: { color: ink.muted, fontSize: 11, fontWeight: 400 },
       show: graph.edges.some((edge) => edge.value?.inside),
     },
@@ -244,7 +244,7 @@ export function kernelGraph(graph: Graph, whole: number, look: Look): Plot {
       hoverLink: false,
       orient: "horizontal",
       left: 8,
-      top: 8,
+      top: look.width < 640 ? 20 : 8,
       itemWidth: 12,
       itemHeight: 150,
       text: [`${percent(most)} of the time`, "0 %"],
