@@ -68,7 +68,7 @@ class Browser(ReportCase):
             json.dump(self.expected(), file)
         ran = subprocess.run(["node", os.path.join(PAGE, "tests", "page.mjs"), self.page, expected, BROWSER], capture_output=True, text=True)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        self.assertEqual(ran.stdout.count("ok "), 12, ran.stdout)
+        self.assertEqual(ran.stdout.count("ok "), 13, ran.stdout)
 
 
 if __name__ == "__main__":
