@@ -124,9 +124,9 @@ def screenshots(address):
 
 def write(lathe):
     experiments = json.loads(subprocess.run([lathe, "store", "list", "--store", WORK / "gallery.db", "--json", "-"], check=True, capture_output=True, text=True).stdout)["experiments"]
-    last = max(experiments, key=lambda one: one["started"])
-    parts = ["# What do the reports look like?\n\nWritten by `make gallery`; do not edit. Measured on %s, %s, by lathe %s. The commands filled one store, and\n\n```sh\n%s\n```\n\n"
-             "made the page that the pictures show ([reports.md](reports.md))." % (last["started"][:10], last["cpu"], last.get("build") or last.get("version"), REPORT)]
+    by = lambda value: ", ".join(sorted({value(one) for one in experiments}))  # the commands may have run on several days
+    parts = ["# What do the reports look like?\n\nWritten by `make gallery`; do not edit. Measured on %s, %s, by builds %s of lathe. The commands filled one store, and\n\n```sh\n%s\n```\n\n"
+             "made the page that the pictures show ([reports.md](reports.md))." % (by(lambda one: one["started"][:10]), by(lambda one: one["cpu"]), by(lambda one: one["build"]), REPORT)]
     for section, width, dark, commands, text in PICTURES:
         shown = [] if commands == list(COMMANDS) else ["```sh\n%s\n```" % "\n".join(COMMANDS[name] for name in commands)]
         parts += ["## %s%s" % (section.capitalize(), "" if width == 1280 else ", %d pixels wide" % width), text, *shown, "![%s](%s)" % (section, fileOf(section, width, dark))]

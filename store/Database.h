@@ -44,8 +44,8 @@ public:
   int64_t changes() const { return connection->changes(); }
   /// Replaces `*this` by a copy of the current state of `source`. Both are SQLite's.
   void copyFrom(Database &source) { connection->copyFrom(*source.connection); }
-  /// Calls `body`, which makes a transaction, and calls it again when the server was gone meanwhile
-  /// or another writer was faster; `again` is true then, and what the first call wrote may be there.
+  /// Calls `body`, which makes one transaction. If the connection breaks, or another writer changes the
+  /// same rows first, calls it once more with `again` true: the first call may have written already.
   /// `rescue`, if given, runs when a signal ends the process while the server is gone. Throws
   /// ServerGone when the time to wait is over.
   void repeated(const std::function<void(bool again)> &body, const std::function<void()> &rescue = nullptr);

@@ -25,7 +25,7 @@ namespace {
 
 bool isLong() { return std::getenv("LATHE_TEST_LONG") != nullptr; }
 
-/// Starts, stops or restarts the server: "restart -m immediate" is its death in the midst of everything.
+/// Starts, stops or restarts the server. "restart -m immediate" ends it as a crash does, without finishing anything.
 void cluster(const std::string &action) {
   std::string command = fmt::format("pg_ctlcluster {} regress {} >&2", std::getenv("PGVERSION"), action);
   ASSERT_EQ(std::system(command.c_str()), 0) << command;

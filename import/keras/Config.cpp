@@ -97,7 +97,7 @@ void addReferences(const json &value, std::vector<TensorRef> &result, int depth 
 LayerConfig readLayerAt(const json &layer, int version, int depth);
 ModelConfig readModel(const json &config, bool sequential, int version, int depth, const json &buildConfig);
 
-/// A Pipeline is a layer of its own, but is called as a Sequential is.
+/// Pipeline, a layer of preprocessing, is called like a Sequential model: layer after layer.
 bool isSequential(const std::string &className) { return className == "Sequential" || className == "Pipeline"; }
 
 bool isModel(const std::string &className, const json &config) {

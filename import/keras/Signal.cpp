@@ -1,4 +1,4 @@
-// Spectrograms of signals. A transform of all frames is a convolution with its waves.
+// Spectrograms of signals. The Fourier transform of all frames is a convolution: its kernels are sines and cosines.
 #include "import/keras/Numbers.h"
 
 #include <cmath>

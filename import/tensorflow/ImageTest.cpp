@@ -285,7 +285,7 @@ TEST(ExtractImagePatches, PutsWindowsSideBySide) {
 }
 
 TEST(ExtractImagePatches, RatesAndPadding) {
-  // Two pixels of a patch are two apart: SAME pads one column on either side.
+  // A patch has two pixels with one between them, so SAME adds one column on each side.
   EXPECT_THAT(one({1, 1, 4, 1}, {1, 2, 3, 4}, "ExtractImagePatches",
                   {numbers("ksizes", {1, 1, 2, 1}), numbers("strides", {1, 1, 1, 1}), numbers("rates", {1, 1, 2, 1}),
                    text("padding", "SAME")}),

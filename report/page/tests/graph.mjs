@@ -1,5 +1,6 @@
 // node graph.mjs: the layered drawing of graphs, and graphs out of what a store says. Prints a line for each test.
 import assert from "node:assert/strict";
+import { run } from "./run.mjs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -228,7 +229,4 @@ const tests = {
   },
 };
 
-for (const [name, test] of Object.entries(tests)) {
-  test();
-  console.log(`ok ${name}`);
-}
+process.exitCode = await run(tests);

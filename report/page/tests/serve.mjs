@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
+import { run } from "./run.mjs";
 
 const [address, expectedFile, executablePath] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
@@ -187,14 +188,6 @@ const tests = {
   },
 };
 
-let failed = 0;
-for (const [name, test] of Object.entries(tests))
-  try {
-    await test();
-    console.log(`ok ${name}`);
-  } catch (error) {
-    ++failed;
-    console.log(`FAILED ${name}: ${error.message}`);
-  }
+const code = await run(tests);
 await browser.close();
-process.exit(failed ? 1 : 0);
+process.exit(code); // standard input is still open

@@ -6,8 +6,8 @@ const retry = 3000, // ms
   patience = 20000; // of a page that nobody sees
 
 /**
- * Calls `changed` for every event after `position`. A hidden page lets go of its connection after some seconds, because
- * a browser has only six of them, and gets what it missed when it is seen again.
+ * Calls `changed` for every event after `position`. A hidden page closes its connection after some seconds, because a
+ * browser opens only six to one server. When the page is visible again, it receives the events that it has missed.
  */
 export function follow(
   position: string,
