@@ -239,7 +239,7 @@ void importAffineGrid(Node &node) {
     require(size[i] > 0 && size[i] < 1 << 16, "size has value {}", size[i]);
     points *= size[i];
   }
-  require(points < int64_t(1) << 28, "size has {} points", points);
+  madeElements({points, static_cast<int64_t>(spatial)}, "the grid");
   std::vector<double> base;
   for (int64_t point = 0; point < points; ++point) {
     int64_t rest = point;

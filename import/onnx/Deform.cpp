@@ -1,5 +1,6 @@
 // DeformConv: x is sampled at every tap of every output position, displaced by the offsets; the rest is a matrix product.
 #include "import/onnx/Onnx.h"
+#include "import/parts/Emitter.h"
 
 namespace lathe::onnx {
 namespace {
@@ -75,6 +76,7 @@ private:
   /// The position of every tap without its offset: taps x out x out, of one spatial axis.
   mlir::Value places(size_t axis) {
     std::vector<double> list;
+    madeElements({kernel[0] * kernel[1], out[0], out[1]}, "the list of positions");
     for (int64_t tap = 0; tap < kernel[0] * kernel[1]; ++tap)
       for (int64_t point = 0; point < out[0] * out[1]; ++point) {
         int64_t taps[] = {tap / kernel[1], tap % kernel[1]}, points[] = {point / out[1], point % out[1]};

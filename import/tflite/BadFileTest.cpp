@@ -115,6 +115,17 @@ TEST(BadFile, AbsurdNumbersOfChannels) {
   EXPECT_THAT(importError(f.bytes()), HasSubstr("the window has 4294967296 elements, expected at most 16777216"));
 }
 
+TEST(BadFile, AbsurdNumbersOfWindows) {
+  TestFile f;
+  int x = f.quantisedInput("x", {1, 1 << 20, 1 << 20, 1}, file::TensorType::INT8, 0.5f, 3),
+      y = f.quantisedValue({1, 1 << 20, 1 << 20, 1}, file::TensorType::INT8, 0.5f, 3);
+  f.op(AVERAGE_POOL_2D, {x}, {y}, BuiltinOptions::Pool2D,
+       file::CreatePool2DOptions(f.builder, file::Padding::SAME, 1, 1, 3, 3).Union());
+  f.output(y);
+  EXPECT_THAT(importError(f.bytes()),
+              HasSubstr("a padded average has 1099511627776 elements, expected at most 16777216"));
+}
+
 TEST(BadFile, AbsurdDepthsAndDiagonals) {
   TestFile f;
   int x = f.constant<int32_t>({2}, {1, 0}), on = f.constant<float>({}, {1}), off = f.constant<float>({}, {0}),

@@ -157,6 +157,7 @@ mlir::Value windowSizes(Operator &op, const Window &window, mlir::Value sums) {
   Dims in = op.dims(op.in(0)), out = op.dims(sums);
   if (!allConstant(std::span(in).subspan(1, 2)))
     op.unsupported("a padded average of unknown extents");
+  madeElements({out[2].constant(), out[3].constant()}, "a padded average");
   std::vector<int32_t> rows = counts(window, 0, in[1].constant(), out[2].constant());
   std::vector<int32_t> columns = counts(window, 1, in[2].constant(), out[3].constant()), all;
   for (int32_t row : rows)
