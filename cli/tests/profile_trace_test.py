@@ -258,7 +258,7 @@ class Trace(Cli):
         self.assertNotIn("<", data)
         document = json.loads(data)
         experiment, = document["experiments"]
-        self.assertTrue(experiment["settings"]["graph"]["edges"])
+        self.assertTrue(experiment["detail"]["graph"]["edges"])
         kernels = [problem["detail"] for problem in document["problems"] if problem["operator"] == "kernel"]
         self.assertTrue(any(HOSTILE in detail["nodes"] for detail in kernels))
         self.assertEqual(document["points"]["count"], len(kernels) + 1)
@@ -269,8 +269,20 @@ class Trace(Cli):
             self.assertEqual({element.tag.rpartition("}")[2] for element in root.iter()} & {"img", "script", "foreignObject"}, set(), name)
         # What a run of the whole store shows has the graph, too.
         self.lathe("profile", model, "--repetitions", "2", "--store", store)
-        stored = self.figures("report", "--store", store, "-o", self.path("stored.html"))["experiments"][0]["settings"]["graph"]
-        self.assertEqual(stored, experiment["settings"]["graph"])
+        stored = self.figures("report", "--store", store, "-o", self.path("stored.html"))["experiments"][0]
+        self.assertEqual(stored["detail"], experiment["detail"])
+        self.assertNotIn("graph", stored["settings"])
+        # It is no setting of the experiment, and no part of lists.
+        listed, = self.figures("store", "list", "--store", store)["experiments"]
+        self.assertNotIn("detail", listed)
+        self.assertNotIn("graph", listed["settings"])
+        # Archives and other stores keep it.
+        self.lathe("store", "export", self.path("all.jsonl"), "--store", store)
+        for source in (self.path("all.jsonl"), store):
+            other = self.path(os.path.basename(source) + ".copy.db")
+            self.lathe("store", "import", source, "--store", other)
+            copied = self.figures("report", "--store", other, "-o", self.path("copied.html"))["experiments"][0]
+            self.assertEqual(copied["detail"], experiment["detail"])
 
     def test_errors(self):
         self.error("profile", self.net, "--trace", self.path("no/such/folder.json"), says="no/such/folder.json")

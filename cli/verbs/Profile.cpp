@@ -209,7 +209,7 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   store::Disturbance disturbance = meter.read();
   measured.graph = kernelGraph(context, measured.count);
   measured.points = profilePoints(whole, context, measured.count, samples, disturbance, predicts ? measured.clock : 0);
-  recording.addSetting("graph", measured.graph);
+  recording.addDetail("graph", measured.graph);
   recording.add(measured.points);
   recording.finish(disturbance);
   measured.counts.assign(samples.size(), false);
@@ -305,7 +305,7 @@ std::string writeFiles(const ProfileFlags &flags, const Prepared &prepared, cons
   store::Experiment experiment = recording.described();
   if (!recording.on()) {
     experiment = experimentHere(store::ExperimentKind::profile, "profile", arguments, flags.settings());
-    experiment.settings["graph"] = measured.graph;
+    experiment.detail["graph"] = measured.graph;
   }
   nlohmann::json document = profilePage(experiment, measured.points, machine, "profile of " + flags.modelName());
   if (!flags.page.empty()) {
