@@ -85,9 +85,9 @@ void Recording::elsewhere(const std::string &command, const json &facts) {
   experiment.platform = platform.key();
 }
 
-void Recording::addSetting(const std::string &name, json value) {
+void Recording::addDetail(const std::string &name, json value) {
   if (opened)
-    experiment.settings[name] = std::move(value);
+    experiment.detail[name] = std::move(value);
 }
 
 void Recording::begin() {

@@ -45,8 +45,8 @@ public:
   /// form of store::platformFromJson; null if unknown. Throws Error for another form.
   void elsewhere(const std::string &command, const nlohmann::json &platform);
   bool on() const { return opened.has_value(); }
-  /// Adds to the settings of the experiment what only became known later; before the first `add`.
-  void addSetting(const std::string &name, nlohmann::json value);
+  /// Adds to the detail of the experiment; before the first `add`.
+  void addDetail(const std::string &name, nlohmann::json value);
   /// The experiment; its uuid is empty before the first `add`, and everything with --no-store.
   const store::Experiment &described() const { return experiment; }
   /// Continues the newest unfinished experiment of the same command, machine and build that no

@@ -24,7 +24,7 @@ static void addTuning(PageData &data, store::Store &store, const std::set<std::s
 
 PageData collect(store::Store &store, const store::Filter &filter, PageHeader header, const CeilingsOf &ceilings) {
   store::Transaction moment(store.connection(), store::Transaction::Kind::read);
-  std::vector<store::ExperimentSummary> experiments = store.experiments(filter);
+  std::vector<store::ExperimentSummary> experiments = store.experiments(filter, true);
   if (header.title.empty())
     header.title = titleOf(experiments);
   PageData data(std::move(header));

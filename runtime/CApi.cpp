@@ -199,6 +199,21 @@ lathe_status lathe_context_run(lathe_context *context) {
   });
 }
 
+void lathe_context_cancel(lathe_context *context) {
+  if (context)
+    context->context.cancel();
+}
+void lathe_context_reset_cancel(lathe_context *context) {
+  if (context)
+    context->context.resetCancel();
+}
+lathe_status lathe_context_set_cancel_check(lathe_context *context, int (*check)(void *data), void *data) {
+  return guarded([&] {
+    expect(context != nullptr, "context is null");
+    context->context.setCancelCheck(check, data);
+  });
+}
+
 lathe_status lathe_context_output(lathe_context *context, size_t index, lathe_tensor *tensor) {
   return guarded([&] {
     expect(context != nullptr, "context is null");

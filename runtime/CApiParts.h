@@ -47,6 +47,9 @@ template <class Body> lathe_status guarded(const Body &body) noexcept {
     } catch (const ArgumentError &error) {
       status = LATHE_INVALID_ARGUMENT;
       lastError = error.message;
+    } catch (const Cancelled &error) {
+      status = LATHE_CANCELLED;
+      lastError = error.what();
     } catch (const Error &error) {
       status = LATHE_FAILED;
       lastError = error.what();

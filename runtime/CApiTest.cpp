@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -71,6 +72,57 @@ TEST(CApiQuantization, numbersBothWays) {
   how = {sizeof how, 1, scales, zeros, 0};
   EXPECT_EQ(lathe_quantize(&how, &to, &to), LATHE_FAILED);
   EXPECT_STREQ(lathe_last_error(), "the real numbers are u8, expected f32");
+}
+
+/// Another thread ends a long loop; a run after it gives right outputs.
+TEST(CApiCancel, endsARun) {
+  useTestReferences();
+  std::vector<char> bytes = counting().bytes();
+  lathe_model *model = nullptr;
+  lathe_context *context = nullptr;
+  ASSERT_EQ(lathe_model_load_memory(bytes.data(), bytes.size(), nullptr, &model), LATHE_OK) << lathe_last_error();
+  ASSERT_EQ(lathe_context_create(model, nullptr, &context), LATHE_OK);
+  int64_t trips = INT64_MAX, two = 2;
+  float x[] = {0, 1};
+  lathe_tensor count{sizeof count, LATHE_I64, LATHE_HOST, 0, nullptr, &trips, 8},
+      numbers{sizeof numbers, LATHE_F32, LATHE_HOST, 1, &two, x, sizeof x}, out{};
+  out.struct_size = sizeof out;
+  ASSERT_EQ(lathe_context_set_input(context, 0, &count), LATHE_OK) << lathe_last_error();
+  ASSERT_EQ(lathe_context_set_input(context, 1, &numbers), LATHE_OK) << lathe_last_error();
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    lathe_context_cancel(context);
+  });
+  EXPECT_EQ(lathe_context_run(context), LATHE_CANCELLED);
+  EXPECT_STREQ(lathe_last_error(), "package in memory: the run was cancelled");
+  other.join();
+  EXPECT_EQ(lathe_context_output(context, 0, &out), LATHE_FAILED);
+  trips = 6;
+  EXPECT_EQ(lathe_context_run(context), LATHE_OK) << lathe_last_error();
+  EXPECT_EQ(lathe_context_output(context, 0, &out), LATHE_OK) << lathe_last_error();
+  EXPECT_EQ(static_cast<const float *>(out.data)[1], 3.5f);
+  // A request before a run ends that run alone.
+  lathe_context_cancel(context);
+  EXPECT_EQ(lathe_context_run_profiled(context), LATHE_CANCELLED);
+  EXPECT_EQ(lathe_context_profile_rows(context, nullptr), 0u);
+  EXPECT_EQ(lathe_context_run(context), LATHE_OK);
+  lathe_context_cancel(context);
+  lathe_context_reset_cancel(context);
+  EXPECT_EQ(lathe_context_run(context), LATHE_OK);
+  // A function may decide.
+  int answer = 0;
+  auto check = [](void *data) { return *static_cast<int *>(data); };
+  ASSERT_EQ(lathe_context_set_cancel_check(context, check, &answer), LATHE_OK);
+  lathe_context_cancel(context);
+  EXPECT_EQ(lathe_context_run(context), LATHE_OK);
+  answer = 1;
+  lathe_context_cancel(context);
+  EXPECT_EQ(lathe_context_run(context), LATHE_CANCELLED);
+  EXPECT_EQ(lathe_context_set_cancel_check(nullptr, check, &answer), LATHE_INVALID_ARGUMENT);
+  lathe_context_cancel(nullptr);
+  lathe_context_reset_cancel(nullptr);
+  lathe_context_free(context);
+  lathe_model_free(model);
 }
 
 /// state' = state / 2 + x, through the C interface.

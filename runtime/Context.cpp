@@ -26,6 +26,12 @@ const std::vector<int64_t> &Context::inputDims(size_t index) const {
   return state->inputs[index].tensor().dims();
 }
 void Context::run(const RunOptions &options) { state->run(options); }
+void Context::cancel() noexcept { state->cancelAsked.store(true, std::memory_order_relaxed); }
+void Context::resetCancel() noexcept { state->cancelAsked.store(false, std::memory_order_relaxed); }
+void Context::setCancelCheck(int (*check)(void *data), void *data) {
+  state->cancelCheck = check;
+  state->cancelData = data;
+}
 
 std::vector<Value> Context::run(std::span<const Value> inputs) {
   require(inputs.size() == state->inputs.size(), "{}: {} inputs given, expected {}", state->file, inputs.size(),

@@ -16,6 +16,12 @@
 
 namespace lathe::runtime {
 
+/// A run that Context::cancel has ended.
+class Cancelled : public Error {
+public:
+  using Error::Error;
+};
+
 struct ContextOptions {
   int threads = 1; // slots, with the caller; 0: all processors of the process
 };
@@ -79,6 +85,7 @@ struct TracedCall {
   };
   Kind kind = Kind::instruction;
   uint32_t instruction = 0, detail = 0;
+  uint32_t iteration = 0; // of the body of a Loop, from 0
   uint64_t begin = 0, end = 0;
 };
 
@@ -88,16 +95,32 @@ struct SlotTime {
   uint64_t begin = 0, end = 0;
 };
 
-/// All executions of one run. The times of a kernel inside of `images` are sums over the images, one kernel after the
+/// The first events of a track of a trace, and the number of the events behind them.
+template <class Event> struct alignas(64) TraceTrack { // each slot writes lines of its own
+  std::vector<Event> events;
+  uint64_t leftOut = 0; // events that came when the track was full
+
+  void add(const Event &event, size_t most) {
+    if (events.size() < most)
+      events.push_back(event);
+    else
+      ++leftOut;
+  }
+};
+
+/// The executions of one run. The times of a kernel inside of `images` are sums over the images, one kernel after the
 /// other; `shares` has them as they were.
 struct RunTrace {
-  std::vector<TracedCall> calls;             // in the order of their ends
-  std::vector<std::vector<SlotTime>> shares; // by slot, in the order of time
+  TraceTrack<TracedCall> calls;             // in the order of their ends
+  std::vector<TraceTrack<SlotTime>> shares; // by slot, in the order of time
 };
 
 struct RunOptions {
   bool profile = false;
   bool trace = false; // with `profile`: keep every execution and the share of every slot (Context::trace)
+  /// Events that a track of the trace keeps, of 32 bytes for calls and 24 bytes for the share of a slot; later ones are
+  /// counted. What the entry block itself executes is kept beyond the limit, one event for each of its instructions.
+  size_t traceLimit = 1000000;
   int64_t until = -1; // stop after this instruction; later outputs are undefined. -1: never
   /// Called after each instruction; it may call `Context::readValue` for the outputs of the
   /// instruction. Slows the run down.
@@ -147,6 +170,17 @@ public:
   const std::vector<int64_t> &inputDims(size_t index) const;
 
   void run(const RunOptions &options = {});
+
+  /// Asks the run in progress to end: at the next instruction, iteration of a loop or image, it throws Cancelled. If there
+  /// is none, or if it is past its last instruction, the next run ends in this way before its first instruction. The run
+  /// that ends takes the request back, and the next one runs as usual. Safe in any thread and in signal handlers.
+  void cancel() noexcept;
+  /// Takes back a request that no run has met.
+  void resetCancel() noexcept;
+  /// Calls `check` with `data` in the thread of the run where a request would end it; 0 takes the request back, and the
+  /// run goes on. `check` must not use the context. Null: requests always end runs.
+  void setCancelCheck(int (*check)(void *data), void *data);
+
   /// Binds the inputs, runs, and returns copies of the outputs.
   std::vector<Value> run(std::span<const Value> inputs);
 

@@ -8,6 +8,7 @@ using nlohmann::json;
 
 static json sideJson(store::Store &store, const store::Experiment &experiment, size_t points) {
   json side = store::toJson(experiment);
+  side.erase("detail"); // which the page does not show
   side["platform_name"] = fmt::format("{} ({:.6})", store.platform(experiment.platform).cpu, experiment.platform);
   side["points"] = points;
   return side;

@@ -72,7 +72,7 @@ void visitAll(Store &store, std::set<std::string> uuids, const std::vector<Tuned
       platforms.insert(record.platform);
       uuids.insert(record.experiment);
     }
-  auto experiments = store.experiments();
+  auto experiments = store.experiments({}, true);
   std::erase_if(experiments, [&](auto &summary) { return !uuids.contains(summary.experiment.uuid); });
   for (auto &summary : experiments)
     platforms.insert(summary.experiment.platform);

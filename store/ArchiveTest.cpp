@@ -19,7 +19,9 @@ protected:
   /// A machine's store: one experiment with points `from` to `to` - 1, a tuning record.
   Store machine(const std::string &name, int from, int to) {
     Store store(place(name + ".db"));
-    std::string uuid = store.addExperiment(someExperiment(), somePlatform(name));
+    Experiment experiment = someExperiment();
+    experiment.detail = {{"graph", {{"edges", {{0, 1, 2}}}}}};
+    std::string uuid = store.addExperiment(experiment, somePlatform(name));
     for (int number = from; number < to; ++number)
       store.addPoint(somePoint(uuid, number));
     store.addTuning({someTuning(0)}, someTask(), somePlatform(name));
@@ -52,6 +54,7 @@ TEST_F(ArchiveTest, roundTrip) {
     EXPECT_EQ(imported.points.added, 5u);
     EXPECT_EQ(imported.samples, 60u);
     EXPECT_EQ(copy.counts(), store.counts());
+    EXPECT_EQ(copy.experiments({}, true).at(0).experiment.detail, store.experiments({}, true).at(0).experiment.detail);
     // What comes out of the copy is the same to the byte.
     exportArchive(copy, {}, file("again.jsonl"));
     EXPECT_EQ(contentOf(file("again.jsonl")), contentOf(file("a.jsonl")));

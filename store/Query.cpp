@@ -37,6 +37,7 @@ constexpr const char *experimentColumns =
     "  experiment.settings, experiment.started, experiment.finished, experiment.other_processors,\n"
     "  experiment.stolen_processors, experiment.revision";
 
+/// The columns before the detail.
 Experiment experimentOf(Row &row) {
   Experiment e;
   e.uuid = row.text();
@@ -51,7 +52,14 @@ Experiment experimentOf(Row &row) {
   e.disturbance = row.disturbance();
   e.revision = row.text();
   check(e);
+  moveGraph(e);
   return e;
+}
+
+void readDetail(Experiment &experiment, Row &row) {
+  if (json detail = row.document(); !detail.empty())
+    experiment.detail = std::move(detail);
+  check(experiment);
 }
 
 constexpr const char *selectPoints =
@@ -126,7 +134,7 @@ static std::optional<Owner> ownerOf(Row &row) {
   return owner.pid && owner.mayLive() ? std::optional(owner) : std::nullopt;
 }
 
-std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
+std::vector<ExperimentSummary> Store::experiments(const Filter &filter, bool withDetail) {
   Where where;
   restrictExperiments(where, filter);
   // Points are counted by their index alone, which the restriction on them would not allow.
@@ -134,11 +142,11 @@ std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
                                          "  (SELECT count(*) FROM point WHERE point.experiment = experiment.id),\n"
                                          "  (SELECT count(*) FROM point WHERE point.experiment = experiment.id\n"
                                          "     AND point.status = 'passed'),\n"
-                                         "  host, boot, pids, pid, owner.started\n"
+                                         "  host, boot, pids, pid, owner.started{}\n"
                                          "FROM experiment JOIN platform ON experiment.platform = platform.id\n"
                                          "  LEFT JOIN owner ON owner.experiment = experiment.id{}\n"
                                          "ORDER BY experiment.started, experiment.uuid",
-                                         experimentColumns, where.sql));
+                                         experimentColumns, withDetail ? ", experiment.detail" : "", where.sql));
   where.bindTo(select);
   std::vector<ExperimentSummary> summaries;
   while (select.step()) {
@@ -149,20 +157,28 @@ std::vector<ExperimentSummary> Store::experiments(const Filter &filter) {
     summary.points = size_t(row.integer());
     summary.passed = size_t(row.integer());
     summary.owner = ownerOf(row);
+    if (withDetail)
+      inRow(path(), "experiment", select.text(0), [&] { readDetail(summary.experiment, row); });
+    else
+      summary.experiment.detail = {};
     summaries.push_back(std::move(summary));
   }
   return summaries;
 }
 
 Experiment Store::experiment(const std::string &prefix) {
-  Statement select(database,
-                   fmt::format("SELECT {} FROM experiment JOIN platform ON experiment.platform = platform.id\n"
-                               "WHERE substr(experiment.uuid, 1, length(?)) = ? LIMIT 2",
-                               experimentColumns));
+  Statement select(database, fmt::format("SELECT {}, experiment.detail FROM experiment\n"
+                                         "  JOIN platform ON experiment.platform = platform.id\n"
+                                         "WHERE substr(experiment.uuid, 1, length(?)) = ? LIMIT 2",
+                                         experimentColumns));
   select.bind(prefix, prefix);
   require(!prefix.empty() && select.step(), "{}: no experiment's id begins with '{}'", path(), prefix);
   Row row(select);
-  Experiment found = inRow(path(), "experiment", select.text(0), [&] { return experimentOf(row); });
+  Experiment found = inRow(path(), "experiment", select.text(0), [&] {
+    Experiment read = experimentOf(row);
+    readDetail(read, row);
+    return read;
+  });
   require(!select.step(), "{}: the ids of several experiments begin with '{}'", path(), prefix);
   return found;
 }

@@ -112,9 +112,19 @@ void check(const Experiment &experiment) {
   require(!experiment.uuid.empty(), "experiment without uuid");
   checkUuid(experiment.uuid);
   checkObject(experiment.settings, "settings");
+  checkObject(experiment.detail, "detail of the experiment");
   checkTime(experiment.started, "started");
   if (!experiment.finished.empty())
     checkTime(experiment.finished, "finished");
+}
+
+void moveGraph(Experiment &experiment) {
+  nlohmann::json &settings = experiment.settings;
+  if (experiment.kind != ExperimentKind::profile || !settings.is_object() || !settings.contains("graph"))
+    return;
+  if (experiment.detail.is_null() || experiment.detail.empty())
+    experiment.detail = {{"graph", std::move(settings["graph"])}};
+  settings.erase("graph");
 }
 
 /// Not finite means not known. `what` with its unit.

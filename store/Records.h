@@ -103,6 +103,7 @@ struct Experiment {
   std::string revision;          // commit of lathe's sources, with + behind it if they were changed; "" if unknown
   std::string platform;          // key of the platform
   nlohmann::json settings = {};  // an object: how every point is measured, not which points
+  nlohmann::json detail = {};    // an object: what was measured, such as the graph of a profile's kernels
   std::string started, finished; // `finished` is empty while it runs, or if it was interrupted
   Disturbance disturbance;       // average over the experiment
 
@@ -110,6 +111,10 @@ struct Experiment {
   /// measure points in the same way, with the same build, on the same machine.
   std::string identity() const;
 };
+
+/// Moves the graph of a profile to the detail. Versions of the schema up to 7, and archives of that time, have it among the
+/// settings.
+void moveGraph(Experiment &experiment);
 
 struct Problem {
   std::string op;             // "conv2d"; "model" for whole models

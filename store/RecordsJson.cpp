@@ -134,6 +134,8 @@ json toJson(const Experiment &e) {
     document["finished"] = e.finished;
   if (!e.revision.empty())
     document["revision"] = e.revision;
+  if (!e.detail.empty())
+    document["detail"] = e.detail;
   put(document, e.disturbance);
   return document;
 }
@@ -152,7 +154,10 @@ Experiment experimentFromJson(const json &document) {
     e.finished = document.value("finished", "");
     e.revision = document.value("revision", "");
     e.disturbance = disturbanceOf(document);
+    if (auto detail = document.find("detail"); detail != document.end())
+      e.detail = *detail;
     check(e);
+    moveGraph(e);
     return e;
   });
 }

@@ -192,7 +192,12 @@ static constexpr const char *version7 = R"(
 ALTER TABLE experiment ADD COLUMN revision TEXT NOT NULL DEFAULT ''; -- commit of lathe's sources; '' where not known
 )";
 
-static constexpr const char *steps[] = {version1, version2, version3, version4, version5, version6, version7};
+// What is known of the measured thing is large, and no setting: experiments that differ in it alone measure alike.
+static constexpr const char *version8 = R"(
+ALTER TABLE experiment ADD COLUMN detail TEXT NOT NULL DEFAULT '{}'; -- JSON, an object: what was measured
+)";
+
+static constexpr const char *steps[] = {version1, version2, version3, version4, version5, version6, version7, version8};
 
 std::span<const char *const> schemaSteps() { return steps; }
 

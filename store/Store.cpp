@@ -105,12 +105,12 @@ Store::Outcome Store::insertExperiment(const Experiment &e) {
   }
   Statement insert(database,
                    "INSERT INTO experiment(uuid, identity, kind, command, version, build, platform, settings,\n"
-                   "  started, finished, other_processors, stolen_processors, revision)\n"
-                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                   "  started, finished, other_processors, stolen_processors, revision, detail)\n"
+                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert
       .bind(e.uuid, e.identity(), name(e.kind), validUtf8(e.command), validUtf8(e.version), validUtf8(e.build),
             idOf("platform", "key", e.platform), dump(e.settings), e.started, finished, e.disturbance.otherProcessors,
-            e.disturbance.stolenProcessors, validUtf8(e.revision))
+            e.disturbance.stolenProcessors, validUtf8(e.revision), dump(e.detail))
       .run();
   return Outcome::added;
 }

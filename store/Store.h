@@ -125,7 +125,8 @@ public:
 
   // Reading. Experiments come in the order of their start, points in the order of measuring.
 
-  std::vector<ExperimentSummary> experiments(const Filter &filter = {});
+  /// `withDetail`: with Experiment::detail, which may be large.
+  std::vector<ExperimentSummary> experiments(const Filter &filter = {}, bool withDetail = false);
   /// Returns the experiment whose uuid begins with `prefix`. Throws Error if there is none or more
   /// than one.
   Experiment experiment(const std::string &prefix);

@@ -58,6 +58,34 @@ TEST_F(StoreTest, givesBackWhatItWasGiven) {
   EXPECT_EQ(store.counts(), (Store::Counts{1, 1, 2, 12, 0}));
 }
 
+TEST_F(StoreTest, theDetailOfAnExperimentIsReadAlone) {
+  Experiment profile = someExperiment(ExperimentKind::profile);
+  std::string identity = profile.identity();
+  profile.detail = {{"graph", {{"edges", {{0, 1, 2}}}}}};
+  EXPECT_EQ(profile.identity(), identity);
+  Store store(place("lathe.db"));
+  std::string uuid = store.addExperiment(profile, somePlatform());
+  store.finishExperiment(uuid, {});
+  EXPECT_EQ(store.experiment(uuid).detail, profile.detail);
+  EXPECT_EQ(store.experiment(uuid).settings, profile.settings);
+  EXPECT_TRUE(store.experiments().at(0).experiment.detail.empty());
+  EXPECT_EQ(store.experiments({}, true).at(0).experiment.detail, profile.detail);
+  // As version 7 wrote it.
+  Experiment old = someExperiment(ExperimentKind::profile);
+  old.settings["graph"] = profile.detail["graph"];
+  std::string before = store.addExperiment(old, somePlatform());
+  EXPECT_EQ(store.experiment(before).detail, profile.detail);
+  EXPECT_EQ(store.experiment(before).settings, profile.settings);
+  for (bool withDetail : {false, true}) {
+    Experiment listed = store.experiments({.experiments = {before}}, withDetail).at(0).experiment;
+    EXPECT_EQ(listed.settings, profile.settings);
+    EXPECT_EQ(listed.detail.empty(), !withDetail);
+  }
+  // A setting of another kind may have that name.
+  old.kind = ExperimentKind::ops;
+  EXPECT_EQ(store.experiment(store.addExperiment(old, somePlatform())).settings, old.settings);
+}
+
 TEST_F(StoreTest, equalThingsAreOne) {
   Store store(place("lathe.db"));
   std::string first = store.addExperiment(someExperiment(), somePlatform());
@@ -269,7 +297,7 @@ TEST_F(StoreTest, releasedStepsNeverChange) {
   const char *keys[] = {"b6aa0639721590e4b7e8d4745f9e36c0", "9c4f2d113de9b60a795b6e8757d40fc5",
                         "2a5465c99e6ac5c2e7ef913f2f1635b9", "92364518210e96eaf0ad06b658fb608c",
                         "4af00bc52776f92bcb76ffcc27037a4c", "010d7654f5b0f58c937ca15e8c5260db",
-                        "3cd21c76fced4a450a36b23935a90621"};
+                        "3cd21c76fced4a450a36b23935a90621", "97c1df666cfde4c162afd0e9c386855d"};
   ASSERT_EQ(schemaSteps().size(), std::size(keys)) << "a new step: add its key";
   for (size_t i = 0; i < std::size(keys); ++i)
     EXPECT_EQ(contentKey(schemaSteps()[i]), keys[i]) << "step " << i;

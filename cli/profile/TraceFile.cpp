@@ -5,7 +5,6 @@
 #include "store/Lines.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 namespace lathe::cli {
@@ -45,30 +44,32 @@ public:
     slice(runTrack, fmt::format("\"run {}\"", number), "run", profile.begin, profile.end,
           {{"run", number}, {"counts", counts}, {"overhead_us", double(profile.overhead) * 1e-3}});
     // What is around something ends after it, and so stands behind it in the list.
-    std::vector<size_t> order(trace.calls.size());
+    const std::vector<TracedCall> &calls = trace.calls.events;
+    std::vector<size_t> order(calls.size());
     std::iota(order.begin(), order.end(), size_t(0));
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return trace.calls[a].begin != trace.calls[b].begin ? trace.calls[a].begin < trace.calls[b].begin : a > b;
+      return calls[a].begin != calls[b].begin ? calls[a].begin < calls[b].begin : a > b;
     });
-    std::map<uint32_t, int64_t> iterations; // of the present execution of each loop
     uint64_t imagesEnd = 0;
     for (size_t index : order) {
-      const TracedCall &call = trace.calls[index];
+      const TracedCall &call = calls[index];
       if (call.kind == Kind::instruction) {
-        iterations[call.instruction] = 0;
         instruction(call, call.begin < imagesEnd);
       } else if (call.kind == Kind::body) {
-        slice(runTrack, bodyName(call, iterations[call.instruction]), "body", call.begin, call.end, json::object());
+        slice(runTrack, bodyName(call), "body", call.begin, call.end, json::object());
       } else {
         imagesEnd = call.end;
         images(call);
       }
     }
     counter("memory", "MB", profile.end, 0);
-    for (size_t slot = 0; slot < trace.shares.size(); ++slot)
-      for (const runtime::SlotTime &share : trace.shares[slot])
+    leftOut(runTrack, profile.end, trace.calls.leftOut);
+    for (size_t slot = 0; slot < trace.shares.size(); ++slot) {
+      for (const runtime::SlotTime &share : trace.shares[slot].events)
         slice(trackOf(int(slot)), names[share.instruction], categoryOf(share.instruction), share.begin, share.end,
               {{"instruction", share.instruction}});
+      leftOut(trackOf(int(slot)), profile.end, trace.shares[slot].leftOut);
+    }
   }
 
   void end() {
@@ -113,6 +114,14 @@ private:
                       microseconds(at - start), unit, value));
   }
 
+  /// An instant at the end of a run whose track was full.
+  void leftOut(int tid, uint64_t at, uint64_t count) {
+    if (count)
+      event(fmt::format(
+          R"({{"name":"{0} events left out","ph":"i","ts":{1},"pid":1,"tid":{2},"s":"t","args":{{"left_out":{0}}}}})",
+          count, microseconds(at - start), tid));
+  }
+
   std::string_view categoryOf(uint32_t instruction) const {
     const runtime::InstructionInfo &info = infos[instruction];
     return info.family.empty() ? std::string_view(info.kind) : info.family;
@@ -135,11 +144,11 @@ private:
     return bytes;
   }
 
-  std::string bodyName(const TracedCall &call, int64_t &iteration) const {
+  std::string bodyName(const TracedCall &call) const {
     auto *branch = std::get_if<runtime::If>(&context.plan().instructions[call.instruction]->operation);
     if (branch)
       return branch->thenBlock == call.detail ? "\"then\"" : "\"else\"";
-    return fmt::format("\"iteration {}\"", iteration++);
+    return fmt::format("\"iteration {}\"", call.iteration);
   }
 
   /// Speed and memory over time.
@@ -196,13 +205,18 @@ private:
 
 void TraceRuns::add(const runtime::Context &context) {
   list.push_back({context.profile(), context.trace()});
-  events += context.trace().calls.size();
-  for (const std::vector<runtime::SlotTime> &slot : context.trace().shares)
-    events += slot.size();
+  auto count = [this](const auto &track) {
+    events += track.events.size();
+    omitted += track.leftOut;
+  };
+  count(context.trace().calls);
+  for (const auto &slot : context.trace().shares)
+    count(slot);
 }
 
 void TraceRuns::write(const std::string &path, const runtime::Context &context, const lab::MachineCeilings &machine,
-                      const std::vector<bool> &counts, const json &about) const {
+                      const std::vector<bool> &counts, json about) const {
+  about["events_left_out"] = omitted;
   Writer writer(path, context, machine, list.empty() ? 0 : list.front().profile.begin);
   writer.begin(about);
   for (size_t i = 0; i < list.size(); ++i)

@@ -17,26 +17,31 @@ namespace lathe::cli {
 /// Traced runs of one context, one after the other.
 class TraceRuns {
 public:
-  /// True if the runs so far have so many events that no further run should be traced: 2,000,000.
+  /// So many events that no further run should be traced; also the events of all tracks of a run, unless a limit is given.
+  static constexpr size_t most = 2000000;
+  /// Events that each track of a run keeps, so that the run has at most `most`: 32 MB in memory for one thread, 64 MB at most.
+  static size_t limitOf(int threads) { return most / (size_t(threads) + 1); }
   bool isFull() const { return events >= most; }
   /// Adds the last run of `context`.
   void add(const runtime::Context &context);
   size_t runs() const { return list.size(); }
+  /// Events of the runs that were counted and not kept.
+  uint64_t leftOut() const { return omitted; }
 
   /// Writes all runs. `counts`: by run, whether it is one of those that the figures of the profile are means over.
-  /// `about`: of the process, an object. A name that ends in .gz is compressed. Throws Error if the file cannot be
+  /// `about`: of the process, an object, to which the number of events that are left out is added. A name that ends in .gz is compressed. Throws Error if the file cannot be
   /// written.
   void write(const std::string &path, const runtime::Context &context, const lab::MachineCeilings &machine,
-             const std::vector<bool> &counts, const nlohmann::json &about) const;
+             const std::vector<bool> &counts, nlohmann::json about) const;
 
 private:
-  static constexpr size_t most = 2000000;
   struct Run {
     runtime::RunProfile profile;
     runtime::RunTrace trace;
   };
   std::vector<Run> list;
   size_t events = 0;
+  uint64_t omitted = 0;
 };
 
 } // namespace lathe::cli

@@ -82,7 +82,8 @@ class Trace(Cli):
         """The events of a document that has the form of Chrome's trace events."""
         self.assertEqual(document["displayTimeUnit"], "ns")
         self.assertIsInstance(document["otherData"], dict)
-        keys = {"M": {"name", "ph", "pid", "tid", "args"}, "X": {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args"}, "C": {"name", "ph", "ts", "pid", "args"}}
+        keys = {"M": {"name", "ph", "pid", "tid", "args"}, "X": {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args"}, "C": {"name", "ph", "ts", "pid", "args"},
+                "i": {"name", "ph", "ts", "pid", "tid", "s", "args"}}
         for event in document["traceEvents"]:
             self.assertEqual(set(event), keys[event["ph"]])
             self.assertIsInstance(event["name"], str)
@@ -179,6 +180,50 @@ class Trace(Cli):
         self.assertEqual(reached - {-1}, {index for index, kind in kinds.items() if kind not in ("release", "compute_shape")} & reached)
         self.assertEqual({graph["values"][value]["name"] for start, end, value in graph["edges"] if end == -1 and start in reached}, {"y", "all"})
 
+    def test_events_beyond_the_limit_are_counted(self):
+        model, trips = self.path("long.mlir"), 1000000
+        with open(model, "w") as file:
+            file.write("""module {
+  func.func @main(%x: tensor<2xf32> {nn.name = "x"}, %c: tensor<i1> {nn.name = "c"}, %n: tensor<i64> {nn.name = "n"}) -> (tensor<2xf32> {nn.name = "y"}) {
+    %0 = nn.loop %n, %c, %x {body = @turn, carried = 1 : i64} : (tensor<i64>, tensor<i1>, tensor<2xf32>) -> tensor<2xf32>
+    %1 = nn.relu %0 : (tensor<2xf32>) -> tensor<2xf32>
+    return %1 : tensor<2xf32>
+  }
+  module @turn {
+    func.func @main(%i: tensor<i64>, %c: tensor<i1>, %s: tensor<2xf32>) -> (tensor<i1>, tensor<2xf32>) {
+      %0 = nn.tanh %s : (tensor<2xf32>) -> tensor<2xf32>
+      return %c, %0 : tensor<i1>, tensor<2xf32>
+    }
+  }
+}""")
+        np.save(self.path("c.npy"), np.array(True))
+        np.save(self.path("n.npy"), np.array(trips, "i8"))
+        path = self.path("long.json")
+        command = ["profile", model, "--no-check", "--no-store", "--repetitions", "1", "--threads", "1", "-i", "c=" + self.path("c.npy"), "-i", "n=" + self.path("n.npy")]
+        figures, tracks, events = self.traced(*command[1:], "--trace-events", "1000", name="long.json")
+        iterations = [item for item in tracks[1] if item.category == "body"]
+        self.assertEqual([item.name for item in iterations], [f"iteration {i}" for i in range(500)])
+        run, = [item for item in tracks[1] if item.category == "run"]
+        outer = [item for item in tracks[1] if item.parent is run]
+        rows = {row["index"]: row for row in figures["rows"]}
+        steps = [index for index, row in rows.items() if row["kind"] != "overhead"]
+        self.assertEqual([item.name for item in outer][0], "loop")
+        self.assertGreaterEqual(len(outer), 2)  # what follows the loop is there, too
+        # Every execution is counted: two events an iteration on the first track, one on the track of the slot.
+        told = {event["tid"]: event["args"]["left_out"] for event in events if event["ph"] == "i"}
+        self.assertEqual(told, {1: 2 * trips - 1000, 2: trips - 1000})
+        self.assertEqual(figures["trace"], {"runs": 1, "events_left_out": 3 * trips - 2000})
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["otherData"]["events_left_out"], 3 * trips - 2000)
+        # The rows are sums over all iterations.
+        for item in outer:
+            self.assertAlmostEqual(rows[item.args["instruction"]]["time_ms"] * 1e6, item.end - item.begin, delta=0.01)
+        body, = [row for index, row in rows.items() if index not in {item.args["instruction"] for item in outer} and index in steps and row["kind"] == "kernel"]
+        kept = sum(item.end - item.begin for item in tracks[1] if item.args.get("instruction") == body["index"])
+        self.assertGreater(body["time_ms"] * 1e6, kept)
+        said = self.lathe(*command, "--trace", path, "--trace-events", "1000").stdout
+        self.assertIn(f"long.json: trace of 1 run; {3 * trips - 2000} events of full tracks are left out (--trace-events)\n", said)
+
     def test_the_graph_has_layouts_and_values_in_place(self):
         model = self.path("parts.mlir")
         with open(model, "w") as file:
@@ -213,7 +258,7 @@ class Trace(Cli):
         self.assertNotIn("<", data)
         document = json.loads(data)
         experiment, = document["experiments"]
-        self.assertTrue(experiment["settings"]["graph"]["edges"])
+        self.assertTrue(experiment["detail"]["graph"]["edges"])
         kernels = [problem["detail"] for problem in document["problems"] if problem["operator"] == "kernel"]
         self.assertTrue(any(HOSTILE in detail["nodes"] for detail in kernels))
         self.assertEqual(document["points"]["count"], len(kernels) + 1)
@@ -224,12 +269,25 @@ class Trace(Cli):
             self.assertEqual({element.tag.rpartition("}")[2] for element in root.iter()} & {"img", "script", "foreignObject"}, set(), name)
         # What a run of the whole store shows has the graph, too.
         self.lathe("profile", model, "--repetitions", "2", "--store", store)
-        stored = self.figures("report", "--store", store, "-o", self.path("stored.html"))["experiments"][0]["settings"]["graph"]
-        self.assertEqual(stored, experiment["settings"]["graph"])
+        stored = self.figures("report", "--store", store, "-o", self.path("stored.html"))["experiments"][0]
+        self.assertEqual(stored["detail"], experiment["detail"])
+        self.assertNotIn("graph", stored["settings"])
+        # It is no setting of the experiment, and no part of lists.
+        listed, = self.figures("store", "list", "--store", store)["experiments"]
+        self.assertNotIn("detail", listed)
+        self.assertNotIn("graph", listed["settings"])
+        # Archives and other stores keep it.
+        self.lathe("store", "export", self.path("all.jsonl"), "--store", store)
+        for source in (self.path("all.jsonl"), store):
+            other = self.path(os.path.basename(source) + ".copy.db")
+            self.lathe("store", "import", source, "--store", other)
+            copied = self.figures("report", "--store", other, "-o", self.path("copied.html"))["experiments"][0]
+            self.assertEqual(copied["detail"], experiment["detail"])
 
     def test_errors(self):
         self.error("profile", self.net, "--trace", self.path("no/such/folder.json"), says="no/such/folder.json")
         self.error("profile", self.net, "--trace", self.net, says="net.mlir")
+        self.error("profile", self.net, "--trace-events", "10", says="--trace-events 10: no trace is written without --trace")
 
 
 if __name__ == "__main__":

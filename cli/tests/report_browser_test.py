@@ -47,7 +47,7 @@ class Browser(ReportCase):
         kernels = [p for p in current if p["operator"] == "kernel"]
         heavy = [p for p in kernels if json.loads(p["detail"])["flops"] > 0 and json.loads(p["detail"])["bytes"] > 0]
         predicted = [p for p in kernels if "predicted_us" in p["figures"]]
-        graph = json.loads(Rows(self.store).one("SELECT settings FROM experiment WHERE kind = 'profile'")["settings"])["graph"]
+        graph = json.loads(Rows(self.store).one("SELECT detail FROM experiment WHERE kind = 'profile'")["detail"])["graph"]
         ends = {(start, end)[side] if (start, end)[side] >= 0 else (side, value) for start, end, value in graph["edges"] for side in (0, 1)}
         speedups = []
         for baseline in ["lathe:plain", "lathe:auto"]:

@@ -92,6 +92,7 @@ struct ProfileFlags {
   size_t repetitions = 40;
   bool unchecked = false;
   std::string trace, page, plots;
+  size_t traceEvents = 0; // 0: the default
 
   bool drawn() const { return !page.empty() || !plots.empty(); }
 
@@ -107,10 +108,20 @@ struct ProfileFlags {
     options.addOutput(
         "--trace", trace,
         "Write every run as a trace for Perfetto, with a track for each thread; NAME.json.gz is compressed");
+    options
+        .add_option(
+            "--trace-events", traceEvents,
+            fmt::format("Keep the first N events of each track of a traced run, and count the others (default: {} "
+                        "/ (threads + 1))",
+                        TraceRuns::most))
+        ->type_name("N")
+        ->check(CLI::Range(size_t(1), size_t(10000000)));
     options.addOutput("--html", page, "Write the profile as a page with plots (default: NAME.html)")->expected(0, 1);
     options.add_option("--svg", plots, "Write the plots as SVG files into the folder DIR, with Node.js")
         ->type_name("DIR");
     options.afterParse([this, &options] {
+      if (trace.empty())
+        options.refuse({"--trace-events"}, "no trace is written without --trace");
       if (options.given("--html") && (page.empty() || page == "true"))
         page = modelName() + ".html";
       if (!page.empty())
@@ -168,6 +179,7 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   if (!flags.until.empty())
     run.until = instructionOf(context, flags.until);
   run.trace = !flags.trace.empty();
+  run.traceLimit = flags.traceEvents ? flags.traceEvents : TraceRuns::limitOf(context.threads());
   Progress progress("profile");
   // The limits are of the same minutes: clocks and neighbours change within an hour. The better of before and after.
   Measured measured;
@@ -197,7 +209,7 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   store::Disturbance disturbance = meter.read();
   measured.graph = kernelGraph(context, measured.count);
   measured.points = profilePoints(whole, context, measured.count, samples, disturbance, predicts ? measured.clock : 0);
-  recording.addSetting("graph", measured.graph);
+  recording.addDetail("graph", measured.graph);
   recording.add(measured.points);
   recording.finish(disturbance);
   measured.counts.assign(samples.size(), false);
@@ -284,6 +296,8 @@ std::string writeFiles(const ProfileFlags &flags, const Prepared &prepared, cons
     std::string runs = counted(int64_t(measured.traced.runs()), "run");
     if (measured.traced.runs() < flags.repetitions)
       runs = fmt::format("the first {} of {}; more would be too many events", runs, flags.repetitions);
+    if (uint64_t count = measured.traced.leftOut())
+      runs += fmt::format("; {} of full tracks are left out (--trace-events)", counted(int64_t(count), "event"));
     lines += fmt::format("{}: trace of {}\n", flags.trace, runs);
   }
   if (!flags.drawn())
@@ -291,7 +305,7 @@ std::string writeFiles(const ProfileFlags &flags, const Prepared &prepared, cons
   store::Experiment experiment = recording.described();
   if (!recording.on()) {
     experiment = experimentHere(store::ExperimentKind::profile, "profile", arguments, flags.settings());
-    experiment.settings["graph"] = measured.graph;
+    experiment.detail["graph"] = measured.graph;
   }
   nlohmann::json document = profilePage(experiment, measured.points, machine, "profile of " + flags.modelName());
   if (!flags.page.empty()) {
@@ -355,6 +369,8 @@ int profileVerb(const Arguments &arguments) {
   json["verification"] = verification.text;
   json["mistrusted"] = mistrust;
   json["graph"] = measured.graph;
+  if (!flags.trace.empty())
+    json["trace"] = {{"runs", measured.traced.runs()}, {"events_left_out", measured.traced.leftOut()}};
   options.writeJson(json);
   return success;
 }

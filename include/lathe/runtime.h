@@ -1,4 +1,4 @@
-/* C interface of Lathe's runtime, version 4.
+/* C interface of Lathe's runtime, version 5.
 
      lathe_model *model;
      lathe_context *context;
@@ -25,10 +25,11 @@
 extern "C" {
 #endif
 
-#define LATHE_RUNTIME_API_VERSION 4
+#define LATHE_RUNTIME_API_VERSION 5
 /* Returns LATHE_RUNTIME_API_VERSION of the loaded library. From version 2 on, loading checks the hash of
    the constants unless LATHE_LOAD_SKIP_CONSTANTS is set; version 1 rejects that flag. Version 3
-   added states between runs, and passes strings, sequences and optionals. Version 4 added quantisation. */
+   added states between runs, and passes strings, sequences and optionals. Version 4 added quantisation. Version 5 added
+   lathe_context_cancel. */
 LATHE_API uint32_t lathe_runtime_api_version(void);
 /* Returns the version of Lathe, as "0.1.0". */
 LATHE_API const char *lathe_runtime_version(void);
@@ -284,6 +285,23 @@ typedef struct lathe_profile_row {
    up to `*total_nanoseconds`, which may be null. */
 LATHE_API size_t lathe_context_profile_rows(const lathe_context *context, uint64_t *total_nanoseconds);
 LATHE_API lathe_status lathe_context_profile_row(const lathe_context *context, size_t index, lathe_profile_row *row);
+
+/* ---- Ending runs early ------------------------------------------------------------------------------------------ */
+
+/* Asks the run in progress to end. At its next step, iteration of a loop or image of a batch it returns LATHE_CANCELLED;
+   a step that has begun is finished. Its outputs are undefined. States between runs stay as they were, but for memory that
+   an output shares with its state. The run that ends takes the request back: the context is usable as before.
+   If no run is in progress, or if it is past its last step, the next run ends in this way before its first step, so no
+   request is lost. lathe_context_reset_cancel takes a request back that no run has met.
+   These two functions may be called from any thread and from a signal handler, while the context exists. Null is
+   ignored. */
+LATHE_API void lathe_context_cancel(lathe_context *context);
+LATHE_API void lathe_context_reset_cancel(lathe_context *context);
+
+/* Sets a function that is asked where a request would end a run, in the thread of the run: it returns 0 to take the request
+   back and go on, anything else to end the run. It must not use the context, and must return. Null `check`: every request
+   ends a run, as in a new context. Not while a run is in progress. */
+LATHE_API lathe_status lathe_context_set_cancel_check(lathe_context *context, int (*check)(void *data), void *data);
 
 #ifdef __cplusplus
 }

@@ -20,7 +20,8 @@ typedef enum lathe_status {
       1,            /* the call itself is wrong: a null pointer, an index out of range, an unknown struct_size */
   LATHE_FAILED = 2, /* a file, model, shape or type is wrong; the message names expected and found */
   LATHE_OUT_OF_MEMORY = 3,
-  LATHE_INTERNAL_ERROR = 4 /* a defect of Lathe */
+  LATHE_INTERNAL_ERROR = 4, /* a defect of Lathe */
+  LATHE_CANCELLED = 5       /* lathe_context_cancel has ended the run */
 } lathe_status;
 
 #ifdef __cplusplus

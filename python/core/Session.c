@@ -10,11 +10,16 @@ bool failSession(Session *self) {
 
 // ---- One caller at a time -------------------------------------------------------------------------------------------
 
-static void enter(Session *self) {
+/// Fails in a handler of a signal that interrupts a run of this session.
+static bool enter(Session *self) {
   unsigned long me = PyThread_get_thread_ident();
   if (self->depth && self->owner == me) {
+    if (self->run) {
+      PyErr_SetString(self->error, "the context is running");
+      return false;
+    }
     ++self->depth;
-    return;
+    return true;
   }
   if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
     Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(self->lock, WAIT_LOCK);
@@ -22,6 +27,7 @@ static void enter(Session *self) {
   }
   self->owner = me;
   self->depth = 1;
+  return true;
 }
 
 static void leave(Session *self) {
@@ -40,10 +46,18 @@ static bool isOpen(Session *self) {
 static bool runBound(Session *self, PyObject *wanted, bool profile) {
   if (!provideOutputs(self, wanted))
     return false;
-  lathe_status status;
-  Py_BEGIN_ALLOW_THREADS status =
-      profile ? lathe_context_run_profiled(self->context) : lathe_context_run(self->context);
-  Py_END_ALLOW_THREADS return status == LATHE_OK || failSession(self);
+  Run run;
+  if (!beginRun(self, &run))
+    return false;
+  run.thread = PyEval_SaveThread();
+  lathe_status status = profile ? lathe_context_run_profiled(self->context) : lathe_context_run(self->context);
+  PyEval_RestoreThread(run.thread);
+  endRun(self);
+  if (status == LATHE_CANCELLED && !PyErr_Occurred())
+    PyErr_SetString(self->cancelled, lathe_last_error());
+  else if (status != LATHE_OK && status != LATHE_CANCELLED)
+    failSession(self);
+  return status == LATHE_OK;
 }
 
 /// run(caller, inputs, wanted, profile): a dict of the wanted outputs; NotImplemented for unusual `inputs`.
@@ -55,7 +69,8 @@ static PyObject *run(PyObject *object, PyObject *const *arguments, Py_ssize_t co
     return NULL;
   }
   PyObject *caller = arguments[0], *inputs = arguments[1], *wanted = arguments[2], *result = NULL;
-  enter(self);
+  if (!enter(self))
+    return NULL;
   if (isOpen(self)) {
     Binding binding = inputs == Py_None ? BOUND : bindInputs(self, caller, inputs);
     if (binding == UNUSUAL) {
@@ -78,7 +93,8 @@ static PyObject *timeRuns(PyObject *object, PyObject *arguments) {
     return NULL;
   struct timespec begin, end;
   lathe_status status = LATHE_OK;
-  enter(self);
+  if (!enter(self))
+    return NULL;
   if (!isOpen(self)) {
     leave(self);
     return NULL;
@@ -121,7 +137,8 @@ static PyObject *setInput(PyObject *object, PyObject *arguments) {
   Py_ssize_t index;
   if (!PyArg_ParseTuple(arguments, "OnO", &caller, &index, &value))
     return NULL;
-  enter(self);
+  if (!enter(self))
+    return NULL;
   bool done = validIndex(self, index, self->inputCount) && bindInput(self, caller, index, value);
   leave(self);
   if (!done)
@@ -168,7 +185,8 @@ static void releaseAll(Session *self) {
 
 static PyObject *closeSession(PyObject *object, PyObject *unused) {
   (void)unused;
-  enter((Session *)object);
+  if (!enter((Session *)object))
+    return NULL;
   releaseAll((Session *)object);
   leave((Session *)object);
   Py_RETURN_NONE;
@@ -176,7 +194,8 @@ static PyObject *closeSession(PyObject *object, PyObject *unused) {
 
 static PyObject *enterMethod(PyObject *object, PyObject *unused) {
   (void)unused;
-  enter((Session *)object);
+  if (!enter((Session *)object))
+    return NULL;
   Py_INCREF(object);
   return object;
 }
@@ -184,6 +203,17 @@ static PyObject *enterMethod(PyObject *object, PyObject *unused) {
 static PyObject *exitMethod(PyObject *object, PyObject *unused) {
   (void)unused;
   leave((Session *)object);
+  Py_RETURN_NONE;
+}
+
+/// cancel(): ends the run in progress, else the next one. From any thread, without waiting for the run.
+static PyObject *cancel(PyObject *object, PyObject *unused) {
+  (void)unused;
+  Session *self = (Session *)object;
+  if (!isOpen(self))
+    return NULL;
+  atomic_store(&self->isCancelled, true);
+  lathe_context_cancel(self->context);
   Py_RETURN_NONE;
 }
 
@@ -209,6 +239,7 @@ static void freeSession(PyObject *object) {
   PyMem_Free(self->inputs);
   PyMem_Free(self->outputs);
   Py_XDECREF(self->error);
+  Py_XDECREF(self->cancelled);
   Py_XDECREF(self->array);
   Py_XDECREF(self->bufferType);
   if (self->lock)
@@ -222,37 +253,41 @@ static PyMethodDef methods[] = {{"run", (PyCFunction)(void (*)(void))run, METH_F
                                 {"forget", forget, METH_VARARGS, NULL},
                                 {"keep", keep, METH_VARARGS, NULL},
                                 {"time_runs", timeRuns, METH_VARARGS, NULL},
+                                {"cancel", cancel, METH_NOARGS, NULL},
                                 {"close", closeSession, METH_NOARGS, NULL},
                                 {"__enter__", enterMethod, METH_NOARGS, NULL},
                                 {"__exit__", exitMethod, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 static PyGetSetDef members[] = {{"handle", handle, NULL, "Address of the lathe_context", NULL},
                                 {NULL, NULL, NULL, NULL, NULL}};
-static PyType_Slot slots[] = {{Py_tp_new, (void *)newSession},
-                              {Py_tp_dealloc, (void *)freeSession},
-                              {Py_tp_methods, methods},
-                              {Py_tp_getset, members},
-                              {Py_tp_doc, "Session(context, inputs, outputs, error, array): owns the context"},
-                              {0, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_new, (void *)newSession},
+    {Py_tp_dealloc, (void *)freeSession},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, members},
+    {Py_tp_doc, "Session(context, inputs, outputs, error, cancelled, array): owns the context"},
+    {0, NULL}};
 static PyType_Spec spec = {
     .name = "lathe._core.Session", .basicsize = sizeof(Session), .flags = Py_TPFLAGS_DEFAULT, .slots = slots};
 
-/// Session(context, inputs, outputs, error, array): `context` is an address, which the session owns; `inputs` are tuples (name,
-/// element type, is a tensor of numbers), `outputs` have the dtype as well; `error` is the class of exceptions; `array` makes an
-/// array of (shape, dtype, buffer).
+/// Session(context, inputs, outputs, error, cancelled, array): `context` is an address, which the session owns; `inputs` are
+/// tuples (name, element type, is a tensor of numbers), `outputs` have the dtype as well; `error` is the class of exceptions,
+/// `cancelled` that of runs which cancel() has ended; `array` makes an array of (shape, dtype, buffer).
 static PyObject *newSession(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   (void)keywords;
-  PyObject *context, *inputs, *outputs, *error, *array;
-  if (!PyArg_ParseTuple(arguments, "OO!O!OO", &context, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs, &error,
-                        &array))
+  PyObject *context, *inputs, *outputs, *error, *cancelled, *array;
+  if (!PyArg_ParseTuple(arguments, "OO!O!OOO", &context, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs, &error,
+                        &cancelled, &array))
     return NULL;
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   Session *self = (Session *)allocate(type, 0); // zeros
   if (!self)
     return NULL;
   self->error = error;
+  self->cancelled = cancelled;
   self->array = array;
   Py_INCREF(error);
+  Py_INCREF(cancelled);
   Py_INCREF(array);
   self->changed = true;
   self->lock = PyThread_allocate_lock();
@@ -264,10 +299,12 @@ static PyObject *newSession(PyTypeObject *type, PyObject *arguments, PyObject *k
     return NULL;
   }
   self->context = PyLong_AsVoidPtr(context); // last: from here on it is ours
+  lathe_context_set_cancel_check(self->context, endsRun, self);
   return (PyObject *)self;
 }
 
 static int execute(PyObject *module) {
+  watchForks();
   PyObject *type = PyType_FromSpec(&spec);
   int failed = !type || PyModule_AddObjectRef(module, "Session", type) != 0;
   Py_XDECREF(type);

@@ -5,6 +5,8 @@
 
 #include "python/core/Core.h"
 
+#include <stdatomic.h>
+
 enum { POOL = 2 }; // buffers of an output: the caller keeps the result of the last run while the next one is made
 
 typedef struct {
@@ -28,9 +30,16 @@ typedef struct {
   int bound; // index of the buffer that the runtime writes to; -1: its own memory
 } Output;
 
+/// A run in progress.
+typedef struct {
+  PyThreadState *thread; // which has let go of the interpreter's lock
+  bool isWatched;        // by Watch.c
+  lathe_context *around; // of the run whose handler of a signal has begun this one
+} Run;
+
 typedef struct {
   PyObject_HEAD lathe_context *context;
-  PyObject *error, *array, *bufferType;
+  PyObject *error, *cancelled, *array, *bufferType;
   Input *inputs;
   Output *outputs;
   Py_ssize_t inputCount, outputCount;
@@ -39,6 +48,8 @@ typedef struct {
   PyThread_type_lock lock;
   unsigned long owner;
   int depth;
+  Run *run;                // null: none is in progress
+  atomic_bool isCancelled; // by cancel(), and no run has met it yet
 } Session;
 
 /// Sets the exception of the last failed call of the runtime. Returns false.
@@ -71,5 +82,16 @@ bool unbindOutput(Session *self, Py_ssize_t index);
 PyObject *outputsOf(Session *self, PyObject *caller, PyObject *wanted);
 /// Frees what no array uses.
 void dropOutputs(Session *self);
+
+// ---- Signals in runs (Watch.c) --------------------------------------------------------------------------------------
+
+/// To be called once, before the first run.
+void watchForks(void);
+/// Stand around a run, with the interpreter's lock. beginRun may fail with an exception.
+bool beginRun(Session *self, Run *run);
+void endRun(Session *self);
+/// The check of lathe_context_set_cancel_check: of a session whether its run is to end. Runs Python's handlers of signals, and
+/// leaves the exception that one of them raises.
+int endsRun(void *session);
 
 #endif

@@ -14,13 +14,13 @@ A package contains native code: loading one means trusting it.
 """
 from lathe import results
 from lathe._context import Context
-from lathe._libraries import Error
+from lathe._libraries import Cancelled, Error
 from lathe._models import Model, Package, load, runtime_version
 from lathe._ports import Port, Quantization
 from lathe._store import Store
 from lathe.verbs import (bench, check, compare, compile, diff_models, evaluate, export, extract, inspect, machine, ops, profile, quantize, records, report,
                          run, segments, stage, store, sweep, tune, verify, zoo)
 
-__all__ = ["Context", "Error", "Model", "Package", "Port", "Quantization", "Store", "bench", "check", "compare", "compile", "diff_models", "evaluate",
+__all__ = ["Cancelled", "Context", "Error", "Model", "Package", "Port", "Quantization", "Store", "bench", "check", "compare", "compile", "diff_models", "evaluate",
            "export", "extract", "inspect", "load", "machine", "ops", "profile", "quantize", "records", "report", "results", "run",
            "runtime_version", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
 import numpy as np
 
-from lathe._libraries import Error, call, core, int32, new, runtime
+from lathe._libraries import Cancelled, Error, call, core, int32, new, runtime
 from lathe._ports import Port, index_of
 from lathe._structures import BF16, NOTHING, SEQUENCE, STRING, TYPES, ContextOptions, ProfileRow, String, Tensor
 
@@ -34,7 +34,8 @@ class Context:
         options = new(ContextOptions, int32("threads", threads), 0)
         call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(handle))
         self._session = session(handle.value, tuple((port.name, port.element_type, port.plain) for port in model.inputs),
-                                tuple((port.name, port.element_type, port.plain, port.dtype) for port in model.outputs), Error, np.ndarray)
+                                tuple((port.name, port.element_type, port.plain, port.dtype) for port in model.outputs), Error, Cancelled,
+                                np.ndarray)
 
     def __enter__(self) -> Context:
         return self
@@ -46,6 +47,11 @@ class Context:
         """Frees the memory; arrays that were returned stay valid."""
         self._session.close()
         self._bound = {}
+
+    def cancel(self) -> None:
+        """Ends the run in progress, which raises `Cancelled` in its thread; if there is none, the next one. Returns at once, and may
+        be called from any thread or from a handler of a signal."""
+        self._session.cancel()
 
     def _use(self) -> ctypes.c_void_p:
         handle = self._session.handle

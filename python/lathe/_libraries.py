@@ -18,6 +18,10 @@ class Error(Exception):
     """An error of Lathe: one line with place, expected and got."""
 
 
+class Cancelled(Error):
+    """A run that `Context.cancel` has ended."""
+
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 

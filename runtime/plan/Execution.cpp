@@ -51,6 +51,9 @@ uint64_t monotonicNanoseconds() {
 
 void Context::State::run(const RunOptions &runOptions) {
   ran = false; // until it has succeeded
+  poll();
+  options = &runOptions;
+  startTrace(); // before the time begins
   uint64_t begin = runOptions.profile ? monotonicNanoseconds() : 0;
   if (bool whole = runOptions.observe || runOptions.until >= 0; whole != wholeBatches) {
     wholeBatches = whole;
@@ -62,11 +65,8 @@ void Context::State::run(const RunOptions &runOptions) {
   forget(plan->lateSymbols); // of the previous run
   for (const LateGroup &group : plan->lateGroups)
     forget(group.symbols);
-  options = &runOptions;
   stopped = false;
   times.times.clear();
-  trace.calls.clear();
-  trace.shares.assign(runOptions.trace ? static_cast<size_t>(pool.slots()) : 0, {});
   timeOf.assign(runOptions.profile ? plan->instructions.size() : 0, 0);
   for (uint32_t i = 0; i < slots.size(); ++i)
     if ((slots[i].boxed || slots[i].late) && plan->values[i].storage != Storage::input &&
@@ -100,6 +100,7 @@ void Context::State::execute(const Block &block) {
   for (const Instruction &instruction : block.instructions) {
     if (stopped)
       return leave();
+    poll();
     if (entry && loop != imageLoops.end() && instruction.id == loop->first)
       run(*loop);
     if (entry && loop != imageLoops.end() && instruction.id >= loop->first) {

@@ -1,7 +1,7 @@
 // The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp,
 // Scratch.cpp), what becomes known while it runs (LateMemory.cpp), execution (Execution.cpp,
-// Loops.cpp), their times (Trace.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by
-// image (ImageLoops.cpp).
+// Loops.cpp), their times (Trace.cpp), their early end (Cancel.cpp), states between runs (States.cpp), and runs of kernels
+// that a batch passes image by image (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -11,6 +11,7 @@
 #include "runtime/plan/Planner.h"
 #include "runtime/plan/Program.h"
 
+#include <atomic>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -175,6 +176,18 @@ struct Context::State {
   std::vector<ImageLoop> imageLoops; // in order
   bool wholeBatches = false;         // no image loops: an observer reads every value
 
+  // ---- Cancel.cpp
+  std::atomic<bool> cancelAsked{false}; // by any thread, or by a signal handler
+  static_assert(std::atomic<bool>::is_always_lock_free);
+  int (*cancelCheck)(void *) = nullptr;
+  void *cancelData = nullptr;
+  /// Throws Cancelled if the run is to end. Only for the thread of the run, outside of KernelFloatMode.
+  void poll() {
+    if (cancelAsked.load(std::memory_order_relaxed)) [[unlikely]]
+      meetCancel();
+  }
+  void meetCancel();
+
   // ---- Trace.cpp
   /// pool.runStages; in a traced run with the begin and the end of each slot's share.
   void split(uint32_t instruction, int64_t stages, int64_t count, ThreadPool::Body body, void *context);
@@ -182,7 +195,8 @@ struct Context::State {
 private:
   const RunOptions *options = nullptr;
   bool stopped = false;
-  const Block *current = nullptr; // block that runs
+  size_t traceMost = 0, outermostMost = 0; // events of a track: of bodies and images, and of the entry block
+  const Block *current = nullptr;          // block that runs
 
   static std::string inputWith(const Plan &candidate, const std::string &symbol);
   std::string matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const;
@@ -257,8 +271,10 @@ private:
   void finishOutputs();
 
   // ---- Trace.cpp
+  void startTrace();
+  size_t mostEvents(uint32_t instruction) const;
   void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
-  void executeBody(uint32_t instruction, uint32_t block);
+  void executeBody(uint32_t instruction, uint32_t block, int64_t iteration = 0);
 
   // ---- Loops.cpp
   class Scanned;

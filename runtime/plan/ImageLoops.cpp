@@ -2,6 +2,7 @@
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 namespace lathe::runtime {
@@ -136,9 +137,10 @@ void Context::State::requestImages(std::vector<ArenaRequest> &requests) {
 struct Context::State::ImageJob {
   State &state;
   ImageLoop &loop;
-  int64_t begin = 0;           // the first image of this job
-  size_t step = 0;             // where slots work on one step together
-  std::vector<uint64_t> spent; // nanoseconds of the first slot by step, where they are asked for
+  int64_t begin = 0;             // the first image of this job
+  size_t step = 0;               // where slots work on one step together
+  std::vector<uint64_t> spent;   // nanoseconds of the first slot by step, where they are asked for
+  std::atomic<bool> ends{false}; // the run is cancelled: slots leave what is left of their images
 
   uint32_t instruction(size_t number) const { return loop.steps[number].instruction->id; }
   bool isTraced() const { return !state.trace.shares.empty(); }
@@ -158,6 +160,19 @@ struct Context::State::ImageJob {
     char *scratch = kernel.scratch ? kernel.scratch + static_cast<size_t>(slot) * kernel.scratchStride : nullptr;
     kernel.code(pointers.data(), kernel.dims.data(), first, last, scratch);
   }
+  /// For the slot of the caller, whose floating-point mode is the program's own meanwhile.
+  void poll(std::optional<KernelFloatMode> &mode) {
+    if (!state.cancelAsked.load(std::memory_order_relaxed))
+      return;
+    mode.reset();
+    try {
+      state.meetCancel();
+    } catch (...) {
+      ends.store(true, std::memory_order_relaxed);
+      throw;
+    }
+    mode.emplace();
+  }
   int64_t unitsOfImage(size_t number) const {
     return state.kernels[loop.steps[number].instruction->id].units / loop.images;
   }
@@ -165,10 +180,14 @@ struct Context::State::ImageJob {
   /// Each slot takes its images through all steps.
   static void passImages(void *context, int slot, int64_t begin, int64_t end) {
     auto &job = *static_cast<ImageJob *>(context);
-    KernelFloatMode mode;
+    std::optional<KernelFloatMode> mode(std::in_place);
     bool timed = (slot == 0 && !job.spent.empty()) || job.isTraced();
     for (int64_t image = begin; image < end; ++image)
       for (size_t number = 0; number < job.loop.steps.size(); ++number) {
+        if (slot == 0)
+          job.poll(mode);
+        else if (job.ends.load(std::memory_order_relaxed))
+          return;
         uint64_t before = timed ? monotonicNanoseconds() : 0;
         int64_t units = job.unitsOfImage(number);
         job.call(number, slot, image, slot, image * units, (image + 1) * units);
@@ -178,7 +197,8 @@ struct Context::State::ImageJob {
         if (slot == 0 && !job.spent.empty())
           job.spent[number] += after - before;
         if (job.isTraced())
-          job.state.trace.shares[static_cast<size_t>(slot)].push_back({job.instruction(number), before, after});
+          job.state.trace.shares[static_cast<size_t>(slot)].add({job.instruction(number), before, after},
+                                                                job.state.traceMost);
       }
   }
 
@@ -197,7 +217,7 @@ struct Context::State::ImageJob {
 
 /// As many images as slots can share equally, each slot on its own; the others step by step, together.
 void Context::State::run(ImageLoop &loop) {
-  ImageJob job{*this, loop, 0, 0, {}};
+  ImageJob job{*this, loop, 0, 0, {}, false};
   if (options->profile)
     job.spent.assign(loop.steps.size(), 0);
   uint64_t start = options->profile ? monotonicNanoseconds() : 0;
@@ -205,6 +225,7 @@ void Context::State::run(ImageLoop &loop) {
   pool.run(job.begin, ImageJob::passImages, &job);
   if (int64_t rest = loop.images - job.begin)
     for (job.step = 0; job.step < loop.steps.size(); ++job.step) {
+      poll();
       uint64_t before = options->profile ? monotonicNanoseconds() : 0;
       split(job.instruction(job.step), 1, rest * job.unitsOfImage(job.step), ImageJob::passStep, &job);
       if (options->profile)
@@ -215,7 +236,7 @@ void Context::State::run(ImageLoop &loop) {
   for (size_t i = 0; i < job.spent.size(); ++i, start += job.spent[i - 1])
     addTime(job.instruction(i), start, start + job.spent[i]);
   if (options->trace)
-    trace.calls.push_back({TracedCall::Kind::images, loop.first, loop.last, first, monotonicNanoseconds()});
+    trace.calls.add({TracedCall::Kind::images, loop.first, loop.last, 0, first, monotonicNanoseconds()}, outermostMost);
 }
 
 } // namespace lathe::runtime

@@ -191,9 +191,10 @@ void Context::State::call(const Instruction &instruction, const Loop &loop) {
     scans.emplace_back(*this, loop.bodyOutputs[1 + i], loop.results[i]);
   forget(plan->blocks[loop.body].lateSymbols); // of the previous run
   for (int64_t trip = 0; trip < trips && condition; ++trip) {
+    poll(); // the body may have no instructions
     writeScalar(loop.bodyInputs[0], trip);
     writeScalar(loop.bodyInputs[1], condition);
-    executeBody(instruction.id, loop.body);
+    executeBody(instruction.id, loop.body, trip);
     if (stopped)
       return;
     condition = readScalar(loop.bodyOutputs[0]) != 0;

@@ -131,6 +131,26 @@ std::vector<char> TestPlan::bytes(uint64_t features, const std::string &target) 
 
 std::shared_ptr<const Model> TestPlan::model(const std::string &name) const { return Model::fromBytes(bytes(), name); }
 
+TestPlan counting() {
+  TestPlan p;
+  uint32_t trips = p.input("trips", {}, ElementType::i64), x = p.input("x", {"2"});
+  uint32_t iteration = p.temporary("i", {}, ElementType::i64), go = p.temporary("go", {}, ElementType::boolean);
+  uint32_t carried = p.temporary("carried", {"2"}), next = p.temporary("next", {"2"}),
+           last = p.temporary("last", {"2"});
+  uint32_t one = p.constant<float>("one", {"2"}, {1, 1});
+  plan::LoopT loop;
+  loop.trip_count = int32_t(trips);
+  loop.body = 1;
+  loop.body_inputs = {iteration, go, carried};
+  loop.body_outputs = {go, next};
+  loop.initial = {x};
+  loop.results = {last};
+  p.instruction(loop);
+  p.add(carried, one, next, "2", 1);
+  p.half(last, p.output("out", {"2"}), "2");
+  return p;
+}
+
 package::CodeSection testCode(size_t copies) {
   std::ifstream file(LATHE_TEST_KERNELS, std::ios::binary);
   package::CodeSection code;

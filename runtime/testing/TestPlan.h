@@ -67,6 +67,10 @@ private:
             const std::string &scratch, size_t block);
 };
 
+/// Inputs "trips" (i64) and "x" (f32, 2): adds 1 to x as often as `trips` says, one addition an iteration of a loop, and
+/// halves the sum behind the loop. Instruction 0 is the loop, 1 the addition, 2 the half.
+TestPlan counting();
+
 /// The code section of testing/Kernels.c.
 package::CodeSection testCode(size_t copies = 1);
 

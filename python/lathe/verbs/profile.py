@@ -16,9 +16,9 @@ def profile(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
             zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
             check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
             fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None, until: str | None = None,
-            repetitions: int | None = None, no_check: bool | None = None, trace: Path | None = None, html: Path | None = None,
-            svg: Path | None = None, store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None,
-            progress: Progress | None = None) -> results.ProfileResult:
+            repetitions: int | None = None, no_check: bool | None = None, trace: Path | None = None, trace_events: int | None = None,
+            html: Path | None = None, svg: Path | None = None, store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None,
+            wide: bool | None = None, progress: Progress | None = None) -> results.ProfileResult:
     """Show one row per kernel: source nodes, time, share, speed, share of the roofline, and the time that the cost model
     predicts as a share of the measured time. The outputs are verified first unless that was done before, and the
     machine's peak and clock are measured beside the runs (docs/profiling.md).
@@ -33,6 +33,7 @@ def profile(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
     repetitions: Profile this many runs; the fastest quarter counts
     no_check: Profile a package whose outputs were never verified
     trace: Write every run as a trace for Perfetto, with a track for each thread; NAME.json.gz is compressed
+    trace_events: Keep the first N events of each track of a traced run, and count the others (default: 2000000 / (threads + 1))
     html: Write the profile as a page with plots (default: NAME.html)
     svg: Write the plots as SVG files into the folder DIR, with Node.js
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:

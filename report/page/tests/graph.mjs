@@ -146,7 +146,7 @@ const tests = {
       seconds: 1,
     });
     const profile = { point: 0, kernels: [0, 1, 2, 3].map(kernel) };
-    const of = (graph) => graphOf({ experiment: () => ({ settings: { graph } }) }, profile);
+    const of = (graph) => graphOf({ experiment: () => ({ detail: { graph } }) }, profile);
     const value = { name: "v", type: "f32", dims: "1x8x4x4", layout: "NCHW8c", bytes: 512, inside: "w" };
     const found = of({
       values: [value],

@@ -61,7 +61,7 @@ function withoutImplied(count: number, edges: GraphEdge[]): GraphEdge[] {
 
 /** The graph of a profile; null where it was stored without one. */
 export function graphOf(data: Dataset, profile: Profile): Graph | null {
-  const stored = record(data.experiment(profile.point).settings.graph);
+  const stored = record(data.experiment(profile.point).detail?.graph);
   const values = list(stored.values).map((entry): GraphValue => {
     const value = record(entry);
     return {

@@ -55,6 +55,7 @@ export interface Experiment {
   build: string;
   platform: number; // index
   settings: Record<string, unknown>;
+  detail?: Record<string, unknown>; // what was measured: of a profile the graph of the kernels
   started: string;
   finished?: string;
   other_processors?: number;

@@ -72,8 +72,8 @@ function card(title: string, side: ComparedSide): HTMLElement {
   );
 }
 
-/** How a side was measured. The graph of a profile is of what was measured. */
-const settingsOf = ({ settings: { graph: _graph, ...others } }: ComparedSide) => JSON.stringify(others);
+/** How a side was measured. */
+const settingsOf = ({ settings }: ComparedSide) => JSON.stringify(settings);
 
 /** What differs between the sides besides the measured code. */
 function warning(before: ComparedSide, after: ComparedSide): string {

@@ -60,7 +60,6 @@ function experimentCard(view: View, index: number, points: number): HTMLElement 
       [
         "settings",
         Object.entries(experiment.settings)
-          .filter(([name]) => name !== "graph") // which has a section of its own
           .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
           .join(", "),
       ],

@@ -21,7 +21,7 @@ export const graph: Section = {
   title: "Graph",
   note: "Kernels of a profiled run with the values between them; constants are left out. A box has the operators that the kernel computes, its time, and the shape and layout of what it writes. Drag to move; Ctrl and the wheel, + and - zoom, 0 shows everything.",
   applies: (view) =>
-    view.data.document.experiments.some((experiment) => experiment.kind === "profile" && experiment.settings.graph) &&
+    view.data.document.experiments.some((experiment) => experiment.kind === "profile" && experiment.detail?.graph) &&
     view.data.count > 0,
   mount(host, view) {
     const state = h("p", { class: "state" });
