@@ -21,6 +21,11 @@ class Store(Cli):
         self.error("store", "frobnicate", says="one of path, list, .*got 'frobnicate'")
         self.assertEqual(self.lathe("store", "path").stdout, os.path.join(os.environ["XDG_DATA_HOME"], "lathe", "lathe.db") + "\n")
 
+    def test_the_help_of_the_group_names_the_verbs_that_measure(self):
+        summary = " ".join(self.lathe("store", "--help").stdout.split("\n\n")[0].split())
+        self.assertEqual(summary, "Manage the measurements that `ops`, `bench`, `compare`, `profile`, `segments`, `tune`, `evaluate`, `quantize` and `sweep` "
+                                  "keep (docs/store.md).")
+
     def test_what_is_measured_is_kept(self):
         store = self.path("kept.db")
         at = ["--store", store]
@@ -49,6 +54,9 @@ class Store(Cli):
             self.assertIn("ops bench conv2d", point["repro"])
             self.assertGreater(point["time"]["count"], 2)
         self.assertEqual([p["provider"] for p in compare], ["lathe", "reference"])
+        # A trend of a provider that has measured nothing says which ones have.
+        self.error("store", "trend", "net.mlir", "--provider", "onednn", *at, says="has no times of 'net.mlir' by onednn, only by lathe, reference$")
+        self.error("store", "trend", "nothing", "--provider", "lathe", *at, says="has no times of 'nothing'$")
         # Wrong outputs have no time; outputs nobody judged are mistrusted.
         other, package = self.path("unjudged.mlir"), self.path("unjudged.lathe")
         with open(other, "w") as file:
