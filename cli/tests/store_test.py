@@ -26,6 +26,21 @@ class Store(Cli):
         self.assertEqual(summary, "Manage the measurements that `ops`, `bench`, `compare`, `profile`, `segments`, `tune`, `evaluate`, `quantize` and `sweep` "
                                   "keep (docs/store.md).")
 
+    def test_files_of_one_name_are_told_apart(self):
+        store, other = self.path("one-name.db"), self.path("same.mlir")
+        for content in (network(), network() + "// the same network in another file\n", network()):
+            with open(other, "w") as file:
+                file.write(content)
+            self.lathe("compare", self.net, "--with", other, "--check-only", "--store", store)
+        experiments = self.figures("store", "list", "--store", store)["experiments"]
+        points = [self.figures("store", "show", e["uuid"], "--store", store)["points"] for e in experiments]
+        self.assertEqual([[p["provider"] for p in each] for each in points], [["lathe", "same.mlir"]] * 3)
+        self.assertEqual({each[0]["variant"] for each in points}, {""})
+        first, second, third = (each[1]["variant"] for each in points)
+        self.assertRegex(first, "^[0-9a-f]{16}$")
+        self.assertNotEqual(first, second)
+        self.assertEqual(first, third)
+
     def test_what_is_measured_is_kept(self):
         store = self.path("kept.db")
         at = ["--store", store]
