@@ -39,13 +39,17 @@ void FilterFlags::add(CLI::App &app) {
       ->type_name("ID");
   addKind(app);
   app.add_option("--operator", op, "Take only points of this operator; model: whole models");
+  addProvider(app, provider);
+}
+
+void FilterFlags::addProvider(CLI::App &app, std::string &provider) {
   app.add_option("--provider", provider, "Take only points of this provider or runner")
       ->check(offers(lab::knownProviders()));
 }
 
 void FilterFlags::addKind(CLI::App &app) {
-  const std::vector<std::string> kinds = {"ops",  "bench",    "compare",  "profile", "segments",
-                                          "tune", "evaluate", "quantize", "imported"};
+  std::span<const std::string_view> names = store::experimentKindNames();
+  const std::vector<std::string> kinds(names.begin(), names.end());
   app.add_option("--kind", kind, fmt::format("Take only experiments of this kind: {}", fmt::join(kinds, ", ")))
       ->check(offers(kinds));
 }

@@ -27,6 +27,8 @@ struct FilterFlags {
   void add(CLI::App &app);
   /// Adds --kind alone.
   void addKind(CLI::App &app);
+  /// Adds --provider alone.
+  static void addProvider(CLI::App &app, std::string &provider);
   /// Converts the flags to a filter. Throws Error for an experiment that `store` does not have.
   store::Filter filter(store::Store &store) const;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the functions of the Python package for the verbs (python/lathe/verbs) from what `lathe` says of itself, so that flags
+"""Writes the functions of the Python package for the verbs (python/lathe/verbs) from `lathe VERB --describe`, so that flags
 and keyword arguments cannot differ.
 
 usage: gen_python_verbs.py LATHE FOLDER [--check]
@@ -9,9 +9,10 @@ With --check compares the files in FOLDER with what would be written and exits w
 import keyword
 import os
 import re
-import subprocess
 import sys
 import textwrap
+
+import cli_description
 
 RESULTS = {"compile": "Compilation", "run": "RunResult", "verify": "VerifyResult", "bench": "BenchResult", "profile": "ProfileResult",
            "compare": "CompareResult", "tune": "TuneResult", "quantize": "QuantizeResult", "evaluate": "EvaluateResult",
@@ -21,23 +22,9 @@ RESULTS = {"compile": "Compilation", "run": "RunResult", "verify": "VerifyResult
 WRITERS = ("compile", "export", "extract", "quantize", "stage")  # whose purpose is a file: `output` is the second argument
 NO_FUNCTIONS = {"completion", "serve"}  # a script for shells, and a server that runs until Ctrl-C and prints its address
 WIDTH = 150
-COLUMN = 34  # of a help, where texts begin
-NOTE = "Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."
+NOTE = "Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."
 EVERYWHERE = {"quiet", "wide"}
 COMMON = "Other arguments are those of `compile`."
-
-
-def say(lathe, *arguments):
-    environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "120", "HOME": "/root"}
-    done = subprocess.run([lathe, *arguments], capture_output=True, text=True, env=environment)
-    if done.returncode != 0:
-        sys.exit(f"{lathe} {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
-    return done.stdout
-
-
-def verbs_in(text):
-    """Names of the verbs that a help lists."""
-    return re.findall(r"^  ([a-z-]+) {2,}\S", text.partition("Verbs:")[2].partition("\n\n")[0], re.M)
 
 
 def name_of(flag):
@@ -45,50 +32,47 @@ def name_of(flag):
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def type_of(spelled):
-    """The type of a keyword argument, from how the help spells the flag: "TEXT:{a,b}=a", "NAME=DIMS ..."."""
-    words = re.sub(r"( ?REQUIRED| ?Excludes:.*)", "", spelled)
-    if not words:
+def type_of(option):
+    """The type of a keyword argument."""
+    if not option.takes_value:
         return "bool"
-    if choices := re.match(r"TEXT:\{(.*?)\}", words):
+    if choices := re.match(r"TEXT:\{(.*?)\}", option.type):
         return "Literal[" + ", ".join(f'"{choice}"' for choice in choices[1].split(",")) + "]"
-    if words.startswith("INPUT"):
+    if option.type.startswith("INPUT"):
         return "Arrays"
-    if "=" in words.split(":")[0] and re.match(r"[A-Z]+=[A-Z]", words):
+    if is_pair(option):
         return "Pairs"
-    if words.endswith("...") or re.match(r"(TEXT|STRING)=.*,", words):
+    if option.repeats or option.type.endswith("...") or "," in option.default:
         return "Texts"
-    kind = re.match(r"(\w+):", words)
-    base = kind[1] if kind else words.split("=")[0]
-    if "SIZE" in words:
+    if "SIZE" in option.type:
         return "str | int"
-    if re.match(r"[A-Z]:INT|N(:|$)|UINT|INT", words):
+    if re.match(r"[A-Z]:INT|N(:|$)|UINT|INT", option.type):
         return "int"
-    if re.match(r"FLOAT", words):
+    if option.type.startswith("FLOAT"):
         return "float"
-    return "Path" if re.search(r"FILE|DIR|PATH|\.", base) else "str"
+    return "Path" if re.search(r"FILE|DIR|PATH|\.", option.word) else "str"
+
+
+def is_pair(option):
+    return re.match(r"[A-Z]+=[A-Z]", option.type) is not None
 
 
 class Verb:
-    """A verb as its help describes it."""
+    """A verb as it describes itself. `flags`: option by name of the argument."""
 
-    def __init__(self, lathe, verb):
-        self.verb = verb
-        text = say(lathe, *verb.split(), "--help")
-        self.summary = text.partition("\nUsage:")[0].strip()
-        positionals = text.partition("Positionals:")[2].partition("Options:")[0]
-        self.positionals = [(name_of(match[1].lower()), "..." in match[2], "REQUIRED" in match[2])
-                            for match in re.finditer(r"^  (\w+) (?:TEXT|FILE)((?: \.\.\.)?(?: REQUIRED)?)", positionals, re.M)]
-        options = re.split(r"\n\n|\nExit code", text.partition("Options:")[2])[0]
-        self.flags, self.has_json = {}, "  --json " in options
-        for line in re.split(r"\n(?=  -)", "\n" + options.strip("\n"))[1:]:
-            head, _, text = line.partition("\n") if "\n" in line else (line[:COLUMN], "", line[COLUMN:])
-            flag, _, spelled = head.strip().partition(" ")
-            flag = next((part for part in flag.split(",") if part.startswith("--")), flag)
+    def __init__(self, command):
+        self.verb, self.summary = command.name, command.summary.strip()
+        self.positionals = [(name_of(option.positional.lower()), option.repeats, option.required) for option in command.positionals]
+        self.flags, self.has_json = {}, any("--json" in option.names for option in command.flags)
+        for option in command.flags:
+            flag = next((name for name in option.names if name.startswith("--")), option.names[0])
             if flag not in ("--help", "--json"):
                 name = name_of(flag)
                 name += "_" * any(name == positional for positional, _, _ in self.positionals)
-                self.flags[name] = (spelled.strip(), " ".join(text.split()))
+                self.flags[name] = option
+        given = {name for name, _, _ in self.positionals}
+        if self.name in given | self.flags.keys() or "output" in given:  # lathe._process.execute relies on that
+            sys.exit(f"dev/gen_python_verbs.py: lathe {self.verb}: an argument has the name of the verb, or is called output")
 
     @property
     def name(self):
@@ -103,9 +87,9 @@ class Verb:
         if self.verb in WRITERS:
             given.append("output: Path | None = None")
         given.append("*")
-        for name, (spelled, _) in self.flags.items():
+        for name, option in self.flags.items():
             if not (name == "output" and self.verb in WRITERS):
-                given.append(f"{name}: {type_of(spelled)} | None = None")
+                given.append(f"{name}: {type_of(option)} | None = None")
         return given + ["progress: Progress | None = None"]
 
     def text(self, known):
@@ -113,7 +97,7 @@ class Verb:
         unbroken = ", ".join(one.replace(" ", "\0") for one in self.parameters())
         head = textwrap.fill(unbroken, WIDTH - len(self.name) - 5, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
         signature = f"def {self.name}(" + head.replace("\n", "\n" + " " * (len(self.name) + 5)) + f") -> {kind}:"
-        own = {name: text for name, (_, text) in self.flags.items() if known.get(name) != text and name not in EVERYWHERE}
+        own = {name: option.help for name, option in self.flags.items() if known.get(name) != option.help and name not in EVERYWHERE}
         lines = [textwrap.indent(self.summary, "    ").strip()]
         if own:
             lines.append("")
@@ -122,9 +106,7 @@ class Verb:
         if len(own) < len(self.flags.keys() - EVERYWHERE):
             lines += ["    " + COMMON]
         document = '    """' + "\n".join(lines).replace("\\", "\\\\") + '\n    """'
-        names = "".join(f'"{name}", ' for name, _, _ in self.positionals)
-        names = names.rstrip() if len(self.positionals) == 1 else names.rstrip(", ")
-        return f"{signature}\n{document}\n    return execute(\"{self.verb}\", {kind}, ({names}), locals())\n"
+        return f"{signature}\n{document}\n    return execute({self.name}, locals())\n"
 
 
 def module(title, functions):
@@ -137,23 +119,24 @@ def module(title, functions):
 
 def files(lathe):
     """{path in the folder: text}."""
-    verbs = [verb for verb in verbs_in(say(lathe, "--help")) if verb not in NO_FUNCTIONS]
-    groups = {verb: verbs_in(say(lathe, verb, "--help")) for verb in verbs}
-    every = {verb: [Verb(lathe, f"{verb} {inner}") for inner in groups[verb]] if groups[verb] else [Verb(lathe, verb)] for verb in verbs}
-    known = {name: text for name, (_, text) in every["compile"][0].flags.items()}
+    program = cli_description.Program(lathe)
+    verbs = [verb for verb, _ in program.verbs if verb not in NO_FUNCTIONS]
+    groups = {command.name for command in program.groups()}
+    every = {verb: [Verb(command) for command in program.leaves() if command.words[0] == verb] for verb in verbs}
+    known = {name: option.help for name, option in every["compile"][0].flags.items()}
     made, imports, names, pairs = {}, [], [], {}
     for verb, found in every.items():
         name = verb.replace("-", "_")
-        title = f"The verbs of `lathe {verb}`." if groups[verb] else f"`lathe {verb}`."
+        title = f"The verbs of `lathe {verb}`." if verb in groups else f"`lathe {verb}`."
         made[name + ".py"] = module(title, [one.text({} if verb == "compile" else known) for one in found])
-        imports.append(f"from lathe.verbs import {name}" if groups[verb] else f"from lathe.verbs.{name} import {name}")
+        imports.append(f"from lathe.verbs import {name}" if verb in groups else f"from lathe.verbs.{name} import {name}")
         names.append(name)
         for one in found:
-            pairs.update({flag: re.split(r"[ :]", spelled)[0] for flag, (spelled, _) in one.flags.items() if type_of(spelled) == "Pairs"})
+            pairs.update({name: option.word for name, option in one.flags.items() if is_pair(option)})
     listed = textwrap.fill(", ".join(f'"{name}"' for name in sorted(names)), WIDTH - 12).replace("\n", "\n           ")
     made["__init__.py"] = f'"""The verbs as functions. {NOTE}"""\n' + "\n".join(sorted(imports)) + f"\n\n__all__ = [{listed}]\n"
     silent = ", ".join(f'"{one.verb}"' for found in every.values() for one in found if not one.has_json)
-    made["../_pairs.py"] = (f'"""What the help calls the values of flags that take pairs, and verbs without --json. {NOTE}"""\nPAIRS = {{\n'
+    made["../_pairs.py"] = (f'"""What `lathe` calls the values of flags that take pairs, and verbs without --json. {NOTE}"""\nPAIRS = {{\n'
                             + "".join(f'    "{flag}": "{spelled}",\n' for flag, spelled in sorted(pairs.items())) + f"}}\nWITHOUT_JSON = {{{silent}}}\n")
     return made
 
@@ -168,7 +151,7 @@ def main():
             if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
                 stale.add(name)
         if stale:
-            sys.exit(f"{folder}: {', '.join(sorted(stale))}: not what the help of lathe says; write them anew: dev/gen_python_verbs.py "
+            sys.exit(f"{folder}: {', '.join(sorted(stale))}: not what lathe says of itself; write them anew: dev/gen_python_verbs.py "
                      f"build/release/bin/lathe python/lathe/verbs")
         return
     for name in stale:

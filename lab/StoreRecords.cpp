@@ -156,10 +156,11 @@ std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Pr
     point.problem = model;
     point.setting = setting;
     point.provider = side.name;
+    point.variant = side.content; // files of one name are different sides
     bool repeated =
         std::any_of(points.begin(), points.end() - 1, [&](auto &other) { return other.provider == side.name; });
     if (repeated) // one runner against itself: two points all the same
-      point.variant = fmt::format("side {}", i + 1);
+      point.variant = fmt::format("{}{}side {}", side.content, side.content.empty() ? "" : " ", i + 1);
     point.providerVersion = side.version;
     point.prepareSeconds = side.loadSeconds;
     point.callSeconds = side.overheadSeconds;

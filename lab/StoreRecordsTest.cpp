@@ -121,6 +121,14 @@ TEST_F(ThreeSides, thatAgree) {
   }
   comparison.sides[2].name = "onnxruntime";
   EXPECT_NE(points()[1].key(), points()[2].key());
+  // A file whose content has changed since is another side, under the same name.
+  comparison.sides[1].content = "0123456789abcdef";
+  store::Point before = points()[1];
+  comparison.sides[1].content = "fedcba9876543210";
+  EXPECT_EQ(points()[1].provider, before.provider);
+  EXPECT_NE(points()[1].key(), before.key());
+  comparison.sides[2].content = comparison.sides[1].content;
+  EXPECT_NE(points()[1].key(), points()[2].key());
 }
 
 TEST_F(ThreeSides, thatWereStartedSeveralTimes) {

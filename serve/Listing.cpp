@@ -80,20 +80,10 @@ json modelsJson(store::Store &store) {
   return list;
 }
 
-std::string shownName(const std::string &store) {
-  size_t scheme = store.find("://");
-  if (scheme == store.npos)
-    return store.substr(store.rfind('/') + 1);
-  std::string rest = store.substr(scheme + 3);
-  size_t path = rest.find_first_of("/?#");
-  std::string host = rest.substr(0, path), database = path == rest.npos ? "" : rest.substr(path);
-  host.erase(0, host.rfind('@') + 1);
-  return host + database.substr(0, database.find_first_of("?#"));
-}
-
 std::string shownMessage(std::string message, const std::string &store) {
-  for (size_t at = message.find(store); !store.empty() && at != message.npos; at = message.find(store, at + 1))
-    message.replace(at, store.size(), shownName(store));
+  std::string name = store::Location(store).name();
+  for (size_t at = 0; !store.empty() && (at = message.find(store, at)) != message.npos; at += name.size())
+    message.replace(at, store.size(), name);
   return message;
 }
 

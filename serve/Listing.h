@@ -15,10 +15,7 @@ nlohmann::json platformsJson(store::Store &store, const std::vector<store::Exper
 /// are marked.
 nlohmann::json modelsJson(store::Store &store);
 
-/// The name of a store for pages: of a file its name without folders, of a URL host and database without user,
-/// password and parameters.
-std::string shownName(const std::string &store);
-/// A message without the path or URL of the store, for clients.
+/// A message with store::Location::name() in place of the path or URL of the store, for clients.
 std::string shownMessage(std::string message, const std::string &store);
 
 } // namespace lathe::serve

@@ -164,7 +164,7 @@ std::shared_ptr<const std::string> Routes::made(const std::string &what, const R
   json document = what == "index"    ? index(store)
                   : what == "report" ? report(store, request)
                                      : comparison(store, request);
-  document["live"] = {{"page", what}, {"position", position}, {"store", shownName(service.store)}};
+  document["live"] = {{"page", what}, {"position", position}, {"store", store::Location(service.store).name()}};
   auto text = std::make_shared<const std::string>(lathe::report::embeddedText(document));
   std::lock_guard lock(keeping);
   kept.insert(kept.begin(), {key, text});

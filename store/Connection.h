@@ -43,6 +43,15 @@ enum class TransactionKind {
   read    // sees the database as of one moment
 };
 
+/// How rows come from a server. A file gives them one by one.
+enum class RowTransfer {
+  whole, // all at once
+  // For results that may not fit into memory. A connection that breaks after the first rows is a LostConnection, outside
+  // of transactions too.
+  inPieces, // some at a time, each time by a question to the server
+  oneByOne  // as they come; before the end of the result no other statement may be executed
+};
+
 /// A prepared statement of a connection. Parameters count from 1, columns from 0.
 class Cursor {
 public:
@@ -62,7 +71,7 @@ public:
 class Connection {
 public:
   virtual ~Connection() = default;
-  virtual std::unique_ptr<Cursor> prepare(std::string_view sql) = 0;
+  virtual std::unique_ptr<Cursor> prepare(std::string_view sql, RowTransfer transfer) = 0;
   virtual void execute(const std::string &sql) = 0;
   virtual int64_t changes() const = 0;
 

@@ -61,7 +61,9 @@ private:
 /// A prepared statement. Parameters are `?`, bound in order; columns count from 0.
 class Statement {
 public:
-  Statement(Database &database, std::string_view sql) : cursor(database.link().prepare(sql)) {}
+  /// With RowTransfer::inPieces `sql` is a SELECT.
+  Statement(Database &database, std::string_view sql, RowTransfer transfer = RowTransfer::whole)
+      : cursor(database.link().prepare(sql, transfer)) {}
 
   /// Resets the statement and binds all parameters in order.
   template <class... Values> Statement &bind(const Values &...values) {

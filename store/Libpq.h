@@ -18,6 +18,7 @@ namespace lathe::store {
   F(exec)                                                                                                              \
   F(execParams)                                                                                                        \
   F(finish)                                                                                                            \
+  F(getResult)                                                                                                         \
   F(getisnull)                                                                                                         \
   F(getlength)                                                                                                         \
   F(getvalue)                                                                                                          \
@@ -26,8 +27,10 @@ namespace lathe::store {
   F(pingParams)                                                                                                        \
   F(resultErrorField)                                                                                                  \
   F(resultStatus)                                                                                                      \
+  F(sendQueryParams)                                                                                                   \
   F(serverVersion)                                                                                                     \
   F(setNoticeProcessor)                                                                                                \
+  F(setSingleRowMode)                                                                                                  \
   F(status)
 
 /// `exec` is PQexec, and so on.

@@ -123,10 +123,13 @@ std::string Location::name() const {
   if (!isServer())
     return std::filesystem::path(shown).filename().string();
   std::string rest = shown.substr(shown.find("//") + 2);
-  rest = rest.substr(0, rest.find('?'));
+  rest = rest.substr(0, rest.find_first_of("?#"));
+  rest.erase(0, rest.rfind('@') + 1);
   size_t slash = rest.find('/');
-  std::string database = slash == rest.npos ? "" : decoded(rest.substr(slash + 1));
-  return database.empty() ? "server" : database;
+  std::string host = rest.substr(0, slash), database = slash == rest.npos ? "" : decoded(rest.substr(slash + 1));
+  if (database.empty())
+    return host.empty() ? "server" : host;
+  return host.empty() ? database : host + "/" + database;
 }
 
 std::string Location::filesAt(const std::string &folder) const {

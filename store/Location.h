@@ -24,7 +24,9 @@ public:
   bool isServer() const { return !url.empty(); }
   /// The file, or the URL without passwords.
   const std::string &text() const { return shown; }
-  /// A short name: the name of the file, or of the database ("server" if the URL names none).
+  /// A name for people who need not know where the store is: of a file its name without folders, of
+  /// a URL the host and the database without user, passwords and settings ("server" if the URL names
+  /// neither).
   std::string name() const;
   /// Path for files that belong to this store: the file itself; for a server, a name in `folder`
   /// that follows from the URL.

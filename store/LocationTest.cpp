@@ -25,17 +25,19 @@ TEST(Location, theTextHasNoPassword) {
   struct {
     const char *url, *shown, *name;
   } cases[] = {
-      {"postgresql://localhost/team", "postgresql://localhost/team", "team"},
-      {"postgres://ann@db:5433/team", "postgres://ann@db:5433/team", "team"},
-      {"postgresql://ann:s3cret@db:5433/team", "postgresql://ann@db:5433/team", "team"},
-      {"postgresql://:s3cret@db/team", "postgresql://db/team", "team"},
+      {"postgresql:///", "postgresql:///", "server"},
+      {"postgresql://localhost/team", "postgresql://localhost/team", "localhost/team"},
+      {"postgres://ann@db:5433/team", "postgres://ann@db:5433/team", "db:5433/team"},
+      {"postgresql://ann:s3cret@db:5433/team", "postgresql://ann@db:5433/team", "db:5433/team"},
+      {"postgresql://ann:s3cret@db/team#part", "postgresql://ann@db/team#part", "db/team"},
+      {"postgresql://:s3cret@db/team", "postgresql://db/team", "db/team"},
       {"postgresql://ann:s3cret@/team?host=/run", "postgresql://ann@/team?host=/run", "team"},
-      {"postgresql://ann:s3cret:s3cret@db", "postgresql://ann@db", "server"},
-      {"postgresql://db/team?password=s3cret", "postgresql://db/team", "team"},
+      {"postgresql://ann:s3cret:s3cret@db", "postgresql://ann@db", "db"},
+      {"postgresql://db/team?password=s3cret", "postgresql://db/team", "db/team"},
       {"postgresql://db/team?sslmode=require&password=s3cret&user=a", "postgresql://db/team?sslmode=require&user=a",
-       "team"},
-      {"postgresql://db/team?pass%77ord=s3cret&sslpassword=s3cret2", "postgresql://db/team", "team"},
-      {"postgresql://ann:s3%40cret@a:1,b:2/my%20team", "postgresql://ann@a:1,b:2/my%20team", "my team"},
+       "db/team"},
+      {"postgresql://db/team?pass%77ord=s3cret&sslpassword=s3cret2", "postgresql://db/team", "db/team"},
+      {"postgresql://ann:s3%40cret@a:1,b:2/my%20team", "postgresql://ann@a:1,b:2/my%20team", "a:1,b:2/my team"},
   };
   for (auto &one : cases) {
     Location place(one.url);

@@ -1,12 +1,12 @@
 // Stores on PostgreSQL servers.
 #include "store/Database.h"
-#include "store/Libpq.h"
+#include "store/PostgresConnection.h"
 #include "store/PostgresDialect.h"
 #include "support/Text.h"
 
-#include <charconv>
 #include <chrono>
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -15,145 +15,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Object identifiers of PostgreSQL's types (catalog pg_type).
-constexpr Oid integerType = 20, textType = 25, realType = 701, unknownType = 0;
 // Of the lock that writers take, shared to append and alone to change ("Lthe", as files of SQLite have it).
 constexpr int64_t writersLock = 0x4c746865;
 constexpr int leastServerVersion = 120000; // reals as texts that give the same number back
 
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-struct Parameters {
-  std::vector<std::optional<std::string>> values;
-  std::vector<Oid> types;
+} // namespace
 
-  void set(int index, Oid type, std::optional<std::string> value) {
-    size_t at = size_t(index) - 1;
-    if (values.size() <= at) {
-      values.resize(at + 1);
-      types.resize(at + 1, unknownType);
-    }
-    values[at] = std::move(value);
-    types[at] = type;
-  }
-};
-
-class PostgresConnection final : public Connection {
-public:
-  struct Clear {
-    decltype(&::PQclear) clear;
-    void operator()(PGresult *result) const { clear(result); }
-  };
-  using Result = std::unique_ptr<PGresult, Clear>;
-
-  PostgresConnection(const Location &place, OpenMode mode, double busySeconds, double waitSeconds)
-      : pq(libpq(place.text())), place(place), readOnly(mode == OpenMode::readOnly), busySeconds(busySeconds),
-        waitSeconds(waitSeconds) {
-    try {
-      connectFirst();
-    } catch (...) { // no destructor runs
-      pq.finish(connection);
-      throw;
-    }
-  }
-  ~PostgresConnection() override { pq.finish(connection); }
-
-  std::unique_ptr<Cursor> prepare(std::string_view sql) override;
-  void execute(const std::string &sql) override { run(sql, nullptr); }
-  int64_t changes() const override { return changed; }
-
-  void begin(TransactionKind kind) override;
-  void commit() override;
-  void rollback() noexcept override {
-    if (inTransaction)
-      pq.clear(pq.exec(connection, "ROLLBACK"));
-    inTransaction = false;
-  }
-  void reconnect(const std::string &reason) override;
-
-  int64_t schemaVersion() override;
-  int64_t changeCount() override;
-  void setSchemaVersion(int64_t version) override {
-    run(fmt::format("UPDATE schema_version SET version = {}", version), nullptr);
-  }
-  void prepareEmpty() override {
-    run("CREATE SCHEMA IF NOT EXISTS lathe; CREATE TABLE schema_version (version BIGINT NOT NULL);"
-        " INSERT INTO schema_version VALUES (0)",
-        nullptr);
-  }
-  std::string dialectOf(const std::string &step) const override { return postgresSchema(step); }
-
-  /// Executes one statement with parameters, or several without. Outside of a transaction a lost connection is made anew,
-  /// and the statement executed again.
-  Result run(const std::string &sql, const Parameters *parameters);
-
-  const Libpq &pq;
-
-private:
-  void connectFirst();
-  bool connect(std::string &reason);
-  /// The first value that a statement returns, "" without rows.
-  std::string first(const char *sql);
-  PGPing ping() const;
-  Result once(const std::string &sql, const Parameters *parameters);
-  void check(const PGresult *result) const;
-  std::string messageOf(const char *text) const;
-
-  Location place;
-  bool readOnly;
-  double busySeconds, waitSeconds;
-  PGconn *connection = nullptr;
-  bool inTransaction = false;
-  int64_t changed = 0;
-};
-
-class PostgresCursor final : public Cursor {
-public:
-  PostgresCursor(PostgresConnection &server, std::string_view sql)
-      : server(server), sql(postgresStatement(sql)), rows(nullptr, {server.pq.clear}) {}
-  void bindInteger(int index, int64_t value) override { parameters.set(index, integerType, std::to_string(value)); }
-  void bindReal(int index, double value) override { parameters.set(index, realType, fmt::format("{}", value)); }
-  void bindText(int index, std::string_view value) override { parameters.set(index, textType, postgresText(value)); }
-  void bindNull(int index) override { parameters.set(index, unknownType, std::nullopt); }
-  bool step() override {
-    if (rows) {
-      ++row;
-    } else {
-      rows = server.run(sql, &parameters);
-      row = 0;
-    }
-    if (row < server.pq.ntuples(rows.get()))
-      return true;
-    reset();
-    return false;
-  }
-  void reset() override { rows.reset(); }
-  bool isNull(int column) const override { return server.pq.getisnull(rows.get(), row, column) != 0; }
-  int64_t integer(int column) const override { return number<int64_t>(column); }
-  double real(int column) const override { return number<double>(column); }
-  std::string text(int column) const override { return textOfPostgres(bytes(column)); }
-
-private:
-  std::string_view bytes(int column) const {
-    return {server.pq.getvalue(rows.get(), row, column), size_t(server.pq.getlength(rows.get(), row, column))};
-  }
-  template <class Number> Number number(int column) const {
-    std::string_view text = bytes(column);
-    Number value{};
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  }
-
-  PostgresConnection &server;
-  std::string sql;
-  Parameters parameters;
-  PostgresConnection::Result rows;
-  int row = 0;
-};
-
-std::unique_ptr<Cursor> PostgresConnection::prepare(std::string_view sql) {
-  return std::make_unique<PostgresCursor>(*this, sql);
-}
+std::string PostgresConnection::dialectOf(const std::string &step) const { return postgresSchema(step); }
 
 /// The first line, without passwords.
 std::string PostgresConnection::messageOf(const char *text) const {
@@ -195,7 +65,9 @@ bool PostgresConnection::connect(std::string &reason) {
     pq.finish(connection);
   auto [names, values] = settingsOf(place);
   connection = pq.connectdbParams(names.data(), values.data(), 1);
-  inTransaction = false;
+  ++connections;
+  endTransaction();
+  sendsRows = false;
   if (pq.status(connection) != CONNECTION_OK) {
     reason = messageOf(pq.errorMessage(connection));
     return false;
@@ -261,12 +133,11 @@ void PostgresConnection::check(const PGresult *result) const {
 }
 
 PostgresConnection::Result PostgresConnection::once(const std::string &sql, const Parameters *parameters) {
+  if (sendsRows)
+    throw std::logic_error("a statement while a server sends the rows of another one");
   Result result(nullptr, {pq.clear});
   if (parameters) {
-    std::vector<const char *> values;
-    values.reserve(parameters->values.size());
-    for (auto &value : parameters->values)
-      values.push_back(value ? value->c_str() : nullptr);
+    std::vector<const char *> values = parameters->texts();
     result.reset(pq.execParams(connection, sql.c_str(), int(values.size()), parameters->types.data(), values.data(),
                                nullptr, nullptr, 0));
   } else {
@@ -278,14 +149,7 @@ PostgresConnection::Result PostgresConnection::once(const std::string &sql, cons
 }
 
 PostgresConnection::Result PostgresConnection::run(const std::string &sql, const Parameters *parameters) {
-  for (;;)
-    try {
-      return once(sql, parameters);
-    } catch (const LostConnection &lost) {
-      if (inTransaction)
-        throw;
-      reconnect(lost.what());
-    }
+  return untilConnected([&] { return once(sql, parameters); });
 }
 
 void PostgresConnection::begin(TransactionKind kind) {
@@ -305,7 +169,7 @@ void PostgresConnection::begin(TransactionKind kind) {
 
 void PostgresConnection::commit() {
   Result result = once("COMMIT", nullptr);
-  inTransaction = false;
+  endTransaction();
   // A transaction that has failed before is rolled back without an error.
   if (std::strcmp(pq.cmdStatus(result.get()), "COMMIT") != 0)
     throw WriteConflict(fmt::format("{}: the server has rolled the transaction back", place.text()));
@@ -337,8 +201,6 @@ int64_t PostgresConnection::schemaVersion() {
   }
   return std::atoll(first("SELECT version FROM lathe.schema_version").c_str());
 }
-
-} // namespace
 
 std::unique_ptr<Connection> openPostgres(const Location &place, OpenMode mode, double busySeconds, double waitSeconds) {
   return std::make_unique<PostgresConnection>(place, mode, busySeconds, waitSeconds);

@@ -212,8 +212,9 @@ void Store::points(const Filter &filter, bool withSamples, const std::function<v
   Where where;
   restrictExperiments(where, filter);
   restrictPoints(where, filter);
-  Statement select(database, selectPoints + where.sql +
-                                 "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key");
+  Statement select(
+      database, selectPoints + where.sql + "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key",
+      RowTransfer::inPieces);
   where.bindTo(select);
   // A server is asked once for the samples of so many points.
   constexpr size_t most = 64;
@@ -244,9 +245,11 @@ void Store::readSamples(std::vector<std::pair<int64_t, Point>> &points) {
     places += places.empty() ? "?" : ", ?";
     byId[id] = &point;
   }
-  Statement samples(database, "SELECT point, round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses,\n"
-                              "  frequency_khz FROM sample WHERE point IN (" +
-                                  places + ") ORDER BY point, round, repetition");
+  Statement samples(database,
+                    "SELECT point, round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses,\n"
+                    "  frequency_khz FROM sample WHERE point IN (" +
+                        places + ") ORDER BY point, round, repetition",
+                    RowTransfer::oneByOne);
   for (size_t i = 0; i < points.size(); ++i)
     samples.bindOne(int(i) + 1, points[i].first);
   while (samples.step()) {

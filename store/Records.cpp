@@ -23,7 +23,10 @@ static constexpr std::array<std::string_view, 9> statuses = {"passed",        "f
 static constexpr std::array<std::string_view, 3> verdicts = {"open", "faster", "no_gain"};
 static constexpr std::array<std::string_view, 3> cacheStates = {"hot", "cold", "cold-constants"};
 
+static_assert(kinds.size() == size_t(ExperimentKind::imported) + 1);
+
 std::string_view name(ExperimentKind kind) { return kinds[size_t(kind)]; }
+std::span<const std::string_view> experimentKindNames() { return kinds; }
 std::string_view name(PointStatus status) { return statuses[size_t(status)]; }
 
 std::string_view shownName(PointStatus status) {

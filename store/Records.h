@@ -56,6 +56,8 @@ enum class ExperimentKind {
   imported // measured by another program, read from its file (lab/foreign/Foreign.h)
 };
 std::string_view name(ExperimentKind kind);
+/// The names of all kinds, in the order of the enumerators.
+std::span<const std::string_view> experimentKindNames();
 
 enum class PointStatus {
   passed,        // the output is right; there is a time unless the point was only checked

@@ -11,6 +11,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <malloc.h>
 #include <set>
 #include <sstream>
 #include <sys/wait.h>
@@ -254,6 +255,65 @@ TEST_F(ServerTest, filesAndServersMergeInAnyDirection) {
   EXPECT_EQ(importInto(here, {place("server"), place("other")}).points.added, 0u);
   EXPECT_THAT(errorOf([&] { importInto(here, {place("empty")}); }),
               HasSubstr("has no store: nothing was kept there yet"));
+}
+
+/// Bytes of the heap that are in use.
+static size_t heapBytes() {
+  struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/// Results of any size are read with the memory of a few rows, inside and outside of a transaction.
+TEST_F(ServerTest, rowsComeInPieces) {
+  Store store(place("team"));
+  std::string uuid = store.addExperiment(someExperiment(), somePlatform());
+  constexpr size_t count = 700, reasonBytes = 40000;
+  std::vector<Point> points;
+  for (size_t number = 0; number < count; ++number) {
+    points.push_back(somePoint(uuid, 1, 1, 1));
+    points.back().provider = fmt::format("provider {}", number);
+    points.back().reason = std::string(reasonBytes, 'r');
+  }
+  store.addPoints(points);
+  points = {};
+  for (bool inTransaction : {false, true}) {
+    std::optional<Transaction> reading;
+    if (inTransaction)
+      reading.emplace(store.connection(), Transaction::Kind::read);
+    size_t before = heapBytes(), most = 0, seen = 0;
+    store.points({}, true, [&](const Point &point) {
+      EXPECT_EQ(point.provider, fmt::format("provider {}", seen++));
+      most = std::max(most, heapBytes());
+      EXPECT_EQ(store.connection().integer("SELECT count(*) FROM pg_cursors WHERE name LIKE 'lathe%'"),
+                seen <= 640 ? 1 : 0);
+    });
+    EXPECT_EQ(seen, count);
+    EXPECT_LT(most, before + count * reasonBytes / 2);
+    // A reader that stops leaves nothing behind.
+    struct Enough {};
+    EXPECT_THROW(store.points({}, false, [](const Point &) { throw Enough(); }), Enough);
+    EXPECT_EQ(store.connection().integer("SELECT count(*) FROM pg_cursors WHERE name LIKE 'lathe%'"), 0);
+  }
+}
+
+TEST_F(ServerTest, aConnectionThatBreaksBetweenPieces) {
+  Store store(place("team")), other(place("team"));
+  std::string uuid = store.addExperiment(someExperiment(), somePlatform());
+  std::vector<Point> points;
+  for (int number = 0; number < 300; ++number)
+    points.push_back(somePoint(uuid, number, 1, 1));
+  store.addPoints(points);
+  size_t seen = 0;
+  std::string message = errorOf([&] {
+    store.points({}, false, [&](const Point &) {
+      if (++seen == 1)
+        other.connection().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity\n"
+                                   "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    });
+  });
+  EXPECT_THAT(message, HasSubstr(store.path() + ": "));
+  EXPECT_LT(seen, points.size());
+  EXPECT_EQ(store.points({}, false).size(), points.size()); // over a new connection
 }
 
 /// Names from outside are values, never parts of statements; texts may have any length and any bytes.

@@ -62,7 +62,9 @@ public:
     sqlite3_busy_timeout(opened, int(busySeconds * 1000));
   }
 
-  std::unique_ptr<Cursor> prepare(std::string_view sql) override { return std::make_unique<SqliteCursor>(*this, sql); }
+  std::unique_ptr<Cursor> prepare(std::string_view sql, RowTransfer) override {
+    return std::make_unique<SqliteCursor>(*this, sql);
+  }
   void execute(const std::string &sql) override {
     if (sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
       failed();

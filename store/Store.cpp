@@ -132,7 +132,9 @@ Store::Outcome Store::insertPoint(const Point &p) {
 
   Statement addProblem(database, "INSERT INTO problem(key, operator, text, detail) VALUES (?, ?, ?, ?)\n"
                                  "ON CONFLICT(key) DO NOTHING");
-  addProblem.bind(p.problem.key(), validUtf8(p.problem.op), validUtf8(p.problem.text), dump(p.problem.detail)).run();
+  std::string detail = dump(p.problem.detail);
+  addProblem.bind(p.problem.key(), validUtf8(p.problem.op), validUtf8(p.problem.text), detail).run();
+  int64_t problem = updateDetail(p.problem.key(), detail, p.measured);
   const Setting &s = p.setting;
   Statement addSetting(database, "INSERT INTO setting(key, threads, batch, type, layout, schedule, cache, extra)\n"
                                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(key) DO NOTHING");
@@ -146,17 +148,33 @@ Store::Outcome Store::insertPoint(const Point &p) {
                 "  reason, relative_l2, max_difference, implementation, provider_version, repro, prepare_seconds,\n"
                 "  other_processors, stolen_processors, starts, call_seconds, figures)\n"
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
-  addPoint.bind(key, idOf("experiment", "uuid", p.experiment), idOf("problem", "key", p.problem.key()),
-                idOf("setting", "key", s.key()), validUtf8(p.provider), validUtf8(p.variant), p.measured,
-                name(p.status), validUtf8(p.reason), p.relativeL2, p.maxDifference, validUtf8(p.implementation),
-                validUtf8(p.providerVersion), validUtf8(p.repro), p.prepareSeconds, p.disturbance.otherProcessors,
-                p.disturbance.stolenProcessors, json(p.starts).dump(), p.callSeconds, dump(json(p.figures)));
+  addPoint.bind(key, idOf("experiment", "uuid", p.experiment), problem, idOf("setting", "key", s.key()),
+                validUtf8(p.provider), validUtf8(p.variant), p.measured, name(p.status), validUtf8(p.reason),
+                p.relativeL2, p.maxDifference, validUtf8(p.implementation), validUtf8(p.providerVersion),
+                validUtf8(p.repro), p.prepareSeconds, p.disturbance.otherProcessors, p.disturbance.stolenProcessors,
+                json(p.starts).dump(), p.callSeconds, dump(json(p.figures)));
   addPoint.step();
   int64_t id = addPoint.integer(0);
   addPoint.run();
 
   insertSamples(id, p);
   return outcome;
+}
+
+int64_t Store::updateDetail(const std::string &problem, const std::string &detail, const std::string &measured) {
+  Statement find(database, "SELECT id, detail FROM problem WHERE key = ?");
+  find.bind(problem);
+  require(find.step(), "{}: no problem has key {}", path(), problem);
+  int64_t id = find.integer(0);
+  if (find.text(1) != detail) {
+    find.reset();
+    // Stores merge in any order: the last measurement decides, not the last insertion.
+    Statement(database, "UPDATE problem SET detail = ? WHERE id = ?\n"
+                        "  AND NOT EXISTS (SELECT 1 FROM point WHERE point.problem = ? AND point.measured > ?)")
+        .bind(detail, id, id, measured)
+        .run();
+  }
+  return id;
 }
 
 void Store::insertSamples(int64_t point, const Point &values) {

@@ -173,6 +173,8 @@ private:
   Outcome insertExperiment(const Experiment &experiment); // its platform must exist
   Outcome insertPoint(const Point &point);
   void insertSamples(int64_t point, const Point &values);
+  /// Sets the detail of a problem, by key, unless a point of it was measured after `measured`. Returns its id.
+  int64_t updateDetail(const std::string &problem, const std::string &detail, const std::string &measured);
   void insertTask(const TuningTask &task);
   Outcome insertTuning(const TuningRecord &record); // its platform and experiment must exist
   void own(const std::string &uuid);

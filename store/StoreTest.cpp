@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cmath>
 #include <fstream>
 
@@ -118,6 +119,29 @@ TEST_F(StoreTest, theLastMeasurementOfAPointStays) {
   ASSERT_EQ(points.size(), 1u);
   EXPECT_EQ(textOf(points[0]), textOf(late));
   EXPECT_EQ(store.counts().samples, 10);
+}
+
+/// Later runs may know more, or other things, of a problem. Stores merge in any order.
+TEST_F(StoreTest, aProblemHasTheDetailOfItsLastMeasurement) {
+  std::string uuid = newUuid();
+  std::vector<Point> points;
+  for (int day : {1, 2, 3}) {
+    Point &point = points.emplace_back(somePoint(uuid, 1));
+    point.provider = fmt::format("provider {}", day);
+    point.measured = fmt::format("2026-01-0{}T00:00:00.000000Z", day);
+    point.problem.detail = {{"outChannels", 1}, {"knownSince", day}};
+  }
+  for (auto &order : {std::array{0, 1, 2}, std::array{2, 1, 0}, std::array{1, 2, 0}}) {
+    Store store(place(fmt::format("{}.db", fmt::join(order, ""))));
+    Experiment experiment = someExperiment();
+    experiment.uuid = uuid;
+    store.addExperiment(experiment, somePlatform());
+    for (int i : order)
+      store.addPoint(points[size_t(i)]);
+    EXPECT_EQ(store.connection().integer("SELECT count(*) FROM problem"), 1);
+    for (const Point &point : store.points())
+      EXPECT_EQ(point.problem.detail, points[2].problem.detail);
+  }
 }
 
 TEST_F(StoreTest, severalPointsOrNone) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -135,6 +136,23 @@ std::string csvOf(const std::vector<report::TrendSeries> &all) {
   return text;
 }
 
+/// Throws Error that says which times there are none of, and which providers have others.
+[[noreturn]] void failWithoutTimes(store::Store &store, const report::TrendFilter &filter) {
+  std::string wanted = filter.text.empty() ? "any problem" : "'" + filter.text + "'";
+  auto timed = [&](const report::TrendFilter &wider) {
+    std::set<std::string> providers;
+    for (const report::TrendSeries &series : report::trendsOf(store, wider))
+      providers.insert(series.provider + (filter.variant.empty() ? "" : ":" + series.variant));
+    return providers;
+  };
+  if (!filter.provider.empty() || !filter.variant.empty())
+    if (std::set<std::string> others = timed({.text = filter.text}); !others.empty())
+      fail("{}: has no times of {} by {}{}, only by {}", store.path(), wanted,
+           filter.provider.empty() ? "any provider" : filter.provider,
+           filter.variant.empty() ? "" : ":" + filter.variant, printable(fmt::format("{}", fmt::join(others, ", "))));
+  fail("{}: has no times of {}", store.path(), wanted);
+}
+
 } // namespace
 
 int storeTrend(const Arguments &arguments) {
@@ -148,7 +166,7 @@ int storeTrend(const Arguments &arguments) {
       "  lathe store trend\n  lathe store trend zoo:resnet50 --provider lathe\n"
       "  lathe store trend resnet50.onnx --csv trend.csv\n");
   options.add_option("name", filter.text, "a model, a part of a problem's text, or an operator (default: all)");
-  options.add_option("--provider", filter.provider, "Take only points of this provider or runner");
+  FilterFlags::addProvider(options, filter.provider);
   options.add_option("--variant", filter.variant, "Take only points of this variant");
   flags.add(options);
   options.addOutput("--csv", csv, "Write one row an observation as CSV (-: standard output)")->type_name("FILE");
@@ -160,7 +178,8 @@ int storeTrend(const Arguments &arguments) {
   if (named && filter.text.find('/') != std::string::npos) // problems have the names of files alone
     filter.text = std::filesystem::path(filter.text).filename().string();
   std::vector<report::TrendSeries> all = report::trendsOf(store, filter);
-  require(!all.empty(), "{}: has no times of {}", store.path(), named ? "'" + filter.text + "'" : "any problem");
+  if (all.empty())
+    failWithoutTimes(store, filter);
   if (options.printsText()) {
     if (!named)
       std::cout << overviewOf(all).str(options.tableStyle());

@@ -1,5 +1,6 @@
 #include "cli/models/Sides.h"
 
+#include "cache/ModelFiles.h"
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
 #include "cli/Self.h"
@@ -114,6 +115,14 @@ std::vector<std::string> shapesLike(const Package &ours, const Package &other) {
   return shapes;
 }
 
+/// What tells apart files of one name: a hash of the model's content.
+std::string contentOf(const std::string &file, const std::string &package, const ModelFlags &flags) {
+  if (!file.starts_with("zoo:"))
+    return fmt::format("{:016x}", cache::modelHash(file));
+  std::string source = openPackage(package, flags).model->source();
+  return source.substr(source.find('@') + 1);
+}
+
 /// The package of another model with the flags of ours, as far as its format has them.
 std::string otherPackage(const std::string &file, const std::string &ours, const ModelFlags &flags) {
   ModelFlags other = flags;
@@ -172,7 +181,9 @@ void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, co
   for (size_t i = 1; i < sides.size(); ++i) {
     lab::CompareSide &side = sides[i];
     if (!side.model.empty()) {
-      side.model = otherPackage(side.model, package, model);
+      std::string file = side.model;
+      side.model = otherPackage(file, package, model);
+      side.content = contentOf(file, side.model, model);
     } else if (side.runner.reads("lathe")) {
       ModelFlags references = model;
       references.referencesOnly = true;

@@ -215,6 +215,7 @@ class Completion(Cli):
         ("lathe compile -O ", ["0", "1", "2", "3", "4"]),
         ("lathe compile --threads ", []),
         ("lathe ops bench --provider lathe,one", ["lathe,onednn"]),
+        ("lathe store trend --provider one", ["onednn"]),
         ("lathe ops bench --cache hot,", ["hot,cold", "hot,cold-constants"]),
         ("lathe ops problems --csv li", ["list.csv"]),
         ("lathe help ops a", ["analyze"]),

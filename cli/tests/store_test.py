@@ -21,6 +21,26 @@ class Store(Cli):
         self.error("store", "frobnicate", says="one of path, list, .*got 'frobnicate'")
         self.assertEqual(self.lathe("store", "path").stdout, os.path.join(os.environ["XDG_DATA_HOME"], "lathe", "lathe.db") + "\n")
 
+    def test_the_help_of_the_group_names_the_verbs_that_measure(self):
+        summary = " ".join(self.lathe("store", "--help").stdout.split("\n\n")[0].split())
+        self.assertEqual(summary, "Manage the measurements that `ops`, `bench`, `compare`, `profile`, `segments`, `tune`, `evaluate`, `quantize` and `sweep` "
+                                  "keep (docs/store.md).")
+
+    def test_files_of_one_name_are_told_apart(self):
+        store, other = self.path("one-name.db"), self.path("same.mlir")
+        for content in (network(), network() + "// the same network in another file\n", network()):
+            with open(other, "w") as file:
+                file.write(content)
+            self.lathe("compare", self.net, "--with", other, "--check-only", "--store", store)
+        experiments = self.figures("store", "list", "--store", store)["experiments"]
+        points = [self.figures("store", "show", e["uuid"], "--store", store)["points"] for e in experiments]
+        self.assertEqual([[p["provider"] for p in each] for each in points], [["lathe", "same.mlir"]] * 3)
+        self.assertEqual({each[0]["variant"] for each in points}, {""})
+        first, second, third = (each[1]["variant"] for each in points)
+        self.assertRegex(first, "^[0-9a-f]{16}$")
+        self.assertNotEqual(first, second)
+        self.assertEqual(first, third)
+
     def test_what_is_measured_is_kept(self):
         store = self.path("kept.db")
         at = ["--store", store]
@@ -49,6 +69,9 @@ class Store(Cli):
             self.assertIn("ops bench conv2d", point["repro"])
             self.assertGreater(point["time"]["count"], 2)
         self.assertEqual([p["provider"] for p in compare], ["lathe", "reference"])
+        # A trend of a provider that has measured nothing says which ones have.
+        self.error("store", "trend", "net.mlir", "--provider", "onednn", *at, says="has no times of 'net.mlir' by onednn, only by lathe, reference$")
+        self.error("store", "trend", "nothing", "--provider", "lathe", *at, says="has no times of 'nothing'$")
         # Wrong outputs have no time; outputs nobody judged are mistrusted.
         other, package = self.path("unjudged.mlir"), self.path("unjudged.lathe")
         with open(other, "w") as file:

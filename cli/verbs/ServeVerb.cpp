@@ -125,7 +125,8 @@ int serveVerb(const Arguments &arguments) {
   std::string address =
       fmt::format("http://{}/", serve::authority(flags.host.empty() ? "127.0.0.1" : flags.host, port));
   std::string withToken = token.empty() ? address : fmt::format("{}?token={}", address, token);
-  std::string shown = path.find("://") == path.npos ? path : serve::shownName(path);
+  store::Location place(path);
+  std::string shown = place.isServer() ? place.name() : path;
   for (int signal : {SIGINT, SIGTERM, SIGHUP})
     endQuietlyOn(signal);
   std::cout << fmt::format("{} shows {}; Ctrl-C ends it\n", made ? withToken : address, shown) << std::flush;

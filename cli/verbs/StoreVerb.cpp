@@ -243,17 +243,26 @@ const Verb verbs[] = {
     {"trend", "Show times over dates and commits, and where they changed", storeTrend},
 };
 
+/// "`ops`, `bench` and `sweep`": the verbs that keep measurements. Kinds of experiments have the names of their verbs;
+/// `sweep` has no kind of its own.
+std::string measuringVerbs() {
+  std::string text;
+  for (std::string_view kind : store::experimentKindNames())
+    if (kind != name(store::ExperimentKind::imported))
+      text += fmt::format("`{}`, ", kind);
+  return text.substr(0, text.size() - 2) + " and `sweep`";
+}
+
 } // namespace
 
 int storeVerb(const Arguments &arguments) {
-  return runSubVerb(
-      "store",
-      "Manage the measurements that `ops`, `bench`, `compare`, `profile` and `segments` keep (docs/store.md).\n", verbs,
-      "  lathe store list\n"
-      "  lathe store show\n"
-      "  lathe store export machine.jsonl.gz\n"
-      "  lathe store merge all.db laptop.jsonl.gz server.jsonl.gz\n",
-      arguments);
+  return runSubVerb("store", fmt::format("Manage the measurements that {}\nkeep (docs/store.md).\n", measuringVerbs()),
+                    verbs,
+                    "  lathe store list\n"
+                    "  lathe store show\n"
+                    "  lathe store export machine.jsonl.gz\n"
+                    "  lathe store merge all.db laptop.jsonl.gz server.jsonl.gz\n",
+                    arguments);
 }
 
 } // namespace lathe::cli

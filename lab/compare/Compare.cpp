@@ -58,6 +58,7 @@ public:
       running[i].result = &comparison.sides[i];
       comparison.sides[i].name = sides[i].runner.name;
       comparison.sides[i].model = sides[i].model;
+      comparison.sides[i].content = sides[i].content;
       comparison.sides[i].notes = sides[i].notes;
     }
   }

@@ -31,6 +31,7 @@ struct CompareSide {
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
   ModelPart part = {};                 // that is run of the model
   std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
+  std::string content = {};            // hash of the file that the runner is named after; "" for a runtime
 };
 
 struct CompareOptions : TurnOptions {
@@ -67,8 +68,8 @@ struct Agreement {
 };
 
 struct SideResult {
-  std::string name, version, model;
-  std::vector<std::string> notes; // of the side, and what was adapted
+  std::string name, version, model, content; // as in CompareSide
+  std::vector<std::string> notes;            // of the side, and what was adapted
   nlohmann::json settings;
   double loadSeconds = 0;
   std::optional<double> overheadSeconds;   // median time of the model that `callOnnx` makes for these inputs

@@ -14,6 +14,7 @@ from lathe._context import Context, Inputs
 from lathe._libraries import Error, call, encoded_path, new, runtime
 from lathe._ports import Port, Quantization
 from lathe._process import Path
+from lathe._runnable import Runnable
 from lathe._structures import LoadOptions, RawPort, RawQuantization
 
 P = ParamSpec("P")
@@ -33,7 +34,7 @@ def _method(function: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate
     return method
 
 
-class Model:
+class Model(Runnable):
     """A model file of any format, or zoo:NAME. Verbs of the command line are methods, with the path and `flags` filled in. `run`
     compiles the model when it is first called.
 
@@ -63,22 +64,6 @@ class Model:
                     self.compile(made, threads=self.threads, quiet=True)
                     self._compiled = Package(made, threads=self.threads)
             return self._compiled
-
-    @property
-    def inputs(self) -> list[Port]:
-        return self.package.inputs
-
-    @property
-    def outputs(self) -> list[Port]:
-        return self.package.outputs
-
-    def context(self, threads: int | None = None) -> Context:
-        """Working memory and threads for a caller of its own."""
-        return self.package.context(threads)
-
-    def run(self, inputs: Inputs, dequantize: bool = False) -> dict[str, Any]:
-        """Runs on all inputs, {name or number: array} or a list in order. Returns {name: array}; `dequantize` as of Context.run."""
-        return self.package.run(inputs, dequantize)
 
     bench = _method(verbs.bench)
     check = _method(verbs.check)

@@ -1,4 +1,4 @@
-"""What the help calls the values of flags that take pairs, and verbs without --json. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""What `lathe` calls the values of flags that take pairs, and verbs without --json. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 PAIRS = {
     "custom": "CLASS=FILE",
     "optimize_for": "SYMBOL=EXTENT",

@@ -1,6 +1,7 @@
 """Runs verbs of the program `lathe`."""
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import typing
 from typing import IO, Any, Callable, Mapping, Sequence, TypeVar
 
 import numpy as np
@@ -24,7 +26,7 @@ Arrays = Path | Sequence[Any] | Mapping[Any, Any]
 Progress = Callable[[str], object]
 R = TypeVar("R", bound=Result)
 
-# How the values of a flag NAME=VALUES are joined, by what its help calls them.
+# How the values of a flag NAME=VALUES are joined, by what the program calls them.
 _JOINS = {"DIMS": "x", "EXTENTS": ",", "FIRST..LAST": ".."}
 
 # Arguments with which a verb takes no --json.
@@ -149,10 +151,17 @@ def run_program(verb: str, words: Sequence[str], progress: Progress | None = Non
         return code, output.read(), relay.lines
 
 
-def execute(verb: str, kind: type[R], positionals: Sequence[str], arguments: dict[str, Any]) -> R:
-    """Runs a verb with the arguments of its function, and returns its result. `positionals`: names of those that are no flags."""
+def execute(function: Callable[..., R], arguments: dict[str, Any]) -> R:
+    """Runs the verb of a function of lathe.verbs with the arguments of the function, and returns its result. Module and name of
+    the function say which verb, its signature which arguments are no flags: those that may be given without a name, but for
+    `output`."""
+    words = [part.rstrip("_").replace("_", "-") for part in (function.__module__.rpartition(".")[2], function.__name__)]
+    verb = " ".join(dict.fromkeys(words))
+    kind: type[R] = typing.get_type_hints(function)["return"]
+    positionals = [name for name, parameter in inspect.signature(function).parameters.items()
+                   if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and name != "output"]
     progress = arguments.pop("progress", None)
-    words: list[str] = []
+    words = []
     for name in positionals:
         value = arguments.pop(name)
         for one in value if isinstance(value, (list, tuple)) else [value]:

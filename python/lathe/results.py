@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Iterator
 import numpy as np
 
 from lathe._libraries import Error
+from lathe._runnable import Runnable
 
 if TYPE_CHECKING:
-    from lathe._context import Context, Inputs
     from lathe._models import Package
-    from lathe._ports import Port
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]
 
@@ -192,7 +191,7 @@ def frame_of(rows: list[Any]) -> Any:
     return pandas().json_normalize([row if isinstance(row, dict) else {"value": row} for row in rows])
 
 
-class Compilation(Result):
+class Compilation(Runnable, Result):
     """A package was made, or a stage of the compilation printed (`text`)."""
     model: str
     package_bytes: int
@@ -231,22 +230,6 @@ class Compilation(Result):
                 raise Error("compile: no package was written: give `output`, without `emit`, `explain` and `export_space`")
             self._package = Package(self.path, threads=self.threads)
         return typing.cast("Package", self._package)
-
-    @property
-    def inputs(self) -> list[Port]:
-        return self.package.inputs
-
-    @property
-    def outputs(self) -> list[Port]:
-        return self.package.outputs
-
-    def context(self, threads: int | None = None) -> Context:
-        """As Package.context."""
-        return self.package.context(threads)
-
-    def run(self, inputs: Inputs, dequantize: bool = False) -> dict[str, Any]:
-        """As Package.run."""
-        return self.package.run(inputs, dequantize)
 
 
 class RunResult(Result):

@@ -1,4 +1,4 @@
-"""The verbs as functions. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""The verbs as functions. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from lathe.verbs import ops
 from lathe.verbs import records
 from lathe.verbs import store

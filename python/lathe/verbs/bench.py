@@ -1,4 +1,4 @@
-"""`lathe bench`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe bench`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -36,4 +36,4 @@ def bench(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """
-    return execute("bench", results.BenchResult, ("model",), locals())
+    return execute(bench, locals())

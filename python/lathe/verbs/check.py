@@ -1,4 +1,4 @@
-"""`lathe check`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe check`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -21,4 +21,4 @@ def check(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
     strict: Return exit code 1 also for operators that fall back to references
     Other arguments are those of `compile`.
     """
-    return execute("check", results.CheckResult, ("model",), locals())
+    return execute(check, locals())

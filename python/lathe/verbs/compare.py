@@ -1,4 +1,4 @@
-"""`lathe compare`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe compare`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -44,4 +44,4 @@ def compare(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """
-    return execute("compare", results.CompareResult, ("model",), locals())
+    return execute(compare, locals())

@@ -1,4 +1,4 @@
-"""`lathe compile`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe compile`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -55,4 +55,4 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
         reason
     jobs: Use this number of threads for the compilation itself
     """
-    return execute("compile", results.Compilation, ("model",), locals())
+    return execute(compile, locals())

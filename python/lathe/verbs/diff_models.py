@@ -1,4 +1,4 @@
-"""`lathe diff-models`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe diff-models`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -20,4 +20,4 @@ def diff_models(model: Path, other: Path, *, shape: Pairs | None = None, requant
     all: Print every difference instead of the first 20
     Other arguments are those of `compile`.
     """
-    return execute("diff-models", results.Result, ("model", "other"), locals())
+    return execute(diff_models, locals())

@@ -1,4 +1,4 @@
-"""`lathe evaluate`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe evaluate`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -47,4 +47,4 @@ def evaluate(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
     input_zero_point: Quantise pixels with this zero point (default: 0)
     Other arguments are those of `compile`.
     """
-    return execute("evaluate", results.EvaluateResult, ("model",), locals())
+    return execute(evaluate, locals())

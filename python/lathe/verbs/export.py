@@ -1,4 +1,4 @@
-"""`lathe export`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe export`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -17,4 +17,4 @@ def export(model: Path, output: Path | None = None, *, shape: Pairs | None = Non
     output: Write the model to F.onnx (-: standard output)
     Other arguments are those of `compile`.
     """
-    return execute("export", results.Result, ("model",), locals())
+    return execute(export, locals())

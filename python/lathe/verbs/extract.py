@@ -1,4 +1,4 @@
-"""`lathe extract`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe extract`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -29,4 +29,4 @@ def extract(model: Path, output: Path | None = None, *, shape: Pairs | None = No
     inputs: Run the model on the references, write the part's inputs to CUT.inputs/ and outputs to CUT.expected/
     Other arguments are those of `compile`.
     """
-    return execute("extract", results.Result, ("model",), locals())
+    return execute(extract, locals())

@@ -1,4 +1,4 @@
-"""`lathe inspect`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe inspect`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -24,4 +24,4 @@ def inspect(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
     canonical: Print the canonical text of the graph instead: equal for equal graphs (docs/staging.md)
     Other arguments are those of `compile`.
     """
-    return execute("inspect", results.InspectResult, ("model",), locals())
+    return execute(inspect, locals())

@@ -1,4 +1,4 @@
-"""`lathe machine`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe machine`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from lathe import results
@@ -16,4 +16,4 @@ def machine(*, refresh: bool | None = None, threads: int | None = None, quiet: b
     refresh: Measure again instead of reading the kept results
     threads: Measure again, with 1 to N threads (default: all that this process may use)
     """
-    return execute("machine", results.MachineResult, (), locals())
+    return execute(machine, locals())

@@ -1,4 +1,4 @@
-"""The verbs of `lathe ops`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""The verbs of `lathe ops`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal, Sequence
@@ -52,7 +52,7 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     """
-    return execute("ops bench", results.Result, ("operator", "problem"), locals())
+    return execute(bench, locals())
 
 
 def problems(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
@@ -68,7 +68,7 @@ def problems(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
     csv: Write the list to FILE, its suite named after the model (-: standard output)
     Other arguments are those of `compile`.
     """
-    return execute("ops problems", results.Result, ("model",), locals())
+    return execute(problems, locals())
 
 
 def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, operator: str | None = None,
@@ -97,7 +97,7 @@ def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind:
     measured_ms: Set the time of the whole network, in ms (default: its last verified `lathe bench` in the store)
     rows: Show at most this many rows of each table (0: all); JSON has all
     """
-    return execute("ops analyze", results.Result, (), locals())
+    return execute(analyze, locals())
 
 
 def diff(before: Path, after: Path, *, fail_on: Texts | None = None, all: bool | None = None, rows: int | None = None, store: Path | None = None,
@@ -111,4 +111,4 @@ def diff(before: Path, after: Path, *, fail_on: Texts | None = None, all: bool |
     rows: Show at most this many rows (0: all); JSON has all
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
-    return execute("ops diff", results.Result, ("before", "after"), locals())
+    return execute(diff, locals())

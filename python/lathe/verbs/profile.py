@@ -1,4 +1,4 @@
-"""`lathe profile`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe profile`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -41,4 +41,4 @@ def profile(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """
-    return execute("profile", results.ProfileResult, ("model",), locals())
+    return execute(profile, locals())

@@ -1,4 +1,4 @@
-"""`lathe quantize`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe quantize`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -66,4 +66,4 @@ def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = N
     zero_points: Give each block a zero point, too, with --weights
     Other arguments are those of `compile`.
     """
-    return execute("quantize", results.QuantizeResult, ("model",), locals())
+    return execute(quantize, locals())

@@ -1,4 +1,4 @@
-"""The verbs of `lathe records`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""The verbs of `lathe records`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Sequence
@@ -21,7 +21,7 @@ def list(*, task: str | None = None, family: str | None = None, cpu: str | None 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     shipped: Show the records that come with lathe instead of a store
     """
-    return execute("records list", results.RecordsResult, (), locals())
+    return execute(list, locals())
 
 
 def best(*, task: str | None = None, family: str | None = None, cpu: str | None = None, platform: str | None = None, rows: int | None = None,
@@ -37,7 +37,7 @@ def best(*, task: str | None = None, family: str | None = None, cpu: str | None 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     shipped: Show the records that come with lathe instead of a store
     """
-    return execute("records best", results.RecordsResult, (), locals())
+    return execute(best, locals())
 
 
 def export(file: Path, *, task: str | None = None, family: str | None = None, cpu: str | None = None, platform: str | None = None,
@@ -52,7 +52,7 @@ def export(file: Path, *, task: str | None = None, family: str | None = None, cp
     status: Take only records with one of these: passed, failed, mistrusted, unimplemented, crashed, timed_out, memory_exceeded, not_verified
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
-    return execute("records export", results.Result, ("file",), locals())
+    return execute(export, locals())
 
 
 def import_(file: Path | Sequence[Path], *, store: Path | None = None, progress: Progress | None = None) -> results.Result:
@@ -62,14 +62,14 @@ def import_(file: Path | Sequence[Path], *, store: Path | None = None, progress:
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
-    return execute("records import", results.Result, ("file",), locals())
+    return execute(import_, locals())
 
 
 def merge(into: Path, file: Path | Sequence[Path], *, progress: Progress | None = None) -> results.Result:
     """Merge the tuning records of archives, store files and logs of AutoTVM into the store file INTO, which is
     created if it does not exist.
     """
-    return execute("records merge", results.Result, ("into", "file"), locals())
+    return execute(merge, locals())
 
 
 def prune(*, keep: int | None = None, failures: bool | None = None, other_versions: bool | None = None, dry_run: bool | None = None,
@@ -88,7 +88,7 @@ def prune(*, keep: int | None = None, failures: bool | None = None, other_versio
     platform: Take only records of this platform, by key or its beginning
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
-    return execute("records prune", results.Result, (), locals())
+    return execute(prune, locals())
 
 
 def ship(folder: Path, *, store: Path | None = None, progress: Progress | None = None) -> results.Result:
@@ -98,4 +98,4 @@ def ship(folder: Path, *, store: Path | None = None, progress: Progress | None =
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
-    return execute("records ship", results.Result, ("folder",), locals())
+    return execute(ship, locals())

@@ -1,4 +1,4 @@
-"""`lathe report`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe report`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from lathe import results
@@ -22,4 +22,4 @@ def report(*, store: Path | None = None, experiment: Texts | None = None, kind: 
     baseline: Show speedups over this provider first; the page can choose another
     from_model: Show the sum over the operators of this network beside its measured time
     """
-    return execute("report", results.Result, (), locals())
+    return execute(report, locals())

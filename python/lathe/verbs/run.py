@@ -1,4 +1,4 @@
-"""`lathe run`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe run`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -33,4 +33,4 @@ def run(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal
     dequantize: Describe and write outputs that have a scale as the real numbers they stand for
     Other arguments are those of `compile`.
     """
-    return execute("run", results.RunResult, ("model",), locals())
+    return execute(run, locals())

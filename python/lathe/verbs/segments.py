@@ -1,4 +1,4 @@
-"""`lathe segments`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe segments`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -39,4 +39,4 @@ def segments(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """
-    return execute("segments", results.SegmentsResult, ("model",), locals())
+    return execute(segments, locals())

@@ -1,4 +1,4 @@
-"""`lathe stage`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe stage`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -19,4 +19,4 @@ def stage(model: Path, output: Path | None = None, *, shape: Pairs | None = None
     flat: Write repeated blocks out instead of one function for each
     Other arguments are those of `compile`.
     """
-    return execute("stage", results.StageResult, ("model",), locals())
+    return execute(stage, locals())

@@ -1,4 +1,4 @@
-"""The verbs of `lathe store`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""The verbs of `lathe store`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal, Sequence
@@ -12,7 +12,7 @@ def path(*, store: Path | None = None, progress: Progress | None = None) -> resu
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
-    return execute("store path", results.Result, (), locals())
+    return execute(path, locals())
 
 
 def list(*, store: Path | None = None, kind: str | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.StoreListResult:
@@ -21,7 +21,7 @@ def list(*, store: Path | None = None, kind: str | None = None, wide: bool | Non
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported
     """
-    return execute("store list", results.StoreListResult, (), locals())
+    return execute(list, locals())
 
 
 def show(id: Path | None = None, *, store: Path | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
@@ -29,7 +29,7 @@ def show(id: Path | None = None, *, store: Path | None = None, wide: bool | None
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
-    return execute("store show", results.Result, ("id",), locals())
+    return execute(show, locals())
 
 
 def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | None = None, samples: bool | None = None, store: Path | None = None,
@@ -46,7 +46,7 @@ def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | No
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     """
-    return execute("store export", results.Result, ("file",), locals())
+    return execute(export, locals())
 
 
 def import_(file: Path | Sequence[Path], *, format: Literal["lathe", "benchdnn", "onnxruntime", "google-benchmark", "autotvm"] | None = None,
@@ -59,13 +59,13 @@ def import_(file: Path | Sequence[Path], *, format: Literal["lathe", "benchdnn",
     format: Read the files in this format: lathe, benchdnn, onnxruntime, google-benchmark, autotvm (default: by content)
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """
-    return execute("store import", results.Result, ("file",), locals())
+    return execute(import_, locals())
 
 
 def merge(into: Path, file: Path | Sequence[Path], *, progress: Progress | None = None) -> results.Result:
     """Merge archives and stores, in files or on servers, into the store INTO, which is created if it does not exist.
     """
-    return execute("store merge", results.Result, ("into", "file"), locals())
+    return execute(merge, locals())
 
 
 def trend(name: Path | None = None, *, provider: str | None = None, variant: str | None = None, store: Path | None = None, csv: Path | None = None,
@@ -78,4 +78,4 @@ def trend(name: Path | None = None, *, provider: str | None = None, variant: str
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     csv: Write one row an observation as CSV (-: standard output)
     """
-    return execute("store trend", results.Result, ("name",), locals())
+    return execute(trend, locals())

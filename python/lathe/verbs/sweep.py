@@ -1,4 +1,4 @@
-"""`lathe sweep`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe sweep`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -10,7 +10,7 @@ from lathe._process import Arrays, Pairs, Path, Progress, Texts, execute
 def sweep(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
           signature: str | None = None, custom: Pairs | None = None, exact_math: bool | None = None, memory: Literal["any", "small"] | None = None,
           precision: Literal["fp32", "bf16"] | None = None, no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
-          zoo_sequence: int | None = None, with_: Texts | None = None, levels: str | None = None, target: str | None = None,
+          zoo_sequence: int | None = None, with_: Texts | None = None, levels: str | None = None, target: Texts | None = None,
           threads: str | None = None, layouts: str | None = None, input: Arrays | None = None, fill: Literal["zeros", "ones", "random"] | None = None,
           seed: int | None = None, data: Path | None = None, labels: Path | None = None, random_crops: int | None = None,
           preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
@@ -53,4 +53,4 @@ def sweep(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
     no_store: Do not store the measurements
     Other arguments are those of `compile`.
     """
-    return execute("sweep", results.SweepResult, ("model",), locals())
+    return execute(sweep, locals())

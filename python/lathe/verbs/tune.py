@@ -1,4 +1,4 @@
-"""`lathe tune`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe tune`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -54,4 +54,4 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, requantize_ro
     compare: Print the times of the untuned and the tuned package side by side
     Other arguments are those of `compile`.
     """
-    return execute("tune", results.TuneResult, ("model",), locals())
+    return execute(tune, locals())

@@ -1,4 +1,4 @@
-"""`lathe verify`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe verify`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from typing import Literal
@@ -41,4 +41,4 @@ def verify(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lite
     maximum: Set the largest |difference| over the largest |reference| (default: docs/numerics.md; 0.0001 for fp32)
     Other arguments are those of `compile`.
     """
-    return execute("verify", results.VerifyResult, ("model",), locals())
+    return execute(verify, locals())

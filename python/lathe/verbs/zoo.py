@@ -1,4 +1,4 @@
-"""`lathe zoo`. Written by dev/gen_python_verbs.py from the help of `lathe`; do not edit."""
+"""`lathe zoo`. Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."""
 from __future__ import annotations
 
 from lathe import results
@@ -18,4 +18,4 @@ def zoo(name: Path | None = None, *, output: Path | None = None, batch: int | No
     seed: Set the seed of the weights
     list: List the architectures
     """
-    return execute("zoo", results.ZooResult, ("name",), locals())
+    return execute(zoo, locals())

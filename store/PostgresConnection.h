@@ -1,0 +1,144 @@
+// A connection to a PostgreSQL server, and the rows that its statements return.
+#pragma once
+
+#include "store/Connection.h"
+#include "store/Libpq.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lathe::store {
+
+/// Of a statement, as texts.
+struct Parameters {
+  std::vector<std::optional<std::string>> values;
+  std::vector<Oid> types; // of catalog pg_type; 0: any
+
+  void set(int index, Oid type, std::optional<std::string> value) {
+    size_t at = size_t(index) - 1;
+    if (values.size() <= at) {
+      values.resize(at + 1);
+      types.resize(at + 1);
+    }
+    values[at] = std::move(value);
+    types[at] = type;
+  }
+  std::vector<const char *> texts() const {
+    std::vector<const char *> texts;
+    texts.reserve(values.size());
+    for (auto &value : values)
+      texts.push_back(value ? value->c_str() : nullptr);
+    return texts;
+  }
+};
+
+class PostgresConnection final : public Connection {
+public:
+  struct Clear {
+    decltype(&::PQclear) clear;
+    void operator()(PGresult *result) const { clear(result); }
+  };
+  using Result = std::unique_ptr<PGresult, Clear>;
+
+  PostgresConnection(const Location &place, OpenMode mode, double busySeconds, double waitSeconds)
+      : pq(libpq(place.text())), place(place), readOnly(mode == OpenMode::readOnly), busySeconds(busySeconds),
+        waitSeconds(waitSeconds) {
+    try {
+      connectFirst();
+    } catch (...) { // no destructor runs
+      pq.finish(connection);
+      throw;
+    }
+  }
+  ~PostgresConnection() override { pq.finish(connection); }
+
+  std::unique_ptr<Cursor> prepare(std::string_view sql, RowTransfer transfer) override;
+  void execute(const std::string &sql) override { run(sql, nullptr); }
+  int64_t changes() const override { return changed; }
+
+  void begin(TransactionKind kind) override;
+  void commit() override;
+  void rollback() noexcept override {
+    if (inTransaction)
+      pq.clear(pq.exec(connection, "ROLLBACK")); // which drops rows that are still sent
+    endTransaction();
+    sendsRows = false;
+  }
+  void reconnect(const std::string &reason) override;
+
+  int64_t schemaVersion() override;
+  int64_t changeCount() override;
+  void setSchemaVersion(int64_t version) override {
+    run(fmt::format("UPDATE schema_version SET version = {}", version), nullptr);
+  }
+  void prepareEmpty() override {
+    run("CREATE SCHEMA IF NOT EXISTS lathe; CREATE TABLE schema_version (version BIGINT NOT NULL);"
+        " INSERT INTO schema_version VALUES (0)",
+        nullptr);
+  }
+  std::string dialectOf(const std::string &step) const override;
+
+  /// Executes one statement with parameters, or several without. Outside of a transaction a lost connection is made anew,
+  /// and the statement executed again.
+  Result run(const std::string &sql, const Parameters *parameters);
+
+  /// Executes a SELECT as `run` does and returns its first row; null if there is none. No other statement may be executed
+  /// until `nextRow` has returned null, or after `dropRows`.
+  Result firstRow(const std::string &sql, const Parameters &parameters);
+  Result nextRow();
+  void dropRows() noexcept;
+
+  /// A cursor of the server for the rows of a SELECT. It ends with the connection; if it was opened in a transaction, with
+  /// that, too.
+  struct Portal {
+    std::string name;
+    int64_t connection = 0, transaction = 0; // by number; transaction 0: none
+  };
+  /// Opens a portal as `run` executes a statement, and returns the first rows.
+  Result open(Portal &portal, const std::string &select, const Parameters &parameters);
+  /// The next rows. Throws LostConnection for a portal that has ended.
+  Result fetch(const Portal &portal);
+  void close(const Portal &portal) noexcept;
+
+  const Libpq &pq;
+
+private:
+  bool isOpen(const Portal &portal) const {
+    return portal.connection == connections && (!portal.transaction || portal.transaction == transactions);
+  }
+  void endTransaction() {
+    transactions += inTransaction;
+    inTransaction = false;
+  }
+  void connectFirst();
+  bool connect(std::string &reason);
+  /// The first value that a statement returns, "" without rows.
+  std::string first(const char *sql);
+  PGPing ping() const;
+  Result once(const std::string &sql, const Parameters *parameters);
+  /// Calls `body`, and once more over a new connection when the connection breaks outside of a transaction.
+  template <class Body> auto untilConnected(Body body) {
+    for (;;)
+      try {
+        return body();
+      } catch (const LostConnection &lost) {
+        if (inTransaction)
+          throw;
+        reconnect(lost.what());
+      }
+  }
+  void check(const PGresult *result) const;
+  std::string messageOf(const char *text) const;
+
+  Location place;
+  bool readOnly;
+  double busySeconds, waitSeconds;
+  PGconn *connection = nullptr;
+  bool inTransaction = false;
+  bool sendsRows = false; // one by one
+  int64_t changed = 0;
+  int64_t connections = 0, transactions = 1, portals = 0; // made, begun, opened: numbers of the current or next one
+};
+
+} // namespace lathe::store
