@@ -272,7 +272,7 @@ private:
 
   // ---- Trace.cpp
   void startTrace();
-  size_t mostEvents(uint32_t instruction) const;
+  size_t mostEvents(uint32_t instruction, size_t kept) const;
   void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
   void executeBody(uint32_t instruction, uint32_t block, int64_t iteration = 0);
 

@@ -189,9 +189,11 @@ void Context::State::call(const Instruction &instruction, const Loop &loop) {
   std::vector<Scanned> scans;
   for (size_t i = carried; i < loop.results.size(); ++i)
     scans.emplace_back(*this, loop.bodyOutputs[1 + i], loop.results[i]);
-  forget(plan->blocks[loop.body].lateSymbols); // of the previous run
+  forget(plan->blocks[loop.body].lateSymbols);                 // of the previous run
+  bool isEmpty = plan->blocks[loop.body].instructions.empty(); // else they ask whether the run is to end
   for (int64_t trip = 0; trip < trips && condition; ++trip) {
-    poll(); // the body may have no instructions
+    if (isEmpty)
+      poll();
     writeScalar(loop.bodyInputs[0], trip);
     writeScalar(loop.bodyInputs[1], condition);
     executeBody(instruction.id, loop.body, trip);

@@ -46,15 +46,17 @@ void Context::State::startTrace() {
     empty(slot);
 }
 
-/// Instructions of the entry block run once, so what follows a long loop finds room.
-size_t Context::State::mostEvents(uint32_t instruction) const {
-  return plan->outermost[instruction] ? outermostMost : traceMost;
+/// Events that a track with `kept` events has room for. Instructions of the entry block run once, so what follows a long
+/// loop finds room.
+size_t Context::State::mostEvents(uint32_t instruction, size_t kept) const {
+  return kept < traceMost || !plan->outermost[instruction] ? traceMost : outermostMost;
 }
 
 /// An instruction that runs again, in a loop, adds to its time: a loop may have any number of iterations.
 void Context::State::addTime(uint32_t instruction, uint64_t begin, uint64_t end) {
   if (options->trace)
-    trace.calls.add({TracedCall::Kind::instruction, instruction, 0, 0, begin, end}, mostEvents(instruction));
+    trace.calls.add({TracedCall::Kind::instruction, instruction, 0, 0, begin, end},
+                    mostEvents(instruction, trace.calls.events.size()));
   size_t &index = timeOf[instruction];
   if (index == 0) {
     times.times.push_back({instruction, begin, end});
@@ -67,7 +69,8 @@ void Context::State::addTime(uint32_t instruction, uint64_t begin, uint64_t end)
 void Context::State::split(uint32_t instruction, int64_t stages, int64_t count, ThreadPool::Body body, void *context) {
   if (trace.shares.empty())
     return pool.runStages(stages, count, body, context);
-  TracedJob job{body, context, instruction, trace.shares.data(), mostEvents(instruction)};
+  TracedJob job{body, context, instruction, trace.shares.data(),
+                plan->outermost[instruction] ? outermostMost : traceMost};
   pool.runStages(stages, count, TracedJob::run, &job);
 }
 
