@@ -54,6 +54,9 @@ Experiment experimentOf(Row &row) {
   return e;
 }
 
+constexpr const char *sampleColumns =
+    "round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses, frequency_khz";
+
 constexpr const char *selectPoints =
     "SELECT point.id, experiment.uuid, problem.operator, problem.text, problem.detail, point.provider, point.variant,\n"
     "  setting.threads, setting.batch, setting.type, setting.layout, setting.schedule, setting.cache, setting.extra,\n"
@@ -111,6 +114,19 @@ void addSample(std::vector<std::vector<Sample>> &rounds, Row &row) {
        {&Sample::cpuNs, &Sample::cycles, &Sample::instructions, &Sample::cacheMisses, &Sample::frequencyKhz})
     sample.*counter = row.optionalInteger();
   rounds.back().push_back(sample);
+}
+
+/// Adds the samples of one point. `statement` is made by the first call.
+void readSamplesOf(Database &database, std::optional<Statement> &statement, int64_t id, Point &point) {
+  if (!statement)
+    statement.emplace(database,
+                      fmt::format("SELECT {} FROM sample WHERE point = ? ORDER BY round, repetition", sampleColumns));
+  statement->bind(id);
+  while (statement->step()) {
+    Row values(*statement);
+    inRow(database.path(), "point", id, [&] { addSample(point.rounds, values); });
+  }
+  inRow(database.path(), "point", id, [&] { check(point); });
 }
 
 } // namespace
@@ -199,12 +215,16 @@ void Store::points(const Filter &filter, bool withSamples, const std::function<v
   Statement select(database, selectPoints + where.sql +
                                  "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key");
   where.bindTo(select);
-  // A server is asked once for the samples of so many points.
-  constexpr size_t most = 64;
+  // A server is asked once for the samples of so many points. In a file one statement finds those of a point faster.
+  const bool isServer = database.location().isServer();
+  const size_t most = isServer ? 64 : 1;
   std::vector<std::pair<int64_t, Point>> some; // by id
+  std::optional<Statement> samples;            // of a point
   auto visitAll = [&] {
-    if (withSamples)
+    if (withSamples && isServer)
       readSamples(some);
+    else if (withSamples && !some.empty())
+      readSamplesOf(database, samples, some[0].first, some[0].second);
     for (auto &[id, point] : some)
       visit(point);
     some.clear();
@@ -228,9 +248,9 @@ void Store::readSamples(std::vector<std::pair<int64_t, Point>> &points) {
     places += places.empty() ? "?" : ", ?";
     byId[id] = &point;
   }
-  Statement samples(database, "SELECT point, round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses,\n"
-                              "  frequency_khz FROM sample WHERE point IN (" +
-                                  places + ") ORDER BY point, round, repetition");
+  Statement samples(database, fmt::format("SELECT point, {} FROM sample WHERE point IN ({})\n"
+                                          "ORDER BY point, round, repetition",
+                                          sampleColumns, places));
   for (size_t i = 0; i < points.size(); ++i)
     samples.bindOne(int(i) + 1, points[i].first);
   while (samples.step()) {
