@@ -1,3 +1,4 @@
+#include "store/NotFound.h"
 #include "store/Row.h"
 
 #include <map>
@@ -176,10 +177,12 @@ Experiment Store::experiment(const std::string &prefix) {
                                "WHERE substr(experiment.uuid, 1, length(?)) = ? LIMIT 2",
                                experimentColumns));
   select.bind(prefix, prefix);
-  require(!prefix.empty() && select.step(), "{}: no experiment's id begins with '{}'", path(), prefix);
+  if (prefix.empty() || !select.step())
+    throw NotFound(fmt::format("{}: no experiment's id begins with '{}'", path(), prefix));
   Row row(select);
   Experiment found = inRow(path(), "experiment", select.text(0), [&] { return experimentOf(row); });
-  require(!select.step(), "{}: the ids of several experiments begin with '{}'", path(), prefix);
+  if (select.step())
+    throw NotFound(fmt::format("{}: the ids of several experiments begin with '{}'", path(), prefix));
   return found;
 }
 
