@@ -1,5 +1,7 @@
 #include "report/Collect.h"
 
+#include "report/PointBelt.h"
+
 #include <set>
 
 namespace lathe::report {
@@ -34,7 +36,11 @@ PageData collect(store::Store &store, const store::Filter &filter, PageHeader he
     data.addExperiment(summary.experiment);
     chosen.insert(summary.experiment.uuid);
   }
-  store.points(filter, true, [&](const store::Point &point) { data.addPoint(point); });
+  {
+    PointBelt belt([&](const store::Point &point) { data.addPoint(point); });
+    store.points(filter, true, [&](const store::Point &point) { belt.add(point); });
+    belt.finish();
+  }
   if (filter.op.empty() && filter.provider.empty()) // which records of schedules have not
     addTuning(data, store, chosen);
   return data;

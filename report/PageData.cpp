@@ -1,11 +1,10 @@
 #include "report/PageData.h"
 
 #include "lab/judging/Statistics.h"
+#include "report/PageColumns.h"
 #include "report/RooflineShares.h"
-#include "support/Base64.h"
+#include "report/RowMaker.h"
 
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -13,83 +12,54 @@ namespace lathe::report {
 
 using nlohmann::json;
 
-static_assert(std::endian::native == std::endian::little, "typed arrays of the page are little endian");
-
 static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-template <class T> static json packed(const std::vector<T> &values, const char *type) {
-  auto bytes = std::span(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
-  return {{"type", type}, {"data", toBase64(bytes)}};
-}
-static json packed(const std::vector<uint32_t> &values) { return packed(values, "u32"); }
-static json packed(const std::vector<double> &values) { return packed(values, "f64"); }
-
-/// Times in ns: 32 bits are enough for 4.29 s, and the whole document is mostly these.
-static json packedTimes(const std::vector<int64_t> &nanoseconds) {
-  std::vector<uint32_t> narrow;
-  for (int64_t value : nanoseconds)
-    if (value <= std::numeric_limits<uint32_t>::max())
-      narrow.push_back(uint32_t(value));
-  if (narrow.size() == nanoseconds.size())
-    return packed(narrow);
-  return packed(std::vector<double>(nanoseconds.begin(), nanoseconds.end()));
-}
-
-/// A list of different values, and the index of each.
-template <class Key, class Value = Key> class Dictionary {
-public:
-  template <class Make> uint32_t index(const Key &key, Make &&make) {
-    auto [place, isNew] = places.try_emplace(key, uint32_t(values.size()));
-    if (isNew)
-      values.push_back(make());
-    return place->second;
-  }
-  uint32_t index(const Key &key) {
-    return index(key, [&] { return key; });
-  }
-  std::optional<uint32_t> find(const Key &key) const {
-    auto place = places.find(key);
-    return place == places.end() ? std::nullopt : std::optional(place->second);
-  }
-  std::vector<Value> values;
-
-private:
-  std::map<Key, uint32_t> places;
-};
-
-/// Columns of one kind of row, by name, with one number for each row.
-struct NumberColumns {
-  Dictionary<std::string> &texts;
-  std::map<std::string, std::vector<uint32_t>> integers;
-  std::map<std::string, std::vector<double>> numbers;
-
-  void integer(const char *name, uint32_t value) { integers[name].push_back(value); }
-  void text(const char *name, std::string_view value) { integer(name, texts.index(std::string(value))); }
-  void number(const char *name, std::optional<double> value) { numbers[name].push_back(value.value_or(unknown)); }
-  json document() const;
-};
-
 struct PageData::Columns {
+  /// Indices of a setting, and of the same setting without its schedule among all settings in use.
+  struct SettingPlace {
+    uint32_t index = 0, withoutSchedule = 0;
+  };
+  /// The last measurement of a key: index of the point and of the text of its time.
+  struct Last {
+    uint32_t point = 0, measured = 0;
+  };
+  /// Indices of what a point belongs to.
+  struct Place {
+    uint32_t platform = 0, problem = 0, provider = 0, variant = 0, measured = 0;
+    SettingPlace setting;
+  };
+
   PageHeader header;
-  Dictionary<std::string, json> platforms, experiments, problems, settings;
+  RowMaker maker;
+  Dictionary<json> platforms, experiments, problems, settings;
   std::map<std::string, const lab::MachineCeilings *> ceilings; // by key of the platform
   std::map<std::string, store::Experiment> experimentOf;        // by uuid
-  Dictionary<std::string> texts;
-  Dictionary<std::vector<size_t>> starts;
-  Dictionary<std::string> cells;
-  std::map<std::string, uint32_t> last; // by keyOf: the last measured point
-  NumberColumns rows{texts, {}, {}};
+  Dictionary<> texts;
+  std::vector<std::vector<size_t>> starts;
+  std::map<std::vector<size_t>, uint32_t> startPlaces;
+
+  // The keys of problems and settings are hashes of documents; these texts are made faster.
+  KeyMap<std::string, uint32_t> problemPlaces;     // by operator and text
+  KeyMap<std::string, SettingPlace> settingPlaces; // by plainText
+  Dictionary<> bareSettings;                       // without schedule
+  KeyMap<std::array<uint32_t, 4>, uint32_t> cells; // by the parts of cellOf
+  KeyMap<std::array<uint32_t, 4>, Last> last;      // by the parts of keyOf
+
+  NumberColumns rows{texts};
   std::vector<uint32_t> roundCounts, roundLengths; // rounds of each point; samples of each round
   std::vector<int64_t> samples;
   json figures = json::object(); // of points that have some, by index
   size_t points = 0;
 
   json tasks = json::array(), estimates = json::array();
-  NumberColumns tuning{texts, {}, {}};
+  NumberColumns tuning{texts};
   size_t records = 0;
 
   void addTimes(const store::Point &point, const Row &row);
-  void addPlace(const Row &row);
+  void addPlace(const Row &row, const Place &place);
+  uint32_t problemOf(const store::Point &point, const Row &row);
+  SettingPlace settingOf(const store::Setting &setting);
+  uint32_t startsOf(const store::Point &point);
   void addRoofline(const Row &row);
 };
 
@@ -123,6 +93,7 @@ void PageData::addExperiment(const store::Experiment &experiment) {
 /// Median with its quartiles and interval, and the samples by round.
 void PageData::Columns::addTimes(const store::Point &point, const Row &row) {
   std::vector<double> seconds;
+  seconds.reserve(point.sampleCount());
   roundCounts.push_back(uint32_t(point.rounds.size()));
   for (auto &round : point.rounds) {
     roundLengths.push_back(uint32_t(round.size()));
@@ -150,25 +121,69 @@ void PageData::Columns::addTimes(const store::Point &point, const Row &row) {
 }
 
 void PageData::Columns::addRoofline(const Row &row) {
-  auto shares = rooflineShares({row}, [&](const std::string &platform) { return ceilings[platform]; });
-  bool known = !shares.empty() && shares[0].limit;
-  rows.number("roofline_share", known ? shares[0].limit->share : unknown);
-  rows.text("bound", known ? shares[0].limit->bound : "");
+  std::optional<RooflineShare> share = rooflineShare(row, ceilings[row.platform]);
+  bool known = share && share->limit;
+  rows.number("roofline_share", known ? share->limit->share : unknown);
+  rows.text("bound", known ? share->limit->bound : "");
 }
 
 /// The cell, and whether the point is the last measurement of its key (report::latest).
-void PageData::Columns::addPlace(const Row &row) {
-  rows.integer("cell", cells.index(cellOf(row)));
+void PageData::Columns::addPlace(const Row &row, const Place &place) {
+  std::array<uint32_t, 4> cellKey{uint32_t(row.kind), place.platform, place.problem, place.setting.withoutSchedule};
+  uint32_t cell = cells.try_emplace(cellKey, uint32_t(cells.size())).first->second;
+  rows.integer("cell", cell);
   std::vector<uint32_t> &current = rows.integers["current"];
-  const std::vector<uint32_t> &measured = rows.integers["measured"];
   current.push_back(1);
-  auto [place, isNew] = last.try_emplace(keyOf(row), uint32_t(points));
+  Last now{uint32_t(points), place.measured};
+  auto [known, isNew] = last.try_emplace({cell, place.provider, place.variant, place.setting.index}, now);
   if (isNew)
     return;
-  bool later = texts.values[measured[place->second]] <= row.measured;
-  current[later ? place->second : uint32_t(points)] = 0;
+  bool later = texts.values[known->second.measured] <= row.measured;
+  current[later ? known->second.point : points] = 0;
   if (later)
-    place->second = uint32_t(points);
+    known->second = now;
+}
+
+uint32_t PageData::Columns::problemOf(const store::Point &point, const Row &row) {
+  auto [place, isNew] = problemPlaces.try_emplace(point.problem.op + "\n" + point.problem.text);
+  if (isNew)
+    place->second = problems.index(point.problem.key(), [&]() -> json {
+      json document = {{"operator", row.op}, {"text", row.problem}, {"flops", row.flops}, {"bytes", row.bytes}};
+      if (!row.shape) // of operators the text says the same
+        document["detail"] = point.problem.detail;
+      return document;
+    });
+  return place->second;
+}
+
+/// All fields of a setting.
+static std::string plainText(const store::Setting &setting) {
+  return fmt::format("{} {} {}\n{}\n{}\n{}\n{}", setting.threads, setting.batch, int(setting.cache), setting.type,
+                     setting.layout, setting.schedule,
+                     setting.extra.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+PageData::Columns::SettingPlace PageData::Columns::settingOf(const store::Setting &setting) {
+  auto [place, isNew] = settingPlaces.try_emplace(plainText(setting));
+  if (!isNew)
+    return place->second;
+  store::Setting bare = setting;
+  bare.schedule.clear();
+  place->second = {settings.index(setting.key(),
+                                  [&] {
+                                    json document = store::toJson(setting);
+                                    document["text"] = settingText(setting);
+                                    return document;
+                                  }),
+                   bareSettings.index(bare.key())};
+  return place->second;
+}
+
+uint32_t PageData::Columns::startsOf(const store::Point &point) {
+  auto [place, isNew] = startPlaces.try_emplace(point.starts, uint32_t(starts.size()));
+  if (isNew)
+    starts.push_back(point.starts);
+  return place->second;
 }
 
 void PageData::addPoint(const store::Point &point) {
@@ -176,29 +191,24 @@ void PageData::addPoint(const store::Point &point) {
   std::optional<uint32_t> experiment = c.experiments.find(point.experiment);
   require(experiment.has_value(), "point of {}: its experiment comes after it", point.experiment);
   const store::Experiment &whole = c.experimentOf[point.experiment];
-  Row row = rowOf(point, whole.kind, whole.platform);
+  Row row = c.maker.rowOf(point, whole.kind, whole.platform);
   NumberColumns &rows = c.rows;
+  Columns::Place place;
+  place.platform = *c.platforms.find(whole.platform);
+  place.problem = c.problemOf(point, row);
+  place.setting = c.settingOf(point.setting);
   rows.integer("experiment", *experiment);
-  rows.integer("problem", c.problems.index(point.problem.key(), [&]() -> json {
-    json document = {{"operator", row.op}, {"text", row.problem}, {"flops", row.flops}, {"bytes", row.bytes}};
-    if (!row.shape) // of operators the text says the same
-      document["detail"] = point.problem.detail;
-    return document;
-  }));
-  rows.integer("setting", c.settings.index(point.setting.key(), [&] {
-    json document = store::toJson(point.setting);
-    document["text"] = settingText(point.setting);
-    return document;
-  }));
-  rows.integer("starts", c.starts.index(point.starts));
-  rows.text("provider", point.provider);
-  rows.text("variant", point.variant);
+  rows.integer("problem", place.problem);
+  rows.integer("setting", place.setting.index);
+  rows.integer("starts", c.startsOf(point));
+  place.provider = rows.text("provider", point.provider);
+  place.variant = rows.text("variant", point.variant);
   rows.text("status", name(point.status));
   rows.text("reason", point.reason);
   rows.text("implementation", point.implementation);
   rows.text("provider_version", point.providerVersion);
   rows.text("repro", point.repro);
-  rows.text("measured", point.measured);
+  place.measured = rows.text("measured", point.measured);
   rows.number("relative_l2", point.relativeL2);
   rows.number("max_difference", point.maxDifference);
   rows.number("prepare_seconds", point.prepareSeconds);
@@ -206,7 +216,7 @@ void PageData::addPoint(const store::Point &point) {
   rows.number("other_processors", point.disturbance.otherProcessors);
   c.addTimes(point, row);
   c.addRoofline(row);
-  c.addPlace(row);
+  c.addPlace(row, place);
   if (!point.figures.empty())
     c.figures[std::to_string(c.points)] = point.figures;
   ++c.points;
@@ -246,21 +256,10 @@ size_t PageData::points() const { return columns->points; }
 size_t PageData::experiments() const { return columns->experiments.values.size(); }
 size_t PageData::tuningRecords() const { return columns->records; }
 
-/// All columns; numbers that no row knows are left out.
-json NumberColumns::document() const {
-  json document = json::object();
-  for (auto &[name, values] : integers)
-    document[name] = packed(values);
-  for (auto &[name, values] : numbers)
-    if (std::any_of(values.begin(), values.end(), [](double value) { return !std::isnan(value); }))
-      document[name] = packed(values);
-  return document;
-}
-
 json PageData::document() const {
   const Columns &c = *columns;
   json starts = json::array();
-  for (auto &list : c.starts.values)
+  for (auto &list : c.starts)
     starts.push_back(list);
   return {{"schema", pageSchema},
           {"title", c.header.title},
@@ -283,29 +282,6 @@ json PageData::document() const {
             {"samples_ns", packedTimes(c.samples)}}},
           {"tuning", {{"count", c.records}, {"tasks", c.tasks}, {"columns", c.tuning.document()}}},
           {"estimates", c.estimates}};
-}
-
-std::string embeddedText(const json &document) {
-  // Texts of a store may be damaged; '<' in JSON only stands inside of texts.
-  std::string data = document.dump(-1, ' ', false, json::error_handler_t::replace), text;
-  text.reserve(data.size() + data.size() / 64);
-  for (char letter : data)
-    if (letter == '<')
-      text += "\\u003c";
-    else
-      text += letter;
-  return text;
-}
-
-std::string pageWith(std::string_view page, const json &document) {
-  size_t marker = page.find(pageDataMarker);
-  require(marker != page.npos && page.find(pageDataMarker, marker + 1) == page.npos,
-          "the page of reports has {} once, got it {}", pageDataMarker,
-          marker == page.npos ? "never" : "several times");
-  std::string html(page.substr(0, marker));
-  html += embeddedText(document);
-  html += page.substr(marker + pageDataMarker.size());
-  return html;
 }
 
 } // namespace lathe::report

@@ -88,6 +88,21 @@ TEST_F(PageDataTest, OfTwoMeasurementsTheLaterIsCurrent) {
   EXPECT_EQ(unpacked<uint32_t>(columns["cell"]), (std::vector<uint32_t>{0, 0, 1}));
 }
 
+TEST_F(PageDataTest, SchedulesShareACell) {
+  store::Point first = pointOf(convText(8, 8), {{1}}), second = first, cold = first, other = first;
+  second.setting.schedule = "direct/1 px=4";
+  cold.setting.cache = store::CacheState::cold;
+  other.variant = "";
+  for (const store::Point *point : {&first, &second, &cold, &other, &second})
+    data.addPoint(*point);
+  json document = data.document(), columns = document["points"]["columns"];
+  EXPECT_EQ(unpacked<uint32_t>(columns["cell"]), (std::vector<uint32_t>{0, 0, 1, 0, 0}));
+  EXPECT_EQ(unpacked<uint32_t>(columns["setting"]), (std::vector<uint32_t>{0, 1, 2, 0, 1}));
+  EXPECT_EQ(unpacked<uint32_t>(columns["current"]), (std::vector<uint32_t>{1, 0, 1, 1, 1}));
+  EXPECT_EQ(document["settings"].size(), 3u);
+  EXPECT_EQ(document["problems"].size(), 1u);
+}
+
 TEST_F(PageDataTest, LongTimesKeepTheirNanoseconds) {
   data.addPoint(pointOf(convText(8, 8), {{5'000'000'001}, {7}}));
   json samples = data.document()["points"]["samples_ns"];
@@ -111,6 +126,26 @@ TEST_F(PageDataTest, TextsCannotEndTheElement) {
   EXPECT_EQ(inside.find('<'), inside.npos);
   std::string text = json::parse(inside)["problems"][0]["text"];
   EXPECT_TRUE(text.starts_with("custom </script><img src=x onerror=alert(1)>")) << text;
+}
+
+/// What is copied as it is must be what the JSON library writes.
+TEST(EmbeddedText, IsTheJsonWithoutLessThan) {
+  std::string every;
+  for (int letter = 0; letter < 256; ++letter)
+    every += char(letter);
+  json document = {{"every", every},
+                   {"a<b", {"plain", "<", "\"", "\\", "~", "\x7f", "é", "\n", ""}},
+                   {"numbers", {0, -1, 1.5, 1e300, std::nan(""), UINT64_MAX, 0.1}},
+                   {"rest", {nullptr, true, false, json::object(), json::array(), {{"x", {{"y", 1}}}}}}};
+  std::string dumped = document.dump(-1, ' ', false, json::error_handler_t::replace), expected;
+  for (char letter : dumped)
+    expected += letter == '<' ? "\\u003c" : std::string(1, letter);
+  EXPECT_EQ(embeddedText(document), expected);
+  for (char letter : every) { // each alone
+    json single = std::string(1, letter);
+    std::string text = single.dump(-1, ' ', false, json::error_handler_t::replace);
+    EXPECT_EQ(embeddedText(single), letter == '<' ? "\"\\u003c\"" : text);
+  }
 }
 
 TEST_F(PageDataTest, TheTemplateHasTheMarkerOnce) {

@@ -2,23 +2,28 @@
 
 namespace lathe::report {
 
+std::optional<RooflineShare> rooflineShare(const Row &row, const lab::MachineCeilings *machine) {
+  if (!row.counts() || row.bytes <= 0)
+    return std::nullopt;
+  RooflineShare share;
+  share.row = &row;
+  share.gflops = row.flops * 1e-9 / row.median;
+  share.gbytesPerSecond = row.bytes * 1e-9 / row.median;
+  share.intensity = row.flops / row.bytes;
+  if (machine) {
+    ElementType type = elementTypeFromName(row.setting.type).value_or(ElementType::f32);
+    share.limit = lab::roofline(*machine, type, row.flops, row.bytes, row.median, row.setting.threads);
+  }
+  return share;
+}
+
 std::vector<RooflineShare>
 rooflineShares(const std::vector<Row> &rows,
                const std::function<const lab::MachineCeilings *(const std::string &platform)> &ceilings) {
   std::vector<RooflineShare> shares;
-  for (const Row &row : rows) {
-    if (!row.counts() || row.bytes <= 0)
-      continue;
-    RooflineShare &share = shares.emplace_back();
-    share.row = &row;
-    share.gflops = row.flops * 1e-9 / row.median;
-    share.gbytesPerSecond = row.bytes * 1e-9 / row.median;
-    share.intensity = row.flops / row.bytes;
-    if (const lab::MachineCeilings *machine = ceilings(row.platform)) {
-      ElementType type = elementTypeFromName(row.setting.type).value_or(ElementType::f32);
-      share.limit = lab::roofline(*machine, type, row.flops, row.bytes, row.median, row.setting.threads);
-    }
-  }
+  for (const Row &row : rows)
+    if (auto share = rooflineShare(row, ceilings(row.platform)))
+      shares.push_back(*std::move(share));
   return shares;
 }
 

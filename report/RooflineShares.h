@@ -13,6 +13,10 @@ struct RooflineShare {
   std::optional<lab::Roofline> limit;     // empty if the ceilings of the machine are unknown
 };
 
+/// The result for one row; empty unless it counts and its operations and bytes are known. `machine` is null if the
+/// ceilings are unknown.
+std::optional<RooflineShare> rooflineShare(const Row &row, const lab::MachineCeilings *machine);
+
 /// Results for rows that count and whose operations and bytes are known. `ceilings` returns the
 /// ceilings of a platform by its key, or null.
 std::vector<RooflineShare>

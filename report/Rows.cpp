@@ -2,6 +2,7 @@
 
 #include "lab/StoreRecords.h"
 #include "lab/ops/OpsLab.h"
+#include "report/RowMaker.h"
 #include "store/Archive.h"
 #include "support/Text.h"
 
@@ -20,71 +21,15 @@ static std::vector<double> pooled(const std::vector<std::vector<double>> &rounds
   return samples;
 }
 
-/// Means of what was counted.
-static void count(Row &row, const store::Point &point) {
-  using store::Sample;
-  row.cycles = meanOf(point.rounds, &Sample::cycles);
-  row.instructions = meanOf(point.rounds, &Sample::instructions);
-  row.cacheMisses = meanOf(point.rounds, &Sample::cacheMisses);
-  if (auto kilohertz = meanOf(point.rounds, &Sample::frequencyKhz))
-    row.gigahertz = *kilohertz * 1e-6;
-  if (auto nanoseconds = meanOf(point.rounds, &Sample::cpuNs))
-    row.cpuSeconds = *nanoseconds * 1e-9;
-  double wall = 0, cpu = 0;
-  for (auto &round : point.rounds)
-    for (const Sample &sample : round)
-      if (sample.cpuNs) {
-        wall += double(sample.wallNs);
-        cpu += double(*sample.cpuNs);
-      }
-  if (wall > 0)
-    row.processors = cpu / wall;
-}
-
-Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform) {
-  Row row;
-  row.kind = kind;
-  row.experiment = point.experiment;
-  row.platform = platform;
-  row.op = point.problem.op;
-  row.problem = point.problem.text;
-  row.provider = point.provider;
-  row.variant = point.variant;
-  row.setting = point.setting;
-  row.measured = point.measured;
-  row.status = point.status;
-  row.reason = point.reason;
-  row.implementation = point.implementation;
-  row.repro = point.repro;
-  row.rounds = lab::secondsOf(point.rounds);
-  count(row, point);
-  row.starts = point.starts;
-  row.callSeconds = point.callSeconds;
-  row.median = lab::median(pooled(row.rounds));
-  const json &detail = point.problem.detail;
-  if (row.op == "kernel" && detail.is_object()) { // of a profile, which knows what its plan says
-    row.flops = detail.value("flops", 0.0);
-    row.bytes = detail.value("bytes", 0.0);
-  } else if (findOp(row.op)) {
-    try {
-      row.shape = lab::Problem::parse(row.problem);
-      row.flops = row.shape->flops();
-      row.bytes = row.shape->bytes();
-    } catch (const Error &) { // written by a version whose operators differ: its times are good all the same
-      row.shape.reset();
-    }
-  }
-  return row;
-}
-
 std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
   std::map<std::string, store::Experiment> experiments;
   for (auto &summary : store.experiments(filter))
     experiments[summary.experiment.uuid] = summary.experiment;
   std::vector<Row> rows;
+  RowMaker maker;
   store.points(filter, true, [&](const store::Point &point) {
     const store::Experiment &experiment = experiments.at(point.experiment);
-    rows.push_back(rowOf(point, experiment.kind, experiment.platform));
+    rows.push_back(maker.rowOf(point, experiment.kind, experiment.platform));
   });
   bool several = std::any_of(rows.begin(), rows.end(), [&](auto &row) { return row.platform != rows[0].platform; });
   if (several)
@@ -96,12 +41,13 @@ std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
 std::vector<Row> rowsOfArchive(const std::string &path) {
   std::map<std::string, store::Experiment> experiments;
   std::vector<Row> rows;
+  RowMaker maker;
   store::readArchive(path, [&](const store::Record &record) {
     if (auto *experiment = std::get_if<store::Experiment>(&record))
       experiments[experiment->uuid] = *experiment;
     else if (auto *point = std::get_if<store::Point>(&record)) {
       const store::Experiment &experiment = experiments.at(point->experiment); // which comes first
-      rows.push_back(rowOf(*point, experiment.kind, experiment.platform));
+      rows.push_back(maker.rowOf(*point, experiment.kind, experiment.platform));
     }
   });
   return rows;

@@ -1,5 +1,6 @@
 #include "serve/Access.h"
 
+#include "serve/Addresses.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -68,8 +69,7 @@ bool Access::isOurHost(const std::string &value) const {
   if (host.empty() || isLoopback(host))
     return name == "localhost" || name == "127.0.0.1" || name == "::1" || name == host;
   // Names may be rebound to another address, numbers may not: of all addresses any number is ours.
-  bool everywhere = host == "0.0.0.0" || host == "::";
-  return name == host || (everywhere && (isNumericAddress(name) || name == "localhost"));
+  return name == host || (isEveryAddress(host) && (isNumericAddress(name) || name == "localhost"));
 }
 
 /// The value of a cookie in "a=1; b=2".

@@ -28,8 +28,8 @@ struct Answer {
   std::string type = "text/plain; charset=utf-8";
   std::shared_ptr<const std::string> body;                       // null: none
   std::vector<std::pair<std::string, std::string>> headers = {}; // beside those of every answer
-  /// Set for a stream in place of a body: returns its next piece after at most some seconds, "" if none has come by then,
-  /// and no value at the end of the stream.
+  /// Set for a stream in place of a body: returns its next piece, and no value at the end of the stream. A client that
+  /// has gone is noticed between two pieces: a stream without an end returns "" after some seconds without one.
   std::function<std::optional<std::string>()> next = {};
 };
 /// An answer with a text as its body.

@@ -17,18 +17,51 @@ Page::Page(std::string_view html) {
   // The policy of a file on disk goes; the header has the one of the server.
   size_t policy = head.find("<meta http-equiv=\"Content-Security-Policy\""), end = head.find('>', policy);
   require(policy != head.npos && end != head.npos, "the page of reports has no Content-Security-Policy");
-  beforeData = head.erase(policy, end + 1 - policy);
-  std::tie(beforeScript, rest) = split(tail, "<script type=\"module\"");
+  head.erase(policy, end + 1 - policy);
+  constexpr std::string_view loading = "<p class=\"loading\">", data = "<script type=\"application/json\"",
+                             module = "<script type=\"module\"", scriptEnd = "</script>";
+  std::tie(beforeState, head) = split(head, loading);
+  beforeState += loading;
+  std::tie(usualState, head) = split(head, "</p>");
+  std::tie(beforeScript, beforeData) = split(head, data);
+  beforeScript = "</p>" + beforeScript;
+  beforeData.insert(0, data);
+  std::string code;
+  std::tie(afterData, code) = split(tail, module);
+  std::tie(script, tail) = split(code, scriptEnd);
+  script += scriptEnd;
+  afterData += tail;
+}
+
+/// A text as HTML.
+static std::string escaped(std::string_view text) {
+  std::string html;
+  for (char letter : text)
+    html += letter == '<' ? "&lt;" : letter == '>' ? "&gt;" : letter == '&' ? "&amp;" : std::string(1, letter);
+  return html;
+}
+
+std::string Page::beginWith(std::string_view stateHtml, const std::string &nonce) const {
+  std::string html;
+  html.reserve(beforeState.size() + stateHtml.size() + beforeScript.size() + script.size() + beforeData.size() + 100);
+  html += beforeState;
+  html += stateHtml;
+  html += beforeScript;
+  html += "<script type=\"module\" nonce=\"" + nonce + "\"";
+  html += script;
+  html += beforeData;
+  return html;
+}
+
+std::string Page::begin(std::string_view state, const std::string &nonce) const {
+  return beginWith(escaped(state), nonce);
 }
 
 std::string Page::with(std::string_view document, const std::string &nonce) const {
-  std::string html;
-  html.reserve(beforeData.size() + document.size() + beforeScript.size() + rest.size() + 100);
-  html += beforeData;
+  std::string html = beginWith(usualState, nonce);
+  html.reserve(html.size() + document.size() + afterData.size());
   html += document;
-  html += beforeScript;
-  html += "<script type=\"module\" nonce=\"" + nonce + "\"";
-  html += rest;
+  html += afterData;
   return html;
 }
 

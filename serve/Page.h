@@ -14,11 +14,17 @@ public:
 
   /// The page with a document (report::embeddedText). Only scripts with this nonce run.
   std::string with(std::string_view document, const std::string &nonce) const;
+  /// The same page in pieces: begin, the document, end. A browser shows `state` until the end comes.
+  std::string begin(std::string_view state, const std::string &nonce) const;
+  const std::string &end() const { return afterData; }
   /// The Content-Security-Policy of such a page.
   static std::string policy(const std::string &nonce);
 
 private:
-  std::string beforeData, beforeScript, rest; // the nonce is between the last two
+  std::string beginWith(std::string_view stateHtml, const std::string &nonce) const;
+
+  // The script stands before the data, which may take seconds: browsers read it meanwhile, and run it at the end.
+  std::string beforeState, usualState, beforeScript, script, beforeData, afterData;
 };
 
 } // namespace lathe::serve

@@ -3,9 +3,12 @@
 #include "serve/Comparison.h"
 #include "serve/Listing.h"
 #include "store/ContentKey.h"
+#include "store/NotFound.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 namespace lathe::serve {
 
@@ -19,7 +22,8 @@ struct BadRequest {
   std::string message;
 };
 
-constexpr size_t keptDocuments = 3;
+constexpr size_t keptDocuments = 3, pieceBytes = size_t(1) << 20;
+constexpr const char *retrySeconds = "5"; // after which a client asks again for a store that cannot be read
 constexpr auto longestWait = std::chrono::seconds(60); // for a free worker
 
 /// "3f2a,81c0"; the parameter may stand several times, too.
@@ -41,18 +45,46 @@ store::Filter filterOf(const Request &request, store::Store &store) {
   for (const std::string &prefix : listOf(request, "experiment"))
     filter.experiments.push_back(store.experiment(prefix).uuid);
   if (std::string kind = request.parameter("kind"); !kind.empty())
-    filter.kind = store::experimentKind(kind);
+    try {
+      filter.kind = store::experimentKind(kind);
+    } catch (const Error &error) {
+      throw BadRequest{404, error.what()};
+    }
   filter.op = request.parameter("operator");
   filter.provider = request.parameter("provider");
   return filter;
 }
 
-/// The parameters as one text.
-std::string queryOf(const Request &request) {
+/// Of a document: what it shows, for which parameters, at which position of the store.
+std::string keyOf(const std::string &what, const Request &request, const std::string &position) {
   json list = json::array();
   for (auto &[name, value] : request.parameters)
     list.push_back({name, value});
-  return list.dump(-1, ' ', false, json::error_handler_t::replace);
+  return what + list.dump(-1, ' ', false, json::error_handler_t::replace) + position;
+}
+
+struct Document {
+  int status = 200;
+  std::shared_ptr<const std::string> text;
+};
+
+/// What `make` returns, or a document that says why there is nothing. `store`: its path.
+template <class Make> Document madeOrReason(const std::string &store, Make make) {
+  BadRequest problem;
+  try {
+    return {200, make()};
+  } catch (const BadRequest &bad) {
+    problem = bad;
+  } catch (const store::NotFound &error) {
+    problem = {404, shownMessage(error.what(), store)};
+  } catch (const Error &error) { // the file is gone, locked or damaged, or the server does not answer
+    problem = {503, shownMessage(error.what(), store)};
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "lathe serve: internal error: %s\n", error.what());
+    problem = {500, "internal error"};
+  }
+  json message = {{"live", {{"page", "error"}}}, {"message", problem.message}, {"status", problem.status}};
+  return {problem.status, std::make_shared<const std::string>(lathe::report::embeddedText(message))};
 }
 
 } // namespace
@@ -113,44 +145,80 @@ Answer Routes::events(const Request &request) {
 }
 
 Answer Routes::document(const std::string &what, const Request &request, bool asPage) {
-  std::shared_ptr<const std::string> text;
-  BadRequest problem{0, ""};
-  try {
-    text = made(what, request);
-  } catch (const BadRequest &bad) {
-    problem = bad;
-  } catch (const Error &error) {
-    problem = {404, shownMessage(error.what(), service.store)};
-  }
+  size_t toRead = 0; // for a page in pieces
+  Document document = madeOrReason(service.store, [&]() -> std::shared_ptr<const std::string> {
+    if (asPage && what == "report" && (toRead = pointsToRead(request)) > pointsAtOnce)
+      return nullptr;
+    return made(what, request);
+  });
+  if (!document.text)
+    return inPieces(request, toRead);
   Answer answer;
-  answer.status = text ? 200 : problem.status;
-  if (!text) {
-    json message = {{"live", {{"page", "error"}}}, {"message", problem.message}};
-    text = std::make_shared<const std::string>(lathe::report::embeddedText(message));
-  }
+  answer.status = document.status;
+  if (answer.status == 503)
+    answer.headers = {{"Retry-After", retrySeconds}};
   if (!asPage) {
     answer.type = "application/json";
-    answer.body = std::move(text);
+    answer.body = std::move(document.text);
     return answer;
   }
   std::string nonce = randomText(16);
   answer.type = "text/html; charset=utf-8";
-  answer.headers = {{"Content-Security-Policy", Page::policy(nonce)}};
-  answer.body = std::make_shared<const std::string>(page.with(*text, nonce));
+  answer.headers.emplace_back("Content-Security-Policy", Page::policy(nonce));
+  answer.body = std::make_shared<const std::string>(page.with(*document.text, nonce));
   return answer;
+}
+
+/// Points of the experiments of a report that is still to be made; 0: it is known.
+size_t Routes::pointsToRead(const Request &request) {
+  if (known(keyOf("report", request, follower.position())))
+    return 0;
+  store::Store store = store::openReadOnly(service.store);
+  size_t points = 0;
+  for (const store::ExperimentSummary &summary : store.experiments(filterOf(request, store)))
+    points += summary.points;
+  return points;
+}
+
+/// A large report. The status is sent before the store is read: an error on the way becomes the document of the page.
+Answer Routes::inPieces(const Request &request, size_t points) {
+  struct Progress {
+    bool begun = false;
+    std::shared_ptr<const std::string> text; // of the document
+    size_t sent = 0;                         // of it
+  };
+  Answer answer;
+  std::string nonce = randomText(16);
+  answer.type = "text/html; charset=utf-8";
+  answer.headers = {{"Content-Security-Policy", Page::policy(nonce)}};
+  answer.next = [=, this, progress = Progress()]() mutable -> std::optional<std::string> {
+    if (!std::exchange(progress.begun, true))
+      return page.begin(fmt::format("Reading {} of {} …", counted(int64_t(points), "point"), store::Location(service.store).name()),
+                        nonce);
+    if (!progress.text)
+      progress.text = madeOrReason(service.store, [&] { return made("report", request); }).text;
+    if (progress.sent > progress.text->size())
+      return std::nullopt;
+    size_t from = std::exchange(progress.sent, progress.sent + pieceBytes);
+    std::string piece = progress.text->substr(from, pieceBytes);
+    return progress.sent > progress.text->size() ? piece + page.end() : piece;
+  };
+  return answer;
+}
+
+/// A document that was made for this request and state of the store, or null.
+std::shared_ptr<const std::string> Routes::known(const std::string &key) {
+  std::lock_guard lock(keeping);
+  for (const Made &document : kept)
+    if (document.key == key)
+      return document.text;
+  return nullptr;
 }
 
 /// The document as embedded text. While the store stays as it is, it is made once.
 std::shared_ptr<const std::string> Routes::made(const std::string &what, const Request &request) {
-  std::string position = follower.position(), key = what + queryOf(request) + position;
-  auto known = [&]() -> std::shared_ptr<const std::string> {
-    std::lock_guard lock(keeping);
-    for (const Made &document : kept)
-      if (document.key == key)
-        return document.text;
-    return nullptr;
-  };
-  if (auto text = known())
+  std::string position = follower.position(), key = keyOf(what, request, position);
+  if (auto text = known(key))
     return text;
   if (!workers.try_acquire_for(longestWait))
     throw BadRequest{503, "the server is busy with other pages: try again"};
@@ -158,7 +226,7 @@ std::shared_ptr<const std::string> Routes::made(const std::string &what, const R
     std::counting_semaphore<> &workers;
     ~Release() { workers.release(); }
   } release{workers};
-  if (auto text = known()) // another client wanted the same meanwhile
+  if (auto text = known(key)) // another client wanted the same meanwhile
     return text;
   store::Store store = store::openReadOnly(service.store);
   json document = what == "index"    ? index(store)

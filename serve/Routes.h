@@ -16,6 +16,9 @@
 
 namespace lathe::serve {
 
+/// A report of more points is sent in pieces: what is read first, and the data when it is there.
+constexpr size_t pointsAtOnce = 2000;
+
 struct Service {
   std::string store;   // path
   std::string version; // of lathe
@@ -40,6 +43,9 @@ private:
   Answer allowed(const Request &request);
   Answer events(const Request &request);
   Answer document(const std::string &what, const Request &request, bool asPage);
+  Answer inPieces(const Request &request, size_t points);
+  size_t pointsToRead(const Request &request);
+  std::shared_ptr<const std::string> known(const std::string &key);
   std::shared_ptr<const std::string> made(const std::string &what, const Request &request);
   nlohmann::json index(store::Store &store);
   nlohmann::json report(store::Store &store, const Request &request);

@@ -1,3 +1,4 @@
+#include "store/NotFound.h"
 #include "store/Row.h"
 
 #include <map>
@@ -62,6 +63,9 @@ void readDetail(Experiment &experiment, Row &row) {
   check(experiment);
 }
 
+constexpr const char *sampleColumns =
+    "round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses, frequency_khz";
+
 constexpr const char *selectPoints =
     "SELECT point.id, experiment.uuid, problem.operator, problem.text, problem.detail, point.provider, point.variant,\n"
     "  setting.threads, setting.batch, setting.type, setting.layout, setting.schedule, setting.cache, setting.extra,\n"
@@ -121,6 +125,19 @@ void addSample(std::vector<std::vector<Sample>> &rounds, Row &row) {
   rounds.back().push_back(sample);
 }
 
+/// Adds the samples of one point. `statement` is made by the first call.
+void readSamplesOf(Database &database, std::optional<Statement> &statement, int64_t id, Point &point) {
+  if (!statement)
+    statement.emplace(database,
+                      fmt::format("SELECT {} FROM sample WHERE point = ? ORDER BY round, repetition", sampleColumns));
+  statement->bind(id);
+  while (statement->step()) {
+    Row values(*statement);
+    inRow(database.path(), "point", id, [&] { addSample(point.rounds, values); });
+  }
+  inRow(database.path(), "point", id, [&] { check(point); });
+}
+
 } // namespace
 
 /// The process that measures an experiment, if there is one that may be alive.
@@ -172,14 +189,16 @@ Experiment Store::experiment(const std::string &prefix) {
                                          "WHERE substr(experiment.uuid, 1, length(?)) = ? LIMIT 2",
                                          experimentColumns));
   select.bind(prefix, prefix);
-  require(!prefix.empty() && select.step(), "{}: no experiment's id begins with '{}'", path(), prefix);
+  if (prefix.empty() || !select.step())
+    throw NotFound(fmt::format("{}: no experiment's id begins with '{}'", path(), prefix));
   Row row(select);
   Experiment found = inRow(path(), "experiment", select.text(0), [&] {
     Experiment read = experimentOf(row);
     readDetail(read, row);
     return read;
   });
-  require(!select.step(), "{}: the ids of several experiments begin with '{}'", path(), prefix);
+  if (select.step())
+    throw NotFound(fmt::format("{}: the ids of several experiments begin with '{}'", path(), prefix));
   return found;
 }
 
@@ -216,12 +235,16 @@ void Store::points(const Filter &filter, bool withSamples, const std::function<v
       database, selectPoints + where.sql + "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key",
       RowTransfer::inPieces);
   where.bindTo(select);
-  // A server is asked once for the samples of so many points.
-  constexpr size_t most = 64;
+  // A server is asked once for the samples of so many points. In a file one statement finds those of a point faster.
+  const bool isServer = database.location().isServer();
+  const size_t most = isServer ? 64 : 1;
   std::vector<std::pair<int64_t, Point>> some; // by id
+  std::optional<Statement> samples;            // of a point
   auto visitAll = [&] {
-    if (withSamples)
+    if (withSamples && isServer)
       readSamples(some);
+    else if (withSamples && !some.empty())
+      readSamplesOf(database, samples, some[0].first, some[0].second);
     for (auto &[id, point] : some)
       visit(point);
     some.clear();
@@ -246,9 +269,9 @@ void Store::readSamples(std::vector<std::pair<int64_t, Point>> &points) {
     byId[id] = &point;
   }
   Statement samples(database,
-                    "SELECT point, round, repetition, wall_ns, cpu_ns, cycles, instructions, cache_misses,\n"
-                    "  frequency_khz FROM sample WHERE point IN (" +
-                        places + ") ORDER BY point, round, repetition",
+                    fmt::format("SELECT point, {} FROM sample WHERE point IN ({})\n"
+                                "ORDER BY point, round, repetition",
+                                sampleColumns, places),
                     RowTransfer::oneByOne);
   for (size_t i = 0; i < points.size(); ++i)
     samples.bindOne(int(i) + 1, points[i].first);

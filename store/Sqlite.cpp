@@ -51,7 +51,8 @@ class SqliteConnection final : public Connection {
 public:
   SqliteConnection(const std::string &path, std::string name, int flags, double busySeconds) : file(std::move(name)) {
     sqlite3 *opened = nullptr;
-    int code = sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
+    // Without SQLite's own locks: a connection is used from one thread at a time (store/Database.h).
+    int code = sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, nullptr);
     database.reset(opened); // there even when opening failed, to tell why
     if (code != SQLITE_OK)
       failed();

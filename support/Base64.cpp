@@ -10,16 +10,19 @@ namespace lathe {
 static constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 std::string toBase64(std::span<const char> bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    size_t count = std::min<size_t>(3, bytes.size() - at);
-    uint32_t group = 0;
-    for (size_t i = 0; i < 3; ++i)
-      group = group << 8 | (i < count ? uint8_t(bytes[at + i]) : 0);
-    for (size_t i = 0; i < 4; ++i)
-      text += i <= count ? alphabet[group >> (18 - 6 * i) & 63] : '=';
-  }
+  std::string text((bytes.size() + 2) / 3 * 4, '=');
+  char *out = text.data();
+  auto write = [&](uint32_t group, size_t letters) { // of 24 bits
+    for (size_t i = 0; i < letters; ++i)
+      out[i] = alphabet[group >> (18 - 6 * i) & 63];
+    out += letters;
+  };
+  auto byte = [&](size_t at) { return uint32_t(uint8_t(bytes[at])); };
+  size_t at = 0;
+  for (; at + 3 <= bytes.size(); at += 3)
+    write(byte(at) << 16 | byte(at + 1) << 8 | byte(at + 2), 4);
+  if (size_t rest = bytes.size() - at)
+    write(byte(at) << 16 | (rest == 2 ? byte(at + 1) << 8 : 0), rest + 1);
   return text;
 }
 

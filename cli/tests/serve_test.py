@@ -149,6 +149,70 @@ class Serve(unittest.TestCase):
             page = self.server.ask(target)
             self.assertEqual((page.status, page.document()["live"]["page"]), (status, "error"))
 
+    def large(self):
+        """A copy with more points than are read at once."""
+        path = self.copied()
+        with sqlite3.connect(path) as db:
+            columns = [row[1] for row in db.execute("PRAGMA table_info(point)") if row[1] not in ("id", "key", "starts")]
+            names = ", ".join(columns)
+            first = db.execute("SELECT min(id) FROM point WHERE status = 'passed'").fetchone()[0]
+            db.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO point (key, starts, {names}) SELECT 'made ' || i, '[]', {names} FROM n, point WHERE point.id = ?", (first,))
+            made = [row[0] for row in db.execute("SELECT id FROM point WHERE key LIKE 'made %'")]
+            db.executemany("INSERT INTO sample (point, round, repetition, wall_ns) VALUES (?, ?, ?, ?)", [(point, i // 2, i % 2, 1000 + point + i) for point in made for i in range(4)])
+        return path
+
+    def test_a_large_report_comes_in_pieces(self):
+        path = self.large()
+        with Server(path) as server:
+            self.assertEqual(server.ask("/report", "HEAD").body, b"")
+            page = server.ask("/report")
+            self.assertEqual((page.status, page.headers["content-type"]), (200, "text/html; charset=utf-8"))
+            first = page.chunks[0]
+            self.assertIn(">Reading 2505 points of copy.db …<".encode(), first)
+            self.assertIn(b"<style>", first)
+            nonce = page.headers["content-security-policy"].split("'nonce-")[1].split("'")[0]
+            self.assertIn(f'<script type="module" nonce="{nonce}">'.encode(), first)
+            self.assertTrue(first.endswith(b'<script type="application/json" id="lathe-data">'))
+            self.assertTrue(page.body.rstrip().endswith(b"</html>"))
+            again = server.ask("/report")  # which is known now
+            self.assertIn("content-length", again.headers)
+            self.assertEqual(page.document(), again.document())
+            self.assertEqual(page.document(), server.ask("/api/report").json())
+            self.assertEqual(page.document()["points"]["count"], 2505)
+            for target, status in [("/report?experiment=zz", 404), ("/report?kind=none", 404)]:
+                self.assertEqual(server.ask(target).status, status)
+
+    def test_an_error_amid_the_points_is_told(self):
+        path = self.large()
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE sample SET repetition = repetition + 7 WHERE point = (SELECT id FROM point WHERE key = 'made 1700')")
+        with Server(path) as server:
+            page = server.ask("/report")
+            self.assertEqual((page.status, page.document()["live"]["page"], page.document()["status"]), (200, "error", 503))
+            self.assertIn("copy.db: point ", page.document()["message"])
+            self.assertTrue(page.body.rstrip().endswith(b"</html>"))
+            data = server.ask("/api/report")
+            self.assertEqual((data.status, data.json()["message"]), (503, page.document()["message"]))
+            self.assertEqual(server.ask(f"/api/report?experiment={self.b}").status, 200)  # which has no such point
+
+    def test_a_store_that_cannot_be_read_now(self):
+        path = self.copied()
+        with Server(path) as server:
+            os.rename(path, path + ".away")
+            for target in ["/report", "/", f"/compare?a={self.a}&b={self.b}"]:
+                page, data = server.ask(target), server.ask("/api" + target if target != "/" else "/api/index")
+                self.assertEqual((page.status, data.status, page.document()["status"]), (503, 503, 503), target)
+                for answer in [page, data]:
+                    self.assertGreater(int(answer.headers["retry-after"]), 0)
+                self.assertEqual(page.document()["live"]["page"], "error")
+                self.assertIn("copy.db: does not exist", data.json()["message"])
+            with open(path, "w", encoding="utf-8") as other:
+                other.write("another file\n" * 100)
+            self.assertEqual(server.ask("/api/report").status, 503)
+            os.rename(path + ".away", path)
+            self.assertEqual(server.ask("/report").status, 200)
+            self.assertEqual(server.ask("/api/report?experiment=zz").status, 404)
+
     def test_only_reading(self):
         for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]:
             answer = self.server.ask("/api/index", method)
@@ -217,6 +281,11 @@ class Serve(unittest.TestCase):
             self.assertEqual(server.ask("/api/index").status, 401)
             self.assertEqual(server.ask("/api/index", Authorization=f"Bearer {server.token}").status, 200)
             self.assertEqual(server.ask("/api/index", host=f"evil.example:{server.port}", Authorization=f"Bearer {server.token}").status, 421)
+            self.assertIn("127.0.0.1", [host for host, _, _ in server.hosts])
+            for server.host, port, token in server.hosts:  # each is one that can be opened
+                self.assertNotEqual(server.host, "0.0.0.0")
+                self.assertEqual((port, token), (server.port, server.token))
+                self.assertEqual(server.ask(f"/?token={token}").status, 303, server.host)
 
     def test_too_much_and_nonsense(self):
         host = f"Host: 127.0.0.1:{self.server.port}\r\n"

@@ -12,11 +12,17 @@ from fixture import LATHE
 class Server:
     def __init__(self, store, *flags):
         self.process = subprocess.Popen([LATHE, "serve", "--store", store, "--port", "0", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        address = r"http://(\[[^\]]+\]|[^:/]+):(\d+)/(?:\?token=(\w+))?"
+        self.hosts = []  # of further addresses, which come first
         self.line = self.process.stdout.readline()
-        match = re.fullmatch(r"http://(\[[^\]]+\]|[^:/]+):(\d+)/(?:\?token=(\w+))? shows (\S+); Ctrl-C ends it\n", self.line)
+        while further := re.fullmatch(address + "\n", self.line):
+            self.hosts.append((further[1].strip("[]"), int(further[2]), further[3]))
+            self.line = self.process.stdout.readline()
+        match = re.fullmatch(address + r" shows (\S+); Ctrl-C ends it\n", self.line)
         if not match:
             raise AssertionError(self.line + self.process.stderr.read())
         self.host, self.port, self.token, self.store = match[1].strip("[]"), int(match[2]), match[3], match[4]
+        self.hosts.append((self.host, self.port, self.token))
 
     def __enter__(self):
         return self
@@ -63,6 +69,16 @@ class Response:
         for line in lines:
             name, _, value = line.partition(": ")
             self.headers[name.lower()] = value
+        self.chunks = []  # of an answer in pieces
+        if self.headers.get("transfer-encoding") == "chunked" and self.body:
+            rest = self.body
+            while True:
+                size, _, rest = rest.partition(b"\r\n")
+                if int(size, 16) == 0:
+                    break
+                self.chunks.append(rest[:int(size, 16)])
+                rest = rest[int(size, 16) + 2:]
+            self.body = b"".join(self.chunks)
 
     def json(self):
         return json.loads(self.body)

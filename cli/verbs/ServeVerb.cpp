@@ -2,6 +2,7 @@
 #include "cli/StoreFlags.h"
 #include "cli/analysis/Ceilings.h"
 #include "report/PageBytes.h"
+#include "serve/Addresses.h"
 #include "serve/Listing.h"
 #include "serve/Routes.h"
 
@@ -86,6 +87,24 @@ void openBrowser(const std::string &address) {
     std::cerr << "lathe serve: --open: xdg-open cannot be started, open the address yourself\n";
 }
 
+/// Prints the addresses, the best one last, and returns the one for a browser of this machine.
+std::string tellAddresses(const ServeFlags &flags, int port, const std::string &token, bool shownToken,
+                          const std::string &store) {
+  std::vector<std::string> hosts =
+      serve::openAddresses(flags.host.empty() ? "127.0.0.1" : flags.host, serve::interfaceAddresses());
+  auto address = [&](const std::string &host, bool withToken) {
+    return fmt::format("http://{}/{}", serve::authority(host, port),
+                       withToken && !token.empty() ? "?token=" + token : "");
+  };
+  std::string text;
+  for (size_t i = hosts.size(); i-- > 1;)
+    text += address(hosts[i], shownToken) + "\n";
+  store::Location place(store);
+  std::string shown = place.isServer() ? place.name() : store;
+  std::cout << fmt::format("{}{} shows {}; Ctrl-C ends it\n", text, address(hosts[0], shownToken), shown) << std::flush;
+  return address(hosts.back(), true);
+}
+
 /// Listens, and returns the port. Without --host both addresses of this machine have one port.
 int listen(serve::HttpServer &server, const ServeFlags &flags) {
   int port = server.listen(flags.host.empty() ? "127.0.0.1" : flags.host, flags.port);
@@ -122,16 +141,11 @@ int serveVerb(const Arguments &arguments) {
                            return [known](const std::string &platform) { return known->of(platform); };
                          }};
   routes.emplace(std::move(service), serve::Access(flags.host, port, token), std::move(page), follower);
-  std::string address =
-      fmt::format("http://{}/", serve::authority(flags.host.empty() ? "127.0.0.1" : flags.host, port));
-  std::string withToken = token.empty() ? address : fmt::format("{}?token={}", address, token);
-  store::Location place(path);
-  std::string shown = place.isServer() ? place.name() : path;
   for (int signal : {SIGINT, SIGTERM, SIGHUP})
     endQuietlyOn(signal);
-  std::cout << fmt::format("{} shows {}; Ctrl-C ends it\n", made ? withToken : address, shown) << std::flush;
+  std::string ownAddress = tellAddresses(flags, port, token, made, path);
   if (flags.open)
-    openBrowser(withToken);
+    openBrowser(ownAddress);
   std::thread([&] { follower.run(); }).detach();
   server.run();
 }

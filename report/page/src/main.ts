@@ -25,10 +25,21 @@ type AnyDocument = (Document & { live?: Live }) | IndexDocument | CompareDocumen
 const isReport = (document: AnyDocument): document is Document & { live?: Live } =>
   !document.live || document.live.page === "report";
 
-function startError(host: HTMLElement, { message }: ErrorDocument): void {
+function startError(host: HTMLElement, { message, status }: ErrorDocument): void {
+  const again = status >= 500; // nothing is wrong with the address
   host.replaceChildren(
-    h("header", { class: "top" }, h("div", {}, h("h1", {}, "There is no such page"), h("p", {}, message)), themeButton(() => {})),
-    h("main", {}, h("p", {}, h("a", { href: "/" }, "All experiments"))),
+    h(
+      "header",
+      { class: "top" },
+      h("div", {}, h("h1", {}, again ? "The store cannot be read now" : "There is no such page"), h("p", {}, message)),
+      themeButton(() => {}),
+    ),
+    h(
+      "main",
+      {},
+      again ? h("p", {}, h("a", { href: location.pathname + location.search }, "Try again")) : null,
+      h("p", {}, h("a", { href: "/" }, "All experiments")),
+    ),
   );
 }
 

@@ -1,0 +1,99 @@
+// What the document of a page is made of: lists of different values, and columns of numbers.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace lathe::report {
+
+/// Hash of texts, and of arrays of numbers by their bytes.
+struct KeyHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  template <class Number, size_t size> size_t operator()(const std::array<Number, size> &key) const {
+    return (*this)(std::string_view(reinterpret_cast<const char *>(key.data()), sizeof key));
+  }
+};
+struct KeyEqual {
+  using is_transparent = void;
+  bool operator()(const auto &a, const auto &b) const { return a == b; }
+};
+template <class Key, class Value> using KeyMap = std::unordered_map<Key, Value, KeyHash, KeyEqual>;
+
+/// A list of different values, and the index of each by its key.
+template <class Value = std::string> class Dictionary {
+public:
+  template <class Make> uint32_t index(std::string_view key, Make &&make) {
+    if (auto place = places.find(key); place != places.end())
+      return place->second;
+    values.push_back(make());
+    return places.emplace(std::string(key), uint32_t(values.size() - 1)).first->second;
+  }
+  /// Of a value that is its own key.
+  uint32_t index(std::string_view key) {
+    return index(key, [&] { return Value(key); });
+  }
+  std::optional<uint32_t> find(std::string_view key) const {
+    auto place = places.find(key);
+    return place == places.end() ? std::nullopt : std::optional(place->second);
+  }
+  std::vector<Value> values;
+
+private:
+  KeyMap<std::string, uint32_t> places;
+};
+
+/// Columns by name. Rows fill them in one order: the next column is mostly the one behind the last.
+template <class T> class NamedColumns {
+public:
+  std::vector<T> &operator[](std::string_view name) {
+    for (size_t tried = 0; tried < columns.size(); ++tried) {
+      if (next == columns.size())
+        next = 0;
+      if (auto &[known, values] = columns[next++]; known == name)
+        return values;
+    }
+    columns.emplace_back(name, std::vector<T>());
+    next = columns.size();
+    return columns.back().second;
+  }
+  auto begin() const { return columns.begin(); }
+  auto end() const { return columns.end(); }
+
+private:
+  std::vector<std::pair<std::string, std::vector<T>>> columns;
+  size_t next = 0;
+};
+
+/// Columns of one kind of row, with one number for each row.
+class NumberColumns {
+public:
+  explicit NumberColumns(Dictionary<> &texts) : texts(texts) {}
+  void integer(std::string_view name, uint32_t value) { integers[name].push_back(value); }
+  void number(std::string_view name, std::optional<double> value); // NaN: unknown
+  /// Returns the index of the text.
+  uint32_t text(std::string_view name, std::string_view value);
+
+  NamedColumns<uint32_t> integers;
+  /// All columns; numbers that no row knows are left out.
+  nlohmann::json document() const;
+
+private:
+  Dictionary<> &texts;
+  NamedColumns<double> numbers;
+};
+
+/// A typed array of the page: {"type", "data"}.
+nlohmann::json packed(const std::vector<uint32_t> &values);
+nlohmann::json packed(const std::vector<double> &values);
+/// Times in ns: 32 bits if they are enough for all, 4.29 s.
+nlohmann::json packedTimes(const std::vector<int64_t> &nanoseconds);
+
+} // namespace lathe::report

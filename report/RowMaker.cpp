@@ -1,0 +1,89 @@
+#include "report/RowMaker.h"
+
+#include "lab/StoreRecords.h"
+#include "lab/judging/Statistics.h"
+
+namespace lathe::report {
+
+using nlohmann::json;
+
+/// Means of what was counted.
+static void count(Row &row, const store::Point &point) {
+  using store::Sample;
+  row.cycles = meanOf(point.rounds, &Sample::cycles);
+  row.instructions = meanOf(point.rounds, &Sample::instructions);
+  row.cacheMisses = meanOf(point.rounds, &Sample::cacheMisses);
+  if (auto kilohertz = meanOf(point.rounds, &Sample::frequencyKhz))
+    row.gigahertz = *kilohertz * 1e-6;
+  if (auto nanoseconds = meanOf(point.rounds, &Sample::cpuNs))
+    row.cpuSeconds = *nanoseconds * 1e-9;
+  double wall = 0, cpu = 0;
+  for (auto &round : point.rounds)
+    for (const Sample &sample : round)
+      if (sample.cpuNs) {
+        wall += double(sample.wallNs);
+        cpu += double(*sample.cpuNs);
+      }
+  if (wall > 0)
+    row.processors = cpu / wall;
+}
+
+const RowMaker::Work &RowMaker::workOf(const std::string &text) {
+  constexpr size_t most = 10000; // then all are forgotten: memory stays small
+  if (auto known = byText.find(text); known != byText.end())
+    return known->second;
+  if (byText.size() == most)
+    byText.clear();
+  Work work;
+  try {
+    work.shape = lab::Problem::parse(text);
+    work.flops = work.shape->flops();
+    work.bytes = work.shape->bytes();
+  } catch (const Error &) { // written by a version whose operators differ: its times are good all the same
+    work.shape.reset();
+  }
+  return byText.emplace(text, std::move(work)).first->second;
+}
+
+Row RowMaker::rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform) {
+  Row row;
+  row.kind = kind;
+  row.experiment = point.experiment;
+  row.platform = platform;
+  row.op = point.problem.op;
+  row.problem = point.problem.text;
+  row.provider = point.provider;
+  row.variant = point.variant;
+  row.setting = point.setting;
+  row.measured = point.measured;
+  row.status = point.status;
+  row.reason = point.reason;
+  row.implementation = point.implementation;
+  row.repro = point.repro;
+  row.rounds = lab::secondsOf(point.rounds);
+  count(row, point);
+  row.starts = point.starts;
+  row.callSeconds = point.callSeconds;
+  std::vector<double> samples;
+  samples.reserve(point.sampleCount());
+  for (auto &round : row.rounds)
+    samples.insert(samples.end(), round.begin(), round.end());
+  row.median = lab::median(samples);
+  const json &detail = point.problem.detail;
+  if (row.op == "kernel" && detail.is_object()) { // of a profile, which knows what its plan says
+    row.flops = detail.value("flops", 0.0);
+    row.bytes = detail.value("bytes", 0.0);
+  } else if (findOp(row.op)) {
+    const Work &work = workOf(row.problem);
+    row.shape = work.shape;
+    row.flops = work.flops;
+    row.bytes = work.bytes;
+  }
+  return row;
+}
+
+Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform) {
+  return RowMaker().rowOf(point, kind, platform);
+}
+
+} // namespace lathe::report

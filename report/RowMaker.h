@@ -1,0 +1,26 @@
+// Makes rows of points. Points of one problem mostly follow each other: its text is parsed once.
+#pragma once
+
+#include "report/Rows.h"
+
+#include <unordered_map>
+
+namespace lathe::report {
+
+class RowMaker {
+public:
+  /// As report::rowOf.
+  Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform);
+
+private:
+  /// What the text of a problem says, as in Row.
+  struct Work {
+    std::optional<lab::Problem> shape;
+    double flops = 0, bytes = 0;
+  };
+  const Work &workOf(const std::string &text);
+
+  std::unordered_map<std::string, Work> byText;
+};
+
+} // namespace lathe::report
