@@ -193,8 +193,9 @@ Answer Routes::inPieces(const Request &request, size_t points) {
   answer.headers = {{"Content-Security-Policy", Page::policy(nonce)}};
   answer.next = [=, this, progress = Progress()]() mutable -> std::optional<std::string> {
     if (!std::exchange(progress.begun, true))
-      return page.begin(fmt::format("Reading {} of {} …", counted(int64_t(points), "point"), store::Location(service.store).name()),
-                        nonce);
+      return page.begin(
+          fmt::format("Reading {} of {} …", counted(int64_t(points), "point"), store::Location(service.store).name()),
+          nonce);
     if (!progress.text)
       progress.text = madeOrReason(service.store, [&] { return made("report", request); }).text;
     if (progress.sent > progress.text->size())
