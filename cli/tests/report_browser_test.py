@@ -62,7 +62,7 @@ class Browser(ReportCase):
         rows.db.execute("UPDATE experiment SET settings = '{}' WHERE id = (SELECT max(id) FROM experiment)")
         rows.db.commit()
         self.lathe("report", "--store", store, "-o", page, "--title", "T" * 400)
-        best = self.figures("ops", "analyze", "--what", "best", "--store", store)["best"]
+        best = self.figures("ops", "analyze", "--what", "best", "--store", store)["best"]["points"]
         verdicts = [[entry["problem"], entry["verdict"], entry["ratio"], entry["ratio_low"], entry["ratio_high"]] for entry in best if "verdict" in entry]
         self.assertEqual({problem: verdict for problem, verdict, *_ in verdicts if "conv2" in problem or "conv1" in problem or "net.onnx" in problem},
                          {"net from the inputs to conv1": "faster", "net from the inputs to conv2": "ambiguous", "net.onnx input 1x8": "faster"})
