@@ -96,7 +96,7 @@ export function speedups(
       contexts.size > 1,
       narrow ? headRoom : 0,
     );
-  const labels = narrow ? 6 : Math.min(440, look.width * 0.34);
+  const labels = narrow ? 14 : Math.min(440, look.width * 0.34);
   const marks: Mark[] = [];
   let low = 0.8,
     high = 1.25;
@@ -133,7 +133,7 @@ export function speedups(
       clip: true,
     };
   });
-  const fits = narrow ? look.width - 30 : labels - 12, // pixels
+  const fits = narrow ? look.width - 38 : labels - 12, // pixels
     ink = inks(look),
     shown = (high < 4 * low ? fineTicks : ticks).filter((tick) => tick >= low * 0.96 && tick <= high * 1.04).map(place);
   const guide = {
@@ -156,7 +156,7 @@ export function speedups(
     renderItem: (params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
       const row = params.dataIndex,
         middle = api.coord([0, middles[row]])[1];
-      const context = contexts.size > 1 ? ` · ${rows[row].context}` : "";
+      const context = contexts.size > 1 ? fit(` · ${rows[row].context}`, fits * 0.45) : "";
       return {
         type: "text",
         style: {
