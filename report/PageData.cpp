@@ -85,6 +85,7 @@ void PageData::addExperiment(const store::Experiment &experiment) {
   columns->experiments.index(experiment.uuid, [&] {
     json document = store::toJson(experiment);
     document["platform"] = *platform;
+    document["verdict_starts"] = verdictStartsOf(experiment);
     return document;
   });
   columns->experimentOf[experiment.uuid] = experiment;
@@ -191,7 +192,7 @@ void PageData::addPoint(const store::Point &point) {
   std::optional<uint32_t> experiment = c.experiments.find(point.experiment);
   require(experiment.has_value(), "point of {}: its experiment comes after it", point.experiment);
   const store::Experiment &whole = c.experimentOf[point.experiment];
-  Row row = c.maker.rowOf(point, whole.kind, whole.platform);
+  Row row = c.maker.rowOf(point, whole);
   NumberColumns &rows = c.rows;
   Columns::Place place;
   place.platform = *c.platforms.find(whole.platform);

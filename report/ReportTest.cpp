@@ -57,45 +57,6 @@ TEST(Rows, differentCircumstancesAreDifferentCells) {
   EXPECT_FALSE(differs([](Row &r) { r.experiment = "another"; }));
 }
 
-TEST(Ratio, followsTheRoundsOnlyWhereTheyWereMeasuredInTurns) {
-  // The machine is slower by a factor of its own in every round; we always take twice the peer's time.
-  Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
-  for (size_t round = 0; round < ours.rounds.size(); ++round) {
-    double speed = double(1 << round);
-    ours.rounds[round] = {2 * speed, 2 * speed};
-    peer.rounds[round] = {speed, speed};
-  }
-  lab::RatioEstimate inTurns = judgeTimes(ours, peer).ratio;
-  EXPECT_DOUBLE_EQ(inTurns.ratio, 2);
-  EXPECT_DOUBLE_EQ(inTurns.interval.low, 2);
-  EXPECT_DOUBLE_EQ(inTurns.interval.high, 2);
-  peer.experiment = "another";
-  lab::RatioEstimate apart = judgeTimes(ours, peer).ratio;
-  EXPECT_DOUBLE_EQ(apart.ratio, 2);
-  EXPECT_LT(apart.interval.low, 1);
-  EXPECT_GT(apart.interval.high, 4);
-}
-
-TEST(Ratio, takesAStartOfTheProcessForOneObservation) {
-  // Within a start nothing varies; between starts ours takes 1, 2 and 4 times what the peer takes.
-  Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
-  ours.rounds.resize(6), peer.rounds.resize(6);
-  for (size_t round = 0; round < 6; ++round) {
-    ours.rounds[round] = {double(1 << round / 2)};
-    peer.rounds[round] = {1};
-  }
-  ours.starts = peer.starts = {2, 2, 2};
-  lab::RatioEstimate inTurns = judgeTimes(ours, peer).ratio;
-  EXPECT_NEAR(inTurns.ratio, 2, 1e-12);
-  double half = 4.302653 * std::log(2.0) / std::sqrt(3.0); // Student's t of two degrees of freedom
-  EXPECT_NEAR(inTurns.interval.low, 2 / std::exp(half), 1e-5);
-  peer.experiment = "another";
-  lab::RatioEstimate apart = judgeTimes(ours, peer).ratio;
-  EXPECT_DOUBLE_EQ(apart.ratio, 2);
-  EXPECT_DOUBLE_EQ(apart.interval.low, 1); // of three values, each may be drawn twice
-  EXPECT_DOUBLE_EQ(apart.interval.high, 4);
-}
-
 TEST(Roofline, ofKnownCeilings) {
   lab::MachineCeilings machine;
   machine.cpu = "Some CPU";
@@ -128,7 +89,7 @@ TEST(Counted, whatARunCost) {
   point.status = store::PointStatus::passed;
   // Two threads at 3 GHz; in the second round others had the counters.
   point.rounds = {{{1000, 2000, 6000, 12000, 5, 3000000}}, {{1000, 1000, {}, {}, {}, {}}}};
-  std::vector<Row> rows = {rowOf(point, store::ExperimentKind::ops, "p"), rowOf(convText(16, 16), "other", 1e-3)};
+  std::vector<Row> rows = {rowOf(point, ofKind(store::ExperimentKind::ops)), rowOf(convText(16, 16), "other", 1e-3)};
   auto costs = counted(rows);
   ASSERT_EQ(costs.size(), 1u); // of the other nothing is known
   EXPECT_NEAR(costs[0].row->processors.value_or(0), 1.5, 1e-12);
@@ -137,7 +98,7 @@ TEST(Counted, whatARunCost) {
   EXPECT_NEAR(costs[0].flopsPerCycle.value_or(0), rows[0].flops / 6000, 1e-9);
   EXPECT_EQ(costs[0].row->cacheMisses, 5);
   point.rounds = {{{1000, 900, {}, {}, {}, {}}}};
-  rows = {rowOf(point, store::ExperimentKind::ops, "p")};
+  rows = {rowOf(point, ofKind(store::ExperimentKind::ops))};
   EXPECT_FALSE(rows[0].gigahertz || counted(rows).at(0).instructionsPerCycle);
 }
 

@@ -14,6 +14,15 @@ inline std::string convText(int in, int out, int batch = 1) {
       .str();
 }
 
+/// An experiment on platform "p" with these settings.
+inline store::Experiment ofKind(store::ExperimentKind kind, nlohmann::json settings = nlohmann::json::object()) {
+  store::Experiment experiment;
+  experiment.kind = kind;
+  experiment.platform = "p";
+  experiment.settings = std::move(settings);
+  return experiment;
+}
+
 /// A row in which every sample takes `seconds`; 0: a failed row.
 inline Row rowOf(const std::string &problem, const std::string &provider, double seconds, int threads = 1,
                  const std::string &experiment = "e") {
@@ -36,7 +45,7 @@ inline Row rowOf(const std::string &problem, const std::string &provider, double
     point.status = store::PointStatus::failed;
     point.reason = "wrong";
   }
-  return rowOf(point, store::ExperimentKind::ops, "p");
+  return rowOf(point, ofKind(store::ExperimentKind::ops));
 }
 
 } // namespace lathe::report

@@ -45,11 +45,12 @@ const RowMaker::Work &RowMaker::workOf(const std::string &text) {
   return byText.emplace(text, std::move(work)).first->second;
 }
 
-Row RowMaker::rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform) {
+Row RowMaker::rowOf(const store::Point &point, const store::Experiment &experiment) {
   Row row;
-  row.kind = kind;
+  row.kind = experiment.kind;
   row.experiment = point.experiment;
-  row.platform = platform;
+  row.platform = experiment.platform;
+  row.verdictStarts = verdictStartsOf(experiment);
   row.op = point.problem.op;
   row.problem = point.problem.text;
   row.provider = point.provider;
@@ -82,8 +83,8 @@ Row RowMaker::rowOf(const store::Point &point, store::ExperimentKind kind, const
   return row;
 }
 
-Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform) {
-  return RowMaker().rowOf(point, kind, platform);
+Row rowOf(const store::Point &point, const store::Experiment &experiment) {
+  return RowMaker().rowOf(point, experiment);
 }
 
 } // namespace lathe::report

@@ -10,7 +10,7 @@ namespace lathe::report {
 class RowMaker {
 public:
   /// As report::rowOf.
-  Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform);
+  Row rowOf(const store::Point &point, const store::Experiment &experiment);
 
 private:
   /// What the text of a problem says, as in Row.

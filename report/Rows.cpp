@@ -1,6 +1,7 @@
 #include "report/Rows.h"
 
 #include "lab/StoreRecords.h"
+#include "lab/judging/Turns.h"
 #include "lab/ops/OpsLab.h"
 #include "report/RowMaker.h"
 #include "store/Archive.h"
@@ -21,6 +22,20 @@ static std::vector<double> pooled(const std::vector<std::vector<double>> &rounds
   return samples;
 }
 
+int verdictStartsOf(const store::Experiment &experiment) {
+  using store::ExperimentKind;
+  constexpr int64_t always = 3; // lab::judgePair never asks for more
+  const ExperimentKind kind = experiment.kind;
+  bool inTurns = kind == ExperimentKind::ops || kind == ExperimentKind::compare || kind == ExperimentKind::segments;
+  if (!inTurns && kind != ExperimentKind::bench) // of which only those of `lathe sweep` have turns
+    return 0;
+  int64_t asked = inTurns ? 1 : 0;
+  if (const json &settings = experiment.settings; settings.is_object() && settings.contains("starts"))
+    if (const json &starts = settings.at("starts"); starts.is_number_integer())
+      asked = std::max<int64_t>(1, starts.get<int64_t>());
+  return int(std::min(asked, always));
+}
+
 std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
   std::map<std::string, store::Experiment> experiments;
   for (auto &summary : store.experiments(filter))
@@ -28,8 +43,7 @@ std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
   std::vector<Row> rows;
   RowMaker maker;
   store.points(filter, true, [&](const store::Point &point) {
-    const store::Experiment &experiment = experiments.at(point.experiment);
-    rows.push_back(maker.rowOf(point, experiment.kind, experiment.platform));
+    rows.push_back(maker.rowOf(point, experiments.at(point.experiment)));
   });
   bool several = std::any_of(rows.begin(), rows.end(), [&](auto &row) { return row.platform != rows[0].platform; });
   if (several)
@@ -45,10 +59,8 @@ std::vector<Row> rowsOfArchive(const std::string &path) {
   store::readArchive(path, [&](const store::Record &record) {
     if (auto *experiment = std::get_if<store::Experiment>(&record))
       experiments[experiment->uuid] = *experiment;
-    else if (auto *point = std::get_if<store::Point>(&record)) {
-      const store::Experiment &experiment = experiments.at(point->experiment); // which comes first
-      rows.push_back(maker.rowOf(*point, experiment.kind, experiment.platform));
-    }
+    else if (auto *point = std::get_if<store::Point>(&record))
+      rows.push_back(maker.rowOf(*point, experiments.at(point->experiment))); // which comes first
   });
   return rows;
 }
@@ -98,7 +110,7 @@ std::vector<Row> rowsOfResults(const json &document, const std::string &where) {
   try {
     for (const json &row : document.at("rows"))
       for (const store::Point &point : pointsOfResult(row, where))
-        rows.push_back(rowOf(point, store::ExperimentKind::ops, ""));
+        rows.push_back(rowOf(point, store::Experiment()));
   } catch (const json::exception &error) {
     fail("{}: expected what `lathe store export` or `lathe ops bench --json` writes: {}", where, error.what());
   }
@@ -205,13 +217,14 @@ static lab::Starts roundsByStart(const Row &row) {
   return starts;
 }
 
-/// By the times alone.
-static lab::JudgedRatio judgeMedians(const Row &numerator, const Row &denominator, double band) {
-  using store::ExperimentKind;
-  bool inTurns = numerator.experiment == denominator.experiment && numerator.starts == denominator.starts &&
-                 numerator.rounds.size() == denominator.rounds.size();
-  if (inTurns && (numerator.kind == ExperimentKind::ops || numerator.kind == ExperimentKind::compare))
-    return lab::judgeInTurns(roundsByStart(numerator), roundsByStart(denominator), band);
+/// Whether the rows took turns, so that rounds of one number were measured together.
+static bool inTurns(const Row &a, const Row &b) {
+  return a.verdictStarts > 0 && a.experiment == b.experiment && a.starts == b.starts &&
+         a.rounds.size() == b.rounds.size();
+}
+
+/// As two sets that were measured independently.
+static lab::JudgedRatio judgeApart(const Row &numerator, const Row &denominator, double band) {
   constexpr size_t enoughStarts = 3, enoughRounds = 6;
   bool byStarts = std::min(numerator.starts.size(), denominator.starts.size()) >= enoughStarts;
   bool byRounds = std::min(numerator.rounds.size(), denominator.rounds.size()) >= enoughRounds;
@@ -227,12 +240,20 @@ static lab::JudgedRatio judgeMedians(const Row &numerator, const Row &denominato
         medians.push_back(lab::median(round));
     return medians;
   };
-  return lab::judgeApart(observations(numerator), observations(denominator), band);
+  return lab::besideOverhead(lab::judgeApart(observations(numerator), observations(denominator), band),
+                             {numerator.median, numerator.callSeconds}, {denominator.median, denominator.callSeconds});
 }
 
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band) {
-  return lab::besideOverhead(judgeMedians(numerator, denominator, band), {numerator.median, numerator.callSeconds},
-                             {denominator.median, denominator.callSeconds});
+  if (!inTurns(numerator, denominator))
+    return judgeApart(numerator, denominator, band);
+  lab::TurnOptions options;
+  options.minStarts = numerator.verdictStarts;
+  std::vector<size_t> starts = numerator.starts;
+  if (starts.empty())
+    starts = {numerator.rounds.size()};
+  return lab::judgePair({numerator.rounds, numerator.callSeconds}, {denominator.rounds, denominator.callSeconds},
+                        starts, options, {}, band);
 }
 
 json identityJson(const Row &row) {

@@ -30,8 +30,11 @@ struct Row {
   std::string reason, implementation, repro;
   std::vector<std::vector<double>> rounds; // seconds
   std::vector<size_t> starts;              // rounds of each start of the process; empty: one start
-  double median = 0;                       // seconds, of all samples; 0: no samples
-  std::optional<double> callSeconds;       // a call of the provider that computes one element
+  /// Timed in turns with the other rows of its experiment, so that a verdict over both needs this many starts;
+  /// 0: without turns.
+  int verdictStarts = 0;
+  double median = 0;                 // seconds, of all samples; 0: no samples
+  std::optional<double> callSeconds; // a call of the provider that computes one element
 
   // Means per run over the samples that have the counter; empty if none has.
   std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
@@ -48,8 +51,12 @@ struct Row {
   bool counts() const { return (status == store::PointStatus::passed || !verifiedHere()) && median > 0; }
 };
 
-/// Makes a row of a point. `kind` and `platform` belong to the point's experiment.
-Row rowOf(const store::Point &point, store::ExperimentKind kind, const std::string &platform);
+/// Starts that a verdict over two points of the experiment needs, 1 to 3 (lab::judgePair); 0 if its points had no
+/// turns. Its settings say it: every verb that times in turns keeps `--starts` there, and no other one does.
+int verdictStartsOf(const store::Experiment &experiment);
+
+/// Makes a row of a point of `experiment`.
+Row rowOf(const store::Point &point, const store::Experiment &experiment);
 
 /// Returns the points that the filter selects, in the order of measuring.
 std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter);
@@ -83,12 +90,12 @@ std::string contextText(const Row &row);
 /// The schedule that was asked for, else the implementation.
 const std::string &scheduleOf(const Row &row);
 
-/// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment of
-/// `ops bench` or `compare`, equal starts and rounds) are compared round by round. Other rows are
-/// compared as two independent sets: medians of process starts if both have three or more, else
-/// medians of rounds if both have six or more, else samples. So a disturbance that lasts for a
-/// start or a round counts as one observation. A difference that the cost of calls may explain is
-/// ambiguous (lab::besideOverhead).
+/// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment with
+/// turns, equal starts and rounds) are judged by lab::judgePair, as the verb that measured them does.
+/// Other rows are compared as two independent sets: medians of process starts if both have three or
+/// more, else medians of rounds if both have six or more, else samples. So a disturbance that lasts
+/// for a start or a round counts as one observation. A difference that the cost of calls may explain
+/// is ambiguous (lab::besideOverhead).
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
 
 /// "3 of 10 points are not verified here: ..."; "" if all are.

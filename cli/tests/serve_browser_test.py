@@ -54,6 +54,9 @@ class ServeBrowser(unittest.TestCase):
                             points += 1
                             rows.point(running, "custom", f"point {points}", {}, "lathe")
                             rows.db.commit()
+                        elif line == "ask kind\n":
+                            rows.point(rows.experiment("quantize"), "custom", "point of another kind", {}, "lathe")
+                            rows.db.commit()
                         elif line == "ask kill\n":
                             sleeper.kill()
                             sleeper.wait()
@@ -63,7 +66,7 @@ class ServeBrowser(unittest.TestCase):
                 sleeper.kill()
                 sleeper.wait()
                 self.assertEqual(browser.returncode, 0, said)
-                self.assertEqual(said.count("ok "), 7, said)
+                self.assertEqual(said.count("ok "), 8, said)
                 print(said)
 
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 
 namespace lathe::lab {
 
@@ -114,6 +113,30 @@ static Interval middleOf(std::vector<double> &ratios, double confidence) {
   return {percentileOfSorted(ratios, tail), percentileOfSorted(ratios, 100 - tail)};
 }
 
+namespace {
+
+/// Random numbers of 32 bits (Marsaglia's xorshift), cheap in JavaScript as well: the page of reports draws the same ones
+/// (report/page/src/data/statistics.ts), so that it shows the intervals that the analyses print.
+class Drawing {
+public:
+  explicit Drawing(uint64_t seed) : state(uint32_t(seed) * first) {
+    if (state == 0)
+      state = first;
+  }
+  uint32_t operator()() {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state;
+  }
+
+private:
+  static constexpr uint32_t first = 2463534242;
+  uint32_t state;
+};
+
+} // namespace
+
 /// Whether the exact two-sided test of Mann and Whitney can reject at all: with all of one set below all of the other,
 /// two of C(m + n, m) orders are as extreme.
 static bool canReject(size_t m, size_t n, double confidence) {
@@ -124,7 +147,7 @@ static bool canReject(size_t m, size_t n, double confidence) {
 RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence,
                              int resamples, uint64_t seed) {
   require(!numerator.empty() && !denominator.empty(), "ratio of medians: no samples");
-  std::mt19937_64 random(seed);
+  Drawing random(seed);
   auto resampledMedian = [&](std::span<const double> samples) {
     std::vector<double> drawn(samples.size());
     for (double &value : drawn)
@@ -281,7 +304,7 @@ RatioEstimate geometricMean(std::span<const double> ratios, double confidence, i
     logarithms.push_back(std::log(ratio));
   }
   auto count = double(logarithms.size());
-  std::mt19937_64 random(seed);
+  Drawing random(seed);
   std::vector<double> means;
   for (int i = 0; i < resamples; ++i) {
     double sum = 0;

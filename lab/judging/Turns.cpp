@@ -176,7 +176,7 @@ Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector
 }
 
 JudgedPair judgePair(const SideRounds &numerator, const SideRounds &denominator, const std::vector<size_t> &starts,
-                     const TurnOptions &options, const JudgedPair &before) {
+                     const TurnOptions &options, const JudgedPair &before, double band) {
   size_t common = std::min(numerator.rounds.size(), denominator.rounds.size());
   auto timeOf = [&](const SideRounds &side) {
     std::vector<double> pooled;
@@ -185,7 +185,7 @@ JudgedPair judgePair(const SideRounds &numerator, const SideRounds &denominator,
     return SideTime{median(pooled), side.callSeconds};
   };
   Starts above = byStart(numerator.rounds, starts, common), below = byStart(denominator.rounds, starts, common);
-  JudgedPair pair{besideOverhead(judgeInTurns(above, below), timeOf(numerator), timeOf(denominator))};
+  JudgedPair pair{besideOverhead(judgeInTurns(above, below, band), timeOf(numerator), timeOf(denominator))};
   size_t made = above.size();
   pair.tooFewStarts = made < size_t(std::min(options.minStarts, 3));
   if (pair.tooFewStarts) {

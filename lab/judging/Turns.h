@@ -87,6 +87,6 @@ struct SideRounds {
 /// before three starts (or minStarts, if less), because the difference between process starts is
 /// not known then. `before` is the judgement at the previous look.
 JudgedPair judgePair(const SideRounds &numerator, const SideRounds &denominator, const std::vector<size_t> &starts,
-                     const TurnOptions &options, const JudgedPair &before = {});
+                     const TurnOptions &options, const JudgedPair &before = {}, double band = indifference);
 
 } // namespace lathe::lab

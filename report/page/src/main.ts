@@ -6,6 +6,7 @@ import "./style/narrow.css";
 import { Dataset } from "./data/dataset";
 import type { CompareDocument, ErrorDocument, IndexDocument, Live } from "./data/live";
 import type { Document } from "./data/schema";
+import { visibleIn } from "./data/visible";
 import { startCompare } from "./live/compare";
 import { startIndex } from "./live/index";
 import { startLiveReport } from "./live/report";
@@ -51,9 +52,10 @@ function show(host: HTMLElement, document: AnyDocument): Dataset | undefined {
     else startApp(host, data);
     return data;
   }
-  if (document.live.page === "index") startIndex(host, document as IndexDocument);
-  else if (document.live.page === "compare") startCompare(host, document as CompareDocument);
-  else startError(host, document as ErrorDocument);
+  const shown = visibleIn(document);
+  if (shown.live.page === "index") startIndex(host, shown as IndexDocument);
+  else if (shown.live.page === "compare") startCompare(host, shown as CompareDocument);
+  else startError(host, shown as ErrorDocument);
   return undefined;
 }
 

@@ -1,15 +1,8 @@
 // node graph.mjs: the layered drawing of graphs, and graphs out of what a store says. Prints a line for each test.
 import assert from "node:assert/strict";
 import { run } from "./run.mjs";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { load } from "./load.mjs";
 
-/** A module of the page, compiled. */
-async function load(file) {
-  const entry = fileURLToPath(new URL(`../src/${file}`, import.meta.url));
-  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: "esm", write: false });
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
-}
 const { layered, isotonic } = await load("data/layers.ts");
 const { graphOf } = await load("data/graph.ts");
 

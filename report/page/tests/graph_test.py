@@ -1,21 +1,5 @@
 #!/usr/bin/env python3
-"""Runs graph.mjs under Node.js, with the packages that the build of the page has installed."""
-import pathlib
-import shutil
-import subprocess
-import sys
+"""Runs graph.mjs."""
+import node_tests
 
-HERE = pathlib.Path(__file__).resolve().parent
-
-
-def main():
-    missing = [what for what, here in [("Node.js", shutil.which("node")), ("esbuild (npm ci in report/page)", (HERE.parent / "node_modules" / "esbuild").is_dir())] if not here]
-    if missing:
-        print("SKIPPED: missing are " + ", ".join(missing))
-        sys.exit(77)
-    done = subprocess.run(["node", HERE / "graph.mjs"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("ok ") == 8, done.stdout
-
-
-main()
+node_tests.run("graph.mjs", 8)

@@ -5,52 +5,14 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { run } from "./run.mjs";
+import { column, everySection, header, marks, openTab, rowCount, show } from "./tab.mjs";
 
 const [page, expectedFile, executablePath] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
 const address = pathToFileURL(page).href;
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 
-/** A tab whose requests and errors are collected. */
-async function open(options, url = address) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const tab = await context.newPage(),
-    requests = [],
-    errors = [];
-  tab.on("request", (request) => requests.push(request.url()));
-  tab.on("pageerror", (error) => errors.push(String(error)));
-  tab.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
-  await tab.goto(url);
-  await tab.waitForSelector("#overview .tile");
-  return { tab, requests, errors, context };
-}
-/** Brings a section into sight and waits until it is filled. */
-async function show(tab, id) {
-  await tab.evaluate((name) => document.getElementById(name).scrollIntoView(), id);
-  await tab.waitForSelector(`#${id} .filled`);
-  await tab.waitForFunction((name) => !document.querySelector(`#${name} [aria-busy=true]`), id);
-  await tab.waitForTimeout(60);
-}
-async function everySection(tab) {
-  const ids = await tab.$$eval("main > section", (list) => list.map((section) => section.id));
-  for (const id of ids) await show(tab, id);
-  return ids;
-}
-const marks = (tab, id) => tab.$$eval(`#${id} .chart`, (list) => list.map((chart) => Number(chart.dataset.marks)));
-const rowCount = async (tab, id) => Number(await tab.getAttribute(`#${id} .scroller`, "aria-rowcount")) - 1;
-/** The texts of a column in the rows in sight. */
-const column = (tab, id, name) =>
-  tab.$eval(
-    `#${id} .scroller`,
-    (table, wanted) => {
-      const at = Array.from(table.querySelectorAll(".head > div")).findIndex((cell) =>
-        cell.textContent.startsWith(wanted),
-      );
-      return Array.from(table.querySelectorAll(".body .row"), (row) => row.children[at].textContent);
-    },
-    name,
-  );
-const header = (tab, id, name) => tab.locator(`#${id} .head button`, { hasText: name }).first();
+const open = (options, url = address) => openTab(browser, options, url);
 
 const tests = {
   async "the page loads without errors and asks nobody"() {
@@ -144,11 +106,17 @@ const tests = {
     await context.close();
   },
 
-  async "columns without a value are not shown"() {
+  async "columns without a value are not shown, and headers are whole"() {
     const { tab, context } = await open();
     let shown = 0;
     for (const id of await everySection(tab))
       for (const table of await tab.$$(`#${id} .table:not([hidden]) .scroller`)) {
+        const cut = await table.evaluate((element) =>
+          Array.from(element.querySelectorAll(".head > div"))
+            .filter((cell) => cell.scrollWidth > cell.clientWidth)
+            .map((cell) => cell.textContent),
+        );
+        assert.deepEqual(cut, [], `${id}: headers are cut`);
         const [rows, texts] = await table.evaluate((element) => [
           Number(element.getAttribute("aria-rowcount")) - 1,
           Array.from(element.querySelectorAll(".body .row"), (row) =>
@@ -186,6 +154,50 @@ const tests = {
         means.map(({ column, mean }) => [column, `${mean.toFixed(3)}×`]).sort(),
       );
     }
+    await context.close();
+  },
+
+  async "verdicts and intervals are those of the analysis, of sweeps and segments, too"() {
+    const { tab, errors, context } = await open({}, pathToFileURL(expected.turns.page).href);
+    await show(tab, "best");
+    const [problems, verdicts, ratios, intervals] = [
+      await tab.$$eval("#best .body .row", (rows) => rows.map((row) => row.children[0].title || row.children[0].textContent)),
+      await column(tab, "best", "verdict"),
+      await column(tab, "best", "next / fastest"),
+      await column(tab, "best", "95 % interval"),
+    ];
+    const shown = problems.map((problem, row) => [problem, verdicts[row], ratios[row], intervals[row].replace(" (range)", "")]);
+    assert.deepEqual(
+      shown.filter(([, verdict]) => verdict !== "alone").sort(),
+      expected.turns.verdicts
+        .map(([problem, verdict, ratio, low, high]) => [
+          problem,
+          verdict,
+          `${ratio.toFixed(3)}×`,
+          `${low.toFixed(3)} to ${high.toFixed(3)}`,
+        ])
+        .sort(),
+    );
+    // A sweep's speedup over its first row is the same ratio, the other way round.
+    await show(tab, "sweeps");
+    const [, , ratio] = expected.turns.verdicts.find(([problem]) => problem.startsWith("net.onnx"));
+    assert.deepEqual((await column(tab, "sweeps", "speedup")).filter(Boolean), [`${(1 / ratio).toFixed(3)}×`]);
+    assert.deepEqual(errors, []);
+    await context.close();
+  },
+
+  async "points that nobody has verified are no failures"() {
+    const { tab, context } = await open({}, pathToFileURL(expected.turns.page).href);
+    await show(tab, "unverified");
+    assert.deepEqual(await column(tab, "unverified", "status"), ["not verified"]);
+    assert.deepEqual(await column(tab, "unverified", "problem"), ["\\u202etxen.onnx"]); // turns nothing around
+    await show(tab, "failures");
+    assert(!(await tab.textContent("#failures")).includes("txen"));
+    assert((await tab.textContent("#overview")).includes("1 not verified"));
+    await tab.fill(".filters input[type=search]", "nothing has this name");
+    await tab.waitForFunction(() => document.querySelector(".unmatched").textContent !== "");
+    await show(tab, "points");
+    assert.equal(await tab.textContent("#points .body"), "Nothing to show.");
     await context.close();
   },
 
@@ -339,6 +351,15 @@ const tests = {
     assert((await tab.textContent("#violins .spoken")).includes(`(${mark})`));
     assert.deepEqual(errors, []);
     await context.close();
+  },
+
+  async "long titles and narrow windows need no sideways scrolling"() {
+    for (const width of [320, 360, 1280]) {
+      const { tab, context } = await open({ viewport: { width, height: 800 } }, pathToFileURL(expected.turns.page).href);
+      await everySection(tab);
+      assert.equal(await tab.evaluate(() => document.documentElement.scrollWidth), width);
+      await context.close();
+    }
   },
 
   async "a phone needs no sideways scrolling"() {

@@ -178,6 +178,30 @@ const tests = {
     await report.close();
   },
 
+  async "platforms and kinds follow the experiments"() {
+    const { tab, close } = await open("/");
+    await rowCount(total)(tab, "experiments");
+    // Long pauses are short here.
+    await tab.evaluate(() => {
+      const wait = window.setTimeout;
+      window.setTimeout = (work, pause) => wait(work, Math.min(pause, 300));
+    });
+    const kinds = () => tab.$eval(".filters select", (select) => Array.from(select.options, ({ value }) => value));
+    assert(!(await kinds()).includes("quantize"));
+    const points = Number((await column(tab, "platforms", "points"))[0]);
+    await ask("point"); // the state of no experiment changes
+    await tab.waitForFunction(
+      (count) => document.querySelector("#platforms .body .row").textContent.includes(String(count)),
+      points + 1,
+    );
+    await ask("kind");
+    await rowCount(total + 1)(tab, "experiments");
+    assert((await kinds()).includes("quantize"));
+    await tab.selectOption(".filters select", "quantize");
+    await rowCount(1)(tab, "experiments");
+    await close();
+  },
+
   async "a phone needs no sideways scrolling"() {
     for (const path of ["/", `/compare?a=${expected.a}&b=${expected.b}`]) {
       const { tab, close } = await open(path, { viewport: { width: 390, height: 800 }, isMobile: true, hasTouch: true });

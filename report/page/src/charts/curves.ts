@@ -1,5 +1,5 @@
 // Lines over steps: segments of a network, and trials of a search.
-import { axis, base, colour, hover, inks, legend, shape, tip, type Look, type Mark, type Plot } from "./plot";
+import { axis, base, colour, dashes, hover, inks, legend, shape, tip, type Look, type Mark, type Plot } from "./plot";
 import { digits, time } from "../data/format";
 
 export interface CurvePoint {
@@ -23,6 +23,8 @@ export interface CurvesAxes {
   labels?: string[]; // of the x positions
   logarithmic: boolean;
 }
+
+const oneRow = 26; // pixels of a legend of one row
 
 /** Curves of times, each with a whisker for its interval. */
 export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Look): Plot {
@@ -53,7 +55,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
       symbolSize: curve.points.length > 60 ? 4 : 8,
       showAllSymbol: true,
       itemStyle: { color: fill },
-      lineStyle: { color: fill, width: curve.form === "dots" ? 0 : 2 },
+      lineStyle: { color: fill, width: curve.form === "dots" ? 0 : 2, type: dashes(curve.colour) },
       connectNulls: false,
       data: curve.points.map((point) => ({
         value: [point.x, Number.isFinite(point.seconds) ? point.seconds * factor : null],
@@ -86,13 +88,14 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
         },
       });
   });
+  const names = legend(
+    look,
+    list.map((curve) => curve.name),
+  );
   const option = {
     ...base(look),
-    legend: legend(
-      look,
-      list.map((curve) => curve.name),
-    ),
-    grid: { outerBoundsMode: "none", left: 58, right: 18, top: 58, bottom: axes.labels ? 118 : 48 },
+    legend: names.legend,
+    grid: { outerBoundsMode: "none", left: 58, right: 18, top: names.bottom + 32, bottom: axes.labels ? 118 : 48 },
     xAxis: axis(look, {
       type: "value",
       name: axes.x,
@@ -131,5 +134,5 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
         : []),
     ]);
   });
-  return { height, option, marks };
+  return { height: height - oneRow + names.bottom, option, marks };
 }

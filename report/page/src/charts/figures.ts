@@ -48,6 +48,7 @@ const seriesLegend = (look: Look, series: { name: string }[], left: number) =>
     series.map((item) => item.name),
     { top: 30, left },
   );
+const rowOfLegend = 56; // where the plot begins below a legend of one row
 
 function bars(figure: Bars, look: Look): Plot {
   const ink = inks(look),
@@ -83,11 +84,12 @@ function bars(figure: Bars, look: Look): Plot {
       };
     },
   }));
+  const names = legend(look, figure.series, { top: 30, left: 160 });
   const option = {
     ...base(look),
     title: title(figure.title, look),
-    legend: legend(look, figure.series, { top: 30, left: 160 }),
-    grid: { outerBoundsMode: "none", left: 160, right: 30, top: 60, height },
+    legend: names.legend,
+    grid: { outerBoundsMode: "none", left: 160, right: 30, top: names.bottom + 4, height },
     xAxis: axis(look, { type: "value", min: 0, axisLabel: { formatter: (value: number) => String(value) } }),
     yAxis: axis(look, {
       type: "category",
@@ -98,7 +100,7 @@ function bars(figure: Bars, look: Look): Plot {
     }),
     series: [...series, guide([{ xAxis: 1 }], look)],
   };
-  return { height: height + 96, option, marks: [] };
+  return { height: height + names.bottom + 40, option, marks: [] };
 }
 
 function sorted(figure: Sorted, look: Look): Plot {
@@ -108,11 +110,12 @@ function sorted(figure: Sorted, look: Look): Plot {
   const ticks = [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 7, 10, 20].filter(
     (tick) => tick >= low && tick <= high,
   );
+  const names = seriesLegend(look, figure.series, 60);
   const option = {
     ...base(look),
     title: title(figure.title, look),
-    legend: seriesLegend(look, figure.series, 60),
-    grid: { outerBoundsMode: "none", left: 60, right: 20, top: 66, bottom: 44 },
+    legend: names.legend,
+    grid: { outerBoundsMode: "none", left: 60, right: 20, top: names.bottom + 10, bottom: 44 },
     xAxis: axis(look, {
       type: "value",
       min: 0,
@@ -147,7 +150,7 @@ function sorted(figure: Sorted, look: Look): Plot {
       guide([{ yAxis: 0 }], look),
     ],
   };
-  return { height: 400, option, marks: [] };
+  return { height: 400 - rowOfLegend + names.bottom, option, marks: [] };
 }
 
 function scatter(figure: Scatter, look: Look): Plot {
@@ -164,11 +167,12 @@ function scatter(figure: Scatter, look: Look): Plot {
       nameGap: gap,
       axisLabel: { formatter: (value: number) => digits(value, 2) },
     });
+  const names = seriesLegend(look, figure.series, 70);
   const option = {
     ...base(look),
     title: title(figure.title, look),
-    legend: seriesLegend(look, figure.series, 70),
-    grid: { outerBoundsMode: "none", left: 70, right: 24, top: 66, bottom: 52 },
+    legend: names.legend,
+    grid: { outerBoundsMode: "none", left: 70, right: 24, top: names.bottom + 10, bottom: 52 },
     xAxis: log(figure.across, 28),
     yAxis: log(figure.up, 46),
     series: [
@@ -191,7 +195,7 @@ function scatter(figure: Scatter, look: Look): Plot {
       },
     ],
   };
-  return { height: 640, option, marks: [] };
+  return { height: 640 - rowOfLegend + names.bottom, option, marks: [] };
 }
 
 export function figurePlot(figure: Figure, look: Look): Plot {

@@ -46,6 +46,36 @@ const shapes = [
   "path://M5,0L10,4L8,10L2,10L0,4Z",
 ];
 export const colour = (index: number, look: Look): string => (look.dark ? dark : light)[index % light.length];
+
+/** How a bar or a violin is painted. */
+export interface Paint {
+  fill: string;
+  stroke: string;
+  lineWidth: number;
+  lineDash: number[] | null;
+}
+/** Of every eight columns areas are painted in a way of their own: no two of forty columns look the same. */
+export function paint(index: number, look: Look): Paint {
+  const hue = colour(index, look),
+    ink = inks(look),
+    pale = between(hue, ink.surface);
+  const ways: Paint[] = [
+    { fill: hue, stroke: hue, lineWidth: 0, lineDash: null },
+    { fill: ink.surface, stroke: hue, lineWidth: 2, lineDash: null },
+    { fill: pale, stroke: ink.text, lineWidth: 1, lineDash: null },
+    { fill: ink.surface, stroke: hue, lineWidth: 2, lineDash: [4, 2] },
+    { fill: pale, stroke: ink.text, lineWidth: 1.4, lineDash: [2, 2] },
+  ];
+  return ways[Math.floor(index / light.length) % ways.length];
+}
+/** The middle between two colours "#rrggbb". */
+function between(a: string, b: string): string {
+  const part = (text: string, at: number) => Number.parseInt(text.slice(at, at + 2), 16);
+  return `#${[1, 3, 5].map((at) => Math.round((part(a, at) + part(b, at)) / 2).toString(16).padStart(2, "0")).join("")}`;
+}
+/** The dashes of the lines of a column. */
+export const dashes = (index: number): string =>
+  ["solid", "dashed", "dotted"][Math.floor(index / light.length) % 3];
 export const shape = (index: number): string => shapes[(index + Math.floor(index / shapes.length)) % shapes.length];
 
 export const font = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
@@ -103,7 +133,7 @@ export function hover(option: object, formatter: (item: never) => HTMLElement): 
 export function axis(look: Look, more: Record<string, unknown>): Record<string, unknown> {
   const ink = inks(look);
   return {
-    axisLine: { lineStyle: { color: ink.line } },
+    axisLine: { onZero: false, lineStyle: { color: ink.line } },
     axisTick: { show: false },
     axisLabel: { color: ink.muted, fontSize: 11, hideOverlap: true, ...(more.axisLabel as object) },
     splitLine: { lineStyle: { color: ink.line } },
@@ -112,21 +142,61 @@ export function axis(look: Look, more: Record<string, unknown>): Record<string, 
   };
 }
 
-export function legend(look: Look, names: string[], more: Record<string, unknown> = {}): Record<string, unknown> {
-  const ink = inks(look);
+/** A legend, and where what stands below it begins, in pixels. */
+export interface Legend {
+  legend: object[];
+  bottom: number;
+}
+const legendRow = 24;
+
+/**
+ * The names of `names`, in one row that scrolls on the page, in as many rows as they need in a picture. `paints`: how the
+ * areas of the columns are painted; without it the marks of the legend are those of the series.
+ */
+export function legend(look: Look, names: string[], place: { top?: number; left?: number; paints?: Paint[] } = {}): Legend {
+  const ink = inks(look),
+    { top = 0, left = 0, paints } = place,
+    gap = look.still ? 16 : 10,
+    mark = 12,
+    most = look.width - left - mark - 24; // of a name
+  const shown = names.map((name) => fit(name, most, 12));
+  const rows: number[][] = [[]];
+  let used = 0;
+  names.forEach((_name, index) => {
+    const width = mark + 5 + textWidth(shown[index], 12) + gap;
+    if (look.still && used && used + width > look.width - left - 12) {
+      rows.push([]);
+      used = 0;
+    }
+    used += width;
+    rows[rows.length - 1].push(index);
+  });
+  const item = (index: number) => {
+    const { fill, stroke, lineWidth, lineDash } = paints?.[index] ?? {};
+    return paints
+      ? {
+          name: names[index],
+          icon: "rect",
+          itemStyle: { color: fill, borderColor: stroke, borderWidth: lineWidth, borderType: lineDash ?? "solid", opacity: 1 },
+        }
+      : { name: names[index] };
+  };
   return {
-    data: names,
-    type: look.still ? "plain" : "scroll",
-    top: 0,
-    left: 0,
-    itemGap: look.still ? 16 : 10,
-    itemWidth: 12,
-    itemHeight: 12,
-    textStyle: { color: ink.text, fontSize: 12 },
-    pageTextStyle: { color: ink.muted },
-    pageIconColor: ink.text,
-    pageIconInactiveColor: ink.line,
-    ...more,
+    legend: rows.map((row, index) => ({
+      data: row.map(item),
+      type: look.still ? "plain" : "scroll",
+      top: top + index * legendRow,
+      left,
+      itemGap: gap,
+      itemWidth: mark,
+      itemHeight: mark,
+      formatter: (name: string) => shown[names.indexOf(name)] ?? name,
+      textStyle: { color: ink.text, fontSize: 12 },
+      pageTextStyle: { color: ink.muted },
+      pageIconColor: ink.text,
+      pageIconInactiveColor: ink.line,
+    })),
+    bottom: top + rows.length * legendRow + 2,
   };
 }
 

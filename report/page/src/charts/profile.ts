@@ -1,6 +1,6 @@
 // A profiled run: its kernels one after the other, and sorted by time.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
-import { axis, base, colour, hover, inks, tip, type Look, type Mark, type Plot } from "./plot";
+import { axis, base, colour, hover, inks, legend, shape, tip, type Look, type Mark, type Plot } from "./plot";
 import { digits, percent, shorten, time } from "../data/format";
 import type { Kernel } from "../data/profiles";
 
@@ -167,6 +167,7 @@ export function predictions(kernels: Kernel[], families: string[], look: Look): 
     return {
       type: "scatter",
       name: family,
+      symbol: shape(families.indexOf(family)),
       symbolSize: 9,
       itemStyle: { color: colour(families.indexOf(family), look), opacity: 0.85 },
       data: list.map((kernel) => ({ value: [kernel.seconds * 1e6, kernel.predicted * 1e6], kernel })),
@@ -191,10 +192,11 @@ export function predictions(kernels: Kernel[], families: string[], look: Look): 
       axisLabel: { formatter: (value: number) => digits(value, 2) },
       ...more,
     });
+  const names = legend(look, used);
   const option = {
     ...base(look),
-    legend: { data: used, top: 0, left: 0, type: look.still ? "plain" : "scroll", textStyle: { color: ink.text } },
-    grid: { outerBoundsMode: "none", left: 62, right: 18, top: 54, bottom: 48 },
+    legend: names.legend,
+    grid: { outerBoundsMode: "none", left: 62, right: 18, top: names.bottom + 28, bottom: 48 },
     xAxis: log("measured (µs)", { nameLocation: "middle", nameGap: 28 }),
     yAxis: log("predicted (µs)", {}),
     series,
@@ -207,5 +209,5 @@ export function predictions(kernels: Kernel[], families: string[], look: Look): 
       ["predicted / measured", percent(item.data.kernel.predicted / item.data.kernel.seconds)],
     ]),
   );
-  return { height: Math.min(560, Math.max(340, look.width * 0.6)), option, marks };
+  return { height: Math.min(534, Math.max(314, look.width * 0.6)) + names.bottom, option, marks };
 }

@@ -2,14 +2,14 @@
 import { pointTip } from "./points";
 import { axis, base, colour, hover, inks, legend, round125, shape, type Look, type Mark, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
-import { digits, tick } from "../data/format";
+import { count, digits, tick } from "../data/format";
 import type { Ceilings } from "../data/schema";
 
 /** From so many points on ECharts draws them in one go. */
 const many = 4000;
 
 /** Around the plot, in pixels. */
-const room = { left: 58, right: 20, top: 60, bottom: 48 };
+const room = { left: 58, right: 20, bottom: 48 };
 
 interface Ceiling {
   name: string;
@@ -17,12 +17,38 @@ interface Ceiling {
   flat: boolean;
 }
 
+/** The arithmetic peaks that are drawn, in GFLOPS: those of `types`, and of f32. */
+function peaksOf(ceilings: Ceilings, types: Set<string>, threads: number): Map<string, number> {
+  const peaks = new Map<string, number>();
+  for (const { type, gflops } of ceilings.arithmetic)
+    if (types.has(type) || type === "f32")
+      peaks.set(type, Math.max(peaks.get(type) ?? 0, gflops[Math.min(threads, gflops.length) - 1] ?? 0));
+  return peaks;
+}
+
+/** Which peaks are drawn, and why points are above them; "" without ceilings. */
+export function peaksText(data: Dataset, { ceilings, types, threads, columns }: RooflinePoints): string {
+  if (!ceilings) return "";
+  const peaks = peaksOf(ceilings, types, threads),
+    highest = Math.max(...peaks.values());
+  const above = columns.flatMap(({ points }) => points).filter((point) => data.gflops(point) > 1.02 * highest),
+    ways = above.map((point) => `${data.scheduleText(point)} ${data.text(point, "implementation")}`);
+  const fewer = ways.filter((way) => /wino/i.test(way)).length,
+    narrow = ways.filter((way) => !/wino/i.test(way) && /bf16|int8|[su]8s8|vnni/i.test(way)).length,
+    rest = above.length - fewer - narrow;
+  const reasons = [
+    fewer ? `${fewer} with Winograd's algorithm, which needs fewer operations than the plain one, which are counted` : "",
+    narrow ? `${narrow} with arithmetic in a narrower type, whose peak is higher` : "",
+    rest ? `${rest} for no reason that is stored (the clock may have been higher)` : "",
+  ].filter(Boolean);
+  const drawn = [...peaks].map(([type, peak]) => `${type} ${digits(peak, 4)} GFLOPS`).join(", ");
+  return `Peaks: ${drawn}.${above.length ? ` ${count(above.length, "point")} above: ${reasons.join("; ")}.` : ""}`;
+}
+
 /** Lines of the ceilings with `threads` threads over the intensities from `low` to `high`. */
 function ceilingLines(ceilings: Ceilings, types: Set<string>, threads: number, low: number, high: number): Ceiling[] {
   const at = (list: number[]) => list[Math.min(threads, list.length) - 1];
-  const peaks = new Map<string, number>();
-  for (const { type, gflops } of ceilings.arithmetic)
-    if (types.has(type) || type === "f32") peaks.set(type, Math.max(peaks.get(type) ?? 0, at(gflops) ?? 0));
+  const peaks = peaksOf(ceilings, types, threads);
   const highest = Math.max(...peaks.values());
   const lines: Ceiling[] = [...peaks].map(([type, peak]) => ({
     name: `${type} peak ${digits(peak, 3)} GFLOPS`,
@@ -133,9 +159,14 @@ export function roofline(data: Dataset, shown: RooflinePoints, colours: Map<stri
   const lines = ceilings && columns.length ? ceilingLines(ceilings, types, threads, low, high) : [];
   const top = round125(Math.max(fast, ...lines.flatMap((line) => line.points.map((point) => point[1]))) * 1.2, true),
     bottom = round125(slow / 1.2, false);
-  const height = look.width < 640 ? 420 : 520,
+  const names = legend(
+    look,
+    columns.map((column) => column.name),
+  );
+  const above = names.bottom + 34, // the name of the axis is there, too
+    height = (look.width < 640 ? 360 : 460) + above,
     across = (look.width - room.left - room.right) / Math.log(high / low),
-    up = (height - room.top - room.bottom) / Math.log(top / bottom),
+    up = (height - above - room.bottom) / Math.log(top / bottom),
     steep = (Math.atan2(up, across) * 180) / Math.PI; // of a line of equal bandwidth, in degrees
   // Names stand at the left end of a peak, and where a bandwidth comes into the plot.
   const nameAt = ({ flat, points: [[x, y]] }: Ceiling) => (flat || y > bottom ? [x, y] : [(x * bottom) / y, bottom]);
@@ -174,11 +205,8 @@ export function roofline(data: Dataset, shown: RooflinePoints, colours: Map<stri
   );
   const option = {
     ...base(look),
-    legend: legend(
-      look,
-      columns.map((column) => column.name),
-    ),
-    grid: { outerBoundsMode: "none", ...room },
+    legend: names.legend,
+    grid: { outerBoundsMode: "none", ...room, top: above },
     xAxis: axis(look, {
       type: "log",
       min: low,

@@ -30,6 +30,8 @@ export function samples(data: Dataset, point: number, look: Look): Plot {
       nameLocation: "middle",
       nameGap: 24,
       splitLine: { show: false },
+      minInterval: 1,
+      axisLabel: { showMinLabel: false, showMaxLabel: false }, // of the ends, which are between samples
     }),
     yAxis: axis(look, {
       type: wide ? "log" : "value",

@@ -1,10 +1,10 @@
 // Bars of speedups over a baseline: a row for each cell, a bar for each column, a whisker for the interval.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
 import { pointTip } from "./points";
-import { axis, base, colour, fit, hover, inks, legend, textWidth, type Look, type Mark, type Plot } from "./plot";
+import { axis, base, fit, hover, inks, legend, paint, textWidth, type Look, type Mark, type Paint, type Plot } from "./plot";
 import { judgeOnce, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
-import { interval, ratio, tick } from "../data/format";
+import { interval, notVerified, ratio, statusText, tick } from "../data/format";
 
 const barHeight = 11,
   rowGap = 14;
@@ -16,8 +16,15 @@ const place = Math.log2;
 /** On a narrow page a row's name stands above its bars. */
 const headRoom = 26;
 
-/** A bar from 1 to the ratio. Items: row, ratio, low, high, place within the row, bars of the row. */
-function bar(look: Look, fill: string) {
+/** `baseline`, with the mark of what is not verified here if a bar has such a point below it. */
+export function markedBaseline(data: Dataset, found: Speedup[], baseline: string): string {
+  const mark = ` (${statusText(notVerified)})`,
+    foreign = found.some((item) => data.unverified.has(data.columnText(item.baseline)));
+  return foreign && !baseline.endsWith(mark) ? baseline + mark : baseline;
+}
+
+/** A bar from 1 to the ratio. Items: middle of the row, ratio, low, high, place within the row, bars of the row. */
+function bar(look: Look, { fill, stroke, lineWidth, lineDash }: Paint) {
   const ink = inks(look);
   return (_params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
     const row = api.value(0) as number,
@@ -25,7 +32,7 @@ function bar(look: Look, fill: string) {
       at = api.value(4) as number,
       bars = api.value(5) as number;
     const [one, middle] = api.coord([0, row]),
-      y = middle + (at - (bars - 1) / 2) * barHeight + (look.width < 640 ? headRoom / 2 : 0);
+      y = middle + (at - (bars - 1) / 2) * barHeight;
     const x = api.coord([value, row])[0],
       low = api.coord([api.value(2), row])[0],
       high = api.coord([api.value(3), row])[0];
@@ -45,7 +52,7 @@ function bar(look: Look, fill: string) {
             width: Math.max(1, Math.abs(x - one)),
             height: barHeight - 2,
           },
-          style: { fill, opacity: 0.88 },
+          style: { fill, opacity: lineWidth ? 1 : 0.88, stroke, lineWidth, lineDash },
           emphasis: { style: { opacity: 1 } },
         },
         whisker(low, high, 0),
@@ -56,22 +63,40 @@ function bar(look: Look, fill: string) {
   };
 }
 
+/** Where rows stand below each other, in pixels: each is as high as its bars and its name need. */
+function rowsOf(bars: number[], twoLines: boolean, head: number): { middles: number[]; height: number } {
+  let height = 0;
+  const middles = bars.map((count) => {
+    const tall = Math.max(count * barHeight, head ? 0 : twoLines ? 28 : 14),
+      middle = height + head + tall / 2;
+    height += head + tall + rowGap;
+    return middle;
+  });
+  return { middles, height };
+}
+
 /** `colours`: the number of each column, the same on every page of the plot. */
 export function speedups(
   data: Dataset,
   found: Speedup[],
-  baseline: string,
+  chosen: string,
   colours: Map<string, number>,
   look: Look,
 ): Plot {
+  const baseline = markedBaseline(data, found, chosen);
   const rows = [...new Set(found.map((item) => item.cell))];
   const byRow = rows.map((cell) => found.filter((item) => item.cell === cell));
   const columns = [...new Set(found.map((item) => data.scheduledText(item.point)))].sort(
     (a, b) => colours.get(a)! - colours.get(b)!,
   );
-  const most = Math.max(2, ...byRow.map((items) => items.length)),
-    narrow = look.width < 640;
-  const labels = narrow ? 6 : Math.min(440, look.width * 0.34);
+  const narrow = look.width < 640,
+    contexts = new Set(rows.map((cell) => cell.context)),
+    { middles, height } = rowsOf(
+      byRow.map((items) => items.length),
+      contexts.size > 1,
+      narrow ? headRoom : 0,
+    );
+  const labels = narrow ? 14 : Math.min(440, look.width * 0.34);
   const marks: Mark[] = [];
   let low = 0.8,
     high = 1.25;
@@ -91,26 +116,24 @@ export function speedups(
             `${column}, ${item.cell.problem}, ${item.cell.context}: ${ratio(judged.ratio)} (${interval(judged.low, judged.high, judged.isRange)}), ${judged.verdict}`,
         });
         items.push({
-          value: [y, place(judged.ratio), place(judged.low), place(judged.high), at, row.length],
+          value: [middles[y], place(judged.ratio), place(judged.low), place(judged.high), at, row.length],
           point: item.point,
           isRange: judged.isRange,
         });
       }),
     );
-    const fill = colour(colours.get(column)!, look);
+    const painted = paint(colours.get(column)!, look);
     return {
       type: "custom",
       name: column,
-      itemStyle: { color: fill },
-      renderItem: bar(look, fill),
+      itemStyle: { color: painted.fill },
+      renderItem: bar(look, painted),
       encode: { x: [1, 2, 3], y: 0 },
       data: items,
       clip: true,
     };
   });
-  const contexts = new Set(rows.map((cell) => cell.context)),
-    fits = narrow ? look.width - 30 : labels - 12; // pixels
-  const height = rows.length * (most * barHeight + rowGap + (narrow ? headRoom : 0)),
+  const fits = narrow ? look.width - 38 : labels - 12, // pixels
     ink = inks(look),
     shown = (high < 4 * low ? fineTicks : ticks).filter((tick) => tick >= low * 0.96 && tick <= high * 1.04).map(place);
   const guide = {
@@ -129,11 +152,11 @@ export function speedups(
     silent: true,
     z: 6, // above the line at 1
     encode: { x: 1, y: 0 },
-    data: rows.map((_cell, y) => [y, 0]),
-    renderItem: (_params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
-      const row = api.value(0) as number,
-        middle = api.coord([0, row])[1] + headRoom / 2;
-      const context = contexts.size > 1 ? ` · ${rows[row].context}` : "";
+    data: middles.map((middle) => [middle, 0]),
+    renderItem: (params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+      const row = params.dataIndex,
+        middle = api.coord([0, middles[row]])[1];
+      const context = contexts.size > 1 ? fit(` · ${rows[row].context}`, fits * 0.45) : "";
       return {
         type: "text",
         style: {
@@ -149,10 +172,16 @@ export function speedups(
       };
     },
   };
+  const keys = legend(look, columns, { paints: columns.map((column) => paint(colours.get(column)!, look)) });
+  const labelOf = (value: number) => {
+    const cell = rows[middles.findIndex((middle) => Math.abs(middle - value) < 1)];
+    if (!cell) return "";
+    return contexts.size > 1 ? `${fit(cell.problem, fits)}\n${fit(cell.context, fits)}` : fit(cell.problem, fits);
+  };
   const option = {
     ...base(look),
-    legend: legend(look, columns, { itemStyle: { opacity: 1 } }),
-    grid: { outerBoundsMode: "none", left: labels, right: 18, top: 34, height },
+    legend: keys.legend,
+    grid: { outerBoundsMode: "none", left: labels, right: 18, top: keys.bottom + 8, height },
     xAxis: axis(look, {
       type: "value",
       min: place(low * 0.96),
@@ -166,17 +195,16 @@ export function speedups(
       axisLabel: { customValues: shown, formatter: (value: number) => `${tick(2 ** value)}×` },
     }),
     yAxis: axis(look, {
-      type: "category",
+      type: "value",
       inverse: true,
-      data: rows.map((cell) =>
-        contexts.size > 1
-          ? `${fit(cell.problem, fits)}\n${fit(cell.context, fits)}`
-          : fit(cell.problem, fits),
-      ),
+      min: 0,
+      max: height,
       splitLine: { show: false },
+      axisTick: { show: false, customValues: middles },
       axisLabel: {
         color: ink.text,
-        interval: 0,
+        customValues: middles,
+        formatter: labelOf,
         hideOverlap: false,
         lineHeight: 14,
         show: !narrow,
@@ -191,5 +219,5 @@ export function speedups(
       ["95 % interval", interval(2 ** item.data.value[2], 2 ** item.data.value[3], item.data.isRange)],
     ]),
   );
-  return { height: height + 90, option, marks };
+  return { height: keys.bottom + 8 + height + 56, option, marks };
 }

@@ -1,7 +1,7 @@
 // Violins of samples: a panel for each cell (one problem under one setting), a violin for each group.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
 import { pointTip } from "./points";
-import { axis, base, colour, fit, hover, inks, type Look, type Mark, type Plot } from "./plot";
+import { axis, base, fit, hover, inks, paint, type Look, type Mark, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
 import { tick } from "../data/format";
 import { density, percentile, type Density } from "../data/statistics";
@@ -75,7 +75,7 @@ function drawing(look: Look, violins: Violin[], shapes: Density[]) {
   return (_params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
     const row = api.value(0) as number,
       { at, height } = shapes[row],
-      fill = colour(violins[row].colour, look);
+      { fill, stroke, lineWidth, lineDash } = paint(violins[row].colour, look);
     const half = ((api.size!([0, 1]) as number[])[1] / 2) * 0.82;
     const place = (value: number) => api.coord([value, row]);
     const middle = place(at[0])[1];
@@ -93,7 +93,7 @@ function drawing(look: Look, violins: Violin[], shapes: Density[]) {
         {
           type: "polygon" as const,
           shape: { points: [...upper, ...lower] },
-          style: { fill, opacity: 0.75, stroke: fill, lineWidth: 1 },
+          style: { fill, opacity: lineWidth ? 1 : 0.75, stroke, lineWidth: lineWidth || 1, lineDash },
           emphasis: { style: { opacity: 1 } },
         },
         line(across(25), across(75), 3),

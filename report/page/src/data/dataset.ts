@@ -1,6 +1,7 @@
 // The measurements of a document, by index of the point.
 import { offsets, unpack, type Numbers } from "./columns";
 import { notVerified, settingTitle, statusText } from "./format";
+import { visible, visibleIn } from "./visible";
 import { schemaVersion, type Document, type Experiment, type Platform, type Problem, type Setting } from "./schema";
 
 export type NumberName =
@@ -40,6 +41,21 @@ interface Samples {
   firstSample: Uint32Array; // of each round
 }
 
+/** The document with control characters of its names as text. Commands stay what they are: they are copied. */
+function readable(document: Document): Document {
+  return {
+    ...document,
+    title: visible(document.title),
+    platforms: visibleIn(document.platforms),
+    experiments: visibleIn(document.experiments),
+    problems: visibleIn(document.problems),
+    settings: visibleIn(document.settings),
+    texts: document.texts.map(visible),
+    tuning: { ...document.tuning, tasks: visibleIn(document.tuning.tasks) },
+    estimates: visibleIn(document.estimates),
+  };
+}
+
 export class Dataset {
   readonly document: Document;
   readonly count: number;
@@ -58,11 +74,13 @@ export class Dataset {
   private readonly medianOf: Numbers;
   private readonly comparable: Uint8Array; // 1: passed or not verified here, with a time
   private readSamples?: Samples;
+  private readonly repros: string[]; // texts as they are
 
   constructor(document: Document) {
     if (document.schema !== schemaVersion)
       throw new Error(`the data has version ${document.schema}, expected ${schemaVersion}`);
-    this.document = document;
+    this.repros = document.texts;
+    this.document = document = readable(document);
     this.count = document.points.count;
     this.absent = new Float64Array(this.count).fill(NaN);
     this.columnOf = new Uint32Array(this.count);
@@ -114,6 +132,10 @@ export class Dataset {
   text(point: number, name: TextName): string {
     return this.document.texts[this.column(name)[point]] ?? "";
   }
+  /** The command that measures the point again, as it is typed. */
+  repro(point: number): string {
+    return this.repros[this.column("repro")[point]] ?? "";
+  }
   problem(point: number): Problem {
     return this.document.problems[this.problemOf[point]];
   }
@@ -150,6 +172,14 @@ export class Dataset {
     const parts = [this.experiment(point).kind, this.settingText(point)];
     if (this.document.platforms.length > 1) parts.push(this.platform(point).name);
     return parts.filter(Boolean).join(", ");
+  }
+  /** Timed by a verb that compares nothing, such as `lathe bench`: nobody has verified its outputs. That is no failure. */
+  unchecked(point: number): boolean {
+    return this.text(point, "status") === "mistrusted" && this.text(point, "reason").startsWith("unverified");
+  }
+  /** The status as people read it. */
+  statusText(point: number): string {
+    return this.unchecked(point) ? "not verified" : statusText(this.text(point, "status"));
   }
   /** Passed or not verified here, with a time: the only points that are compared. */
   counts(point: number): boolean {

@@ -75,7 +75,7 @@ export interface ComparedPoint {
   confidence?: number | null; // null: the interval is only the range
   verdict?: "faster" | "slower" | "same" | "ambiguous";
 }
-export type ComparedSide = Omit<Experiment, "platform"> & { platform: string; platform_name: string; points: number };
+export type ComparedSide = Omit<Experiment, "platform" | "verdict_starts"> & { platform: string; platform_name: string; points: number };
 export interface CompareDocument {
   live: Live;
   before: ComparedSide;

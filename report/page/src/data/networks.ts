@@ -1,5 +1,6 @@
 // Whole networks: what bench, compare, sweep, evaluate and quantize measure.
 import type { Dataset } from "./dataset";
+import { bytes, digits, percent, time } from "./format";
 
 const isSweep = (data: Dataset, point: number): boolean =>
   /\bsweep\b/.test(data.experiment(point).command.split(/\s+/).slice(0, 2).join(" "));
@@ -43,8 +44,17 @@ export function confusionOf(data: Dataset, point: number): Confusion | undefined
     named = data.problem(point).detail?.classes as Record<string, unknown> | undefined;
   return { point, classes: ordered, names: ordered.map((index) => String(named?.[index] ?? index)), counts };
 }
-export const figuresText = (figures: Record<string, number>, digits: (value: number) => string): string =>
+const shares = new Set(["top1", "top5", "changed", "agreeing"]);
+/** A figure with its unit: "pictures 40", "top1 10.0 %", "package 5.04 MiB". */
+function figureText(name: string, value: number): string {
+  const [, what, unit] = /^(.*)_(bytes|us|ms)$/.exec(name) ?? [];
+  if (unit === "bytes") return `${what} ${bytes(value)}`;
+  if (unit) return `${what} ${time(value * (unit === "us" ? 1e-6 : 1e-3))}`;
+  if (shares.has(name)) return `${name} ${percent(value)}`;
+  return `${name} ${Number.isInteger(value) ? value.toLocaleString("en") : digits(value)}`;
+}
+export const figuresText = (figures: Record<string, number>): string =>
   Object.entries(figures)
     .filter(([name]) => !name.startsWith("confusion "))
-    .map(([name, value]) => `${name} ${digits(value)}`)
+    .map(([name, value]) => figureText(name, value))
     .join(", ");

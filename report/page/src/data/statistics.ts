@@ -1,7 +1,7 @@
 // Ratios of times with intervals and verdicts, by the rules of docs/measuring.md (in C++:
-// lab/judging/Statistics.cpp, Verdict.cpp, and judgeTimes in report/Rows.cpp). The baseline is chosen on the
-// page, so the page computes them. Estimates are equal to those of `lathe ops analyze`, and intervals of points
-// measured in turns; the interval of sets measured apart comes from other random numbers.
+// lab/judging/Statistics.cpp, Verdict.cpp, judgePair in Turns.cpp, and judgeTimes in report/Rows.cpp). The baseline is
+// chosen on the page, so the page computes them. They are equal to what `lathe ops analyze` prints, and for points
+// measured in turns to what the verb that measured them printed; a test compares them (cli/tests/report_browser_test.py).
 import type { Dataset } from "./dataset";
 import type { Numbers } from "./columns";
 
@@ -163,7 +163,7 @@ function ratiosOverStarts(top: Numbers[][], bottom: Numbers[][], confidences: nu
   });
 }
 
-/** Random 32 bit numbers, equal on every call (Marsaglia's xorshift). */
+/** Random numbers of 32 bits, equal on every call, and equal to those of lab/judging/Statistics.cpp. */
 function randomNumbers(): () => number {
   let state = 2463534242;
   return () => {
@@ -206,16 +206,19 @@ function verdictOn(speed: Ratio, certain: Ratio): Verdict {
 
 /** Whether two points were measured in turns, and so are compared round by round. */
 function inTurns(data: Dataset, a: number, b: number): boolean {
-  const { kind } = data.experiment(a),
-    experiment = data.column("experiment"),
+  const experiment = data.column("experiment"),
     starts = data.column("starts");
   return (
+    data.experiment(a).verdict_starts > 0 &&
     experiment[a] === experiment[b] &&
     starts[a] === starts[b] &&
-    (kind === "ops" || kind === "compare") &&
     data.rounds(a).length === data.rounds(b).length
   );
 }
+
+/** Whether points measured in turns have too few starts for a verdict: how much starts differ is not known then. */
+const tooFewStarts = (data: Dataset, point: number): boolean =>
+  Math.max(1, data.startsOf(point).length) < data.experiment(point).verdict_starts;
 
 /** What counts as one observation of points that were not measured in turns. */
 function observations(data: Dataset, point: number, other: number): Float64Array {
@@ -227,8 +230,8 @@ function observations(data: Dataset, point: number, other: number): Float64Array
   return pooled(data.rounds(point));
 }
 
-function ratios(data: Dataset, top: number, bottom: number, confidences: number[]): Ratio[] {
-  if (!inTurns(data, top, bottom))
+function ratios(data: Dataset, top: number, bottom: number, turns: boolean, confidences: number[]): Ratio[] {
+  if (!turns)
     return ratioOfMedians(observations(data, top, bottom), observations(data, bottom, top), confidences);
   const sides = [top, bottom].map((point) => byStart(data.rounds(point), data.startsOf(point)));
   return ratiosOverStarts(sides[0], sides[1], confidences);
@@ -243,8 +246,9 @@ function withinOverhead(data: Dataset, a: number, b: number): boolean {
 
 /** Time of `top` divided by the time of `bottom`; both have times. */
 export function judge(data: Dataset, top: number, bottom: number): Judged {
-  const [speed, certain] = ratios(data, top, bottom, [shown, sure]);
-  let verdict = verdictOn(speed, certain);
+  const turns = inTurns(data, top, bottom),
+    [speed, certain] = ratios(data, top, bottom, turns, [shown, sure]);
+  let verdict = turns && tooFewStarts(data, top) ? "ambiguous" : verdictOn(speed, certain);
   const overhead = (verdict === "faster" || verdict === "slower") && withinOverhead(data, top, bottom);
   if (overhead) verdict = "ambiguous";
   return { ...speed, verdict, withinOverhead: overhead };

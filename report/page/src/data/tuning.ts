@@ -11,15 +11,32 @@ export interface Trial {
   searcher: string;
   seconds: number; // NaN: none
   measured: string;
+  experiment: number; // index
 }
 export interface Task {
   text: string;
   family: string;
   trials: Trial[];
-  first: number; // seconds of the first trial that passed, NaN: none
-  best: number; // index of the fastest trial, -1: none
+  default: number; // index of the trial with the schedule without tuning, -1: not known
+  best: number; // index of the trial with the schedule to use, -1: none
   passed: number;
   unverified: number; // timed by another program
+}
+
+/**
+ * What the turns at the end of a search have decided. Only their schedules have a verdict, and the default comes first
+ * among them unless it failed (tune/Tuner.h). Without turns the best trial is the fastest one.
+ */
+function settle(task: Task): void {
+  const settled = [...task.trials.keys()].filter((trial) => task.trials[trial].verdict !== "open" && task.trials[trial].seconds > 0);
+  if (!settled.length) return;
+  const { experiment } = task.trials[settled[settled.length - 1]], // an earlier search may have settled others
+    first = settled.find((trial) => task.trials[trial].experiment === experiment)!,
+    kept = settled
+      .filter((trial) => task.trials[trial].verdict === "faster")
+      .sort((a, b) => task.trials[a].seconds - task.trials[b].seconds);
+  if (task.trials[first].verdict === "no_gain") task.default = first;
+  if (kept.length || task.default >= 0) task.best = kept.length ? kept[0] : task.default;
 }
 
 export function tasksOf(data: Dataset): Task[] {
@@ -27,7 +44,7 @@ export function tasksOf(data: Dataset): Task[] {
   if (!tuning.count) return [];
   const columns = new Map<string, Numbers>();
   const of = (name: string) => columns.get(name) ?? columns.set(name, unpack(tuning.columns[name])).get(name)!;
-  const tasks = tuning.tasks.map((task): Task => ({ ...task, trials: [], first: NaN, best: -1, passed: 0, unverified: 0 }));
+  const tasks = tuning.tasks.map((task): Task => ({ ...task, trials: [], default: -1, best: -1, passed: 0, unverified: 0 }));
   const text = (name: string, record: number) => texts[of(name)[record]] ?? "";
   const seconds = tuning.columns.seconds ? of("seconds") : undefined;
   for (let record = 0; record < tuning.count; ++record)
@@ -39,15 +56,16 @@ export function tasksOf(data: Dataset): Task[] {
       searcher: text("searcher", record),
       seconds: seconds ? seconds[record] : NaN,
       measured: text("measured", record),
+      experiment: of("experiment")[record],
     });
   for (const task of tasks) {
     task.trials.sort((a, b) => (a.measured < b.measured ? -1 : a.measured > b.measured ? 1 : 0));
     task.trials.forEach((trial, index) => {
       if (!(trial.seconds > 0)) return;
       ++task[trial.status === notVerified ? "unverified" : "passed"];
-      if (!(task.first > 0)) task.first = trial.seconds;
       if (task.best < 0 || trial.seconds < task.trials[task.best].seconds) task.best = index;
     });
+    settle(task);
   }
   return tasks;
 }

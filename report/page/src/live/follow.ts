@@ -1,5 +1,6 @@
 // Follows the store through the events of `lathe serve`, while somebody looks at the page.
 import type { Change } from "../data/live";
+import { visibleIn } from "../data/visible";
 import { h } from "../ui/dom";
 
 const retry = 3000, // ms
@@ -24,7 +25,7 @@ export function follow(
     source.addEventListener("open", () => connected(true));
     source.addEventListener("change", (event) => {
       last = event.lastEventId || last;
-      changed(JSON.parse(event.data as string) as Change);
+      changed(visibleIn(JSON.parse(event.data as string) as Change));
     });
     source.addEventListener("error", () => {
       connected(false);

@@ -1,13 +1,16 @@
 // The page of a whole store: experiments, platforms, models. Experiments are picked for a report or a comparison.
 import { bytes, count, date, moment, notVerified, problemTitle, statusText } from "../data/format";
 import type { Change, Entry, IndexDocument, Machine, Model } from "../data/live";
+import { visible, visibleIn } from "../data/visible";
 import { choice, h } from "../ui/dom";
 import { hasWords, searchField } from "../ui/search";
 import { TableView, type TableColumn } from "../ui/table";
 import { themeButton } from "../ui/theme";
 import { follow, FollowState } from "./follow";
 
-const othersPause = 5000; // ms
+/** Least time between two questions for platforms and models, in ms: where one may be new, and where only numbers grow. */
+const othersPause = 5000,
+  numbersPause = 20000;
 export const shortId = (uuid: string): string => uuid.slice(0, 8);
 export const reportAddress = (uuids: Iterable<string>): string =>
   `/report?experiment=${[...uuids].map(encodeURIComponent).join(",")}`;
@@ -40,16 +43,16 @@ const experimentColumns: TableColumn<Entry>[] = [
   { name: "points", width: "6rem", numeric: true, text: (e) => number(e.points), value: (e) => e.points },
   { name: "passed", width: "6rem", numeric: true, text: (e) => number(e.passed), value: (e) => e.passed },
   { name: "records", width: "6rem", numeric: true, text: (e) => number(e.records), value: (e) => e.records },
-  { name: "command", width: "minmax(18rem, 3fr)", text: (e) => e.command },
+  { name: "command", width: "minmax(18rem, 3fr)", text: (e) => visible(e.command) },
   { name: "processor", width: "minmax(10rem, 1fr)", text: (e) => e.cpu },
   { name: "lathe", width: "5rem", text: (e) => e.version },
 ];
 
 const platformColumns: TableColumn<Machine>[] = [
   { name: "platform", width: "minmax(16rem, 2fr)", text: (p) => p.name, full: (p) => p.key },
-  { name: "cores", width: "4.5rem", numeric: true, text: (p) => String(p.cores), value: (p) => p.cores },
-  { name: "threads", width: "5.8rem", numeric: true, text: (p) => String(p.hardware_threads), value: (p) => p.hardware_threads },
-  { name: "memory", width: "6rem", numeric: true, text: (p) => bytes(p.memory_bytes), value: (p) => p.memory_bytes },
+  { name: "cores", width: "4.5rem", numeric: true, text: (p) => number(p.cores), value: (p) => p.cores },
+  { name: "threads", width: "5.8rem", numeric: true, text: (p) => number(p.hardware_threads), value: (p) => p.hardware_threads },
+  { name: "memory", width: "6rem", numeric: true, text: (p) => (p.memory_bytes ? bytes(p.memory_bytes) : ""), value: (p) => p.memory_bytes },
   { name: "system", width: "minmax(9rem, 1fr)", text: (p) => p.kernel },
   { name: "compiler", width: "minmax(8rem, 1fr)", text: (p) => p.compiler },
   { name: "experiments", width: "7.6rem", numeric: true, text: (p) => number(p.experiments), value: (p) => p.experiments },
@@ -111,6 +114,12 @@ class Index {
   );
   private asked = 0; // when the platforms and models were last asked for, in ms
   private asking = 0; // a timer
+  private due = 0; // when it ends
+  private readonly about = h("p", {});
+  private readonly kinds = choice("Kind", [], "", (value) => {
+    this.kind = value;
+    this.show();
+  });
 
   constructor(private readonly data: IndexDocument) {
     this.entries = new Map(data.experiments.map((entry) => [entry.uuid, entry]));
@@ -176,30 +185,39 @@ class Index {
     this.show();
   }
   changed(change: Change): void {
-    if (change.experiments.some(({ uuid, state }) => this.entries.get(uuid)?.state !== state)) this.askSoon();
+    const ended = change.experiments.some(({ uuid, state }) => this.entries.get(uuid)?.state !== state);
+    this.askSoon(ended || change.gone.length ? othersPause : numbersPause);
     for (const entry of change.experiments) this.entries.set(entry.uuid, entry);
     for (const uuid of change.gone) this.entries.delete(uuid);
+    this.offerKinds();
     this.show(true);
   }
 
-  /** A run that begins or ends may bring a platform or a model: these are no events, and asked for at most every 5 s. */
-  private askSoon(): void {
-    if (this.asking) return;
+  /**
+   * A run that begins or ends may bring a platform or a model, and one that goes on has more points: these are no events,
+   * and are asked for when `pause` ms have passed since the last time.
+   */
+  private askSoon(pause: number): void {
+    const due = Math.max(0, this.asked + pause - performance.now());
+    if (this.asking && this.due <= performance.now() + due) return;
+    clearTimeout(this.asking);
+    this.due = performance.now() + due;
     this.asking = window.setTimeout(
       async () => {
         this.asking = 0;
         this.asked = performance.now();
         try {
           const answer = await fetch("/api/index");
-          if (answer.ok) this.showOthers((await answer.json()) as IndexDocument, true);
+          if (answer.ok) this.showOthers(visibleIn((await answer.json()) as IndexDocument), true);
         } catch {
           /* the line at the top says that the server does not answer */
         }
       },
-      Math.max(0, this.asked + othersPause - performance.now()),
+      due,
     );
   }
   private showOthers({ platforms, models }: IndexDocument, keep: boolean): void {
+    this.about.textContent = [this.data.live.store, count(platforms.length, "platform"), `Lathe ${this.data.lathe}`].join(" · ");
     this.machines.show(platforms, keep);
     this.networks.show(
       [...models].sort((a, b) => (a.last < b.last ? 1 : -1)),
@@ -208,8 +226,16 @@ class Index {
     this.models.hidden = !models.length;
   }
 
+  /** The kinds of the experiments that there are now. */
+  private offerKinds(): void {
+    const select = this.kinds.querySelector("select")!,
+      list = ["", ...[...new Set(Array.from(this.entries.values(), (entry) => entry.kind))].sort()];
+    if (list.length === select.length && list.every((kind, index) => select.options[index].value === kind)) return;
+    select.replaceChildren(...list.map((kind) => h("option", { value: kind }, kind || "all")));
+    if (!list.includes(this.kind)) this.kind = "";
+    select.value = this.kind;
+  }
   private filters(): HTMLElement {
-    const values = (of: (entry: Entry) => string) => [...new Set([...this.entries.values()].map(of))].sort();
     const select = (label: string, list: string[], set: (value: string) => void) =>
       choice(label, [["", "all"], ...list.map((value): [string, string] => [value, value])], "", (value) => {
         set(value);
@@ -222,7 +248,7 @@ class Index {
         this.text = text;
         this.show();
       }),
-      select("Kind", values((entry) => entry.kind), (value) => (this.kind = value)),
+      this.kinds,
       select("State", ["running", "finished", "stopped"], (value) => (this.state = value)),
       this.told,
     );
@@ -237,7 +263,6 @@ class Index {
     );
   }
   mount(host: HTMLElement, state: FollowState): void {
-    const { platforms } = this.data;
     const sections = [
       this.section(
         "experiments",
@@ -259,7 +284,7 @@ class Index {
           "div",
           {},
           h("h1", {}, "Measurements"),
-          h("p", {}, [this.data.live.store, count(platforms.length, "platform"), `Lathe ${this.data.lathe}`].join(" · ")),
+          this.about,
         ),
         themeButton(() => {}),
       ),
@@ -279,6 +304,7 @@ class Index {
       ),
       h("main", {}, ...sections),
     );
+    this.offerKinds();
     this.show();
     this.showOthers(this.data, false);
   }

@@ -2,7 +2,7 @@
 import type { Section } from "../ui/view";
 import { best } from "./best";
 import { environment } from "./environment";
-import { failures } from "./failures";
+import { failures, unverified } from "./failures";
 import { graph } from "./graph";
 import { confusions, estimates, networks } from "./networks";
 import { overview } from "./overview";
@@ -31,5 +31,6 @@ export const sections: Section[] = [
   confusions,
   points,
   failures,
+  unverified,
   environment,
 ];

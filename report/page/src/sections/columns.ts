@@ -1,6 +1,6 @@
 // Columns that tables of points share.
 import type { Dataset } from "../data/dataset";
-import { notVerified, statusText, time } from "../data/format";
+import { notVerified, time } from "../data/format";
 import type { TableColumn } from "../ui/table";
 
 export function statusClass(status: string): string {
@@ -43,6 +43,6 @@ export const timeColumns = (data: Dataset): TableColumn<number>[] => [
 export const statusColumn = (data: Dataset): TableColumn<number> => ({
   name: "status",
   width: "9.5rem",
-  text: (point) => statusText(data.text(point, "status")),
-  badge: (point) => statusClass(data.text(point, "status")),
+  text: (point) => data.statusText(point),
+  badge: (point) => (data.unchecked(point) ? "quiet" : statusClass(data.text(point, "status"))),
 });

@@ -2,8 +2,15 @@
 import notices from "virtual:notices";
 import { bytes, count, date, digits } from "../data/format";
 import type { Platform } from "../data/schema";
+import { settingFacts } from "../data/settings";
 import { commandLine, facts, h } from "../ui/dom";
 import type { Section, View } from "../ui/view";
+
+/** Files of other programs do not say what they ran on: their platforms have no system. */
+function machineText(platform: Platform): string {
+  if (platform.virtualized) return `virtual (${platform.hypervisor || "unknown hypervisor"})`;
+  return platform.kernel ? "physical" : "";
+}
 
 function platformCard(platform: Platform): HTMLElement {
   const libraries = Object.entries(platform.libraries)
@@ -16,9 +23,16 @@ function platformCard(platform: Platform): HTMLElement {
     facts([
       [
         "processor",
-        `${platform.cpu}, ${platform.architecture}, ${count(platform.cores, "core")}, ${count(platform.hardware_threads, "hardware thread")}`,
+        [
+          platform.cpu,
+          platform.architecture,
+          platform.cores ? count(platform.cores, "core") : "",
+          platform.hardware_threads ? count(platform.hardware_threads, "hardware thread") : "",
+        ]
+          .filter(Boolean)
+          .join(", "),
       ],
-      ["machine", platform.virtualized ? `virtual (${platform.hypervisor || "unknown hypervisor"})` : "physical"],
+      ["machine", machineText(platform)],
       [
         "caches",
         platform.caches
@@ -28,14 +42,14 @@ function platformCard(platform: Platform): HTMLElement {
           )
           .join(", "),
       ],
-      ["memory", bytes(platform.memory_bytes)],
+      ["memory", platform.memory_bytes ? bytes(platform.memory_bytes) : ""],
       ["governor", platform.governor],
       ["boost", platform.boost],
       ["system", platform.kernel],
       ["compiler", platform.compiler],
       ["libraries", libraries],
       ["features", platform.features.join(" ")],
-      ["ceilings", platform.ceilings ? `measured ${date(platform.ceilings.measured)}` : "not known"],
+      ["ceilings", platform.ceilings ? `measured ${date(platform.ceilings.measured)}` : ""],
     ]),
   );
 }
@@ -50,19 +64,14 @@ function experimentCard(view: View, index: number, points: number): HTMLElement 
       ["points", points ? points.toLocaleString("en") : ""],
       ["started", date(experiment.started)],
       ["finished", experiment.finished ? date(experiment.finished) : "not finished"],
-      ["lathe", `${experiment.version} (${experiment.build})`],
+      ["lathe", experiment.version + (experiment.build ? ` (${experiment.build})` : "")],
       [
         "other programs",
         experiment.other_processors !== undefined && experiment.other_processors !== null
           ? `${digits(experiment.other_processors, 3)} processors busy`
           : "",
       ],
-      [
-        "settings",
-        Object.entries(experiment.settings)
-          .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
-          .join(", "),
-      ],
+      ...settingFacts(experiment.settings),
     ]),
     commandLine(experiment.command),
   );

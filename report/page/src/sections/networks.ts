@@ -1,6 +1,6 @@
 // Whole networks: times, sizes of a sweep, figures of evaluations and quantisations, sums of operators.
 import { confusion as plot } from "../charts/confusion";
-import { count, digits, percent, problemTitle, time } from "../data/format";
+import { count, percent, problemTitle, time } from "../data/format";
 import { confusionOf, figuresText, networkPoints, type Confusion } from "../data/networks";
 import type { Estimate } from "../data/schema";
 import { ChartView } from "../ui/chart";
@@ -34,7 +34,7 @@ function networkColumns(view: View): TableColumn<number>[] {
     {
       name: "figures",
       width: "minmax(12rem, 1.6fr)",
-      text: (point) => figuresText(data.figures(point), (value) => digits(value)),
+      text: (point) => figuresText(data.figures(point)),
     },
     statusColumn(data),
     { name: "target", width: "minmax(8rem, 1fr)", text: (point) => data.text(point, "implementation") },

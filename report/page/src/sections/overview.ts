@@ -21,7 +21,7 @@ function tiles(view: View): HTMLElement[] {
   for (const point of points) {
     used.add(experiment[point]);
     problems.add(problem[point]);
-    const name = document.texts[status[point]];
+    const name = data.unchecked(point) ? "not verified" : document.texts[status[point]];
     statuses.set(name, (statuses.get(name) ?? 0) + 1);
     if (data.timed(point)) ++timed;
     if (share[point] > 0) shares.push(share[point]);
@@ -41,9 +41,10 @@ function tiles(view: View): HTMLElement[] {
     tile(
       used.size.toLocaleString("en"),
       used.size === 1 ? "experiment" : "experiments",
-      dates.length
+      (used.size < document.experiments.length ? `of ${document.experiments.length}: the others have no point here; ` : "") +
+        (dates.length
         ? `${date(dates[0])}${dates.length > 1 && dates[dates.length - 1].slice(0, 10) !== dates[0].slice(0, 10) ? ` to ${date(dates[dates.length - 1])}` : ""}`
-        : "",
+        : ""),
     ),
   ];
   if (shares.length)

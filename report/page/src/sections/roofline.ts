@@ -1,6 +1,6 @@
 // Points beside the ceilings of their machine.
-import { roofline as plot, rooflinePoints, type RooflinePoints } from "../charts/roofline";
-import { date, digits } from "../data/format";
+import { peaksText, roofline as plot, rooflinePoints, type RooflinePoints } from "../charts/roofline";
+import { date } from "../data/format";
 import { ChartView } from "../ui/chart";
 import { choice, h } from "../ui/dom";
 import type { Section, View } from "../ui/view";
@@ -67,9 +67,9 @@ export const roofline: Section = {
       state.textContent = !machine
         ? "No timed point whose operations and bytes are known."
         : ceilings
-          ? `Ceilings measured ${date(ceilings.measured)}, ${digits(Math.max(...ceilings.arithmetic.map((a) => a.gflops[Math.min(machine.threads, a.gflops.length) - 1])), 4)} GFLOPS at most.`
+          ? `Ceilings measured ${date(ceilings.measured)}. ${peaksText(view.data, (shown = pointsOf(view, machine)))}`
           : "The ceilings of this platform are not known: lathe report shows those of the machine that it runs on.";
-      shown = undefined;
+      if (!ceilings) shown = undefined;
       chart.draw();
     };
     host.append(place, chart.element, state);

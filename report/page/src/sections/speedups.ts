@@ -35,13 +35,6 @@ export function usualBaseline(data: Dataset, points: number[]): string {
   return (sorted.find(([column]) => !column.startsWith("lathe")) ?? sorted[0] ?? [""])[0];
 }
 
-/** A baseline with the mark of columns that are not verified here, where one of it is. */
-function marked(data: Dataset, baseline: string): string {
-  const mark = ` (${statusText(notVerified)})`;
-  const ofIt = (column: string) => column === baseline + mark || column.startsWith(`${baseline}:`);
-  return [...data.unverified].some(ofIt) ? baseline + mark : baseline;
-}
-
 /** Geometric means by column and setting, over the speedups that the cost of calls does not explain. */
 export async function meansOf(data: Dataset, found: Speedup[], going: () => boolean): Promise<Mean[]> {
   const groups = new Map<string, number[]>();
@@ -117,15 +110,18 @@ export const speedups: Section = {
     const chart: ChartView = new ChartView(view, "Speedup bars", (width) => {
       const cells = new Set(pager.slice([...new Set(found.map((item) => item.cell))]));
       const shown = found.filter((item) => cells.has(item.cell));
-      return shown.length ? plot(data, shown, marked(data, baseline), view.colours, view.look(width)) : null;
+      return shown.length ? plot(data, shown, baseline, view.colours, view.look(width)) : null;
     });
     const providers = [...new Set(data.columns.map((column) => column.split(/:| \(/)[0]))];
     const names = [
       ...new Set([...providers, ...data.columns, ...(data.document.baseline ? [data.document.baseline] : [])]),
     ];
+    const ofProvider = (name: string) => data.columns.filter((column) => column.split(/:| \(/)[0] === name);
+    const shownAs = (name: string) =>
+      ofProvider(name).every((column) => data.unverified.has(column)) ? `${name} (${statusText(notVerified)})` : name;
     const options = names.map((name): [string, string] => [
       name,
-      providers.includes(name) && !data.columns.includes(name) ? `${marked(data, name)} (fastest variant)` : name,
+      providers.includes(name) && !data.columns.includes(name) ? `${shownAs(name)} (fastest variant)` : name,
     ]);
     const update = async () => {
       const mine = ++turn;

@@ -1,6 +1,6 @@
 // The rows of sweeps: levels, layouts, targets and threads of one network.
 import { judgeOnce } from "../data/cells";
-import { bytes, interval, percent, problemTitle, ratio, statusText, time } from "../data/format";
+import { bytes, interval, percent, problemTitle, ratio, time } from "../data/format";
 import { compileOption, sweepPoints } from "../data/networks";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
@@ -79,8 +79,8 @@ function columnsOf(view: View): TableColumn<Row>[] {
     {
       name: "status",
       width: "7rem",
-      text: (row) => statusText(data.text(row.point, "status")),
-      badge: (row) => statusClass(data.text(row.point, "status")),
+      text: (row) => data.statusText(row.point),
+      badge: (row) => (data.unchecked(row.point) ? "quiet" : statusClass(data.text(row.point, "status"))),
     },
   ];
 }

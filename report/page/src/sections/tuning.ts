@@ -24,12 +24,14 @@ export function taskCurves(task: Task): Curve[] {
   ];
 }
 
-const gain = (task: Task) => (task.best < 0 ? NaN : task.first / task.trials[task.best].seconds);
+const secondsOf = (task: Task, trial: number) => (trial < 0 ? NaN : task.trials[trial].seconds);
+const gain = (task: Task) => secondsOf(task, task.default) / secondsOf(task, task.best);
+const verdictText = (verdict: string) => (verdict === "no_gain" ? "no gain" : verdict);
 
 export const tuning: Section = {
   id: "tuning",
   title: "Tuning",
-  note: "Schedules that a search has tried. The first trial of a task is usually the default schedule; the verdict comes from a comparison in turns with the default.",
+  note: "Schedules that a search has tried. The best schedule is the one that compilations use: another than the default only where a comparison in turns has found it faster, which the verdict says. A task whose search was ended before has no verdict (open), and its best trial is the fastest one.",
   applies: (view) => view.data.document.tuning.count > 0,
   mount(host, view) {
     const tasks = tasksOf(view.data),
@@ -53,7 +55,7 @@ export const tuning: Section = {
           value: (trial) => trial.seconds,
         },
         { name: "status", width: "8rem", text: (trial) => statusText(trial.status), badge: (trial) => statusClass(trial.status) },
-        { name: "verdict", width: "6rem", text: (trial) => trial.verdict },
+        { name: "verdict", width: "6rem", text: (trial) => verdictText(trial.verdict) },
         { name: "searcher", width: "8rem", text: (trial) => trial.searcher },
         { name: "schedule", width: "minmax(18rem, 2fr)", text: (trial) => trial.schedule },
         { name: "reason", width: "minmax(14rem, 1fr)", text: (trial) => trial.reason },
@@ -86,16 +88,22 @@ export const tuning: Section = {
             task.unverified ? `${task.passed}, ${task.unverified} not verified here` : String(task.passed),
           value: (task) => task.passed,
         },
-        { name: "first", width: "6rem", numeric: true, text: (task) => time(task.first), value: (task) => task.first },
+        {
+          name: "default",
+          width: "6rem",
+          numeric: true,
+          text: (task) => time(secondsOf(task, task.default)),
+          value: (task) => secondsOf(task, task.default),
+        },
         {
           name: "best",
           width: "6rem",
           numeric: true,
-          text: (task) => (task.best < 0 ? "" : time(task.trials[task.best].seconds)),
-          value: (task) => (task.best < 0 ? NaN : task.trials[task.best].seconds),
+          text: (task) => time(secondsOf(task, task.best)),
+          value: (task) => secondsOf(task, task.best),
         },
-        { name: "first / best", width: "6rem", numeric: true, text: (task) => ratio(gain(task)), value: gain },
-        { name: "verdict", width: "6rem", text: (task) => (task.best < 0 ? "" : task.trials[task.best].verdict) },
+        { name: "default / best", width: "7.4rem", numeric: true, text: (task) => ratio(gain(task)), value: gain },
+        { name: "verdict", width: "6rem", text: (task) => (task.best < 0 ? "" : verdictText(task.trials[task.best].verdict)) },
         {
           name: "best schedule",
           width: "minmax(16rem, 2fr)",

@@ -31,11 +31,25 @@ import { View } from "../ui/view";
 const most = 40;
 const look: Look = { dark: false, width: 900, still: true };
 
-// Without a canvas nobody can measure text: letters of most fonts are not wider than this, on average.
-const widthInEm = (text: string) => text.length * 0.6 + (text.match(/[×=+%MWmw…]/g)?.length ?? 0) * 0.25;
+// Without a canvas nobody can measure text: letters of most fonts are not wider than those of DejaVu Sans, in hundredths of
+// the size.
+const widths: [string, number][] = [
+  ["ijl|'", 28],
+  [" .,:;!()[]/\\·-I", 39],
+  ["ftr\"", 42],
+  ["ckszvxyJ?*_<>", 60],
+  ["%mMW@…—", 100],
+  ["wOQ×=+→", 84],
+  ["ABCDEFGHKLNPRSTUVXYZ&~", 76],
+];
+const widthOf = new Map(widths.flatMap(([letters, width]) => [...letters].map((letter): [string, number] => [letter, width])));
+const widthInEm = (text: string) => [...text].reduce((sum, letter) => sum + (widthOf.get(letter) ?? 64), 0) / 100;
 echarts.setPlatformAPI({
   measureText: (text: string, style?: string) => ({
-    width: widthInEm(text) * Number.parseFloat(/[\d.]+(?=px)/.exec(style ?? "")?.[0] ?? "12"),
+    width:
+      widthInEm(text) *
+      Number.parseFloat(/[\d.]+(?=px)/.exec(style ?? "")?.[0] ?? "12") *
+      (/\b(bold|[6-9]00)\b/.test(style ?? "") ? 1.1 : 1),
   }),
 });
 

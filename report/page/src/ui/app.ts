@@ -103,7 +103,10 @@ function filters(view: View, signal: AbortSignal): HTMLElement {
     "Show all",
   );
   bar.append(reset, state);
+  const nothing = h("p", { class: "unmatched", role: "status" });
+  bar.append(nothing);
   const tell = () => {
+    nothing.textContent = data.count && !view.points.length ? "No point matches these filters." : "";
     state.textContent = `${view.points.length.toLocaleString("en")} of ${count(data.count, "point")}`;
     reset.hidden = JSON.stringify(view.filter) === JSON.stringify(everything);
   };

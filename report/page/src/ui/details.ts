@@ -1,7 +1,7 @@
 // The dialog about one point: what it is, its times with their spread, its raw samples and its repro line.
 import { samples } from "../charts/samples";
 import type { Dataset } from "../data/dataset";
-import { count, date, digits, milliseconds, percent, statusText, time } from "../data/format";
+import { count, date, digits, milliseconds, percent, time } from "../data/format";
 import { figuresText } from "../data/networks";
 import { ChartView } from "./chart";
 import { commandLine, facts, h } from "./dom";
@@ -36,11 +36,11 @@ function timing(data: Dataset, point: number): [string, string][] {
 function description(data: Dataset, point: number): HTMLElement {
   const setting = data.setting(point),
     experiment = data.experiment(point),
-    figures = figuresText(data.figures(point), (value) => digits(value));
+    figures = figuresText(data.figures(point));
   const nodes = data.problem(point).detail?.nodes;
   return facts([
     ["operator", data.problem(point).operator],
-    ["status", statusText(data.text(point, "status"))],
+    ["status", data.statusText(point)],
     ["reason", data.text(point, "reason")],
     ["setting", setting.text],
     ["schedule", setting.schedule],
@@ -122,7 +122,7 @@ export class Details {
         rawSamples(data, point),
       );
     }
-    const repro = data.text(point, "repro");
+    const repro = data.repro(point);
     if (repro) parts.push(h("h3", {}, "Measure it again"), commandLine(repro));
     this.dialog.replaceChildren(...parts.filter((part): part is Node => !!part));
     if (!this.dialog.open) this.dialog.showModal();

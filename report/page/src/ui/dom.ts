@@ -1,4 +1,5 @@
 // Elements. Text only ever becomes text: nothing of the data is read as markup.
+import { visible } from "../data/visible";
 
 export type Child = Node | string | null | undefined | false;
 
@@ -67,7 +68,7 @@ export function commandLine(text: string): HTMLElement {
     },
     "Copy",
   );
-  return h("div", { class: "command" }, h("code", {}, text), button);
+  return h("div", { class: "command" }, h("code", {}, visible(text)), button);
 }
 
 /** "‹ 1–12 of 80 ›" */

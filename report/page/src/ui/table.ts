@@ -20,6 +20,13 @@ export interface Picks<Row> {
   toggle(row: Row): void;
 }
 
+/** The width, but at least that of the header. */
+function widthOf({ width, name }: { width: string; name: string }): string {
+  return width.startsWith("minmax") ? width : `max(${width}, calc(${(name.length * 1.05).toFixed(1)}ch + 1.3rem))`;
+}
+const leastOf = (column: { width: string; name: string }): string =>
+  /^minmax\(([\d.]+rem)/.exec(column.width)?.[1] ?? widthOf(column);
+
 const rowHeight = 34;
 let tables = 0;
 /** How the reader sorted tables, by their labels: a page that is updated keeps it. */
@@ -76,8 +83,9 @@ export class TableView<Row> {
     this.chooseColumns();
     this.sort();
     this.scroller.setAttribute("aria-rowcount", String(rows.length + 1));
-    this.scroller.style.height = `${rowHeight * (Math.min(rows.length, this.tall) + 1) + 18}px`;
-    this.body.style.height = `${rowHeight * rows.length}px`;
+    const lines = Math.max(1, rows.length); // "nothing to show" is one
+    this.scroller.style.height = `${rowHeight * (Math.min(lines, this.tall) + 1) + 18}px`;
+    this.body.style.height = `${rowHeight * lines}px`;
     this.draw();
   }
   /** Row indices as sorted, for tests. */
@@ -94,9 +102,9 @@ export class TableView<Row> {
       (column) => kept.includes(column) || !this.rows.length || this.rows.some((row) => column.text(row) !== ""),
     );
     if (this.shown.length === kept.length) return;
-    const least = this.shown.reduce((sum, column) => sum + Number(/[\d.]+(?=rem)/.exec(column.width)?.[0] ?? 8), 0);
-    this.scroller.style.setProperty("--columns", [...(this.picks ? ["2.4rem"] : []), ...this.shown.map((column) => column.width)].join(" "));
-    this.scroller.style.setProperty("--least", `${least}rem`);
+    const picks = this.picks ? ["2.4rem"] : [];
+    this.scroller.style.setProperty("--columns", [...picks, ...this.shown.map(widthOf)].join(" "));
+    this.scroller.style.setProperty("--least", `calc(${[...picks, ...this.shown.map(leastOf)].join(" + ")})`);
     this.scroller.setAttribute("aria-colcount", String(this.shown.length));
     this.drawHead();
   }
@@ -105,7 +113,7 @@ export class TableView<Row> {
       ...(this.picks ? [h("div", { role: "columnheader", "aria-label": "picked" })] : []),
       ...this.shown.map((column) => {
         const sorted = column === this.sortBy,
-          arrow = sorted ? (this.down ? " ↓" : " ↑") : "";
+          arrow = sorted && h("span", { class: "arrow", "aria-hidden": "true" }, this.down ? "↓" : "↑");
         return h(
           "div",
           {
@@ -116,8 +124,9 @@ export class TableView<Row> {
           h(
             "button",
             { type: "button", title: `Sort by ${column.name}`, click: () => this.toggle(column) },
-            column.name + arrow,
+            column.name,
           ),
+          arrow,
         );
       }),
     );
@@ -187,6 +196,7 @@ export class TableView<Row> {
       line.style.top = `${place * rowHeight}px`;
       lines.push(line);
     }
+    if (!this.rows.length) lines.push(h("div", { class: "nothing" }, "Nothing to show."));
     this.body.replaceChildren(...lines);
     if (this.rows.length) this.scroller.setAttribute("aria-activedescendant", `${this.id}-${this.focused}`);
   }

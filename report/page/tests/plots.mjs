@@ -1,0 +1,151 @@
+// node plots.mjs: how plots look, and texts and figures out of what a store says. Prints a line for each test.
+import assert from "node:assert/strict";
+import { load } from "./load.mjs";
+import { run } from "./run.mjs";
+
+const { legend, paint } = await load("charts/plot.ts");
+const { curves } = await load("charts/curves.ts");
+const { markedBaseline, speedups } = await load("charts/speedups.ts");
+const { figuresText } = await load("data/networks.ts");
+const { settingFacts } = await load("data/settings.ts");
+const { visibleIn } = await load("data/visible.ts");
+const { tasksOf } = await load("data/tuning.ts");
+
+const looks = [false, true].map((dark) => ({ dark, width: 900, still: true }));
+const packed = (values, type) => ({
+  type,
+  data: Buffer.from((type === "u32" ? Uint32Array : Float64Array).from(values).buffer).toString("base64"),
+});
+
+const tests = {
+  async "no two of forty columns are painted alike"() {
+    for (const look of looks)
+      assert.equal(new Set(Array.from({ length: 40 }, (_column, index) => JSON.stringify(paint(index, look)))).size, 40);
+  },
+
+  async "a plot begins below its legend, however many rows that has"() {
+    const names = Array.from({ length: 30 }, (_name, index) => `provider-${index}:implementation`);
+    for (const look of [...looks, { ...looks[0], still: false }]) {
+      const { legend: rows, bottom } = legend(look, names);
+      assert.equal(rows.flatMap((row) => row.data).length, names.length);
+      assert.equal(rows.length > 3, look.still); // on the page it is one row that scrolls
+      rows.forEach((row, index) => assert(row.top + 22 <= (rows[index + 1]?.top ?? bottom)));
+      const lines = names.map((name, index) => ({
+        name,
+        colour: index,
+        form: "line",
+        points: [{ x: 0, seconds: 1, low: 1, high: 1, point: -1, label: "" }],
+      }));
+      const plot = curves(lines, { x: "x", y: "y", logarithmic: false }, 300, look);
+      assert(plot.option.grid.top >= bottom);
+      assert(plot.height - plot.option.grid.top - plot.option.grid.bottom > 150);
+    }
+    const [row] = legend(looks[0], ["x".repeat(400)]).legend;
+    assert(row.formatter("x".repeat(400)).length < 200);
+  },
+
+  async "a row of speedups is as high as its bars, and the baseline is marked for what it is"() {
+    const mark = " (not verified here)";
+    const columns = ["lathe", "peer", "log"].map((name) => (name === "log" ? name + mark : name));
+    const data = {
+      unverified: new Set([`log${mark}`]),
+      columnText: (point) => columns[point % 3],
+      scheduledText: (point) => columns[point % 3],
+      number: () => 1,
+      rounds: () => [Float64Array.of(1, 2, 3)],
+      startsOf: () => [],
+      column: (name) => (name === "experiment" ? [0, 1, 2, 3, 4, 5, 6] : [0, 0, 0, 0, 0, 0, 0]),
+      experiment: () => ({ verdict_starts: 0 }),
+      count: 7,
+    };
+    const [full, single] = [{ problem: "many", context: "ops" }, { problem: "one", context: "ops" }];
+    const found = [
+      ...Array.from({ length: 6 }, () => ({ point: 0, baseline: 1, cell: full })),
+      { point: 0, baseline: 1, cell: single },
+    ];
+    assert.equal(markedBaseline(data, found, "peer"), "peer");
+    assert.equal(markedBaseline(data, [...found, { point: 0, baseline: 2, cell: single }], "peer"), `peer${mark}`);
+    assert.equal(markedBaseline(data, [{ point: 0, baseline: 2, cell: single }], `log${mark}`), `log${mark}`);
+    const { option, height } = speedups(data, found, "peer", new Map([["lathe", 0]]), looks[0]);
+    const [first, second] = option.yAxis.axisLabel.customValues;
+    assert(second - first < 70, `${second - first} pixels`); // half of six bars, half of one, and the room between
+    assert.equal(option.yAxis.axisLabel.formatter(second), "one");
+    assert(option.grid.top + option.grid.height < height);
+  },
+
+  async "the best schedule is the one that the turns have kept"() {
+    const texts = ["passed", "open", "no_gain", "faster", "a", "b", "c"];
+    const task = (rows) =>
+      tasksOf({
+        document: {
+          texts,
+          tuning: {
+            count: rows.length,
+            tasks: [{ text: "t", family: "f" }],
+            columns: {
+              ...Object.fromEntries(
+                ["task", "experiment", "schedule", "status", "verdict", "reason", "searcher", "measured"].map((name) => [
+                  name,
+                  packed(
+                    rows.map((row) => (name === "experiment" ? (row.experiment ?? 0) : Math.max(0, texts.indexOf(row[name])))),
+                    "u32",
+                  ),
+                ]),
+              ),
+              seconds: packed(rows.map((row) => row.seconds), "f64"),
+            },
+          },
+        },
+      })[0];
+    const trials = (...verdicts) => verdicts.map(([schedule, verdict, seconds, experiment]) => ({ schedule, verdict, seconds, experiment }));
+    // The first trial was not the default, and a faster trial was no gain: there is none.
+    const none = task(trials(["a", "open", 3], ["b", "no_gain", 2], ["c", "no_gain", 1.9]));
+    assert.deepEqual([none.default, none.best], [1, 1]);
+    const gained = task(trials(["a", "open", 1], ["b", "no_gain", 2], ["c", "faster", 1.5]));
+    assert.deepEqual([gained.default, gained.best], [1, 2]);
+    // An earlier search has settled another one.
+    const again = task(trials(["a", "no_gain", 3, 0], ["b", "no_gain", 2, 1], ["c", "no_gain", 1.9, 1]));
+    assert.deepEqual([again.default, again.best], [1, 1]);
+    const ended = task(trials(["a", "open", 3], ["b", "open", 2]));
+    assert.deepEqual([ended.default, ended.best], [-1, 1]);
+  },
+
+  async "settings and figures are read as what they are"() {
+    assert.deepEqual(
+      settingFacts({
+        batch: "",
+        check_only: false,
+        max_rounds: 0,
+        max_seconds: 0.3,
+        starts: 6,
+        adapt: true,
+        std: [],
+        mean: [1, 2],
+        machine: { cores: 2 },
+        graph: { edges: [] },
+        space: { cache_bytes: 2048, until: null },
+      }),
+      [
+        ["max seconds", "0.3"],
+        ["starts", "6"],
+        ["adapt", "yes"],
+        ["mean", "1, 2"],
+        ["space", "cache 2.00 KiB"],
+      ],
+    );
+    assert.equal(
+      figuresText({ pictures: 40, top1: 0.1, predicted_us: 1500, package_bytes: 2048, score: 0.25, "confusion 0 1": 3 }),
+      "pictures 40, top1 10.0 %, predicted 1.500 ms, package 2.00 KiB, score 0.2500",
+    );
+  },
+
+  async "control characters of names are text, and commands stay commands"() {
+    assert.deepEqual(visibleIn({ command: "run 'a\nb'", list: ["\u202eevil", "a\tb", "Ümläut 日本"], "k\u0000": 1 }), {
+      command: "run 'a\nb'",
+      list: ["\\u202eevil", "a\\tb", "Ümläut 日本"],
+      "k\\u0000": 1,
+    });
+  },
+};
+
+process.exitCode = await run(tests);

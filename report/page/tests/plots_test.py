@@ -1,0 +1,5 @@
+#!/usr/bin/env python3
+"""Runs plots.mjs."""
+import node_tests
+
+node_tests.run("plots.mjs", 6)
