@@ -104,9 +104,37 @@ class DiffModels(Cli):
             text = text.replace(f"WEIGHTS{i}", '"0x' + array.tobytes().hex().upper() + '"')
         report = self.figures("diff-models", self.net, self.written("last.mlir", text), code=1)
         self.only(report, "ports")
-        self.assertEqual(report["ports"], [{"port": "input 'data'", "what": "layout", "a": "1x3x12x12", "b": "1x12x12x3"}])
+        self.assertEqual(report["ports"], [{"port": "input 'data'", "what": "layout", "a": "1x3x12x12", "b": "1x12x12x3", "axes": [0, 2, 3, 1]}])
+        self.assertEqual(report["content_differences"], 0)
+        text = self.lathe("diff-models", self.net, self.path("last.mlir"), code=1).stdout
+        self.assertIn("1 difference, of names, positions and layouts alone:\n"
+                      "input 'data' layout: 1x3x12x12 against 1x12x12x3, its axes are 0, 2, 3, 1 of A's\n", text)
         self.assertEqual(report["partners"], report["nodes_a"])
         self.assertEqual(report["equal_constants"], 4)
+
+    def test_rows_in_the_place_of_columns_are_a_difference(self):
+        first = network().replace("nn.conv %data,", "nn.conv %turned,").replace(
+            "%0 = nn.conv", "%turned = nn.transpose %data {perm = array<i64: 0, 1, 3, 2>} : (tensor<1x3x12x12xf32>) -> tensor<1x3x12x12xf32>\n  %0 = nn.conv")
+        other = self.written("turned.mlir", first)
+        report = self.figures("diff-models", self.net, other, code=1)
+        self.only(report, "ports")
+        self.assertEqual(report["ports"], [{"port": "input 'data'", "what": "axes", "a": "1x3x12x12", "b": "1x3x12x12", "axes": [0, 1, 3, 2]}])
+        self.assertEqual(report["content_differences"], 1)
+        self.lathe("diff-models", other, other)
+
+    def test_long_names_are_shortened_in_lines_alone(self):
+        names = {name: ";".join(f"model/{name}/{i}" for i in range(20)) for name in ("relu2", "add2")}
+        text = network()
+        for name, long in names.items():
+            text = text.replace(f'loc("{name}")', f'loc("{long}")')
+        line, = [line for line in text.splitlines() if "nn.relu %3" in line]
+        whole = self.written("long.mlir", text)
+        less = self.written("less.mlir", text.replace(line + "\n", "").replace("nn.reduce_mean %4", "nn.reduce_mean %3"))
+        printed = self.lathe("diff-models", whole, less, code=1).stdout.splitlines()
+        self.assertRegex(printed[-1], "^only in A: 'model/relu2/0;.*model/relu2/19' .relu., behind 'model/add2/0;.*', before 'pool'$")
+        self.assertLess(len(printed[-1]), 200)
+        self.assertEqual(printed[-2], "1 difference:")
+        self.assertEqual(self.figures("diff-models", whole, less, code=1)["only_a"][0]["node"], names["relu2"])
 
     def test_only_the_first_lines_are_printed(self):
         text = self.lathe("diff-models", "zoo:squeezenet", "zoo:shufflenet_v2", code=1).stdout

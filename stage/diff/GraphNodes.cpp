@@ -77,12 +77,9 @@ int64_t axesOf(mlir::Operation *op) {
 }
 
 GraphPort portOf(const std::string &name, const TensorInfo &info) {
-  return {name,
-          info.isTensor() ? std::string(lathe::name(info.type)) : "no tensor",
-          str(info.dims),
-          extentsOf(info.dims),
-          {},
-          {}};
+  return {name,      info.isTensor() ? std::string(lathe::name(info.type)) : "no tensor",
+          info.dims, extentsOf(info.dims),
+          {},        {}};
 }
 
 /// The order of a transpose; nothing for other operators.
@@ -205,7 +202,10 @@ GraphNodes::GraphNodes(mlir::func::FuncOp main) {
     mlir::Value value = end->getOperand(i);
     GraphPort port = portOf(names[i], results[i]);
     if (atOutputs.count(value.getDefiningOp())) {
-      port.order = *orderOf(value.getDefiningOp());
+      std::vector<int64_t> outside = *orderOf(value.getDefiningOp());
+      port.order.resize(outside.size());
+      for (size_t axis = 0; axis < outside.size(); ++axis)
+        port.order[static_cast<size_t>(outside[axis])] = static_cast<int64_t>(axis);
       value = value.getDefiningOp()->getOperand(0);
       port.extents = extentsOf(shapes.of(value).dims);
     }
