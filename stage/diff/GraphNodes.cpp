@@ -94,6 +94,13 @@ std::optional<std::vector<int64_t>> orderOf(mlir::Operation *op) {
   return order;
 }
 
+std::vector<int64_t> inverse(const std::vector<int64_t> &order) {
+  std::vector<int64_t> result(order.size());
+  for (size_t axis = 0; axis < order.size(); ++axis)
+    result[static_cast<size_t>(order[axis])] = static_cast<int64_t>(axis);
+  return result;
+}
+
 } // namespace
 
 bool compatible(const Extents &a, const Extents &b) {
@@ -202,10 +209,7 @@ GraphNodes::GraphNodes(mlir::func::FuncOp main) {
     mlir::Value value = end->getOperand(i);
     GraphPort port = portOf(names[i], results[i]);
     if (atOutputs.count(value.getDefiningOp())) {
-      std::vector<int64_t> outside = *orderOf(value.getDefiningOp());
-      port.order.resize(outside.size());
-      for (size_t axis = 0; axis < outside.size(); ++axis)
-        port.order[static_cast<size_t>(outside[axis])] = static_cast<int64_t>(axis);
+      port.order = inverse(*orderOf(value.getDefiningOp()));
       value = value.getDefiningOp()->getOperand(0);
       port.extents = extentsOf(shapes.of(value).dims);
     }
