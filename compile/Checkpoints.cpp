@@ -76,6 +76,15 @@ std::vector<Checkpoint> checkpoints(mlir::ModuleOp module) {
   return result;
 }
 
+std::string lastOfScope(mlir::ModuleOp module, const std::string &scope) {
+  std::string last;
+  for (const Checkpoint &point : checkpoints(module))
+    if (point.node.size() > scope.size() && point.node.starts_with(scope) &&
+        (point.node[scope.size()] == '/' || point.node[scope.size()] == '.'))
+      last = point.node;
+  return last;
+}
+
 std::vector<Checkpoint> spreadCheckpoints(mlir::ModuleOp module, size_t count) {
   auto all = checkpoints(module);
   if (all.empty())

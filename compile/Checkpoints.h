@@ -18,6 +18,9 @@ struct Checkpoint {
 /// order of execution.
 std::vector<Checkpoint> checkpoints(mlir::ModuleOp module);
 
+/// Returns the last checkpoint of a scope, "cnn/pool2" of "cnn"; "" where there is none. Names of scopes end before '/' or '.'.
+std::string lastOfScope(mlir::ModuleOp module, const std::string &scope);
+
 /// Returns at most `count` checkpoints that separate, spread evenly over the operations, without
 /// the outputs of the graph.
 std::vector<Checkpoint> spreadCheckpoints(mlir::ModuleOp module, size_t count);

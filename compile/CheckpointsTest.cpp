@@ -41,6 +41,22 @@ TEST_F(Checkpoints, everyNamedOperatorBehindTheInputs) {
   EXPECT_DOUBLE_EQ(all[3].flops, 64 + 3 * 512 + 32);
 }
 
+TEST_F(Checkpoints, theLastOneOfAScope) {
+  auto module = parse(R"(
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = nn.relu %x : (tensor<8xf32>) -> tensor<8xf32> loc("cnn/a/first")
+      %1 = nn.tanh %0 : (tensor<8xf32>) -> tensor<8xf32> loc("cnn/a/second")
+      %2 = nn.exp %1 : (tensor<8xf32>) -> tensor<8xf32> loc("cnnx/third")
+      %3 = nn.neg %2 : (tensor<8xf32>) -> tensor<8xf32> loc("cnn/b")
+      %4 = nn.abs %3 : (tensor<8xf32>) -> tensor<8xf32> loc("head.last")
+      return %4 : tensor<8xf32> })");
+  EXPECT_EQ(lastOfScope(*module, "cnn"), "cnn/b");
+  EXPECT_EQ(lastOfScope(*module, "cnn/a"), "cnn/a/second");
+  EXPECT_EQ(lastOfScope(*module, "head"), "head.last");
+  EXPECT_EQ(lastOfScope(*module, "cnn/b"), ""); // a node
+  EXPECT_EQ(lastOfScope(*module, "cn"), "");
+}
+
 TEST_F(Checkpoints, spreadOverTheOperations) {
   auto module = parse(residual);
   auto one = spreadCheckpoints(*module, 1);

@@ -8,6 +8,16 @@ lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags) {
   return runner;
 }
 
+void clearForeignFlags(ModelFlags &flags) {
+  std::string format = flags.isZoo() ? "zoo" : modelFormat(flags.model);
+  if (format != "tflite")
+    flags.requantizeRounding = ModelFlags().requantizeRounding;
+  if (format != "tflite" && format != "savedmodel")
+    flags.signature.clear();
+  if (format != "keras")
+    flags.custom.clear();
+}
+
 ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const std::vector<lab::CallInput> &inputs) {
   ModelFlags call = flags;
   call.model = folder + "/call.onnx";

@@ -128,16 +128,9 @@ std::string otherPackage(const std::string &file, const std::string &ours, const
   ModelFlags other = flags;
   other.model = file;
   other.shapes.clear();
-  std::string format = other.isZoo() ? "zoo" : modelFormat(file);
-  if (format == "lathe")
+  if (!other.isZoo() && modelFormat(file) == "lathe")
     return file;
-  const ModelFlags defaults;
-  if (format != "tflite")
-    other.requantizeRounding = defaults.requantizeRounding;
-  if (format != "tflite" && format != "savedmodel")
-    other.signature.clear();
-  if (format != "keras")
-    other.custom.clear();
+  clearForeignFlags(other);
   Package package = packageFor(other);
   if (flags.shapes.empty() || other.isZoo())
     return package.path;

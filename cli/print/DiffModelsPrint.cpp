@@ -1,5 +1,6 @@
 #include "cli/print/DiffModelsPrint.h"
 
+#include "support/Table.h"
 #include "support/Text.h"
 
 #include <fmt/format.h>
@@ -10,20 +11,27 @@ namespace {
 
 using nlohmann::json;
 
+/// A name or a value as a line of text has it. Nodes of TFLite files may have the names of all that was fused into them.
+std::string brief(const std::string &text) {
+  constexpr size_t longest = 56; // characters
+  return shortened(printable(text), longest);
+}
+
 /// "'conv1' (conv)", or "'conv1' / 'conv2d_1' (conv)" where the names differ.
 std::string nodesText(const GraphDiff::Nodes &nodes) {
-  std::string names = nodes.a == nodes.b ? fmt::format("'{}'", nodes.a) : fmt::format("'{}' / '{}'", nodes.a, nodes.b);
-  return printable(names) + " (" + nodes.kind + ")";
+  std::string names = nodes.a == nodes.b ? fmt::format("'{}'", brief(nodes.a))
+                                         : fmt::format("'{}' / '{}'", brief(nodes.a), brief(nodes.b));
+  return names + " (" + nodes.kind + ")";
 }
 
 json nodesJson(const GraphDiff::Nodes &nodes) { return {{"a", nodes.a}, {"b", nodes.b}, {"operator", nodes.kind}}; }
 
 std::string aloneText(const GraphDiff::Alone &alone, const char *side) {
-  std::string text = fmt::format("only in {}: '{}' ({})", side, printable(alone.name), alone.kind);
+  std::string text = fmt::format("only in {}: '{}' ({})", side, brief(alone.name), alone.kind);
   if (!alone.before.empty())
-    text += fmt::format(", behind '{}'", printable(alone.before));
+    text += fmt::format(", behind '{}'", brief(alone.before));
   if (!alone.behind.empty())
-    text += fmt::format(", before '{}'", printable(alone.behind));
+    text += fmt::format(", before '{}'", brief(alone.behind));
   return text + (alone.port.empty() ? "" : ": prepares the input");
 }
 
@@ -40,21 +48,25 @@ std::string constantText(const GraphDiff::Constant &constant) {
                      constant.differing, constant.elements);
 }
 
+std::string portText(const GraphDiff::Port &port) {
+  std::string text = fmt::format("{} {}: {} against {}", brief(port.port), port.what, brief(port.a), brief(port.b));
+  return port.axes.empty() ? text : text + fmt::format(", its axes are {} of A's", fmt::join(port.axes, ", "));
+}
+
 std::vector<std::string> linesOf(const GraphDiff &diff) {
   std::vector<std::string> lines;
   for (const GraphDiff::Port &port : diff.ports)
-    lines.push_back(
-        fmt::format("{} {}: {} against {}", printable(port.port), port.what, printable(port.a), printable(port.b)));
+    lines.push_back(portText(port));
   for (const GraphDiff::Alone &alone : diff.onlyA)
     lines.push_back(aloneText(alone, "A"));
   for (const GraphDiff::Alone &alone : diff.onlyB)
     lines.push_back(aloneText(alone, "B"));
   for (const GraphDiff::Connection &connection : diff.connections)
     lines.push_back(fmt::format("{} operand {}: reads '{}' against '{}'", nodesText(connection.nodes),
-                                connection.operand, printable(connection.a), printable(connection.b)));
+                                connection.operand, brief(connection.a), brief(connection.b)));
   for (const GraphDiff::Attribute &attribute : diff.attributes)
-    lines.push_back(fmt::format("{} {}: {} against {}", nodesText(attribute.nodes), attribute.name,
-                                printable(attribute.a), printable(attribute.b)));
+    lines.push_back(fmt::format("{} {}: {} against {}", nodesText(attribute.nodes), attribute.name, brief(attribute.a),
+                                brief(attribute.b)));
   for (const GraphDiff::Constant &constant : diff.differing)
     lines.push_back(constantText(constant));
   return lines;
@@ -70,14 +82,18 @@ json numberJson(double number) { return std::isfinite(number) ? json(number) : j
 } // namespace
 
 std::string graphDiffText(const GraphDiff &diff, const std::string &a, const std::string &b, size_t lines) {
-  std::string text = fmt::format("A {}: {} nodes, {:.1f} % with a partner\n", printable(a), diff.nodesA,
-                                 share(diff.partners, diff.nodesA));
-  text += fmt::format("B {}: {} nodes, {:.1f} % with a partner\n", printable(b), diff.nodesB,
-                      share(diff.partners, diff.nodesB));
-  text += fmt::format("{} of {} constants have the same bits", diff.equalConstants, diff.constants);
+  std::string text;
+  for (auto &[side, model, nodes] : {std::tuple("A", &a, diff.nodesA), std::tuple("B", &b, diff.nodesB)})
+    text += fmt::format("{} {}: {}, {:.1f} % with a partner\n", side, printable(*model),
+                        counted(static_cast<int64_t>(nodes), "node"), share(diff.partners, nodes));
+  text += fmt::format("{} of {} {} the same bits", diff.equalConstants,
+                      counted(static_cast<int64_t>(diff.constants), "constant"), diff.constants == 1 ? "has" : "have");
   if (size_t near = diff.constants - diff.equalConstants - diff.differing.size())
-    text += fmt::format(", {} differ by a relative L2 of at most {:.1e}", near, diff.largestAccepted);
-  text += diff.count() ? fmt::format("\n{} differences:\n", diff.count()) : "\nno differences\n";
+    text += fmt::format(", {} {} by a relative L2 of at most {:.1e}", near, near == 1 ? "differs" : "differ",
+                        diff.largestAccepted);
+  text += diff.count() ? fmt::format("\n{}{}:\n", counted(static_cast<int64_t>(diff.count()), "difference"),
+                                     diff.countOfContent() ? "" : ", of names, positions and layouts alone")
+                       : "\nno differences\n";
   std::vector<std::string> all = linesOf(diff);
   for (size_t i = 0; i < std::min(lines, all.size()); ++i)
     text += all[i] + "\n";
@@ -92,11 +108,16 @@ json graphDiffJson(const GraphDiff &diff) {
                 {"partners", diff.partners},
                 {"constants", diff.constants},
                 {"equal_constants", diff.equalConstants},
-                {"differences", diff.count()}};
+                {"differences", diff.count()},
+                {"content_differences", diff.countOfContent()}};
   for (const char *list : {"ports", "only_a", "only_b", "connections", "attributes", "differing_constants"})
     document[list] = json::array();
-  for (const GraphDiff::Port &port : diff.ports)
-    document["ports"].push_back({{"port", port.port}, {"what", port.what}, {"a", port.a}, {"b", port.b}});
+  for (const GraphDiff::Port &port : diff.ports) {
+    json entry{{"port", port.port}, {"what", port.what}, {"a", port.a}, {"b", port.b}};
+    if (!port.axes.empty())
+      entry["axes"] = port.axes;
+    document["ports"].push_back(std::move(entry));
+  }
   auto addAlone = [](const std::vector<GraphDiff::Alone> &list, json &to) {
     for (const GraphDiff::Alone &alone : list)
       to.push_back({{"node", alone.name},

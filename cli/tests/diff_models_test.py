@@ -1,7 +1,34 @@
 """`lathe diff-models`: two models, changed at known places."""
+import os
+import sys
+
 import numpy as np
 
+for importer in ("keras", "tensorflow"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", importer, "testing"))
+from graph_files import Graph, Type, number, part, shape_message
+from keras_files import Layer, Model, Ref, input_layer, write
+
 from fixture import Cli, main, network
+
+SCALE = """func.func @main(%x: tensor<1x4xf32>, %w: tensor<4xf32>) -> tensor<1x4xf32> {
+  %y = nn.mul %x, %w : (tensor<1x4xf32>, tensor<4xf32>) -> tensor<1x4xf32>
+  return %y : tensor<1x4xf32> }"""
+
+
+def saved_model(folder, **signatures):
+    """y = OP x for each NAME=OP."""
+    graph = Graph()
+    entries = b""
+    for name, op in signatures.items():
+        x = graph.placeholder(f"{name}/x", [1, 4])
+        y = graph.node(f"{name}/y", op, [x], T=Type("float32"))
+        port = lambda key, node: part(1, key) + part(2, part(1, node + ":0") + number(2, 1) + part(3, shape_message([1, 4])))
+        entries += part(5, part(1, name) + part(2, part(1, port("x", x)) + part(2, port("y", y)) + part(3, "predict")))
+    os.makedirs(folder)
+    with open(os.path.join(folder, "saved_model.pb"), "wb") as file:
+        file.write(number(1, 1) + part(2, part(1, part(4, "serve")) + part(2, graph.bytes + part(4, number(1, 1087))) + entries))
+    return folder
 
 # The network of the fixture as importers of formats with the channels last write it.
 LAST = """
@@ -104,9 +131,61 @@ class DiffModels(Cli):
             text = text.replace(f"WEIGHTS{i}", '"0x' + array.tobytes().hex().upper() + '"')
         report = self.figures("diff-models", self.net, self.written("last.mlir", text), code=1)
         self.only(report, "ports")
-        self.assertEqual(report["ports"], [{"port": "input 'data'", "what": "layout", "a": "1x3x12x12", "b": "1x12x12x3"}])
+        self.assertEqual(report["ports"], [{"port": "input 'data'", "what": "layout", "a": "1x3x12x12", "b": "1x12x12x3", "axes": [0, 2, 3, 1]}])
+        self.assertEqual(report["content_differences"], 0)
+        text = self.lathe("diff-models", self.net, self.path("last.mlir"), code=1).stdout
+        self.assertIn("1 difference, of names, positions and layouts alone:\n"
+                      "input 'data' layout: 1x3x12x12 against 1x12x12x3, its axes are 0, 2, 3, 1 of A's\n", text)
         self.assertEqual(report["partners"], report["nodes_a"])
         self.assertEqual(report["equal_constants"], 4)
+
+    def test_rows_in_the_place_of_columns_are_a_difference(self):
+        first = network().replace("nn.conv %data,", "nn.conv %turned,").replace(
+            "%0 = nn.conv", "%turned = nn.transpose %data {perm = array<i64: 0, 1, 3, 2>} : (tensor<1x3x12x12xf32>) -> tensor<1x3x12x12xf32>\n  %0 = nn.conv")
+        other = self.written("turned.mlir", first)
+        report = self.figures("diff-models", self.net, other, code=1)
+        self.only(report, "ports")
+        self.assertEqual(report["ports"], [{"port": "input 'data'", "what": "axes", "a": "1x3x12x12", "b": "1x3x12x12", "axes": [0, 1, 3, 2]}])
+        self.assertEqual(report["content_differences"], 1)
+        self.lathe("diff-models", other, other)
+
+    def test_each_model_takes_the_flags_of_its_format(self):
+        scale = self.written("scale.mlir", SCALE)
+        custom = ["--custom", f"Scale={scale}"]
+        keras, onnx = self.path("scaled.keras"), self.path("scaled.onnx")
+        write(keras, Model("net", [input_layer("x", [4]), Layer("Scale", "scale", {}, [[1, 2, 3, 4]], calls=[([Ref("x")], {})])], ["x"], [Ref("scale")]))
+        self.lathe("export", keras, *custom, "--shape", "x=1x4", "-o", onnx)
+        self.only(self.figures("diff-models", keras, onnx, *custom, "--shape", "x=1x4"))
+        self.only(self.figures("diff-models", onnx, keras, *custom, "--other-shape", "x=1x4"))
+        self.error("diff-models", onnx, onnx, *custom, says="is no Keras model")
+
+        folder, other = saved_model(self.path("saved"), serving_default="Tanh", second="Relu"), saved_model(self.path("renamed"), another="Relu")
+        exported = self.path("second.onnx")
+        self.lathe("export", folder, "--signature", "second", "-o", exported)
+        self.only(self.figures("diff-models", folder, exported, "--signature", "second"))
+        self.only(self.figures("diff-models", exported, folder, "--other-signature", "second"))
+        self.only(self.figures("diff-models", exported, folder, "--signature", "second"))
+        self.only(self.figures("diff-models", folder, other, "--signature", "second", "--other-signature", "another"))
+        report = self.figures("diff-models", folder, folder, "--signature", "second", "--other-signature", "serving_default", code=1)
+        self.assertGreater(report["content_differences"], 0)
+        self.error("diff-models", folder, other, "--signature", "second", says="renamed.*has no signature 'second'.*another")
+        self.error("diff-models", exported, exported, "--signature", "second", says="an ONNX file has no signatures")
+        self.error("diff-models", folder, exported, "--other-signature", "second", says="an ONNX file has no signatures")
+        self.error("diff-models", folder, "zoo:squeezenet", "--other-signature", "second", says="--other-signature: zoo:squeezenet has no signatures")
+
+    def test_long_names_are_shortened_in_lines_alone(self):
+        names = {name: ";".join(f"model/{name}/{i}" for i in range(20)) for name in ("relu2", "add2")}
+        text = network()
+        for name, long in names.items():
+            text = text.replace(f'loc("{name}")', f'loc("{long}")')
+        line, = [line for line in text.splitlines() if "nn.relu %3" in line]
+        whole = self.written("long.mlir", text)
+        less = self.written("less.mlir", text.replace(line + "\n", "").replace("nn.reduce_mean %4", "nn.reduce_mean %3"))
+        printed = self.lathe("diff-models", whole, less, code=1).stdout.splitlines()
+        self.assertRegex(printed[-1], "^only in A: 'model/relu2/0;.*model/relu2/19' .relu., behind 'model/add2/0;.*', before 'pool'$")
+        self.assertLess(len(printed[-1]), 200)
+        self.assertEqual(printed[-2], "1 difference:")
+        self.assertEqual(self.figures("diff-models", whole, less, code=1)["only_a"][0]["node"], names["relu2"])
 
     def test_only_the_first_lines_are_printed(self):
         text = self.lathe("diff-models", "zoo:squeezenet", "zoo:shufflenet_v2", code=1).stdout

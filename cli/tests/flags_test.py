@@ -29,7 +29,7 @@ NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "stage"
           "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"], "quantize": ["-o", "q.onnx"], "evaluate": ["--data", "pictures"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--tolerance", "--all"],
+OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--other-signature", "--tolerance", "--all"],
        "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
        "run": ["--output", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--trace", "--html", "--svg", "--wide", "--no-check", "--quiet", *RECORD],

@@ -8,13 +8,13 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", "keras", "testing"))
 from keras_files import Layer, Model, Ref, input_layer, write
 
-from fixture import PEER, Cli, field, main
+from fixture import PEER, Cli, field, main, network
 
 TENSORFLOW_JS = os.path.join(PEER, "..", "..", "tensorflowjs", "node_modules")
 
 
-def tensorflow_graph():
-    """softmax(relu(x w) v) for x of 1x3, as a frozen graph of TensorFlow."""
+def tensorflow_graph(relu="relu"):
+    """softmax(relu(x w) v) for x of 1x3, as a frozen graph of TensorFlow, with this name of the relu."""
     shape = lambda *dims: b"".join(field(2, field(1, extent)) for extent in dims)
     attr = lambda key, value: field(5, field(1, key) + field(2, value))
     floats = attr("T", field(6, 1))
@@ -28,8 +28,8 @@ def tensorflow_graph():
         return node(name, "Const", attrs=attr("dtype", field(6, 1)) + attr("value", field(8, tensor)))
 
     placeholder = node("x", "Placeholder", attrs=attr("dtype", field(6, 1)) + attr("shape", field(7, shape(1, 3))))
-    return (placeholder + constant("w", 3, 6) + constant("v", 6, 4) + node("first", "MatMul", "x", "w") + node("relu", "Relu", "first")
-            + node("second", "MatMul", "relu", "v") + node("prob", "Softmax", "second") + field(4, field(1, 1000)))
+    return (placeholder + constant("w", 3, 6) + constant("v", 6, 4) + node("first", "MatMul", "x", "w") + node(relu, "Relu", "first")
+            + node("second", "MatMul", relu, "v") + node("prob", "Softmax", "second") + field(4, field(1, 1000)))
 
 
 def keras_model():
@@ -83,6 +83,32 @@ class Segments(Cli):
                 self.assertNotIn("notes", part["sides"][1])
         self.error("segments", self.path("parts.keras"), "--at", "nowhere", "--with", "tensorflowjs", "--no-store", says="nowhere")
 
+    def test_scopes_and_warnings(self):
+        if not os.path.isdir(PEER):
+            print("ONNX RUNTIME IS NOT INSTALLED (make peers): segments are not measured")
+            return
+        path = self.path("scoped.mlir")
+        with open(path, "w") as file:
+            file.write(network().replace('loc("relu1")', 'loc("head/relu1")').replace('loc("conv1")', 'loc("head/conv1")'))
+        figures = self.figures("segments", path, "--at", "head,relu2", "--repeat", "1", "--no-store")
+        self.assertEqual([part["to"] for part in figures["cumulative"]], ["head/relu1", "relu2", ""])
+        text = self.lathe("segments", path, "--at", "head/,relu2", "--repeat", "1", "--no-store").stdout
+        warnings = [line for line in text.splitlines() if line.startswith("warning")]
+        self.assertIn("warning, 5 of 5 parts: 1 start says too little for a verdict on onnxruntime: allow more rounds", warnings)
+        self.assertEqual(sum("too little" in line for line in warnings), 1, text)
+        self.assertNotIn("--max-seconds", text)
+
+    def test_a_part_that_the_other_runtime_cannot_run(self):
+        if not os.path.isdir(TENSORFLOW_JS):
+            print("TENSORFLOW.JS IS NOT INSTALLED (make peers): it runs no parts")
+            return
+        graph = self.path("renamed.pb")
+        with open(graph, "wb") as file:  # nodes have printable names here, so TensorFlow.js does not find this one
+            file.write(tensorflow_graph("re\nlu"))
+        text = self.lathe("segments", graph, "--at", "re?lu", "--repeat", "1", "--with", "tensorflowjs", "--no-store", code=1).stdout
+        self.assertIn("tensorflowjs failed", text)
+        self.assertNotIn("outputs differ", text)
+
     def test_a_network_piece_by_piece(self):
         listed = self.lathe("segments", self.net, "--list").stdout
         self.assertIn("one tensor passes", listed)
@@ -103,7 +129,9 @@ class Segments(Cli):
         self.assertTrue(figures["finished"])
         self.assertEqual([part["operators"] for part in figures["blocks"]],
                          [figures["blocks"][0]["operators"]] + [part["operators"] - before["operators"] for part, before in zip(figures["cumulative"][1:], figures["cumulative"])])
-        self.error("segments", self.net, "--at", "relu7", says="relu7")
+        self.error("segments", self.net, "--at", "relu7", says="--at relu7: has no node or tensor")
+        disordered = self.error("segments", self.net, "--at", "relu2,relu1", says="--at relu1 does not depend on --at relu2; give them in the order of the graph")
+        self.assertNotIn("up to", disordered)  # nothing has been measured
         experiment = [e for e in self.figures("store", "list", "--kind", "segments")["experiments"] if e["points"]][-1]
         points = self.figures("store", "show", experiment["uuid"])["points"]
         self.assertEqual(len(points), 2 * 5)  # the first block is the first part

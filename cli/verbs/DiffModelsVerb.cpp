@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/SideParts.h"
 #include "cli/print/DiffModelsPrint.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
@@ -26,11 +27,27 @@ Source normalised(const ModelFlags &flags) {
   return source;
 }
 
+/// Leaves each model the flags that its format has. One that neither has stays: the import of A says what it expected.
+void share(ModelFlags &a, ModelFlags &b) {
+  ModelFlags own = a, other = b;
+  clearForeignFlags(own);
+  clearForeignFlags(other);
+  auto nobody = [](const auto &given, const auto &x, const auto &y) { return x != given && y != given; };
+  if (nobody(a.requantizeRounding, own.requantizeRounding, other.requantizeRounding))
+    own.requantizeRounding = a.requantizeRounding;
+  if (nobody(a.signature, own.signature, other.signature))
+    own.signature = a.signature;
+  if (nobody(a.custom, own.custom, other.custom))
+    own.custom = a.custom;
+  a = own;
+  b = other;
+}
+
 } // namespace
 
 int diffModelsVerb(const Arguments &arguments) {
   ModelFlags model;
-  std::string other;
+  std::string other, otherSignature;
   std::vector<std::string> otherShapes;
   double tolerance = 1e-6;
   bool all = false;
@@ -46,8 +63,13 @@ int diffModelsVerb(const Arguments &arguments) {
   options.add_option("OTHER", other, "The other model, of any format")->required();
   options.add_option("--other-shape", otherShapes, "--shape of OTHER, as NAME=1x3x224x224")->type_name("NAME=DIMS");
   options
+      .add_option("--other-signature", otherSignature,
+                  "--signature of OTHER (default: that of MODEL, if OTHER has signatures)")
+      ->type_name("NAME");
+  options
       .add_option("--tolerance", tolerance,
-                  "Take constants as equal whose difference has at most this share of the L2 norm: rounding of folding")
+                  "Take constants of floats as equal whose difference has at most this share of the L2 norm: rounding "
+                  "of folding")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   options.add_flag("--all", all, "Print every difference instead of the first 20");
@@ -59,6 +81,10 @@ int diffModelsVerb(const Arguments &arguments) {
   second.model = other;
   second.shapes = otherShapes;
   require(!second.isZoo() || otherShapes.empty(), "--other-shape: {} has no symbolic extents", other);
+  share(model, second);
+  if (!otherSignature.empty())
+    second.signature = otherSignature;
+  require(otherSignature.empty() || !second.isZoo(), "--other-signature: {} has no signatures", other);
   Source a = normalised(model), b = normalised(second);
   GraphDiff diff = diffGraphs(mainFunction(*a.module), mainFunction(*b.module), tolerance);
   if (options.printsText())

@@ -2,14 +2,15 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Recording.h"
+#include "cli/models/SegmentPlaces.h"
 #include "cli/models/SideParts.h"
 #include "cli/print/Describe.h"
+#include "cli/print/GroupedWarnings.h"
 #include "compile/Checkpoints.h"
 #include "export/onnx/Export.h"
 #include "import/Import.h"
 #include "lab/StoreRecords.h"
 #include "lab/TemporaryDirectory.h"
-#include "passes/interpret/Extract.h"
 #include "passes/interpret/Ports.h"
 #include "runtime/Context.h"
 #include "support/Text.h"
@@ -36,28 +37,21 @@ struct Part {
 
 class Segmenter {
 public:
-  Segmenter(const ModelFlags &model, Source &source, const InputFlags &inputs, const lab::CompareOptions &compare,
-            const lab::RunnerSpec &ours, const lab::RunnerSpec &peer, Recording &recording)
-      : model(model), source(source), compare(compare), ours(ours), peer(peer), recording(recording) {
+  Segmenter(const ModelFlags &model, const Source &source, const SegmentPlaces &places, const InputFlags &inputs,
+            const lab::CompareOptions &compare, const lab::RunnerSpec &ours, const lab::RunnerSpec &peer,
+            Recording &recording)
+      : model(model), places(places), compare(compare), ours(ours), peer(peer), recording(recording) {
     std::vector<runtime::Port> ports = inputPorts(*source.module);
     values = gatherInputs(ports, inputs, model.shapes);
     if (recording.on()) {
       whole = modelProblem(model, sourceText(model, source), inputsText(ports, values));
       batch = inputs.batch;
     }
-    if (!model.isZoo())
-      origins = tensorOrigins(model.model, importOptions(model));
   }
 
   /// From behind `from` to behind `to`; empty names: the network's own ends.
   Part measure(const std::string &from, const std::string &to) {
-    CutOptions options;
-    if (!from.empty())
-      options.from = {from + ":0"}; // its result, not the node itself
-    if (!to.empty())
-      options.to = {to};
-    options.tensors = origins;
-    Cut cut = cutGraph(*source.module, options);
+    Cut cut = places.cut(from, to);
     Part part{from, to, cut.nodes, cut.inputs, {}, {}};
     lab::CompareOptions timing = compare;
     auto fed = runWhole(cut);
@@ -111,24 +105,28 @@ private:
   }
 
   const ModelFlags &model;
-  Source &source;
+  const SegmentPlaces &places;
   lab::CompareOptions compare;
   lab::RunnerSpec ours, peer;
   Recording &recording;
   store::Problem whole; // the network, as it is kept
   int64_t batch = 0;
   std::vector<Value> values;
-  TensorOrigins origins;
   lab::TemporaryDirectory directory{"segments"};
 };
 
 /// "12.3 +- 0.4"
 std::string meanText(const Part &part, size_t side) {
   const lab::Summary &time = part.time(side);
-  return time.count ? fmt::format("{:.3f} +- {:.3f}", time.mean * 1e3, time.standardDeviation * 1e3) : "failed";
+  if (time.count)
+    return fmt::format("{:.3f} +- {:.3f}", time.mean * 1e3, time.standardDeviation * 1e3);
+  return part.comparison.sides[side].failure ? "failed" : "-";
 }
 
 std::string ratioText(const Part &part) {
+  for (const lab::SideResult &side : part.comparison.sides)
+    if (side.failure)
+      return side.name + " failed";
   if (!part.comparison.agrees())
     return "outputs differ";
   return part.judged() ? fmt::format("{:.3f} {}", *part.ratio(), name(part.judged()->verdict)) : "";
@@ -215,9 +213,9 @@ struct SegmentFlags {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     options
-        .add_option(
-            "--at", at,
-            "Place the checkpoints behind these nodes, given in the order of the graph, in place of --checkpoints")
+        .add_option("--at", at,
+                    "Place the checkpoints behind these nodes or scopes, given in the order of the graph, in place of "
+                    "--checkpoints")
         ->delimiter(',')
         ->type_name("NODE...");
     options.add_flag("--list", list, "Print the places where the network can be cut, and end");
@@ -308,13 +306,15 @@ void report(const Parts &parts, const SegmentFlags &flags, const Options &option
               << turns(parts.cumulative, parts.blocks, flags.with) << recording.line();
     if (std::string line = parts.cumulative.back().records.line(flags.model); !line.empty())
       std::cout << line << "\n";
+    std::vector<PlacedWarnings> warnings;
     all([&](const Part &part) {
-      if (!part.comparison.agrees())
+      bool agrees = part.comparison.agrees();
+      if (!agrees)
         std::cout << placeText(part) << ":\n" << lab::describe(part.comparison, options.tableStyle());
-      else
-        for (const std::string &warning : lab::warningsOf(part.comparison))
-          std::cout << fmt::format("warning, {}: {}\n", placeText(part), warning);
+      warnings.push_back({placeText(part), agrees ? lab::warningsOf(part.comparison) : std::vector<std::string>()});
     });
+    for (const std::string &line : groupedWarnings(warnings))
+      std::cout << fmt::format("warning, {}\n", line);
     std::cout << std::flush;
   }
   auto listOf = [](const std::vector<Part> &list) {
@@ -331,9 +331,13 @@ void report(const Parts &parts, const SegmentFlags &flags, const Options &option
                      {"blocks", listOf(parts.blocks)}});
 }
 
+TensorOrigins originsOf(const ModelFlags &model) {
+  return model.isZoo() ? TensorOrigins() : tensorOrigins(model.model, importOptions(model));
+}
+
 /// Behind which the parts end; "" last: the outputs.
-std::vector<std::string> partEnds(const SegmentFlags &flags, const Source &source) {
-  std::vector<std::string> nodes = flags.at;
+std::vector<std::string> partEnds(const SegmentFlags &flags, const Source &source, const SegmentPlaces &places) {
+  std::vector<std::string> nodes = places.resolved(flags.at);
   if (nodes.empty())
     for (const Checkpoint &point : spreadCheckpoints(*source.module, flags.count))
       nodes.push_back(point.node);
@@ -391,7 +395,8 @@ int segmentsVerb(const Arguments &arguments) {
   if (flags.list)
     return listPlaces(flags, source, options);
   lab::RunnerSpec ours = lab::runnerNamed("lathe", "lathe"), peer = peerOf(flags);
-  std::vector<std::string> nodes = partEnds(flags, source);
+  SegmentPlaces places(*source.module, originsOf(flags.model));
+  std::vector<std::string> nodes = partEnds(flags, source, places);
 
   lab::CompareOptions &compare = flags.compare;
   compare.threads = flags.model.threads;
@@ -405,7 +410,7 @@ int segmentsVerb(const Arguments &arguments) {
                        {"repeat", flags.repeat},
                        {"fill", flags.inputs.fill},
                        {"seed", flags.inputs.seed}});
-  Segmenter segmenter(flags.model, source, flags.inputs, compare, ours, peer, recording);
+  Segmenter segmenter(flags.model, source, places, flags.inputs, compare, ours, peer, recording);
   KeptWhenInterrupted<Parts> kept([&](const Parts &soFar) { report(soFar, flags, options, recording, false); });
   Parts parts;
   for (size_t i = 0; i < nodes.size(); ++i) {

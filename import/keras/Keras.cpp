@@ -1,5 +1,6 @@
 #include "import/keras/Keras.h"
 
+#include "support/Text.h"
 #include "support/zip/Zip.h"
 
 #include <algorithm>
@@ -114,11 +115,13 @@ mlir::Value Layer::mask(size_t index) const {
 }
 
 void Layer::expectWeights(size_t count) const {
-  require(source.weights == count, "has {} weights in the file, expected {}", source.weights, count);
+  require(source.weights == count, "has {} in the file, expected {}", counted(int64_t(source.weights), "weight"),
+          count);
 }
 
 mlir::Value Layer::weight(size_t index) {
-  require(index < source.weights, "has {} weights in the file, expected more than {}", source.weights, index);
+  require(index < source.weights, "has {} in the file, expected more than {}",
+          counted(int64_t(source.weights), "weight"), index);
   return asCompute(node.in(source.tensors + source.masks + index));
 }
 

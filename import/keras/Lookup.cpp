@@ -193,7 +193,8 @@ private:
   mlir::Value frequencies(int64_t count) {
     if (!layer.has("idf_weights")) {
       mlir::Value weights = layer.weight(0);
-      require(layer.dims(weights) == Dims{Dim(count)}, "has {} weights, expected {}", str(layer.dims(weights)), count);
+      require(layer.dims(weights) == Dims{Dim(count)}, "has weights of the extents {}, expected {}",
+              str(layer.dims(weights)), count);
       return weights;
     }
     std::vector<double> weights;

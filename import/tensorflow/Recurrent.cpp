@@ -1,5 +1,6 @@
 // Recurrent layers and their cells.
 #include "import/tensorflow/TensorFlow.h"
+#include "support/Text.h"
 
 namespace lathe::tensorflow {
 namespace {
@@ -248,7 +249,7 @@ private:
     biases = at;
     at += layers * directions * 2 * gates() * states;
     int64_t given = knownExtent(op, op.dims(op.in(3)).at(0), "the weights");
-    require(given == at, "has {} weights, expected {}", given, at);
+    require(given == at, "has {}, expected {}", counted(given, "weight"), at);
   }
 
   /// `rows` x `columns` weights of all gates from `begin` on, in nn's order; without columns a vector.

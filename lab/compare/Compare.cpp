@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 namespace lathe::lab {
 
@@ -376,6 +377,8 @@ private:
     turns.startSeconds = started;
     turns.fullSpeed = &fullSpeed;
     comparison.starts = takeTurns(pointers, turns, watch);
+    comparison.roundsSpent = std::accumulate(comparison.starts.begin(), comparison.starts.end(), size_t(0)) >=
+                             static_cast<size_t>(options.roundsInAll);
     conclude(meter);
     timing = false;
   }

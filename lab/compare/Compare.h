@@ -97,6 +97,7 @@ struct Comparison {
   std::vector<SideResult> sides; // in the given order
   std::vector<PeerResult> peers; // of sides 1, 2, ...
   std::vector<size_t> starts;    // rounds of each start of the runners
+  bool roundsSpent = false;      // all that CompareOptions::roundsInAll allows
   /// Average number of processors that other programs used while timing; empty if the system does
   /// not report it.
   std::optional<double> otherProcessors;

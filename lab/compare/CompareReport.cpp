@@ -82,8 +82,10 @@ std::vector<std::string> warningsOf(const Comparison &comparison) {
       warnings.push_back(fmt::format("{} ran at {:.2f} GHz, {} at {:.2f}: that difference is in the ratio",
                                      comparison.sides[0].name, ours, theirs.name, other));
     if (peer.judged && peer.judged->tooFewStarts)
-      warnings.push_back(fmt::format("{} say too little for a verdict on {}: give more time (--max-seconds)",
-                                     counted(int64_t(comparison.starts.size()), "start"), theirs.name));
+      warnings.push_back(fmt::format("{} {} too little for a verdict on {}: {}",
+                                     counted(int64_t(comparison.starts.size()), "start"),
+                                     comparison.starts.size() == 1 ? "says" : "say", theirs.name,
+                                     comparison.roundsSpent ? "allow more rounds" : "give more time (--max-seconds)"));
   }
   if (comparison.otherProcessors.value_or(0) > disturbingProcessors)
     warnings.push_back(fmt::format("other programs kept {:.1f} processors busy meanwhile: do not trust the times",

@@ -109,8 +109,15 @@ TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
   EXPECT_EQ(comparison.peers[0].judged->verdict, Verdict::ambiguous);
   EXPECT_EQ(describe(comparison).find("95 %"), std::string::npos) << describe(comparison);
   EXPECT_NE(describe(comparison).find("too few rounds for an interval"), std::string::npos);
-  EXPECT_NE(describe(comparison).find("1 start say too little"), std::string::npos) << describe(comparison);
+  EXPECT_NE(describe(comparison).find("1 start says too little for a verdict on theirs: give more time"),
+            std::string::npos)
+      << describe(comparison);
   EXPECT_TRUE(toJson(comparison)["peers"][0]["confidence"].is_null());
+  options.maxSeconds = 30;
+  options.roundsInAll = 2;
+  EXPECT_NE(describe(compareFakes({{"ms", 2}}, {{"ms", 3}}))
+                .find("2 starts say too little for a verdict on theirs: allow more rounds"),
+            std::string::npos);
 }
 
 TEST_F(CompareTest, roundsInAllAreSpreadOverTheStarts) {

@@ -62,6 +62,11 @@ public:
 
   bool isNode(const std::string &name) const { return nodes.contains(name); }
   std::string file() const { return source; }
+  /// "relu" of its first result, "relu:0"; any other name as it is.
+  std::string nodeOf(const std::string &name) const {
+    std::string node = name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+    return isNode(node) ? node : name;
+  }
 
   /// The values behind a name; nothing where it is unknown.
   std::vector<mlir::Value> resultsOf(const std::string &name) const {
@@ -84,7 +89,7 @@ public:
     return {found->second.indexed()[index]};
   }
 
-  std::vector<mlir::Value> required(const char *flag, const std::string &name) const {
+  std::vector<mlir::Value> required(const std::string &flag, const std::string &name) const {
     std::vector<mlir::Value> values = resultsOf(name);
     require(!values.empty() || !isNode(name), "{}: {} {}: nothing reads the results of the node", source, flag, name);
     if (values.empty())
@@ -171,10 +176,10 @@ Edge beginning(mlir::func::FuncOp main, const Names &names, const CutOptions &op
   ValueSet results;
   std::vector<mlir::Operation *> operators;
   for (const std::string &from : options.from) {
-    std::vector<mlir::Value> values = names.required("--from", from);
+    std::vector<mlir::Value> values = names.required(options.fromFlag, from);
     if (!names.isNode(from)) {
-      require(variable.contains(values[0]), "{}: --from {}: is a constant, expected a tensor that depends on an input",
-              names.file(), from);
+      require(variable.contains(values[0]), "{}: {} {}: is a constant, expected a tensor that depends on an input",
+              names.file(), options.fromFlag, from);
       edge.values.insert(values[0]);
       edge.begun.insert(values[0]);
       continue;
@@ -299,8 +304,8 @@ Cut cutAt(mlir::func::FuncOp main, const CutOptions &options) {
   std::vector<mlir::Value> outputs;
   std::string toText;
   for (const std::string &to : options.to) {
-    toText += " --to " + to;
-    for (mlir::Value value : names.required("--to", to))
+    toText += fmt::format(" {} {}", options.toFlag, to);
+    for (mlir::Value value : names.required(options.toFlag, to))
       if (!llvm::is_contained(outputs, value))
         outputs.push_back(value);
   }
@@ -317,8 +322,12 @@ Cut cutAt(mlir::func::FuncOp main, const CutOptions &options) {
       met = llvm::any_of(names.operatorsOf(from), [&](mlir::Operation *op) { return operators.contains(op); });
     else
       met = reached.contains(names.resultsOf(from)[0]);
-    require(met, "{}:{} does not depend on --from {}{}", names.file(), toText.empty() ? " no output" : toText, from,
-            options.from.size() > 1 ? ", or only by way of another --from" : "");
+    bool places = options.fromFlag == options.toFlag;
+    require(met, "{}:{} on {} {}{}{}", names.file(),
+            toText.empty() ? " no output depends" : toText + " does not depend", options.fromFlag,
+            places ? names.nodeOf(from) : from,
+            options.from.size() > 1 ? fmt::format(", or only by way of another {}", options.fromFlag) : "",
+            places && !options.to.empty() ? "; give them in the order of the graph" : "");
   }
   require(llvm::any_of(outputs, [&](mlir::Value output) { return variable.contains(output); }),
           "{}:{} is a constant, expected a tensor that depends on an input", names.file(), toText);

@@ -22,6 +22,8 @@ struct CutOptions {
   std::vector<std::string> to;
   /// Origins of the tensors of the model file.
   TensorOrigins tensors;
+  /// What messages call `from` and `to`. With one name for both they are places in a list.
+  std::string fromFlag = "--from", toFlag = "--to";
 };
 
 struct Cut {

@@ -1,7 +1,7 @@
 #include "stage/diff/GraphDiff.h"
 
 #include "ir/Bodies.h"
-#include "stage/diff/GraphMatch.h"
+#include "stage/diff/GraphPorts.h"
 
 #include "llvm/ADT/APFloat.h"
 
@@ -42,9 +42,13 @@ template <class T> T readAs(const char *at) {
 }
 
 /// Element `index` of a constant whose elements take whole bytes.
+std::string_view bitsAt(const nn::ConstantData &data, int64_t index) {
+  int64_t width = bitWidth(data.type) / 8;
+  return {data.bytes.data() + (data.splat ? 0 : index * width), static_cast<size_t>(width)};
+}
 double numberAt(const nn::ConstantData &data, int64_t index) {
   int64_t width = bitWidth(data.type) / 8;
-  const char *at = data.bytes.data() + (data.splat ? 0 : index * width);
+  const char *at = bitsAt(data, index).data();
   switch (data.type) {
   case ElementType::f32:
     return readAs<float>(at);
@@ -91,8 +95,7 @@ public:
   GraphDiff run() {
     diff.nodesA = a.nodes.size();
     diff.nodesB = b.nodes.size();
-    comparePorts("input", a.inputs, b.inputs, match.inputPartners());
-    comparePorts("output", a.outputs, b.outputs, match.outputPartners());
+    diff.ports = comparePorts(a, b, match);
     compareResults();
     listAlone(a, match.partnersOfA(), diff.onlyA);
     listAlone(b, match.partnersOfB(), diff.onlyB);
@@ -124,31 +127,6 @@ private:
     return "";
   }
 
-  void comparePorts(const std::string &kind, const std::vector<GraphPort> &own, const std::vector<GraphPort> &others,
-                    const std::vector<size_t> &partners) {
-    std::vector<char> taken(others.size(), 0);
-    auto add = [&](const std::string &port, const char *what, const std::string &x, const std::string &y) {
-      if (x != y)
-        diff.ports.push_back({fmt::format("{} '{}'", kind, port), what, x, y});
-    };
-    auto described = [](const GraphPort &port) { return port.type + " " + port.dims; };
-    for (size_t i = 0; i < own.size(); ++i) {
-      size_t j = partners[i];
-      if (j == GraphMatch::nobody) {
-        add(own[i].name, "missing", described(own[i]), "nothing");
-        continue;
-      }
-      taken[j] = 1;
-      add(own[i].name, "name", own[i].name, others[j].name);
-      add(own[i].name, "position", std::to_string(i), std::to_string(j));
-      add(own[i].name, "type", own[i].type, others[j].type);
-      add(own[i].name, own[i].order == others[j].order ? "extents" : "layout", own[i].dims, others[j].dims);
-    }
-    for (size_t j = 0; j < others.size(); ++j)
-      if (!taken[j])
-        add(others[j].name, "missing", "nothing", described(others[j]));
-  }
-
   bool isSettled(const GraphNodes &graph, const std::vector<size_t> &partners, const Source &source) const {
     return source.kind != Source::node || partners[source.index] != GraphMatch::nobody;
   }
@@ -162,7 +140,8 @@ private:
     for (size_t i = 0; i < a.outputs.size(); ++i)
       if (size_t j = match.outputPartners()[i]; j != GraphMatch::nobody)
         if (const Source &x = a.outputs[i].source, &y = b.outputs[j].source; isMisplaced(x, y) && !isSkipped(x, y))
-          diff.ports.push_back({fmt::format("output '{}'", a.outputs[i].name), "source", nameOf(a, x), nameOf(b, y)});
+          diff.ports.push_back(
+              {fmt::format("output '{}'", a.outputs[i].name), "source", nameOf(a, x), nameOf(b, y), {}});
   }
 
   static constexpr size_t farthest = 256; // nodes without a partner that are visited on the way to one that has one
@@ -196,7 +175,11 @@ private:
   }
 
   /// The nearest reader of `node` with a partner, or output.
-  static std::string readerOf(const GraphNodes &graph, const std::vector<size_t> &partners, size_t node) {
+  struct Reader {
+    std::string name; // "": none
+    bool isNode = false;
+  };
+  static Reader readerOf(const GraphNodes &graph, const std::vector<size_t> &partners, size_t node) {
     std::map<size_t, std::string> outputs;
     for (const GraphPort &output : graph.outputs)
       if (output.source.kind == Source::node)
@@ -205,20 +188,26 @@ private:
     std::set<size_t> visited{node};
     for (size_t next = 0; next < nodes.size() && next < farthest; ++next) {
       if (auto output = outputs.find(nodes[next]); output != outputs.end())
-        return fmt::format("output {}", output->second);
+        return {fmt::format("output {}", output->second)};
       for (const auto &uses : graph.nodes[nodes[next]].uses)
         for (const GraphNode::Use &use : uses) {
           if (partners[use.reader] != GraphMatch::nobody)
-            return graph.nodes[use.reader].name;
+            return {graph.nodes[use.reader].name, true};
           if (visited.insert(use.reader).second)
             nodes.push_back(use.reader);
         }
     }
-    return "";
+    return {};
   }
 
-  static void listAlone(const GraphNodes &graph, const std::vector<size_t> &partners,
-                        std::vector<GraphDiff::Alone> &list) {
+  static bool mostlyPartners(const std::vector<size_t> &partners) {
+    auto alone = std::count(partners.begin(), partners.end(), GraphMatch::nobody);
+    return static_cast<size_t>(alone) * 2 < partners.size();
+  }
+
+  void listAlone(const GraphNodes &graph, const std::vector<size_t> &partners,
+                 std::vector<GraphDiff::Alone> &list) const {
+    bool alike = mostlyPartners(match.partnersOfA()) && mostlyPartners(match.partnersOfB());
     for (size_t node = 0; node < graph.nodes.size(); ++node)
       if (partners[node] == GraphMatch::nobody) {
         GraphDiff::Alone alone{graph.nodes[node].name, graph.nodes[node].kind, "", "", ""};
@@ -229,7 +218,10 @@ private:
           alone.before = nameOf(graph, *source);
           alone.port = source->kind == Source::input ? graph.inputs[source->index].name : "";
         }
-        alone.behind = readerOf(graph, partners, node);
+        Reader reader = readerOf(graph, partners, node);
+        alone.behind = reader.name;
+        if (!alike || !reader.isNode)
+          alone.port.clear();
         list.push_back(std::move(alone));
       }
   }
@@ -266,9 +258,9 @@ private:
     }
     GraphDiff::Constant result{nodes(x, y), operand, typed(own), typed(other), {}, 0, {}, 0, 0, 0, own.elements};
     if (own.dims == other.dims && own.elements > 0 && hasNumbers(own) && hasNumbers(other)) {
-      measure(*own.data, *other.data, result);
-      // Rounding, such as of folding in another order.
-      if (own.data->type == other.data->type && result.relative <= tolerance) {
+      bool signs = measure(*own.data, *other.data, result);
+      // Rounding, such as of folding in another order. Integers are not rounded, and 1 / -0 is not 1 / 0.
+      if (own.data->type == other.data->type && isFloat(own.data->type) && !signs && result.relative <= tolerance) {
         diff.largestAccepted = std::max(diff.largestAccepted, result.relative);
         return;
       }
@@ -276,15 +268,20 @@ private:
     diff.differing.push_back(std::move(result));
   }
 
-  static void measure(const nn::ConstantData &own, const nn::ConstantData &other, GraphDiff::Constant &result) {
+  /// Returns whether a zero has another sign.
+  static bool measure(const nn::ConstantData &own, const nn::ConstantData &other, GraphDiff::Constant &result) {
     double square = 0, norm = 0, largest = 0;
     int64_t at = 0;
+    bool signs = false, integers = own.type == other.type && !isFloat(own.type);
     for (int64_t i = 0; i < result.elements; ++i) {
       double x = numberAt(own, i), y = numberAt(other, i);
       norm += std::isfinite(x) ? x * x : 0;
-      if (x == y || (std::isnan(x) && std::isnan(y)))
+      bool otherSign = x == 0 && y == 0 && std::signbit(x) != std::signbit(y);
+      // Two integers of 64 bits may be one double.
+      if (integers ? bitsAt(own, i) == bitsAt(other, i) : (x == y && !otherSign) || (std::isnan(x) && std::isnan(y)))
         continue;
-      double difference = std::isnan(x - y) ? INFINITY : std::abs(x - y);
+      signs |= otherSign;
+      double difference = std::isnan(x - y) ? INFINITY : std::max(std::abs(x - y), integers ? 1.0 : 0.0);
       square += difference * difference;
       if (++result.differing == 1 || difference > largest) {
         largest = difference;
@@ -298,6 +295,7 @@ private:
     result.position.assign(own.dims.size(), 0);
     for (size_t axis = own.dims.size(); axis-- > 0; at /= own.dims[axis])
       result.position[axis] = at % own.dims[axis];
+    return signs;
   }
 
   void compareBodies(const GraphNode &own, const GraphNode &other) {
@@ -310,8 +308,10 @@ private:
       diff.constants += inner.constants;
       diff.equalConstants += inner.equalConstants;
       diff.largestAccepted = std::max(diff.largestAccepted, inner.largestAccepted);
-      for (GraphDiff::Port &port : inner.ports)
+      for (GraphDiff::Port &port : inner.ports) {
         port.port += fmt::format(" of a body of '{}'", own.name);
+        port.what = port.what == "layout" ? "axes" : port.what; // nobody feeds a body from outside
+      }
       auto append = [](auto &list, auto &more) { list.insert(list.end(), more.begin(), more.end()); };
       append(diff.ports, inner.ports);
       append(diff.onlyA, inner.onlyA);

@@ -3,6 +3,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +20,9 @@ struct GraphDiff {
   struct Alone {
     std::string name, kind;
     std::string before, behind; // nearest nodes with a partner that it reads and that read it, or ports; "": none
-    std::string port;           // the input if only nodes without a partner lie between: it is prepared otherwise
+    /// The input that is prepared otherwise: only nodes without a partner lie between it and a node with one, and most
+    /// nodes of both graphs have partners.
+    std::string port;
   };
   struct Attribute {
     Nodes nodes;
@@ -42,8 +46,13 @@ struct GraphDiff {
   /// Something in which two inputs or outputs differ, or one without a partner.
   struct Port {
     std::string port; // "input 'data'"
-    std::string what; // "type", "extents", "layout", "name", "position", "missing", or "source" of an output
+    /// "type", "extents", "name", "position", "missing", "source" of an output, "layout" if the channels lie elsewhere, or
+    /// "axes" for any other order of axes.
+    std::string what;
     std::string a, b;
+    std::vector<size_t> axes; // of "layout" and "axes": the axis of A for each axis of B
+    /// Names, places and layouts: what a caller must know, while the networks may be the same.
+    bool isForm() const { return what == "name" || what == "position" || what == "layout"; }
   };
 
   size_t nodesA = 0, nodesB = 0, partners = 0;
@@ -58,11 +67,15 @@ struct GraphDiff {
   size_t count() const {
     return ports.size() + onlyA.size() + onlyB.size() + connections.size() + attributes.size() + differing.size();
   }
+  /// Without those of form.
+  size_t countOfContent() const {
+    return count() - static_cast<size_t>(std::count_if(ports.begin(), ports.end(), std::mem_fn(&Port::isForm)));
+  }
 };
 
 /// Maps two graphs onto each other (stage/diff/GraphMatch.h) and compares partners, with the bodies of nn.if and nn.loop. Both
-/// should have gone through the same graph passes. Constants whose difference has at most `tolerance` times the L2 norm of
-/// A's count as equal. The graphs may belong to different contexts.
+/// should have gone through the same graph passes. Floating-point constants whose difference has at most `tolerance` times
+/// the L2 norm of A's count as equal, unless a zero has another sign. The graphs may belong to different contexts.
 GraphDiff diffGraphs(mlir::func::FuncOp a, mlir::func::FuncOp b, double tolerance);
 
 } // namespace lathe

@@ -86,6 +86,38 @@ TEST_F(GraphDiffTest, AConstantDiffersInOneElement) {
   EXPECT_EQ(tolerated.largestAccepted, constant.relative);
 }
 
+TEST_F(GraphDiffTest, AZeroWithAnotherSignIsAnotherConstant) {
+  auto text = [](const std::string &elements) {
+    GraphText graph;
+    return graph.finish(graph.add("div", {"%x", graph.constant(elements)}, "quotient"));
+  };
+  GraphDiff found = diff(text("[0.0, 2.0, 0.0, 1.0]"), text("[0.0, 2.0, -0.0, 1.0]"), 0.5);
+  EXPECT_EQ(found.count(), 1u);
+  ASSERT_EQ(found.differing.size(), 1u);
+  EXPECT_EQ(found.differing[0].largest, 0.0);
+  EXPECT_EQ(found.differing[0].differing, 1);
+  EXPECT_THAT(found.differing[0].position, testing::ElementsAre(2));
+  EXPECT_TRUE(std::signbit(found.differing[0].b));
+}
+
+/// 2^53 and the next integer are one double, and far below any tolerance.
+TEST_F(GraphDiffTest, IntegersAreNotRounded) {
+  auto text = [](int64_t element) {
+    return fmt::format(R"(func.func @main(%x: tensor<2xi64>) -> tensor<2xi64> {{
+      %0 = nn.constant {{value = dense<[3, {}]> : tensor<2xi64>}} : tensor<2xi64>
+      %1 = nn.add %x, %0 : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+      return %1 : tensor<2xi64> }})",
+                       element);
+  };
+  int64_t large = int64_t(1) << 53;
+  EXPECT_EQ(diff(text(large), text(large)).count(), 0u);
+  GraphDiff found = diff(text(large), text(large + 1), 0.5);
+  EXPECT_EQ(found.count(), 1u);
+  ASSERT_EQ(found.differing.size(), 1u);
+  EXPECT_EQ(found.differing[0].largest, 1.0);
+  EXPECT_EQ(found.differing[0].differing, 1);
+}
+
 TEST_F(GraphDiffTest, ConstantsWithoutElementsHaveNoLargestDifference) {
   auto text = [](const std::string &type) {
     return fmt::format(R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
@@ -137,6 +169,24 @@ TEST_F(GraphDiffTest, AnInputMayBePreparedOtherwise) {
   EXPECT_EQ(found.onlyB[0].port, "input0");
   EXPECT_EQ(found.onlyB[1].name, "deviation");
   EXPECT_EQ(found.onlyB[1].port, "input0");
+}
+
+TEST_F(GraphDiffTest, AnUnlikeNetworkPreparesNoInput) {
+  std::string texts[2];
+  for (int second : {0, 1}) {
+    GraphText graph;
+    std::string x = "%x";
+    for (const char *op : second ? std::vector{"exp", "relu", "neg", "abs"} : std::vector{"tanh", "sqrt", "sin", "cos"})
+      x = graph.add(op, {x});
+    texts[second] = graph.finish(x);
+  }
+  GraphDiff found = diff(texts[0], texts[1]);
+  EXPECT_EQ(found.onlyA.size(), 4u);
+  EXPECT_EQ(found.onlyB.size(), 4u);
+  for (const GraphDiff::Alone &alone : found.onlyA)
+    EXPECT_EQ(alone.port, "") << alone.name;
+  for (const GraphDiff::Alone &alone : found.onlyB)
+    EXPECT_EQ(alone.port, "") << alone.name;
 }
 
 TEST_F(GraphDiffTest, AnotherOperatorInThePlaceOfOneIsOneDifference) {

@@ -77,12 +77,9 @@ int64_t axesOf(mlir::Operation *op) {
 }
 
 GraphPort portOf(const std::string &name, const TensorInfo &info) {
-  return {name,
-          info.isTensor() ? std::string(lathe::name(info.type)) : "no tensor",
-          str(info.dims),
-          extentsOf(info.dims),
-          {},
-          {}};
+  return {name,      info.isTensor() ? std::string(lathe::name(info.type)) : "no tensor",
+          info.dims, extentsOf(info.dims),
+          {},        {}};
 }
 
 /// The order of a transpose; nothing for other operators.
@@ -95,6 +92,13 @@ std::optional<std::vector<int64_t>> orderOf(mlir::Operation *op) {
     for (int64_t axis = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getRank(); axis-- > 0;)
       order.push_back(axis);
   return order;
+}
+
+std::vector<int64_t> inverse(const std::vector<int64_t> &order) {
+  std::vector<int64_t> result(order.size());
+  for (size_t axis = 0; axis < order.size(); ++axis)
+    result[static_cast<size_t>(order[axis])] = static_cast<int64_t>(axis);
+  return result;
 }
 
 } // namespace
@@ -205,7 +209,7 @@ GraphNodes::GraphNodes(mlir::func::FuncOp main) {
     mlir::Value value = end->getOperand(i);
     GraphPort port = portOf(names[i], results[i]);
     if (atOutputs.count(value.getDefiningOp())) {
-      port.order = *orderOf(value.getDefiningOp());
+      port.order = inverse(*orderOf(value.getDefiningOp()));
       value = value.getDefiningOp()->getOperand(0);
       port.extents = extentsOf(shapes.of(value).dims);
     }

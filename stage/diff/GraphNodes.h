@@ -50,8 +50,9 @@ struct GraphNode {
 /// An input or output. `order`: the graph has axis order[i] of the port as its axis i; empty: as it is. A transpose next to
 /// a port is a matter of the port's layout and no node.
 struct GraphPort {
-  std::string name, type, dims; // "data", "f32", "Nx224x224x3"
-  Extents extents;              // behind the transpose
+  std::string name, type; // "data", "f32"
+  Dims shape;
+  Extents extents; // behind the transpose
   std::vector<int64_t> order;
   Source source; // of an output
 };

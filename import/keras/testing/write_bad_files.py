@@ -89,7 +89,7 @@ bad("json.h5", "model_config is not valid JSON", change=lambda file: file.attrs.
 bad("version.h5", "was written by Keras 4.1, expected 1, 2 or 3", change=lambda file: file.attrs.__setitem__("keras_version", "4.1"))
 bad("subclass.h5", "a subclassed model is Python code", change=lambda file: file.attrs.__setitem__(
     "model_config", json.dumps({"class_name": "MyModel", "config": {"units": 3}})))
-bad("missing.h5", "has 1 weights in the file, expected 2", model_of(dense(weights=[np.ones((4, 3))])))
+bad("missing.h5", "has 1 weight in the file, expected 2", model_of(dense(weights=[np.ones((4, 3))])))
 bad("extents.h5", "'dense' (Dense, Keras 2)", model_of(dense(weights=[np.ones((5, 3)), np.zeros(3)])))
 bad("activation.h5", "the activation 'sparkle' is not supported", model_of(dense(config={"units": 3, "activation": "sparkle"})))
 bad("unknown.h5", "define it with --custom Scale=FILE.mlir", model_of(dense(kind="Scale")))

@@ -30,7 +30,7 @@ def segments(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
     batch: Set the extent of symbolic first dimensions (default: 1)
     with_: Compare with this runner: onnxruntime, opencv, or tensorflowjs for models of TensorFlow and Keras
     checkpoints: Place this many checkpoints, evenly over the operations, where a single tensor passes beside inputs
-    at: Place the checkpoints behind these nodes, given in the order of the graph, in place of --checkpoints
+    at: Place the checkpoints behind these nodes or scopes, given in the order of the graph, in place of --checkpoints
     list: Print the places where the network can be cut, and end
     repeat: Run each part this many times in each runtime, over six starts (default 0: until the verdict is decided or --max-seconds have passed)
     max_seconds: Time a part for at most this long, later starts of the runtimes included, in seconds

@@ -1,0 +1,19 @@
+// Warnings of many measurements, each said once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// The warnings of a measurement; `place`: "between relu1 and relu2".
+struct PlacedWarnings {
+  std::string place;
+  std::vector<std::string> warnings;
+};
+
+/// One line for all warnings that are equal up to their numbers, in order of appearance. A warning of one part has its
+/// place; a warning of several parts has their number, and the first place if not all parts have it or if numbers differ.
+std::vector<std::string> groupedWarnings(const std::vector<PlacedWarnings> &parts);
+
+} // namespace lathe::cli
