@@ -62,7 +62,7 @@ def ratiosOf(lathe, archive, threads):
         points = json.loads(document.read_text())["speedup"]["points"]
     best = {}
     for point in points:
-        if point["provider"] == "lathe" and point["threads"] == threads:
+        if point["provider"] == "lathe" and point["setting"]["threads"] == threads:
             best[point["problem"]] = max(best.get(point["problem"], 0), point["ratio"])
     kinds = {}
     for problem, ratio in best.items():
