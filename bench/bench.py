@@ -3,6 +3,7 @@
 docs/predictions.md: predicted beside measured times of the kernels of these networks.
 
 usage: bench.py LATHE [--page-only]          (`make bench` builds, installs the peers and runs it)
+       bench.py LATHE --redraw               (draws the figures of the written pages again, without measuring: redraw.py)
 
 Every package is verified against the reference before it is timed. Both sides of a ratio are timed in turns in one run, over
 several starts of each. What is measured, by environment:
@@ -33,6 +34,7 @@ import goals
 import performance_page
 import predictions_page
 import readme_table
+import redraw
 import torch_models
 
 os.environ["LATHE_NO_RECORDS"] = "1"  # what a search has found on this machine is no property of the commit
@@ -329,9 +331,12 @@ def measure(lathe, settings, program):
 
 
 def main():
-    arguments = [word for word in sys.argv[1:] if word != "--page-only"]
+    arguments = [word for word in sys.argv[1:] if word not in ("--page-only", "--redraw")]
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.exit(__doc__)
+    if "--redraw" in sys.argv:
+        redraw.redraw(arguments[0], ROOT / "docs")
+        return 0
     lathe, settings = arguments[0], Settings()
     program = fingerprint(lathe)
     FOLDER.mkdir(parents=True, exist_ok=True)

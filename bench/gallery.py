@@ -128,7 +128,8 @@ def write(lathe):
     parts = ["# What do the reports look like?\n\nWritten by `make gallery`; do not edit. Measured on %s, %s, by builds %s of lathe. The commands filled one store, and\n\n```sh\n%s\n```\n\n"
              "made the page that the pictures show ([reports.md](reports.md))." % (by(lambda one: one["started"][:10]), by(lambda one: one["cpu"]), by(lambda one: one["build"]), REPORT)]
     for section, width, dark, commands, text in PICTURES:
-        shown = [] if commands == list(COMMANDS) else ["```sh\n%s\n```" % "\n".join(COMMANDS[name] for name in commands)]
+        lines = [COMMANDS[name] for name in commands] or ["lathe serve"]
+        shown = [] if commands == list(COMMANDS) else ["```sh\n%s\n```" % "\n".join(lines)]
         parts += ["## %s%s" % (section.capitalize(), "" if width == 1280 else ", %d pixels wide" % width), text, *shown, "![%s](%s)" % (section, fileOf(section, width, dark))]
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print("wrote %s" % PAGE)

@@ -2,6 +2,7 @@
 
 #include "cli/FrontVerbs.h"
 #include "cli/ProblemLists.h"
+#include "cli/Self.h"
 #include "cli/print/Describe.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
@@ -65,8 +66,7 @@ lab::Problem withBatch(lab::Problem problem, int64_t batch) {
 ListedModel listModel(const std::string &model) {
   lab::TemporaryDirectory directory("problems");
   auto file = (directory.path / "problems.json").string();
-  int code = forwardToCompiler("problems", {model, "--json", file, quietFlag()});
-  require(code == success, "--from-model {}: its operators cannot be listed", model);
+  runSelf({"ops", "problems", model, "--json", file, quietFlag()});
   ListedModel result;
   json document = json::parse(readFile(file));
   document.at("source").get_to(result.source);

@@ -46,10 +46,29 @@ private:
   bool first = true;
 };
 
-constexpr const char *pointColumns =
-    "experiment,operator,problem,provider,variant,threads,batch,type,layout,schedule,cache";
+/// Appends columns of one type, given with commas between them.
+void addColumns(std::vector<CsvColumn> &columns, const char *type, std::string names) {
+  for (names += ','; !names.empty(); names.erase(0, names.find(',') + 1))
+    columns.push_back({names.substr(0, names.find(',')), type});
+}
 
 /// The columns that rows of points and rows of samples begin with.
+std::vector<CsvColumn> firstColumns() {
+  std::vector<CsvColumn> columns;
+  addColumns(columns, "text", "experiment,operator,problem,provider,variant");
+  addColumns(columns, "integer", "threads,batch");
+  addColumns(columns, "text", "type,layout,schedule,cache");
+  return columns;
+}
+
+std::string titleLine(const std::vector<CsvColumn> &columns) {
+  std::string line;
+  for (const CsvColumn &column : columns)
+    line += (line.empty() ? "" : ",") + column.name;
+  return line;
+}
+
+/// The cells of firstColumns.
 Row rowOf(const Point &p) {
   Row row;
   row.text(p.experiment).text(p.problem.op).text(p.problem.text).text(p.provider).text(p.variant);
@@ -62,13 +81,29 @@ using Counter = std::optional<int64_t> Sample::*;
 
 } // namespace
 
+std::vector<CsvColumn> pointColumns() {
+  std::vector<CsvColumn> columns = firstColumns();
+  addColumns(columns, "text", "measured,status,reason,provider_version,implementation");
+  addColumns(columns, "number", "prepare_seconds,call_seconds,relative_l2,max_difference");
+  addColumns(columns, "text", "figures");
+  addColumns(columns, "integer", "samples");
+  addColumns(columns, "number",
+             "median_ns,min_ns,mean_ns,max_ns,std_ns,cpu_ns,cycles,instructions,cache_misses,frequency_khz,"
+             "other_processors,stolen_processors");
+  addColumns(columns, "text", "repro");
+  return columns;
+}
+
+std::vector<CsvColumn> sampleColumns() {
+  std::vector<CsvColumn> columns = firstColumns();
+  addColumns(columns, "integer", "round,repetition,wall_ns");
+  addColumns(columns, "optional integer", "cpu_ns,cycles,instructions,cache_misses,frequency_khz");
+  return columns;
+}
+
 size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
   store::LineWriter writer(path);
-  writer.line(std::string(pointColumns) +
-              ",measured,status,reason,provider_version,implementation,prepare_seconds,call_seconds,relative_l2,max_"
-              "difference,figures,"
-              "samples,median_ns,min_ns,mean_ns,max_ns,std_ns,cpu_ns,cycles,instructions,cache_misses,frequency_khz,"
-              "other_processors,stolen_processors,repro");
+  writer.line(titleLine(pointColumns()));
   size_t rows = 0;
   store.points(filter, true, [&](const Point &p) {
     Row row = rowOf(p);
@@ -95,8 +130,7 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
 
 size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
   store::LineWriter writer(path);
-  writer.line(std::string(pointColumns) +
-              ",round,repetition,wall_ns,cpu_ns,cycles,instructions,cache_misses,frequency_khz");
+  writer.line(titleLine(sampleColumns()));
   size_t rows = 0;
   store.points(filter, true, [&](const Point &p) {
     const Row common = rowOf(p);

@@ -9,6 +9,15 @@ namespace lathe::cli {
 /// Summary of all rounds of a point, in seconds (with `nanosecond` = 1: in nanoseconds).
 lab::Summary timeOf(const store::Point &point, double nanosecond = 1e-9);
 
+/// A column of a table in CSV.
+struct CsvColumn {
+  std::string name;
+  std::string type; // text, integer, "optional integer" or number; an empty cell of the latter two: none
+};
+/// The columns of exportPointsCsv, and of exportSamplesCsv.
+std::vector<CsvColumn> pointColumns();
+std::vector<CsvColumn> sampleColumns();
+
 /// Write CSV tables with a title line (RFC 4180): one row per point, with times summarised over all
 /// rounds, or one row per sample. Return the number of rows.
 size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path);

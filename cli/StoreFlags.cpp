@@ -3,6 +3,7 @@
 #include "cli/print/Describe.h"
 #include "cli/print/Terminal.h"
 #include "lab/ops/ProviderWorker.h"
+#include "store/ReadOnly.h"
 
 #include <cstdlib>
 
@@ -30,7 +31,7 @@ void StoreFlags::add(Options &app) {
 store::Store StoreFlags::open() const {
   store::Location place(path());
   require(place.mayExist(), "{}: does not exist: nothing was kept there yet", place.text());
-  return store::Store(path(), {.create = false});
+  return store::openForReading(path());
 }
 
 void FilterFlags::add(CLI::App &app) {
@@ -50,7 +51,9 @@ void FilterFlags::addProvider(CLI::App &app, std::string &provider) {
 void FilterFlags::addKind(CLI::App &app) {
   std::span<const std::string_view> names = store::experimentKindNames();
   const std::vector<std::string> kinds(names.begin(), names.end());
-  app.add_option("--kind", kind, fmt::format("Take only experiments of this kind: {}", fmt::join(kinds, ", ")))
+  app.add_option("--kind", kind,
+                 fmt::format("Take only experiments of this kind: {}; those of `sweep` are of kind bench",
+                             fmt::join(kinds, ", ")))
       ->check(offers(kinds));
 }
 

@@ -15,7 +15,7 @@ struct StoreFlags {
 
   void add(Options &app);
   std::string path() const { return file.empty() ? store::defaultStorePath() : file; }
-  /// Opens the store. Throws Error if the file does not exist, or the server has no store.
+  /// Opens the store, at least to read (store::openForReading). Throws Error if there is none.
   store::Store open() const;
 };
 

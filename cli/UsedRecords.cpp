@@ -4,7 +4,7 @@
 #include "lab/StoreRecords.h"
 #include "runtime/plan/Program.h"
 #include "store/ContentKey.h"
-#include "store/Store.h"
+#include "store/ReadOnly.h"
 #include "support/Text.h"
 
 #include <cstdlib>
@@ -57,7 +57,7 @@ UsedRecords::UsedRecords(const ModelFlags &flags) {
 }
 
 void UsedRecords::read(const std::string &path) {
-  store::Store store(path, {.create = false});
+  store::Store store = store::openForReading(path);
   std::string name = store.connection().location().name();
   std::string platform = lab::platformHere().key();
   bool graphs = false;

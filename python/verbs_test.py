@@ -3,7 +3,9 @@
 import contextlib
 import io
 import os
+import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -46,6 +48,7 @@ class Verbs(Cli):
         self.same_text(result, "check", self.net)
         self.fields(result)
         self.assertTrue(result.ok and result.supported)
+        self.assertEqual((len(result.frame()), list(result.frame())), (0, ["node", "op", "type", "reason"]))
         result = lathe.inspect(self.net)
         self.same_text(result, "inspect", self.net)
         self.fields(result)
@@ -55,6 +58,14 @@ class Verbs(Cli):
         self.assertEqual(len(result.frame()), len(result.data["plans"][0]["kernels"]))
         with self.assertRaisesRegex(AttributeError, "lathe inspect.* has no field 'nothing'; it has: "):
             result.nothing
+
+    def test_paths_that_look_like_flags(self):
+        shutil.copy(self.net, self.path("-net.mlir"))
+        with contextlib.chdir(self.folder.name):
+            self.assertEqual(lathe.load("-net.mlir").inspect().inputs, lathe.inspect(self.net).inputs)
+
+    def test_version(self):
+        self.assertEqual(f"lathe {lathe.__version__}\n", self.lathe("--version").stdout)
 
     def test_a_negative_verdict_is_a_result(self):
         with open(self.path("strange.onnx"), "wb") as file:
@@ -133,6 +144,12 @@ class Verbs(Cli):
         self.assertEqual(len(kept.samples(kind="bench")), 5)
         self.assertGreater(len(kept.points()), 1)
         self.assertEqual(len(kept.records()), 0)
+        with contextlib.closing(sqlite3.connect(store)) as database, database:
+            database.execute("UPDATE problem SET text = 'NaN' WHERE operator = 'model'")
+        samples, points = kept.samples(kind="bench"), kept.points()
+        self.assertEqual((set(samples["problem"]), set(samples["variant"]), set(samples["type"])), ({"NaN"}, {""}, {""}))
+        self.assertEqual((str(samples["wall_ns"].dtype), str(samples["cycles"].dtype)), ("int64", "Int64"))
+        self.assertEqual((set(points["problem"]) - {"NaN"} != set(), points["reason"].isna().sum(), str(points["median_ns"].dtype)), (True, 0, "float64"))
         self.assertEqual(lathe.Store().path, os.path.join(os.environ["XDG_DATA_HOME"], "lathe", "lathe.db"))
         server = lathe.Store("postgresql://ann:secret@nowhere/team")
         self.assertEqual((server.path, repr(server)), ("postgresql://ann@nowhere/team", "Store('postgresql://ann@nowhere/team')"))

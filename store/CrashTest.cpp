@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <set>
 #include <sys/resource.h>
@@ -220,6 +221,25 @@ TEST_F(StoreCrashTest, aFullFileIsOneErrorAndStaysValid) {
   Store store(place("lathe.db"));
   store.addPoint(somePoint(uuid, added, 4, 200)); // there is room again
   EXPECT_EQ(store.counts().points, added + 1);
+}
+
+TEST_F(StoreCrashTest, aFullDiskLeavesNoEmptyStore) {
+  LATHE_FILES_ONLY();
+  // Nothing at all can be written; then the first page alone.
+  for (rlim_t limit : {100, 4096, 9000}) {
+    std::string path = file(fmt::format("new-{}.db", limit));
+    int code = exitCodeOf(inChild([&] {
+      signal(SIGXFSZ, SIG_IGN);
+      rlimit files{limit, limit};
+      setrlimit(RLIMIT_FSIZE, &files);
+      auto began = std::chrono::steady_clock::now();
+      std::string message = errorOf([&] { Store store(path); });
+      bool quick = std::chrono::steady_clock::now() - began < std::chrono::seconds(10); // a lock is waited for for 30 s
+      _exit(message.starts_with(path + ": ") && quick ? 0 : 1);
+    }));
+    EXPECT_EQ(code, 0) << limit;
+    EXPECT_FALSE(std::filesystem::exists(path)) << limit;
+  }
 }
 
 TEST_F(StoreCrashTest, aSystemThatWritesNoMore) {

@@ -3,6 +3,7 @@
 #include "store/ContentKey.h"
 #include "support/Error.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -102,9 +103,22 @@ json knownPasswords() {
 
 } // namespace
 
+/// "mysql" of "mysql://..."; "" for a text that is no URL.
+static std::string schemeOf(std::string_view text) {
+  std::string_view scheme = text.substr(0, text.find("://"));
+  bool isScheme = scheme.size() < text.size() && scheme.size() > 1 &&
+                  std::all_of(scheme.begin(), scheme.end(), [](unsigned char letter) {
+                    return std::isalnum(letter) || letter == '+' || letter == '.' || letter == '-';
+                  });
+  return isScheme ? std::string(scheme) : "";
+}
+
 Location::Location(const std::string &text) : shown(text) {
-  if (!isServerUrl(text))
+  if (!isServerUrl(text)) {
+    std::string scheme = schemeOf(text); // the rest may have a password
+    require(scheme.empty(), "{}://...: expected a file or postgresql://HOST/DATABASE", scheme);
     return;
+  }
   url = text;
   if (Parts parts(text); parts.passwords.empty())
     if (json known = knownPasswords(); known.contains(text) && known[text].is_string())

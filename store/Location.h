@@ -17,8 +17,8 @@ bool isServerUrl(std::string_view text);
 
 class Location {
 public:
-  /// A URL without a password gets the password that hidePasswords has taken from it. Throws Error
-  /// for a URL with characters that must be percent-encoded; the message has no password.
+  /// A URL without a password gets the password that hidePasswords has taken from it. Throws Error for a URL of another
+  /// kind, and for one with characters that must be percent-encoded; the message has no password.
   Location(const std::string &text);
 
   bool isServer() const { return !url.empty(); }

@@ -75,6 +75,15 @@ TEST(Location, argumentsThatCannotBeRead) {
   ::unsetenv("LATHE_STORE_PASSWORDS");
 }
 
+TEST(Location, otherSchemes) {
+  for (const char *url : {"mysql://ann:s3cret@db/team", "file:///tmp/x.db", "https://db/team"}) {
+    std::string said = errorOf([&] { Location place(url); });
+    EXPECT_THAT(said, HasSubstr("://...: expected a file or postgresql://HOST/DATABASE")) << url;
+    EXPECT_EQ(said.find("s3cret"), said.npos);
+  }
+  EXPECT_EQ(Location("a/b://c.db").text(), "a/b://c.db");
+}
+
 TEST(Location, messagesOfOthers) {
   Location place("postgresql://ann:s3%40cret@db/team");
   EXPECT_EQ(place.withoutPasswords("for s3@cret and s3%40cret and s3@cret"), "for *** and *** and ***");

@@ -1,6 +1,7 @@
 #include "store/ReadOnly.h"
 
 #include "store/Schema.h"
+#include "store/SqliteFiles.h"
 
 namespace lathe::store {
 
@@ -15,6 +16,17 @@ Store openReadOnly(const std::string &path, double busySeconds) {
   Store store = Store::temporary(database.path());
   store.connection() = std::move(database);
   return store;
+}
+
+Store openForReading(const std::string &path) {
+  Location place(path);
+  if (place.isServer() || !place.mayExist() || mayWriteFile(path))
+    return Store(path, {.create = false});
+  storeNotice(fmt::format("{}: is read-only for this user: read as it is now", place.text()));
+  Database database(place, Database::Mode::readOnly, 2);
+  if (schemaVersion(database) == int64_t(schemaSteps().size()))
+    return openReadOnly(path);
+  return Store::copyOf(path);
 }
 
 int64_t changeCount(Store &store) { return store.connection().link().changeCount(); }

@@ -11,6 +11,10 @@ namespace lathe::store {
 /// gone for `busySeconds`.
 Store openReadOnly(const std::string &path, double busySeconds = 2);
 
+/// Opens an existing store for a command that only reads: as Store's constructor does, which upgrades it. Of a file
+/// that this process may not write: as openReadOnly does, or a private copy if the schema is older; a notice says so.
+Store openForReading(const std::string &path);
+
 /// Connection::changeCount of the store.
 int64_t changeCount(Store &store);
 

@@ -5,6 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace lathe;
 using namespace lathe::store;
 using testing::HasSubstr;
@@ -53,4 +56,62 @@ TEST_F(ReadOnlyTest, saysWhyAStoreCannotBeRead) {
   Database holder(file("locked.db"), Database::Mode::existing);
   holder.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
   EXPECT_THAT(errorOf([&] { openReadOnly(file("locked.db"), 0.05); }), HasSubstr("locked"));
+}
+
+/// Runs `body` in a child that may not write the folder, as another user where this one may write everything.
+/// Returns its exit code.
+static int withoutRights(const std::string &folder, const std::function<int()> &body) {
+  namespace fs = std::filesystem;
+  constexpr uid_t nobody = 65534;
+  for (auto &entry : fs::directory_iterator(folder))
+    fs::permissions(entry.path(), fs::perms(0444));
+  fs::permissions(folder, fs::perms(0555));
+  pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setresuid(nobody, nobody, nobody) != 0)
+      ::_exit(99);
+    try {
+      ::_exit(body());
+    } catch (const std::exception &error) {
+      fmt::print(stderr, "{}\n", error.what());
+      ::_exit(98);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  fs::permissions(folder, fs::perms(0755));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 97;
+}
+
+TEST_F(ReadOnlyTest, readsAStoreOfAnotherUser) {
+  std::string path = file("a %41?#b.db"); // letters that mean something in a URL
+  std::string uuid;
+  {
+    Store writer(path);
+    uuid = writer.addExperiment(someExperiment(), somePlatform());
+    writer.addPoint(somePoint(uuid, 1));
+  }
+  int code = withoutRights(folder.string(), [&] {
+    int notices = 0;
+    setStoreNotice([&](const std::string &) { ++notices; });
+    Store reader = openForReading(path);
+    if (reader.counts() != Store::Counts{1, 1, 1, 12, 0} || notices != 1)
+      return 1;
+    bool refused = errorOf([&] { reader.addPoint(somePoint(uuid, 2)); }).find("readonly") != std::string::npos;
+    return refused ? 0 : 2;
+  });
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(ReadOnlyTest, readsAnOldStoreOfAnotherUser) {
+  {
+    Database old(file("old.db"), Database::Mode::create);
+    migrate(old, schemaSteps().first(2));
+  }
+  int code = withoutRights(folder.string(), [&] {
+    setStoreNotice([](const std::string &) {});
+    return openForReading(file("old.db")).counts() == Store::Counts{} ? 0 : 1;
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(Database(file("old.db"), Database::Mode::readOnly).integer("PRAGMA user_version"), 2);
 }

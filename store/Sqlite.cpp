@@ -1,19 +1,29 @@
 // Stores in files of SQLite.
 #include "store/Connection.h"
+#include "store/SqliteFiles.h"
 #include "support/Text.h"
 
 #include <sqlite3.h>
 
+#include <cctype>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <thread>
+
+#include <unistd.h>
 
 namespace lathe::store {
 namespace {
 
 // "Lthe": tells our files from other programs' (PRAGMA application_id).
 constexpr int64_t applicationId = 0x4c746865;
+
+/// Another process has the file locked.
+class LockedFile : public Error {
+public:
+  using Error::Error;
+};
 
 class SqliteConnection;
 
@@ -167,7 +177,10 @@ void SqliteConnection::failed() const {
     more = ": the file is damaged";
   else if (kind == SQLITE_BUSY)
     more = ": another process writes to it";
-  fail("{}: {}{}", file, printable(sqlite3_errmsg(handle())), more);
+  std::string message = fmt::format("{}: {}{}", file, printable(sqlite3_errmsg(handle())), more);
+  if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_PROTOCOL)
+    throw LockedFile(message);
+  throw Error(message);
 }
 
 /// Write-ahead logging lets readers go on while one writes. Changing to it wants the file alone for a moment, and
@@ -180,7 +193,7 @@ void SqliteConnection::writeAhead(double seconds) {
       // A file system that cannot do it (no shared memory) keeps the other journal: slower, as safe.
       if (firstText("PRAGMA journal_mode = WAL") != "wal")
         return;
-    } catch (const Error &) {
+    } catch (const LockedFile &) {
       if (Clock::now() > end)
         throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -201,7 +214,43 @@ void SqliteConnection::copyFrom(Connection &other) {
   require(code == SQLITE_DONE, "{}: cannot be read: {}", source.file, sqlite3_errstr(code));
 }
 
+bool hasContent(const std::string &path) {
+  std::error_code error;
+  auto bytes = std::filesystem::file_size(path, error);
+  return !error && bytes > 0;
+}
+
+/// SQLite's URL of a file that nobody changes while it is read: SQLite makes no files beside it and takes no locks.
+std::string unchangingUrl(const std::string &path) {
+  std::string url = "file:";
+  for (unsigned char letter : path)
+    if (std::isalnum(letter) || std::strchr("/._-~", letter))
+      url += char(letter);
+    else
+      url += fmt::format("%{:02X}", letter);
+  return url + "?immutable=1";
+}
+
 } // namespace
+
+bool mayWriteFile(const std::string &path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  return ::access(path.c_str(), W_OK) == 0 && ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
+}
+
+void removeIfEmpty(const std::string &path) {
+  if (hasContent(path + "-wal"))
+    return;
+  try {
+    SqliteConnection connection(unchangingUrl(path), path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, 0);
+    if (connection.schemaVersion() != 0)
+      return;
+  } catch (const Error &) {
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+}
 
 std::unique_ptr<Connection> openSqlite(const std::string &path, const std::string &name, OpenMode mode,
                                        double busySeconds) {
@@ -217,6 +266,9 @@ std::unique_ptr<Connection> openSqlite(const std::string &path, const std::strin
   int flags = mode == OpenMode::create     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
               : mode == OpenMode::existing ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READONLY;
+  // SQLite's reader makes files beside a store, and finds its latest rows in one of them.
+  if (mode == OpenMode::readOnly && !mayWriteFile(path) && !hasContent(path + "-wal") && !hasContent(path + "-journal"))
+    return std::make_unique<SqliteConnection>(unchangingUrl(path), name, flags | SQLITE_OPEN_URI, busySeconds);
   return std::make_unique<SqliteConnection>(path, name, flags, busySeconds);
 }
 

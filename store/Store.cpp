@@ -2,6 +2,7 @@
 
 #include "store/ContentKey.h"
 #include "store/Schema.h"
+#include "store/SqliteFiles.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -29,15 +30,31 @@ std::string storeFolder() {
   }
 }
 
-Store::Store(const std::string &path, const StoreOptions &options)
-    : database(path, options.create ? Database::Mode::create : Database::Mode::existing, options.busySeconds) {
+/// Opens a database to write, and makes or upgrades the tables.
+static Database upgraded(const Location &place, const StoreOptions &options) {
+  Database database(place, options.create ? Database::Mode::create : Database::Mode::existing, options.busySeconds);
   // Refuses what is not ours before anything is changed.
   int64_t version = schemaVersion(database);
-  require(options.create || version > 0 || !database.location().isServer(),
-          "{}: has no store: nothing was kept there yet", this->path());
+  require(options.create || version > 0 || !place.isServer(), "{}: has no store: nothing was kept there yet",
+          place.text());
   database.link().beSafe(options.busySeconds, options.maxPages);
   migrate(database);
+  return database;
 }
+
+/// Like `upgraded`; leaves no empty file where it cannot make the tables.
+static Database opened(const Location &place, const StoreOptions &options) {
+  bool isNew = !place.mayExist();
+  try {
+    return upgraded(place, options);
+  } catch (const Error &) {
+    if (isNew)
+      removeIfEmpty(place.text());
+    throw;
+  }
+}
+
+Store::Store(const std::string &path, const StoreOptions &options) : database(opened(path, options)) {}
 
 Store Store::copyOf(const std::string &path) {
   Database source(path, Database::Mode::readOnly);

@@ -71,11 +71,16 @@ void onSignal(int signal) {
 [[noreturn]] void finish(int signal) {
   Registry &all = registry();
   all.mutex.lock(); // for ever: nothing is registered or forgotten any more
-  for (auto action = all.actions.rbegin(); action != all.actions.rend(); ++action)
+  // By number, as an action may register others while it runs, and end them.
+  for (auto next = all.actions.end(); next != all.actions.begin();) {
+    uint64_t number = (--next)->first;
     try {
-      action->second();
+      std::function<void()> action = next->second;
+      action();
     } catch (...) { // the others are still to be run
     }
+    next = all.actions.lower_bound(number);
+  }
   for (size_t i = 0; i < std::size(caught); ++i)
     if (caught[i] == signal && all.before[i].sa_handler != SIG_DFL) {
       all.before[i].sa_handler(signal);

@@ -81,6 +81,23 @@ TEST(Interrupt, runsWhatIsRegisteredNewestFirst) {
   }
 }
 
+TEST(Interrupt, anActionThatRegistersOthersRunsOnce) {
+  Ending ending = endingOf({SIGINT}, [](int ready) {
+    catchInterrupts("lathe test");
+    std::optional<Cleanup> file, stays;
+    Cleanup first([] { tell("first "); });
+    Cleanup second([&] {
+      tell("second ");
+      stays.emplace([] {});
+      file.emplace([] {});
+      file.reset();
+    });
+    wait(ready);
+  });
+  EXPECT_EQ(ending.exitCode, 128 + SIGINT);
+  EXPECT_EQ(ending.said, "second first lathe test: interrupted (SIGINT)\n");
+}
+
 TEST(Interrupt, aBrokenPipeIsSilent) {
   Ending ending = endingOf({}, [](int ready) {
     catchInterrupts("lathe test");

@@ -116,6 +116,44 @@ json documentOf(const report::TrendSeries &series) {
           {"cpu", series.cpu},         {"observations", observations}, {"changes", changes}};
 }
 
+/// Compares texts with numbers in them by the numbers: "#2" is before "#10".
+bool inNumericOrder(const std::string &a, const std::string &b) {
+  auto isDigit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  for (size_t i = 0, j = 0;;) {
+    if (i == a.size() || j == b.size())
+      return i == a.size() && j < b.size();
+    if (!isDigit(a[i]) || !isDigit(b[j])) {
+      if (a[i] != b[j])
+        return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    auto number = [&](const std::string &text, size_t &at) { // without zeros before it
+      while (at < text.size() && text[at] == '0')
+        ++at;
+      size_t begin = at;
+      while (at < text.size() && isDigit(text[at]))
+        ++at;
+      return std::string_view(text).substr(begin, at - begin);
+    };
+    std::string_view left = number(a, i), right = number(b, j);
+    if (left != right)
+      return left.size() != right.size() ? left.size() < right.size() : left < right;
+  }
+}
+
+/// Networks first, then problems, then the kernels of profiles; each by the numbers in its text.
+void sortForReaders(std::vector<report::TrendSeries> &all) {
+  auto rank = [](const report::TrendSeries &series) {
+    return series.op == "model" ? 0 : series.op == "kernel" ? 2 : 1;
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const report::TrendSeries &a, const report::TrendSeries &b) {
+    if (rank(a) != rank(b))
+      return rank(a) < rank(b);
+    return inNumericOrder(a.op + " " + a.problem, b.op + " " + b.problem);
+  });
+}
+
 /// One row an observation, for programs.
 std::string csvOf(const std::vector<report::TrendSeries> &all) {
   std::string text =
@@ -180,6 +218,7 @@ int storeTrend(const Arguments &arguments) {
   std::vector<report::TrendSeries> all = report::trendsOf(store, filter);
   if (all.empty())
     failWithoutTimes(store, filter);
+  sortForReaders(all);
   if (options.printsText()) {
     if (!named)
       std::cout << overviewOf(all).str(options.tableStyle());

@@ -20,7 +20,9 @@ void writePage(const std::string &path, const nlohmann::json &document) {
 
 size_t writePlots(const std::string &folder, const nlohmann::json &document) {
   std::string_view bytes = report::builtPage(report::plotProgram());
-  std::filesystem::create_directories(folder);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  require(!error, "--svg {}: cannot create the folder: {}", folder, error.message());
   lab::TemporaryDirectory work("report");
   std::string program = (work.path / "plots.mjs").string(), data = (work.path / "document.json").string();
   writeFile(program, std::string(bytes));
@@ -30,7 +32,9 @@ size_t writePlots(const std::string &folder, const nlohmann::json &document) {
   auto ran = process::run(command);
   require(ran.ok(), "--svg {}: the plots are drawn with Node.js, install nodejs: {}", folder,
           ran.ok() ? "" : ran.failure().message());
-  require(ran->exitCode == 0, "--svg {}: {}", folder, printable(ran->stderrTail));
+  std::string said = ran->stderrTail;
+  said.erase(said.find_last_not_of(" \n") + 1);
+  require(ran->exitCode == 0, "--svg {}: {}", folder, printable(said));
   auto lines = std::count(ran->output.begin(), ran->output.end(), '\n');
   return static_cast<size_t>(lines);
 }

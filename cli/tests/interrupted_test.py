@@ -117,6 +117,26 @@ class Interrupted(Cli):
         (experiment,) = self.figures("store", "list", "--store", store)["experiments"]
         self.assertEqual(len(self.figures("store", "show", experiment["uuid"], "--store", store)["points"]), 2)
 
+    def test_what_was_timed_is_kept(self):
+        store, figures = self.path("timed.db"), self.path("timed.json")
+
+        def is_timing(running, files):  # a second of processor time is far more than loading takes
+            with open(f"/proc/{running.pid}/stat") as file:
+                return int(file.read().rsplit(")", 1)[1].split()[11]) > os.sysconf("SC_CLK_TCK")
+        running, folder = self.begun("bench", self.package, "--repetitions", "1000000000", "--store", store, "--json", figures, ready=is_timing)
+        os.kill(running.pid, signal.SIGINT)
+        said = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 128 + signal.SIGINT, said)
+        self.assertRegex(said[1], r"lathe bench: interrupted \(SIGINT\)\n$")
+        self.assertIn("kept in", said[0])
+        with open(figures) as file:
+            document = json.load(file)
+        self.assertFalse(document["finished"])
+        (experiment,) = self.figures("store", "list", "--store", store)["experiments"]
+        (point,) = self.figures("store", "show", experiment["uuid"], "--store", store)["points"]
+        self.assertEqual(point["time"]["count"], document["wall"]["count"])
+        self.assertGreater(document["wall"]["count"], 10)
+
 
 if __name__ == "__main__":
     main()

@@ -13,6 +13,9 @@ class Report(ReportCase):
         self.measured()
         self.error("report", "--store", self.store, "--operator", "nothing", "-o", self.path("x.html"), says="has no points that match the flags")
         self.error("report", "--store", self.store, "-o", self.store, says="report.db")  # an input is never replaced
+        self.error("report", "--store", self.store, "--baseline", "nonsense", "-o", self.path("x.html"), says="report: --baseline nonsense: has no points here, expected one of .*lathe")
+        self.error("report", "--store", self.store, "--from-model", "zoo:nonsense", "-o", self.path("x.html"), says="lathe report: .*nonsense")
+        self.error("report", "--store", self.store, "--svg", "/proc/x", says="lathe report: --svg /proc/x: cannot create the folder: ")
         self.assertFalse(os.path.exists(self.path("x.html")))
 
     def test_the_page_is_one_file(self):

@@ -17,6 +17,7 @@ class Store(Cli):
         for verb in [["list"], ["show"], ["export", self.path("x.jsonl")]]:
             self.error("store", *verb, "--store", nowhere, says="nowhere.db: does not exist")
         self.assertFalse(os.path.exists(nowhere))
+        self.error("store", "list", "--store", "mysql://ann:secret@db/team", says=r"store list: mysql://\.\.\.: expected a file or postgresql://HOST/DATABASE$")
         self.error("store", says="lathe store VERB")
         self.error("store", "frobnicate", says="one of path, list, .*got 'frobnicate'")
         self.assertEqual(self.lathe("store", "path").stdout, os.path.join(os.environ["XDG_DATA_HOME"], "lathe", "lathe.db") + "\n")
@@ -109,6 +110,15 @@ class Store(Cli):
         self.assertEqual(hashes[0], hashes[2])
         self.assertNotEqual(hashes[0], hashes[1])
         self.assertEqual(self.figures("ops", "problems", "zoo:squeezenet")["source"], "zoo:squeezenet@" + hashes[0])
+
+    def test_a_trend_begins_with_the_network(self):
+        at = ["--store", self.path("order.db")]
+        self.lathe("profile", "zoo:squeezenet", "--repetitions", "2", *at)
+        first, *others = self.figures("store", "trend", "squeezenet", *at)["series"]
+        self.assertEqual((first["operator"], {series["operator"] for series in others}), ("model", {"kernel"}))
+        numbers = [int(re.search("#([0-9]+)", series["problem"])[1]) for series in others]
+        self.assertEqual(numbers, sorted(numbers))
+        self.assertGreater(len(numbers), 10)
 
     def test_many_programs_measure_at_once(self):
         store = self.path("many.db")

@@ -1,6 +1,7 @@
 """Names in models and files reach no terminal as commands, and lead to no file outside of the folder that was named."""
 import os
 import re
+import shutil
 
 import numpy as np
 
@@ -64,6 +65,12 @@ class Terminal(Cli):
         np.savez(self.path("back.npz"), **{"_../_../evil": np.ones((1, 4), np.float32)})
         self.lathe("run", back, "-i", self.path("back.npz"))
         self.lathe("run", back, "-i", self.path("deep/er/out"))
+
+    def test_line_ends_in_names_of_files(self):
+        for name, source in [("new\nline.lathe", self.package), ("new\nline.mlir", self.net)]:
+            shutil.copy(source, self.path(name))
+        for verb in (["bench", self.path("new\nline.lathe"), "--repetitions", "2", "--no-store"], ["check", self.path("new\nline.mlir")]):
+            self.assertIn("new\\nline.", self.lathe(*verb).stdout.splitlines()[0])
 
 
 if __name__ == "__main__":

@@ -7,11 +7,14 @@
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Counters.h"
 #include "lab/machine/Disturbance.h"
+#include "support/Interrupt.h"
 #include "support/Text.h"
 
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <mutex>
+#include <span>
 
 namespace lathe::cli {
 namespace {
@@ -67,49 +70,52 @@ struct Runs {
   std::vector<double> wall, cpu; // seconds
   std::vector<lab::Counts> counts;
   std::string uncounted; // why counts are missing
-  store::Disturbance disturbance;
+  std::optional<lab::DisturbanceMeter> meter;
 };
 
-Runs timeRuns(runtime::Context &context, const BenchFlags &flags) {
+/// Appends to `runs`, each time with `mutex` locked, after the clocks were read.
+void timeRuns(runtime::Context &context, const BenchFlags &flags, Runs &runs, std::mutex &mutex) {
   for (size_t i = 0; i < flags.warmUp; ++i)
     context.run();
-  Runs runs;
   lab::Counters counters;
   runs.uncounted = counters.uncounted();
   Progress progress("bench");
   using Clock = std::chrono::steady_clock;
-  lab::DisturbanceMeter meter;
+  runs.meter.emplace();
   Clock::time_point start = Clock::now();
   auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
   while (flags.repetitions ? runs.wall.size() < flags.repetitions : !flags.rule.satisfied(runs.wall, seconds(start))) {
     lab::CounterReading countersBefore = counters.read();
     Clock::time_point before = Clock::now();
     context.run();
-    runs.wall.push_back(seconds(before));
-    runs.counts.push_back(lab::between(countersBefore, counters.read()));
-    runs.cpu.push_back(double(runs.counts.back().cpuNs.value_or(0)) * 1e-9);
+    double wall = seconds(before);
+    lab::Counts counts = lab::between(countersBefore, counters.read());
+    {
+      std::lock_guard lock(mutex);
+      runs.wall.push_back(wall);
+      runs.counts.push_back(counts);
+      runs.cpu.push_back(double(counts.cpuNs.value_or(0)) * 1e-9);
+    }
     if (flags.repetitions)
       progress.update("run", runs.wall.size(), flags.repetitions);
     else
       progress.updateUntil(fmt::format("run {}", runs.wall.size()), flags.rule.maxSeconds - seconds(start));
   }
-  runs.disturbance = meter.read();
-  return runs;
 }
 
-void record(Recording &recording, const BenchFlags &flags, const Prepared &prepared, const Verification &verification,
-            const Runs &runs) {
+/// Keeps the runs as `point`.
+void record(Recording &recording, store::Point point, const Runs &runs, bool finished) {
   if (!recording.on())
     return;
-  store::Point point = modelPoint(flags.model, flags.inputs, prepared, verification);
-  point.disturbance = runs.disturbance;
+  point.disturbance = runs.meter->read();
   std::vector<store::Sample> samples(runs.wall.size());
   for (size_t i = 0; i < samples.size(); ++i)
     samples[i] = lab::samplesOf({{runs.wall[i]}}, {runs.counts[i]})[0][0];
   if (point.status != store::PointStatus::failed) // no time without an answer
     point.rounds.push_back(std::move(samples));
   recording.add({point});
-  recording.finish(point.disturbance); // again at each size: what is kept so far is whole
+  if (finished)
+    recording.finish(point.disturbance); // again at each size: what is kept so far is whole
 }
 
 std::string timesTable(const lab::Summary &wall, const lab::Summary &cpu, const TableStyle &style) {
@@ -148,23 +154,47 @@ struct Measured {
   double flops = 0;
   runtime::MemoryUse memory;
   uint64_t peakBytes = 0; // of running the package so far
+  store::Point point;     // without its runs
+  bool finished = false;
 
   double gflops() const { return flops / wall.median * 1e-9; }
 };
 
-Measured measureAt(Prepared &prepared, const BenchFlags &flags, const Verification &verification,
-                   Recording &recording) {
-  bindAndRun(prepared, flags.inputs, flags.model.shapes);
-  Measured measured{prepared.inputText, prepared.extents, prepared.variant, mistrusted(prepared), {}, {}, {}};
-  if (!measured.mistrust.empty()) // no timing without an answer (decision 9)
-    return measured;
-  measured.runs = timeRuns(*prepared.context, flags);
+/// Everything that was measured. A clean-up reads it on another thread.
+struct AllSizes {
+  std::mutex mutex; // of what follows
+  std::vector<Measured> sizes;
+};
+
+/// Keeps the runs of a size and makes figures of them.
+void conclude(Measured &measured, Recording &recording, bool finished) {
   measured.peakBytes = peakResidentBytes(); // before anything is made of the figures
-  record(recording, flags, prepared, verification, measured.runs);
+  record(recording, measured.point, measured.runs, finished);
   measured.wall = lab::summarize(measured.runs.wall);
   measured.cpu = lab::summarize(measured.runs.cpu);
-  measured.flops = prepared.flops;
-  measured.memory = prepared.context->memory();
+  measured.finished = finished;
+}
+
+/// Measures one size, the last of `all` from now on.
+const Measured &measureAt(Prepared &prepared, const BenchFlags &flags, const Verification &verification,
+                          Recording &recording, AllSizes &all) {
+  bindAndRun(prepared, flags.inputs, flags.model.shapes);
+  Measured fresh;
+  fresh.inputs = prepared.inputText;
+  fresh.extents = prepared.extents;
+  fresh.variant = prepared.variant;
+  fresh.mistrust = mistrusted(prepared);
+  fresh.flops = prepared.flops;
+  fresh.memory = prepared.context->memory();
+  fresh.point = modelPoint(flags.model, flags.inputs, prepared, verification);
+  std::unique_lock lock(all.mutex);
+  Measured &measured = all.sizes.emplace_back(std::move(fresh));
+  if (!measured.mistrust.empty()) // no timing without an answer (decision 9)
+    return measured;
+  lock.unlock();
+  timeRuns(*prepared.context, flags, measured.runs, all.mutex);
+  lock.lock();
+  conclude(measured, recording, true);
   return measured;
 }
 
@@ -194,7 +224,7 @@ std::string oneText(const Measured &measured, const TableStyle &style) {
 }
 
 /// A row for each size.
-std::string sizesTable(const std::vector<Measured> &sizes, const TableStyle &style) {
+std::string sizesTable(std::span<const Measured> sizes, const TableStyle &style) {
   Table table({textColumn("inputs").shrink(16), textColumn("variant").drop(1), numberColumn("median", "ms"),
                numberColumn("min", "ms").drop(2), numberColumn("std", "ms").drop(3), numberColumn("GFLOPS"),
                numberColumn("arena").drop(4), numberColumn("runs").drop(5)});
@@ -206,13 +236,65 @@ std::string sizesTable(const std::vector<Measured> &sizes, const TableStyle &sty
   return table.str(style);
 }
 
+/// What is the same for all sizes.
+struct Bench {
+  const BenchFlags &flags;
+  const Options &options;
+  const Prepared &prepared;
+  const Verification &verification;
+  Recording &recording;
+};
+
+void report(const Bench &bench, std::span<const Measured> measured, bool finished) {
+  int threads = bench.prepared.context->threads();
+  std::string model = bench.flags.model.model, target = bench.prepared.model->target();
+  const Measured &first = measured.front();
+  if (bench.options.printsText()) {
+    std::string what = measured.size() > 1 ? counted(int64_t(measured.size()), "size")
+                                           : first.inputs + (first.variant.empty() ? "" : ", variant " + first.variant);
+    std::string runs = measured.size() > 1 ? "" : ", " + counted(int64_t(first.wall.count), "run");
+    TableStyle style = bench.options.tableStyle();
+    std::cout << fmt::format("{} ({}), {}{}, {}\n", printable(model), printable(what), counted(threads, "thread"), runs,
+                             target)
+              << (measured.size() > 1 ? sizesTable(measured, style) : oneText(first, style))
+              << "outputs: " << bench.verification.text << "\n"
+              << bench.recording.line() << std::flush;
+  }
+  json document = measured.size() > 1 ? json{{"sizes", json::array()}} : toJson(first);
+  if (measured.size() > 1)
+    for (const Measured &size : measured)
+      document["sizes"].push_back(toJson(size));
+  document["model"] = model;
+  document["target"] = target;
+  document["threads"] = threads;
+  document["verified"] = bench.verification.verified;
+  document["verification"] = bench.verification.text;
+  document["finished"] = finished;
+  bench.options.writeJson(document);
+}
+
+/// Keeps and prints what was measured until a signal came.
+void reportInterrupted(const Bench &bench, AllSizes &all) {
+  all.mutex.lock(); // until the process ends: nothing more is measured
+  std::span<Measured> sizes = all.sizes;
+  if (!sizes.empty() && sizes.back().runs.wall.empty())
+    sizes = sizes.first(sizes.size() - 1);
+  if (sizes.empty())
+    return;
+  Progress::endLine();
+  if (!sizes.back().finished)
+    conclude(sizes.back(), bench.recording, false);
+  report(bench, sizes, false);
+}
+
 } // namespace
 
 int benchVerb(const Arguments &arguments) {
   BenchFlags flags;
   Options options(
       "bench",
-      "Time single runs with bound buffers, layout conversions included, until the median is known well enough.",
+      "Time single runs with bound buffers, layout conversions included, until the median is known well enough.\n"
+      "When interrupted, print and keep what was measured.",
       "  lathe bench resnet50.lathe --threads 2\n"
       "  lathe bench zoo:mobilenet_v2 --repetitions 100 --json bench.json\n"
       "  lathe bench model.onnx --batch 8 --max-seconds 30\n"
@@ -230,42 +312,24 @@ int benchVerb(const Arguments &arguments) {
     model.shapes.clear(); // the package takes all of them
   Prepared prepared = load(model);
   Verification verification = verificationOf(*prepared.model);
-  std::vector<Measured> measured;
-  for (const Size &size : sizes) {
-    BenchFlags one = flags;
-    one.inputs.batch = size.batch;
-    one.model.shapes = size.shapes;
-    Measured &at = measured.emplace_back(measureAt(prepared, one, verification, recording));
-    if (at.mistrust.empty())
-      continue;
-    say(fmt::format("lathe bench: not timed, the outputs are mistrusted: {}", at.mistrust));
-    options.writeJson({{"model", model.model}, {"inputs", at.inputs}, {"mistrusted", at.mistrust}});
-    return failedVerdict;
+  Bench bench{flags, options, prepared, verification, recording};
+  AllSizes all;
+  all.sizes.reserve(sizes.size()); // a clean-up reads one while the next begins
+  {
+    Cleanup interrupted([&] { reportInterrupted(bench, all); });
+    for (const Size &size : sizes) {
+      BenchFlags one = flags;
+      one.inputs.batch = size.batch;
+      one.model.shapes = size.shapes;
+      const Measured &at = measureAt(prepared, one, verification, recording, all);
+      if (at.mistrust.empty())
+        continue;
+      say(fmt::format("lathe bench: not timed, the outputs are mistrusted: {}", at.mistrust));
+      options.writeJson({{"model", model.model}, {"inputs", at.inputs}, {"mistrusted", at.mistrust}});
+      return failedVerdict;
+    }
   }
-
-  int threads = prepared.context->threads();
-  if (options.printsText()) {
-    const Measured &first = measured.front();
-    std::string what = measured.size() > 1 ? counted(int64_t(measured.size()), "size")
-                                           : first.inputs + (first.variant.empty() ? "" : ", variant " + first.variant);
-    std::string runs = measured.size() > 1 ? "" : ", " + counted(int64_t(first.wall.count), "run");
-    std::cout << fmt::format("{} ({}), {}{}, {}\n", model.model, what, counted(threads, "thread"), runs,
-                             prepared.model->target())
-              << (measured.size() > 1 ? sizesTable(measured, options.tableStyle())
-                                      : oneText(first, options.tableStyle()))
-              << "outputs: " << verification.text << "\n"
-              << recording.line();
-  }
-  json document = measured.size() > 1 ? json{{"sizes", json::array()}} : toJson(measured.front());
-  if (measured.size() > 1)
-    for (const Measured &size : measured)
-      document["sizes"].push_back(toJson(size));
-  document["model"] = model.model;
-  document["target"] = prepared.model->target();
-  document["threads"] = threads;
-  document["verified"] = verification.verified;
-  document["verification"] = verification.text;
-  options.writeJson(document);
+  report(bench, all.sizes, true);
   return success;
 }
 

@@ -46,8 +46,8 @@ int reportUnsupported(const UnsupportedError &error, const std::string &model, c
   document["unsupported_operators"] = toJson(operators);
   document["supported"] = false;
   if (options.printsText())
-    std::cout << fmt::format("{}: not supported: {}\n{}", model, counted(int64_t(error.issues.size()), "node"),
-                             table.str(options.tableStyle()))
+    std::cout << fmt::format("{}: not supported: {}\n{}", printable(model),
+                             counted(int64_t(error.issues.size()), "node"), table.str(options.tableStyle()))
               << operators.str(options.tableStyle());
   options.writeJson(document);
   return failedVerdict;
@@ -74,7 +74,7 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
     document["layouts"] = layoutJson(*layouts);
   document["symbols"] = report.symbols;
   if (options.printsText()) {
-    std::cout << fmt::format("{}: every node is supported\n", model);
+    std::cout << fmt::format("{}: every node is supported\n", printable(model));
     if (references.rowCount())
       std::cout << references.str(options.tableStyle());
     std::cout << fmt::format("reference calls: {}; {:.2f} % of {} compiled, in {} with {}\n", report.references.size(),

@@ -238,7 +238,7 @@ std::string peaksText(const Measured &measured, int threads) {
 std::string profileText(const ProfileFlags &flags, const Prepared &prepared, const Measured &measured,
                         const ProfileTable &table, const TableStyle &style) {
   int threads = prepared.context->threads();
-  std::string text = fmt::format("{} ({}{}{}), {}, {}; peak {}\n", flags.model.model, prepared.inputText,
+  std::string text = fmt::format("{} ({}{}{}), {}, {}; peak {}\n", printable(flags.model.model), prepared.inputText,
                                  prepared.extents.empty() ? "" : "; " + prepared.extents,
                                  prepared.variant.empty() ? "" : ", variant " + prepared.variant,
                                  counted(threads, "thread"), prepared.model->target(), peaksText(measured, threads));

@@ -340,7 +340,8 @@ int recordsPrune(const Arguments &arguments) {
       "  lathe records prune --task autotvm/ --keep 0 --failures     (imported logs)\n");
   flags.add(options);
   options.parseAll(arguments);
-  store::Store store = flags.store.open();
+  flags.store.open(); // says it if there is none
+  store::Store store(flags.store.path(), {.create = false});
   auto all = size_t(store.counts().tuning);
   Pruned pruned = choosePruned(flags, store.tunedTasks(flags.select.filter));
   size_t removed = flags.dryRun ? pruned.records.size() : store.removeTuning(pruned.records);

@@ -12,6 +12,7 @@
 #include "support/Text.h"
 
 #include <iostream>
+#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -61,6 +62,21 @@ void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flag
     data.addEstimates(flags.network.model, report::estimates(*list, network.parts, seconds));
 }
 
+/// Throws Error unless a point is of the provider, variant and schedule of --baseline.
+void requireBaseline(const ReportFlags &flags, store::Store &store) {
+  if (flags.baseline.empty())
+    return;
+  report::ColumnChoice choice = report::ColumnChoice::parse(flags.baseline);
+  std::set<std::string> known;
+  for (const report::Row &row : report::rowsOf(store, flags.filters.filter(store))) {
+    if (choice.matches(row))
+      return;
+    known.insert(row.provider + (row.variant.empty() ? "" : ":" + row.variant));
+  }
+  require(known.empty(), "--baseline {}: has no points here, expected one of {}", flags.baseline,
+          fmt::join(known, ", "));
+}
+
 report::PageData collect(ReportFlags &flags, store::Store &store, const Arguments &arguments) {
   ProgramBuild build = programBuild();
   Arguments words{"lathe", "report"};
@@ -95,6 +111,7 @@ int reportVerb(const Arguments &arguments) {
   if (!flags.page.empty())
     requirePage();
   store::Store store = flags.store.open();
+  requireBaseline(flags, store);
   report::PageData data = collect(flags, store, arguments);
   nlohmann::json document = data.document();
   if (!flags.page.empty())

@@ -181,6 +181,9 @@ int storeExport(const Arguments &arguments) {
                   : samples                  ? exportSamplesCsv(store, filter, file)
                                              : exportPointsCsv(store, filter, file);
     document["rows"] = rows;
+    if (format == "csv")
+      for (const CsvColumn &column : samples ? sampleColumns() : pointColumns())
+        document["columns"].push_back({{"name", column.name}, {"type", column.type}});
     said = counted(int64_t(rows), samples ? "sample" : "point");
   }
   if (options.printsText())

@@ -21,6 +21,15 @@ from lathe._store import Store
 from lathe.verbs import (bench, check, compare, compile, diff_models, evaluate, export, extract, inspect, machine, ops, profile, quantize, records, report,
                          run, segments, stage, store, sweep, tune, verify, zoo)
 
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":  # that of the runtime, which is loaded when it is asked for
+        return runtime_version()
+    raise AttributeError(f"module 'lathe' has no attribute '{name}'")
+
+
 __all__ = ["Cancelled", "Context", "Error", "Model", "Package", "Port", "Quantization", "Store", "bench", "check", "compare", "compile", "diff_models", "evaluate",
            "export", "extract", "inspect", "load", "machine", "ops", "profile", "quantize", "records", "report", "results", "run",
            "runtime_version", "segments", "stage", "store", "sweep", "tune", "verify", "zoo"]

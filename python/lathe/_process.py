@@ -166,7 +166,8 @@ def execute(function: Callable[..., R], arguments: dict[str, Any]) -> R:
         value = arguments.pop(name)
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if one is not None:
-                words.append(os.fspath(one))
+                word = os.fspath(one)
+                words.append("./" + word if word.startswith("-") and word != "-" else word)  # a file, no flag
     with tempfile.TemporaryDirectory(prefix="lathe-python-") as folder:
         if arguments.get("input") is not None:
             arguments["input"] = _write_arrays(arguments["input"], folder)

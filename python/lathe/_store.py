@@ -32,11 +32,14 @@ class Store:
 
     def _table(self, samples: bool, experiment: Texts | None, kind: str | None, operator: str | None, provider: str | None) -> Any:
         read = pandas().read_csv
+        types = {"text": "str", "integer": "int64", "optional integer": "Int64", "number": "float64"}
         with tempfile.TemporaryDirectory(prefix="lathe-python-") as folder:
             path = os.path.join(folder, "table.csv")
-            verbs.store.export(path, format="csv", samples=samples, store=self._place, experiment=experiment, kind=kind, operator=operator,
-                               provider=provider)
-            return read(path)
+            columns = verbs.store.export(path, format="csv", samples=samples, store=self._place, experiment=experiment, kind=kind, operator=operator,
+                                         provider=provider)["columns"]
+            # An empty cell is an empty text, and no number; a problem that is called NaN is a text.
+            return read(path, dtype={column.name: types[column.type] for column in columns}, keep_default_na=False,
+                        na_values={column.name: ["", "nan"] for column in columns if column.type != "text"})
 
     def samples(self, experiment: Texts | None = None, kind: str | None = None, operator: str | None = None, provider: str | None = None) -> Any:
         """Every timed repetition, a row each, as a frame of pandas. The arguments are the filters of `lathe store export`."""

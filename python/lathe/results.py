@@ -371,7 +371,7 @@ class SegmentsResult(Result):
 
 
 class CheckResult(Result):
-    _table = "references"
+    _columns: ClassVar[dict[str, tuple[str, ...]]] = {"unsupported": ("node", "op", "opset", "type", "reason"), "references": ("node", "op", "type", "reason")}
     model: str
     supported: bool
     references: list[Row]
@@ -379,6 +379,13 @@ class CheckResult(Result):
     kernels: int
     flops: float
     compiled_flops_share: float
+
+    def frame(self, part: str | None = None) -> Any:
+        """A row for each node that is not supported; of a supported model, for each that runs on its reference. Or a field as of
+        Result.frame."""
+        part = part or ("references" if self.supported else "unsupported")
+        frame = super().frame(part)
+        return frame if len(frame) or part not in self._columns else frame.reindex(columns=list(self._columns[part]))
 
 
 class InspectResult(Result):

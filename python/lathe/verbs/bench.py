@@ -19,6 +19,7 @@ def bench(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
           warm_up: int | None = None, max_seconds: float | None = None, interval: float | None = None, store: Path | None = None,
           no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.BenchResult:
     """Time single runs with bound buffers, layout conversions included, until the median is known well enough.
+    When interrupted, print and keep what was measured.
 
     check_constants: Check a package's weights against their hash: once per version of the file, always or never
     input: Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a folder of .npy files; floats are

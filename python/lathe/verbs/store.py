@@ -19,7 +19,8 @@ def list(*, store: Path | None = None, kind: str | None = None, wide: bool | Non
     """List the experiments, the latest last.
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
+        bench
     """
     return execute(list, locals())
 
@@ -42,7 +43,8 @@ def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | No
     samples: Write one row a sample, with --format csv
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     experiment: Take only these experiments, by id or its beginning
-    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
+        bench
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     """
