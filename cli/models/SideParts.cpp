@@ -8,6 +8,25 @@ lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags) {
   return runner;
 }
 
+std::string optionalDefinition(const std::string &text) { return text.starts_with("?") ? text : "?" + text; }
+
+ModelFlags flagsForOther(const ModelFlags &flags, const std::string &file) {
+  const ModelFlags defaults;
+  ModelFlags other = flags;
+  other.model = file;
+  other.shapes.clear();
+  std::string format = other.isZoo() ? "zoo" : modelFormat(file);
+  if (format != "tflite")
+    other.requantizeRounding = defaults.requantizeRounding;
+  if (format != "tflite" && format != "savedmodel")
+    other.signature.clear();
+  if (format != "keras")
+    other.custom.clear();
+  for (std::string &text : other.custom)
+    text = optionalDefinition(text);
+  return other;
+}
+
 ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const std::vector<lab::CallInput> &inputs) {
   ModelFlags call = flags;
   call.model = folder + "/call.onnx";

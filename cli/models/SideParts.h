@@ -9,6 +9,14 @@ namespace lathe::cli {
 /// The runner with --signature, if the flags name one and the runner reads SavedModels.
 lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags);
 
+/// The flags for the model or package `file` beside the model of `flags`: those of the compilation, and those of the import
+/// that the format of `file` has. Definitions of Keras layers may be unused in `file`. --shape stays behind: it names inputs
+/// of the other model. Throws Error if `file` cannot be read.
+ModelFlags flagsForOther(const ModelFlags &flags, const std::string &file);
+
+/// `text` of a --custom that the model need not use: '?' stands before the class.
+std::string optionalDefinition(const std::string &text);
+
 /// Writes lab::callOnnx(inputs) into `folder`. Returns the flags that compile it as `flags` compile their model.
 ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const std::vector<lab::CallInput> &inputs);
 

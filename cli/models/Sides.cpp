@@ -114,29 +114,14 @@ std::vector<std::string> shapesLike(const Package &ours, const Package &other) {
   return shapes;
 }
 
-/// The package of another model with the flags of ours, as far as its format has them.
-std::string otherPackage(const std::string &file, const std::string &ours, const ModelFlags &flags) {
-  ModelFlags other = flags;
-  other.model = file;
-  other.shapes.clear();
-  std::string format = other.isZoo() ? "zoo" : modelFormat(file);
-  if (format == "lathe")
-    return file;
-  const ModelFlags defaults;
-  if (format != "tflite")
-    other.requantizeRounding = defaults.requantizeRounding;
-  if (format != "tflite" && format != "savedmodel")
-    other.signature.clear();
-  if (format != "keras")
-    other.custom.clear();
-  Package package = packageFor(other);
-  if (flags.shapes.empty() || other.isZoo())
-    return package.path;
-  other.shapes = shapesLike(openPackage(ours, flags), package);
-  return other.shapes.empty() ? package.path : packageFor(other).path;
-}
-
 } // namespace
+
+ModelFlags flagsLike(const ModelFlags &flags, const std::string &ours, const std::string &file) {
+  ModelFlags other = flagsForOther(flags, file);
+  if (!flags.shapes.empty() && !other.isZoo() && !isPackage(file))
+    other.shapes = shapesLike(openPackage(ours, flags), packageFor(other));
+  return other;
+}
 
 std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlags &model) {
   auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
@@ -167,18 +152,22 @@ std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlag
 
 void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model) {
   sides[0].model = package;
+  sides[0].called = model.model;
   sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
   std::string exported; // one file for all that run it
   for (size_t i = 1; i < sides.size(); ++i) {
     lab::CompareSide &side = sides[i];
     if (!side.model.empty()) {
-      side.model = otherPackage(side.model, package, model);
+      side.called = side.model;
+      side.model = packageFor(flagsLike(model, package, side.model)).path;
     } else if (side.runner.reads("lathe")) {
       ModelFlags references = model;
       references.referencesOnly = true;
       side.model = packageFor(references).path;
+      side.called = fmt::format("{} on its references", model.model);
     } else {
       fillInRunner(side, model, exported);
+      side.called = fmt::format("{} in {}", model.model, side.runner.name);
     }
     if (side.runner.reads("lathe"))
       side.call = sides[0].call;

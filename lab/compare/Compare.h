@@ -31,6 +31,7 @@ struct CompareSide {
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
   ModelPart part = {};                 // that is run of the model
   std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
+  std::string called = {};             // the model in messages; "": its file
 };
 
 struct CompareOptions : TurnOptions {
