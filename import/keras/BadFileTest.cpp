@@ -81,7 +81,7 @@ TEST_F(BadFile, DefinitionsWithoutALayer) {
   options.custom = {{"Scale", "scale.mlir"}, {"Scales", "scale.mlir"}};
   std::string model = (folder->path / "unknown.h5").string();
   try {
-    importModel(*context, model, options);
+    imported(*context, model, options);
     FAIL() << "expected an error";
   } catch (const UnusedDefinitions &error) {
     EXPECT_EQ(error.classes, std::vector<std::string>{"Scales"});
