@@ -38,7 +38,7 @@ int referenceVerb(const Arguments &arguments);
 struct Source {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  uint64_t fileBytes = 0; // size of the file or of its constants (which may be in other files), whichever is larger
+  uint64_t fileBytes = 0; // of all files of the model; of a zoo network those of its constants
 };
 
 /// Builds or imports `flags.model`. Diagnostics of the IR parser and verifier become an Error. The

@@ -174,9 +174,12 @@ void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
               "{}: {} is a compiled package, its symbolic extents are bound when it runs", text, model);
       break;
     case Scope::import:
-    case Scope::custom:
+    case Scope::custom: // --package leaves a model that is imported: the one that judges
       require(!isZoo(), "{}: {} is built in; only files are imported with it", text, model);
-      [[fallthrough]];
+      require(!isOne,
+              "{}: {} is a compiled package, used as `lathe compile` made it; compile the model again with this flag",
+              text, model);
+      break;
     case Scope::compile:
       require(compiled.empty(),
               "{}: {} is a compiled package, used as `lathe compile` made it; compile the model again with this flag",

@@ -1,9 +1,11 @@
 #include "cli/CompilerVerbs.h"
 
+#include "cache/ModelFiles.h"
 #include "cli/Self.h"
 #include "cli/UsedRecords.h"
 
 #include "import/Import.h"
+#include "import/UnusedDefinitions.h"
 #include "ir/Context.h"
 #include "ir/SymbolicShapes.h"
 #include "package/Hash.h"
@@ -13,7 +15,6 @@
 #include "mlir/IR/Diagnostics.h"
 
 #include <filesystem>
-#include <sys/stat.h>
 #include <thread>
 
 namespace lathe::cli {
@@ -48,21 +49,51 @@ ImportOptions importOptions(const ModelFlags &flags) {
   if (flags.requantizeRounding == "optimised")
     options.requantizeRounding = RequantizeRounding::optimised;
   options.signature = flags.signature;
-  options.custom = customDefinitions(flags.custom);
+  for (const auto &[name, file] : customDefinitions(flags.custom))
+    options.custom[name.substr(name.starts_with("?"))] = file;
   return options;
+}
+
+/// Imports the file. Definitions that need not be used (leaveDefinitionsUnused) are left out if they are not.
+static mlir::OwningOpRef<mlir::ModuleOp> importFile(mlir::MLIRContext &context, const ModelFlags &flags) {
+  ImportOptions options = importOptions(flags);
+  try {
+    return importModel(context, flags.model, options);
+  } catch (const UnusedDefinitions &unused) {
+    std::map<std::string, std::string> given = customDefinitions(flags.custom);
+    for (const std::string &name : unused.classes) {
+      if (!given.contains("?" + name))
+        throw;
+      options.custom.erase(name);
+    }
+  }
+  return importModel(context, flags.model, options);
+}
+
+/// Bytes of the model with the files beside it that belong to it; 0 for what can be read only once, a pipe.
+static uint64_t bytesOfFiles(const std::string &model) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(model, error) && !std::filesystem::is_directory(model, error))
+    return 0;
+  uint64_t bytes = 0;
+  for (const std::string &file : cache::modelFiles(model))
+    if (uintmax_t size = std::filesystem::file_size(file, error); !error)
+      bytes += size;
+  return bytes;
+}
+
+static uint64_t constantBytes(mlir::ModuleOp module) {
+  uint64_t bytes = 0;
+  module.walk([&](nn::ConstantOp constant) {
+    auto type = llvm::cast<mlir::ShapedType>(constant.getType());
+    bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
+  });
+  return bytes;
 }
 
 Source loadSource(const ModelFlags &flags) {
   Source source;
   source.context = makeContext();
-  auto constantBytes = [&] {
-    uint64_t bytes = 0;
-    source.module->walk([&](nn::ConstantOp constant) {
-      auto type = llvm::cast<mlir::ShapedType>(constant.getType());
-      bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
-    });
-    return bytes;
-  };
   if (flags.isZoo()) {
     ZooOptions zoo;
     zoo.seed = flags.zooSeed;
@@ -71,11 +102,11 @@ Source loadSource(const ModelFlags &flags) {
     zoo.sequence = flags.zooSequence;
     source.module = buildZoo(*source.context, flags.zooName(), zoo);
     (*source.module)->setAttr("nn.content", mlir::StringAttr::get(source.context.get(), contentOf(*source.module)));
-    source.fileBytes = constantBytes();
+    source.fileBytes = constantBytes(*source.module);
     return source;
   }
   require(!isPackage(flags.model), "{}: is a compiled package, expected a model (ONNX or textual IR)", flags.model);
-  source.module = importModel(*source.context, flags.model, importOptions(flags));
+  source.module = importFile(*source.context, flags);
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
     const ModelFlags defaults;
     require(flags.level == defaults.level && flags.layout == defaults.layout && !flags.referencesOnly,
@@ -86,10 +117,9 @@ Source loadSource(const ModelFlags &flags) {
             flags.model);
   }
   (*source.module)->removeAttr("nn.content"); // of the network that the text was written from
-  struct stat status;
-  if (::stat(flags.model.c_str(), &status) == 0)
-    source.fileBytes = static_cast<uint64_t>(status.st_size);
-  source.fileBytes = std::max(source.fileBytes, constantBytes()); // weights may lie in other files
+  source.fileBytes = bytesOfFiles(flags.model);
+  if (source.fileBytes == 0 || modelFormat(flags.model) == "text") // text may name any file as that of its weights
+    source.fileBytes = std::max(source.fileBytes, constantBytes(*source.module));
   return source;
 }
 

@@ -122,6 +122,7 @@ void PlanCompilation::formKernels() {
   if (!hasKernels(module)) {
     parts.step("passes", 1, 2);
     PipelineReport formed = lathe::formKernels(module, pipelineOptions());
+    listsConversions = true;
     noteRowMajor(formed);
     parts.report.measuredChoices += formed.measuredChoices;
     for (const PipelineReport::Whole &whole : formed.wholes)
@@ -148,7 +149,9 @@ void PlanCompilation::buildPlan() {
   built.plan->measured_choices = static_cast<uint32_t>(parts.report.measuredChoices);
   parts.report.kernels = static_cast<int>(built.plan->kernels.size());
   parts.report.distinctKernels = static_cast<int>(parts.library.size());
-  parts.report.layoutConversions = built.layoutConversions;
+  // Of text at kernels level nobody lists the conversions. A listed one may share its kernel with other operators.
+  parts.report.layoutConversions =
+      listsConversions ? static_cast<int>(parts.report.conversions.size()) : built.layoutConversions;
   parts.report.timedBatches = built.timedBatches;
   predictConversions(*built.plan);
   parts.report.references = built.references;

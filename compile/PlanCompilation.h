@@ -59,6 +59,7 @@ private:
   std::vector<nn::NodeRule> rules;
   std::vector<PipelineReport::Layouts> layouts;
   std::vector<PipelineReport::Fusion> fusions;
+  bool listsConversions = false;              // the kernels were formed here
   std::vector<std::string> conversionKernels; // of the report's conversions
 
   void collectRules();

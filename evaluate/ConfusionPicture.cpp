@@ -2,6 +2,8 @@
 
 #include "evaluate/Picture.h"
 #include "support/PendingFile.h"
+#include "support/Table.h"
+#include "support/Text.h"
 
 #include <algorithm>
 
@@ -23,17 +25,24 @@ std::array<uint8_t, 3> colourOf(double share) {
   return colour;
 }
 
-std::string escaped(const std::string &text) {
+/// Printable text as text of XML, which allows neither U+FFFE nor U+FFFF.
+std::string escaped(const std::string &plain) {
   std::string result;
-  for (char c : text)
+  for (size_t i = 0; i < plain.size(); ++i) {
+    char c = plain[i];
+    if (plain.compare(i, 2, "\xef\xbf") == 0 && i + 2 < plain.size() && static_cast<uint8_t>(plain[i + 2]) >= 0xbe) {
+      result += "\xef\xbf\xbd"; // U+FFFD, the replacement character
+      i += 2;
+      continue;
+    }
     result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
+  }
   return result;
 }
 
 std::string labelOf(size_t index, const std::vector<std::string> &names) {
-  constexpr size_t longest = 24;
-  std::string text = index < names.size() ? names[index] : std::to_string(index);
-  return escaped(text.size() > longest ? text.substr(0, longest - 3) + "..." : text);
+  constexpr size_t longest = 24; // characters
+  return escaped(index < names.size() ? shortened(printable(names[index]), longest) : std::to_string(index));
 }
 
 Picture matrixPicture(const Confusion &confusion) {

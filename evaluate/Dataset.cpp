@@ -3,11 +3,14 @@
 #include "support/Table.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 namespace lathe::evaluate {
 namespace {
@@ -31,16 +34,49 @@ std::vector<std::string> linesOf(const std::string &path) {
   std::ifstream file(path);
   require(file.good(), "{}: cannot be read", path);
   std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);)
+  for (std::string line; std::getline(file, line);) {
+    if (lines.empty() && line.starts_with("\xef\xbb\xbf")) // U+FEFF, which editors write before UTF-8
+      line.erase(0, 3);
     lines.push_back(trimmed(line));
+  }
   return lines;
 }
 
+/// The classes that `text` names. What tells more comes first: the label, the label in other case, its first word, the
+/// index.
+std::vector<size_t> classesNamed(const std::string &text, const std::vector<std::string> &labels) {
+  std::string wanted = lower(text);
+  auto matching = [&](auto &&matches) {
+    std::vector<size_t> found;
+    for (size_t i = 0; i < labels.size(); ++i)
+      if (matches(labels[i]))
+        found.push_back(i);
+    return found;
+  };
+  std::vector<size_t> found = matching([&](const std::string &label) { return label == text; });
+  if (found.empty())
+    found = matching([&](const std::string &label) { return lower(label) == wanted; });
+  if (found.empty())
+    found = matching([&](const std::string &label) {
+      return !wanted.empty() && lower(label.substr(0, label.find_first_of(" \t,"))) == wanted;
+    });
+  size_t index = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (found.empty() && error == std::errc() && end == text.data() + text.size() &&
+      (labels.empty() || index < labels.size()))
+    found.push_back(index);
+  return found;
+}
+
 size_t requiredClass(const std::string &text, const std::vector<std::string> &labels, const std::string &place) {
-  std::optional<size_t> found = classNamed(text, labels);
-  require(found.has_value(), "{}: class '{}' is unknown, expected one of the {} labels or its index", place, text,
+  std::vector<size_t> found = classesNamed(text, labels);
+  require(!found.empty() || !labels.empty(),
+          "{}: class '{}' is no index of a class: give the names of the classes with --labels FILE", place, text);
+  require(!found.empty(), "{}: class '{}' is unknown, expected one of the {} labels or its index", place, text,
           labels.size());
-  return *found;
+  require(found.size() == 1, "{}: class '{}' may be that of line {} or {} of the labels: give its index, {} or {}",
+          place, text, found[0] + 1, found.back() + 1, found[0], found.back());
+  return found[0];
 }
 
 std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<std::string> &labels) {
@@ -48,10 +84,12 @@ std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<
   size_t number = 0;
   for (const std::string &line : linesOf(path)) {
     ++number;
-    if (line.empty() || (number == 1 && lower(line).starts_with("file,")))
+    if (line.empty())
       continue;
     std::string place = fmt::format("{}: line {}", path, number);
     std::vector<std::string> cells = csvCells(line);
+    if (number == 1 && cells.size() > 1 && lower(trimmed(cells[0])) == "file")
+      continue;
     require(cells.size() > 1, "{}: has one column, expected two: file,class", place);
     std::string named = cells[1];
     if (cells.size() > 2) // a label with commas that is not quoted
@@ -62,10 +100,95 @@ std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<
   return pictures;
 }
 
-void addFolder(std::vector<LabelledPicture> &pictures, const fs::path &folder, std::optional<size_t> label) {
-  for (const fs::directory_entry &entry : fs::directory_iterator(folder))
-    if (entry.is_regular_file() && isPicture(entry.path().string()))
-      pictures.push_back({entry.path().string(), label});
+/// What lies in a folder, but for names that begin with a point: systems and editors write such files beside others.
+std::vector<fs::directory_entry> entriesOf(const fs::path &folder) {
+  std::vector<fs::directory_entry> entries;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (!at->path().filename().string().starts_with("."))
+      entries.push_back(*at);
+  require(!error, "{}: cannot be read: {}", folder.string(), error.message());
+  return entries;
+}
+
+bool isFolder(const fs::directory_entry &entry) {
+  std::error_code ignored;
+  return entry.is_directory(ignored);
+}
+
+/// Why the entry is no picture; "" for a picture.
+std::string reasonAgainst(const fs::directory_entry &entry) {
+  std::error_code ignored;
+  fs::file_status status = entry.status(ignored);
+  if (status.type() == fs::file_type::none || status.type() == fs::file_type::not_found)
+    return "a link to nothing";
+  if (status.type() == fs::file_type::directory)
+    return "a folder inside of a class";
+  if (!isPicture(entry.path().string()))
+    return "no .png, .jpg or .bmp file";
+  return status.type() == fs::file_type::regular ? "" : "no regular file";
+}
+
+void addPictures(Dataset &data, const std::vector<fs::directory_entry> &entries, std::optional<size_t> label) {
+  for (const fs::directory_entry &entry : entries)
+    if (std::string reason = reasonAgainst(entry); reason.empty())
+      data.pictures.push_back({entry.path().string(), label});
+    else
+      data.skipped.push_back({entry.path().string(), reason});
+}
+
+/// Pictures in folders have the classes of their folders; only without any, those of the folder itself are the data.
+Dataset readFolder(const std::string &path, const std::vector<std::string> &labels) {
+  Dataset data;
+  std::vector<fs::directory_entry> loose;
+  for (const fs::directory_entry &entry : entriesOf(path))
+    if (isFolder(entry))
+      addPictures(data, entriesOf(entry.path()), requiredClass(entry.path().filename().string(), labels, path));
+    else
+      loose.push_back(entry);
+  if (data.pictures.empty()) {
+    addPictures(data, loose, std::nullopt);
+  } else {
+    for (const fs::directory_entry &entry : loose) {
+      std::string reason = reasonAgainst(entry);
+      data.skipped.push_back({entry.path().string(), reason.empty() ? "outside of the folders of classes" : reason});
+    }
+  }
+  auto byPath = [](const auto &a, const auto &b) { return a.path < b.path; };
+  std::sort(data.pictures.begin(), data.pictures.end(), byPath);
+  std::sort(data.skipped.begin(), data.skipped.end(), byPath);
+  return data;
+}
+
+/// The errors of the pictures that cannot be read, "" for the others.
+std::vector<std::string> readingErrors(const std::vector<LabelledPicture> &pictures,
+                                       const std::function<void(size_t)> &progress) {
+  std::vector<std::string> errors(pictures.size());
+  std::atomic<size_t> next = 0, done = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < pictures.size(); i = next++) {
+      try {
+        readPicture(pictures[i].path);
+      } catch (const std::exception &error) {
+        errors[i] = error.what();
+      }
+      ++done;
+    }
+  };
+  constexpr size_t mostThreads = 16, picturesOfThread = 4;
+  size_t count = std::min(
+      {size_t(std::max(1u, std::thread::hardware_concurrency())), mostThreads, pictures.size() / picturesOfThread + 1});
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < count; ++i)
+    threads.emplace_back(work);
+  while (done < pictures.size()) {
+    if (progress)
+      progress(done);
+    std::this_thread::sleep_for(std::chrono::milliseconds(done < 16 ? 1 : 50));
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  return errors;
 }
 
 /// splitmix64 (Steele, Lea, Flood 2014): the same sequence on every machine.
@@ -88,46 +211,53 @@ std::vector<std::string> readLabels(const std::string &path) {
 
 std::vector<std::string> shortNames(const std::vector<std::string> &labels) {
   auto beginning = [](const std::string &label) { return trimmed(label.substr(0, label.find(','))); };
-  std::map<std::string, size_t> times;
-  for (const std::string &label : labels)
+  std::map<std::string, size_t> times, whole;
+  for (const std::string &label : labels) {
     ++times[beginning(label)];
+    ++whole[label];
+  }
   std::vector<std::string> names;
   for (const std::string &label : labels)
-    names.push_back(times[beginning(label)] == 1 ? beginning(label) : label);
+    names.push_back(whole[label] > 1              ? fmt::format("{} ({})", label, names.size())
+                    : times[beginning(label)] > 1 ? label
+                                                  : beginning(label));
   return names;
 }
 
-std::optional<size_t> classNamed(const std::string &text, const std::vector<std::string> &labels) {
-  std::string wanted = lower(text);
-  for (size_t i = 0; i < labels.size(); ++i)
-    if (lower(labels[i]) == wanted)
-      return i;
-  for (size_t i = 0; i < labels.size(); ++i)
-    if (std::string label = lower(labels[i]); label.substr(0, label.find_first_of(" \t,")) == wanted)
-      return i;
-  size_t index = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error == std::errc() && end == text.data() + text.size() && (labels.empty() || index < labels.size()))
-    return index;
-  return std::nullopt;
+Dataset readDataset(const std::string &path, const std::vector<std::string> &labels) {
+  std::error_code ignored;
+  require(fs::exists(path, ignored), "{}: does not exist, expected a folder or a CSV file", path);
+  Dataset data = fs::is_directory(path, ignored) ? readFolder(path, labels) : Dataset{readCsv(path, labels), {}};
+  require(!data.pictures.empty(), "{}: has no pictures, expected .png, .jpg or .bmp files", path);
+  return data;
 }
 
-std::vector<LabelledPicture> readDataset(const std::string &path, const std::vector<std::string> &labels) {
-  require(fs::exists(path), "{}: does not exist, expected a folder or a CSV file", path);
-  std::vector<LabelledPicture> pictures;
-  if (!fs::is_directory(path)) {
-    pictures = readCsv(path, labels);
-  } else {
-    for (const fs::directory_entry &entry : fs::directory_iterator(path))
-      if (entry.is_directory())
-        addFolder(pictures, entry.path(), requiredClass(entry.path().filename().string(), labels, path));
-    if (pictures.empty())
-      addFolder(pictures, path, std::nullopt);
-    std::sort(pictures.begin(), pictures.end(),
-              [](const LabelledPicture &a, const LabelledPicture &b) { return a.path < b.path; });
+void checkPictures(Dataset &data, bool skips, const std::function<void(size_t)> &progress) {
+  constexpr size_t named = 10;
+  std::vector<std::string> errors = readingErrors(data.pictures, progress);
+  size_t count = errors.size() - static_cast<size_t>(std::count(errors.begin(), errors.end(), "")), said = 0;
+  if (count == 0)
+    return;
+  std::string text;
+  std::vector<LabelledPicture> good;
+  for (size_t i = 0; i < errors.size(); ++i) {
+    const std::string &file = data.pictures[i].path;
+    if (errors[i].empty()) {
+      good.push_back(data.pictures[i]);
+      continue;
+    }
+    if (said++ < named)
+      text += (text.empty() ? "" : "; ") + errors[i];
+    std::string prefix = file + ": "; // the path stands beside the reason
+    data.skipped.push_back({file, errors[i].starts_with(prefix) ? errors[i].substr(prefix.size()) : errors[i]});
   }
-  require(!pictures.empty(), "{}: has no pictures, expected .png, .jpg or .bmp files", path);
-  return pictures;
+  if (count > named)
+    text += fmt::format("; and {} more", count - named);
+  require(skips || count == 1, "{} of {} pictures cannot be read: {} (--skip-unreadable leaves them out)", count,
+          errors.size(), text);
+  require(skips, "{} (--skip-unreadable leaves it out)", text);
+  require(!good.empty(), "none of {} pictures can be read: {}", errors.size(), text);
+  data.pictures = std::move(good);
 }
 
 Picture randomlyCropped(const Picture &picture, uint64_t &state) {

@@ -3,6 +3,7 @@
 
 #include "evaluate/Picture.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,21 +15,33 @@ struct LabelledPicture {
   std::optional<size_t> label; // index of the class; nothing: unknown
 };
 
+struct SkippedFile {
+  std::string path, reason;
+};
+
+struct Dataset {
+  std::vector<LabelledPicture> pictures;
+  std::vector<SkippedFile> skipped; // what lies beside the pictures and is none
+};
+
 /// Names of classes, one a line; line i is class i. Throws Error for an empty file.
 std::vector<std::string> readLabels(const std::string &path);
 
 /// Labels up to the first comma ("hotdog" of "hotdog, hot dog, red hot"), for tables and plots. Labels that begin alike stay
-/// whole.
+/// whole, and equal labels have their index behind them.
 std::vector<std::string> shortNames(const std::vector<std::string> &labels);
 
-/// The class that `text` names: a label, its first word (as in "n02124075 Egyptian cat"), or an index; nothing if there is
-/// none. Upper and lower case are the same.
-std::optional<size_t> classNamed(const std::string &text, const std::vector<std::string> &labels);
+/// The data set in a folder with a folder a class, in a folder of pictures without classes, or in a CSV file with the
+/// columns file and class, whose paths are relative to its own folder. A class is named by its label, the first word of the
+/// label ("n02124075" of "n02124075 Egyptian cat") or its index, in upper or lower case. Pictures are in order of their paths,
+/// or of the lines. Names that begin with a point are passed over. Throws Error with the place for what cannot be read, and
+/// for classes that are unknown or of which several have that name.
+Dataset readDataset(const std::string &path, const std::vector<std::string> &labels);
 
-/// The pictures of a data set: a folder with a folder a class, a folder of pictures without classes, or a CSV file with the
-/// columns file and class, whose paths are relative to its own folder. In order of their paths, or of the lines. Throws
-/// Error with the place for what cannot be read and for unknown classes.
-std::vector<LabelledPicture> readDataset(const std::string &path, const std::vector<std::string> &labels);
+/// Decodes every picture once, on several threads. Those that cannot be read are an Error that names all of them, or, with
+/// `skips`, are moved to the skipped files. `progress` (may be empty) receives the number of pictures that were decoded, in
+/// this thread.
+void checkPictures(Dataset &data, bool skips, const std::function<void(size_t)> &progress);
 
 /// A random part of a picture, of at least half its sides, anywhere. `state` is the seed, then what the next crop starts
 /// from; equal seeds give equal crops.

@@ -1,5 +1,6 @@
 #include "evaluate/Picture.h"
 
+#include "runtime/QuantizedTensor.h"
 #include "support/PendingFile.h"
 
 #include <algorithm>
@@ -63,6 +64,28 @@ double integerOf(double pixel, double value, const Preprocessing &how) {
   return std::clamp(rounded, least, least + std::exp2(bits) - 1);
 }
 
+/// Width and height that the header of a PNG file states; 0 for other files. stb takes a PNG file that is too large for no
+/// picture at all.
+std::pair<uint32_t, uint32_t> pngExtents(const std::string &path) {
+  std::array<char, 24> header{}; // signature, length and name of the first chunk, width, height
+  std::ifstream file(path, std::ios::binary);
+  file.read(header.data(), header.size());
+  if (!file || std::string_view(header.data(), 8) != "\x89PNG\r\n\x1a\n" || std::string_view(&header[12], 4) != "IHDR")
+    return {0, 0};
+  auto number = [&](size_t at) {
+    uint32_t value = 0;
+    for (size_t i = 0; i < 4; ++i)
+      value = value << 8 | static_cast<uint8_t>(header[at + i]);
+    return value;
+  };
+  return {number(16), number(20)};
+}
+
+void requirePixels(const std::string &path, uint64_t width, uint64_t height) {
+  require(height == 0 || width <= static_cast<uint64_t>(mostPixels) / height,
+          "{}: is {}x{}, expected at most {} pixels", path, width, height, mostPixels);
+}
+
 } // namespace
 
 bool isPicture(const std::string &path) {
@@ -73,10 +96,11 @@ bool isPicture(const std::string &path) {
 Picture readPicture(const std::string &path) {
   int width = 0, height = 0, channels = 0;
   require(std::ifstream(path).good(), "{}: cannot be read", path);
+  auto [pngWidth, pngHeight] = pngExtents(path);
+  requirePixels(path, pngWidth, pngHeight);
   require(stbi_info(path.c_str(), &width, &height, &channels) != 0, "{}: is no picture: {}, expected PNG, JPEG or BMP",
           path, stbi_failure_reason());
-  require(int64_t(width) * height <= mostPixels, "{}: is {}x{}, expected at most {} pixels", path, width, height,
-          mostPixels);
+  requirePixels(path, static_cast<uint64_t>(width), static_cast<uint64_t>(height));
   std::unique_ptr<uint8_t, decltype(&stbi_image_free)> pixels(stbi_load(path.c_str(), &width, &height, &channels, 3),
                                                               &stbi_image_free);
   require(pixels != nullptr, "{}: is no picture: {}, expected PNG, JPEG or BMP", path, stbi_failure_reason());
@@ -135,6 +159,12 @@ Picture resized(const Picture &picture, int64_t width, int64_t height) {
 }
 
 Tensor preprocess(const Picture &picture, const Preprocessing &how) {
+  if (how.quantization) {
+    Preprocessing real = how;
+    real.type = ElementType::f32;
+    real.quantization.reset();
+    return quantized(*how.quantization, preprocess(picture, real), how.type);
+  }
   Picture fit = fitted(picture, how);
   Tensor numbers(isFloat(how.type) ? ElementType::f32 : ElementType::i32,
                  how.channelsLast ? std::vector<int64_t>{1, how.height, how.width, how.planes}

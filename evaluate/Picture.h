@@ -2,9 +2,11 @@
 #pragma once
 
 #include "runtime/Tensor.h"
+#include "support/Quantization.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,7 @@ struct Picture {
 
 /// True for a file name that ends in .png, .jpg, .jpeg or .bmp, in upper or lower case.
 bool isPicture(const std::string &path);
-/// Reads PNG, JPEG or BMP. Throws Error with the file.
+/// Reads PNG, JPEG or BMP of at most 2^28 pixels. Throws Error with the file.
 Picture readPicture(const std::string &path);
 /// Writes a PNG file. Throws Error with the file.
 void writePng(const std::string &path, const Picture &picture);
@@ -41,6 +43,9 @@ struct Preprocessing {
   /// Of an integer input: round(value / scale) + zeroPoint, saturated. scale 0: the pixel itself, less 128 for i8.
   double scale = 0;
   int64_t zeroPoint = 0;
+  /// Of an integer input whose model states it, instead of `scale`: the real numbers are quantised like those of a file
+  /// (runtime/QuantizedTensor.h).
+  std::optional<Quantization> quantization = {};
 };
 
 /// The input of batch 1.

@@ -1,6 +1,7 @@
 #include "import/Format.h"
 
 #include "import/Graph.h"
+#include "import/UnusedDefinitions.h"
 #include "support/Text.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -43,6 +44,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importModelOf(const Format &format, mlir::MLIR
     return Graph(&context, model, format, fileName, options).run();
   } catch (const UnsupportedError &error) {
     throw UnsupportedError(oneLine(error.what()), error.issues);
+  } catch (const UnusedDefinitions &) {
+    throw;
   } catch (const Error &error) {
     throw Error(oneLine(said.empty() ? error.what() : fmt::format("{}: {}", error.what(), said)));
   }

@@ -8,7 +8,15 @@
 namespace lathe {
 namespace {
 
-/// Length of the valid UTF-8 sequence that begins `text` and is no C1 control character; 0 where there is none.
+/// True for a character that changes the direction of the text around it (Unicode's Bidi_Control), and for the separators of
+/// lines and paragraphs.
+bool changesLayout(uint32_t point) {
+  return point == 0x61c || (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
+/// Length of the valid UTF-8 sequence that begins `text` and is no C1 control character and changes no layout; 0 where there
+/// is none.
 size_t sequenceLength(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned char lead = byte(0);
@@ -24,7 +32,7 @@ size_t sequenceLength(std::string_view text) {
   static constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   bool control = point < 0x20 || (point >= 0x7f && point < 0xa0);
   bool surrogate = point >= 0xd800 && point < 0xe000;
-  return control || surrogate || point < least[length] || point > 0x10ffff ? 0 : length;
+  return control || changesLayout(point) || surrogate || point < least[length] || point > 0x10ffff ? 0 : length;
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.

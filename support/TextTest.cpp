@@ -21,6 +21,18 @@ TEST(Text, TerminalCommandsAreSpelledOut) {
       << "CSI as one C1 character";
 }
 
+TEST(Text, ControlsOfDirectionAreSpelledOut) {
+  EXPECT_EQ(printable("a\xe2\x80\xae"
+                      "b"),
+            "a\\xe2\\x80\\xaeb")
+      << "U+202E, right-to-left override";
+  EXPECT_EQ(printable("\xe2\x81\xa6\xd8\x9c\xe2\x80\x8f\xe2\x80\xa8"),
+            "\\xe2\\x81\\xa6\\xd8\\x9c\\xe2\\x80\\x8f\\xe2\\x80\\xa8")
+      << "isolate, marks, line separator";
+  EXPECT_EQ(printable("שלום \u200d \u2027\u202f\u2065\u206a"), "שלום \u200d \u2027\u202f\u2065\u206a")
+      << "their neighbours";
+}
+
 TEST(Text, NamesInAnyLanguageStay) {
   EXPECT_EQ(printable("größe 卷积 🙂"), "größe 卷积 🙂");
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3") << "not UTF-8";

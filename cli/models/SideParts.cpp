@@ -18,6 +18,21 @@ void clearForeignFlags(ModelFlags &flags) {
     flags.custom.clear();
 }
 
+void leaveDefinitionsUnused(ModelFlags &flags) {
+  for (std::string &text : flags.custom)
+    if (!text.starts_with("?"))
+      text.insert(0, "?");
+}
+
+ModelFlags flagsForOther(const ModelFlags &flags, const std::string &file) {
+  ModelFlags other = flags;
+  other.model = file;
+  other.shapes.clear();
+  clearForeignFlags(other);
+  leaveDefinitionsUnused(other);
+  return other;
+}
+
 ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const std::vector<lab::CallInput> &inputs) {
   ModelFlags call = flags;
   call.model = folder + "/call.onnx";

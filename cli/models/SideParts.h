@@ -12,6 +12,14 @@ lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags);
 /// Clears the flags of import that the format of the model does not have: --signature, --custom, --requantize-rounding.
 void clearForeignFlags(ModelFlags &flags);
 
+/// Lets the model be without the classes of --custom: '?' stands before each, which the import knows.
+void leaveDefinitionsUnused(ModelFlags &flags);
+
+/// The flags for the model or package `file` beside the model of `flags`: those of the compilation, and those of the import
+/// that the format of `file` has. Definitions of Keras layers may be unused in `file`. --shape stays behind: it names inputs
+/// of the other model. Throws Error if `file` cannot be read.
+ModelFlags flagsForOther(const ModelFlags &flags, const std::string &file);
+
 /// Writes lab::callOnnx(inputs) into `folder`. Returns the flags that compile it as `flags` compile their model.
 ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const std::vector<lab::CallInput> &inputs);
 

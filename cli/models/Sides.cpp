@@ -123,22 +123,14 @@ std::string contentOf(const std::string &file, const std::string &package, const
   return source.substr(source.find('@') + 1);
 }
 
-/// The package of another model with the flags of ours, as far as its format has them.
-std::string otherPackage(const std::string &file, const std::string &ours, const ModelFlags &flags) {
-  ModelFlags other = flags;
-  other.model = file;
-  other.shapes.clear();
-  if (!other.isZoo() && modelFormat(file) == "lathe")
-    return file;
-  clearForeignFlags(other);
-  Package package = packageFor(other);
-  if (flags.shapes.empty() || other.isZoo())
-    return package.path;
-  other.shapes = shapesLike(openPackage(ours, flags), package);
-  return other.shapes.empty() ? package.path : packageFor(other).path;
-}
-
 } // namespace
+
+ModelFlags flagsLike(const ModelFlags &flags, const std::string &ours, const std::string &file) {
+  ModelFlags other = flagsForOther(flags, file);
+  if (!flags.shapes.empty() && !other.isZoo() && !isPackage(file))
+    other.shapes = shapesLike(openPackage(ours, flags), packageFor(other));
+  return other;
+}
 
 std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlags &model) {
   auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
@@ -169,20 +161,23 @@ std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlag
 
 void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model) {
   sides[0].model = package;
+  sides[0].called = model.model;
   sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
   std::string exported; // one file for all that run it
   for (size_t i = 1; i < sides.size(); ++i) {
     lab::CompareSide &side = sides[i];
     if (!side.model.empty()) {
-      std::string file = side.model;
-      side.model = otherPackage(file, package, model);
-      side.content = contentOf(file, side.model, model);
+      side.called = side.model;
+      side.model = packageFor(flagsLike(model, package, side.called)).path;
+      side.content = contentOf(side.called, side.model, model);
     } else if (side.runner.reads("lathe")) {
       ModelFlags references = model;
       references.referencesOnly = true;
       side.model = packageFor(references).path;
+      side.called = fmt::format("{} on its references", model.model);
     } else {
       fillInRunner(side, model, exported);
+      side.called = fmt::format("{} in {}", model.model, side.runner.name);
     }
     if (side.runner.reads("lathe"))
       side.call = sides[0].call;

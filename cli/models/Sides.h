@@ -15,4 +15,8 @@ std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlag
 /// export as ONNX. Another model is compiled with the flags of ours. `model` must outlive the sides.
 void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model);
 
+/// The flags for the model or package `file` beside the model of `flags`, whose package is `ours` (flagsForOther); symbolic
+/// extents of `file` are those of the inputs of `ours` where `flags` have --shape.
+ModelFlags flagsLike(const ModelFlags &flags, const std::string &ours, const std::string &file);
+
 } // namespace lathe::cli

@@ -2,6 +2,11 @@
 
 #include "cli/Inputs.h"
 #include "cli/ModelFlags.h"
+#include "support/Text.h"
+
+#include <cmath>
+#include <filesystem>
+#include <tuple>
 
 namespace lathe::cli {
 
@@ -19,8 +24,12 @@ void PictureFlags::add(Options &options) {
       ->capture_default_str();
   options.add_option("--resize", resize, "Set the shorter side before --fit crop, in pixels (default: the input's)")
       ->check(CLI::Range(1, 1 << 16));
-  options.add_option("--pixel-range", range, "Set the range of pixels before --mean and --std: 0..1, -1..1 or 0..255")
-      ->check(CLI::IsMember({"0..1", "-1..1", "0..255"}))
+  options
+      .add_option(
+          "--pixel-range", range,
+          "Set the range of pixels before --mean and --std; auto: that of a quantised input if neither is given, else "
+          "0..1")
+      ->check(CLI::IsMember({"auto", "0..1", "-1..1", "0..255"}))
       ->capture_default_str();
   options.add_option("--mean", mean, "Subtract this from pixels: one number, or one a channel as 0.485,0.456,0.406")
       ->delimiter(',');
@@ -45,8 +54,11 @@ void PictureFlags::add(Options &options) {
       require(values->empty() || values->size() == 1 || values->size() == 3,
               "{}: has {} numbers, expected one or one a channel (3)", values == &mean ? "--mean" : "--std",
               values->size());
+    for (double value : mean)
+      require(std::isfinite(value), "--mean: is {}, expected finite numbers", value);
     for (double value : deviation)
-      require(value > 0, "--std: is {}, expected positive numbers", value);
+      require(value > 0 && std::isfinite(value), "--std: is {}, expected positive numbers", value);
+    require(std::isfinite(inputScale), "--input-scale: is {}, expected a positive number", inputScale);
     if (fit != "crop")
       options.refuse({"--resize"}, "--fit stretch needs no other size");
     if (inputScale == 0)
@@ -62,18 +74,76 @@ PictureNotes PictureFlags::takeFrom(const std::string &model) {
   PictureNotes notes = pictureNotes(model, 0);
   require(!notes.range.empty() || !notes.channels.empty(),
           "--preprocess model: {} states nothing of pictures; give --pixel-range, --mean and --std", model);
+  apply(notes, model);
+  return notes;
+}
+
+void PictureFlags::apply(const PictureNotes &notes, const std::string &model) {
   for (const auto *values : {&notes.mean, &notes.deviation})
     require(values->size() <= 1 || values->size() == 3, "{}: states {} numbers for the channels, expected one or 3",
             model, values->size());
+  for (double value : notes.mean)
+    require(std::isfinite(value), "{}: states the mean {}, expected finite numbers", model, value);
   for (double value : notes.deviation)
-    require(value > 0, "{}: states the deviation {}, expected positive numbers", model, value);
+    require(value > 0 && std::isfinite(value), "{}: states the deviation {}, expected positive numbers", model, value);
   if (!notes.range.empty())
     range = notes.range;
   if (!notes.channels.empty())
     channels = notes.channels;
   mean = notes.mean;
   deviation = notes.deviation;
-  return notes;
+}
+
+PictureFlags PictureFlags::forOther(const std::string &model) const {
+  PictureFlags other = *this;
+  if (preprocess != "model" || model.starts_with("zoo:") || isPackage(model) || std::filesystem::is_directory(model))
+    return other;
+  PictureNotes notes = pictureNotes(model, 0);
+  if (!notes.range.empty() || !notes.channels.empty())
+    other.apply(notes, model);
+  return other;
+}
+
+namespace {
+
+/// The real numbers that the least and the greatest element of an 8-bit input with one scale stand for; nothing for others.
+std::optional<std::pair<double, double>> realRange(const runtime::Port &port) {
+  if (!port.quantization || port.quantization->perChannel() ||
+      (port.type != ElementType::u8 && port.type != ElementType::i8))
+    return std::nullopt;
+  double scale = port.quantization->scales[0], least = port.type == ElementType::i8 ? -128 : 0;
+  least -= static_cast<double>(port.quantization->zeroPoints[0]);
+  return std::pair(scale * least, scale * (least + 255));
+}
+
+} // namespace
+
+void PictureFlags::takeRange(const runtime::Port &port, const std::string &model) {
+  if (!followsInputs() || ofQuantised || inputScale != 0)
+    return;
+  ofQuantised = realRange(port);
+  if (ofQuantised)
+    decidedBy = fmt::format("input '{}' of {}", port.name, model);
+}
+
+std::pair<double, double> PictureFlags::pixelRange() const {
+  if (followsInputs() && ofQuantised)
+    return *ofQuantised;
+  return {range == "-1..1" ? -1 : 0, range == "0..255" ? 255 : 1};
+}
+
+std::string PictureFlags::rangeText() const {
+  if (!followsInputs() || !ofQuantised)
+    return "";
+  return fmt::format("pixels are {:.4g} to {:.4g}, as {} takes them\n", ofQuantised->first, ofQuantised->second,
+                     printable(decidedBy));
+}
+
+evaluate::Preprocessing PictureFlags::of(const runtime::Port &port) const {
+  std::vector<int64_t> dims;
+  for (const Dim &dim : port.dims)
+    dims.push_back(dim.evaluate([](const std::string &) { return int64_t(1); }));
+  return of(port, dims);
 }
 
 evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::vector<int64_t> &dims) const {
@@ -91,8 +161,7 @@ evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::v
   how.crop = fit == "crop";
   how.shorterSide = resize;
   how.reversed = channels == "bgr";
-  how.least = range == "-1..1" ? -1 : 0;
-  how.most = range == "0..255" ? 255 : 1;
+  std::tie(how.least, how.most) = pixelRange();
   for (size_t i = 0; i < 3; ++i) {
     how.mean[i] = mean.empty() ? 0 : mean[mean.size() == 1 ? 0 : i];
     how.deviation[i] = deviation.empty() ? 1 : deviation[deviation.size() == 1 ? 0 : i];
@@ -100,12 +169,10 @@ evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::v
   require(isFloat(port.type) || isInteger(port.type), "input '{}' is {}, expected numbers", port.name, name(port.type));
   how.scale = inputScale;
   how.zeroPoint = inputZeroPoint;
-  if (const auto &quantization = port.quantization; preprocess == "model" && quantization) {
-    require(!quantization->perChannel(), "input '{}' has {} scales, expected one", port.name,
-            quantization->scales.size());
-    how.scale = quantization->scales[0];
-    how.zeroPoint = quantization->zeroPoints[0];
-  }
+  // Pixels in the range of the input itself are its elements.
+  bool elements = followsInputs() && realRange(port);
+  if (isInteger(port.type) && inputScale == 0 && !elements)
+    how.quantization = port.quantization;
   return how;
 }
 

@@ -75,6 +75,8 @@ public:
     std::vector<std::string> files;
     for (const fs::directory_entry &entry : fs::directory_iterator(flags.path)) {
       std::string extension = entry.path().extension().string();
+      if (entry.path().filename().string().starts_with(".")) // systems write such files beside others
+        continue;
       if (entry.is_regular_file() &&
           (extension == ".npy" || extension == ".npz" || evaluate::isPicture(entry.path().string())))
         files.push_back(entry.path().string());

@@ -4,6 +4,7 @@
 #include "evaluate/Decisions.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
+#include "runtime/QuantizedTensor.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -85,43 +86,9 @@ void measureReferences(SweepRow &row, runtime::Context &context) {
             [](const auto &a, const auto &b) { return std::tie(b.share, a.node) < std::tie(a.share, b.node); });
 }
 
-void classify(SweepRow &row, const runtime::Model &model, runtime::Context &context, const SweepPictures &pictures) {
-  require(model.inputs().size() == 1 && model.inputs()[0].tensor(), "--data {}: {} has {} inputs, expected one picture",
-          pictures.data, row.model.model, model.inputs().size());
-  const runtime::Port &port = model.inputs()[0];
-  std::vector<int64_t> dims;
-  for (const Dim &dim : port.dims)
-    dims.push_back(dim.evaluate([](const std::string &) { return int64_t(1); }));
-  std::vector<std::string> labels;
-  if (!pictures.labels.empty())
-    labels = evaluate::readLabels(pictures.labels);
-  std::vector<evaluate::LabelledPicture> all = evaluate::readDataset(pictures.data, labels);
-  PictureFlags preprocessing = pictures.preprocessing;
-  preprocessing.takeFrom(row.model.model);
-  evaluate::Preprocessing how = preprocessing.of(port, dims);
-  size_t total = pictures.crops ? size_t(pictures.crops) : all.size(), last = SIZE_MAX;
-  uint64_t state = pictures.seed;
-  evaluate::Picture picture;
-  for (size_t i = 0; i < total; ++i) {
-    size_t index = i * all.size() / total; // the crops of one picture follow each other: it is decoded once
-    if (index != last)
-      picture = evaluate::readPicture(all[index].path);
-    last = index;
-    context.setInput(0,
-                     evaluate::preprocess(pictures.crops ? evaluate::randomlyCropped(picture, state) : picture, how));
-    context.run();
-    row.decisions.push_back(evaluate::ranking(context.output(0).tensor(), 1).at(0));
-    if (!all[index].label)
-      continue;
-    ++row.labelled;
-    row.right += *all[index].label == row.decisions.back();
-  }
-}
-
 } // namespace
 
-void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const SweepPictures &pictures,
-                const lab::TemporaryDirectory &folder) {
+void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const lab::TemporaryDirectory &folder) {
   std::string stem = (folder.path / fmt::format("row{}", number)).string();
   row.done = true;
   compileRow(row, stem + ".lathe");
@@ -143,14 +110,47 @@ void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const Sw
     return;
   }
   writeInputs(row, prepared.model->inputs(), values, stem);
+  if (prepared.model->inputs().size() == 1 && prepared.model->inputs()[0].tensor())
+    row.picture = prepared.model->inputs()[0];
   runtime::Context context(prepared.model, {.threads = row.model.threads});
   if (!row.compiled.at("references").empty()) {
     for (size_t i = 0; i < values.size(); ++i)
       context.setInput(i, values[i]);
     measureReferences(row, context);
   }
-  if (!pictures.data.empty())
-    classify(row, *prepared.model, context, pictures);
+}
+
+void classifyRow(SweepRow &row, const SweepPictures &pictures) {
+  if (!row.reason.empty())
+    return;
+  require(row.picture.has_value(), "--data {}: {} has several inputs, expected one picture", pictures.data.data,
+          row.model.model);
+  std::shared_ptr<const runtime::Model> model = loadRow(row);
+  if (!model)
+    return;
+  runtime::Context context(model, {.threads = row.model.threads});
+  evaluate::Preprocessing how = pictures.preprocessing.forOther(row.model.model).of(*row.picture);
+  const std::vector<evaluate::LabelledPicture> &all = pictures.set.pictures;
+  int64_t crops = pictures.data.crops;
+  size_t total = crops ? size_t(crops) : all.size(), last = SIZE_MAX;
+  uint64_t state = pictures.seed;
+  evaluate::Picture picture;
+  for (size_t i = 0; i < total; ++i) {
+    size_t index = i * all.size() / total; // the crops of one picture follow each other: it is decoded once
+    if (index != last)
+      picture = evaluate::readPicture(all[index].path);
+    last = index;
+    context.setInput(0, evaluate::preprocess(crops ? evaluate::randomlyCropped(picture, state) : picture, how));
+    context.run();
+    Tensor scores = context.output(0).tensor();
+    if (const auto &quantization = model->outputs()[0].quantization)
+      scores = dequantized(*quantization, scores);
+    row.decisions.push_back(evaluate::ranking(scores, 1).at(0));
+    if (!all[index].label)
+      continue;
+    ++row.labelled;
+    row.right += *all[index].label == row.decisions.back();
+  }
 }
 
 } // namespace lathe::cli

@@ -3,7 +3,7 @@
 
 #include "cli/Recording.h"
 #include "cli/samples/PictureFlags.h"
-#include "evaluate/Dataset.h"
+#include "cli/samples/Pictures.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/judging/Turns.h"
 
@@ -14,12 +14,12 @@
 
 namespace lathe::cli {
 
-/// Pictures that every row classifies; without `data` no row does.
+/// Pictures that every row classifies; without --data no row does.
 struct SweepPictures {
-  std::string data, labels; // --data, --labels
-  int64_t crops = 0;        // random crops in all; 0: whole pictures
-  uint64_t seed = 0;        // of the crops
+  DataFlags data;
+  uint64_t seed = 0; // of random crops
   PictureFlags preprocessing;
+  evaluate::Dataset set; // as `data` reads it
 };
 
 /// An operator that the package computes with its reference.
@@ -40,6 +40,7 @@ struct SweepRow {
   std::string verification;                   // "verified 2026-05-01: relative error 3.1e-07"
   std::optional<store::Point> point;          // what the store keeps, without times
   std::map<std::string, std::string> inputs;  // files of the inputs by name
+  std::optional<runtime::Port> picture;       // the only input, if there is one and it is a tensor
   std::vector<UncompiledOperator> uncompiled; // slowest first
   std::vector<size_t> decisions;              // of each picture
   size_t labelled = 0, right = 0;             // pictures with a class, and correct decisions
@@ -51,10 +52,13 @@ struct SweepRow {
   bool timed() const { return reason.empty() && !rounds.empty(); }
 };
 
-/// Compiles the row anew, loads and verifies the package, measures what operators without kernels cost, and classifies
-/// the pictures. `number` names the files in `folder`. What is impossible becomes the reason of the row. Throws Error for
-/// inputs or pictures that the model cannot take.
-void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const SweepPictures &pictures,
-                const lab::TemporaryDirectory &folder);
+/// Compiles the row anew, loads and verifies the package, and measures what operators without kernels cost. `number` names
+/// the files in `folder`. What is impossible becomes the reason of the row. Throws Error for inputs that the model cannot
+/// take.
+void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const lab::TemporaryDirectory &folder);
+
+/// Classifies the pictures with the package of a row that prepareRow verified; other rows stay as they are. Throws Error for
+/// pictures that the model cannot take.
+void classifyRow(SweepRow &row, const SweepPictures &pictures);
 
 } // namespace lathe::cli

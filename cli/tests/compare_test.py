@@ -54,6 +54,14 @@ class Compare(Cli):
         wide = self.write("wide.mlir", network().replace("1x3x12x12", "1x3x14x14").replace("x12x12", "x14x14"))
         self.error("compare", self.net, "--with", wide, "--check-only", "--no-store", says="not the same network")
 
+    def test_errors_name_the_models(self):
+        short = self.write("short.mlir", 'func.func @main(%a: tensor<4xf32> {nn.name = "a"}, %b: tensor<4xf32> {nn.name = "b"}) -> (tensor<4xf32> {nn.name = "c"}) {\n'
+                           "  %0 = nn.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n")
+        said = self.error("compare", self.net, "--with", short, "--check-only", "--no-store", says="not the same network")
+        for part in (f"{self.net} has inputs", f"{short} has"):
+            self.assertIn(part, said)
+        self.assertNotIn(".lathe", said)
+
     def test_what_is_no_side(self):
         self.error("compare", self.net, "--with", "nothing", says="unknown runner 'nothing'.*tensorflowjs")
         self.error("compare", self.net, "--with", self.path("absent.keras"), says="absent.keras: cannot read")

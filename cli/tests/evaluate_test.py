@@ -1,6 +1,14 @@
 """`lathe evaluate`: figures by hand on pictures that a small network tells apart, data sets and errors."""
 import os
+import re
 import struct
+import sys
+import xml.dom.minidom
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", "keras", "testing"))
+from keras_files import Layer, Model, Ref, input_layer, write
 
 from fixture import Cli, field, main, onnx_node
 
@@ -10,6 +18,42 @@ func.func @main(%data: tensor<1x3x4x4xf32> {nn.name = "data"}) -> (tensor<1x3xf3
   %0 = nn.reduce_mean %data {axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x3x4x4xf32>) -> tensor<1x3x1x1xf32> loc("mean")
   %1 = nn.reshape %0 {shape = array<i64: 1, 3>} : (tensor<1x3x1x1xf32>) -> tensor<1x3xf32> loc("scores")
   return %1 : tensor<1x3xf32>
+}
+"""
+
+
+# The same with 100 for blue, whatever the picture: more than pixels from 0 to 1 ever are.
+BLUE = """
+func.func @main(%data: tensor<1x3x4x4xTYPE> {nn.name = "data"QUANTISED}) -> (tensor<1x3xf32> {nn.name = "scores"}) {
+  %zero = nn.constant {value = dense<ZERO> : tensor<f32>} : tensor<f32>
+  %blue = nn.constant {value = dense<[[0.0, 0.0, 100.0]]> : tensor<1x3xf32>} : tensor<1x3xf32>
+  %0 = nn.cast %data {to = f32} : (tensor<1x3x4x4xTYPE>) -> tensor<1x3x4x4xf32>
+  %1 = nn.sub %0, %zero : (tensor<1x3x4x4xf32>, tensor<f32>) -> tensor<1x3x4x4xf32>
+  %2 = nn.reduce_mean %1 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<1x3x4x4xf32>) -> tensor<1x3x1x1xf32>
+  %3 = nn.reshape %2 {shape = array<i64: 1, 3>} : (tensor<1x3x1x1xf32>) -> tensor<1x3xf32>
+  %4 = nn.max %3, %blue : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+  return %4 : tensor<1x3xf32>
+}
+"""
+
+
+def blue(kind, scale="", zero=0):
+    quantised = f', nn.quantization = "{scale} * (q - {zero})"' if scale else ""
+    text = BLUE.replace("TYPE", kind).replace("QUANTISED", quantised).replace("ZERO", f"{zero}.0")
+    return text.replace("  %0 = nn.cast %data {to = f32} : (tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>\n", "").replace("nn.sub %0", "nn.sub %data") if kind == "f32" else text
+
+
+def keras_colours(path):
+    """Scores as above of a picture with the channels last; the class Scale, of the user, doubles them."""
+    layers = [input_layer("image", [4, 4, 3]), Layer("GlobalAveragePooling2D", "mean", {}, calls=[([Ref("image")], {})]),
+              Layer("Scale", "scale", {}, [np.full(3, 2.0)], calls=[([Ref("mean")], {})])]
+    write(path, Model("colours", layers, ["image"], [Ref("scale")]))
+
+
+SCALE = """
+func.func @main(%x: tensor<1x3xf32>, %w: tensor<3xf32>) -> tensor<1x3xf32> {
+  %y = nn.mul %x, %w : (tensor<1x3xf32>, tensor<3xf32>) -> tensor<1x3xf32>
+  return %y : tensor<1x3xf32>
 }
 """
 
@@ -116,6 +160,97 @@ class Evaluate(Cli):
         figures = self.figures("evaluate", self.model, "--data", os.path.join(self.data, "red"), "--fit", "crop",
                                "--pixel-range", "0..255", "--mean", "300,0,0")
         self.assertEqual([one["decision"] for one in figures["decisions"]], [1, 1])
+
+    def write(self, name, content):
+        with open(self.path(name), "wb" if isinstance(content, bytes) else "w") as file:
+            file.write(content)
+        return self.path(name)
+
+    def test_all_models_get_the_same_picture(self):
+        real, integer = self.write("real.mlir", blue("f32")), self.write("integer.mlir", blue("i8", "1", -128))
+        red = ["--data", os.path.join(self.data, "red")]
+        for model, other in ((real, integer), (integer, real)):
+            figures = self.figures("evaluate", model, *red, "--against", other)
+            self.assertEqual([(one["decision"], one["other_decision"]) for one in figures["decisions"]], [(0, 0), (1, 1)])
+            self.assertEqual(figures["pixel_range"], [0, 255])
+            for flags in (["--pixel-range", "0..1"], ["--pixel-range", "0..255", "--mean", "200"]):
+                figures = self.figures("evaluate", model, *red, "--against", other, *flags)
+                self.assertEqual([(one["decision"], one["other_decision"]) for one in figures["decisions"]], [(2, 2), (2, 2)])
+        self.assertEqual(self.figures("evaluate", real, *red)["pixel_range"], [0, 1])
+        self.assertRegex(self.lathe("evaluate", real, *red, "--against", integer).stdout,
+                         r"pixels are 0 to 255, as input 'data' of .*integer.mlir takes them")
+        # A scale of two: pixels are twice as large for both.
+        integer = self.write("twice.mlir", blue("ui8", "2", 0))
+        self.assertEqual(self.figures("evaluate", real, *red, "--against", integer)["pixel_range"], [0, 510])
+
+    def test_the_other_model_has_flags_of_its_own(self):
+        model, definition = self.path("colours.keras"), self.write("scale.mlir", SCALE)
+        keras_colours(model)
+        custom = ["--custom", f"Scale={definition}"]
+        figures = self.figures("evaluate", model, *custom, "--data", os.path.join(self.data, "red"), "--against", self.model)
+        self.assertEqual((figures["pictures"], figures["changed"]), (2, 0))
+        self.error("evaluate", model, *custom, "--custom", f"Nope={definition}", "--data", self.data, "--labels", self.path("labels.txt"),
+                   says="no layer is of class 'Nope'")
+        wide = self.write("wide.mlir", NETWORK.replace("array<i64: 2, 3>", "array<i64: 2>").replace("1x3x1x1", "1x3x1x4")
+                          .replace("array<i64: 1, 3>", "array<i64: 1, 12>").replace("<1x3xf32>", "<1x12xf32>"))
+        self.error("evaluate", self.model, "--data", os.path.join(self.data, "red"), "--against", wide, says="has 12 outputs, .* has 3: other classes")
+
+    def test_what_is_no_picture_is_said(self):
+        data = self.path("mixed")
+        os.makedirs(os.path.join(data, "red", "inside"))
+        os.makedirs(os.path.join(data, ".hidden"))
+        bmp(os.path.join(data, "red", "a.bmp"), (255, 0, 0))
+        for name in ("b.gif", "c.webp", "._a.bmp", "../.DS_Store", "../notes.txt"):
+            with open(os.path.join(data, "red", name), "wb") as file:
+                file.write(b"GIF89a")
+        os.symlink("nowhere", os.path.join(data, "red", "d.png"))
+        figures = self.figures("evaluate", self.model, "--data", data, "--labels", self.path("labels.txt"))
+        self.assertEqual(figures["pictures"], 1)
+        self.assertEqual([(os.path.basename(one["file"]), one["reason"]) for one in figures["skipped"]],
+                         [("notes.txt", "no .png, .jpg or .bmp file"), ("b.gif", "no .png, .jpg or .bmp file"), ("c.webp", "no .png, .jpg or .bmp file"),
+                          ("d.png", "a link to nothing"), ("inside", "a folder inside of a class")])
+        self.assertIn("skipped 5 files: ", self.lathe("evaluate", self.model, "--data", data, "--labels", self.path("labels.txt")).stdout)
+
+    def test_pictures_that_cannot_be_read(self):
+        data = self.path("broken")
+        os.makedirs(data)
+        bmp(os.path.join(data, "a.bmp"), (255, 0, 0))
+        huge = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 100000, 100000, 8, 2, 0, 0, 0)
+        for name, content in (("b.png", b""), ("c.jpg", b"text"), ("d.png", huge)):
+            with open(os.path.join(data, name), "wb") as file:
+                file.write(content)
+        said = self.error("evaluate", self.model, "--data", data, says="3 of 4 pictures cannot be read: .*--skip-unreadable")
+        for part in ("b.png: is no picture", "c.jpg: is no picture", "d.png: is 100000x100000, expected at most"):
+            self.assertIn(part, said)
+        figures = self.figures("evaluate", self.model, "--data", data, "--skip-unreadable")
+        self.assertEqual((figures["pictures"], len(figures["skipped"])), (1, 3))
+
+    def test_labels(self):
+        self.error("evaluate", self.model, "--data", self.data, says="class '(red|green)' is no index of a class: give .* --labels")
+        twice = self.write("twice.txt", "red\ncrane\ncrane\n")
+        self.error("evaluate", self.model, "--data", self.write("crane.csv", "pictures/red/a.bmp,crane\n"), "--labels", twice,
+                   says="crane.csv: line 1: class 'crane' may be that of line 2 or 3 of the labels: give its index, 1 or 2")
+        figures = self.figures("evaluate", self.model, "--data", self.write("two.csv", "pictures/green/c.bmp,1\npictures/green/c.bmp,2\n"),
+                               "--labels", twice)
+        self.assertEqual([one["class"] for one in figures["classes"]], ["crane (1)", "crane (2)"])
+        marked = self.write("marked.csv", b"\xef\xbb\xbffile,class\r\npictures/red/a.bmp,0\r\n")
+        self.assertEqual(self.figures("evaluate", self.model, "--data", marked)["pictures"], 1)
+        quoted = self.write("quoted.csv", '"file","class"\npictures/red/a.bmp,0\n')
+        self.assertEqual(self.figures("evaluate", self.model, "--data", quoted)["pictures"], 1)
+
+    def test_any_label_is_drawn(self):
+        labels = self.write("hostile.txt", b"\x1b[31mred<script>\n\xff\xfe & \xef\xbf\xbf\n" + "ü".encode() * 40 + b"\n")
+        path = self.path("hostile.svg")
+        self.lathe("evaluate", self.model, "--data", self.write("all.csv", "".join(f"pictures/red/a.bmp,{i}\n" for i in range(3))),
+                   "--labels", labels, "--confusion", path)
+        texts = [node.firstChild.data for node in xml.dom.minidom.parse(path).getElementsByTagName("text")]
+        self.assertIn("\\x1b[31mred<script>", texts)
+        self.assertTrue(any(re.match("üü+[.]{3}ü+$", text) for text in texts), texts)
+
+    def test_numbers_that_are_none(self):
+        for flag in ("--mean", "--std", "--input-scale"):
+            for value in ("nan", "inf"):
+                self.error("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"), flag, value, says=flag)
 
     def test_errors(self):
         self.error("evaluate", self.model, "--data", self.path("nowhere"), says="nowhere")

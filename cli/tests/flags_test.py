@@ -42,9 +42,9 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "quantize": ["--output", "--calibration", "--samples", "--calibrate-method", "--percentile", "--activation-type", "--activation-symmetric",
                     "--per-tensor", "--reduce-range", "--dynamic", "--weights", "--block", "--zero-points", "--equalize", "--bias-correction", "--nodes-to-exclude", "--max-drop", "--min-cosine",
                     "--only-faster", *RECORD, "--quiet", *PICTURES],
-       "evaluate": ["--data", "--labels", "--against", "--confusion", *RECORD, "--quiet", *PICTURES],
+       "evaluate": ["--data", "--labels", "--skip-unreadable", "--against", "--confusion", *RECORD, "--quiet", *PICTURES],
        "sweep": [*SHAPE, *IMPORT, *ZOO, "--exact-math", "--memory", "--precision", "--no-records", "--with", "--levels", "--layouts", "--target", "--threads", "--input",
-                 "--fill", "--data", "--labels", "--max-seconds", "--starts", "--quiet", *RECORD, *PICTURES],
+                 "--fill", "--data", "--labels", "--skip-unreadable", "--max-seconds", "--starts", "--quiet", *RECORD, *PICTURES],
        "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
        "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
@@ -237,6 +237,10 @@ class Flags(Cli):
                 continue
             for flag, value in {**IMPORT, **COMPILE, **CODE, **VARIANTS}.items():
                 with self.subTest(f"{verb} {flag}"):
+                    if verb == "verify" and flag in IMPORT:  # they are about the model that judges, a text here
+                        self.error(verb, self.package, flag, *value, "--model", self.net, says=rf"net.mlir: .*\({flag}\)")
+                        self.error(verb, self.net, "--package", self.package, flag, *value, says=rf"net.mlir: .*\({flag}\)")
+                        continue
                     self.error(verb, self.package, flag, *value, *NEEDED.get(verb, []) if verb != "verify" else ["--model", self.net],
                                says=f"{flag}.*net.lathe is a compiled package.*compile the model again")
                 if verb == "verify":

@@ -1,7 +1,8 @@
 """What `inspect` and `verify` say of a package."""
+import os
 import subprocess
 
-from fixture import LATHE, Cli, main, network, onnx_model, onnx_node
+from fixture import LATHE, Cli, field, main, network, onnx_model, onnx_node
 
 
 class Packages(Cli):
@@ -27,6 +28,18 @@ class Packages(Cli):
         self.assertIn("batches pass image by image where that costs fewer cycles", text)
         for word in ["data: f32 1x3x12x12", "from a model without a name", report["hash"], kernels[0]["name"]]:
             self.assertIn(word, text)
+
+    def test_the_size_is_that_of_all_files(self):
+        dims = field(2, field(1, field(1, 4)))
+        value = lambda name: field(1, name) + field(2, field(1, field(1, 1) + dims))
+        weights = (field(1, 4) + field(2, 1) + field(8, "w") + field(13, field(1, "location") + field(2, "weights.bin")) + field(14, 1))
+        graph = field(1, onnx_node("Add", ["x", "w"], ["y"])) + field(2, "g") + field(5, weights) + field(11, value("x")) + field(12, value("y"))
+        model = self.path("outside.onnx")
+        with open(model, "wb") as file:
+            file.write(field(1, 8) + field(8, field(2, 13)) + field(7, graph))
+        with open(self.path("weights.bin"), "wb") as file:
+            file.write(bytes(16))
+        self.assertEqual(self.figures("inspect", model)["file_bytes"], os.path.getsize(model) + 16)
 
     def test_the_repeated_blocks_of_a_model_are_listed(self):
         report = self.figures("inspect", "zoo:squeezenet", "--blocks")

@@ -53,6 +53,15 @@ class Layout(Cli):
         self.assertIn("the operator works on row-major values", text)
         self.assertIn("verified", self.lathe("verify", model, "--layout", "nhwc").stdout)
 
+    def test_a_conversion_in_a_kernel_with_others_counts(self):
+        model = self.path("last.mlir")
+        with open(model, "w") as file:
+            file.write(BETWEEN.replace('%x: tensor<1x3x12x12xf32>', '%last: tensor<1x12x12x3xf32>').replace(
+                "  %v =", "  %x = nn.transpose %last {perm = array<i64: 0, 3, 1, 2>} : (tensor<1x12x12x3xf32>) -> tensor<1x3x12x12xf32>\n  %v ="))
+        figures = self.figures("check", model, "--layouts")
+        self.assertEqual(figures["layout_conversions"], len(figures["layouts"]["conversions"]))
+        self.assertGreater(figures["layout_conversions"], 0)
+
     def test_inspect_has_the_report_of_check(self):
         flags = ["--layout", "nhwc", "--target", "x86-64-v3", "--layouts"]
         figures, report = self.figures("inspect", self.net, *flags), self.layouts(self.net, *flags[:-1])

@@ -55,6 +55,7 @@ class Run(Cli):
                 self.assertEqual(arrays["y"].dtype, np.float32)
         self.error("run", model, "-i", f"a={real}", "-i", f"1={real}", says="input 'b'")
         self.error("run", model, "-i", f"2={real}", says="no input '2'")
+        self.error("run", self.net, "--fill", "ones", "--dequantize", says="--dequantize: no output of .*net.mlir has a scale")
         package = self.path("quantised.lathe")
         self.lathe("compile", model, "-o", package)
         self.assertRegex(self.lathe("inspect", package).stdout, r"a: i8 2, real numbers 0.5 \* \(q - 3\)")

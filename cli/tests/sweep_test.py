@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 from fixture import LATHE, Cli, main
-from evaluate_test import NETWORK as COLOURS, bmp
+from evaluate_test import NETWORK as COLOURS, SCALE, blue, bmp, keras_colours
 
 SHORT = ["--starts", "1", "--max-seconds", "0.2"]
 # Not compiled by any level: the weights of the convolution are an input.
@@ -92,6 +92,24 @@ class Sweep(Cli):
                             labels, *SHORT, "--no-store")["rows"]
         self.assertEqual([(row["pictures"], row["labelled"], row["top1"], row["agreeing"]) for row in rows],
                          [(3, 3, 2, 3), (3, 3, 0, 0)])
+
+    def test_flags_of_the_import(self):
+        model, plain, definition = self.path("scaled.keras"), self.write("plain.mlir", COLOURS), self.write("scale.mlir", SCALE)
+        keras_colours(model)
+        figures = self.figures("sweep", model, "--custom", f"Scale={definition}", "--shape", "image=1x4x4x3", "--with", plain, "--levels", "3", *SHORT, "--no-store")
+        for row in figures["rows"]:
+            self.assertEqual(row["reason"], "")
+            self.assertRegex(row["verification"], "^verified")
+        self.assertEqual(len(figures["rows"]), 2)
+
+    def test_all_rows_get_the_same_picture(self):
+        real, integer = self.write("real.mlir", blue("f32")), self.write("integer.mlir", blue("i8", "1", -128))
+        os.makedirs(self.path("reds"), exist_ok=True)
+        bmp(self.path("reds/a.bmp"), (255, 0, 0))
+        for flags, decision, pixels in (([], 0, [0, 255]), (["--pixel-range", "0..1"], 2, [0, 1])):
+            figures = self.figures("sweep", real, "--with", integer, "--levels", "3", "--data", self.path("reds"), *flags, *SHORT, "--no-store")
+            self.assertEqual([row["decisions"] for row in figures["rows"]], [[decision], [decision]])
+            self.assertEqual((figures["pixel_range"], figures["skipped"]), (pixels, []))
 
     def test_errors(self):
         for levels in ["5", "3-1", "", "a", "0-"]:

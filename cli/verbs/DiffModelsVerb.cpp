@@ -39,6 +39,10 @@ void share(ModelFlags &a, ModelFlags &b) {
     own.signature = a.signature;
   if (nobody(a.custom, own.custom, other.custom))
     own.custom = a.custom;
+  if (!own.custom.empty() && !other.custom.empty()) { // one of them may be without the layer
+    leaveDefinitionsUnused(own);
+    leaveDefinitionsUnused(other);
+  }
   a = own;
   b = other;
 }

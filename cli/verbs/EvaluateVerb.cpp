@@ -1,23 +1,17 @@
 // `lathe evaluate`: decisions of a classifier on pictures.
 #include "cli/FrontVerbs.h"
-#include "cli/Inputs.h"
-#include "cli/Packages.h"
 #include "cli/Recording.h"
-#include "cli/models/SideParts.h"
+#include "cli/models/Sides.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
-#include "cli/samples/PictureFlags.h"
+#include "cli/samples/Classifiers.h"
+#include "cli/samples/Pictures.h"
 #include "evaluate/ConfusionPicture.h"
-#include "evaluate/Dataset.h"
+#include "evaluate/Decisions.h"
 #include "lab/StoreRecords.h"
-#include "lab/TemporaryDirectory.h"
-#include "lab/compare/Runner.h"
 #include "lab/judging/Statistics.h"
-#include "runtime/Context.h"
-#include "runtime/NpyTensor.h"
 #include "support/Text.h"
 
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 
@@ -30,43 +24,34 @@ using nlohmann::json;
 struct EvaluateFlags {
   ModelFlags model;
   PictureFlags pictures;
+  DataFlags data;
   RecordFlags record;
-  std::string data, labels, against, confusion;
-  int64_t crops = 0; // random crops in all; 0: whole pictures
-  uint64_t seed = 0;
+  std::string against, confusion;
+  uint64_t seed = 0; // of random crops
 
   void add(Options &options) {
     model.add(options, ModelUse::run);
     record.add(options, &model);
     model.addLoading(options);
-    options
-        .add_option(
-            "--data", data,
-            "Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from "
-            "a CSV file with the columns file and class")
-        ->type_name("DIR|F.csv")
-        ->required();
-    options.add_option("--labels", labels, "Read the names of the classes from FILE, one a line")->type_name("FILE");
+    data.add(options,
+             "Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from "
+             "a CSV file with the columns file and class");
+    options.get_option("--data")->required();
     options
         .add_option("--against", against,
                     "Decide with this model, too, and count changed decisions: a model, a package, onnxruntime or "
                     "tflite")
         ->check(offers({"onnxruntime", "tflite"}))
         ->type_name("OTHER");
-    options
-        .add_option("--random-crops", crops,
-                    "Evaluate this many random crops of at least half the sides instead of the whole pictures")
-        ->check(CLI::Range(1, 1 << 24))
-        ->type_name("N");
     options.add_option("--seed", seed, "Set the seed of random crops")->capture_default_str();
     options.addOutput("--confusion", confusion, "Write the confusion matrix as a picture")->type_name("F.svg|F.png");
     pictures.add(options);
     options.addQuiet();
     options.addWide();
     options.addJson();
-    options.reads([this] { return std::vector<std::string>{labels, against}; });
+    options.reads([this] { return std::vector<std::string>{against}; });
     options.afterParse([this, &options] {
-      if (crops == 0)
+      if (data.crops == 0)
         options.refuse({"--seed"}, "only --random-crops draws random numbers");
       require(confusion.empty() || confusion.ends_with(".svg") || confusion.ends_with(".png"),
               "--confusion {}: is no name of a picture, expected one that ends in .svg or .png", confusion);
@@ -74,74 +59,8 @@ struct EvaluateFlags {
   }
 
   json settings() const {
-    return {{"random_crops", crops},         {"seed", seed},          {"against", against},       {"fit", pictures.fit},
+    return {{"random_crops", data.crops},    {"seed", seed},          {"against", against},       {"fit", pictures.fit},
             {"pixel_range", pictures.range}, {"mean", pictures.mean}, {"std", pictures.deviation}};
-  }
-};
-
-/// Something that gives scores to classes.
-class Classifier {
-public:
-  virtual ~Classifier() = default;
-  virtual Tensor scores(const Tensor &input) = 0;
-};
-
-/// Our package.
-class PackageClassifier : public Classifier {
-public:
-  PackageClassifier(const ModelFlags &flags)
-      : model(packageFor(flags).model), context(model, {.threads = flags.threads}) {
-    require(model->inputs().size() == 1 && model->inputs()[0].tensor(), "{}: has {} inputs, expected one picture",
-            flags.model, model->inputs().size());
-  }
-  const runtime::Port &input() const { return model->inputs()[0]; }
-  const runtime::Model &loaded() const { return *model; }
-
-  Tensor scores(const Tensor &input) override {
-    using Clock = std::chrono::steady_clock;
-    context.setInput(0, input);
-    auto begin = Clock::now();
-    context.run();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
-    return context.output(0).tensor();
-  }
-
-  std::vector<double> seconds; // of each run
-
-private:
-  std::shared_ptr<const runtime::Model> model;
-  runtime::Context context;
-};
-
-/// The model in another runtime, in a process of its own.
-class RunnerClassifier : public Classifier {
-public:
-  RunnerClassifier(const std::string &name, const ModelFlags &flags, std::string inputName)
-      : runner(take(lab::Runner::start(withSignature(lab::runnerNamed(name, "--against " + name), flags)), name)),
-        name(name), inputName(std::move(inputName)) {
-    lab::RunnerSpec spec = lab::runnerNamed(name, "--against " + name);
-    require(!flags.isZoo() && spec.reads(modelFormat(flags.model)), "--against {}: reads {}, {} is another model", name,
-            fmt::join(spec.formats, ", "), flags.model);
-    lab::RunnerModel loaded = take(runner.load(std::filesystem::absolute(flags.model).string(), flags.threads), name);
-    output = loaded.outputs.at(0).name;
-  }
-
-  Tensor scores(const Tensor &input) override {
-    std::string file = (directory.path / "input.npy").string();
-    writeNpy(file, npyView(input));
-    take(runner.setInputs({{inputName, file}}), name);
-    auto outputs = take(runner.run(directory.path.string()), name);
-    return toTensor(readNpy(outputs.at(output)));
-  }
-
-private:
-  lab::TemporaryDirectory directory{"evaluate"};
-  lab::Runner runner;
-  std::string name, inputName, output;
-
-  template <class T> static T take(process::Result<T> result, const std::string &name) {
-    require(static_cast<bool>(result), "--against {}: {}", name, result ? "" : result.failure().message());
-    return std::move(*result);
   }
 };
 
@@ -157,60 +76,65 @@ struct Evaluation {
 class Evaluator {
 public:
   explicit Evaluator(const EvaluateFlags &given)
-      : flags(given), notes(flags.pictures.takeFrom(flags.model.model)), ours(flags.model) {
-    result.labels = notes.labels;
-    if (flags.against.empty())
-      return;
-    if (lab::findRunner(flags.against).done()) {
-      other = std::make_unique<RunnerClassifier>(flags.against, flags.model, ours.input().name);
-      return;
-    }
-    ModelFlags model = flags.model;
-    model.model = flags.against;
-    other = std::make_unique<PackageClassifier>(model);
+      : flags(given), notes(flags.pictures.takeFrom(flags.model.model)), labels(flags.data.labelsOr(notes.labels)),
+        data(flags.data.read(labels, task())), ours(flags.model) {
+    result.labels = labels;
+    result.names = evaluate::shortNames(labels);
+    flags.pictures.takeRange(ours.input(), flags.model.model);
+    if (lab::findRunner(flags.against).done())
+      other = std::make_unique<RunnerClassifier>(flags.against, flags.model, ours);
+    else if (!flags.against.empty())
+      other = otherModel();
+    ours.prepare(flags.pictures);
   }
 
   Evaluation run() {
-    if (!flags.labels.empty())
-      result.labels = evaluate::readLabels(flags.labels);
-    result.names = evaluate::shortNames(result.labels);
-    std::vector<LabelledPicture> pictures = evaluate::readDataset(flags.data, result.labels);
-    size_t total = flags.crops ? static_cast<size_t>(flags.crops) : pictures.size();
-    Progress progress("evaluate " + flags.model.model);
+    size_t total = flags.data.crops ? static_cast<size_t>(flags.data.crops) : data.pictures.size();
+    Progress progress(task());
     uint64_t state = flags.seed;
     evaluate::Picture picture;
     for (size_t i = 0; i < total; ++i) {
       progress.update("picture", i, total);
       // The crops of one picture follow each other, so that it is decoded once.
-      size_t index = i * pictures.size() / total;
-      if (i == 0 || index != (i - 1) * pictures.size() / total)
-        picture = evaluate::readPicture(pictures[index].path);
-      decide(flags.crops ? evaluate::randomlyCropped(picture, state) : picture, pictures[index]);
+      size_t index = i * data.pictures.size() / total;
+      if (i == 0 || index != (i - 1) * data.pictures.size() / total)
+        picture = evaluate::readPicture(data.pictures[index].path);
+      decide(flags.data.crops ? evaluate::randomlyCropped(picture, state) : picture, data.pictures[index]);
     }
     return std::move(result);
   }
 
-  const std::vector<double> &seconds() const { return ours.seconds; }
+  const std::vector<double> &seconds() const { return ours.seconds(); }
   const runtime::Model &model() const { return ours.loaded(); }
+  const std::vector<evaluate::SkippedFile> &skipped() const { return data.skipped; }
+  const PictureFlags &pictures() const { return flags.pictures; }
 
 private:
   EvaluateFlags flags;
-  PictureNotes notes; // with --preprocess model; also read before anything is compiled
+  PictureNotes notes; // with --preprocess model
+  std::vector<std::string> labels;
+  evaluate::Dataset data; // read before anything is compiled
   PackageClassifier ours;
   std::unique_ptr<Classifier> other;
   Evaluation result;
 
+  std::string task() const { return "evaluate " + flags.model.model; }
+
+  std::unique_ptr<Classifier> otherModel() {
+    auto model = std::make_unique<PackageClassifier>(flagsLike(flags.model, ours.file(), flags.against));
+    flags.pictures.takeRange(model->input(), flags.against);
+    model->prepare(flags.pictures.forOther(flags.against));
+    return model;
+  }
+
   void decide(const evaluate::Picture &picture, const LabelledPicture &from) {
     constexpr size_t ranked = 5;
-    std::vector<int64_t> dims;
-    for (const Dim &dim : ours.input().dims)
-      dims.push_back(dim.evaluate([](const std::string &) { return int64_t(1); }));
-    Tensor input = evaluate::preprocess(picture, flags.pictures.of(ours.input(), dims));
-    Tensor scores = ours.scores(input);
+    Tensor scores = ours.scores(picture);
     std::vector<size_t> decided = evaluate::ranking(scores, ranked);
     auto classes = static_cast<size_t>(scores.elements());
-    require(result.labels.empty() || result.labels.size() == classes, "{}: has {} classes, {} has {} outputs",
-            flags.labels.empty() ? flags.model.model : flags.labels, result.labels.size(), flags.model.model, classes);
+    require(labels.empty() || labels.size() == classes, "{}: has {} classes, {} has {} outputs",
+            flags.data.labels.empty() ? flags.model.model : flags.data.labels, labels.size(), flags.model.model,
+            classes);
     ++result.pictures;
     json entry{{"file", from.path}, {"decision", decided[0]}};
     if (from.label) {
@@ -222,7 +146,10 @@ private:
       entry["class"] = *from.label;
     }
     if (other) {
-      std::vector<size_t> theirs = evaluate::ranking(other->scores(input), ranked);
+      Tensor theirScores = other->scores(picture);
+      require(theirScores.elements() == scores.elements(), "--against {}: has {} outputs, {} has {}: other classes",
+              flags.against, theirScores.elements(), flags.model.model, classes);
+      std::vector<size_t> theirs = evaluate::ranking(theirScores, ranked);
       result.changed += theirs[0] != decided[0];
       entry["other_decision"] = theirs[0];
       if (from.label)
@@ -341,12 +268,17 @@ void addConfusion(store::Point &point, const evaluate::Confusion &confusion, con
       point.problem.detail["classes"][std::to_string(label)] = names[label];
 }
 
+/// The last name of a path, which may end in '/'.
+std::string lastName(const std::string &path) {
+  std::filesystem::path plain = std::filesystem::path(path).lexically_normal();
+  return (plain.has_filename() ? plain : plain.parent_path()).filename().string();
+}
+
 /// Of our package: the latencies as samples, shares of right and of changed decisions as figures.
 store::Point pointOf(const Evaluation &evaluation, const Evaluator &evaluator, const EvaluateFlags &flags) {
   const runtime::Model &model = evaluator.model();
   store::Point point;
-  std::string data = std::filesystem::path(flags.data).lexically_normal().filename().string();
-  point.problem = modelProblem(flags.model, model.source(), "on " + data);
+  point.problem = modelProblem(flags.model, model.source(), "on " + lastName(flags.data.data));
   point.provider = "lathe";
   point.providerVersion = LATHE_VERSION;
   point.setting = modelSetting(flags.model, 1, recordUse(model));
@@ -398,9 +330,12 @@ int evaluateVerb(const Arguments &arguments) {
   recording.finish();
   if (options.printsText()) {
     print(evaluation, latency, flags, options.tableStyle());
-    std::cout << recording.line();
+    std::cout << evaluator.pictures().rangeText() << skippedText(evaluator.skipped()) << recording.line();
   }
-  options.writeJson(evaluationJson(evaluation, latency, flags));
+  json document = evaluationJson(evaluation, latency, flags);
+  document["pixel_range"] = evaluator.pictures().pixelRange();
+  document["skipped"] = skippedJson(evaluator.skipped());
+  options.writeJson(document);
   return success;
 }
 

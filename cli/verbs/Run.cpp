@@ -176,6 +176,9 @@ int runVerb(const Arguments &arguments) {
   requireOutput(1);
   auto package = packageFor(model).model;
   requireOutput(package->outputs().size());
+  require(!dequantize ||
+              std::ranges::any_of(package->outputs(), [](auto &port) { return port.quantization.has_value(); }),
+          "--dequantize: no output of {} has a scale", model.model);
   runtime::Context context(package, {.threads = model.threads});
   std::vector<StatePair> pairs = statePairs(package->inputs(), package->outputs(), stepping.states);
   StepResults collected(*package, pairs);

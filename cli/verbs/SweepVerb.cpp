@@ -3,6 +3,8 @@
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Packages.h"
 #include "cli/Sizes.h"
+#include "cli/models/SideParts.h"
+#include "cli/models/Sides.h"
 #include "cli/print/Describe.h"
 #include "cli/sweep/Report.h"
 #include "support/LayoutChoice.h"
@@ -54,6 +56,9 @@ struct SweepFlags {
   std::string levels = "0-4", threads = "1", layouts = "auto";
 
   void add(Options &options);
+  bool classifies() const { return !pictures.data.data.empty(); }
+  /// Reads --data, before anything is compiled.
+  void readPictures();
   /// The rows of the grid, models outermost, then targets, threads, levels and layouts.
   std::vector<SweepRow> rows() const;
   nlohmann::json settings() const {
@@ -64,6 +69,7 @@ struct SweepFlags {
 private:
   void addGrid(Options &options);
   void addPictures(Options &options);
+  ModelFlags flagsOf(const std::string &name) const;
 };
 
 void SweepFlags::addGrid(Options &options) {
@@ -92,24 +98,15 @@ void SweepFlags::addGrid(Options &options) {
 }
 
 void SweepFlags::addPictures(Options &options) {
-  options
-      .add_option("--data", pictures.data,
-                  "Classify these pictures at every row: a folder with a folder a class, a folder of pictures, or a "
-                  "CSV file")
-      ->type_name("DIR|F.csv");
-  options.add_option("--labels", pictures.labels, "Read the names of the classes from FILE, one a line")
-      ->type_name("FILE");
-  options
-      .add_option("--random-crops", pictures.crops,
-                  "Classify this many random crops of at least half the sides instead of the whole pictures")
-      ->check(CLI::Range(1, 1 << 24))
-      ->type_name("N");
+  pictures.data.add(options,
+                    "Classify these pictures at every row: a folder with a folder a class, a folder of pictures, "
+                    "or a CSV file");
   pictures.preprocessing.add(options);
-  options.reads([this] { return std::vector<std::string>{pictures.labels}; });
   options.afterParse([this, &options] {
-    if (pictures.data.empty())
-      options.refuse({"--labels", "--random-crops", "--fit", "--resize", "--pixel-range", "--mean", "--std",
-                      "--channels", "--input-layout", "--input-scale", "--input-zero-point"},
+    if (!classifies())
+      options.refuse({"--labels", "--skip-unreadable", "--random-crops", "--preprocess", "--fit", "--resize",
+                      "--pixel-range", "--mean", "--std", "--channels", "--input-layout", "--input-scale",
+                      "--input-zero-point"},
                      "give the pictures: --data DIR");
     pictures.seed = inputs.seed;
   });
@@ -139,30 +136,50 @@ void SweepFlags::add(Options &options) {
   options.afterParse([this] { turns.limitSeconds = turns.maxSeconds; });
 }
 
+void SweepFlags::readPictures() {
+  if (!classifies())
+    return;
+  PictureNotes notes = pictures.preprocessing.takeFrom(model.model);
+  pictures.set = pictures.data.read(pictures.data.labelsOr(notes.labels), "sweep");
+}
+
+/// The flags of the compilation of MODEL or of one of --with.
+ModelFlags SweepFlags::flagsOf(const std::string &name) const {
+  if (name == model.model)
+    return model;
+  try {
+    return model.shapes.empty() ? flagsForOther(model, name) : flagsLike(model, packageFor(model).path, name);
+  } catch (const ChildFailed &) { // the row will say so, too
+    return flagsForOther(model, name);
+  }
+}
+
 std::vector<SweepRow> SweepFlags::rows() const {
   std::vector<std::string> models{model.model};
   models.insert(models.end(), with.begin(), with.end());
   std::vector<int64_t> counts = parseCounts("--threads", threads);
   std::vector<SweepRow> rows;
-  for (const std::string &name : models)
+  for (const std::string &name : models) {
+    ModelFlags flags = flagsOf(name);
     for (const std::string &target : targets)
       for (int64_t count : counts)
         for (int level : levelsOf(levels))
           for (const std::string &layout : layoutsOf(layouts)) {
             require(count <= 1024, "--threads {}: expected at most 1024", threads);
             SweepRow &row = rows.emplace_back();
-            row.model = model;
-            row.model.model = name;
+            row.model = flags;
             row.model.target = target;
             row.model.threads = int(count);
             row.model.level = level;
             row.model.layout = layout;
           }
+  }
   return rows;
 }
 
-/// Compiles and verifies the rows one after the other. `kept` gets the state after each.
-void prepareRows(Sweep &sweep, const SweepFlags &flags, const lab::TemporaryDirectory &folder,
+/// Compiles and verifies the rows one after the other, then classifies the pictures with each. `kept` gets the state after
+/// each.
+void prepareRows(Sweep &sweep, SweepFlags &flags, const lab::TemporaryDirectory &folder,
                  KeptWhenInterrupted<Sweep> &kept) {
   Progress progress("sweep");
   TimeLeft left;
@@ -170,10 +187,20 @@ void prepareRows(Sweep &sweep, const SweepFlags &flags, const lab::TemporaryDire
     left.update(i, sweep.rows.size(), lab::steadySeconds());
     progress.update("row", i, sweep.rows.size());
     Progress::beginStep(i + 1, sweep.rows.size(), left.seconds());
-    prepareRow(sweep.rows[i], i, flags.inputs, flags.pictures, folder);
+    prepareRow(sweep.rows[i], i, flags.inputs, folder);
     kept.update(sweep);
   }
   Progress::endSteps();
+  if (!flags.classifies())
+    return;
+  for (const SweepRow &row : sweep.rows)
+    if (row.picture)
+      flags.pictures.preprocessing.takeRange(*row.picture, row.model.model);
+  for (size_t i = 0; i < sweep.rows.size(); ++i) {
+    progress.update("pictures at row", i, sweep.rows.size());
+    classifyRow(sweep.rows[i], flags.pictures);
+    kept.update(sweep);
+  }
 }
 
 } // namespace
@@ -194,9 +221,10 @@ int sweepVerb(const Arguments &arguments) {
       "  lathe sweep float.tflite --with int8.tflite --levels 3 --data val/ --labels labels.txt\n");
   flags.add(options);
   options.parseAll(arguments);
+  flags.readPictures();
   Sweep sweep;
   sweep.rows = flags.rows();
-  sweep.classifies = !flags.pictures.data.empty();
+  sweep.classifies = flags.classifies();
   Recording recording(flags.record, store::ExperimentKind::bench, "sweep", arguments, flags.settings());
   auto report = [&](const Sweep &soFar, bool finished) {
     recording.add(sweepPoints(soFar));
@@ -205,8 +233,14 @@ int sweepVerb(const Arguments &arguments) {
     auto done = size_t(std::count_if(soFar.rows.begin(), soFar.rows.end(), [](auto &row) { return row.done; }));
     if (options.printsText())
       std::cout << (finished ? "" : fmt::format("{} of {} rows are verified\n", done, soFar.rows.size()))
-                << sweepText(soFar, options.tableStyle()) << recording.line() << std::flush;
-    options.writeJson(sweepJson(soFar, finished));
+                << sweepText(soFar, options.tableStyle()) << flags.pictures.preprocessing.rangeText()
+                << skippedText(flags.pictures.set.skipped) << recording.line() << std::flush;
+    nlohmann::json document = sweepJson(soFar, finished);
+    if (flags.classifies()) {
+      document["pixel_range"] = flags.pictures.preprocessing.pixelRange();
+      document["skipped"] = skippedJson(flags.pictures.set.skipped);
+    }
+    options.writeJson(document);
   };
   KeptWhenInterrupted<Sweep> kept([&](const Sweep &soFar) { report(soFar, false); });
   lab::TemporaryDirectory folder("sweep");

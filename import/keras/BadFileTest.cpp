@@ -2,6 +2,7 @@
 // the scripts and models of the test data are cut short and get flipped bits, at fixed and at fresh places:
 // LATHE_KERAS_DAMAGES says how many of each a file gets in a round (import/DamageTesting.h).
 #include "import/DamageTesting.h"
+#include "import/UnusedDefinitions.h"
 #include "import/keras/FileTesting.h"
 
 #include <gmock/gmock.h>
@@ -72,6 +73,22 @@ TEST_F(BadFile, UnknownLayersCanBeDefined) {
   EXPECT_THAT(importError(model, options), HasSubstr("@main has 1 arguments, expected 3"));
   options.custom["Scale"] = (folder->path / "nothing.mlir").string();
   EXPECT_THAT(importError(model, options), HasSubstr("nothing.mlir"));
+}
+
+TEST_F(BadFile, DefinitionsWithoutALayer) {
+  auto context = makeContext();
+  ImportOptions options;
+  options.custom = {{"Scale", "scale.mlir"}, {"Scales", "scale.mlir"}};
+  std::string model = (folder->path / "unknown.h5").string();
+  try {
+    imported(*context, model, options);
+    FAIL() << "expected an error";
+  } catch (const UnusedDefinitions &error) {
+    EXPECT_EQ(error.classes, std::vector<std::string>{"Scales"});
+    EXPECT_THAT(error.what(),
+                AllOf(StartsWith(model), HasSubstr("no layer is of class 'Scales', which --custom defines "
+                                                   "(did you mean 'Scale'?); the classes are Scale")));
+  }
 }
 
 // ---- Damage -------------------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ struct FlatNodes {
   std::deque<Call> calls;
 };
 
-/// Throws UnsupportedError for the layers of which neither Lathe nor `options` has a definition, all of them.
-void refuseUnknownLayers(const ModelConfig &model, int version, const ImportOptions &options,
-                         const std::string &fileName);
+/// Throws UnsupportedError for the layers of which neither Lathe nor `options` has a definition, all of them. If there are
+/// none, throws UnusedDefinitions for the classes that `options` define and no layer has.
+void checkLayers(const ModelConfig &model, int version, const ImportOptions &options, const std::string &fileName);
 
 /// Fills in the graph of a model. `model` and `nodes` must live as long as the graph.
 void flatten(const ModelConfig &model, const Weights &weights, int version, const ImportOptions &options,

@@ -1,5 +1,6 @@
 // A Keras file to plain records: every call of a layer becomes a node, models inside of models are unfolded, and masks
 // become tensors.
+#include "import/UnusedDefinitions.h"
 #include "import/keras/Flatten.h"
 #include "import/keras/Keras.h"
 #include "support/zip/Zip.h"
@@ -161,11 +162,13 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
     ModelRecord model;
     model.version = version;
     model.producer = "Keras " + (contents.version.empty() ? "1" : contents.version);
-    refuseUnknownLayers(storage->model, version, options, fileName);
+    checkLayers(storage->model, version, options, fileName);
     flatten(storage->model, Weights(storage->weights), version, options, storage->nodes, model.graph);
     model.storage = storage;
     return model;
   } catch (const UnsupportedError &) {
+    throw;
+  } catch (const UnusedDefinitions &) {
     throw;
   } catch (const json::exception &error) { // what the checks have not foreseen
     fail("{}: its configuration is not that of a Keras model: {}", fileName, error.what());

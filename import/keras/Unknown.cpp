@@ -1,34 +1,76 @@
-// Layers without a definition: all of them in one error.
+// Layers without a definition, and definitions without a layer: all of them in one error.
+#include "import/UnusedDefinitions.h"
 #include "import/keras/Flatten.h"
+#include "support/Text.h"
+
+#include <set>
 
 namespace lathe::keras {
 namespace {
 
-void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &options, Problems &problems);
+/// Goes over the layers of a model, those of nested models and wrappers too, as Flatten.cpp does.
+class LayerCheck {
+public:
+  LayerCheck(int version, const ImportOptions &options) : version(version), options(options) {}
 
-void collectUnknown(const ModelConfig &model, int version, const ImportOptions &options, Problems &problems) {
-  for (const LayerConfig &layer : model.layers)
-    collectUnknown(layer, version, options, problems);
-}
+  void visit(const ModelConfig &model) {
+    for (const LayerConfig &layer : model.layers)
+      visit(layer);
+  }
 
-void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &options, Problems &problems) {
-  if (options.custom.contains(layer.className) || layer.className == "InputLayer")
-    return;
-  if (layer.model)
-    return collectUnknown(*layer.model, version, options, problems);
-  if (layer.className == "TimeDistributed" || layer.className == "SpectralNormalization")
-    return collectUnknown(readLayer(member(layer.config, "layer"), version), version, options, problems);
-  std::string name = operatorName(layer);
-  if (importers().contains(name) && !name.starts_with("$"))
-    return;
-  const char *reason = reasonAgainst(layer.className);
-  std::string what = layer.className == "Lambda" ? "the layer is a Python function"
-                     : name != layer.className   ? "the function is not supported"
-                     : reason                    ? fmt::format("the layer is not supported ({})", reason)
-                                                 : "the layer is not one of keras.layers that are supported";
-  problems.add({oneLine(layer.name), oneLine(name), version, "",
-                fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});
-}
+  /// Throws UnsupportedError for layers without a definition, else UnusedDefinitions for definitions without a layer.
+  void finish(const std::string &fileName) const {
+    problems.throwIfAny(fileName, format().versionWord);
+    std::vector<std::string> unused;
+    for (const auto &[name, file] : options.custom)
+      if (!classes.contains(name))
+        unused.push_back(name);
+    if (unused.empty())
+      return;
+    std::vector<std::string> known(classes.begin(), classes.end());
+    throw UnusedDefinitions(fmt::format("{}: no layer is of class '{}', which --custom defines{}; the classes are {}",
+                                        fileName, oneLine(fmt::format("{}", fmt::join(unused, "', '"))),
+                                        unused.size() == 1 ? suggestion(unused[0], known) : "", listedClasses(known)),
+                            unused);
+  }
+
+private:
+  int version;
+  const ImportOptions &options;
+  Problems problems;
+  std::set<std::string> classes;
+
+  void visit(const LayerConfig &layer) {
+    if (layer.className == "InputLayer")
+      return;
+    classes.insert(layer.className);
+    if (options.custom.contains(layer.className))
+      return;
+    if (layer.model)
+      return visit(*layer.model);
+    if (layer.className == "TimeDistributed" || layer.className == "SpectralNormalization")
+      return visit(readLayer(member(layer.config, "layer"), version));
+    std::string name = operatorName(layer);
+    if (importers().contains(name) && !name.starts_with("$"))
+      return;
+    const char *reason = reasonAgainst(layer.className);
+    std::string what = layer.className == "Lambda" ? "the layer is a Python function"
+                       : name != layer.className   ? "the function is not supported"
+                       : reason                    ? fmt::format("the layer is not supported ({})", reason)
+                                                   : "the layer is not one of keras.layers that are supported";
+    problems.add({oneLine(layer.name), oneLine(name), version, "",
+                  fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});
+  }
+
+  static std::string listedClasses(std::vector<std::string> names) {
+    constexpr size_t most = 12;
+    size_t more = names.size() > most ? names.size() - most : 0;
+    names.resize(names.size() - more);
+    if (more)
+      names.push_back(fmt::format("{} more", more));
+    return oneLine(names.empty() ? "none" : listed(names));
+  }
+};
 
 } // namespace
 
@@ -40,11 +82,10 @@ std::string operatorName(const LayerConfig &layer) {
   return layer.className;
 }
 
-void refuseUnknownLayers(const ModelConfig &model, int version, const ImportOptions &options,
-                         const std::string &fileName) {
-  Problems problems;
-  collectUnknown(model, version, options, problems);
-  problems.throwIfAny(fileName, format().versionWord);
+void checkLayers(const ModelConfig &model, int version, const ImportOptions &options, const std::string &fileName) {
+  LayerCheck check(version, options);
+  check.visit(model);
+  check.finish(fileName);
 }
 
 } // namespace lathe::keras

@@ -28,6 +28,7 @@ struct Running {
   double secondsPerRun = 0;
   double cpuOfEnded = 0; // processor seconds of earlier starts
   SideResult *result = nullptr;
+  std::string called; // the model in messages
 
   bool alive() const { return runner && !result->failure; }
   /// Notes a failure, or hands the value out.
@@ -61,6 +62,7 @@ public:
       comparison.sides[i].model = sides[i].model;
       comparison.sides[i].content = sides[i].content;
       comparison.sides[i].notes = sides[i].notes;
+      running[i].called = sides[i].called.empty() ? sides[i].model : sides[i].called;
     }
   }
 
@@ -171,7 +173,7 @@ private:
     for (auto &[name, tensor] : options.inputs)
       require(std::any_of(first->model.inputs.begin(), first->model.inputs.end(),
                           [&](auto &port) { return port.name == name; }),
-              "{} has no input '{}'", first->result->model, name);
+              "{} has no input '{}'", first->called, name);
     for (size_t i = 0; i < first->model.inputs.size(); ++i) {
       auto &port = first->model.inputs[i];
       auto given = options.inputs.find(port.name);
@@ -193,15 +195,15 @@ private:
     const std::vector<RunnerPort> &theirs = side.model.inputs;
     auto pairs = pairPorts(ours, theirs);
     require(ours.size() == theirs.size() && std::all_of(pairs.begin(), pairs.end(), [](auto &pair) { return pair; }),
-            "{} has inputs {}, {} has {}: not the same network", first.result->model, portsText(ours),
-            side.result->model, portsText(theirs));
+            "{} has inputs {}, {} has {}: not the same network", first.called, portsText(ours), side.called,
+            portsText(theirs));
     for (size_t i = 0; i < theirs.size(); ++i) {
       const Input &input = inputs[*pairs[i]];
       std::string &file = side.inputs[theirs[i].name] = input.file;
       PortFit fit = fitOf(input.port, theirs[i]);
       auto shapes = [&] {
-        return fmt::format("input '{}' of {} is {}, '{}' of {} is {}", theirs[i].name, side.result->model,
-                           extentsText(theirs[i]), input.port.name, first.result->model, extentsText(input.port));
+        return fmt::format("input '{}' of {} is {}, '{}' of {} is {}", theirs[i].name, side.called,
+                           extentsText(theirs[i]), input.port.name, first.called, extentsText(input.port));
       };
       require(fit.fits, "{}: not the same network", shapes());
       std::string note = theirs[i].name == input.port.name ? "" : fmt::format(" takes '{}'", input.port.name);

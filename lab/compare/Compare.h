@@ -32,6 +32,7 @@ struct CompareSide {
   ModelPart part = {};                 // that is run of the model
   std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
   std::string content = {};            // hash of the file that the runner is named after; "" for a runtime
+  std::string called = {};             // the model in messages; "": its file
 };
 
 struct CompareOptions : TurnOptions {

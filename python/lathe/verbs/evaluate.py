@@ -15,10 +15,11 @@ def evaluate(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
              schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
              zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, store: Path | None = None,
              no_store: bool | None = None, check_constants: Literal["once", "always", "never"] | None = None, data: Path | None = None,
-             labels: Path | None = None, against: str | None = None, random_crops: int | None = None, seed: int | None = None,
-             confusion: Path | None = None, preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None,
-             resize: int | None = None, pixel_range: Literal["0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None,
-             std: Texts | None = None, channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
+             labels: Path | None = None, skip_unreadable: bool | None = None, random_crops: int | None = None, against: str | None = None,
+             seed: int | None = None, confusion: Path | None = None, preprocess: Literal["flags", "model"] | None = None,
+             fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
+             pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
+             channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
              input_scale: float | None = None, input_zero_point: int | None = None, quiet: bool | None = None, wide: bool | None = None,
              progress: Progress | None = None) -> results.EvaluateResult:
     """Classify pictures with a model: top-1 and top-5 accuracy, precision, recall and F1 of each class, the confusion
@@ -31,14 +32,15 @@ def evaluate(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
     data: Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from a CSV file with the columns file and
         class
     labels: Read the names of the classes from FILE, one a line
+    skip_unreadable: Leave out pictures that cannot be read, and name them, instead of ending with an error
+    random_crops: Classify this many random crops of at least half the sides instead of the whole pictures
     against: Decide with this model, too, and count changed decisions: a model, a package, onnxruntime or tflite
-    random_crops: Evaluate this many random crops of at least half the sides instead of the whole pictures
     seed: Set the seed of random crops
     confusion: Write the confusion matrix as a picture
     preprocess: Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the model's file states
     fit: Fit pictures: stretch them to the input, or resize the shorter side and crop the middle
     resize: Set the shorter side before --fit crop, in pixels (default: the input's)
-    pixel_range: Set the range of pixels before --mean and --std: 0..1, -1..1 or 0..255
+    pixel_range: Set the range of pixels before --mean and --std; auto: that of a quantised input if neither is given, else 0..1
     mean: Subtract this from pixels: one number, or one a channel as 0.485,0.456,0.406
     std: Divide pixels by this after --mean: one number, or one a channel
     channels: Set the order of channels: rgb or bgr

@@ -17,7 +17,7 @@ def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = N
              calibration: Path | None = None, samples: int | None = None, random_crops: int | None = None, seed: int | None = None,
              calibrate_method: Literal["minmax", "percentile", "entropy"] | None = None, percentile: float | None = None,
              preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
-             pixel_range: Literal["0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
+             pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
              channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
              input_scale: float | None = None, input_zero_point: int | None = None, activation_type: Literal["uint8", "int8"] | None = None,
              activation_symmetric: bool | None = None, per_tensor: bool | None = None, reduce_range: bool | None = None, dynamic: bool | None = None,
@@ -43,7 +43,7 @@ def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = N
     preprocess: Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the model's file states
     fit: Fit pictures: stretch them to the input, or resize the shorter side and crop the middle
     resize: Set the shorter side before --fit crop, in pixels (default: the input's)
-    pixel_range: Set the range of pixels before --mean and --std: 0..1, -1..1 or 0..255
+    pixel_range: Set the range of pixels before --mean and --std; auto: that of a quantised input if neither is given, else 0..1
     mean: Subtract this from pixels: one number, or one a channel as 0.485,0.456,0.406
     std: Divide pixels by this after --mean: one number, or one a channel
     channels: Set the order of channels: rgb or bgr

@@ -12,10 +12,10 @@ def sweep(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
           precision: Literal["fp32", "bf16"] | None = None, no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
           zoo_sequence: int | None = None, with_: Texts | None = None, levels: str | None = None, target: Texts | None = None,
           threads: str | None = None, layouts: str | None = None, input: Arrays | None = None, fill: Literal["zeros", "ones", "random"] | None = None,
-          seed: int | None = None, data: Path | None = None, labels: Path | None = None, random_crops: int | None = None,
-          preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
-          pixel_range: Literal["0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
-          channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
+          seed: int | None = None, data: Path | None = None, labels: Path | None = None, skip_unreadable: bool | None = None,
+          random_crops: int | None = None, preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None,
+          resize: int | None = None, pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None,
+          std: Texts | None = None, channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
           input_scale: float | None = None, input_zero_point: int | None = None, max_seconds: float | None = None, starts: int | None = None,
           store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None,
           progress: Progress | None = None) -> results.SweepResult:
@@ -35,11 +35,12 @@ def sweep(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
     seed: Set the seed of random inputs
     data: Classify these pictures at every row: a folder with a folder a class, a folder of pictures, or a CSV file
     labels: Read the names of the classes from FILE, one a line
+    skip_unreadable: Leave out pictures that cannot be read, and name them, instead of ending with an error
     random_crops: Classify this many random crops of at least half the sides instead of the whole pictures
     preprocess: Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the model's file states
     fit: Fit pictures: stretch them to the input, or resize the shorter side and crop the middle
     resize: Set the shorter side before --fit crop, in pixels (default: the input's)
-    pixel_range: Set the range of pixels before --mean and --std: 0..1, -1..1 or 0..255
+    pixel_range: Set the range of pixels before --mean and --std; auto: that of a quantised input if neither is given, else 0..1
     mean: Subtract this from pixels: one number, or one a channel as 0.485,0.456,0.406
     std: Divide pixels by this after --mean: one number, or one a channel
     channels: Set the order of channels: rgb or bgr

@@ -1,0 +1,68 @@
+// Models that classify pictures: packages, and models in other runtimes.
+#pragma once
+
+#include "cli/ModelFlags.h"
+#include "cli/Packages.h"
+#include "cli/samples/PictureFlags.h"
+#include "lab/TemporaryDirectory.h"
+#include "lab/compare/Runner.h"
+#include "runtime/Context.h"
+
+#include <string>
+#include <vector>
+
+namespace lathe::cli {
+
+/// Something that gives scores to classes.
+class Classifier {
+public:
+  virtual ~Classifier() = default;
+  /// A score a class; quantised scores are real numbers here.
+  virtual Tensor scores(const evaluate::Picture &picture) = 0;
+};
+
+/// A package. It quantises pictures with its own scale.
+class PackageClassifier : public Classifier {
+public:
+  /// Throws Error if the model has several inputs.
+  explicit PackageClassifier(const ModelFlags &flags);
+
+  const runtime::Port &input() const { return model->inputs()[0]; }
+  const runtime::Model &loaded() const { return *model; }
+  const std::string &file() const { return path; }
+  /// How pictures become inputs. Call it once, before `scores`. Throws Error if the input is no picture.
+  void prepare(const PictureFlags &pictures) { how = pictures.of(input()); }
+
+  Tensor scores(const evaluate::Picture &picture) override;
+  /// What the last picture became.
+  const Tensor &lastInput() const { return last; }
+  /// Of each run.
+  const std::vector<double> &seconds() const { return times; }
+
+private:
+  std::string path; // of the package
+  std::shared_ptr<const runtime::Model> model;
+  runtime::Context context;
+  evaluate::Preprocessing how;
+  Tensor last;
+  std::vector<double> times;
+
+  PackageClassifier(Package package, const ModelFlags &flags);
+};
+
+/// The model of `ours` in another runtime, in a process of its own. It gets the last input of `ours`, which must outlive it.
+class RunnerClassifier : public Classifier {
+public:
+  /// `name`: of the runner. Throws Error if the runner does not read the model.
+  RunnerClassifier(const std::string &name, const ModelFlags &flags, const PackageClassifier &ours);
+
+  Tensor scores(const evaluate::Picture &picture) override;
+
+private:
+  lab::TemporaryDirectory directory{"evaluate"};
+  lab::Runner runner;
+  std::string name, output;
+  const PackageClassifier &ours;
+};
+
+} // namespace lathe::cli
