@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/ModelFormat.h"
 #include "cli/print/PortText.h"
 
 #include "export/onnx/Export.h"
@@ -28,6 +29,7 @@ int exportVerb(const Arguments &arguments) {
   options.addJson();
   options.parseAll(arguments);
   requireNoTerminal(output, "an ONNX file");
+  requireOnnxName(output);
 
   Progress progress("export " + flags.model);
   Source source = loadSource(flags);
