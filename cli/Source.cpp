@@ -3,6 +3,7 @@
 #include "cli/Self.h"
 #include "cli/UsedRecords.h"
 
+#include "import/Foreign.h"
 #include "import/Import.h"
 #include "ir/Context.h"
 #include "ir/SymbolicShapes.h"
@@ -74,7 +75,7 @@ Source loadSource(const ModelFlags &flags) {
     source.fileBytes = constantBytes();
     return source;
   }
-  require(!isPackage(flags.model), "{}: is a compiled package, expected a model (ONNX or textual IR)", flags.model);
+  require(!isPackage(flags.model), "{}: is a compiled package, expected a model: {}", flags.model, readFormats());
   source.module = importModel(*source.context, flags.model, importOptions(flags));
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
     const ModelFlags defaults;
