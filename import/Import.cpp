@@ -48,6 +48,8 @@ void requireModel(const std::string &path, std::string_view bytes) {
   if (path.ends_with(".mlir") || tflite::isTflite(bytes) || keras::isKeras(bytes))
     return;
   std::string known = foreignFile(path, bytes);
+  if (known.empty() && isModelText(path, bytes) && bytes.find("func.func") == bytes.npos)
+    known = "is text without a function (func.func), no textual IR";
   require(known.empty(), "{}: {} (Lathe reads {})", path, known, readFormats());
 }
 

@@ -117,11 +117,10 @@ std::vector<std::string> Calibration::warnings() const {
     if (names.empty())
       return;
     std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
-    lines.push_back(fmt::format("{}{} {}", fmt::join(llvm::ArrayRef(names).take_front(shown), ", "), more, what));
+    lines.push_back(fmt::format("{}: {}{}", what, fmt::join(llvm::ArrayRef(names).take_front(shown), ", "), more));
   };
-  list(empty, "zero for all calibration inputs: the range is empty; check the calibration inputs");
-  list(large, fmt::format("beyond {:g} in magnitude: 8 bits resolve little of it; check the calibration inputs",
-                          largestMagnitude));
+  list(empty, "zero for all calibration inputs, so that the range is empty");
+  list(large, fmt::format("beyond {:g} in magnitude, of which 8 bits resolve little", largestMagnitude));
   return lines;
 }
 

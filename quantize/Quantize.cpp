@@ -12,6 +12,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 namespace lathe::quantize {
 namespace {
 
@@ -80,9 +82,10 @@ private:
   /// Adds what the comparison says against the result.
   void warn() {
     const Fidelity &fidelity = report.fidelity;
-    for (const std::string &name : compared.open)
+    if (!compared.open.empty())
       report.warnings.push_back(
-          fmt::format("output '{}' has extents that depend on data, left out of the comparison", name));
+          fmt::format("outputs with extents that depend on data are left out of the comparison: {}",
+                      fmt::join(compared.open, ", ")));
     if (fidelity.leftOut)
       report.warnings.push_back(fmt::format("the output is {} for {} of {} inputs, left out of the comparison",
                                             fidelity.difference, fidelity.leftOut, fidelity.inputs));
