@@ -33,6 +33,7 @@ int exportVerb(const Arguments &arguments) {
 
   Progress progress("export " + flags.model);
   Source source = loadSource(flags);
+  requireOnnxForm(*source.module, flags.model);
   exportOnnxFile(*source.module, output);
   nlohmann::json json{{"model", flags.model},
                       {"file", output},

@@ -342,7 +342,7 @@ int quantizeVerb(const Arguments &arguments) {
   auto samples = loadSamples(
       ports, flags.samples, [&](size_t done, size_t total) { progress.update("reading inputs", done, total); },
       &flags.quantization.inputNames);
-  flags.quantization.check = requireOnnxForm;
+  flags.quantization.check = [&](mlir::ModuleOp graph) { requireOnnxForm(graph, flags.model.model); };
   flags.quantization.compile = compileOptions(flags.model, nullptr);
   flags.quantization.progress = [&](const std::string &what, size_t done, size_t total) {
     progress.update(what, done, total);

@@ -38,9 +38,14 @@ std::string exportOnnx(mlir::ModuleOp module) {
   return serialized(writer.write(INT64_MAX));
 }
 
-void requireOnnxForm(mlir::ModuleOp module) {
-  auto copy = onnx::spelledOut(module);
-  onnx::GraphWriter(copy ? *copy : module).write(1);
+void requireOnnxForm(mlir::ModuleOp module, const std::string &model) {
+  try {
+    auto copy = onnx::spelledOut(module);
+    onnx::GraphWriter(copy ? *copy : module).write(1);
+  } catch (const Error &error) { // locations of textual models may have no file
+    std::string text = error.what();
+    fail("{}{}", text.find(model) == text.npos ? model + ": " : "", text);
+  }
 }
 
 void exportOnnxFile(mlir::ModuleOp module, const std::string &path, const ExportOptions &options) {

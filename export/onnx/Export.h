@@ -25,8 +25,8 @@ struct ExportOptions {
 /// 4-bit types but for the weights of matrix products) and for models beyond 2 GB.
 std::string exportOnnx(mlir::ModuleOp module);
 
-/// Throws the Error of exportOnnx for what ONNX cannot express, with the node, without writing any weights.
-void requireOnnxForm(mlir::ModuleOp module);
+/// Throws the Error of exportOnnx for what ONNX cannot express, with the node and the file `model`, without writing any weights.
+void requireOnnxForm(mlir::ModuleOp module, const std::string &model);
 
 /// Writes `path`, and `<path>.data` if necessary. Leaves no file behind on failure.
 void exportOnnxFile(mlir::ModuleOp module, const std::string &path, const ExportOptions &options = {});

@@ -177,10 +177,11 @@ TEST_F(SpellOut, ConvOfWideIntegersIsAnErrorWithItsNode) {
                         strides = array<i64: 1, 1>} : (tensor<1x1x4x4xi64>, tensor<1x1x3x3xi64>)
                         -> tensor<1x1x2x2xi64> loc("conv7"))");
   try {
-    requireOnnxForm(*module);
+    requireOnnxForm(*module, "wide.mlir");
     FAIL() << "no error";
   } catch (const Error &error) {
     std::string text = error.what();
+    EXPECT_EQ(text.find("wide.mlir: "), 0U) << text;
     EXPECT_NE(text.find("conv7"), text.npos) << text;
     EXPECT_NE(text.find("nn.conv of i64 has no form in ONNX"), text.npos) << text;
   }
