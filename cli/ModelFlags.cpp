@@ -4,6 +4,7 @@
 #include "cli/Packages.h"
 #include "cli/StoreFlags.h"
 #include "cli/print/Describe.h"
+#include "import/Foreign.h"
 
 namespace lathe::cli {
 
@@ -158,7 +159,7 @@ void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
   if (model.empty()) // of a verb that does without
     return;
   bool isOne = !isZoo() && isPackage(model); // a file that cannot be read is an Error
-  require(takesPackages || !isOne, "{}: is a compiled package, expected a model (ONNX, textual IR or zoo:NAME)", model);
+  require(takesPackages || !isOne, "{}: is a compiled package, expected a model: {}", model, readFormats());
   const std::string &compiled = isOne ? model : package;
   for (const Flag &flag : flags) {
     if (!flag.option->count())

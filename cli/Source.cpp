@@ -4,6 +4,7 @@
 #include "cli/Self.h"
 #include "cli/UsedRecords.h"
 
+#include "import/Foreign.h"
 #include "import/Import.h"
 #include "import/UnusedDefinitions.h"
 #include "ir/Context.h"
@@ -105,7 +106,7 @@ Source loadSource(const ModelFlags &flags) {
     source.fileBytes = constantBytes(*source.module);
     return source;
   }
-  require(!isPackage(flags.model), "{}: is a compiled package, expected a model (ONNX or textual IR)", flags.model);
+  require(!isPackage(flags.model), "{}: is a compiled package, expected a model: {}", flags.model, readFormats());
   source.module = importFile(*source.context, flags);
   if (hasKernels(*source.module)) { // formed already: the passes are skipped
     const ModelFlags defaults;

@@ -1,6 +1,7 @@
 // The formats that models come in. A new one adds its row to `formatOf`.
 #include "import/Import.h"
 
+#include "import/Foreign.h"
 #include "import/Format.h"
 #include "import/SavedModel.h"
 #include "import/keras/Keras.h"
@@ -42,6 +43,16 @@ bool isModelText(const std::string &path, std::string_view bytes) {
   return nn::looksLikeText(path, bytes) && (path.ends_with(".mlir") || !tensorflow::isGraphText(bytes));
 }
 
+/// Throws Error for a file that is known to be something else. Protobuf, text and zip archives say little of themselves.
+void requireModel(const std::string &path, std::string_view bytes) {
+  if (path.ends_with(".mlir") || tflite::isTflite(bytes) || keras::isKeras(bytes))
+    return;
+  std::string known = foreignFile(path, bytes);
+  if (known.empty() && isModelText(path, bytes) && bytes.find("func.func") == bytes.npos)
+    known = "is text without a function (func.func), no textual IR";
+  require(known.empty(), "{}: {} (Lathe reads {})", path, known, readFormats());
+}
+
 } // namespace
 
 std::string modelFileOf(const std::string &path) {
@@ -58,6 +69,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   std::string name = modelFileOf(path);
   auto file = mapped(name);
   std::string_view bytes = bytesOf(*file);
+  requireModel(name, bytes);
   require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
           "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
   require(options.custom.empty() || keras::isKeras(bytes),
@@ -77,6 +89,7 @@ TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &option
   std::string name = modelFileOf(path);
   auto file = mapped(name);
   std::string_view bytes = bytesOf(*file);
+  requireModel(name, bytes);
   if (isModelText(name, bytes))
     return {};
   const source::Format &format = formatOf(bytes);

@@ -82,7 +82,8 @@ void foldAndSimplify(mlir::ModuleOp module, const PipelineOptions &options) {
   settleShapes(module);
   deadCode(module);
   // Initial states that exporters compute are constants by now. Its weights in other shapes are folded later.
-  splitRecurrence(module);
+  if (!options.forFiles)
+    splitRecurrence(module);
   simplify(module);
   // Before formulas and scales: with the channels first, all later rules see a network as ONNX writes it.
   sinkTranspose(module);
@@ -95,10 +96,11 @@ void foldAndSimplify(mlir::ModuleOp module, const PipelineOptions &options) {
 /// Before scales move: a formula is recognised in the form its exporter wrote. One kernel reads its row once, or is
 /// one scalar expression, where the long form takes four passes over memory. Not under exact math: the order of
 /// operations is another one.
-void recognizeFormulas(mlir::ModuleOp module) {
+void recognizeFormulas(mlir::ModuleOp module, const PipelineOptions &options) {
   recognizeSoftmax(module);
   recognizeLayerNorm(module);
-  recognizeLpNormalize(module);
+  if (!options.forFiles) // ONNX's has no epsilon
+    recognizeLpNormalize(module);
   recognizeGroupNorm(module); // after instance norms
   recognizeActivation(module);
 }
@@ -189,9 +191,10 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   if (options.level == 0)
     return decomposeForKernels(module, options);
   foldAndSimplify(module, options);
-  bindExtents(module); // what folding has left; later rules then see symbols, as of a batch
+  if (!options.forFiles)
+    bindExtents(module); // what folding has left; later rules then see symbols, as of a batch
   if (!options.exactMath)
-    recognizeFormulas(module);
+    recognizeFormulas(module, options);
   foldIntoWeights(module, options);
   channelShuffle(module);
   if (options.level >= 3 && !options.exactMath)

@@ -40,6 +40,9 @@ struct PipelineOptions {
   /// offset moves into weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) +
   /// bias. Constant folding, layouts and fusion stay enabled, because they change no rounding.
   bool exactMath = false;
+  /// Leaves out what makes operators that no file format has, such as extents bound while the plan runs and recurrences
+  /// apart from their products: the graph will be written, not compiled.
+  bool forFiles = false;
   /// Shares storage of contiguous parts of tensors from level 2 on; false for tests that compare
   /// with copies.
   bool shareStorage = true;

@@ -1,9 +1,13 @@
 #include "quantize/Calibration.h"
 
+#include "quantize/Graph.h"
+
 #include "ir/Main.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/ranges.h>
 
 namespace lathe::quantize {
 namespace {
@@ -19,7 +23,7 @@ int64_t channelAxisOf(mlir::Value value) {
 } // namespace
 
 Calibration::Calibration(mlir::ModuleOp module, const Points &points, const std::vector<Sample> &samples,
-                         const Options &options)
+                         const Options &options, size_t compared)
     : options(options) {
   std::vector<mlir::Value> values;
   for (auto &[value, group] : points.groupOf) {
@@ -41,14 +45,21 @@ Calibration::Calibration(mlir::ModuleOp module, const Points &points, const std:
     ++done;
   };
   for (const Sample &sample : samples) {
+    const size_t index = results.size();
     tell();
-    results.push_back(model
-                          .run(sample,
-                               [&](size_t i, const Tensor &tensor) {
-                                 (i < activations ? observers.find(values[i])->second : layerObservers[i - activations])
-                                     .addLimits(tensor);
-                               })
-                          .at(0));
+    auto see = [&](size_t i, const Tensor &tensor) {
+      try {
+        (i < activations ? observers.find(values[i])->second : layerObservers[i - activations]).addLimits(tensor);
+      } catch (const Error &error) {
+        fail("{} {}", valueName(values[i]), error.what());
+      }
+    };
+    try {
+      results.push_back(model.run(sample, see).at(compared));
+    } catch (const Error &error) {
+      fail("{}: {}", options.inputNames.empty() ? fmt::format("random input {}", index) : options.inputNames.at(index),
+           error.what());
+    }
   }
   for (size_t i = 0; i < layerObservers.size(); ++i)
     resultMeans[points.layers[i].node] = layerObservers[i].channelMeans();
@@ -89,6 +100,28 @@ std::vector<nn::QuantizedScale> Calibration::scales(const Points &points) const 
   for (const Range &range : ranges)
     scales.push_back(activationScale(range, options.activationType, options.symmetricActivations));
   return scales;
+}
+
+std::vector<std::string> Calibration::warnings() const {
+  std::vector<std::string> empty, large, lines;
+  for (const auto &[value, observer] : observers) {
+    Range seen = observer.limits();
+    double most = std::max(-seen.least, seen.most);
+    if (most == 0)
+      empty.push_back(valueName(value));
+    else if (most > largestMagnitude)
+      large.push_back(fmt::format("{} (to {:.3g})", valueName(value), most));
+  }
+  auto list = [&](const std::vector<std::string> &names, const std::string &what) {
+    constexpr size_t shown = 5;
+    if (names.empty())
+      return;
+    std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
+    lines.push_back(fmt::format("{}: {}{}", what, fmt::join(llvm::ArrayRef(names).take_front(shown), ", "), more));
+  };
+  list(empty, "zero for all calibration inputs, so that the range is empty");
+  list(large, fmt::format("beyond {:g} in magnitude, of which 8 bits resolve little", largestMagnitude));
+  return lines;
 }
 
 std::vector<double> Calibration::channelMeans(mlir::Value value) const {

@@ -9,15 +9,19 @@ namespace lathe::quantize {
 
 class Calibration {
 public:
-  /// Observes all values of `points`.
-  Calibration(mlir::ModuleOp module, const Points &points, const std::vector<Sample> &samples, const Options &options);
+  /// Observes all values of `points`, and the output number `compared`. Throws Error with the name of the input and of the
+  /// value that is not finite.
+  Calibration(mlir::ModuleOp module, const Points &points, const std::vector<Sample> &samples, const Options &options,
+              size_t compared);
 
-  /// Results of the float model, the first of each sample.
+  /// The compared output of the float model for each sample.
   const std::vector<Tensor> &outputs() const { return results; }
   /// Scales of the groups of `points`, whose values were all observed.
   std::vector<nn::QuantizedScale> scales(const Points &points) const;
   /// Means of the channels of a value that a layer reads; empty for others.
   std::vector<double> channelMeans(mlir::Value value) const;
+  /// Values whose ranges are empty, or beyond largestMagnitude, a line each.
+  std::vector<std::string> warnings() const;
   /// Means of the output channels of each layer, by node.
   const std::map<std::string, std::vector<double>> &layerMeans() const { return resultMeans; }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+
+#include <fmt/ranges.h>
 
 namespace lathe::quantize {
 namespace {
@@ -34,15 +37,37 @@ double cosineOf(const Numbers &a, const Numbers &b) {
   return product / std::sqrt(aa * bb);
 }
 
-size_t decisionOf(const Numbers &numbers) {
-  return static_cast<size_t>(std::max_element(numbers.begin(), numbers.end()) - numbers.begin());
+/// Rows whose largest number stands elsewhere.
+size_t changedRows(const Numbers &a, const Numbers &b, size_t rows) {
+  auto length = static_cast<std::ptrdiff_t>(a.size() / rows);
+  size_t changed = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    auto decision = [&](const Numbers &numbers) {
+      auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(row) * length;
+      return std::max_element(begin, begin + length) - begin;
+    };
+    changed += decision(a) != decision(b);
+  }
+  return changed;
 }
 
-Numbers meanOf(const std::vector<Numbers> &all) {
-  Numbers mean(all.at(0).size(), 0.0);
-  for (const Numbers &numbers : all)
+std::string extentsText(const Tensor &tensor) { return fmt::format("{}", fmt::join(tensor.dims(), "x")); }
+
+/// The inputs whose outputs have equal extents in both models, together with the others of these extents.
+using Groups = std::map<std::vector<int64_t>, std::vector<size_t>>;
+Groups groupsOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found) {
+  Groups groups;
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (expected[i].dims() == found.at(i).dims())
+      groups[expected[i].dims()].push_back(i);
+  return groups;
+}
+
+Numbers meanOf(const std::vector<Numbers> &all, const std::vector<size_t> &group) {
+  Numbers mean(all.at(group.front()).size(), 0.0);
+  for (size_t index : group)
     for (size_t i = 0; i < mean.size(); ++i)
-      mean[i] += numbers[i] / static_cast<double>(all.size());
+      mean[i] += all[index][i] / static_cast<double>(group.size());
   return mean;
 }
 
@@ -54,42 +79,51 @@ Numbers minus(Numbers a, const Numbers &b) {
 
 } // namespace
 
-Fidelity fidelityOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found) {
+Fidelity fidelityOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found, bool byRow) {
   Fidelity result;
   result.inputs = expected.size();
-  if (expected.empty())
-    return result;
   for (size_t i = 0; i < expected.size(); ++i)
-    require(expected[i].dims() == found.at(i).dims(), "internal: outputs of different extents are compared");
+    if (expected[i].dims() != found.at(i).dims() && !result.leftOut++)
+      result.difference = extentsText(found[i]) + " instead of " + extentsText(expected[i]);
+  if (!result.compared())
+    return result;
   std::vector<Numbers> a = numbersOf(expected), b = numbersOf(found);
-  Numbers mean = meanOf(a);
   double plain = 0, centred = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    double one = cosineOf(a[i], b[i]);
-    plain += one;
-    result.leastCosine = std::min(result.leastCosine, one);
-    double other = a.size() == 1 ? 1 : cosineOf(minus(a[i], mean), minus(b[i], mean));
-    centred += other;
-    result.leastCentred = std::min(result.leastCentred, other);
-    result.changed += decisionOf(a[i]) != decisionOf(b[i]);
+  for (const auto &[dims, group] : groupsOf(expected, found)) {
+    Numbers mean = meanOf(a, group);
+    size_t rows = byRow && dims.size() > 1 && !mean.empty() ? static_cast<size_t>(dims[0]) : 1;
+    for (size_t i : group) {
+      double one = cosineOf(a[i], b[i]);
+      plain += one;
+      result.leastCosine = std::min(result.leastCosine, one);
+      double other = group.size() == 1 ? 1 : cosineOf(minus(a[i], mean), minus(b[i], mean));
+      centred += other;
+      result.leastCentred = std::min(result.leastCentred, other);
+      result.decisions += rows;
+      result.changed += changedRows(a[i], b[i], rows);
+    }
   }
-  result.cosine = plain / static_cast<double>(a.size());
-  result.centred = centred / static_cast<double>(a.size());
+  result.cosine = plain / static_cast<double>(result.compared());
+  result.centred = centred / static_cast<double>(result.compared());
   return result;
 }
 
 std::vector<Tensor> withoutMeanError(const std::vector<Tensor> &expected, const std::vector<Tensor> &found) {
-  std::vector<Numbers> numbers = numbersOf(found);
-  Numbers error = minus(meanOf(numbers), meanOf(numbersOf(expected)));
-  std::vector<Tensor> result;
-  for (size_t i = 0; i < found.size(); ++i)
-    result.push_back(Tensor::of<double>(found[i].dims(), minus(numbers[i], error)));
+  std::vector<Numbers> right = numbersOf(expected), numbers = numbersOf(found);
+  std::vector<Tensor> result = found;
+  for (const auto &[dims, group] : groupsOf(expected, found)) {
+    Numbers error = minus(meanOf(numbers, group), meanOf(right, group));
+    for (size_t i : group)
+      result[i] = Tensor::of<double>(dims, minus(numbers[i], error));
+  }
   return result;
 }
 
 double noiseToSignal(const std::vector<Tensor> &expected, const std::vector<Tensor> &found) {
   double noise = 0, signal = 0;
   for (size_t k = 0; k < expected.size(); ++k) {
+    if (expected[k].dims() != found.at(k).dims())
+      continue;
     Numbers a = numbersOf(expected[k]), b = numbersOf(found.at(k));
     for (size_t i = 0; i < a.size(); ++i) {
       noise += (a[i] - b[i]) * (a[i] - b[i]);

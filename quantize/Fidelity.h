@@ -3,29 +3,36 @@
 
 #include "runtime/Tensor.h"
 
+#include <string>
 #include <vector>
 
 namespace lathe::quantize {
 
-/// Over the inputs that both models ran. Outputs of one run are one vector, the first output of the model.
+/// Over the inputs that both models ran. Outputs of one run are one vector, one output of the model.
 struct Fidelity {
   size_t inputs = 0;
   double cosine = 1, leastCosine = 1; // cosine similarity of the outputs: mean and smallest
   /// The same after subtracting the float model's mean output over all inputs, which takes away what all outputs have in
   /// common. 1 for a single input.
   double centred = 1, leastCentred = 1;
-  size_t changed = 0; // inputs whose decision, the index of the largest output, differs
+  size_t decisions = 0; // indices of largest outputs: one an input, or one a row
+  size_t changed = 0;   // decisions that differ
+  /// Inputs that are left out because their outputs have different extents in the two models, and those of the first one.
+  size_t leftOut = 0;
+  std::string difference; // "12x4 instead of 14x4"
 
-  double drop() const { return inputs ? 100.0 * static_cast<double>(changed) / static_cast<double>(inputs) : 0; }
+  double drop() const { return decisions ? 100.0 * static_cast<double>(changed) / static_cast<double>(decisions) : 0; }
+  size_t compared() const { return inputs - leftOut; }
 };
 
-/// `expected` and `found` have the output of each input, of any floating-point type and equal extents.
-Fidelity fidelityOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found);
+/// `expected` and `found` have the output of each input, of any floating-point type. Outputs of several inputs may have
+/// different extents; the mean is that of the inputs with equal ones. `byRow`: each position of the first axis is a decision.
+Fidelity fidelityOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found, bool byRow = false);
 
-/// `found` less the mean difference from `expected` over all inputs, as float64.
+/// `found` less the mean difference from `expected` over all inputs with equal extents, as float64.
 std::vector<Tensor> withoutMeanError(const std::vector<Tensor> &expected, const std::vector<Tensor> &found);
 
-/// Sum of squared differences over the sum of squares of what is expected.
+/// Sum of squared differences over the sum of squares of what is expected, over outputs with equal extents.
 double noiseToSignal(const std::vector<Tensor> &expected, const std::vector<Tensor> &found);
 
 } // namespace lathe::quantize

@@ -47,6 +47,34 @@ TEST(Fidelity, aMeanErrorIsTakenAway) {
   EXPECT_EQ(corrected[1].asDouble(1), 5);
 }
 
+/// The number of boxes that a detector selects may change: such an input is left out, and the others have means by extents.
+TEST(Fidelity, outputsOfOtherExtentsAreLeftOut) {
+  std::vector<Tensor> expected{row({1, 2, 3}), row({1, 0}), row({0, 1})}, found{row({1, 2}), row({1, 0}), row({1, 0})};
+  Fidelity fidelity = fidelityOf(expected, found);
+  EXPECT_EQ(fidelity.inputs, 3u);
+  EXPECT_EQ(fidelity.compared(), 2u);
+  EXPECT_EQ(fidelity.difference, "1x2 instead of 1x3");
+  EXPECT_DOUBLE_EQ(fidelity.cosine, 0.5);
+  EXPECT_EQ(fidelity.decisions, 2u);
+  EXPECT_EQ(fidelity.changed, 1u);
+  EXPECT_EQ(withoutMeanError(expected, found)[0].dims(), found[0].dims());
+  EXPECT_DOUBLE_EQ(noiseToSignal(expected, found), 1); // of the second and the third
+  Fidelity none = fidelityOf({row({1})}, {row({1, 2})});
+  EXPECT_EQ(none.compared(), 0u);
+  EXPECT_EQ(none.drop(), 0);
+}
+
+/// A batch has a decision a row.
+TEST(Fidelity, rowsOfABatchDecideOneByOne) {
+  std::vector<Tensor> expected{Tensor::of<float>({3, 2}, std::vector<float>{1, 0, 0, 1, 5, 4})},
+      found{Tensor::of<float>({3, 2}, std::vector<float>{1, 0, 1, 0, 5, 4})};
+  Fidelity fidelity = fidelityOf(expected, found, true);
+  EXPECT_EQ(fidelity.inputs, 1u);
+  EXPECT_EQ(fidelity.decisions, 3u);
+  EXPECT_EQ(fidelity.changed, 1u);
+  EXPECT_EQ(fidelityOf(expected, found).decisions, 1u);
+}
+
 TEST(Fidelity, noiseToSignalByHand) { EXPECT_DOUBLE_EQ(noiseToSignal({row({3, 4})}, {row({3, 5})}), 1.0 / 25); }
 
 } // namespace

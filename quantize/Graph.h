@@ -16,6 +16,21 @@ namespace lathe::quantize {
 /// at graph level: no layout is chosen.
 void prepare(mlir::ModuleOp module);
 
+/// Throws Error with the node for a weight of a layer that is not finite, and for any other constant that is not a number.
+void requireFiniteConstants(mlir::func::FuncOp main);
+
+/// "input 'x'", or "node 'conv1'" for what it computes.
+std::string valueName(mlir::Value value);
+
+/// The output in which two models are compared.
+struct ComparedOutput {
+  size_t index = 0;              // among the outputs that are tensors
+  bool byRow = false;            // its first axis is that of an input, such as a batch: each row is a decision
+  std::vector<std::string> open; // names of the outputs before it, whose extents depend on data
+};
+/// The first output whose extents follow from those of the inputs, or the first one.
+ComparedOutput comparedOutput(mlir::func::FuncOp main);
+
 /// Cross-layer equalisation: scales output channels of a layer and divides the input channels of the next one, so that
 /// both have weights of like ranges; the function stays the same. Only between layers with nothing or a relu between them,
 /// since a relu passes positive factors on. Source: M. Nagel, M. van Baalen, T. Blankevoort, M. Welling, "Data-free

@@ -32,7 +32,7 @@ ObservedModel::ObservedModel(mlir::ModuleOp module, llvm::ArrayRef<mlir::Value> 
   auto bytes = std::make_shared<std::vector<char>>();
   compileToBytes(*copy, options, *bytes);
   running = std::make_unique<runtime::Context>(
-      runtime::Model::fromBytes(*bytes, "the quantised model", bytes, {.checkConstants = false}),
+      runtime::Model::fromBytes(*bytes, "the model", bytes, {.checkConstants = false}),
       runtime::ContextOptions{.threads = options.threads});
 }
 

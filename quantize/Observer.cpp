@@ -102,7 +102,7 @@ void Observer::addLimits(const Tensor &tensor) {
   const float *values = tensor.as<float>();
   const int64_t count = tensor.elements();
   for (int64_t i = 0; i < count; ++i) {
-    require(std::isfinite(values[i]), "a calibration input makes a value that is not finite, expected finite values");
+    require(std::isfinite(values[i]), "has a value that is not finite, expected finite values");
     seen.least = std::min(seen.least, static_cast<double>(values[i]));
     seen.most = std::max(seen.most, static_cast<double>(values[i]));
   }

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 namespace lathe::quantize {
 namespace {
 
@@ -26,13 +28,18 @@ public:
   Report run() {
     require(!samples.empty(), "calibration: has no inputs, expected at least one");
     prepare(module);
+    if (options.check)
+      options.check(module);
+    requireFiniteConstants(mainFunction(module));
+    compared = comparedOutput(mainFunction(module));
     if (options.dynamic || options.weights.type != ElementType::invalid)
       return weightsOfProducts();
     if (options.equalize)
       report.equalizedPairs = equalize(mainFunction(module));
     Points points = findPoints(mainFunction(module), options.excluded);
     requireKnown(points);
-    calibration.emplace(module, points, samples, options);
+    calibration.emplace(module, points, samples, options, compared.index);
+    report.warnings = calibration->warnings();
     for (mlir::Operation &op : mainFunction(module).getBody().front())
       if (std::optional<Layer> layer = layerAt(&op)) {
         bool excluded = options.excluded.contains(layer->node);
@@ -67,8 +74,30 @@ private:
         report.layers.push_back({layer.node, layer.op, true, "", {}, {}, {}, layer.cosine});
     deadCode(module);
     require(!report.layers.empty(), "the model has no matrix product with constant weights to quantise");
-    report.fidelity = fidelityOf(expected, outputsOf(module, inputs));
+    report.fidelity = fidelityOf(expected, outputsOf(module, inputs), compared.byRow);
+    warn();
     return std::move(report);
+  }
+
+  /// Adds what the comparison says against the result.
+  void warn() {
+    const Fidelity &fidelity = report.fidelity;
+    if (!compared.open.empty())
+      report.warnings.push_back(
+          fmt::format("outputs with extents that depend on data are left out of the comparison: {}",
+                      fmt::join(compared.open, ", ")));
+    if (fidelity.leftOut)
+      report.warnings.push_back(fmt::format("the output is {} for {} of {} inputs, left out of the comparison",
+                                            fidelity.difference, fidelity.leftOut, fidelity.inputs));
+    bool drops = !options.inputNames.empty() && fidelity.drop() > highDrop; // random inputs have no decisions to keep
+    if (!fidelity.compared() || (fidelity.cosine >= lowCosine && !drops))
+      return;
+    bool alone = options.dynamic || options.weights.type != ElementType::invalid;
+    report.warnings.push_back(
+        fmt::format("the outputs are far from those of the float model: cosine {:.3f}, {} of {} decisions changed; {}",
+                    fidelity.cosine, fidelity.changed, fidelity.decisions,
+                    alone ? "try more bits (--weights int8), a smaller --block or --nodes-to-exclude"
+                          : "try --max-drop 1, --min-cosine 0.99 or more calibration inputs"));
   }
 
   mlir::ModuleOp module; // the float model
@@ -76,6 +105,7 @@ private:
   const Options &options;
   const std::vector<Sample> &others;
   std::optional<Calibration> calibration;
+  ComparedOutput compared;
   std::map<std::string, std::vector<double>> corrections;
   Report report;
 
@@ -148,12 +178,12 @@ private:
     ObservedModel model(quantized, {}, options.compile);
     std::vector<Tensor> outputs;
     for (const Sample &sample : inputs)
-      outputs.push_back(model.run(sample).at(0));
+      outputs.push_back(model.run(sample).at(compared.index));
     return outputs;
   }
 
   Fidelity fidelityWithout(const Nodes &inFloat) {
-    return fidelityOf(calibration->outputs(), outputsOf(*quantizedWithout(inFloat), samples));
+    return fidelityOf(calibration->outputs(), outputsOf(*quantizedWithout(inFloat), samples), compared.byRow);
   }
 
   Nodes layerNodes() const {
@@ -244,9 +274,9 @@ private:
   /// What isFaithful is expected to say after correctMeasured, which takes far longer: the mean error of the outputs is gone.
   bool mayBeFaithful(const Nodes &inFloat) {
     std::vector<Tensor> outputs = outputsOf(*quantizedWithout(inFloat), samples);
-    return isNear(fidelityOf(calibration->outputs(), options.biasCorrection == BiasCorrection::measured
-                                                         ? withoutMeanError(calibration->outputs(), outputs)
-                                                         : outputs));
+    if (options.biasCorrection == BiasCorrection::measured)
+      outputs = withoutMeanError(calibration->outputs(), outputs);
+    return isNear(fidelityOf(calibration->outputs(), outputs, compared.byRow));
   }
 
   /// Returns layers to float, those first whose rounding alone disturbs the output most, until the outputs are near enough.
@@ -305,16 +335,17 @@ private:
 
   void finish(const Nodes &inFloat) {
     if (report.quantizedLayers() == 0) {
-      report.fidelity = fidelityOf(calibration->outputs(), calibration->outputs());
-      return;
+      report.fidelity = fidelityOf(calibration->outputs(), calibration->outputs(), compared.byRow);
+      return warn();
     }
     tell("comparing with the float model", 0, 0);
     mlir::OwningOpRef<mlir::ModuleOp> quantized = quantizedWithout(inFloat);
     report.values = findPoints(mainFunction(module), inFloat).groupOf.size();
     if (others.empty())
-      report.fidelity = fidelityOf(calibration->outputs(), outputsOf(*quantized, samples));
+      report.fidelity = fidelityOf(calibration->outputs(), outputsOf(*quantized, samples), compared.byRow);
     else
-      report.fidelity = fidelityOf(outputsOf(module, others), outputsOf(*quantized, others));
+      report.fidelity = fidelityOf(outputsOf(module, others), outputsOf(*quantized, others), compared.byRow);
+    warn();
     module.getBodyRegion().takeBody(quantized->getBodyRegion());
   }
 };

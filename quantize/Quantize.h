@@ -42,6 +42,10 @@ struct Options {
   WeightFormat weights;    // of weights that alone are quantised (packWeights); activations stay in float
   bool onlyFaster = false; // layers that are no faster in int8 on this machine stay in float
   CompileOptions compile;  // for the models that are run
+  /// Names of the calibration inputs, for errors: files. Empty: they are random numbers.
+  std::vector<std::string> inputNames;
+  /// Receives the prepared graph before any input runs; throws Error for what cannot be written. May be empty.
+  std::function<void(mlir::ModuleOp)> check;
   /// Receives what is being done. May be empty.
   std::function<void(const std::string &what, size_t done, size_t total)> progress;
 };
@@ -62,11 +66,17 @@ struct Report {
   size_t values = 0;                              // quantised activations
   Fidelity fidelity;                              // of the quantised model
   std::optional<double> floatSeconds, intSeconds; // of the whole model, measured for Options::onlyFaster
+  std::vector<std::string> warnings;              // what makes the result doubtful, a line each
 
   size_t quantizedLayers() const;
 };
 
-/// Quantises `module`, which is rewritten. The graph's first result decides. Both models are compared on the samples `others`,
+/// Magnitudes of activations above this are reported: 8 bits cannot resolve them.
+inline constexpr double largestMagnitude = 1e9;
+/// A smaller mean cosine similarity, or a larger share of changed decisions in percent, is reported.
+inline constexpr double lowCosine = 0.95, highDrop = 10;
+
+/// Quantises `module`, which is rewritten. The first result whose extents do not depend on data decides. Both models are compared on the samples `others`,
 /// or on the calibration inputs where there are none. Throws Error if nothing can be quantised.
 Report quantizeModel(mlir::ModuleOp module, const std::vector<Sample> &samples, const Options &options,
                      const std::vector<Sample> &others = {});

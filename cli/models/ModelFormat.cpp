@@ -54,4 +54,11 @@ std::string modelFormat(const std::string &path) {
   return tensorflow::isSavedModel(begin) ? "savedmodel" : "tensorflow";
 }
 
+void requireOnnxName(const std::string &path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  for (const char *other : {".tflite", ".pb", ".pbtxt", ".h5", ".hdf5", ".keras", ".mlir", ".lathe", ".py", ".cpp",
+                            ".npy", ".npz", ".safetensors", ".json"})
+    require(extension != other, "{}: ends in {}, expected .onnx: ONNX is what is written", path, other);
+}
+
 } // namespace lathe::cli

@@ -13,4 +13,7 @@ bool isPackage(const std::string &path);
 /// isPackage does.
 std::string modelFormat(const std::string &path);
 
+/// Throws Error for the name of a file to write as ONNX that ends like another format's.
+void requireOnnxName(const std::string &path);
+
 } // namespace lathe::cli

@@ -33,6 +33,8 @@ public:
       require(port.tensor(), "input '{}' is {}, expected a tensor: samples are tensors", port.name, name(port.kind));
   }
 
+  std::vector<std::string> names; // of the samples that were read
+
   std::vector<Sample> random() {
     InputFlags fill;
     fill.fill = "random";
@@ -54,9 +56,10 @@ public:
     for (const runtime::Port &port : ports) {
       Tensor all = toTensor(memberOf(members, port.name, flags.path));
       std::vector<int64_t> dims = extentsOf(port, shapes);
-      require(!dims.empty() && !all.dims().empty() && all.dim(0) % dims[0] == 0,
-              "{}: '{}' is {}, expected samples of {} one after the other along the first axis", flags.path, port.name,
-              dimsText(all.dims()), dimsText(dims));
+      bool fits = !dims.empty() && dims[0] > 0 && all.dims().size() == dims.size() && all.dim(0) % dims[0] == 0 &&
+                  std::equal(dims.begin() + 1, dims.end(), all.dims().begin() + 1);
+      require(fits, "{}: '{}' is {}, expected samples of {} one after the other along the first axis", flags.path,
+              port.name, dimsText(all.dims()), dimsText(dims));
       int64_t count = std::min(all.dim(0) / dims[0], flags.most);
       require(samples.empty() || static_cast<int64_t>(samples.size()) == count,
               "{}: '{}' has {} samples, other inputs have {}", flags.path, port.name, count, samples.size());
@@ -68,6 +71,8 @@ public:
         samples[static_cast<size_t>(i)].push_back(checked(port, one, flags.path));
       }
     }
+    for (size_t i = 0; i < samples.size(); ++i)
+      names.push_back(fmt::format("{}: sample {}", flags.path, i));
     return samples;
   }
 
@@ -92,6 +97,7 @@ public:
         progress(samples.size(), files.size());
       protectInput(file);
       samples.push_back(sampleOf(file));
+      names.push_back(file);
     }
     return samples;
   }
@@ -115,8 +121,11 @@ private:
 
   Value checked(const runtime::Port &port, const Tensor &tensor, const std::string &file) const {
     std::vector<int64_t> dims = extentsOf(port, shapes);
-    require(tensor.type() == port.type && tensor.dims().size() == dims.size(), "{}: is {} {}, input '{}' expects {} {}",
-            file, name(tensor.type()), dimsText(tensor.dims()), port.name, name(port.type), dimsText(dims));
+    bool fits = tensor.dims().size() == dims.size();
+    for (size_t i = 0; fits && i < dims.size(); ++i)
+      fits = !port.dims[i].isConstant() || tensor.dim(i) == dims[i]; // another extent may be that of a batch
+    require(tensor.type() == port.type && fits, "{}: is {} {}, input '{}' expects {} {}", file, name(tensor.type()),
+            dimsText(tensor.dims()), port.name, name(port.type), dimsText(dims));
     return tensor;
   }
 
@@ -137,6 +146,7 @@ private:
         decoded = file;
       }
       samples.push_back({evaluate::preprocess(evaluate::randomlyCropped(picture, state), how)});
+      names.push_back(decoded);
     }
     return samples;
   }
@@ -158,12 +168,16 @@ private:
 } // namespace
 
 std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports, const SampleFlags &flags,
-                                            const std::function<void(size_t, size_t)> &progress) {
+                                            const std::function<void(size_t, size_t)> &progress,
+                                            std::vector<std::string> *names) {
   Loader loader(ports, flags);
   if (flags.path.empty())
     return loader.random();
   require(fs::exists(flags.path), "{}: does not exist, expected a folder or an .npz file", flags.path);
-  return fs::is_directory(flags.path) ? loader.folder(progress) : loader.archive();
+  std::vector<Sample> samples = fs::is_directory(flags.path) ? loader.folder(progress) : loader.archive();
+  if (names)
+    *names = std::move(loader.names);
+  return samples;
 }
 
 } // namespace lathe::cli

@@ -1,8 +1,27 @@
 """`lathe check` and `inspect`: what a model is and what of it is compiled."""
+import io
+import zipfile
+
 from fixture import Cli, main, onnx_model, onnx_node
 
 
 class Check(Cli):
+    def test_files_that_are_no_models_say_what_they_are(self):
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("net/data.pkl", b"\x80\x02}.")
+        for name, content, says in [
+            ("net.pt", archive.getvalue(), "PyTorch archive.*torch.onnx.export"),
+            ("net.py", b"import torch\n", "Python program"),
+            ("labels.txt", b"airplane\nbird\n", "text without a function"),
+            ("picture.png", b"\x89PNG\r\n\x1a\n", "picture"),
+            ("unknown.bin", b"\x08\x09\xff\xff", "is not an ONNX model or is damaged"),
+        ]:
+            with self.subTest(name=name):
+                with open(self.path(name), "wb") as file:
+                    file.write(content)
+                self.error("check", self.path(name), says=name + ": .*" + says + ".*Lathe reads ONNX, TFLite")
+
     def test_unsupported_nodes_are_listed_all_at_once(self):
         path = self.path("unsupported.onnx")
         with open(path, "wb") as file:

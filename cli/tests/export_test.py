@@ -19,6 +19,21 @@ class Export(Cli):
         else:
             print("ONNX RUNTIME IS NOT INSTALLED (make peers): the file is not loaded by it")
 
+    def test_quantised_models_keep_their_bits(self):
+        data = os.environ.get("LATHE_TEST_DATA", os.path.join(os.path.dirname(__file__), "../../../shared"))
+        model, file = os.path.join(data, "models/tflite/resnet8_cifar10_int8.tflite"), self.path("int8.onnx")
+        if not os.path.exists(model):
+            self.skipTest("NO TEST DATA: " + model)
+        for rounding in ["reference", "optimised"]:
+            flags = ["--requantize-rounding", rounding]
+            self.lathe("export", model, "-o", file, *flags)
+            given, want = (self.outputs(*run, "--fill", "random", "--seed", "5") for run in ([file], [model, *flags]))
+            self.assertEqual(set(given), set(want))
+            for name, values in want.items():
+                np.testing.assert_array_equal(given[name], values)
+            if os.path.isdir(PEER):
+                self.lathe("compare", file, "--check-only", "--no-store")
+
     def test_what_cannot_be_written(self):
         kernels = self.path("kernels.mlir")
         self.lathe("compile", self.net, "--emit", "kernels", "-o", kernels)

@@ -115,11 +115,30 @@ class Quantize(Cli):
         self.error("quantize", model, "-o", self.path("q.onnx"), "--weights", "int4", "--equalize", says="--weights")
         self.error("quantize", model, "-o", self.path("q.onnx"), "--block", "32", says="--weights")
 
+    def test_empty_and_absurd_ranges_are_reported(self):
+        for name, value, says in [("zero", 0, "range is empty"), ("huge", 1e12, "in magnitude")]:
+            np.savez(self.path(name + ".npz"), data=np.full((2, 3, 12, 12), value, "<f4"))
+            _, report = self.quantized("--calibration", self.path(name + ".npz"), "--bias-correction", "none")
+            self.assertTrue([w for w in report["warnings"] if says in w and "input 'data'" in w], report["warnings"])
+
+    def test_recurrences_are_written_as_they_came(self):
+        output = self.path("lstm.onnx")
+        self.figures("quantize", "zoo:lstm", "-o", output, "--samples", "1", "--bias-correction", "none")
+        self.lathe("check", output)
+
     def test_errors(self):
         q = self.path("q.onnx")
         self.error("quantize", self.model, "-o", q, "--calibration", self.path("nowhere"), says="nowhere")
         np.savez(self.path("wrong.npz"), other=np.zeros((1, 3), "<f4"))
         self.error("quantize", self.model, "-o", q, "--calibration", self.path("wrong.npz"), says="data")
+        for name, value in [("shape", np.zeros((1, 3, 11, 12), "<f4")), ("nan", np.full((1, 3, 12, 12), np.nan, "<f4"))]:
+            os.mkdir(self.path(name))
+            np.save(self.path(name + "/one.npy"), value)
+            text = self.error("quantize", self.model, "-o", q, "--calibration", self.path(name), says=name + "/one.npy")
+            self.assertIn("data", text)
+        np.savez(self.path("narrow.npz"), data=np.zeros((6, 3, 12, 2), "<f4"))
+        self.error("quantize", self.model, "-o", q, "--calibration", self.path("narrow.npz"), says="data.*6x3x12x2")
+        self.error("quantize", self.model, "-o", self.path("q.tflite"), says="expected .onnx")
         self.error("quantize", self.model, "-o", q, "--percentile", "99", says="--calibrate-method percentile")
         self.error("quantize", self.model, "-o", q, "--random-crops", "9", says="--calibration")
 

@@ -6,6 +6,7 @@
 #include "cli/Self.h"
 #include "cli/print/Terminal.h"
 #include "cli/print/TunedModelsPrint.h"
+#include "import/Foreign.h"
 #include "lab/StoreRecords.h"
 #include "lab/compare/Runner.h"
 #include "lab/judging/Turns.h"
@@ -73,8 +74,8 @@ std::string contentOf(const ModelFlags &flags) {
             suggestion(flags.zooName(), names));
     return flags.model;
   }
-  require(!isPackage(flags.model), "--all: {}: is a compiled package, expected a model (ONNX, textual IR or zoo:NAME)",
-          flags.model);
+  require(!isPackage(flags.model), "--all: {}: is a compiled package, expected a model: {}", flags.model,
+          readFormats());
   loadSource(flags);
   return fmt::format("{:016x}", cache::modelHash(flags.model));
 }

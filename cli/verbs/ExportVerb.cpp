@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/ModelFormat.h"
 #include "cli/print/PortText.h"
 
 #include "export/onnx/Export.h"
@@ -28,9 +29,11 @@ int exportVerb(const Arguments &arguments) {
   options.addJson();
   options.parseAll(arguments);
   requireNoTerminal(output, "an ONNX file");
+  requireOnnxName(output);
 
   Progress progress("export " + flags.model);
   Source source = loadSource(flags);
+  requireOnnxForm(*source.module, flags.model);
   exportOnnxFile(*source.module, output);
   nlohmann::json json{{"model", flags.model},
                       {"file", output},

@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/ModelFormat.h"
 #include "cli/print/PortText.h"
 
 #include "export/onnx/Export.h"
@@ -93,6 +94,7 @@ int extractVerb(const Arguments &arguments) {
   flags.add(options);
   options.parseAll(arguments);
   flags.finish();
+  requireOnnxName(flags.output);
 
   const std::string &model = flags.model.model;
   Progress progress("extract " + model);

@@ -1,6 +1,7 @@
 // `lathe quantize`: a float model to an int8 model in ONNX's QDQ form.
 #include "cli/CompilerVerbs.h"
 #include "cli/Recording.h"
+#include "cli/models/ModelFormat.h"
 #include "cli/samples/Samples.h"
 #include "export/onnx/Export.h"
 #include "passes/interpret/Ports.h"
@@ -212,7 +213,10 @@ nlohmann::json reportJson(const Report &report) {
                       {"least_cosine", fidelity.leastCosine},
                       {"centred_cosine", fidelity.centred},
                       {"least_centred_cosine", fidelity.leastCentred},
-                      {"changed_decisions", fidelity.changed}};
+                      {"decisions", fidelity.decisions},
+                      {"changed_decisions", fidelity.changed},
+                      {"inputs_left_out", fidelity.leftOut},
+                      {"warnings", report.warnings}};
   for (const quantize::LayerReport &layer : report.layers)
     json["layers"].push_back(layerJson(layer));
   if (report.floatSeconds) {
@@ -266,14 +270,17 @@ void print(const Report &report, const QuantizeFlags &flags) {
     if (!layer.quantized)
       std::cout << kept(layer);
   const quantize::Fidelity &fidelity = report.fidelity;
-  std::cout << fmt::format(
-      "outputs beside the float model, {}: cosine {:.5f} (least {:.5f}), centred {:.5f} (least {:.5f}), "
-      "{} of {} decisions changed\n",
-      flags.samples.path.empty() ? "other random inputs"
-      : flags.samples.crops      ? "other random crops"
-                                 : "calibration inputs",
-      fidelity.cosine, fidelity.leastCosine, fidelity.centred, fidelity.leastCentred, fidelity.changed,
-      fidelity.inputs);
+  if (!fidelity.compared())
+    std::cout << "outputs beside the float model: none has the same extents\n";
+  else
+    std::cout << fmt::format(
+        "outputs beside the float model, {}: cosine {:.5f} (least {:.5f}), centred {:.5f} (least {:.5f}), "
+        "{} of {} decisions changed\n",
+        flags.samples.path.empty() ? "other random inputs"
+        : flags.samples.crops      ? "other random crops"
+                                   : "calibration inputs",
+        fidelity.cosine, fidelity.leastCosine, fidelity.centred, fidelity.leastCentred, fidelity.changed,
+        fidelity.decisions);
   if (report.floatSeconds)
     std::cout << fmt::format("one run: float {}, quantised {} ({:.2f} times as fast)\n",
                              secondsText(*report.floatSeconds), secondsText(*report.intSeconds),
@@ -321,6 +328,7 @@ int quantizeVerb(const Arguments &arguments) {
   flags.add(options);
   options.parseAll(arguments);
   requireNoTerminal(flags.output, "an ONNX file");
+  requireOnnxName(flags.output);
   PendingFile::check(flags.output);
 
   Recording recording(flags.record, store::ExperimentKind::quantize, "quantize", arguments, flags.settings());
@@ -331,8 +339,10 @@ int quantizeVerb(const Arguments &arguments) {
   flags.samples.shapes = flags.model.shapes;
   std::vector<runtime::Port> ports = inputPorts(*source.module);
   flags.samples.pictures.takeFrom(flags.model.model);
-  auto samples = loadSamples(ports, flags.samples,
-                             [&](size_t done, size_t total) { progress.update("reading inputs", done, total); });
+  auto samples = loadSamples(
+      ports, flags.samples, [&](size_t done, size_t total) { progress.update("reading inputs", done, total); },
+      &flags.quantization.inputNames);
+  flags.quantization.check = [&](mlir::ModuleOp graph) { requireOnnxForm(graph, flags.model.model); };
   flags.quantization.compile = compileOptions(flags.model, nullptr);
   flags.quantization.progress = [&](const std::string &what, size_t done, size_t total) {
     progress.update(what, done, total);
@@ -352,6 +362,8 @@ int quantizeVerb(const Arguments &arguments) {
     print(report, flags);
     std::cout << "wrote " << flags.output << "\n" << recording.line();
   }
+  for (const std::string &warning : report.warnings)
+    std::cerr << "warning: " << warning << "\n";
   nlohmann::json json = reportJson(report);
   json["model"] = flags.model.model;
   json["file"] = flags.output;

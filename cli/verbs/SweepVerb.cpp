@@ -7,6 +7,7 @@
 #include "cli/models/Sides.h"
 #include "cli/print/Describe.h"
 #include "cli/sweep/Report.h"
+#include "import/Foreign.h"
 #include "support/LayoutChoice.h"
 #include "support/Text.h"
 
@@ -92,8 +93,8 @@ void SweepFlags::addGrid(Options &options) {
   options.reads([this] { return with; });
   options.afterParse([this] {
     for (const std::string &name : with)
-      require(name.starts_with("zoo:") || !isPackage(name),
-              "--with {}: is a compiled package, expected a model (ONNX, TFLite, textual IR or zoo:NAME)", name);
+      require(name.starts_with("zoo:") || !isPackage(name), "--with {}: is a compiled package, expected a model: {}",
+              name, readFormats());
   });
 }
 

@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/ModelFormat.h"
 
 #include "cli/print/Describe.h"
 #include "export/onnx/Export.h"
@@ -61,6 +62,7 @@ int zooVerb(const Arguments &arguments) {
   if (output.empty())
     output = name + ".onnx";
   requireNoTerminal(output, "an ONNX file");
+  requireOnnxName(output);
   exportOnnxFile(*module, output);
   if (options.printsText())
     std::cout << "wrote " << output << "\n";

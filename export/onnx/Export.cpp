@@ -1,6 +1,7 @@
 #include "export/onnx/Export.h"
 
 #include "export/onnx/GraphWriter.h"
+#include "export/onnx/SpellOut.h"
 #include "support/PendingFile.h"
 
 #include <climits>
@@ -32,15 +33,27 @@ std::string serialized(const onnx::ModelProto &model) {
 } // namespace
 
 std::string exportOnnx(mlir::ModuleOp module) {
-  onnx::GraphWriter writer(module);
+  auto copy = onnx::spelledOut(module);
+  onnx::GraphWriter writer(copy ? *copy : module);
   return serialized(writer.write(INT64_MAX));
+}
+
+void requireOnnxForm(mlir::ModuleOp module, const std::string &model) {
+  try {
+    auto copy = onnx::spelledOut(module);
+    onnx::GraphWriter(copy ? *copy : module).write(1);
+  } catch (const Error &error) { // locations of textual models may have no file
+    std::string text = error.what();
+    fail("{}{}", text.find(model) == text.npos ? model + ": " : "", text);
+  }
 }
 
 void exportOnnxFile(mlir::ModuleOp module, const std::string &path, const ExportOptions &options) {
   bool outside = constantBytes(module) > options.externalDataThreshold;
   require(!outside || !PendingFile::isStream(path),
           "{}: cannot take the model: its weights go to a second file beside it, expected the name of a file", path);
-  onnx::GraphWriter writer(module);
+  auto copy = onnx::spelledOut(module);
+  onnx::GraphWriter writer(copy ? *copy : module);
   onnx::ModelProto model = writer.write(outside ? smallestExternal : INT64_MAX);
   std::optional<PendingFile> dataFile;
   if (outside) {

@@ -101,12 +101,16 @@ void GraphWriter::writeNode(mlir::Operation &op) {
     node.add_output(names[result]);
   }
   NodeWriter writer(*this, op, node);
-  if (auto form = quantized.find(&op); form != quantized.end())
-    writeQuantized(writer, form->second);
-  else if (auto weights = packed.find(&op); weights != packed.end())
-    writePacked(writer, weights->second);
-  else
-    writeOperator(writer);
+  try {
+    if (auto form = quantized.find(&op); form != quantized.end())
+      writeQuantized(writer, form->second);
+    else if (auto weights = packed.find(&op); weights != packed.end())
+      writePacked(writer, weights->second);
+    else
+      writeOperator(writer);
+  } catch (const Error &error) {
+    fail("{}: {}", nn::describe(op.getLoc()), error.what());
+  }
   while (node.input_size() && node.input(node.input_size() - 1).empty())
     node.mutable_input()->RemoveLast();
 }

@@ -156,7 +156,11 @@ template <class AnyConvAttrs> void writeAnyConv(NodeWriter &w, const char *op, c
   w.attr("group", a.group);
 }
 
-void writeConv(NodeWriter &w) { writeAnyConv(w, "Conv", nn::attrsAs<ConvAttrs>(&w.op)); }
+void writeConv(NodeWriter &w) {
+  ElementType type = nn::infoOf(w.op.getResult(0)).type;
+  require(isFloat(type), "nn.conv of {} has no form in ONNX, expected floats or 8-bit integers", name(type));
+  writeAnyConv(w, "Conv", nn::attrsAs<ConvAttrs>(&w.op));
+}
 
 void writeConvInteger(NodeWriter &w) { writeAnyConv(w, "ConvInteger", nn::attrsAs<ConvIntegerAttrs>(&w.op)); }
 

@@ -1,4 +1,5 @@
 // ONNX protobuf to plain records.
+#include "import/Foreign.h"
 #include "import/onnx/Onnx.h"
 #include "import/onnx/TensorData.h"
 #include "support/ModelBytes.h"
@@ -224,9 +225,9 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
   requireModelBytes(fileName, bytes.size());
   google::protobuf::LogSilencer silent; // about strings that are not UTF-8: an error is one line
   auto model = std::make_shared<ModelProto>();
-  require(model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())), "{}: is not an ONNX model or is damaged",
-          fileName);
-  require(model->has_graph(), "{}: is not an ONNX model: it has no graph", fileName);
+  require(model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
+          "{}: is not an ONNX model or is damaged (Lathe reads {})", fileName, readFormats());
+  require(model->has_graph(), "{}: is not an ONNX model: it has no graph (Lathe reads {})", fileName, readFormats());
   Reader reader(folder);
   ModelRecord record;
   record.version = opsetOf(*model, fileName);
