@@ -1,5 +1,5 @@
 // Activations, by name in other layers and as layers.
-#include "import/keras/Keras.h"
+#include "import/keras/Custom.h"
 
 namespace lathe::keras {
 namespace {
@@ -233,9 +233,13 @@ mlir::Value activate(Layer &layer, mlir::Value x, const json &activation) {
   }
   if (size_t package = name.rfind('>'); package != std::string::npos)
     name.erase(0, package + 1);
+  const auto &custom = layer.node.graph.options.custom;
+  if (auto defined = custom.find(name); defined != custom.end())
+    return definedBy(layer.node, defined->second, {x});
   mlir::Value y = applied(layer, x, name, options);
   if (!y)
-    layer.unsupported(fmt::format("the activation '{}' is not supported", name));
+    layer.unsupported(
+        fmt::format("the activation '{0}' is not supported; define it with --custom {0}=FILE.mlir", name));
   return y;
 }
 

@@ -4,20 +4,25 @@
 namespace lathe::keras {
 namespace {
 
-void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &options, Problems &problems);
+void collectUnknown(const LayerConfig &layer, const std::string &prefix, int version, const ImportOptions &options,
+                    Problems &problems);
 
-void collectUnknown(const ModelConfig &model, int version, const ImportOptions &options, Problems &problems) {
+void collectUnknown(const ModelConfig &model, const std::string &prefix, int version, const ImportOptions &options,
+                    Problems &problems) {
   for (const LayerConfig &layer : model.layers)
-    collectUnknown(layer, version, options, problems);
+    collectUnknown(layer, prefix, version, options, problems);
 }
 
-void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &options, Problems &problems) {
+/// `prefix`: of the name of the layer's node, as flatten makes it.
+void collectUnknown(const LayerConfig &layer, const std::string &prefix, int version, const ImportOptions &options,
+                    Problems &problems) {
   if (options.custom.contains(layer.className) || layer.className == "InputLayer")
     return;
   if (layer.model)
-    return collectUnknown(*layer.model, version, options, problems);
+    return collectUnknown(*layer.model, prefix + layer.name + "/", version, options, problems);
   if (layer.className == "TimeDistributed" || layer.className == "SpectralNormalization")
-    return collectUnknown(readLayer(member(layer.config, "layer"), version), version, options, problems);
+    return collectUnknown(readLayer(member(layer.config, "layer"), version), prefix + layer.name + "/", version,
+                          options, problems);
   std::string name = operatorName(layer);
   if (importers().contains(name) && !name.starts_with("$"))
     return;
@@ -26,7 +31,7 @@ void collectUnknown(const LayerConfig &layer, int version, const ImportOptions &
                      : name != layer.className   ? "the function is not supported"
                      : reason                    ? fmt::format("the layer is not supported ({})", reason)
                                                  : "the layer is not one of keras.layers that are supported";
-  problems.add({oneLine(layer.name), oneLine(name), version, "",
+  problems.add({oneLine(prefix + layer.name), oneLine(name), version, "",
                 fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});
 }
 
@@ -43,7 +48,7 @@ std::string operatorName(const LayerConfig &layer) {
 void refuseUnknownLayers(const ModelConfig &model, int version, const ImportOptions &options,
                          const std::string &fileName) {
   Problems problems;
-  collectUnknown(model, version, options, problems);
+  collectUnknown(model, "", version, options, problems);
   problems.throwIfAny(fileName, format().versionWord);
 }
 
