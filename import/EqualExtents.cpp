@@ -140,4 +140,29 @@ void uniteEqualExtents(mlir::ModuleOp module, bool numbers) {
   }
 }
 
+std::map<std::string, std::vector<int64_t>> demandedShapes(mlir::func::FuncOp main) {
+  auto builder = mlir::OpBuilder::atBlockEnd(&main.getBody().front());
+  builder.create<mlir::func::ReturnOp>(main.getLoc());
+  auto symbolicExtents = [&] {
+    int64_t count = 0;
+    for (unsigned i = 0; i < main.getNumArguments(); ++i)
+      count += llvm::count_if(nn::argumentDims(main, i), [](const Dim &dim) { return !dim.isConstant(); });
+    return count;
+  };
+  const int64_t before = symbolicExtents();
+  uniteEqualExtents(main->getParentOfType<mlir::ModuleOp>(), /*numbers=*/true);
+  std::map<std::string, std::vector<int64_t>> shapes;
+  if (symbolicExtents() == before)
+    return shapes;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    auto name = main.getArgAttrOfType<mlir::StringAttr>(i, "nn.name");
+    if (!name || !nn::infoOf(main.getArgument(i)).isTensor())
+      continue;
+    std::vector<int64_t> &extents = shapes[name.str()];
+    for (const Dim &dim : nn::argumentDims(main, i))
+      extents.push_back(dim.constantOr(-1));
+  }
+  return shapes;
+}
+
 } // namespace lathe::source

@@ -1,5 +1,6 @@
 #include "import/Format.h"
 
+#include "import/EqualExtents.h"
 #include "import/Graph.h"
 #include "import/UnusedDefinitions.h"
 #include "support/Text.h"
@@ -27,6 +28,31 @@ std::string Format::suggestionFor(const std::string &op) const {
   return suggestion(op, {names.begin(), names.end()});
 }
 
+/// Imports once more where operators failed and others demand extents that were not known: those of a loop must be known
+/// when it is imported, and an operator behind it may be the one that says them. Initializers have been freed, so the file
+/// is read again.
+static mlir::OwningOpRef<mlir::ModuleOp> imported(const Format &format, mlir::MLIRContext &context,
+                                                  std::string_view bytes, const std::string &fileName,
+                                                  const std::filesystem::path &folder, const ImportOptions &options) {
+  auto attempt = [&](const ImportOptions &given) {
+    ModelRecord model = format.read(bytes, fileName, folder, given);
+    return Graph(&context, model, format, fileName, given).run();
+  };
+  try {
+    return attempt(options);
+  } catch (const ExtentsDemanded &first) {
+    ImportOptions better = options;
+    better.shapes = first.shapes;
+    try {
+      return attempt(better);
+    } catch (const UnsupportedError &) {
+      throw;
+    } catch (const Error &) { // of extents that the user has not given
+      throw UnsupportedError(first);
+    }
+  }
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> importModelOf(const Format &format, mlir::MLIRContext &context,
                                                 std::string_view bytes, const std::string &fileName,
                                                 const std::filesystem::path &folder, const ImportOptions &options) {
@@ -40,8 +66,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModelOf(const Format &format, mlir::MLIR
     return mlir::success();
   });
   try {
-    ModelRecord model = format.read(bytes, fileName, folder, options);
-    return Graph(&context, model, format, fileName, options).run();
+    return imported(format, context, bytes, fileName, folder, options);
   } catch (const UnsupportedError &error) {
     throw UnsupportedError(oneLine(error.what()), error.issues);
   } catch (const UnusedDefinitions &) {

@@ -63,7 +63,13 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   for (const ValueRecord &output : model.graph.outputs)
     outputs.push_back(output.name);
   importNodes(outputs);
-  problems.throwIfAny(fileName, format.versionWord);
+  try {
+    problems.throwIfAny(fileName, format.versionWord);
+  } catch (const UnsupportedError &error) {
+    if (auto shapes = demandedShapes(function); !shapes.empty())
+      throw ExtentsDemanded(error, std::move(shapes));
+    throw;
+  }
   finish(function);
   uniteEqualExtents(*module, /*numbers=*/!options.shapes.empty());
   if (mlir::failed(mlir::verify(*module)))
@@ -203,9 +209,11 @@ void Graph::importNode(int index) {
         // It depends on what could not be imported: of the node itself only its operators can be judged.
         if (!function && !structureOf(std::vector<Entry>(record.inputs.size())))
           requireKnown(record);
-        else if (format.unknownWithin)
-          for (ImportIssue &issue : format.unknownWithin(record, name))
+        if (format.unknownWithin)
+          for (ImportIssue &issue : format.unknownWithin(record, name)) {
+            issue.opset = version();
             problems.add(std::move(issue));
+          }
         return;
       }
     }

@@ -120,6 +120,7 @@ private:
   NameTable names;
   NodeNames nodes;
   bool scoped = false;                                   // prefixes are what names in the model begin with
+  bool layered = false;                                  // prefixes are names of layers
   std::map<std::vector<const void *>, Expression> outer; // by tuple
   llvm::DenseMap<mlir::Value, std::string> variables;    // results in the first occurrence
   std::map<std::vector<size_t>, std::string> parameters; // by attribute and values, as indices of `kinds`
@@ -171,6 +172,20 @@ private:
     return true;
   }
 
+  /// The layer of an occurrence, where its operators have names of layers, each of several operators: the first one with a
+  /// weight, else the first one. "" for other names.
+  std::string layerOf(size_t i) const {
+    auto operatorsOf = [&](const std::string &name) {
+      return llvm::count_if(operations(i), [&](mlir::Operation *op) { return nodeName(op) == name; });
+    };
+    auto hasWeight = [](mlir::Operation *op) {
+      return llvm::any_of(op->getOperands(), [](mlir::Value value) { return value.getDefiningOp<nn::ConstantOp>(); });
+    };
+    auto found = llvm::find_if(operations(i), hasWeight);
+    std::string name = nodeName(found == operations(i).end() ? operations(i).front() : *found);
+    return operatorsOf(name) > 1 ? name : "";
+  }
+
   /// The scope of every occurrence with its separator, if all names begin with it and no other call has it; else numbers.
   void choosePrefixes() {
     scoped = true;
@@ -185,11 +200,17 @@ private:
                });
       result.calls[i].prefix = prefix;
     }
+    for (GroupCall &call : result.calls)
+      call.prefix = scoped ? call.prefix : "";
     for (size_t i = 0, next = 0; i < count; ++i) {
-      while (!scoped) {
-        result.calls[i].prefix = fmt::format("{}_{}.", identifier(group.name, "block"), next++);
-        if (!state.prefixes.contains(result.calls[i].prefix))
-          break;
+      if (std::string layer = scoped ? "" : layerOf(i); !layer.empty() && !state.prefixes.contains(layer + ".")) {
+        layered = true;
+        result.calls[i].prefix = layer + ".";
+      }
+      while (!scoped && result.calls[i].prefix.empty()) {
+        std::string prefix = fmt::format("{}_{}.", identifier(group.name, "block"), next++);
+        if (!state.prefixes.contains(prefix))
+          result.calls[i].prefix = prefix;
       }
       state.prefixes.insert(result.calls[i].prefix);
     }
@@ -222,6 +243,21 @@ private:
     return end;
   }
 
+  /// The name of the layer of operation j without its number ("conv2d_3"), where it is equal in all occurrences; else "".
+  std::string commonLayer(size_t j) const {
+    std::string common;
+    for (size_t i = 0; i < count; ++i) {
+      std::string name = nodeName(operations(i)[j]);
+      std::string stem = name.substr(0, name.find_last_not_of("_0123456789") + 1);
+      if (name.substr(stem.size()).find('_') == std::string::npos)
+        stem = name; // "conv2d": a number of its own
+      if (stem.empty() || (i && stem != common))
+        return "";
+      common = stem;
+    }
+    return common;
+  }
+
   void addOperation(size_t j) {
     Statement statement = operationStatement(first[j], state);
     for (mlir::Value value : first[j]->getResults()) {
@@ -229,6 +265,8 @@ private:
       variables[value] = statement.results.back();
     }
     statement.name = commonEnd([&](size_t i) { return nodeName(operations(i)[j]); });
+    if (statement.name.empty() && layered)
+      statement.name = commonLayer(j);
     if (statement.name.empty())
       statement.name = statement.results.empty() ? statement.callee : statement.results.front();
     statement.name = nodes.take(first[j], statement.name);

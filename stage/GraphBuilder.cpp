@@ -104,11 +104,16 @@ GraphBuilder::Value GraphBuilder::input(const std::string &inputName, const std:
   std::string place = fmt::format("{}: input '{}'", name, printable(inputName));
   require(element || type.starts_with("!nn."),
           "{}: '{}' is no element type, expected f32, i64, ... or !nn.sequence<...>", place, printable(type));
+  require(!inputName.empty(), "{}: expected a name", place);
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    require(main.getArgAttrOfType<mlir::StringAttr>(i, "nn.name").getValue() != inputName,
+            "{}: there are two of this name", place);
   TensorInfo info;
   bool symbolic = false;
   for (const std::string &text : dims)
     try {
       info.dims.push_back(text == "?" ? unknownDim() : Dim::parse(text));
+      require(info.dims.back().constantOr(0) >= 0, "expected none below 0");
       symbolic |= text != "?" && !isNumber(text);
     } catch (const Error &error) {
       fail("{}: extent '{}': {}", place, printable(text), error.what());
@@ -278,6 +283,7 @@ std::vector<GraphBuilder::Value> GraphBuilder::addConvertLayout(const std::vecto
 
 void GraphBuilder::output(const std::string &outputName, Value value, const std::string &quantization) {
   checked(value, fmt::format("output '{}'", printable(outputName)));
+  require(!outputName.empty(), "{}: output '': expected a name", name);
   for (const Output &other : outputs)
     require(other.name != outputName, "{}: there are two outputs '{}'", name, printable(outputName));
   outputs.push_back({outputName, quantization, value});

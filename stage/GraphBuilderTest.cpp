@@ -3,6 +3,7 @@
 #include "ir/Context.h"
 #include "ir/ModelText.h"
 #include "stage/Canonical.h"
+#include "stage/ProgramMaker.h"
 #include "support/Error.h"
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 using namespace lathe;
 using Ints = std::vector<int64_t>;
@@ -84,6 +86,11 @@ TEST(GraphBuilder, errorsNameTheNodeAndWhatIsExpected) {
   EXPECT_THAT(errorOf([&] { graph.input("y", "f32", {"N+"}); }), HasSubstr("input 'y': extent 'N+'"));
   EXPECT_THAT(errorOf([&] { graph.input("y", "f32", {"N", "?"}); }),
               HasSubstr("input 'y': has an extent '?' beside a symbolic"));
+  EXPECT_THAT(errorOf([&] { graph.input("y", "f32", {"-3"}); }),
+              HasSubstr("input 'y': extent '-3': expected none below 0"));
+  EXPECT_THAT(errorOf([&] { graph.input("x", "f32", {"2"}); }), HasSubstr("input 'x': there are two of this name"));
+  EXPECT_THAT(errorOf([&] { graph.input("", "f32", {"2"}); }), HasSubstr("input '': expected a name"));
+  EXPECT_THAT(errorOf([&] { graph.output("", x); }), HasSubstr("output '': expected a name"));
   EXPECT_THAT(errorOf([&] { graph.weight("w"); }), HasSubstr("there is no file of weights"));
   EXPECT_THAT(errorOf([&] { graph.constant("c", ElementType::f32, {3}, {"1234", 4}); }),
               HasSubstr("has 4 bytes, expected 12"));
@@ -163,6 +170,40 @@ TEST(GraphBuilder, bodiesThatNothingUsesAreNoMistake) {
 }
 
 /// Names, order, sharing of constants and operators without readers are not the graph; attributes, types and weights are.
+TEST(Staged, aSavedModelHasTheNameOfItsFolder) {
+  for (const auto &[path, name] : std::map<std::string, std::string>{{"m/flowers/saved_model.pb", "flowers"},
+                                                                     {"flowers/saved_model.pbtxt", "flowers"},
+                                                                     {"saved_model.pb", "saved_model.pb"},
+                                                                     {"m/net.pb", "net.pb"}}) {
+    GraphBuilder graph(path);
+    graph.output("y", graph.add("relu", {graph.input("x", "f32", {"2"})}, {})[0]);
+    EXPECT_EQ(staging::stageModel(graph.finish()).program.name, name);
+  }
+}
+
+/// All operators of a Keras layer have its name.
+TEST(Staged, blocksOfLayersAreCalledLikeTheirFirstLayerWithAWeight) {
+  GraphBuilder graph("net");
+  auto x = graph.input("x", "f32", {"1", "8", "8", "4"});
+  auto add = [&](const char *op, const std::vector<GraphBuilder::Value> &operands,
+                 const std::vector<BuilderAttribute> &attributes,
+                 const std::string &layer) { return graph.add(op, operands, attributes, {layer, {}, {}})[0]; };
+  for (int i = 0; i < 4; ++i) {
+    std::string layer = "conv2d_" + std::to_string(i + 7);
+    auto first = add("transpose", {x}, {{"perm", Ints{0, 3, 1, 2}}}, layer);
+    auto conv = add("conv", {first, zeros(graph, {4, 4, 3, 3})}, window, layer);
+    auto last = add("transpose", {conv}, {{"perm", Ints{0, 2, 3, 1}}}, layer);
+    x = add("add", {x, add("relu", {last}, {}, "relu_" + std::to_string(i + 3))}, {}, "add_" + std::to_string(i));
+  }
+  graph.output("y", x);
+  staging::StagedModel staged = staging::stageModel(graph.finish());
+  std::vector<std::string> names;
+  for (const auto &[name, elements] : staged.weights)
+    names.push_back(name);
+  std::string text = staging::pythonText(staged.program, "net.py", "net.safetensors");
+  EXPECT_THAT(text, testing::ContainsRegex("net[.]at[(]f?\"conv2d_(7|[{]i[}])[.]\"")) << testing::PrintToString(names);
+}
+
 TEST(Canonical, tellsWhatAGraphComputes) {
   auto text = [](bool swapped, bool shared, double epsilon, float weight) {
     GraphBuilder graph(swapped ? "a" : "b");

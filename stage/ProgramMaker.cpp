@@ -13,7 +13,11 @@ namespace {
 constexpr size_t longestName = 24; // of a variable that is called like a scope
 
 /// Of a model: without folders, and without "zoo:".
-std::string shortName(const std::string &source) {
+std::string shortName(std::string source) {
+  // A SavedModel is its folder: this file has the same name in all of them.
+  for (const char *file : {"/saved_model.pb", "/saved_model.pbtxt"})
+    if (source.ends_with(file) && source.size() > std::string_view(file).size())
+      source.resize(source.size() - std::string_view(file).size());
   size_t begin = source.starts_with("zoo:") ? 4 : source.find_last_of('/') + 1; // npos + 1 is 0
   return begin < source.size() ? source.substr(begin) : "net";
 }

@@ -47,6 +47,15 @@ class Check(Cli):
         self.assertEqual(report["references"], [])
         self.assertEqual(report["compiled_flops_share"], 1)
 
+    def test_inspect_tells_the_producer(self):
+        path = self.path("named.mlir")
+        with open(path, "w") as file:
+            file.write('module attributes {nn.producer = "TensorFlow 2.15 (1 asset is not read)"} {\n'
+                       'func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> (tensor<2xf32> {nn.name = "y"}) {\n'
+                       '  %0 = nn.relu %x : (tensor<2xf32>) -> tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n}\n')
+        self.assertEqual(self.figures("inspect", path)["producer"], "TensorFlow 2.15 (1 asset is not read)")
+        self.assertIn("producer: TensorFlow 2.15 (1 asset is not read)\n", self.lathe("inspect", path).stdout)
+
     def test_inspect_counts(self):
         report = self.figures("inspect", self.net)
         self.assertEqual(report["operators"]["conv"]["count"], 2)

@@ -179,6 +179,17 @@ class Stage(Cli):
                                                                        .replace("pads=[1, 1, 1, 1]", "pads=[1, 1, 1]", 1)),
                                             self.path("n.mlir"), self.path("elsewhere.safetensors"), code=2))
 
+    def test_mistakes_in_a_source_are_one_line(self):
+        for statement, says in (("net.relux(x)", "there.py, line 5: a graph has no operator 'relux' (did you mean 'relu'?)"),
+                                ("net.leaky_relu(x, alpa=3)", "there.py, line 5: leaky_relu has no argument 'alpa' (did you mean 'alpha'?); "
+                                                              "it takes x, alpha, name, types, extents"),
+                                ("net.relu(q)", "there.py, line 5: NameError: name 'q' is not defined"),
+                                ("net.relu(x, types='abc')", "there.py, line 5: types 'abc': expected a list, one type each"),
+                                ("net.input('z', 'f32', 'abc')", "there.py, line 5: extents 'abc': expected a list, one extent each")):
+            source = self.model("there.py", "from lathe.builder import main\n\ndef build(net):\n    x = net.input('x', 'f32', [4])\n"
+                                f"    net.output('y', {statement})\n\nmain('n', build, __file__, None)\n")
+            self.assertEqual(self.command(sys.executable, source, self.path("n.mlir"), code=2), f"error: {says}\n")
+
     def test_mistakes(self):
         self.error("stage", self.net, "-o", self.path("net.txt"), says=r"expected a name that ends in .py .Python. or .cpp")
         kernels = self.path("kernels.mlir")

@@ -37,8 +37,9 @@ Table countedOperators(const std::vector<ImportIssue> &issues) {
 
 /// Nodes that cannot be imported, with the reasons.
 int reportUnsupported(const UnsupportedError &error, const std::string &model, const Options &options, json document) {
-  Table table({textColumn("node").shrink(12), textColumn("operator").shrink(8).key("op"), numberColumn("opset").drop(2),
-               textColumn("type").drop(1).shrink(10), textColumn("reason").shrink(30)});
+  Table table({textColumn("node").shrink(12), textColumn("operator").shrink(8).key("op"),
+               numberColumn("version").key("opset").drop(2), textColumn("type").drop(1).shrink(10),
+               textColumn("reason").shrink(30)});
   for (const ImportIssue &issue : error.issues)
     table.row({issue.node, issue.op, std::to_string(issue.opset), issue.type, issue.reason});
   Table operators = countedOperators(error.issues);

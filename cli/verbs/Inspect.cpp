@@ -158,6 +158,15 @@ std::string describeLayouts(mlir::ModuleOp module, const ModelFlags &model, cons
   return "\n" + layoutText(layouts, options.tableStyle());
 }
 
+/// A line with the program that wrote the model, and what of its file is not read; "" where the file does not say.
+std::string describeProducer(mlir::ModuleOp module, json &document) {
+  auto producer = module->getAttrOfType<mlir::StringAttr>("nn.producer");
+  if (!producer)
+    return "";
+  document["producer"] = printable(producer.str());
+  return fmt::format("producer: {}\n", printable(producer.str()));
+}
+
 int printCanonical(const Options &options, const std::string &model, mlir::ModuleOp module) {
   options.refuse({"--blocks", "--layouts"}, "has no effect with --canonical, which prints the canonical text alone");
   std::string text = canonicalText(module);
@@ -215,7 +224,8 @@ int inspectVerb(const Arguments &arguments) {
   json document{{"model", model.model},     {"file_bytes", source.fileBytes}, {"inputs", json::array()},
                 {"outputs", json::array()}, {"operators", json::object()},    {"contractions", json::array()}};
   GraphFigures figures(main, shapes);
-  std::string text = describePorts("input", inputPorts(*source.module), document["inputs"]);
+  std::string text = describeProducer(*source.module, document);
+  text += describePorts("input", inputPorts(*source.module), document["inputs"]);
   text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
   text += figures.describe(source.fileBytes, options.tableStyle(), document);
   text += figures.describeContractions(options.tableStyle(), document["contractions"]);

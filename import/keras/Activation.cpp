@@ -1,5 +1,5 @@
 // Activations, by name in other layers and as layers.
-#include "import/keras/Keras.h"
+#include "import/keras/Custom.h"
 
 namespace lathe::keras {
 namespace {
@@ -213,29 +213,57 @@ void importGeluFunction(Layer &layer) {
 
 } // namespace
 
+namespace {
+
+/// A function on one tensor, as "relu", as {"class_name": "LeakyReLU", "config": {...}}, or as Keras 3 writes it: a function's
+/// name as its configuration.
+struct NamedFunction {
+  std::string name;
+  json options;
+};
+
+NamedFunction readActivation(const json &activation) {
+  NamedFunction read;
+  if (activation.is_string()) {
+    read.name = activation.get<std::string>();
+  } else {
+    read.name = textMember(activation, "class_name");
+    read.options = member(activation, "config");
+    if (read.name == "function" || read.name == "Activation") {
+      read.name = read.options.is_string() ? read.options.get<std::string>() : textMember(read.options, "activation");
+      read.options = json();
+    } else if (read.name == "LeakyReLU" && !read.options.contains("alpha") &&
+               !read.options.contains("negative_slope")) {
+      read.options = {{"alpha", 0.3}};
+    }
+    read.name = functionName(read.name);
+  }
+  if (size_t package = read.name.rfind('>'); package != std::string::npos)
+    read.name.erase(0, package + 1);
+  return read;
+}
+
+} // namespace
+
+std::string activationName(const json &activation) {
+  try {
+    return activation.is_null() ? "" : readActivation(activation).name;
+  } catch (const Error &) { // the import of its layer says so
+    return "";
+  }
+}
+
 mlir::Value activate(Layer &layer, mlir::Value x, const json &activation) {
   if (activation.is_null())
     return x;
-  std::string name;
-  json options;
-  if (activation.is_string()) {
-    name = activation.get<std::string>();
-  } else {
-    name = textMember(activation, "class_name");
-    options = member(activation, "config");
-    if (name == "function" || name == "Activation") { // Keras 3 writes a function's name as its configuration
-      name = options.is_string() ? options.get<std::string>() : textMember(options, "activation");
-      options = json();
-    } else if (name == "LeakyReLU" && !options.contains("alpha") && !options.contains("negative_slope")) {
-      options = {{"alpha", 0.3}};
-    }
-    name = functionName(name);
-  }
-  if (size_t package = name.rfind('>'); package != std::string::npos)
-    name.erase(0, package + 1);
+  auto [name, options] = readActivation(activation);
+  const auto &custom = layer.node.graph.options.custom;
+  if (auto defined = custom.find(name); defined != custom.end())
+    return definedBy(layer.node, defined->second, {x});
   mlir::Value y = applied(layer, x, name, options);
   if (!y)
-    layer.unsupported(fmt::format("the activation '{}' is not supported", name));
+    layer.unsupported(
+        fmt::format("the activation '{0}' is not supported; define it with --custom {0}=FILE.mlir", name));
   return y;
 }
 

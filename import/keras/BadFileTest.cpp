@@ -41,6 +41,17 @@ TEST_F(BadFile, SaysWhatIsWrong) {
   EXPECT_GE(count, 20);
 }
 
+/// An activation is defined like a layer, by its own name.
+TEST_F(BadFile, UnknownActivationsCanBeDefined) {
+  std::string model = (folder->path / "activation.h5").string(), file = (folder->path / "swish2.mlir").string();
+  write(file, "func.func @main(%x: tensor<1x3xf32>) -> tensor<1x3xf32> {\n"
+              "  %y = nn.neg %x : (tensor<1x3xf32>) -> tensor<1x3xf32>\n  return %y : tensor<1x3xf32>\n}\n");
+  ImportOptions options;
+  options.custom = {{"swish2", file}};
+  std::vector<Tensor> got = evaluated(model, {Tensor::of<float>({1, 4}, {1, 2, 3, 4})}, options);
+  EXPECT_EQ(got.at(0).asDouble(0), -10); // the weights are ones
+}
+
 TEST_F(BadFile, AllUnknownLayersAtOnce) {
   auto context = makeContext();
   try {

@@ -1,5 +1,5 @@
 // Layers that the user defines: the operators of a text's @main stand in place of the layer.
-#include "import/keras/Keras.h"
+#include "import/keras/Custom.h"
 #include "ir/ModelText.h"
 
 namespace lathe::keras {
@@ -53,6 +53,13 @@ Values inlined(Node &node, mlir::func::FuncOp main, const Values &operands, cons
 }
 
 } // namespace
+
+mlir::Value definedBy(Node &node, const std::string &file, const Values &operands) {
+  auto module = nn::readModelText(*node.graph.builder.getContext(), file);
+  Values results = inlined(node, mainOf(*module, file), operands, file);
+  require(results.size() == 1, "{}: @main has {} results, expected 1", file, results.size());
+  return results[0];
+}
 
 void importDefined(StructureNode &structure) {
   const auto &source = *static_cast<const LayerNode *>(structure.record.source);

@@ -129,4 +129,7 @@ std::string supportPage();
 /// An activation by its description in a configuration: a name, a class with its options, or null for none.
 mlir::Value activate(Layer &layer, mlir::Value x, const json &activation);
 
+/// The function's name in such a configuration; "" if there is none.
+std::string activationName(const json &activation);
+
 } // namespace lathe::keras

@@ -13,9 +13,10 @@ class LayerCheck {
 public:
   LayerCheck(int version, const ImportOptions &options) : version(version), options(options) {}
 
-  void visit(const ModelConfig &model) {
+  /// `prefix`: of the names of the layers' nodes, as flatten makes them.
+  void visit(const ModelConfig &model, const std::string &prefix) {
     for (const LayerConfig &layer : model.layers)
-      visit(layer);
+      visit(layer, prefix);
   }
 
   /// Throws UnsupportedError for layers without a definition, else UnusedDefinitions for definitions without a layer.
@@ -23,7 +24,7 @@ public:
     problems.throwIfAny(fileName, format().versionWord);
     std::vector<std::string> unused;
     for (const auto &[name, file] : options.custom)
-      if (!classes.contains(name))
+      if (!classes.contains(name) && !activations.contains(name))
         unused.push_back(name);
     if (unused.empty())
       return;
@@ -38,18 +39,19 @@ private:
   int version;
   const ImportOptions &options;
   Problems problems;
-  std::set<std::string> classes;
+  std::set<std::string> classes, activations; // of the model
 
-  void visit(const LayerConfig &layer) {
+  void visit(const LayerConfig &layer, const std::string &prefix) {
     if (layer.className == "InputLayer")
       return;
     classes.insert(layer.className);
+    findActivations(layer.config);
     if (options.custom.contains(layer.className))
       return;
     if (layer.model)
-      return visit(*layer.model);
+      return visit(*layer.model, prefix + layer.name + "/");
     if (layer.className == "TimeDistributed" || layer.className == "SpectralNormalization")
-      return visit(readLayer(member(layer.config, "layer"), version));
+      return visit(readLayer(member(layer.config, "layer"), version), prefix + layer.name + "/");
     std::string name = operatorName(layer);
     if (importers().contains(name) && !name.starts_with("$"))
       return;
@@ -58,8 +60,18 @@ private:
                        : name != layer.className   ? "the function is not supported"
                        : reason                    ? fmt::format("the layer is not supported ({})", reason)
                                                    : "the layer is not one of keras.layers that are supported";
-    problems.add({oneLine(layer.name), oneLine(name), version, "",
+    problems.add({oneLine(prefix + layer.name), oneLine(name), version, "",
                   fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});
+  }
+
+  /// Those of a cell or a wrapped layer, too.
+  void findActivations(const json &config) {
+    for (const auto &[key, value] : config.items()) {
+      if (key.ends_with("activation"))
+        activations.insert(activationName(value));
+      if (value.is_structured())
+        findActivations(value);
+    }
   }
 
   static std::string listedClasses(std::vector<std::string> names) {
@@ -84,7 +96,7 @@ std::string operatorName(const LayerConfig &layer) {
 
 void checkLayers(const ModelConfig &model, int version, const ImportOptions &options, const std::string &fileName) {
   LayerCheck check(version, options);
-  check.visit(model);
+  check.visit(model, "");
   check.finish(fileName);
 }
 

@@ -1,5 +1,5 @@
 // Calls, branches and loops. Their subgraphs are functions of the library, or graphs that Frames.cpp has rebuilt.
-#include "import/tensorflow/TensorFlow.h"
+#include "import/tensorflow/Refusal.h"
 
 #include <cstring>
 #include <set>
@@ -210,6 +210,15 @@ const std::map<std::string, StructureRow> &structures() {
   return table;
 }
 
+/// Why a node is not imported whatever its inputs are; "" where its record alone does not tell.
+std::string refusal(const NodeRecord &node) {
+  auto row = importers().find(node.op);
+  if (row == importers().end())
+    return "the operator is not supported" + format().suggestionFor(node.op);
+  const char *reason = row->second.run ? refusalOfBatchNorm(node) : row->second.reason;
+  return reason ? reason : "";
+}
+
 /// Collects the unknown operators of a graph and of what it calls; each graph once.
 class UnknownOperators {
 public:
@@ -243,12 +252,8 @@ private:
         within(node, scope + oneLine(node.name), depth + 1);
         continue;
       }
-      auto row = importers().find(node.op);
-      if (row != importers().end() && row->second.run)
-        continue;
-      issues.push_back({scope + oneLine(node.name), oneLine(node.op), 0, "",
-                        row == importers().end() ? "the operator is not supported" + format().suggestionFor(node.op)
-                                                 : std::string(row->second.reason)});
+      if (std::string reason = refusal(node); !reason.empty())
+        issues.push_back({scope + oneLine(node.name), oneLine(node.op), 0, "", std::move(reason)});
     }
   }
 };
@@ -267,6 +272,10 @@ StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entr
 std::vector<ImportIssue> unknownWithin(const NodeRecord &node, const std::string &name) {
   UnknownOperators unknown;
   unknown.within(node, name, 0);
+  const Library *library = libraryOf(node);
+  if (!structures().contains(node.op) && !(library && library->functions.contains(node.op)))
+    if (std::string reason = refusal(node); !reason.empty())
+      unknown.issues.push_back({name, oneLine(node.op), 0, "", std::move(reason)});
   return std::move(unknown.issues);
 }
 

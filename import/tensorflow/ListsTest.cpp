@@ -193,6 +193,44 @@ TEST(List, CountsTheElementsOfAnArrayThatWasMadeEmpty) {
   }
 }
 
+/// A loop writes x * lengths into a list, so that the extent of the lengths is that of its elements. Only an operator that
+/// the loop does not need says that the lengths are as many as the rows of x, of which there is one.
+std::string batchOfOne() {
+  G g;
+  std::string x = g.placeholder("x", {1, 2}), lengths = g.placeholder("lengths", {-1}, 3);
+  auto add = [](file::FunctionDef &f, const std::string &name, const std::string &op,
+                const std::vector<std::string> &inputs,
+                const std::vector<Attr> &attrs = {}) { setNode(*f.add_node_def(), name, op, inputs, attrs); };
+  std::vector<std::pair<std::string, int32_t>> arguments = {{"i", 3}, {"list", 21}, {"x", 1}, {"lengths", 3}};
+  file::FunctionDef &test = g.function("test", arguments, {{"more", "less:z:0"}});
+  setConstant<int32_t>(*test.add_node_def(), "two", {}, {2});
+  add(test, "less", "Less", {"i", "two:output:0"});
+  file::FunctionDef &body =
+      g.function("body", arguments,
+                 {{"j", "next:z:0"}, {"written", "set:output_handle:0"}, {"same_x", "x"}, {"same_lengths", "lengths"}});
+  setConstant<int32_t>(*body.add_node_def(), "one", {}, {1});
+  setConstant<int32_t>(*body.add_node_def(), "shape", {2}, {-1, 1});
+  add(body, "next", "AddV2", {"i", "one:output:0"});
+  add(body, "column", "Reshape", {"lengths", "shape:output:0"});
+  add(body, "number", "Cast", {"column:output:0"}, {type("SrcT", 3), type("DstT", 1)});
+  add(body, "product", "Mul", {"x", "number:y:0"});
+  add(body, "set", "TensorListSetItem", {"list", "i", "product:z:0"}, {type("element_dtype", 1)});
+  std::string list = g.op("TensorListReserve", {g.ints({-1, 2}), g.scalar(2)}, {type("element_dtype", 1)});
+  g.op("While", {g.scalar(0), list, x, lengths},
+       {function("cond", "test"), function("body", "body"), types("T", {3, 21, 1, 3})}, "loop");
+  stacked(g, "loop:1");
+  g.op("ReverseSequence", {x, lengths}, {number("seq_dim", 1), number("batch_dim", 0)}, "reversed");
+  return g.bytes();
+}
+
+TEST(List, ElementsOfAnExtentThatAnotherOperatorSays) {
+  std::vector<Tensor> got = results(batchOfOne(), {floats({1, 2}, {3, 4}), tensorOf(ElementType::i32, {1}, {2})});
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_THAT(got[0].dims(), ElementsAre(2, 1, 2));
+  EXPECT_THAT(numbersOf(got[0]), ElementsAre(6, 8, 6, 8));
+  EXPECT_THAT(numbersOf(got[1]), ElementsAre(4, 3));
+}
+
 TEST(List, WhatIsNotSupportedIsNamed) {
   G g;
   std::string x = g.placeholder("x", {3, 1});

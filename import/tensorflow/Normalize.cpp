@@ -1,5 +1,5 @@
 // Normalisation, and what dropout becomes where it has no effect.
-#include "import/tensorflow/TensorFlow.h"
+#include "import/tensorflow/Refusal.h"
 
 #include <limits>
 
@@ -11,9 +11,9 @@ namespace {
 void importBatchNorm(Operator &op) {
   op.node.expectInputs(5, 5);
   op.node.ignore({"exponential_avg_factor"});
-  if (op.boolAttr("is_training", true))
-    op.unsupported("is_training is set: it would normalise with the statistics of each batch; export the graph for "
-                   "inference");
+  op.node.ignore({"is_training"});
+  if (const char *reason = refusalOfBatchNorm(op.node.record))
+    op.unsupported(reason);
   std::string layout = op.node.stringAttr("data_format", "NHWC");
   bool last = layout == "NHWC" || layout == "NDHWC";
   require(last || layout == "NCHW" || layout == "NCDHW", "data_format is '{}', expected NHWC or NCHW", oneLine(layout));
@@ -98,6 +98,17 @@ void importRandomAbove(Operator &op) {
 }
 
 } // namespace
+
+const char *refusalOfBatchNorm(const NodeRecord &node) {
+  const Row *row = importers().contains(node.op) ? &importers().at(node.op) : nullptr;
+  if (!row || row->run != importBatchNorm)
+    return nullptr;
+  const AttributeRecord *training = attributeOf(node, "is_training");
+  const auto *value = training ? std::get_if<int64_t>(&training->value) : nullptr;
+  return training && value && !*value ? nullptr
+                                      : "is_training is set: it would normalise with the statistics of each batch; "
+                                        "export the graph for inference";
+}
 
 void addNormalizeImporters(Importers &table) {
   for (const char *name : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})

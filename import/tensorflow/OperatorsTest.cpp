@@ -286,5 +286,35 @@ TEST(Operators, ThePageIsWrittenFromTheTables) {
   EXPECT_EQ(text.str(), supportPage()) << "ninja tensorflow-page writes it again";
 }
 
+/// What is not supported is known of a node behind others that are not, from its attributes alone, and in functions.
+TEST(Unsupported, NodesBehindOthersAreListed) {
+  TestGraph g;
+  std::string vector = g.constant<float>({2}, {1, 1});
+  auto norm = [&](const std::string &x, const std::string &name, bool training) {
+    return g.op("FusedBatchNormV3", {x, vector, vector, vector, vector}, {truth("is_training", training)}, name);
+  };
+  file::FunctionDef &body = g.function("inner", {{"x", 1}}, {{"y", "norm:y:0"}});
+  setNode(*body.add_node_def(), "odd", "Frobnicate", {"x"}, {});
+  setNode(*body.add_node_def(), "norm", "FusedBatchNormV3", {"odd", "x", "x", "x", "x"}, {truth("is_training")});
+  std::string x = norm(g.placeholder("x", {1, 2, 2, 2}), "first", true);
+  x = norm(norm(x, "good", false), "second", true);
+  for (const char *call : {"call", "again"})
+    x = g.op("PartitionedCall", {x}, {function("f", "inner")}, call);
+  g.op("Relu", {x}, {}, "y");
+  auto context = makeContext();
+  try {
+    importModelOf(format(), *context, g.bytes(), "m.pb", {}, {});
+    FAIL() << "expected an error";
+  } catch (const UnsupportedError &error) {
+    std::vector<std::string> nodes;
+    for (const ImportIssue &issue : error.issues) {
+      nodes.push_back(issue.node);
+      EXPECT_EQ(issue.opset, 1000) << issue.node;
+    }
+    EXPECT_THAT(nodes,
+                testing::UnorderedElementsAre("first", "second", "call/odd", "call/norm", "again/odd", "again/norm"));
+  }
+}
+
 } // namespace
 } // namespace lathe::tensorflow

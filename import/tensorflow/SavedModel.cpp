@@ -2,7 +2,9 @@
 #include "import/tensorflow/Bundle.h"
 #include "import/tensorflow/Messages.h"
 #include "import/tensorflow/Variables.h"
+#include "support/Text.h"
 
+#include <map>
 #include <set>
 
 namespace lathe::tensorflow {
@@ -26,17 +28,60 @@ const MetaGraphDef &servingGraph(const file::SavedModel &model) {
   fail("has graphs with the tags {}, expected one with 'serve'", oneLine(fmt::format("{}", fmt::join(tags, ", "))));
 }
 
-const SignatureDef &signatureOf(const MetaGraphDef &graph, const std::string &wanted) {
+/// The name of the signature to import.
+std::string signatureOf(const MetaGraphDef &graph, const std::string &wanted) {
   std::vector<std::string> names;
   for (const auto &[name, signature] : graph.signature_def())
     if (!name.starts_with("__saved_model"))
       names.push_back(name);
   std::sort(names.begin(), names.end());
+  require(!names.empty(), "has no signatures, which say what goes in and out; save the model with some, or freeze its "
+                          "graph to a .pb file");
   std::string name = !wanted.empty() ? wanted : names.size() == 1 ? names[0] : "serving_default";
   auto found = graph.signature_def().find(name);
   require(found != graph.signature_def().end(), "has no signature '{}', expected one of: {} (--signature)",
           oneLine(name), oneLine(fmt::format("{}", fmt::join(names, ", "))));
-  return found->second;
+  return name;
+}
+
+template <class Map> std::vector<std::string> sortedKeys(const Map &map) {
+  std::vector<std::string> keys;
+  for (const auto &[key, value] : map)
+    keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+/// Throws Error for a tensor that the graph does not have, and for an output that needs a placeholder which is none of the
+/// inputs. `name`: of the signature.
+void requireComplete(const GraphRecord &graph, const std::string &name, const SignatureDef &signature) {
+  std::map<std::string, const NodeRecord *> nodes;
+  for (const NodeRecord &node : graph.nodes)
+    nodes[node.name] = &node;
+  std::set<std::string> seen; // what the inputs stand for, then what is known to be good
+  auto requireNode = [&](const char *what, const std::string &key, const file::TensorInfo &info) {
+    std::string node = nodeOf(tensorName(info.name()));
+    require(info.name().empty() || nodes.contains(node),
+            "signature '{}': {} '{}' is the tensor '{}', which the graph does not have", oneLine(name), what,
+            oneLine(key), oneLine(info.name()));
+    return node;
+  };
+  for (const std::string &key : sortedKeys(signature.inputs()))
+    seen.insert(requireNode("input", key, signature.inputs().at(key)));
+  for (const std::string &key : sortedKeys(signature.outputs())) {
+    std::vector<std::string> open = {requireNode("output", key, signature.outputs().at(key))};
+    while (!open.empty()) {
+      std::string at = open.back();
+      open.pop_back();
+      auto node = nodes.find(at);
+      if (!seen.insert(at).second || node == nodes.end())
+        continue;
+      require(node->second->op != "Placeholder", "signature '{}': output '{}' needs '{}', which is none of its inputs",
+              oneLine(name), oneLine(key), oneLine(at));
+      for (const std::string &input : node->second->inputs)
+        open.push_back(nodeOf(input));
+    }
+  }
 }
 
 /// Makes the keys of a signature the names of inputs and outputs. Nodes that have such a name get another one.
@@ -108,14 +153,6 @@ private:
   }
 };
 
-template <class Map> std::vector<std::string> sortedKeys(const Map &map) {
-  std::vector<std::string> keys;
-  for (const auto &[key, value] : map)
-    keys.push_back(key);
-  std::sort(keys.begin(), keys.end());
-  return keys;
-}
-
 void applySignature(GraphRecord &graph, const SignatureDef &signature) {
   Interface interface(graph);
   require(signature.outputs_size() >= 1, "its signature has no outputs");
@@ -174,14 +211,18 @@ GraphRecord graphOfSignature(const file::SavedModel &model, const std::string &f
   require(model.saved_model_schema_version() == 1, "{}: has schema version {}, expected 1", fileName,
           model.saved_model_schema_version());
   const MetaGraphDef &meta = servingGraph(model);
-  const SignatureDef &chosen = signatureOf(meta, signature);
-  producer = "TensorFlow " + meta.meta_info_def().tensorflow_version();
-  if (meta.asset_file_def_size())
-    producer += fmt::format(" ({} assets are not read)", meta.asset_file_def_size());
+  const std::string name = signatureOf(meta, signature);
+  const SignatureDef &chosen = meta.signature_def().at(name);
+  producer = "TensorFlow";
+  if (const std::string &release = meta.meta_info_def().tensorflow_version(); !release.empty())
+    producer += " " + release;
+  if (int64_t assets = meta.asset_file_def_size())
+    producer += fmt::format(" ({} {} not read)", counted(assets, "asset"), assets == 1 ? "is" : "are");
   version = meta.graph_def().versions().producer();
   requireUnwritten(meta.graph_def(), chosen);
   addFunctions(library, meta.graph_def());
   GraphRecord graph = graphOf(meta.graph_def(), &library);
+  requireComplete(graph, name, chosen);
   applySignature(graph, chosen);
   readVariables(graph, meta, folder);
   return graph;

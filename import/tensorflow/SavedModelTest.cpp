@@ -216,6 +216,39 @@ TEST(SavedModel, SignaturesAndVariables) {
   EXPECT_THAT(model.error("score"), HasSubstr("has no signature 'score', expected one of: product, serving_default"));
 }
 
+TEST(SavedModel, SignaturesThatDoNotFitTheGraphAreNamed) {
+  Linear model;
+  model.graph.placeholder("other", {2});
+  model.graph.op("AddV2", {"sum", "other"}, {}, "both");
+  model.signature("need", {{"x", "in:0"}}, {{"y", "both:0"}});
+  model.signature("no_input", {{"x", "nosuch:0"}}, {{"y", "sum:0"}});
+  model.signature("no_output", {{"x", "in:0"}}, {{"y", "nosuch:0"}});
+  model.write();
+  EXPECT_THAT(model.error("need"),
+              HasSubstr("signature 'need': output 'y' needs 'other', which is none of its inputs"));
+  EXPECT_THAT(model.error("no_input"),
+              HasSubstr("signature 'no_input': input 'x' is the tensor 'nosuch:0', which the graph does not have"));
+  EXPECT_THAT(model.error("no_output"),
+              HasSubstr("signature 'no_output': output 'y' is the tensor 'nosuch:0', which the graph does not have"));
+  EXPECT_THAT(model.run({1, 1}, "serving_default"), ElementsAre(12, 23));
+  model.meta().clear_signature_def();
+  model.write();
+  EXPECT_THAT(model.error(), HasSubstr("has no signatures, which say what goes in and out"));
+}
+
+TEST(SavedModel, AssetsAreNotReadAndCounted) {
+  for (int count : {0, 1, 2}) {
+    Linear model;
+    for (int i = 0; i < count; ++i)
+      model.meta().add_asset_file_def();
+    model.write();
+    ModelRecord record = readModel(model.model.SerializeAsString(), "m", model.path, {});
+    EXPECT_THAT(record.producer, testing::EndsWith(count == 0   ? "TensorFlow"
+                                                   : count == 1 ? "(1 asset is not read)"
+                                                                : "(2 assets are not read)"));
+  }
+}
+
 TEST(SavedModel, VariablesByTheOperatorsThatRestoreThem) {
   Linear model;
   TestGraph &g = model.graph;

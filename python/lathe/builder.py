@@ -11,10 +11,14 @@ An operand is a value, or the name of a weight of the file that `weights` opened
 expected and got. docs/staging.md is the introduction.
 """
 import ctypes
+import difflib
 import importlib.util
+import inspect
 import operator
 import os
+import re
 import sys
+import traceback
 
 import numpy as np
 
@@ -94,6 +98,8 @@ def _text(what, text):
 
 
 def _texts(what, texts):
+    if isinstance(texts, (str, bytes)) or not hasattr(texts if texts is not None else (), "__iter__"):
+        raise Error(f"{what}s {texts!r}: expected a list, one {what} each")  # a text would be a list of its characters
     texts = [_text(what, text) for text in texts or ()]
     return (ctypes.c_char_p * len(texts))(*texts)
 
@@ -141,6 +147,15 @@ class Value:
         return f"<value {self.number}: {self.type}>"
 
 
+class _NoOperator(Error, AttributeError):
+    """A name that the graph does not have; an AttributeError for hasattr() and its like."""
+
+
+def _near(name, names):
+    near = difflib.get_close_matches(name, sorted(names), n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
+
+
 class _Handle:
     """Frees the graph when nobody uses it any more."""
 
@@ -161,6 +176,10 @@ class Graph(_operators()):
         self._graph, self.prefix = self._handle.pointer, ""
         if weights is not None:
             self.weights(weights)
+
+    def __getattr__(self, name):
+        raise _NoOperator(f"a graph has no operator '{name}'" +
+                          _near(name, [each for each in dir(type(self)) if not each.startswith("_")]))
 
     def at(self, prefix):
         """The same graph, in which names of nodes and weights begin with `prefix` behind the prefix of this one."""
@@ -284,6 +303,20 @@ class Graph(_operators()):
         return tuple(Value(self, number) for number in results[:count.value])
 
 
+def _mistake(error, source):
+    """What a staged model says of an exception: one line with the line of the source, and the name that was meant."""
+    source = os.path.abspath(source)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == source]
+    place = f"{os.path.basename(source)}, line {lines[-1]}: " if lines else ""
+    text = " ".join(str(error).split())
+    unexpected = re.search(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", text)
+    function = unexpected and getattr(Graph, unexpected[1], None)
+    if function:
+        names = list(inspect.signature(function).parameters)[1:]
+        return f"{place}{unexpected[1]} has no argument '{unexpected[2]}'{_near(unexpected[2], names)}; it takes {', '.join(names)}"
+    return place + (text if isinstance(error, Error) else f"{type(error).__name__}: {text}")
+
+
 def main(name, build, source, weights):
     """What a staged model does as a program: `net.py OUT.mlir` writes the graph that `build` makes, `net.py OUT.lathe` compiles it.
     The file of weights (None: there is none) lies beside `source`, or where a second argument says."""
@@ -299,6 +332,7 @@ def main(name, build, source, weights):
         net = Graph(name, weights)
         build(net)
         net.write(words[0]) if words[0].endswith(".mlir") else net.compile(words[0])
-    except Error as error:
-        print(f"error: {error}", file=sys.stderr)
+    except Exception as error:
+        named = isinstance(error, Error) and str(error).startswith(f"{name}: ")  # the node or the input
+        print(f"error: {error if named else _mistake(error, source)}", file=sys.stderr)
         sys.exit(2)

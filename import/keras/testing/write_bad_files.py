@@ -98,6 +98,11 @@ bad("adapted.h5", "a vocabulary that the layer has adapted to data is neither", 
     kind="IntegerLookup", config={"vocabulary": None}, weights=[])))
 bad("twice.h5", "the vocabulary has the token 12 twice", model_of(dense(
     kind="IntegerLookup", config={"vocabulary": [12, 36, 12]}, weights=[])))
+bad("activation.h5", "the activation 'swish2' is not supported; define it with --custom swish2=FILE.mlir",
+    model_of(dense(config={"units": 3, "activation": "swish2"})))
+nested = Layer("Functional", "inner", calls=[([Ref("x")], {})],
+               model=Model("inner", [input_layer("z", [4]), Layer("Scale", "deep", calls=[([Ref("z")], {})])], ["z"], [Ref("deep")]))
+bad("nested.h5", "'inner/deep' (Scale, Keras 2)", model_of(nested))
 bad("both.h5", "'a' (Scale, Keras 2)", model_of(dense("a", "Scale"), dense("b", "Lambda", {}, [])))
 bad("circular.h5", "depends on its own result", change=with_config(
     lambda config: config["layers"][1].update(inbound_nodes=[[["dense", 0, 0, {}]]])))
