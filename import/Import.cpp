@@ -4,6 +4,7 @@
 #include "import/Foreign.h"
 #include "import/Format.h"
 #include "import/SavedModel.h"
+#include "import/UnusedDefinitions.h"
 #include "import/keras/Keras.h"
 #include "import/onnx/Onnx.h"
 #include "import/tensorflow/TensorFlow.h"
@@ -93,7 +94,17 @@ TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &option
   if (isModelText(name, bytes))
     return {};
   const source::Format &format = formatOf(bytes);
-  return source::originsOf(format, format.read(bytes, name, folderOf(name), options).graph);
+  auto origins = [&](const ImportOptions &given) {
+    return source::originsOf(format, format.read(bytes, name, folderOf(name), given).graph);
+  };
+  try {
+    return origins(options);
+  } catch (const UnusedDefinitions &unused) { // importModel, or its caller, has judged that
+    ImportOptions used = options;
+    for (const std::string &definition : unused.classes)
+      used.custom.erase(definition);
+    return origins(used);
+  }
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
