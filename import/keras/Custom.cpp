@@ -26,16 +26,17 @@ mlir::Operation *copied(Node &node, mlir::Operation &op, const mlir::IRMapping &
   return node.emitOp(*record, operands, *attrs);
 }
 
-Values inlined(Node &node, mlir::func::FuncOp main, const Values &operands, const std::string &file) {
-  require(main.getNumArguments() == operands.size(), "{}: @main has {} arguments, expected {}: the layer's {}", file,
-          main.getNumArguments(), operands.size(), "inputs and weights");
+/// The results of `main` of `file` on the operands. `what` they are, for an error: "the layer's inputs and weights".
+Values inlined(Node &node, mlir::func::FuncOp main, const Values &operands, const std::string &file, const char *what) {
+  require(main.getNumArguments() == operands.size(), "{}: @main has {} arguments, expected {}: {}", file,
+          main.getNumArguments(), operands.size(), what);
   mlir::IRMapping values;
   for (size_t i = 0; i < operands.size(); ++i) {
-    auto expected = llvm::cast<mlir::ShapedType>(main.getArgument(static_cast<unsigned>(i)).getType());
-    ElementType type = nn::toElementType(expected.getElementType()), own = node.info(operands[i]).type;
-    require(type == own && expected.getRank() == node.rank(operands[i]),
-            "{}: argument {} of @main is {} of rank {}, expected {} of rank {}", file, i, name(type),
-            expected.getRank(), name(own), node.rank(operands[i]));
+    TensorInfo given = nn::infoOf(main.getArgument(static_cast<unsigned>(i))), own = node.info(operands[i]);
+    require(given.isTensor(), "{}: argument {} of @main is {}, expected a tensor", file, i, name(given.kind));
+    require(given.type == own.type && given.rank() == own.rank(),
+            "{}: argument {} of @main is {} of rank {}, expected {} of rank {}", file, i, name(given.type),
+            given.rank(), name(own.type), own.rank());
     values.map(main.getArgument(static_cast<unsigned>(i)), operands[i]);
   }
   Values results;
@@ -56,7 +57,7 @@ Values inlined(Node &node, mlir::func::FuncOp main, const Values &operands, cons
 
 mlir::Value definedBy(Node &node, const std::string &file, const Values &operands) {
   auto module = nn::readModelText(*node.graph.builder.getContext(), file);
-  Values results = inlined(node, mainOf(*module, file), operands, file);
+  Values results = inlined(node, mainOf(*module, file), operands, file, "the activation's input");
   require(results.size() == 1, "{}: @main has {} results, expected 1", file, results.size());
   return results[0];
 }
@@ -69,7 +70,7 @@ void importDefined(StructureNode &structure) {
   for (size_t i = 0; i < structure.inputs.size(); ++i)
     inputs.push_back(structure.tensor(i));
   Node node(structure.graph, structure.record, structure.loc, inputs, structure.name);
-  Values results = inlined(node, mainOf(*module, file), inputs, file);
+  Values results = inlined(node, mainOf(*module, file), inputs, file, "the layer's inputs and weights");
   require(results.size() >= structure.outputs.size(), "{}: @main has {} results, expected {}", file, results.size(),
           structure.outputs.size());
   for (size_t i = 0; i < structure.outputs.size(); ++i)
