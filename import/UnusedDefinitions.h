@@ -1,4 +1,4 @@
-// Definitions of layers that a model does not use.
+// Definitions of layers and activations that a model does not use.
 #pragma once
 
 #include "support/Error.h"
@@ -9,12 +9,12 @@
 
 namespace lathe {
 
-/// ImportOptions::custom defines classes that no layer of the model has.
+/// ImportOptions::custom defines names that are neither the class of a layer of the model nor an activation in it.
 class UnusedDefinitions : public Error {
 public:
   UnusedDefinitions(const std::string &message, std::vector<std::string> unused)
       : Error(message), classes(std::move(unused)) {}
-  std::vector<std::string> classes;
+  std::vector<std::string> classes; // and activations
 };
 
 } // namespace lathe

@@ -16,7 +16,7 @@ struct FlatNodes {
 };
 
 /// Throws UnsupportedError for the layers of which neither Lathe nor `options` has a definition, all of them. If there are
-/// none, throws UnusedDefinitions for the classes that `options` define and no layer has.
+/// none, throws UnusedDefinitions for what `options` define and no layer has as its class or activation.
 void checkLayers(const ModelConfig &model, int version, const ImportOptions &options, const std::string &fileName);
 
 /// Fills in the graph of a model. `model` and `nodes` must live as long as the graph.

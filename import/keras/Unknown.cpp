@@ -28,10 +28,11 @@ public:
         unused.push_back(name);
     if (unused.empty())
       return;
-    std::vector<std::string> known(classes.begin(), classes.end());
+    std::vector<std::string> known(classes.begin(), classes.end()), names = known;
+    names.insert(names.end(), activations.begin(), activations.end());
     throw UnusedDefinitions(fmt::format("{}: no layer is of class '{}', which --custom defines{}; the classes are {}",
                                         fileName, oneLine(fmt::format("{}", fmt::join(unused, "', '"))),
-                                        unused.size() == 1 ? suggestion(unused[0], known) : "", listedClasses(known)),
+                                        unused.size() == 1 ? suggestion(unused[0], names) : "", listedClasses(known)),
                             unused);
   }
 
@@ -67,8 +68,8 @@ private:
   /// Those of a cell or a wrapped layer, too.
   void findActivations(const json &config) {
     for (const auto &[key, value] : config.items()) {
-      if (key.ends_with("activation"))
-        activations.insert(activationName(value));
+      if (std::string name = key.ends_with("activation") ? activationName(value) : ""; !name.empty())
+        activations.insert(name);
       if (value.is_structured())
         findActivations(value);
     }
