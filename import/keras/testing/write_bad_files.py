@@ -91,7 +91,6 @@ bad("subclass.h5", "a subclassed model is Python code", change=lambda file: file
     "model_config", json.dumps({"class_name": "MyModel", "config": {"units": 3}})))
 bad("missing.h5", "has 1 weight in the file, expected 2", model_of(dense(weights=[np.ones((4, 3))])))
 bad("extents.h5", "'dense' (Dense, Keras 2)", model_of(dense(weights=[np.ones((5, 3)), np.zeros(3)])))
-bad("activation.h5", "the activation 'sparkle' is not supported", model_of(dense(config={"units": 3, "activation": "sparkle"})))
 bad("unknown.h5", "define it with --custom Scale=FILE.mlir", model_of(dense(kind="Scale")))
 bad("hashing.h5", "the layer is not supported (text; numbers are hashed as texts)", model_of(dense(kind="Hashing")))
 bad("adapted.h5", "a vocabulary that the layer has adapted to data is neither", model_of(dense(
