@@ -10,8 +10,7 @@ namespace {
 /// statistics again.
 void importBatchNorm(Operator &op) {
   op.node.expectInputs(5, 5);
-  op.node.ignore({"exponential_avg_factor"});
-  op.node.ignore({"is_training"});
+  op.node.ignore({"exponential_avg_factor", "is_training"});
   if (const char *reason = refusalOfBatchNorm(op.node.record))
     op.unsupported(reason);
   std::string layout = op.node.stringAttr("data_format", "NHWC");
