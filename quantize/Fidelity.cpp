@@ -85,8 +85,10 @@ Fidelity fidelityOf(const std::vector<Tensor> &expected, const std::vector<Tenso
   for (size_t i = 0; i < expected.size(); ++i)
     if (expected[i].dims() != found.at(i).dims() && !result.leftOut++)
       result.difference = extentsText(found[i]) + " instead of " + extentsText(expected[i]);
-  if (!result.compared())
+  if (!result.compared()) {
+    result.cosine = result.leastCosine = result.centred = result.leastCentred = std::nan("");
     return result;
+  }
   std::vector<Numbers> a = numbersOf(expected), b = numbersOf(found);
   double plain = 0, centred = 0;
   for (const auto &[dims, group] : groupsOf(expected, found)) {

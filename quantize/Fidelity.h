@@ -8,7 +8,8 @@
 
 namespace lathe::quantize {
 
-/// Over the inputs that both models ran. Outputs of one run are one vector, one output of the model.
+/// Over the inputs that both models ran. Outputs of one run are one vector, one output of the model. Similarities are not a
+/// number where every input is left out.
 struct Fidelity {
   size_t inputs = 0;
   double cosine = 1, leastCosine = 1; // cosine similarity of the outputs: mean and smallest

@@ -61,6 +61,7 @@ TEST(Fidelity, outputsOfOtherExtentsAreLeftOut) {
   EXPECT_DOUBLE_EQ(noiseToSignal(expected, found), 1); // of the second and the third
   Fidelity none = fidelityOf({row({1})}, {row({1, 2})});
   EXPECT_EQ(none.compared(), 0u);
+  EXPECT_TRUE(std::isnan(none.cosine));
   EXPECT_EQ(none.drop(), 0);
 }
 

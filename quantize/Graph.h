@@ -26,7 +26,7 @@ std::string valueName(mlir::Value value);
 struct ComparedOutput {
   size_t index = 0;              // among the outputs that are tensors
   bool byRow = false;            // its first axis is that of an input, such as a batch: each row is a decision
-  std::vector<std::string> open; // names of the outputs before it, whose extents depend on data
+  std::vector<std::string> open; // names of the outputs before it, left out since their extents depend on data
 };
 /// The first output whose extents follow from those of the inputs, or the first one.
 ComparedOutput comparedOutput(mlir::func::FuncOp main);

@@ -266,6 +266,8 @@ private:
   }
 
   bool isNear(const Fidelity &fidelity) const {
+    if (!fidelity.compared()) // nothing says that more layers in float would help
+      return true;
     return fidelity.drop() <= options.maxDrop.value_or(100) && fidelity.cosine >= options.minCosine &&
            fidelity.centred >= options.minCosine;
   }

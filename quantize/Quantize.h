@@ -76,8 +76,9 @@ inline constexpr double largestMagnitude = 1e9;
 /// A smaller mean cosine similarity, or a larger share of changed decisions in percent, is reported.
 inline constexpr double lowCosine = 0.95, highDrop = 10;
 
-/// Quantises `module`, which is rewritten. The first result whose extents do not depend on data decides. Both models are compared on the samples `others`,
-/// or on the calibration inputs where there are none. Throws Error if nothing can be quantised.
+/// Quantises `module`, which is rewritten. The first result whose extents do not depend on data decides. Both models are
+/// compared on the samples `others`, or on the calibration inputs where there are none. Throws Error if nothing can be
+/// quantised.
 Report quantizeModel(mlir::ModuleOp module, const std::vector<Sample> &samples, const Options &options,
                      const std::vector<Sample> &others = {});
 

@@ -363,7 +363,7 @@ int quantizeVerb(const Arguments &arguments) {
     std::cout << "wrote " << flags.output << "\n" << recording.line();
   }
   for (const std::string &warning : report.warnings)
-    std::cerr << "warning: " << warning << "\n";
+    std::cerr << "warning: " << printable(warning) << "\n";
   nlohmann::json json = reportJson(report);
   json["model"] = flags.model.model;
   json["file"] = flags.output;
