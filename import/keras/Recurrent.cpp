@@ -120,13 +120,16 @@ OperatorWeights operatorWeights(Layer &layer, const RecurrentCell &cell) {
   return result;
 }
 
-/// The activations of the cell as attributes; nothing if nn lacks one of them.
+/// The activations of the cell as attributes; nothing if nn lacks one of them or the user defines one.
 std::optional<Fields> activationFields(Layer &layer, const RecurrentCell &cell) {
   json inner = "tanh", gate = "sigmoid";
   if (cell.config->contains("activation"))
     inner = (*cell.config)["activation"];
   if (cell.config->contains("recurrent_activation"))
     gate = (*cell.config)["recurrent_activation"];
+  const auto &custom = layer.node.graph.options.custom;
+  if (custom.contains(activationName(inner)) || (cell.kind != "SimpleRNN" && custom.contains(activationName(gate))))
+    return std::nullopt;
   auto f = cellActivation(layer, gate), g = cellActivation(layer, inner);
   if (!f || !g)
     return std::nullopt;
