@@ -174,6 +174,7 @@ TEST(Staged, aSavedModelHasTheNameOfItsFolder) {
   for (const auto &[path, name] : std::map<std::string, std::string>{{"m/flowers/saved_model.pb", "flowers"},
                                                                      {"flowers/saved_model.pbtxt", "flowers"},
                                                                      {"saved_model.pb", "saved_model.pb"},
+                                                                     {"./saved_model.pb", "saved_model.pb"},
                                                                      {"m/net.pb", "net.pb"}}) {
     GraphBuilder graph(path);
     graph.output("y", graph.add("relu", {graph.input("x", "f32", {"2"})}, {})[0]);

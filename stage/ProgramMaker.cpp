@@ -13,11 +13,15 @@ namespace {
 constexpr size_t longestName = 24; // of a variable that is called like a scope
 
 /// Of a model: without folders, and without "zoo:".
-std::string shortName(std::string source) {
+std::string shortName(const std::string &source) {
   // A SavedModel is its folder: this file has the same name in all of them.
-  for (const char *file : {"/saved_model.pb", "/saved_model.pbtxt"})
-    if (source.ends_with(file) && source.size() > std::string_view(file).size())
-      source.resize(source.size() - std::string_view(file).size());
+  for (std::string_view file : {"/saved_model.pb", "/saved_model.pbtxt"})
+    if (source.ends_with(file)) {
+      std::string folder = source.substr(0, source.size() - file.size());
+      std::string name = folder.substr(folder.find_last_of('/') + 1); // npos + 1 is 0
+      if (!name.empty() && name != "." && name != "..")
+        return name;
+    }
   size_t begin = source.starts_with("zoo:") ? 4 : source.find_last_of('/') + 1; // npos + 1 is 0
   return begin < source.size() ? source.substr(begin) : "net";
 }
