@@ -80,7 +80,8 @@ int guarded(const std::string &given, const std::function<int()> &body) {
     say("out of memory");
     return userError;
   } catch (const std::filesystem::filesystem_error &error) { // a folder that may not be read, a name too long
-    say(fmt::format("{}: {}", error.path1().string(), error.code().message()));
+    std::string place = error.path1().string();
+    say(place.empty() ? error.what() : fmt::format("{}: {}", place, error.code().message()));
     return userError;
   } catch (const std::exception &error) {
     say(fmt::format("internal error: {}", error.what()));

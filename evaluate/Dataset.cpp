@@ -100,7 +100,7 @@ std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<
   return pictures;
 }
 
-/// What lies in a folder, but for names that begin with a point: systems and editors write such files beside others.
+/// What lies in a folder, but for names that begin with a dot: systems and editors write such files beside others.
 std::vector<fs::directory_entry> entriesOf(const fs::path &folder) {
   std::vector<fs::directory_entry> entries;
   std::error_code error;

@@ -34,7 +34,7 @@ std::vector<std::string> shortNames(const std::vector<std::string> &labels);
 /// The data set in a folder with a folder a class, in a folder of pictures without classes, or in a CSV file with the
 /// columns file and class, whose paths are relative to its own folder. A class is named by its label, the first word of the
 /// label ("n02124075" of "n02124075 Egyptian cat") or its index, in upper or lower case. Pictures are in order of their paths,
-/// or of the lines. Names that begin with a point are passed over. Throws Error with the place for what cannot be read, and
+/// or of the lines. Names that begin with a dot are passed over. Throws Error with the place for what cannot be read, and
 /// for classes that are unknown or of which several have that name.
 Dataset readDataset(const std::string &path, const std::vector<std::string> &labels);
 

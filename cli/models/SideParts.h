@@ -1,4 +1,4 @@
-// What the sides of `lathe compare`, `diff-models`, `segments` and `evaluate --against` share.
+// What the models of `lathe compare`, `diff-models`, `segments`, `evaluate --against` and `sweep --with` share.
 #pragma once
 
 #include "cli/ModelFlags.h"

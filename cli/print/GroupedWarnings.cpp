@@ -21,7 +21,8 @@ std::string withoutNumbers(const std::string &text) {
 }
 
 struct Group {
-  std::string text, place; // of the first one
+  std::string text, place;              // of the first one
+  const PlacedWarnings *last = nullptr; // part that has it
   size_t parts = 0;
   bool same = true; // up to the numbers, too
 };
@@ -35,9 +36,11 @@ std::vector<std::string> groupedWarnings(const std::vector<PlacedWarnings> &part
     for (const std::string &warning : part.warnings) {
       auto [at, isNew] = known.try_emplace(withoutNumbers(warning), groups.size());
       if (isNew)
-        groups.push_back({warning, part.place});
-      ++groups[at->second].parts;
-      groups[at->second].same &= warning == groups[at->second].text;
+        groups.push_back({.text = warning, .place = part.place});
+      Group &group = groups[at->second];
+      group.parts += group.last != &part; // both sides of a part may have it
+      group.last = &part;
+      group.same &= warning == group.text;
     }
   std::vector<std::string> lines;
   for (const Group &group : groups) {

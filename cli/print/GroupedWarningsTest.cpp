@@ -14,4 +14,7 @@ TEST(GroupedWarnings, saysEachOnce) {
                                    "at b: times rose by 3 %"));
   EXPECT_THAT(groupedWarnings({{"at a", {}}, {"at b", {"it judges"}}, {"at c", {"it judges"}}}),
               testing::ElementsAre("2 of 3 parts, first at b: it judges"));
+  EXPECT_THAT(groupedWarnings({{"at a", {"3 of lathe", "5 of lathe"}}, {"at b", {}}}),
+              testing::ElementsAre("at a: 3 of lathe"))
+      << "twice in a part";
 }

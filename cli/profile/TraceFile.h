@@ -19,7 +19,7 @@ class TraceRuns {
 public:
   /// So many events that no further run should be traced; also the events of all tracks of a run, unless a limit is given.
   static constexpr size_t most = 2000000;
-  /// Events that each track of a run keeps, so that the run has at most `most`: 32 MB in memory for one thread, 64 MB at most.
+  /// Events that each track of a run keeps, so that the run has at most `most`, in at most 64 MB of memory.
   static size_t limitOf(int threads) { return most / (size_t(threads) + 1); }
   bool isFull() const { return events >= most; }
   /// Adds the last run of `context`.
@@ -29,8 +29,8 @@ public:
   uint64_t leftOut() const { return omitted; }
 
   /// Writes all runs. `counts`: by run, whether it is one of those that the figures of the profile are means over.
-  /// `about`: of the process, an object, to which the number of events that are left out is added. A name that ends in .gz is compressed. Throws Error if the file cannot be
-  /// written.
+  /// `about`: of the process, an object, to which the number of events that are left out is added. A name that ends in .gz
+  /// is compressed. Throws Error if the file cannot be written.
   void write(const std::string &path, const runtime::Context &context, const lab::MachineCeilings &machine,
              const std::vector<bool> &counts, nlohmann::json about) const;
 

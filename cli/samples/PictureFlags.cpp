@@ -169,8 +169,9 @@ evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::v
   require(isFloat(port.type) || isInteger(port.type), "input '{}' is {}, expected numbers", port.name, name(port.type));
   how.scale = inputScale;
   how.zeroPoint = inputZeroPoint;
-  // Pixels in the range of the input itself are its elements.
-  bool elements = followsInputs() && realRange(port);
+  // Pixels in the range of the input itself are its elements. Another input may have decided the range.
+  auto own = realRange(port);
+  bool elements = followsInputs() && own && (!ofQuantised || ofQuantised == own);
   if (isInteger(port.type) && inputScale == 0 && !elements)
     how.quantization = port.quantization;
   return how;

@@ -182,6 +182,11 @@ class Evaluate(Cli):
         # A scale of two: pixels are twice as large for both.
         integer = self.write("twice.mlir", blue("ui8", "2", 0))
         self.assertEqual(self.figures("evaluate", real, *red, "--against", integer)["pixel_range"], [0, 510])
+        # The first of two scales decides: 255 is element 64 of the other input, below the 100 of blue.
+        first, other = self.write("one.mlir", blue("i8", "1", -128)), self.write("four.mlir", blue("ui8", "4", 0))
+        figures = self.figures("evaluate", first, *red, "--against", other)
+        self.assertEqual([(one["decision"], one["other_decision"]) for one in figures["decisions"]], [(0, 2), (1, 2)])
+        self.assertEqual(figures["pixel_range"], [0, 255])
 
     def test_the_other_model_has_flags_of_its_own(self):
         model, definition = self.path("colours.keras"), self.write("scale.mlir", SCALE)

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <iostream>
 #include <mutex>
 #include <span>
@@ -155,21 +156,22 @@ struct Measured {
   runtime::MemoryUse memory;
   uint64_t peakBytes = 0; // of running the package so far
   store::Point point;     // without its runs
-  bool finished = false;
+  bool finished = false;  // timed to its end
+  bool kept = false;      // by the verb, if it is finished
 
   double gflops() const { return flops / wall.median * 1e-9; }
 };
 
 /// Everything that was measured. A clean-up reads it on another thread.
 struct AllSizes {
-  std::mutex mutex; // of what follows
+  std::mutex mutex; // of `sizes`
+  std::condition_variable wasKept;
   std::vector<Measured> sizes;
 };
 
-/// Keeps the runs of a size and makes figures of them.
-void conclude(Measured &measured, Recording &recording, bool finished) {
+/// Makes figures of the runs of a size.
+void conclude(Measured &measured, bool finished) {
   measured.peakBytes = peakResidentBytes(); // before anything is made of the figures
-  record(recording, measured.point, measured.runs, finished);
   measured.wall = lab::summarize(measured.runs.wall);
   measured.cpu = lab::summarize(measured.runs.cpu);
   measured.finished = finished;
@@ -194,7 +196,12 @@ const Measured &measureAt(Prepared &prepared, const BenchFlags &flags, const Ver
   lock.unlock();
   timeRuns(*prepared.context, flags, measured.runs, all.mutex);
   lock.lock();
-  conclude(measured, recording, true);
+  conclude(measured, true);
+  lock.unlock(); // a store may wait for its server, and registers a clean-up meanwhile
+  record(recording, measured.point, measured.runs, true);
+  lock.lock();
+  measured.kept = true;
+  all.wasKept.notify_all();
   return measured;
 }
 
@@ -243,6 +250,7 @@ struct Bench {
   const Prepared &prepared;
   const Verification &verification;
   Recording &recording;
+  bool several; // sizes were asked for, of which an interrupted verb may have measured one
 };
 
 void report(const Bench &bench, std::span<const Measured> measured, bool finished) {
@@ -250,18 +258,18 @@ void report(const Bench &bench, std::span<const Measured> measured, bool finishe
   std::string model = bench.flags.model.model, target = bench.prepared.model->target();
   const Measured &first = measured.front();
   if (bench.options.printsText()) {
-    std::string what = measured.size() > 1 ? counted(int64_t(measured.size()), "size")
-                                           : first.inputs + (first.variant.empty() ? "" : ", variant " + first.variant);
-    std::string runs = measured.size() > 1 ? "" : ", " + counted(int64_t(first.wall.count), "run");
+    std::string what = bench.several ? counted(int64_t(measured.size()), "size")
+                                     : first.inputs + (first.variant.empty() ? "" : ", variant " + first.variant);
+    std::string runs = bench.several ? "" : ", " + counted(int64_t(first.wall.count), "run");
     TableStyle style = bench.options.tableStyle();
     std::cout << fmt::format("{} ({}), {}{}, {}\n", printable(model), printable(what), counted(threads, "thread"), runs,
                              target)
-              << (measured.size() > 1 ? sizesTable(measured, style) : oneText(first, style))
+              << (bench.several ? sizesTable(measured, style) : oneText(first, style))
               << "outputs: " << bench.verification.text << "\n"
               << bench.recording.line() << std::flush;
   }
-  json document = measured.size() > 1 ? json{{"sizes", json::array()}} : toJson(first);
-  if (measured.size() > 1)
+  json document = bench.several ? json{{"sizes", json::array()}} : toJson(first);
+  if (bench.several)
     for (const Measured &size : measured)
       document["sizes"].push_back(toJson(size));
   document["model"] = model;
@@ -275,15 +283,22 @@ void report(const Bench &bench, std::span<const Measured> measured, bool finishe
 
 /// Keeps and prints what was measured until a signal came.
 void reportInterrupted(const Bench &bench, AllSizes &all) {
-  all.mutex.lock(); // until the process ends: nothing more is measured
+  std::unique_lock lock(all.mutex);
+  // A size that the verb is keeping is given the time that a file takes. A server that is waited for may take longer; its
+  // own clean-up keeps the points.
+  all.wasKept.wait_for(lock, std::chrono::seconds(2),
+                       [&] { return all.sizes.empty() || !all.sizes.back().finished || all.sizes.back().kept; });
+  lock.release(); // locked until the process ends: nothing more is measured
   std::span<Measured> sizes = all.sizes;
   if (!sizes.empty() && sizes.back().runs.wall.empty())
     sizes = sizes.first(sizes.size() - 1);
   if (sizes.empty())
     return;
   Progress::endLine();
-  if (!sizes.back().finished)
-    conclude(sizes.back(), bench.recording, false);
+  if (Measured &last = sizes.back(); !last.finished) {
+    conclude(last, false);
+    record(bench.recording, last.point, last.runs, false);
+  }
   report(bench, sizes, false);
 }
 
@@ -312,7 +327,7 @@ int benchVerb(const Arguments &arguments) {
     model.shapes.clear(); // the package takes all of them
   Prepared prepared = load(model);
   Verification verification = verificationOf(*prepared.model);
-  Bench bench{flags, options, prepared, verification, recording};
+  Bench bench{flags, options, prepared, verification, recording, sizes.size() > 1};
   AllSizes all;
   all.sizes.reserve(sizes.size()); // a clean-up reads one while the next begins
   {

@@ -163,7 +163,7 @@ std::string describeProducer(mlir::ModuleOp module, json &document) {
   auto producer = module->getAttrOfType<mlir::StringAttr>("nn.producer");
   if (!producer)
     return "";
-  document["producer"] = printable(producer.str());
+  document["producer"] = producer.str();
   return fmt::format("producer: {}\n", printable(producer.str()));
 }
 

@@ -2,6 +2,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/Recording.h"
 #include "cli/models/ModelFormat.h"
+#include "cli/print/Terminal.h"
 #include "cli/samples/Samples.h"
 #include "export/onnx/Export.h"
 #include "passes/interpret/Ports.h"
@@ -363,7 +364,7 @@ int quantizeVerb(const Arguments &arguments) {
     std::cout << "wrote " << flags.output << "\n" << recording.line();
   }
   for (const std::string &warning : report.warnings)
-    std::cerr << "warning: " << printable(warning) << "\n";
+    say(fmt::format("warning: {}", warning)); // which has names from the model
   nlohmann::json json = reportJson(report);
   json["model"] = flags.model.model;
   json["file"] = flags.output;
