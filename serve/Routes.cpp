@@ -4,11 +4,13 @@
 #include "serve/Listing.h"
 #include "store/ContentKey.h"
 #include "store/NotFound.h"
+#include "store/SqliteFiles.h"
 #include "support/Text.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 namespace lathe::serve {
 
@@ -55,12 +57,26 @@ store::Filter filterOf(const Request &request, store::Store &store) {
   return filter;
 }
 
-/// Of a document: what it shows, for which parameters, at which position of the store.
-std::string keyOf(const std::string &what, const Request &request, const std::string &position) {
+/// Of a file that this process may not write, when it was written, as a text; else "". The connection of the follower
+/// takes the file as one that nobody changes (store/SqliteFiles.h), so that its position stays.
+std::string writtenAt(const std::string &store) {
+  if (store::isServerUrl(store) || store::mayWriteFile(store))
+    return "";
+  std::string times;
+  for (const char *suffix : {"", "-wal"}) {
+    std::error_code ignored;
+    auto time = std::filesystem::last_write_time(store + suffix, ignored);
+    times += fmt::format(" {}", int64_t(time.time_since_epoch().count()));
+  }
+  return times;
+}
+
+/// Of a document: what it shows, for which parameters, at which state of the store.
+std::string keyOf(const std::string &what, const Request &request, const std::string &state) {
   json list = json::array();
   for (auto &[name, value] : request.parameters)
     list.push_back({name, value});
-  return what + list.dump(-1, ' ', false, json::error_handler_t::replace) + position;
+  return what + list.dump(-1, ' ', false, json::error_handler_t::replace) + state;
 }
 
 struct Document {
@@ -171,7 +187,7 @@ Answer Routes::document(const std::string &what, const Request &request, bool as
 
 /// Points of the experiments of a report that is still to be made; 0: it is known.
 size_t Routes::pointsToRead(const Request &request) {
-  if (known(keyOf("report", request, follower.position())))
+  if (known(keyOf("report", request, follower.position() + writtenAt(service.store))))
     return 0;
   store::Store store = store::openReadOnly(service.store);
   size_t points = 0;
@@ -218,7 +234,7 @@ std::shared_ptr<const std::string> Routes::known(const std::string &key) {
 
 /// The document as embedded text. While the store stays as it is, it is made once.
 std::shared_ptr<const std::string> Routes::made(const std::string &what, const Request &request) {
-  std::string position = follower.position(), key = keyOf(what, request, position);
+  std::string position = follower.position(), key = keyOf(what, request, position + writtenAt(service.store));
   if (auto text = known(key))
     return text;
   if (!workers.try_acquire_for(longestWait))

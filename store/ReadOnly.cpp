@@ -9,9 +9,11 @@ Store openReadOnly(const std::string &path, double busySeconds) {
   Database database(path, Database::Mode::readOnly, busySeconds);
   int64_t version = schemaVersion(database);
   auto newest = int64_t(schemaSteps().size());
-  require(version == newest,
-          "{}: has version {} of the schema, reading alone needs version {}: `lathe store list` upgrades it",
-          database.path(), version, newest);
+  require(
+      version == newest,
+      "{}: has version {} of the schema, reading alone needs version {}: `lathe store list` of a user who may write "
+      "it upgrades it",
+      database.path(), version, newest);
   // A store without a file of its own, whose connection is exchanged: the constructor would want to write.
   Store store = Store::temporary(database.path());
   store.connection() = std::move(database);

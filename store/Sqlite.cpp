@@ -222,7 +222,7 @@ bool hasContent(const std::string &path) {
 
 /// SQLite's URL of a file that nobody changes while it is read: SQLite makes no files beside it and takes no locks.
 std::string unchangingUrl(const std::string &path) {
-  std::string url = "file:";
+  std::string url = path.starts_with('/') ? "file://" : "file:"; // else the name behind "//" would be that of a host
   for (unsigned char letter : path)
     if (std::isalnum(letter) || std::strchr("/._-~", letter))
       url += char(letter);
@@ -231,10 +231,17 @@ std::string unchangingUrl(const std::string &path) {
   return url + "?immutable=1";
 }
 
+/// The file that a link names: SQLite's other files are beside it.
+std::string withoutLinks(const std::string &path) {
+  std::error_code error;
+  std::filesystem::path file = std::filesystem::canonical(path, error);
+  return error ? path : file.string();
+}
+
 } // namespace
 
-bool mayWriteFile(const std::string &path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
+bool mayWriteFile(const std::string &link) {
+  std::string path = withoutLinks(link), folder = std::filesystem::path(path).parent_path().string();
   return ::access(path.c_str(), W_OK) == 0 && ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
 }
 
@@ -267,7 +274,8 @@ std::unique_ptr<Connection> openSqlite(const std::string &path, const std::strin
               : mode == OpenMode::existing ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READONLY;
   // SQLite's reader makes files beside a store, and finds its latest rows in one of them.
-  if (mode == OpenMode::readOnly && !mayWriteFile(path) && !hasContent(path + "-wal") && !hasContent(path + "-journal"))
+  std::string file = withoutLinks(path);
+  if (mode == OpenMode::readOnly && !mayWriteFile(file) && !hasContent(file + "-wal") && !hasContent(file + "-journal"))
     return std::make_unique<SqliteConnection>(unchangingUrl(path), name, flags | SQLITE_OPEN_URI, busySeconds);
   return std::make_unique<SqliteConnection>(path, name, flags, busySeconds);
 }

@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/models/SideParts.h"
 #include "cli/print/DiffModelsPrint.h"
+#include "import/UnusedDefinitions.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "stage/diff/PlainForm.h"
@@ -39,12 +40,27 @@ void share(ModelFlags &a, ModelFlags &b) {
     own.signature = a.signature;
   if (nobody(a.custom, own.custom, other.custom))
     own.custom = a.custom;
-  if (!own.custom.empty() && !other.custom.empty()) { // one of them may be without the layer
-    leaveDefinitionsUnused(own);
+  if (!own.custom.empty()) // A may be without the layer if B has it: normalisedFirst
     leaveDefinitionsUnused(other);
-  }
   a = own;
   b = other;
+}
+
+/// A, whose unused definitions B must use.
+Source normalisedFirst(ModelFlags &a, ModelFlags &b) {
+  try {
+    return normalised(a);
+  } catch (const UnusedDefinitions &unused) {
+    if (b.custom.empty())
+      throw;
+    std::vector<std::string> required = a.custom; // B is without the others
+    leaveDefinitionsUnused(a);
+    for (size_t i = 0; i < required.size(); ++i)
+      for (const std::string &name : unused.classes)
+        if (required[i].starts_with(name + "="))
+          b.custom[i] = required[i];
+  }
+  return normalised(a);
 }
 
 } // namespace
@@ -89,7 +105,7 @@ int diffModelsVerb(const Arguments &arguments) {
   if (!otherSignature.empty())
     second.signature = otherSignature;
   require(otherSignature.empty() || !second.isZoo(), "--other-signature: {} has no signatures", other);
-  Source a = normalised(model), b = normalised(second);
+  Source a = normalisedFirst(model, second), b = normalised(second);
   GraphDiff diff = diffGraphs(mainFunction(*a.module), mainFunction(*b.module), tolerance);
   if (options.printsText())
     std::cout << graphDiffText(diff, model.model, other, all ? SIZE_MAX : 20);

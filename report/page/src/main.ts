@@ -32,7 +32,7 @@ function startError(host: HTMLElement, { message, status }: ErrorDocument): void
     h(
       "header",
       { class: "top" },
-      h("div", {}, h("h1", {}, again ? "The store cannot be read now" : "There is no such page"), h("p", {}, message)),
+      h("div", {}, h("h1", {}, again ? "This page cannot be shown now" : "There is no such page"), h("p", {}, message)),
       themeButton(() => {}),
     ),
     h(

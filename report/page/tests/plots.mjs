@@ -122,7 +122,6 @@ const tests = {
         std: [],
         mean: [1, 2],
         machine: { cores: 2 },
-        graph: { edges: [] },
         space: { cache_bytes: 2048, until: null },
       }),
       [

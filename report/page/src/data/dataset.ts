@@ -46,6 +46,7 @@ function readable(document: Document): Document {
   return {
     ...document,
     title: visible(document.title),
+    baseline: visible(document.baseline),
     platforms: visibleIn(document.platforms),
     experiments: visibleIn(document.experiments),
     problems: visibleIn(document.problems),

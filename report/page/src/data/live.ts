@@ -95,7 +95,7 @@ export interface CompareDocument {
 export interface ErrorDocument {
   live: Live;
   message: string;
-  status: number; // 404: the store has no such thing; 503: the store cannot be read now
+  status: number; // 404: the store has no such thing; 503: the store cannot be read now, or the server is busy
 }
 
 /** An event. */

@@ -30,12 +30,9 @@ function settingText(name: string, value: unknown): [string, string] {
   return [title, String(value)];
 }
 
-/** What has a section or a card of its own: the graph of a profile, and the machine. */
-const shownElsewhere = new Set(["graph", "machine"]);
-
 /** What is set, by name: "max seconds" "0.3". */
 export const settingFacts = (settings: Record<string, unknown>): [string, string][] =>
   Object.entries(settings)
-    .filter(([name]) => !shownElsewhere.has(name))
+    .filter(([name]) => name !== "machine") // which has a card of its own
     .map(([name, value]) => settingText(name, value))
     .filter(([, text]) => text);

@@ -145,6 +145,7 @@ class LiveReport {
       this.app = startApp(this.host, data, { ...this.app.stop(), above: this.strip });
       window.scrollTo({ top: scrollY, behavior: "instant" });
       this.shown = told;
+      this.state.troubled(""); // an earlier update may have failed
       window.latheReport = { data, painted: window.latheReport?.painted ?? NaN };
       this.touched = false;
       this.news.hidden = true;
