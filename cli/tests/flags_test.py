@@ -32,7 +32,7 @@ NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "stage"
 OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--other-signature", "--tolerance", "--all"],
        "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
        "run": ["--output", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
-       "profile": ["--until", "--repetitions", "--trace", "--html", "--svg", "--wide", "--no-check", "--quiet", *RECORD],
+       "profile": ["--until", "--repetitions", "--trace", "--trace-events", "--html", "--svg", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
        "export": ["--output", "--quiet"], "stage": ["--output", "--flat", "--quiet"], "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
