@@ -266,7 +266,7 @@ void report(const Bench &bench, std::span<const Measured> measured, bool finishe
                              target)
               << (bench.several ? sizesTable(measured, style) : oneText(first, style))
               << "outputs: " << bench.verification.text << "\n"
-              << bench.recording.line() << std::flush;
+              << bench.recording.line();
   }
   json document = bench.several ? json{{"sizes", json::array()}} : toJson(first);
   if (bench.several)
@@ -300,6 +300,7 @@ void reportInterrupted(const Bench &bench, AllSizes &all) {
     record(bench.recording, last.point, last.runs, false);
   }
   report(bench, sizes, false);
+  std::cout.flush(); // the process ends without destructors
 }
 
 } // namespace
