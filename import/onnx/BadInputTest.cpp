@@ -289,6 +289,8 @@ TEST_F(BadFile, NotThereEmptyOrNotAModel) {
   write(path, std::string("\x89PNG\r\n\x1a\n\0\0", 10));
   EXPECT_THAT(message(), testing::StartsWith(path + ": "));
   write(path, "just a note\n");
+  EXPECT_THAT(message(), testing::StartsWith(path + ": is text without a function"));
+  write(path, "func.func just a note\n");
   EXPECT_THAT(message(), testing::StartsWith(path + ": line 1"));
   path = folder.string();
   EXPECT_NE(message(), "no error");
