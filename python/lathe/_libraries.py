@@ -78,10 +78,11 @@ _CORE = "lathe_python.abi3.so"
 
 
 def core() -> Any:
-    """The extension module lathe._core, which lies beside the runtime's library and uses it."""
+    """The extension module lathe._core: beside the runtime's library, or in its folder `lathe/` where it is installed."""
     if _CORE not in _loaded:
         runtime()  # the extension finds it by its name, since it is loaded
-        path = next((path for path in (os.path.join(folder, _CORE) for folder in folders()) if os.path.exists(path)), None)
+        places = [os.path.join(folder, below) for folder in folders() for below in (_CORE, os.path.join("lathe", _CORE))]
+        path = next((path for path in places if os.path.exists(path)), None)
         if path is None:
             raise Error(f"{_CORE} is not in {', '.join(folders())}: build it (make build; it needs the Debian package python3-dev)")
         loader = importlib.machinery.ExtensionFileLoader("lathe._core", path)

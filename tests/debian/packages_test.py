@@ -51,7 +51,8 @@ def looked_into(files):
     """Control files and contents of the three packages."""
     triplet = run("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
     wanted = {
-        "lathe-runtime": [f"usr/lib/{triplet}/liblathe_runtime.so.1", f"usr/lib/{triplet}/liblathe_references.so"],
+        "lathe-runtime": [f"usr/lib/{triplet}/liblathe_runtime.so.1", f"usr/lib/{triplet}/liblathe_references.so",
+                          f"usr/lib/{triplet}/lathe/lathe_python.abi3.so"],
         "lathe-tools": ["usr/bin/lathe", "usr/bin/lathe-serve", "usr/bin/lathe-runner", "usr/bin/lathe-tune-runner",
                         f"usr/lib/{triplet}/lathe/liblathe_cli_compiler.so", "usr/share/man/man1/lathe.1.gz",
                         f"usr/lib/{triplet}/liblathe_compiler.so.1", "usr/share/man/man1/lathe-ops-bench.1.gz",
