@@ -10,8 +10,9 @@ namespace lathe::store {
 /// Rewrites a statement: `?` becomes $1, $2, ..., and instr becomes strpos.
 std::string postgresStatement(std::string_view sql);
 
-/// Rewrites the statements of a schema step: types, identity columns, order of texts by bytes, and indices
-/// over long texts: an entry of an index has at most 2704 bytes in PostgreSQL.
+/// Writes the statements of a schema step, which are SQLite's, as PostgreSQL's. Types and identity columns have other
+/// names, texts must be told to be ordered by bytes, and an index over long texts holds their hashes: an entry of an
+/// index has at most 2704 bytes in PostgreSQL.
 std::string postgresSchema(const std::string &step);
 
 /// PostgreSQL's texts hold no NUL. A NUL becomes U+FFFFE and '0', and U+FFFFE becomes U+FFFFE and

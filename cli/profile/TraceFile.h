@@ -17,9 +17,10 @@ namespace lathe::cli {
 /// Traced runs of one context, one after the other.
 class TraceRuns {
 public:
-  /// So many events that no further run should be traced; also the events of all tracks of a run, unless a limit is given.
+  /// From so many events on no further run should be traced. Without --trace-events one run keeps at most as many.
   static constexpr size_t most = 2000000;
-  /// Events that each track of a run keeps, so that the run has at most `most`, in at most 64 MB of memory.
+  /// How many events each track of a run keeps without --trace-events. All tracks together then have at most `most`
+  /// events, which take at most 64 MB.
   static size_t limitOf(int threads) { return most / (size_t(threads) + 1); }
   bool isFull() const { return events >= most; }
   /// Adds the last run of `context`.

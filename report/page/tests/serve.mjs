@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 import { run } from "./run.mjs";
+import { openAt } from "./tab.mjs";
 
 const [address, expectedFile, executablePath] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
@@ -16,16 +17,9 @@ async function ask(what) {
   await answers.next();
 }
 
-/** A tab whose requests and errors are collected. */
+/** A tab of the server, which at its end may have asked for nothing else and had no errors. */
 async function open(path, options) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const tab = await context.newPage(),
-    requests = [],
-    errors = [];
-  tab.on("request", (request) => requests.push(request.url()));
-  tab.on("pageerror", (error) => errors.push(String(error)));
-  tab.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
-  await tab.goto(address + path);
+  const { tab, requests, errors, context } = await openAt(browser, options, address + path);
   return {
     tab,
     context,

@@ -1,6 +1,6 @@
 // A tab with a report, and what its sections, plots and tables show.
-/** A tab whose requests and errors are collected. */
-export async function openTab(browser, options, url) {
+/** A tab at an address, whose requests and errors are collected. */
+export async function openAt(browser, options, url) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const tab = await context.newPage(),
     requests = [],
@@ -9,8 +9,13 @@ export async function openTab(browser, options, url) {
   tab.on("pageerror", (error) => errors.push(String(error)));
   tab.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
   await tab.goto(url);
-  await tab.waitForSelector("#overview .tile");
   return { tab, requests, errors, context };
+}
+/** Such a tab with a report that is shown. */
+export async function openTab(browser, options, url) {
+  const opened = await openAt(browser, options, url);
+  await opened.tab.waitForSelector("#overview .tile");
+  return opened;
 }
 /** Brings a section into sight and waits until it is filled. */
 export async function show(tab, id) {
