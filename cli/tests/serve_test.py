@@ -1,4 +1,5 @@
 """`lathe serve`: what is answered, to whom, and what running measurements look like. Requests are written byte by byte."""
+import contextlib
 import hashlib
 import json
 import os
@@ -298,6 +299,16 @@ class Serve(unittest.TestCase):
         self.assertNotIn("content-encoding", ranged.headers)
         self.assertEqual(self.server.ask("/api/index").status, 200)
 
+    def stop_amid(self, bench, store):
+        """Stops a process as soon as its experiment is in the store: amid its measurements."""
+        with contextlib.closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as db:
+            end = time.monotonic() + 60
+            while db.execute("SELECT COUNT(*) FROM experiment WHERE finished IS NULL").fetchone()[0] == 0:
+                self.assertIsNone(bench.poll())
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+        bench.send_signal(signal.SIGSTOP)
+
     def test_a_connection_has_several_requests(self):
         request = f"GET /api/index HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n\r\n".encode()
         last = request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
@@ -335,16 +346,18 @@ class Serve(unittest.TestCase):
         with Server(store) as server, server.events() as events, server.events() as other:
             self.assertEqual({entry["state"] for entry in events.next()["experiments"] if entry["kind"] == "ops"}, {"finished"})
             bench = subprocess.Popen([LATHE, *BENCH, "--store", store], stdout=subprocess.DEVNULL)
+            self.addCleanup(bench.kill)
+            self.stop_amid(bench, store)  # it may take less time than the server lets pass between two looks
             entry, _ = events.until(None, lambda e: e["state"] == "running")
+            bench.send_signal(signal.SIGCONT)
             self.assertEqual((entry["kind"], entry["pid"]), ("ops", bench.pid))
             self.assertNotIn(entry["uuid"], [self.a, self.b])
-            self.assertEqual(bench.wait(), 0)
+            self.assertEqual(bench.wait(timeout=120), 0)
             entry, _ = events.until(entry["uuid"], lambda e: e["state"] == "finished")
             self.assertEqual((entry["points"], entry["passed"]), (2, 2))
             other.until(entry["uuid"], lambda e: e["state"] == "finished")  # every client is told
             with server.events(f"/events?from={events.position}") as late:  # which knows all that
-                late.connection.settimeout(1)
-                self.assertRaises(socket.timeout, late.next)
+                self.assertRaises(socket.timeout, late.next, seconds=1)
 
     def test_a_killed_run_is_told(self):
         store = self.copied()

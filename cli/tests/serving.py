@@ -89,7 +89,7 @@ class Response:
 
 
 class Events:
-    """A stream of events. `next` returns the data of the next one."""
+    """A stream of events. `next` returns the data of the next one, within some seconds: comments come without end."""
     def __init__(self, server, target):
         self.connection = server.connect(timeout=30)
         self.connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {server.host}:{server.port}\r\n\r\n".encode())
@@ -101,8 +101,10 @@ class Events:
     def __exit__(self, *_):
         self.connection.close()
 
-    def next(self):
+    def next(self, seconds=30):
+        end = time.monotonic() + seconds
         while not (match := re.search(rb"id: (\S+)\nevent: change\ndata: ([^\n]*)\n\n", self.text)):
+            self.connection.settimeout(max(end - time.monotonic(), 1e-3))
             part = self.connection.recv(1 << 16)
             if not part:
                 raise AssertionError("the server has ended the stream")
@@ -114,8 +116,11 @@ class Events:
     def until(self, uuid, holds, seconds=30):
         """The state of an experiment once `holds` is true of it, and how long that took."""
         begin = time.monotonic()
-        while time.monotonic() - begin < seconds:
-            for entry in self.next()["experiments"]:
-                if (uuid is None or entry["uuid"] == uuid) and holds(entry):
-                    return entry, time.monotonic() - begin
+        try:
+            while (left := begin + seconds - time.monotonic()) > 0:
+                for entry in self.next(left)["experiments"]:
+                    if (uuid is None or entry["uuid"] == uuid) and holds(entry):
+                        return entry, time.monotonic() - begin
+        except socket.timeout:
+            pass
         raise AssertionError(f"{uuid}: not within {seconds} s")
