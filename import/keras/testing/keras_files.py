@@ -82,7 +82,7 @@ def model_config(model, version):
     for layer in model.layers:
         config = model_config(layer.model, version)["config"] if layer.model else dict(layer.config)
         kind = ("Sequential" if layer.model.sequential else "Functional") if layer.model else layer.kind
-        if version == 2 and "batch_shape" in config:
+        if version == 2 and isinstance(config, dict) and "batch_shape" in config:  # one within may be mutated
             config["batch_input_shape"] = config.pop("batch_shape")
         entry = {"class_name": kind, "config": config}
         if version == 3:
