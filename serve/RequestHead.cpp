@@ -32,6 +32,23 @@ static bool isRequestLine(std::string_view line) {
          isToken(line.substr(0, first)) && line[first + 1] == '/' && line.substr(second + 1).starts_with("HTTP/1.");
 }
 
+/// The request line with every = in the value of a parameter written as %3D: the library takes what follows the last one
+/// for the value.
+static std::string withoutLaterEquals(std::string_view line) {
+  std::string result;
+  bool query = false, value = false;
+  for (char letter : line.substr(0, line.rfind(' '))) {
+    if (value && letter == '=') {
+      result += "%3D";
+      continue;
+    }
+    query = query || letter == '?';
+    value = query && letter != '&' && (value || letter == '=');
+    result += letter;
+  }
+  return result.append(line.substr(line.rfind(' ')));
+}
+
 std::optional<RequestHead> checkedHead(std::string_view head, int mostLines) {
   static constexpr std::array<std::string_view, 4> ignored = {"accept-encoding", "expect", "if-range", "range"};
   RequestHead result;
@@ -46,19 +63,20 @@ std::optional<RequestHead> checkedHead(std::string_view head, int mostLines) {
       break;
     if (lines > mostLines || !isPrintable(line) || (lines == 0 && !isRequestLine(line)))
       return std::nullopt;
-    if (lines == 0)
+    if (lines == 0) {
       result.lineBytes = line.size();
-    else {
-      size_t colon = line.find(':');
-      if (colon == line.npos || !isToken(line.substr(0, colon)))
-        return std::nullopt;
-      std::string name = lower(line.substr(0, colon));
-      hosts += name == "host";
-      result.last = result.last || name == "content-length" || name == "transfer-encoding" ||
-                    (name == "connection" && lower(line).find("close") != line.npos);
-      if (std::find(ignored.begin(), ignored.end(), name) != ignored.end())
-        continue;
+      result.text = withoutLaterEquals(line) + "\r\n";
+      continue;
     }
+    size_t colon = line.find(':');
+    if (colon == line.npos || !isToken(line.substr(0, colon)))
+      return std::nullopt;
+    std::string name = lower(line.substr(0, colon));
+    hosts += name == "host";
+    result.last = result.last || name == "content-length" || name == "transfer-encoding" ||
+                  (name == "connection" && lower(line).find("close") != line.npos);
+    if (std::find(ignored.begin(), ignored.end(), name) != ignored.end())
+      continue;
     result.text += line;
     result.text += "\r\n";
   }

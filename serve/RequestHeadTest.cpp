@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 using namespace lathe::serve;
 
 static constexpr int most = 8;
@@ -20,6 +22,17 @@ TEST(RequestHead, removesRangesAndCompression) {
                           most);
   ASSERT_TRUE(head);
   EXPECT_EQ(head->text, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+TEST(RequestHead, leavesOneEqualsSignToAParameter) {
+  for (auto &[target, kept] : std::map<std::string, std::string>{{"/a=b?c=d", "/a=b?c=d"},
+                                                                 {"/?token=a==&b=c=d", "/?token=a%3D%3D&b=c%3Dd"},
+                                                                 {"/?a?b=c?=d", "/?a?b=c?%3Dd"},
+                                                                 {"/?==&=", "/?=%3D&="}}) {
+    auto head = checkedHead("GET " + target + " HTTP/1.1\r\n\r\n", most);
+    ASSERT_TRUE(head) << target;
+    EXPECT_EQ(head->text, "GET " + kept + " HTTP/1.1\r\n\r\n");
+  }
 }
 
 TEST(RequestHead, seesThatAConnectionCannotGoOn) {
