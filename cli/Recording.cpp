@@ -90,6 +90,12 @@ void Recording::addDetail(const std::string &name, json value) {
     experiment.detail[name] = std::move(value);
 }
 
+void Recording::plan(size_t missing) {
+  experiment.planPoints(kept.size() + missing);
+  if (opened && !experiment.uuid.empty())
+    opened->setDetail(experiment.uuid, experiment.detail);
+}
+
 void Recording::begin() {
   if (experiment.uuid.empty())
     experiment.uuid = opened->addExperiment(experiment, platform);
@@ -163,6 +169,7 @@ std::string Recording::resume() {
   store::Unfinished found = opened->takeOver(experiment.identity());
   experiment.uuid = found.experiment;
   if (!experiment.uuid.empty()) {
+    experiment.detail = opened->experiment(experiment.uuid).detail;
     opened->points({.experiments = {experiment.uuid}}, false,
                    [&](const store::Point &point) { kept.insert(point.key()); });
     return fmt::format("going on with an experiment that was interrupted; it has {} (--fresh begins anew)\n",

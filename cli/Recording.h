@@ -47,6 +47,9 @@ public:
   bool on() const { return opened.has_value(); }
   /// Adds to the detail of the experiment; before the first `add`.
   void addDetail(const std::string &name, nlohmann::json value);
+  /// Declares that `missing` points will be added: those that read along know how many there will be. A continued
+  /// experiment has its points besides.
+  void plan(size_t missing);
   /// The experiment; its uuid is empty before the first `add`, and everything with --no-store.
   const store::Experiment &described() const { return experiment; }
   /// Continues the newest unfinished experiment of the same command, machine and build that no

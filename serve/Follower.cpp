@@ -70,20 +70,19 @@ void Follower::lookAtStore() {
     return;
   store::Transaction moment(store->connection(), store::Transaction::Kind::read);
   std::vector<store::ExperimentSummary> summaries = store->experiments();
-  std::map<std::string, store::TuningCount> tuning = store::tuningCounts(*store);
+  std::vector<json> documents = experimentsJson(*store, summaries);
   std::lock_guard lock(mutex);
   count = present;
   // The position moves with every change, also one that no entry shows, as a point measured again.
   uint64_t next = ++revision;
   std::map<std::string, bool> there;
-  for (const store::ExperimentSummary &summary : summaries) {
-    const std::string &uuid = summary.experiment.uuid;
+  for (size_t i = 0; i < summaries.size(); ++i) {
+    const std::string &uuid = summaries[i].experiment.uuid;
     there[uuid] = true;
     Entry &entry = experiments[uuid];
-    json document = toJson(summary, tuning[uuid]);
-    entry.owner = summary.owner;
-    if (document != entry.document) {
-      entry.document = std::move(document);
+    entry.owner = summaries[i].owner;
+    if (documents[i] != entry.document) {
+      entry.document = std::move(documents[i]);
       entry.revision = next;
     }
   }

@@ -6,7 +6,11 @@ namespace lathe::serve {
 
 using nlohmann::json;
 
-json toJson(const store::ExperimentSummary &summary, const store::TuningCount &tuning) {
+static std::string stateOf(const store::ExperimentSummary &summary) {
+  return !summary.experiment.finished.empty() ? "finished" : summary.owner ? "running" : "stopped";
+}
+
+static json toJson(const store::ExperimentSummary &summary, const store::TuningCount &tuning) {
   const store::Experiment &experiment = summary.experiment;
   json document = {{"uuid", experiment.uuid},         {"kind", name(experiment.kind)},
                    {"command", experiment.command},   {"version", experiment.version},
@@ -14,7 +18,7 @@ json toJson(const store::ExperimentSummary &summary, const store::TuningCount &t
                    {"platform", experiment.platform}, {"cpu", summary.cpu},
                    {"points", summary.points},        {"passed", summary.passed},
                    {"records", tuning.records},       {"records_passed", tuning.passed}};
-  document["state"] = !experiment.finished.empty() ? "finished" : summary.owner ? "running" : "stopped";
+  document["state"] = stateOf(summary);
   if (summary.owner) {
     store::Owner here = store::Owner::self();
     document["pid"] = summary.owner->pid;
@@ -22,6 +26,26 @@ json toJson(const store::ExperimentSummary &summary, const store::TuningCount &t
       document["host"] = summary.owner->host;
   }
   return document;
+}
+
+std::vector<json> experimentsJson(store::Store &store, const std::vector<store::ExperimentSummary> &summaries) {
+  std::map<std::string, store::TuningCount> tuning = store::tuningCounts(store);
+  store::Filter running;
+  for (const store::ExperimentSummary &summary : summaries)
+    if (stateOf(summary) == "running")
+      running.experiments.push_back(summary.experiment.uuid);
+  std::map<std::string, std::optional<size_t>> planned;
+  if (!running.experiments.empty())
+    for (const store::ExperimentSummary &summary : store.experiments(running, true))
+      planned[summary.experiment.uuid] = summary.experiment.plannedPoints();
+  std::vector<json> documents;
+  for (const store::ExperimentSummary &summary : summaries) {
+    const std::string &uuid = summary.experiment.uuid;
+    documents.push_back(toJson(summary, tuning[uuid]));
+    if (auto points = planned[uuid])
+      documents.back()["planned_points"] = *points;
+  }
+  return documents;
 }
 
 json platformsJson(store::Store &store, const std::vector<store::ExperimentSummary> &experiments) {

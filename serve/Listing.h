@@ -5,9 +5,11 @@
 
 namespace lathe::serve {
 
-/// An experiment: its id, kind, command, dates, platform, numbers of points and tuning records, and its state:
-/// "finished"; "running", with its process; "stopped", because its process is gone.
-nlohmann::json toJson(const store::ExperimentSummary &summary, const store::TuningCount &tuning);
+/// For each of `summaries` its id, kind, command, dates, platform, numbers of points and tuning records, and its state:
+/// "finished"; "running", with its process and the number of points that it will have, if that is known; "stopped",
+/// because its process is gone.
+std::vector<nlohmann::json> experimentsJson(store::Store &store,
+                                            const std::vector<store::ExperimentSummary> &summaries);
 
 /// Platforms with their experiments, in the order of their names.
 nlohmann::json platformsJson(store::Store &store, const std::vector<store::ExperimentSummary> &experiments);

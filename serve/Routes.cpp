@@ -260,11 +260,7 @@ std::shared_ptr<const std::string> Routes::made(const std::string &what, const R
 json Routes::index(store::Store &store) {
   store::Transaction moment(store.connection(), store::Transaction::Kind::read);
   std::vector<store::ExperimentSummary> experiments = store.experiments();
-  std::map<std::string, store::TuningCount> tuning = store::tuningCounts(store);
-  json list = json::array();
-  for (const store::ExperimentSummary &summary : experiments)
-    list.push_back(toJson(summary, tuning[summary.experiment.uuid]));
-  return {{"experiments", list},
+  return {{"experiments", experimentsJson(store, experiments)},
           {"platforms", platformsJson(store, experiments)},
           {"models", modelsJson(store)},
           {"lathe", service.version}};

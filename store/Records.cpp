@@ -121,6 +121,16 @@ void check(const Experiment &experiment) {
     checkTime(experiment.finished, "finished");
 }
 
+std::optional<size_t> Experiment::plannedPoints() const {
+  if (!detail.is_object())
+    return std::nullopt;
+  auto planned = detail.find("planned_points");
+  return planned != detail.end() && planned->is_number_unsigned() ? std::optional(planned->get<size_t>())
+                                                                  : std::nullopt;
+}
+
+void Experiment::planPoints(size_t count) { detail["planned_points"] = count; }
+
 void moveGraph(Experiment &experiment) {
   nlohmann::json &settings = experiment.settings;
   if (experiment.kind != ExperimentKind::profile || !settings.is_object() || !settings.contains("graph"))

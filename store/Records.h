@@ -105,13 +105,17 @@ struct Experiment {
   std::string revision;          // commit of lathe's sources, with + behind it if they were changed; "" if unknown
   std::string platform;          // key of the platform
   nlohmann::json settings = {};  // an object: how every point is measured, not which points
-  nlohmann::json detail = {};    // an object: what was measured, such as the graph of a profile's kernels
+  nlohmann::json detail = {};    // an object: what was measured (docs/store.md)
   std::string started, finished; // `finished` is empty while it runs, or if it was interrupted
   Disturbance disturbance;       // average over the experiment
 
   /// Hash of kind, settings, platform, version and build. It is equal for two experiments that
   /// measure points in the same way, with the same build, on the same machine.
   std::string identity() const;
+
+  /// Number of points that it has once its command has measured everything; nothing if the command did not know.
+  std::optional<size_t> plannedPoints() const;
+  void planPoints(size_t count);
 };
 
 /// Moves the graph of a profile to the detail. Versions of the schema up to 7, and archives of that time, have it among the

@@ -292,6 +292,15 @@ void Store::finishExperiment(const std::string &uuid, const Disturbance &disturb
   });
 }
 
+void Store::setDetail(const std::string &uuid, const nlohmann::json &detail) {
+  for (auto &[experiment, platform] : mine)
+    if (experiment.uuid == uuid)
+      experiment.detail = detail;
+  write(Transaction::Kind::append, [&](Store &into, bool) {
+    Statement(into.database, "UPDATE experiment SET detail = ? WHERE uuid = ?").bind(dump(detail), uuid).run();
+  });
+}
+
 void Store::addPoint(Point point) { addPoints({std::move(point)}); }
 
 void Store::addPoints(std::vector<Point> points) {

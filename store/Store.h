@@ -107,6 +107,8 @@ public:
   Unfinished takeOver(const std::string &identity);
   /// Marks the experiment as finished, without owner. It may be continued and finished again.
   void finishExperiment(const std::string &uuid, const Disturbance &disturbance);
+  /// Replaces the detail of an experiment, an object.
+  void setDetail(const std::string &uuid, const nlohmann::json &detail);
   /// Adds a point with its samples; an empty time becomes the current time. The experiment must
   /// exist. Of two points with one key the later measurement stays.
   void addPoint(Point point);

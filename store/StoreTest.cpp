@@ -85,6 +85,12 @@ TEST_F(StoreTest, theDetailOfAnExperimentIsReadAlone) {
   // A setting of another kind may have that name.
   old.kind = ExperimentKind::ops;
   EXPECT_EQ(store.experiment(store.addExperiment(old, somePlatform())).settings, old.settings);
+  // It may grow.
+  profile.planPoints(7);
+  store.setDetail(uuid, profile.detail);
+  EXPECT_EQ(store.experiment(uuid).detail, profile.detail);
+  EXPECT_EQ(store.experiment(uuid).plannedPoints(), 7u);
+  EXPECT_EQ(someExperiment(ExperimentKind::profile).plannedPoints(), std::nullopt);
 }
 
 TEST_F(StoreTest, equalThingsAreOne) {

@@ -1,5 +1,7 @@
 """Symbolic extents: variants, ranges, and several sizes measured from one package."""
+import contextlib
 import json
+import sqlite3
 
 import numpy as np
 
@@ -90,9 +92,14 @@ class Dynamic(Cli):
 
     def test_compare_at_several_sizes(self):
         other = self.compiled("--specialize", "N=2")
-        figures = self.figures("compare", self.model, "--with", other, "--check-only", "--batch", "1,2", "--no-store")
+        figures = self.figures("compare", self.model, "--with", other, "--check-only", "--batch", "1,2", "--store", self.path("compared.db"))
         self.assertEqual([size["inputs"] for size in figures["sizes"]], ["x 1x8x1x12", "x 2x8x1x12"])
         self.assertTrue(all(size["agrees"] for size in figures["sizes"]))
+        experiment, = self.figures("store", "list", "--store", self.path("compared.db"))["experiments"]
+        with contextlib.closing(sqlite3.connect(self.path("compared.db"))) as db:
+            detail, = db.execute("SELECT detail FROM experiment").fetchone()
+        self.assertTrue(experiment["finished"])
+        self.assertEqual((experiment["points"], json.loads(detail)["planned_points"]), (4, 4))
 
     def test_profile_shows_the_extents_bound(self):
         package = self.compiled("--specialize", "N=4")

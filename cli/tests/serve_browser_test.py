@@ -33,7 +33,7 @@ class ServeBrowser(unittest.TestCase):
             rows.tuning(rows.experiment("tune"), [3e-3, 2e-3])
             sleeper = subprocess.Popen(["sleep", "600"])  # the process that measures
             running = rows.experiment("bench")
-            rows.db.execute("UPDATE experiment SET finished = NULL, uuid = 'running-0000' WHERE id = ?", (running,))
+            rows.db.execute("UPDATE experiment SET finished = NULL, uuid = 'running-0000', detail = '{\"planned_points\": 9}' WHERE id = ?", (running,))
             with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
                 rows.db.execute("INSERT INTO owner (experiment, host, boot, pids, pid, started) VALUES (?, ?, ?, ?, ?, ?)",
                                 (running, socket.gethostname(), file.read().strip(), os.readlink("/proc/self/ns/pid"), sleeper.pid, process_started(sleeper.pid)))

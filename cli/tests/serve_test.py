@@ -142,7 +142,7 @@ class Serve(unittest.TestCase):
             self.assertNotIn(b"root:", answer.body)
             self.assertNotIn(self.folder.name.encode(), answer.body)
         for target, status, says in [("/compare", 400, "expected two experiments"), (f"/compare?a={self.a}", 400, "expected two"), (f"/compare?a={self.a}&b=zz", 404, "begins with 'zz'"),
-                                     ("/report?experiment=%3Cimg%3E", 404, "begins with"), ("/report?kind=none", 404, "none"), ("/report?experiment=' OR 1=1".replace(" ", "%20"), 404, "begins with")]:
+                                     ("/report?experiment=%3Cimg%3E", 404, "begins with"), ("/report?kind=none", 404, "none"), (f"/report?experiment=zz={self.a}", 404, "begins with 'zz="), ("/report?experiment=' OR 1=1".replace(" ", "%20"), 404, "begins with '' OR 1=1'")]:
             answer = self.server.ask("/api" + target)
             self.assertEqual(answer.status, status, target)
             self.assertIn(says, answer.json()["message"])
@@ -350,7 +350,7 @@ class Serve(unittest.TestCase):
             self.stop_amid(bench, store)  # it may take less time than the server lets pass between two looks
             entry, _ = events.until(None, lambda e: e["state"] == "running")
             bench.send_signal(signal.SIGCONT)
-            self.assertEqual((entry["kind"], entry["pid"]), ("ops", bench.pid))
+            self.assertEqual((entry["kind"], entry["pid"], entry["planned_points"]), ("ops", bench.pid, 2))
             self.assertNotIn(entry["uuid"], [self.a, self.b])
             self.assertEqual(bench.wait(timeout=120), 0)
             entry, _ = events.until(entry["uuid"], lambda e: e["state"] == "finished")

@@ -160,6 +160,20 @@ void show(Progress &progress, const std::string &what, std::optional<double> sec
     progress.update(what, 0, 0);
 }
 
+/// Of values of which some may be unknown.
+class Mean {
+public:
+  void add(std::optional<double> value) {
+    sum += value.value_or(0);
+    count += value.has_value();
+  }
+  std::optional<double> value() const { return count ? std::optional(sum / count) : std::nullopt; }
+
+private:
+  double sum = 0;
+  int count = 0;
+};
+
 /// The comparison at one size. Its report is printed, kept, and added to `documents` when it is finished or interrupted.
 class SizeComparison {
 public:
@@ -180,8 +194,7 @@ public:
     verification = verificationOf(*loaded);
   }
 
-  /// Returns true if all outputs agree.
-  bool run() {
+  lab::Comparison run() {
     Progress progress("compare " + flags.model.model);
     lab::CompareOptions &compare = flags.compare;
     compare.progress = [&](const std::string &what, std::optional<double> left) { show(progress, what, left); };
@@ -194,7 +207,7 @@ public:
     lab::Comparison comparison = lab::compare(sides, compare);
     kept.forget();
     report(comparison, true);
-    return comparison.agrees();
+    return comparison;
   }
 
 private:
@@ -211,8 +224,6 @@ private:
   void report(const lab::Comparison &comparison, bool finished) {
     bool several = !documents.empty() || flags.several;
     recording.add(lab::pointsOf(comparison, problem, setting));
-    if (finished)
-      recording.finish({comparison.otherProcessors, comparison.stolenProcessors});
     if (options.printsText())
       std::cout << (several ? fmt::format("{}{}:\n", documents.empty() ? "" : "\n", inputs) : "")
                 << lab::describe(comparison, options.tableStyle()) << recording.line() << std::flush;
@@ -256,14 +267,21 @@ int compareVerb(const Arguments &arguments) {
   std::string package = packageFor(flags.model).path;
   fillIn(sides, package, flags.model);
   flags.several = sizes.size() > 1;
+  recording.plan(sizes.size() * sides.size());
   std::vector<nlohmann::json> documents;
   bool agree = true;
+  Mean others, stolen;
   for (const Size &size : sizes) {
     CompareFlags one = flags;
     one.inputs.batch = size.batch;
     one.model.shapes = size.shapes;
-    agree &= SizeComparison(std::move(one), sides, package, options, recording, documents, open).run();
+    lab::Comparison comparison =
+        SizeComparison(std::move(one), sides, package, options, recording, documents, open).run();
+    agree &= comparison.agrees();
+    others.add(comparison.otherProcessors);
+    stolen.add(comparison.stolenProcessors);
   }
+  recording.finish({others.value(), stolen.value()});
   return agree ? success : failedVerdict;
 }
 

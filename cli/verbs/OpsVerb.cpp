@@ -121,9 +121,9 @@ void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &p
                            waitText(seconds(bench.maxStarts)));
 }
 
-/// True when the store has every point of the row.
-bool isKept(const Recording &recording, const lab::ListedProblem &entry, const lab::OpsSetting &setting,
-            const std::vector<lab::OpsColumn> &columns) {
+/// How many points of the row the store does not have.
+size_t missingPoints(const Recording &recording, const lab::ListedProblem &entry, const lab::OpsSetting &setting,
+                     const std::vector<lab::OpsColumn> &columns) {
   lab::OpsRow row;
   row.listed = entry;
   row.setting = setting;
@@ -134,7 +134,7 @@ bool isKept(const Recording &recording, const lab::ListedProblem &entry, const l
     row.points.back().schedule = column.schedule;
   }
   auto points = lab::pointsOf(row);
-  return std::all_of(points.begin(), points.end(), [&](auto &point) { return recording.has(point); });
+  return size_t(std::count_if(points.begin(), points.end(), [&](auto &point) { return !recording.has(point); }));
 }
 
 /// One run of `lathe ops bench`: measures the rows that neither the log nor the store has, and reports all of them.
@@ -154,6 +154,7 @@ public:
     if (std::string said = flags.fresh ? "" : recording.resume(); options.printsText())
       std::cout << said << std::flush;
     total = problems.size() * settings.size();
+    plan(problems);
     flags.bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
     for (auto &entry : problems)
       for (const lab::OpsSetting &setting : settings)
@@ -207,12 +208,22 @@ private:
     return flags.minutes > 0 && std::chrono::duration<double>(Clock::now() - began).count() > flags.minutes * 60;
   }
 
+  void plan(const std::vector<lab::ListedProblem> &problems) {
+    size_t missing = 0;
+    std::set<std::string> seen; // a problem may be listed twice
+    for (auto &entry : problems)
+      for (const lab::OpsSetting &setting : settings)
+        if (std::string key = keyOf(entry, setting); !log.find(key) && seen.insert(key).second)
+          missing += missingPoints(recording, entry, setting, columns.of(entry.problem.op));
+    recording.plan(missing);
+  }
+
   void take(const lab::ListedProblem &entry, const lab::OpsSetting &setting) {
     stage = entry.text;
     std::string key = keyOf(entry, setting);
     if (const json *known = log.find(key)) {
       rows.push_back(*known);
-    } else if (isKept(recording, entry, setting, columns.of(entry.problem.op))) {
+    } else if (missingPoints(recording, entry, setting, columns.of(entry.problem.op)) == 0) {
       ++kept;
     } else if (timeIsUp()) {
       ++left;

@@ -410,6 +410,7 @@ int segmentsVerb(const Arguments &arguments) {
                        {"repeat", flags.repeat},
                        {"fill", flags.inputs.fill},
                        {"seed", flags.inputs.seed}});
+  recording.plan(2 * stage.total); // of both sides
   Segmenter segmenter(flags.model, source, places, flags.inputs, compare, ours, peer, recording);
   KeptWhenInterrupted<Parts> kept([&](const Parts &soFar) { report(soFar, flags, options, recording, false); });
   Parts parts;

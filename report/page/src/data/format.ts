@@ -32,6 +32,16 @@ export function bytes(value: number): string {
 }
 export const count = (value: number, noun: string): string =>
   `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
+/** "3 of 40 points"; "3 points" if nobody knows how many there will be. */
+export const countOf = (value: number, planned: number | undefined, noun: string): string =>
+  planned !== undefined && planned >= value
+    ? `${value.toLocaleString("en")} of ${count(planned, noun)}`
+    : count(value, noun);
+/** How long one has to wait: "about 20 s", "about 3 min", "about 1.5 h". */
+export function wait(seconds: number): string {
+  if (seconds < 90) return `about ${Math.ceil(seconds)} s`;
+  return seconds < 5400 ? `about ${Math.round(seconds / 60)} min` : `about ${(seconds / 3600).toFixed(1)} h`;
+}
 /** The status of what another program measured, whose output nobody has checked here. */
 export const notVerified = "not_verified";
 /** The name of a status as people read it. */

@@ -23,6 +23,7 @@ export interface Entry {
   records_passed: number;
   state: "running" | "finished" | "stopped"; // stopped: its process is gone
   pid?: number; // of the process that measures it
+  planned_points?: number; // that a running one will have, if its command knows
   host?: string; // where that is, if elsewhere: nobody can tell whether it still runs
 }
 

@@ -1,6 +1,6 @@
 // A report that follows its experiments: a line says how far they are, and new points come into the page.
 import { Dataset } from "../data/dataset";
-import { count, date, digits } from "../data/format";
+import { count, countOf, date, digits, wait } from "../data/format";
 import type { Change, Entry } from "../data/live";
 import type { Document } from "../data/schema";
 import { startApp, type App } from "../ui/app";
@@ -25,22 +25,29 @@ class Progress {
     while (this.seen.length > 2 && this.seen[1][0] < performance.now() - window_) this.seen.shift();
     this.tell();
   }
-  private pace(): string {
+  /** Points and records a minute; 0: not known yet. */
+  private pace(): number {
     const [begin, end] = [this.seen[0], this.seen[this.seen.length - 1]],
       minutes = (performance.now() - begin[0]) / 60000;
-    return end[1] > begin[1] && minutes > 0.02 ? `${digits((end[1] - begin[1]) / minutes, 2)} a minute` : "";
+    return minutes > 0.02 ? (end[1] - begin[1]) / minutes : 0;
   }
   tell(): void {
     const { entry } = this,
+      pace = this.pace(),
       last = Math.round((performance.now() - this.seen[this.seen.length - 1][0]) / 1000);
     const parts = [
-      [entry.points || !entry.records ? count(entry.points, "point") : "", entry.records ? count(entry.records, "tuning record") : ""]
+      [entry.points || !entry.records ? countOf(entry.points, entry.planned_points, "point") : "", entry.records ? count(entry.records, "tuning record") : ""]
         .filter(Boolean)
         .join(", "),
     ];
     if (entry.state === "running") {
       parts.unshift(`process ${entry.pid}${entry.host ? ` on ${entry.host}, which cannot be asked` : ""}`);
-      parts.push(this.pace(), this.seen.length > 1 ? `last ${last} s ago` : "");
+      const missing = (entry.planned_points ?? 0) - entry.points;
+      parts.push(
+        pace ? `${digits(pace, 2)} a minute` : "",
+        this.seen.length > 1 ? `last ${last} s ago` : "",
+        pace && missing > 0 ? `${wait((missing / pace) * 60)} left` : "",
+      );
     } else if (entry.state === "finished") parts.push(`ended ${date(entry.finished)}`);
     else parts.push("its process ended before the experiment did");
     this.element.replaceChildren(
