@@ -374,6 +374,10 @@ struct Stage {
   }
 };
 
+bool agree(const std::vector<Part> &parts) {
+  return std::all_of(parts.begin(), parts.end(), [](const Part &part) { return part.comparison.agrees(); });
+}
+
 } // namespace
 
 int segmentsVerb(const Arguments &arguments) {
@@ -432,9 +436,6 @@ int segmentsVerb(const Arguments &arguments) {
   recording.finish();
   kept.forget();
   report(parts, flags, options, recording, true);
-  auto agree = [](const std::vector<Part> &list) {
-    return std::all_of(list.begin(), list.end(), [](const Part &part) { return part.comparison.agrees(); });
-  };
   return agree(parts.cumulative) && agree(parts.blocks) ? success : failedVerdict;
 }
 
