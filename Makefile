@@ -40,8 +40,8 @@ test-all: build setup-bench ## every test, the slow ones too (with PyTorch's net
 
 # The rooms that read what others wrote; package/ is tested by runtime/LoaderTest. Those that include MLIR's headers are
 # left out, but for import/.
-SANITIZED := support runtime process store import
-sanitize: ## ASan and UBSan over what reads files, pipes and packages, and over packages of random programs (build/asan, build/release)
+SANITIZED := support runtime process store import serve
+sanitize: ## ASan and UBSan over what reads files, pipes, packages and requests, and over packages of random programs (build/asan, build/release)
 	@$(MAKE) --no-print-directory configure PRESET=asan
 	@ninja -C build/asan -j $(JOBS) $(SANITIZED:%=tests-%)
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -R '^($(subst $() ,|,$(SANITIZED)))/' -E CrossTest

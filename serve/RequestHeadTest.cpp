@@ -5,6 +5,7 @@
 #include <map>
 
 using namespace lathe::serve;
+using namespace std::string_literals;
 
 static constexpr int most = 8;
 
@@ -65,7 +66,7 @@ TEST(RequestHead, refusesWhatNoClientSends) {
            std::string("GET / HTTP/1.1\r\nA\r\n\r\n"),                  // no colon
            std::string("GET / HTTP/1.1\r\nA : b\r\n\r\n"),              // a blank in a name
            std::string("GET / HTTP/1.1\r\nA: b\nB: c\r\n\r\n"),         // a line end of one character
-           std::string("GET / HTTP/1.1\r\nA: \0b\r\n\r\n", 27),         // a control character
+           "GET / HTTP/1.1\r\nA: \0b\r\n\r\n"s,                         // a control character
            std::string("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), // which one?
            many + "\r\n",
        })
