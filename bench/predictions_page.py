@@ -72,8 +72,9 @@ def sections(threads, rows):
     if not kernels:
         return "\n".join(text), kernels
     clocks = [row["clock_ghz"] for row in rows.values() if "failure" not in row]
-    text.append("Predicted cycles are converted to time with the clock that was measured beside each profile (%.2f to %.2f GHz). "
-                "The rank correlation (Spearman) of predicted and measured times over all kernels is %.3f.\n" % (min(clocks), max(clocks), ordered(kernels)))
+    extremes = " to ".join(dict.fromkeys("%.2f" % clock for clock in (min(clocks), max(clocks))))
+    text.append("The cost model predicts cycles. They become times with the clock that was measured during each profile (%s GHz). "
+                "The rank correlation (Spearman) of predicted and measured times over all kernels is %.3f.\n" % (extremes, ordered(kernels)))
     text.append(performance_page.table(["family", *COLUMNS], [[name, *summary(group)] for name, group in byFamily(kernels)] + [["all", *summary(kernels)]]))
     text.append(performance_page.table(["network", *COLUMNS], [[network.replace("zoo:", ""), *summary(group)] for network, row in rows.items()
                                                                if "failure" not in row and (group := kernelsOf(row, network, threads))]))

@@ -47,8 +47,8 @@ public:
   bool on() const { return opened.has_value(); }
   /// Adds to the detail of the experiment; before the first `add`.
   void addDetail(const std::string &name, nlohmann::json value);
-  /// Declares that `missing` points will be added: those that read along know how many there will be. A continued
-  /// experiment has its points besides.
+  /// Stores how many points the experiment will have: those that it has already, if resume() continues one, and `missing`
+  /// more. `lathe serve` shows this number while the experiment runs. After resume() and before the first `add`.
   void plan(size_t missing);
   /// The experiment; its uuid is empty before the first `add`, and everything with --no-store.
   const store::Experiment &described() const { return experiment; }

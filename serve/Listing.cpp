@@ -34,16 +34,17 @@ std::vector<json> experimentsJson(store::Store &store, const std::vector<store::
   for (const store::ExperimentSummary &summary : summaries)
     if (stateOf(summary) == "running")
       running.experiments.push_back(summary.experiment.uuid);
-  std::map<std::string, std::optional<size_t>> planned;
+  std::map<std::string, size_t> planned;
   if (!running.experiments.empty())
     for (const store::ExperimentSummary &summary : store.experiments(running, true))
-      planned[summary.experiment.uuid] = summary.experiment.plannedPoints();
+      if (auto points = summary.experiment.plannedPoints())
+        planned[summary.experiment.uuid] = *points;
   std::vector<json> documents;
   for (const store::ExperimentSummary &summary : summaries) {
     const std::string &uuid = summary.experiment.uuid;
     documents.push_back(toJson(summary, tuning[uuid]));
-    if (auto points = planned[uuid])
-      documents.back()["planned_points"] = *points;
+    if (auto found = planned.find(uuid); found != planned.end())
+      documents.back()["planned_points"] = found->second;
   }
   return documents;
 }

@@ -5,9 +5,9 @@
 
 namespace lathe::serve {
 
-/// For each of `summaries` its id, kind, command, dates, platform, numbers of points and tuning records, and its state:
-/// "finished"; "running", with its process and the number of points that it will have, if that is known; "stopped",
-/// because its process is gone.
+/// One JSON object for each summary, in the same order: id, kind, command, dates, platform, numbers of points and tuning
+/// records, and a state. "finished" and "running" say what they mean; "stopped": the process ended before the experiment
+/// did. A running experiment also has the process and, if it is known, the number of points that are planned.
 std::vector<nlohmann::json> experimentsJson(store::Store &store,
                                             const std::vector<store::ExperimentSummary> &summaries);
 

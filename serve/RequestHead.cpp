@@ -32,8 +32,8 @@ static bool isRequestLine(std::string_view line) {
          isToken(line.substr(0, first)) && line[first + 1] == '/' && line.substr(second + 1).starts_with("HTTP/1.");
 }
 
-/// The request line with every = in the value of a parameter written as %3D: the library takes what follows the last one
-/// for the value.
+/// Replaces every = inside the value of a parameter with %3D. Otherwise cpp-httplib drops the part of the value before its
+/// last =.
 static std::string withoutLaterEquals(std::string_view line) {
   std::string result;
   bool query = false, value = false;

@@ -13,9 +13,8 @@ struct RequestHead {
   bool last = false;    // the client says that it is, or a body follows, which nobody reads
 };
 
-/// Removes the headers that ask for ranges, compression and "100 Continue", and writes "=" inside of parameters as "%3D".
-/// `head` ends with an empty line.
-/// Returns nothing for a head that no client of ours sends: control characters, folded lines, a line without
+/// Removes the headers that ask for ranges, compression and "100 Continue", and replaces "=" inside the values of
+/// parameters with "%3D". `head` ends with an empty line. Returns nothing for a head that no client of ours sends: control characters, folded lines, a line without
 /// colon, several Host headers, more than `mostLines` headers.
 std::optional<RequestHead> checkedHead(std::string_view head, int mostLines);
 

@@ -10,9 +10,9 @@ namespace lathe::store {
 /// Rewrites a statement: `?` becomes $1, $2, ..., and instr becomes strpos.
 std::string postgresStatement(std::string_view sql);
 
-/// Writes the statements of a schema step, which are SQLite's, as PostgreSQL's. Types and identity columns have other
-/// names, texts must be told to be ordered by bytes, and an index over long texts holds their hashes: an entry of an
-/// index has at most 2704 bytes in PostgreSQL.
+/// Translates the statements of a schema step from SQLite's SQL to PostgreSQL's. Types and identity columns get
+/// PostgreSQL's names, and columns of texts get an order by bytes. An index over long texts becomes an index over their
+/// hashes, because PostgreSQL limits an entry of an index to 2704 bytes.
 std::string postgresSchema(const std::string &step);
 
 /// PostgreSQL's texts hold no NUL. A NUL becomes U+FFFFE and '0', and U+FFFFE becomes U+FFFFE and

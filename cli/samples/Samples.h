@@ -24,7 +24,8 @@ struct SampleFlags {
 /// The inputs of each sample, one value a port. An .npz file has an array for every input, with all samples one after the
 /// other along the first axis. A folder has a sample a file: a picture or an .npy for a model with one input, an .npz for
 /// any. `progress` (may be empty) is called with the number of samples that were read and the number of all. `names` (may
-/// be null) receives the file of each sample; it stays empty for random numbers. Throws Error with the file for what does not fit the ports.
+/// be null) receives the file of each sample; it stays empty for random numbers. Throws Error with the file for what does
+/// not fit the ports.
 std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports, const SampleFlags &flags,
                                             const std::function<void(size_t, size_t)> &progress,
                                             std::vector<std::string> *names = nullptr);

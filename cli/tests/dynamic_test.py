@@ -1,11 +1,9 @@
 """Symbolic extents: variants, ranges, and several sizes measured from one package."""
-import contextlib
 import json
-import sqlite3
 
 import numpy as np
 
-from fixture import Cli, main
+from fixture import Cli, main, planned_points
 
 # A dense layer for each image, and its mean: N images of H x 12.
 OPEN = """
@@ -96,10 +94,8 @@ class Dynamic(Cli):
         self.assertEqual([size["inputs"] for size in figures["sizes"]], ["x 1x8x1x12", "x 2x8x1x12"])
         self.assertTrue(all(size["agrees"] for size in figures["sizes"]))
         experiment, = self.figures("store", "list", "--store", self.path("compared.db"))["experiments"]
-        with contextlib.closing(sqlite3.connect(self.path("compared.db"))) as db:
-            detail, = db.execute("SELECT detail FROM experiment").fetchone()
         self.assertTrue(experiment["finished"])
-        self.assertEqual((experiment["points"], json.loads(detail)["planned_points"]), (4, 4))
+        self.assertEqual((experiment["points"], planned_points(self.path("compared.db"))), (4, [4]))
 
     def test_profile_shows_the_extents_bound(self):
         package = self.compiled("--specialize", "N=4")

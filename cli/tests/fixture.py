@@ -1,7 +1,9 @@
 """What the tests of the command line share. Usage of each: VERB_test.py PATH/TO/lathe"""
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -42,6 +44,12 @@ def network(seed=1):
 
     return (NETWORK.replace("WEIGHTS1", text(8, 3, 3, 3)).replace("WEIGHTS2", text(8, 8, 3, 3))
             .replace("WEIGHTS3", text(5, 8)))
+
+
+def planned_points(store):
+    """How many points each experiment of the file was to have, as `lathe serve` shows."""
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        return [json.loads(detail)["planned_points"] for detail, in db.execute("SELECT detail FROM experiment ORDER BY started")]
 
 
 # The least of protobuf needed to write broken ONNX files.

@@ -1,20 +1,11 @@
 """`lathe ops bench` killed, stopped and run twice at once."""
-import contextlib
-import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import time
 
-from fixture import LATHE, Cli, main
-
-
-def planned(store):
-    """How many points each experiment was to have, as `lathe serve` shows."""
-    with contextlib.closing(sqlite3.connect(store)) as db:
-        return [json.loads(detail)["planned_points"] for detail, in db.execute("SELECT detail FROM experiment ORDER BY started")]
+from fixture import LATHE, Cli, main, planned_points
 
 
 class OpsInterrupted(Cli):
@@ -32,7 +23,7 @@ class OpsInterrupted(Cli):
         listed = self.figures("store", "list", "--store", store)
         self.assertEqual({experiment["points"] for experiment in listed["experiments"]}, {80}, "points were lost or doubled")
         before = len(listed["experiments"])
-        self.assertEqual(planned(store), [80] * before)
+        self.assertEqual(planned_points(store), [80] * before)
         # It came to its end: the same command is a new experiment.
         self.lathe(*command)
         listed = self.figures("store", "list", "--store", store)
@@ -60,7 +51,7 @@ class OpsInterrupted(Cli):
         third.communicate()
         self.assertIn("going on with an experiment that was interrupted", self.lathe(*command).stdout)
         self.assertEqual([e["points"] for e in self.figures("store", "list", "--store", store)["experiments"]], [8, 8, 8])
-        self.assertEqual(planned(store), [8, 8, 8])
+        self.assertEqual(planned_points(store), [8, 8, 8])
 
     def test_other_problems_go_on_with_the_same_experiment(self):
         store = self.path("other.db")
@@ -72,7 +63,7 @@ class OpsInterrupted(Cli):
         kept = self.figures("store", "list", "--store", store)["experiments"][0]["points"]
         command[3] = "{1..3}x65:relu"
         self.assertIn("going on with an experiment", self.lathe(*command, "1x65:relu").stdout)  # one of them twice
-        self.assertEqual(planned(store), [kept + 3])
+        self.assertEqual(planned_points(store), [kept + 3])
         self.assertEqual([e["points"] for e in self.figures("store", "list", "--store", store)["experiments"]], [kept + 3])
 
 

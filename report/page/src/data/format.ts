@@ -32,11 +32,9 @@ export function bytes(value: number): string {
 }
 export const count = (value: number, noun: string): string =>
   `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
-/** "3 of 40 points"; "3 points" if nobody knows how many there will be. */
-export const countOf = (value: number, planned: number | undefined, noun: string): string =>
-  planned !== undefined && planned >= value
-    ? `${value.toLocaleString("en")} of ${count(planned, noun)}`
-    : count(value, noun);
+/** "3 of 40"; "3" if nobody knows how many there will be. */
+export const outOf = (value: number, planned?: number): string =>
+  (planned !== undefined && planned >= value ? [value, planned] : [value]).map((n) => n.toLocaleString("en")).join(" of ");
 /** How long one has to wait: "about 20 s", "about 3 min", "about 1.5 h". */
 export function wait(seconds: number): string {
   if (seconds < 90) return `about ${Math.ceil(seconds)} s`;

@@ -1,5 +1,5 @@
 // The page of a whole store: experiments, platforms, models. Experiments are picked for a report or a comparison.
-import { bytes, count, date, moment, notVerified, problemTitle, statusText } from "../data/format";
+import { bytes, count, date, moment, notVerified, outOf, problemTitle, statusText } from "../data/format";
 import type { Change, Entry, IndexDocument, Machine, Model } from "../data/live";
 import { visible, visibleIn } from "../data/visible";
 import { choice, h } from "../ui/dom";
@@ -44,7 +44,7 @@ const experimentColumns: TableColumn<Entry>[] = [
     name: "points",
     width: "7rem",
     numeric: true,
-    text: (e) => (e.planned_points ? `${number(e.points)} of ${number(e.planned_points)}` : number(e.points)),
+    text: (e) => (e.state === "running" ? outOf(e.points, e.planned_points) : number(e.points)),
     value: (e) => e.points,
   },
   { name: "passed", width: "6rem", numeric: true, text: (e) => number(e.passed), value: (e) => e.passed },

@@ -1,6 +1,6 @@
 // A report that follows its experiments: a line says how far they are, and new points come into the page.
 import { Dataset } from "../data/dataset";
-import { count, countOf, date, digits, wait } from "../data/format";
+import { count, date, digits, outOf, wait } from "../data/format";
 import type { Change, Entry } from "../data/live";
 import type { Document } from "../data/schema";
 import { startApp, type App } from "../ui/app";
@@ -33,10 +33,11 @@ class Progress {
   }
   tell(): void {
     const { entry } = this,
+      points = entry.planned_points ? `${outOf(entry.points, entry.planned_points)} points` : count(entry.points, "point"),
       pace = this.pace(),
       last = Math.round((performance.now() - this.seen[this.seen.length - 1][0]) / 1000);
     const parts = [
-      [entry.points || !entry.records ? countOf(entry.points, entry.planned_points, "point") : "", entry.records ? count(entry.records, "tuning record") : ""]
+      [entry.points || !entry.records ? points : "", entry.records ? count(entry.records, "tuning record") : ""]
         .filter(Boolean)
         .join(", "),
     ];
