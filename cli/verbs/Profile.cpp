@@ -183,7 +183,8 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   Progress progress("profile");
   // The limits are of the same minutes: clocks and neighbours change within an hour. The better of before and after.
   Measured measured;
-  lab::machineCeilings(); // which may be measured now
+  // Which may be measured now.
+  lab::machineCeilings([](const std::string &line) { say("lathe profile: " + line); });
   measurePeaks(measured.peaks, context);
   measured.clock = lab::measureClock();
   context.run(run);

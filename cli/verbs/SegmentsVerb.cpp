@@ -129,7 +129,9 @@ std::string ratioText(const Part &part) {
       return side.name + " failed";
   if (!part.comparison.agrees())
     return "outputs differ";
-  return part.judged() ? fmt::format("{:.3f} {}", *part.ratio(), name(part.judged()->verdict)) : "";
+  return part.judged()
+             ? fmt::format("{:.3f} {}", *part.ratio(), verdictText(*part.judged(), isDisturbed(part.comparison)))
+             : "";
 }
 
 json partJson(const Part &part) {

@@ -21,7 +21,7 @@ namespace {
 /// rates that become known later would change what the trials are compared with.
 CompileOptions defaultOptions(const TuneFlags &flags) {
   if (flags.measuresHere())
-    lab::machineCeilings();
+    lab::machineCeilings([](const std::string &line) { say("lathe tune: " + line); });
   return compileOptions(flags.model, nullptr);
 }
 

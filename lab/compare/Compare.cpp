@@ -3,7 +3,9 @@
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Outputs.h"
 #include "lab/compare/Ports.h"
+#include "lab/machine/DeclaredPeak.h"
 #include "lab/machine/Disturbance.h"
+#include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>
@@ -358,6 +360,7 @@ private:
     for (Side &side : timed)
       pointers.push_back(&side);
     timing = true;
+    operations = options.operations ? *options.operations : operationsOfPackage();
     DisturbanceMeter meter([this] { return ownSeconds(); });
     TurnWatch watch;
     watch.decided = [&](const std::vector<size_t> &) {
@@ -392,13 +395,14 @@ private:
     comparison.stolenProcessors = stolen;
     comparison.slowRounds = fullSpeed.slow();
     comparison.waitedSeconds = fullSpeed.waitedSeconds();
-    judge();
     for (auto &side : comparison.sides) {
       std::vector<double> pooled;
       for (auto &round : side.rounds)
         pooled.insert(pooled.end(), round.begin(), round.end());
       side.time = summarize(pooled);
+      side.unreachable = beyondReach(operations, side.time.median, declaredPeak({}, options.threads));
     }
+    judge();
   }
 
   /// Processor time of this program and its runners.
@@ -435,14 +439,36 @@ private:
       const SideResult &theirs = comparison.sides[peer.peer];
       JudgedPair before = peer.judged.value_or(JudgedPair());
       peer.judged.reset();
-      if (peer.agrees && !ours.rounds.empty() && !theirs.rounds.empty() && !theirs.failure && !ours.failure)
+      bool believed = ours.unreachable.empty() && theirs.unreachable.empty();
+      if (peer.agrees && believed && !ours.rounds.empty() && !theirs.rounds.empty() && !theirs.failure && !ours.failure)
         peer.judged = judgePair({theirs.rounds, theirs.overheadSeconds}, {ours.rounds, ours.overheadSeconds},
                                 comparison.starts, options, before);
     }
   }
 
+  /// Operations of one run, if the first side is a package; 0: unknown.
+  double operationsOfPackage() const {
+    if (!sides[0].runner.reads("lathe"))
+      return 0;
+    try {
+      runtime::Context context(runtime::Model::load(sides[0].model));
+      for (const Input &input : inputs)
+        if (auto index = context.model().findInput(input.port.name))
+          context.setInput(*index, input.tensor);
+      if (!context.model().outputs().empty())
+        (void)context.outputDims(0); // binds the extents
+      double sum = 0;
+      for (size_t i = 0; i < context.instructionCount(); ++i)
+        sum += context.instruction(i).flops;
+      return sum;
+    } catch (const Error &) { // the runner says what is wrong, and extents may depend on data
+      return 0;
+    }
+  }
+
   const std::vector<CompareSide> &sides;
   CompareOptions options;
+  double operations = 0; // of one run
   FullSpeed fullSpeed;
   TemporaryDirectory directory{"compare"};
   std::vector<Input> inputs;
@@ -455,7 +481,8 @@ private:
 
 bool Comparison::agrees() const {
   return std::all_of(peers.begin(), peers.end(), [](auto &peer) { return peer.agrees; }) &&
-         std::none_of(sides.begin(), sides.end(), [](auto &side) { return side.failure.has_value(); });
+         std::none_of(sides.begin(), sides.end(),
+                      [](auto &side) { return side.failure.has_value() || !side.unreachable.empty(); });
 }
 
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options) {

@@ -46,6 +46,7 @@ struct CompareOptions : TurnOptions {
   Tolerance tolerance = {1e-4, 1e-3};   // bounds for agreeing outputs (lab/judging/Tolerance.h)
   bool adaptLayouts = false;            // transpose inputs and outputs of sides whose channels lie elsewhere
   bool checkOnly = false;               // compare outputs only
+  std::optional<double> operations;     // of one run; empty: those of the first side's package
   process::Limits limits;               // limits of each runner
   RunnerTimeouts timeouts;
   /// Receives the current step and, while timing, the largest remaining time in seconds. May be
@@ -78,6 +79,7 @@ struct SideResult {
   std::vector<Counts> counts;              // of each round, over its samples
   std::string uncounted;                   // why counts are missing (TimingWorker)
   Summary time;
+  std::string unreachable;       // why its times are not believed (lab/machine/DeclaredPeak.h); "": they are
   int64_t peakResidentBytes = 0; // maximum over all starts
   std::optional<process::Failure> failure;
 };
@@ -106,7 +108,7 @@ struct Comparison {
   /// Rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).
   size_t slowRounds = 0;
   double waitedSeconds = 0; // for processors at full speed
-  bool agrees() const;      // with every peer, and no side failed
+  bool agrees() const;      // with every peer, and no side failed or has times that nobody believes
 };
 
 /// Compares the sides. Inputs and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws
@@ -123,6 +125,9 @@ Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor 
 /// Returns an ONNX model that measures the cost of a call: it has these inputs ("x0", "x1", ...)
 /// but does not read them, and computes the relu of one additional f32 element, "one".
 std::string callOnnx(const std::vector<CallInput> &inputs);
+
+/// True if other programs, or processors below full speed, make the times unreliable.
+bool isDisturbed(const Comparison &comparison);
 
 /// Reasons to doubt the times of the sides, one sentence each: outliers, drift between starts, a
 /// frequency that varies or differs between the sides, other programs, too few starts.

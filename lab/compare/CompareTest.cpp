@@ -1,5 +1,6 @@
 #include "lab/compare/Compare.h"
 
+#include "lab/StoreRecords.h"
 #include "lab/compare/Ports.h"
 #include "runtime/NpyTensor.h"
 
@@ -108,7 +109,7 @@ TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
   EXPECT_TRUE(comparison.peers[0].judged->tooFewStarts);
   EXPECT_EQ(comparison.peers[0].judged->verdict, Verdict::ambiguous);
   EXPECT_EQ(describe(comparison).find("95 %"), std::string::npos) << describe(comparison);
-  EXPECT_NE(describe(comparison).find("too few rounds for an interval"), std::string::npos);
+  EXPECT_NE(describe(comparison).find("too few for an interval"), std::string::npos);
   EXPECT_NE(describe(comparison).find("1 start says too little for a verdict on theirs: give more time"),
             std::string::npos)
       << describe(comparison);
@@ -118,6 +119,25 @@ TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
   EXPECT_NE(describe(compareFakes({{"ms", 2}}, {{"ms", 3}}))
                 .find("2 starts say too little for a verdict on theirs: allow more rounds"),
             std::string::npos);
+}
+
+/// A runner that reports other times than it took: no ratio, a warning, and no success.
+TEST_F(CompareTest, timesThatNoAlgorithmReachesAreNotBelieved) {
+  options.operations = 1e9;
+  EXPECT_TRUE(compareFakes({{"ms", 2}}, {{"ms", 3}}).agrees());
+  auto comparison = compareFakes({{"ms", 2}}, {{"ms", 0.003}});
+  EXPECT_FALSE(comparison.agrees());
+  EXPECT_TRUE(comparison.peers[0].agrees); // the outputs are right
+  EXPECT_FALSE(comparison.peers[0].judged.has_value());
+  EXPECT_TRUE(comparison.sides[0].unreachable.empty());
+  std::string text = describe(comparison);
+  EXPECT_NE(text.find("no ratio to theirs: its times are not believed"), std::string::npos) << text;
+  EXPECT_NE(text.find("warning: the times of theirs are not believed: no algorithm takes 3e-06 s"), std::string::npos)
+      << text;
+  auto points = pointsOf(comparison, {"model", "m", {}}, {});
+  EXPECT_EQ(points[0].status, store::PointStatus::passed);
+  EXPECT_EQ(points[1].status, store::PointStatus::mistrusted);
+  EXPECT_NE(points[1].reason.find("no algorithm"), std::string::npos);
 }
 
 TEST_F(CompareTest, roundsInAllAreSpreadOverTheStarts) {
