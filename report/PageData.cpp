@@ -200,7 +200,7 @@ void PageData::addPoint(const store::Point &point) {
   Columns::Place place;
   place.platform = *c.platforms.find(whole.platform);
   place.problem = c.problemOf(point, row);
-  place.setting = c.settingOf(point.setting);
+  place.setting = c.settingOf(row.setting);
   rows.integer("experiment", *experiment);
   rows.integer("problem", place.problem);
   rows.integer("setting", place.setting.index);

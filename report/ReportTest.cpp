@@ -127,6 +127,13 @@ TEST(Speedup, overABaselineWithTheGeometricMean) {
   // A certain variant as the baseline.
   EXPECT_DOUBLE_EQ(speedups(rows, ColumnChoice::parse("onednn:winograd")).rows[0].ratio.ratio, 8);
   EXPECT_TRUE(speedups(rows, ColumnChoice::parse("eigen")).rows.empty());
+  // A variant that is the same as another one was timed under its name.
+  rows[1].status = store::PointStatus::sameAs;
+  rows[1].reason = "lathe:auto";
+  rows[1].median = 0;
+  Speedups same = speedups(rows, ColumnChoice::parse("lathe:plain"));
+  EXPECT_EQ(same.rows.at(0).baseline, &rows[0]);
+  EXPECT_NE(same.rows.at(0).row, &rows[0]);
 }
 
 TEST(Speedup, whatCallsCostIsInNoMean) {

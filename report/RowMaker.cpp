@@ -3,6 +3,7 @@
 #include "lab/StoreRecords.h"
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Disturbance.h"
+#include "schedule/Algorithms.h"
 
 namespace lathe::report {
 
@@ -58,6 +59,7 @@ Row RowMaker::rowOf(const store::Point &point, const store::Experiment &experime
   row.provider = point.provider;
   row.variant = point.variant;
   row.setting = point.setting;
+  row.setting.schedule = canonicalSchedule(point.setting.schedule); // earlier versions wrote defaults, too
   row.measured = point.measured;
   row.status = point.status;
   row.reason = point.reason;

@@ -1,10 +1,12 @@
 #include "report/Speedup.h"
 
 #include "report/Best.h"
+#include "schedule/Algorithms.h"
 
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 namespace lathe::report {
 
@@ -28,7 +30,7 @@ ColumnChoice ColumnChoice::parse(const std::string &text) {
   size_t second = column.find(':', first + 1);
   choice.variant = column.substr(first + 1, second == column.npos ? second : second - first - 1);
   if (second != column.npos)
-    choice.schedule = column.substr(second + 1);
+    choice.schedule = canonicalSchedule(column.substr(second + 1));
   return choice;
 }
 
@@ -49,13 +51,23 @@ std::string ColumnChoice::str() const {
          (platform ? "@" + *platform : "");
 }
 
+/// The fastest row of the baseline in a cell. Where a row of it is the same as another column, that column was timed.
+static const Row *baselineOf(const std::vector<const Row *> &cell, const ColumnChoice &baseline) {
+  std::set<std::string> same; // columns
+  for (const Row *row : cell)
+    if (row->status == store::PointStatus::sameAs && baseline.matches(*row))
+      same.insert(row->reason);
+  return fastest(cell,
+                 [&](const Row &row) { return baseline.matches(row) || same.contains(scheduledColumnOf(row)); });
+}
+
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
   Speedups result;
   // Ratios by the setting and the column; a provider's fastest goes under its name alone.
   std::map<std::pair<std::string, std::string>, std::vector<double>> ratios;
   std::map<std::string, std::vector<std::string>> columns; // of a provider
   for (auto &cell : byCell(rows, baseline.platform.has_value())) {
-    const Row *base = fastest(cell, [&](const Row &row) { return baseline.matches(row); });
+    const Row *base = baselineOf(cell, baseline);
     if (!base)
       continue;
     std::map<std::pair<std::string, std::string>, double> best; // by setting and provider

@@ -96,6 +96,9 @@ class OpsAnalyze(Cli):
         archive = self.path("first.jsonl.gz")
         self.lathe("store", "export", archive, "--experiment", first, *at)
         self.assertEqual(ratios(self.figures("ops", "diff", archive, second, *at)), ratios(diff))
+        alone = self.path("first.db")  # a store file is a side, too
+        self.lathe("store", "import", archive, "--store", alone)
+        self.assertEqual(ratios(self.figures("ops", "diff", alone, second, *at)), ratios(diff))
         # Times written by hand: doubled is slower beyond doubt, a failure broken, a row taken out missing.
         with open(results[0]) as file:
             document = json.load(file)

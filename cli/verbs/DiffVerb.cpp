@@ -3,6 +3,7 @@
 #include "cli/StoreFlags.h"
 #include "cli/print/AnalyzeTables.h"
 #include "cli/print/Describe.h"
+#include "store/Archive.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -22,6 +23,10 @@ std::vector<report::Row> sideOf(const std::string &name, const StoreFlags &flags
     store::Store store = flags.open();
     return report::rowsOf(store, {.experiments = {store.experiment(name).uuid}});
   }
+  if (store::isStoreFile(name)) {
+    store::Store copy = store::Store::copyOf(name);
+    return report::rowsOf(copy, {});
+  }
   json document = json::parse(readFile(name), nullptr, false);
   bool results = document.is_object() && !document.contains("lathe_store");
   return results ? report::rowsOfResults(document, name) : report::rowsOfArchive(name);
@@ -36,8 +41,8 @@ struct DiffFlags {
   size_t rows = 40;
 
   void add(Options &options) {
-    const char *side = "an experiment's id or its beginning, an archive (`lathe store export`), or a file of\n"
-                       "`lathe ops bench --json`";
+    const char *side = "an experiment's id or its beginning, a store file, an archive (`lathe store export`), or a\n"
+                       "file of `lathe ops bench --json`";
     options.add_option("before", before, side)->required();
     options
         .add_option("after", after, "the other side, in one of the same forms; several are each compared with before")

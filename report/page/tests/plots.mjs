@@ -13,6 +13,7 @@ const { statisticOf, statistics } = await load("data/dataset.ts");
 const { matches, speedupsOver, cellsAcrossPlatforms } = await load("data/cells.ts");
 const { visibleIn } = await load("data/visible.ts");
 const { tasksOf } = await load("data/tuning.ts");
+const { speedupsOver } = await load("data/cells.ts");
 
 const looks = [false, true].map((dark) => ({ dark, width: 900, still: true }));
 const packed = (values, type) => ({
@@ -45,6 +46,30 @@ const tests = {
     }
     const [row] = legend(looks[0], ["x".repeat(400)]).legend;
     assert(row.formatter("x".repeat(400)).length < 200);
+  },
+
+  async "a baseline that is the same as another column is that column"() {
+    const texts = {
+      provider: ["lathe", "lathe", "onednn"],
+      status: ["passed", "same_as", "passed"],
+      reason: ["", "lathe:auto", ""],
+    };
+    const columns = ["lathe:auto", "lathe:direct", "onednn:auto"];
+    const data = {
+      document: { settings: [{ schedule: "" }] },
+      columns,
+      columnOf: [0, 1, 2],
+      column: (name) => (name === "median" ? [2, NaN, 1] : [0, 0, 0]),
+      counts: (point) => point !== 1,
+      text: (point, name) => texts[name][point],
+      columnText: (point) => columns[point],
+      setting: () => ({ schedule: "" }),
+    };
+    const found = speedupsOver(data, [{ points: [0, 1, 2] }], "lathe:direct");
+    assert.deepEqual(
+      found.map(({ point, baseline }) => [point, baseline]),
+      [[2, 0]],
+    );
   },
 
   async "a row of speedups is as high as its bars, and the baseline is marked for what it is"() {

@@ -112,15 +112,26 @@ export interface Speedup {
   cell: Cell;
 }
 
+/** "lathe:auto", "lathe:auto:direct/1 px=4": as the reason of a point that is the same names it. */
+function columnWithSchedule(data: Dataset, point: number): string {
+  const { schedule } = data.setting(point);
+  return data.columnText(point) + (schedule ? `:${schedule}` : "");
+}
+
 /** Every point that counts beside the fastest point of the baseline in its cell. */
 export function speedupsOver(data: Dataset, cells: Cell[], baseline: string): Speedup[] {
   const found: Speedup[] = [],
     isBaseline = matcher(data, baseline);
   for (const cell of cells) {
-    const base = fastest(data, cell.points, isBaseline);
+    // A point that is the same as another column has no time: that column was timed, and its point stands for both.
+    const same = new Set<string>();
+    for (const point of cell.points)
+      if (data.text(point, "status") === "same_as" && isBaseline(point)) same.add(data.text(point, "reason"));
+    const named = (point: number) => same.size > 0 && same.has(columnWithSchedule(data, point)),
+      base = fastest(data, cell.points, (point) => isBaseline(point) || named(point));
     if (base < 0) continue;
     for (const point of cell.points)
-      if (data.counts(point) && !isBaseline(point))
+      if (data.counts(point) && !isBaseline(point) && point !== base)
         found.push({ point, baseline: base, cell });
   }
   return found;
