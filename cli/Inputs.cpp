@@ -34,6 +34,12 @@ Tensor filled(ElementType type, std::vector<int64_t> dims, double value) {
   return type == ElementType::f32 ? plain : plain.convertedTo(type);
 }
 
+/// The real number zero: the zero point of a quantised input.
+Tensor firstValue(const runtime::Port &port, std::vector<int64_t> dims) {
+  Tensor zeros = filled(port.quantization ? ElementType::f32 : port.type, std::move(dims), 0);
+  return port.quantization ? quantized(*port.quantization, zeros, port.type) : zeros;
+}
+
 std::string firstElements(const Tensor &tensor) {
   if (tensor.type() == ElementType::string)
     return "";
@@ -50,6 +56,18 @@ Tensor tensorOf(NpyArray array) {
   else
     std::memcpy(tensor.data(), array.data.data(), array.data.size());
   return tensor;
+}
+
+/// NaN has no integer.
+void warnOfNaN(const runtime::Port &port, const Tensor &real, const std::string &from) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < real.elements(); ++i)
+    count += std::isnan(real.asDouble(i));
+  if (count)
+    std::cerr << printable(fmt::format(
+                     "warning: {}: {} of {} elements are NaN; in the integers of input '{}' they are the number 0",
+                     from, count, real.elements(), port.name))
+              << "\n";
 }
 
 std::vector<std::string> namesOf(std::span<const runtime::Port> ports) {
@@ -179,8 +197,10 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
   auto give = [&](const std::string &name, Value value, const std::string &from) {
     const runtime::Port *port = portCalled(ports, name);
     require(port != nullptr, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
-    if (port->quantization && value.isTensor() && isFloat(value.tensor().type()))
+    if (port->quantization && value.isTensor() && isFloat(value.tensor().type())) {
+      warnOfNaN(*port, value.tensor(), from);
       value = quantized(*port->quantization, value.tensor(), port->type);
+    }
     if (isOptional(port->kind) && !value.isOptional())
       value = Optional{std::make_shared<Value>(std::move(value))};
     require(given.emplace(port->name, std::move(value)).second, "{}: input '{}' is given twice", from, port->name);
@@ -223,16 +243,43 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
   return given;
 }
 
+std::set<std::string> variablesOf(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs) {
+  constexpr std::string_view past = ".past";
+  std::set<std::string> variables;
+  for (const runtime::Port &input : inputs)
+    for (const runtime::Port &output : outputs)
+      if (input.name.ends_with(past) &&
+          output.name == input.name.substr(0, input.name.size() - past.size()) + ".next" && input.type == output.type &&
+          input.dims == output.dims)
+        variables.insert(input.name);
+  return variables;
+}
+
+void bindSymbols(const runtime::Port &port, std::span<const int64_t> dims, std::map<std::string, int64_t> &known) {
+  std::vector<std::string> names;
+  for (size_t axis = 0; axis < dims.size() && axis < port.dims.size(); ++axis) {
+    names.clear();
+    port.dims[axis].collectSymbols(names);
+    if (names.size() == 1 && port.dims[axis] == Dim::symbol(names[0]))
+      known[names[0]] = dims[axis];
+  }
+}
+
 void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
                          const std::map<std::string, Value> &given) {
   std::string missing;
+  bool variables = false;
   for (const runtime::Port &port : ports)
-    if (!given.contains(port.name))
+    if (!given.contains(port.name) && flags.variables.contains(port.name))
+      variables = true;
+    else if (!given.contains(port.name))
       missing += (missing.empty() ? "'" : ", '") + port.name + "'";
   require(missing.empty() || !flags.fill.empty(),
           "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
-  require(!missing.empty() || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input", flags.fill);
-  require(!missing.empty() || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input", flags.seed);
+  require(!missing.empty() || variables || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input",
+          flags.fill);
+  require(!missing.empty() || variables || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input",
+          flags.seed);
 }
 
 Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
@@ -301,15 +348,20 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
   requireFillHonoured(ports, flags, given);
   requireRoom(ports, flags, given, shapes);
+  std::map<std::string, int64_t> known; // extents that given inputs tell
+  for (const runtime::Port &port : ports)
+    if (auto found = given.find(port.name); found != given.end() && found->second.isTensor())
+      bindSymbols(port, found->second.tensor().dims(), known);
   std::vector<Value> values;
   uint64_t index = 0;
   for (const runtime::Port &port : ports) {
     ++index;
-    if (auto found = given.find(port.name); found != given.end()) {
+    if (auto found = given.find(port.name); found != given.end())
       values.push_back(found->second);
-      continue;
-    }
-    values.push_back(filledInput(port, flags, shapes, {}, index));
+    else if (flags.variables.contains(port.name))
+      values.emplace_back(firstValue(port, extentsOf(port, flags, shapes, known)));
+    else
+      values.push_back(filledInput(port, flags, shapes, known, index));
   }
   requireExtentsHonoured(ports, values, flags, shapes);
   return values;

@@ -27,7 +27,7 @@ ENVIRONMENT = [
 # Those of lathe(1) alone.
 MORE_ENVIRONMENT = [
     ("LATHE_PROVIDERS", "Folder with further programs lathe-provider-NAME for lathe ops bench."),
-    ("LATHE_RUNNERS", "Folder with the programs lathe-runner-NAME, instead of that of lathe."),
+    ("LATHE_RUNNERS", "Folder that is searched first for the scripts and npm packages of other runtimes: onnxruntime/, tflite/, tensorflowjs/, tensorflow/."),
     ("LATHE_TENSORFLOW_PYTHON", "Python interpreter that has TensorFlow, for lathe compare --with tensorflow."),
     ("LATHE_TFLITE_RUNNER", "Command of a native runner of TensorFlow Lite, instead of its WebAssembly build."),
 ]

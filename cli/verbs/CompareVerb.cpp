@@ -135,13 +135,15 @@ private:
 /// Inputs that are given, and extents of those that the laboratory makes. `open`: the package was compiled without --shape.
 void bindInputs(CompareFlags &flags, const runtime::Model &loaded, bool open) {
   lab::CompareOptions &compare = flags.compare;
+  compare.variables = flags.inputs.variables = variablesOf(loaded.inputs(), loaded.outputs());
   std::vector<Value> values = gatherInputs(loaded.inputs(), flags.inputs, flags.model.shapes);
   // Of a model --shape is in the package; a package has symbolic extents still.
   bool shaped = !flags.model.shapes.empty() && !flags.model.isZoo() && (open || isPackage(flags.model.model));
-  if (!flags.inputs.given.empty() || flags.inputs.fill != "random" || shaped)
-    for (size_t i = 0; i < values.size(); ++i)
-      if (values[i].isTensor())
-        compare.inputs[loaded.inputs()[i].name] = values[i].tensor();
+  bool all = !flags.inputs.given.empty() || flags.inputs.fill != "random" || shaped;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (const std::string &name = loaded.inputs()[i].name;
+        values[i].isTensor() && (all || compare.variables.contains(name)))
+      compare.inputs[name] = values[i].tensor();
   if (!flags.inputs.batch)
     return;
   for (const runtime::Port &port : loaded.inputs()) {

@@ -142,6 +142,11 @@ void SweepFlags::readPictures() {
     return;
   PictureNotes notes = pictures.preprocessing.takeFrom(model.model);
   pictures.set = pictures.data.read(pictures.data.labelsOr(notes.labels), "sweep");
+  for (const evaluate::LabelledPicture &sample : pictures.set.pictures)
+    require(!pictures.set.isArrays(sample),
+            "{}: is no picture, expected .png, .jpg or .bmp files: rows classify pictures "
+            "(lathe evaluate takes arrays)",
+            sample.path);
 }
 
 /// The flags of the compilation of MODEL or of one of --with.

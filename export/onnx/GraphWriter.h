@@ -66,6 +66,9 @@ private:
   void findPacked(mlir::Block &block);
   void writeQuantized(NodeWriter &writer, const QuantizedNode &node);
   void writePacked(NodeWriter &writer, const nn::PackedWeights &weights);
+  /// Writes a Sum of the scale of an integer product by itself, where ONNX Runtime must not see that it is a product.
+  /// Returns the scale and the name of the Sum.
+  std::optional<std::pair<mlir::Value, std::string>> hideScale(mlir::Operation &op);
 };
 
 /// The packed weights of `product` that DequantizeLinear of opset 21 alone can write: of 4 bits, or in blocks.

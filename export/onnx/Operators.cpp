@@ -156,15 +156,22 @@ template <class AnyConvAttrs> void writeAnyConv(NodeWriter &w, const char *op, c
   w.attr("group", a.group);
 }
 
-void writeConv(NodeWriter &w) {
+/// Convolutions of small integers are spelled out (IntegerConv.cpp).
+void requireFloats(NodeWriter &w) {
   ElementType type = nn::infoOf(w.op.getResult(0)).type;
-  require(isFloat(type), "nn.conv of {} has no form in ONNX, expected floats or 8-bit integers", name(type));
+  require(isFloat(type), "nn.{} of {} has no form in ONNX, expected floats, or integers of 8 or 16 bits",
+          w.op.getName().stripDialect().str(), name(type));
+}
+
+void writeConv(NodeWriter &w) {
+  requireFloats(w);
   writeAnyConv(w, "Conv", nn::attrsAs<ConvAttrs>(&w.op));
 }
 
 void writeConvInteger(NodeWriter &w) { writeAnyConv(w, "ConvInteger", nn::attrsAs<ConvIntegerAttrs>(&w.op)); }
 
 void writeConvTranspose(NodeWriter &w) {
+  requireFloats(w);
   auto a = nn::attrsAs<ConvTransposeAttrs>(&w.op);
   writeAnyConv(w, "ConvTranspose", a);
   w.attr("output_padding", a.output_padding);

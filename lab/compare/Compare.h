@@ -5,6 +5,7 @@
 // others are its peers.
 #pragma once
 
+#include "lab/compare/RealNumbers.h"
 #include "lab/compare/Runner.h"
 #include "lab/judging/Difference.h"
 #include "lab/judging/Turns.h"
@@ -13,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 
 namespace lathe::lab {
 
@@ -33,6 +35,7 @@ struct CompareSide {
   std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
   std::string content = {};            // hash of the file that the runner is named after; "" for a runtime
   std::string called = {};             // the model in messages; "": its file
+  Scales scales = {};                  // of inputs and outputs that are quantised
 };
 
 struct CompareOptions : TurnOptions {
@@ -42,12 +45,15 @@ struct CompareOptions : TurnOptions {
   int threads = 1;
   uint64_t seed = 0;                    // seed of generated inputs
   std::map<std::string, Tensor> inputs; // by name
-  std::map<std::string, int64_t> dims;  // values of symbolic extents of generated inputs; default 1
-  Tolerance tolerance = {1e-4, 1e-3};   // bounds for agreeing outputs (lab/judging/Tolerance.h)
-  bool adaptLayouts = false;            // transpose inputs and outputs of sides whose channels lie elsewhere
-  bool checkOnly = false;               // compare outputs only
-  std::optional<double> operations;     // of one run; empty: those of the first side's package
-  process::Limits limits;               // limits of each runner
+  /// Inputs of the first side that hold variables of the model. A side that keeps its variables itself lacks them; it
+  /// begins with the same values, those of `inputs`.
+  std::set<std::string> variables;
+  std::map<std::string, int64_t> dims; // values of symbolic extents of generated inputs; default 1
+  Tolerance tolerance = {1e-4, 1e-3};  // bounds for agreeing outputs (lab/judging/Tolerance.h)
+  bool adaptLayouts = false;           // transpose inputs and outputs of sides whose channels lie elsewhere
+  bool checkOnly = false;              // compare outputs only
+  std::optional<double> operations;    // of one run; empty: those of the first side's package
+  process::Limits limits;              // limits of each runner
   RunnerTimeouts timeouts;
   /// Receives the current step and, while timing, the largest remaining time in seconds. May be
   /// empty.
@@ -111,7 +117,7 @@ struct Comparison {
   bool agrees() const;      // with every peer, and no side failed or has times that nobody believes
 };
 
-/// Compares the sides. Inputs and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws
+/// Compares the sides. Where one side is quantised and another one is not, both get and give the same real numbers. Inputs and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws
 /// Error if the inputs do not match, if layouts differ without `adaptLayouts`, or if a given input does not exist.
 /// Failures of runners are in the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});

@@ -99,6 +99,19 @@ TEST_F(CompareTest, anAnswerThatChangesInALaterStart) {
   EXPECT_NE(comparison.peers[0].outputs[0].reason.find("relative L2"), std::string::npos);
 }
 
+TEST_F(CompareTest, aSideMayKeepTheVariablesItself) {
+  nlohmann::json ours = {{"factor", 2}, {"variables", {"h.past"}}}, theirs = {{"factor", 2}};
+  options.checkOnly = true;
+  options.inputs["h.past"] = Tensor::of<float>({1, 4}, {0, 0, 0, 0});
+  EXPECT_THROW(compareFakes(ours, theirs), Error) << "another network";
+  options.variables = {"h.past"};
+  auto comparison = compareFakes(ours, theirs);
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  EXPECT_EQ(comparison.sides[1].notes,
+            std::vector<std::string>{"keeps the variables h.past itself; they begin with zero"});
+  EXPECT_TRUE(compareFakes(ours, ours).agrees());
+}
+
 TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
   options.minStarts = 6;
   options.maxSeconds = 1e-6;

@@ -31,7 +31,7 @@ def answer(request):
         return {}
     port = {"type": "f32", "dims": model.get("dims", ["N", 4])}
     if what == "load":
-        return {"load_ns": 1000, "inputs": [{"name": model.get("input", "x"), **port}],
+        return {"load_ns": 1000, "inputs": [{"name": name, **port} for name in [model.get("input", "x"), *model.get("variables", [])]],
                 "outputs": [{"name": model.get("output", "y"), **port}]}
     if what == "inputs":
         dims, data = read_npy(request["files"][model.get("input", "x")])

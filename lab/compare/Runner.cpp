@@ -177,4 +177,13 @@ RunnerSpec runnerNamed(const std::string &name, const std::string &where) {
   return *spec;
 }
 
+std::string copiedPackage(const std::string &package, const std::filesystem::path &folder) {
+  std::filesystem::path copy = folder / std::filesystem::path(package).filename();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::filesystem::copy_file(package, copy, std::filesystem::copy_options::overwrite_existing, error);
+  require(!error, "{}: cannot copy to {}: {}", package, folder.string(), error.message());
+  return copy.string();
+}
+
 } // namespace lathe::lab

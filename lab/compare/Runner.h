@@ -7,6 +7,7 @@
 #include "lab/ops/TimingWorker.h"
 #include "support/ElementType.h"
 
+#include <filesystem>
 #include <map>
 
 namespace lathe::lab {
@@ -66,5 +67,10 @@ private:
 
   RunnerTimeouts timeouts;
 };
+
+/// Copies a package to `folder`, which is made, and returns the copy. A package is mapped in place, and where the page cache
+/// holds its pages changes its times by a few percent for as long as they stay there, through every start. So each start gets
+/// a copy, in other pages.
+std::string copiedPackage(const std::string &package, const std::filesystem::path &folder);
 
 } // namespace lathe::lab
