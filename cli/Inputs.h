@@ -29,6 +29,8 @@ struct InputFlags {
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
                                 const std::vector<std::string> &shapes);
 
+/// Names that --input gives with a file, and that no port has.
+std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 /// What --input gives, by name of the port.
 std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 /// --shape by name of the port. Throws Error for a shape of no input, or not one that the input can have.

@@ -1,5 +1,6 @@
 #include "cli/CompilerVerbs.h"
 
+#include "cli/models/SideParts.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
 #include "support/Memory.h"
@@ -26,6 +27,8 @@ int referenceVerb(const Arguments &arguments) {
   options.parseAll(arguments);
 
   Source source = loadSource(model);
+  if (overrideDefaults(model, unknownInputs(inputPorts(*source.module), inputs)))
+    source = loadSource(model);
   if (!output.empty())
     requireValuesPath(output, outputNames(mainFunction(*source.module)).size());
   std::vector<Value> values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);

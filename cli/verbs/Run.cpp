@@ -2,6 +2,7 @@
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
 #include "cli/Steps.h"
+#include "cli/models/SideParts.h"
 #include "cli/verbs/Measure.h"
 #include "runtime/Context.h"
 #include "runtime/QuantizedTensor.h"
@@ -175,6 +176,8 @@ int runVerb(const Arguments &arguments) {
   };
   requireOutput(1);
   auto package = packageFor(model).model;
+  if (overrideDefaults(model, unknownInputs(package->inputs(), inputs)))
+    package = packageFor(model).model;
   requireOutput(package->outputs().size());
   require(!dequantize ||
               std::ranges::any_of(package->outputs(), [](auto &port) { return port.quantization.has_value(); }),
