@@ -191,6 +191,29 @@ std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime
   return shapes;
 }
 
+std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
+  std::vector<std::string> names;
+  for (const std::string &text : flags.given) {
+    std::string path = pathOf(text);
+    if (path.size() == text.size())
+      continue;
+    std::string name = text.substr(0, text.size() - path.size() - 1);
+    if (!portCalled(ports, name))
+      names.push_back(name);
+  }
+  return names;
+}
+
+/// Real numbers for a port of integers. What all steps of a run read has an axis in front.
+static void requireExtents(const runtime::Port &port, const Tensor &real, const std::string &from) {
+  const size_t steps = real.rank() == port.dims.size() + 1;
+  bool fits = real.rank() == port.dims.size() + steps;
+  for (size_t axis = 0; fits && axis < port.dims.size(); ++axis)
+    fits = port.dims[axis].constantOr(real.dim(axis + steps)) == real.dim(axis + steps);
+  require(fits, "{}: input '{}': expected {} {}, or real numbers of these extents, got {} {}", from, port.name,
+          name(port.type), str(port.dims), name(real.type()), dimsText(real.dims()));
+}
+
 std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
   std::map<std::string, Value> given;
   std::vector<std::string> names = namesOf(ports);
@@ -198,6 +221,7 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
     const runtime::Port *port = portCalled(ports, name);
     require(port != nullptr, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
     if (port->quantization && value.isTensor() && isFloat(value.tensor().type())) {
+      requireExtents(*port, value.tensor(), from);
       warnOfNaN(*port, value.tensor(), from);
       value = quantized(*port->quantization, value.tensor(), port->type);
     }

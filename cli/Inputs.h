@@ -37,6 +37,8 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
 /// a model.
 std::set<std::string> variablesOf(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs);
 
+/// Names that --input gives with a file, and that no port has.
+std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 /// What --input gives, by name of the port.
 std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 /// --shape by name of the port. Throws Error for a shape of no input, or not one that the input can have.

@@ -4,6 +4,8 @@
 #include "cli/ProblemLists.h"
 #include "cli/Self.h"
 #include "cli/print/Describe.h"
+#include "cli/print/Progress.h"
+#include "cli/print/Terminal.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
 #include "lab/problems/TextRanges.h"
@@ -124,6 +126,7 @@ void OpsFlags::addProblems(Options &options) {
   options
       .add_option("--suite", suites,
                   "Take problems from published lists, as networks/resnet50 or 'deepbench/*' (list: show the suites)")
+      ->check(offersList(offeredSuites()))
       ->delimiter(',');
   options.add_option("--problems", problems, "Search only this list for the suites")->type_name("CSV");
   options
@@ -356,7 +359,8 @@ std::vector<lab::OpsSetting> OpsFlags::settings() const {
   // Hot last: it takes what another state has prepared.
   std::stable_partition(states.begin(), states.end(), [](auto state) { return state != store::CacheState::hot; });
   std::vector<lab::OpsSetting> result;
-  for (int64_t count : numbers("--threads", threads, 1024))
+  for (int64_t count : numbers("--threads", threads, 1024)) {
+    sayIfCrowded(count);
     for (const std::string &layout : wordsOf(layouts))
       for (store::CacheState state : states) {
         try {
@@ -365,6 +369,7 @@ std::vector<lab::OpsSetting> OpsFlags::settings() const {
           fail("--layout: {}", error.what());
         }
       }
+  }
   return result;
 }
 
@@ -390,9 +395,14 @@ std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
   auto words = wordsOf(providers);
   if (providers == "all") {
     words.clear();
+    std::string missing;
     for (auto &name : lab::knownProviders())
-      if (lab::findProvider(name))
+      if (auto found = lab::findProvider(name))
         words.push_back(name);
+      else
+        missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", name, found.reason());
+    if (!missing.empty() && !Progress::isSilent())
+      sayOnce("LATHE_MISSING_PROVIDERS_SAID", "--provider all leaves out " + missing);
   }
   std::vector<std::string> asked = scheduleList();
   std::vector<lab::OpsColumn> columns = lab::opsColumns(op, words, bench, asked);

@@ -38,6 +38,7 @@ std::vector<std::string> linesOf(const std::string &path) {
   require(file.good(), "{}: cannot be read", path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
+    require(line.find('\0') == line.npos, "{}: is no text, expected one", path);
     if (lines.empty() && line.starts_with("\xef\xbb\xbf")) // U+FEFF, which editors write before UTF-8
       line.erase(0, 3);
     lines.push_back(trimmed(line));

@@ -77,6 +77,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   require(options.custom.empty() || keras::isKeras(bytes),
           "{}: is no Keras model; only layers of those have definitions (--custom)", path);
   const source::Format &format = formatOf(bytes);
+  require(options.overrides.empty() || (&format == &onnx::format() && !isModelText(name, bytes)),
+          "{}: is no ONNX file; only inputs of those have default values (--override)", path);
   if (isModelText(name, bytes)) {
     require(options.signature.empty(), "{}: textual IR has no signatures (--signature)", path);
     require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);

@@ -51,7 +51,14 @@ TEST(Shape, Reductions) {
   EXPECT_EQ(infer("reduce_sum", ReduceSumAttrs(), {tensor("f32 N 64 7 7"), values("1")}), "f32 N 1 7 7");
   expectViolation("reduce_c1", "reduce_sum", a, {tensor("f32 2 2")});
   expectViolation("reduce_c1", "reduce_sum", with(a, [](auto &a) { a.axes = {0, -2}; }), {tensor("f32 2 2")});
-  EXPECT_THROW(infer("reduce_sum", a, {tensor("f32 2 2 2"), tensor("i64 1")}), Error); // axes known only at run time
+  // Axes that only the run knows.
+  auto flat = with(ReduceSumAttrs(), [](auto &a) { a.keepdims = false; });
+  EXPECT_EQ(infer("reduce_sum", ReduceSumAttrs(), {tensor("f32 N 1 4"), tensor("i64 K")}), "f32 ? 1 ?");
+  EXPECT_EQ(infer("reduce_sum", flat, {tensor("f32 2 3 4"), tensor("i64 2")}), "f32 ?");
+  EXPECT_EQ(infer("reduce_sum", flat, {tensor("f32 2 3 4"), tensor("i64 0")}), "f32");
+  expectViolation("reduce_c1", "reduce_sum", flat, {tensor("f32 2 3 4"), tensor("i64 K")});
+  expectViolation("reduce_c1", "reduce_sum", flat, {tensor("f32 2 3"), tensor("i64 3")});
+  expectViolation("reduce_c1", "reduce_sum", flat, {tensor("f32 2 3"), tensor("f32 1")});
   expectViolation("reduce_c2", "reduce_max", ReduceMaxAttrs(), {tensor("bool 2")});
   EXPECT_EQ(
       infer("arg_max", with(ArgMaxAttrs(), [](auto &a) { a.axis = -1, a.keepdims = false; }), {tensor("f32 N 9")}),

@@ -57,7 +57,7 @@ Table historyOf(const report::TrendSeries &series) {
                textColumn("plot").onlyText().drop(1), textColumn("change")});
   auto [least, most] = std::minmax_element(series.observations.begin(), series.observations.end(),
                                            [](auto &a, auto &b) { return a.median < b.median; });
-  auto ms = [](double seconds) { return fmt::format("{:.4f}", seconds * 1e3); };
+  auto ms = [](double seconds) { return millisecondsText(seconds); };
   for (size_t i = 0; i < series.observations.size(); ++i) {
     const report::Observation &one = series.observations[i];
     const report::ChangePoint *change = changeAt(series, i);
@@ -83,9 +83,8 @@ Table overviewOf(const std::vector<report::TrendSeries> &all) {
     }
     table.row({series.op, series.problem, series.provider + (series.variant.empty() ? "" : ":" + series.variant),
                std::string(name(series.kind)), report::settingText(series.setting), series.cpu,
-               std::to_string(series.observations.size()),
-               fmt::format("{:.4f}", series.observations.front().median * 1e3),
-               fmt::format("{:.4f}", series.observations.back().median * 1e3), change});
+               std::to_string(series.observations.size()), millisecondsText(series.observations.front().median),
+               millisecondsText(series.observations.back().median), change});
   }
   return table;
 }

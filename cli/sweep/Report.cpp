@@ -62,7 +62,7 @@ std::vector<TableCell> cellsOf(const SweepRow &row, const Sweep &sweep, bool sev
   if (showsLayouts(sweep))
     cells.push_back(row.model.layout);
   cells.insert(cells.end(), {row.model.target, std::to_string(row.model.threads)});
-  cells.push_back(row.timed() ? fmt::format("{:.4f}", row.time.median * 1e3) : "");
+  cells.push_back(row.timed() ? millisecondsText(row.time.median) : "");
   const lab::JudgedPair *speedup = row.speedup ? &*row.speedup : nullptr;
   cells.push_back(speedup ? fmt::format("{:.3f}", speedup->ratio.ratio) : row.timed() ? "1" : "");
   cells.push_back(speedup ? fmt::format("{:.3f} to {:.3f}", speedup->ratio.interval.low, speedup->ratio.interval.high)

@@ -293,6 +293,10 @@ class Evaluate(Cli):
         self.error("evaluate", self.model, "--data", self.path("nowhere"), says="nowhere")
         with open(self.path("broken.bmp"), "wb") as file:
             file.write(b"BM")
+        with open(self.path("binary.csv"), "wb") as file:
+            file.write(b"BM\0\1\xff" * 100)
+        self.error("evaluate", self.model, "--data", self.path("binary.csv"), says="binary.csv: is no text, expected one$")
+        self.error("evaluate", self.model, "--data", self.data, "--labels", self.path("binary.csv"), says="binary.csv: is no text, expected one$")
         with open(self.path("bad.csv"), "w") as file:
             file.write("broken.bmp,0\n")
         self.error("evaluate", self.model, "--data", self.path("bad.csv"), says="broken.bmp")

@@ -94,6 +94,8 @@ class Run(Cli):
                 self.assertEqual((arrays["y"].tolist(), arrays["z"].tolist()), ([1.5, 2], [-20, 1]))
                 self.assertEqual(arrays["y"].dtype, np.float32)
         self.error("run", model, "-i", f"a={real}", "-i", f"1={real}", says="input 'b'")
+        np.save(self.path("three.npy"), np.zeros((3, 2), np.float32))
+        self.error("run", model, "-i", f"a={self.path('three.npy')}", "-i", f"b={plain}", says=r"three.npy: input 'a': expected i8 2, or real numbers of these extents, got f32 3x2$")
         self.error("run", model, "-i", f"2={real}", says="no input '2'")
         self.error("run", self.net, "--fill", "ones", "--dequantize", says="--dequantize: no output of .*net.mlir has a scale")
         package = self.path("quantised.lathe")
@@ -166,6 +168,12 @@ class Run(Cli):
             reference = self.outputs(self.net, "--reference", "--fill", "random", "--seed", "5")["prob"]
             self.assertEqual(compiled.shape, (1, 5))
             np.testing.assert_allclose(compiled, reference, rtol=2e-3 if level == "4" else 1e-4, atol=1e-6)  # relaxed math
+
+    def test_more_threads_than_processors_are_said(self):
+        said = lambda *flags: self.lathe("run", self.package, "--fill", "ones", *flags).stderr
+        self.assertRegex(said("--threads", "1024"), "^lathe run: --threads 1024: this process may use [0-9]+ processors?, so that threads wait for each other\n$")
+        self.assertEqual(said("--threads", "1024", "--quiet"), "")
+        self.assertEqual(said("--threads", "1"), "")
 
     def test_threads_do_not_change_a_bit(self):
         one = self.outputs(self.package, "--fill", "random", "--threads", "1")["prob"]

@@ -116,6 +116,7 @@ class Sweep(Cli):
             self.error("sweep", self.net, "--levels", levels, says="--levels .*expected levels from 0 to 4")
         self.error("sweep", self.net, "--labels", "x", says="--labels x.*--data DIR")
         self.error("sweep", self.package, says="is a compiled package")
+        self.error("sweep", self.net, "--target", "native", "--target", "foo", says="foo")
         self.error("sweep", self.net, "--with", self.package, says="--with .*is a compiled package")
 
     def test_interrupted(self):

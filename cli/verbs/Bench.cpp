@@ -126,7 +126,7 @@ std::string timesTable(const lab::Summary &wall, const lab::Summary &cpu, const 
   auto row = [&](const char *title, const lab::Summary &s) {
     std::vector<TableCell> cells{title};
     for (double value : {s.median, s.mean, s.min, s.max, s.standardDeviation, s.p05, s.p25, s.p75, s.p95, s.p99})
-      cells.push_back(fmt::format("{:.4f}", value * 1e3));
+      cells.push_back(millisecondsText(value));
     table.row(cells);
   };
   row("wall", wall);
@@ -236,10 +236,9 @@ std::string sizesTable(std::span<const Measured> sizes, const TableStyle &style)
                numberColumn("min", "ms").drop(2), numberColumn("std", "ms").drop(3), numberColumn("GFLOPS"),
                numberColumn("arena").drop(4), numberColumn("runs").drop(5)});
   for (const Measured &size : sizes)
-    table.row({size.inputs, size.variant, fmt::format("{:.4f}", size.wall.median * 1e3),
-               fmt::format("{:.4f}", size.wall.min * 1e3), fmt::format("{:.4f}", size.wall.standardDeviation * 1e3),
-               fmt::format("{:.2f}", size.gflops()), bytesText(static_cast<double>(size.memory.arenaBytes)),
-               std::to_string(size.wall.count)});
+    table.row({size.inputs, size.variant, millisecondsText(size.wall.median), millisecondsText(size.wall.min),
+               millisecondsText(size.wall.standardDeviation), fmt::format("{:.2f}", size.gflops()),
+               bytesText(static_cast<double>(size.memory.arenaBytes)), std::to_string(size.wall.count)});
   return table.str(style);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/print/BlocksPrint.h"
 #include "cli/print/InspectPackage.h"
 #include "cli/print/LayoutPrint.h"
+#include "cli/print/LeftOut.h"
 #include "cli/print/PortText.h"
 #include "ir/Bodies.h"
 #include "passes/interpret/Ports.h"
@@ -18,6 +19,11 @@ using nlohmann::json;
 
 double atOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
+}
+
+/// Weights, quantised ones and their 32-bit biases included: neither flags nor 64-bit extents and indices.
+bool isParameter(const TensorInfo &info) {
+  return isFloat(info.type) || (isInteger(info.type) && bitWidth(info.type) <= 32);
 }
 
 double bytesOf(const TensorInfo &info) { return atOne(product(info.dims)) * bitWidth(info.type) / 8; }
@@ -101,7 +107,7 @@ private:
   void visit(mlir::Operation &op, const nn::SymbolicShapes &shapes) {
     if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
       TensorInfo info = shapes.of(constant.getOutput());
-      if (isFloat(info.type))
+      if (isParameter(info))
         parameters += atOne(product(info.dims));
       parameterBytes += bytesOf(info);
       return;
@@ -216,7 +222,8 @@ int inspectVerb(const Arguments &arguments) {
     model.refuseCompileFlags("only --layouts compiles the model");
     options.refuse({"--threads"}, "only --layouts compiles the model");
   }
-  Source source = loadSource(model);
+  std::vector<ImportIssue> leftOut;
+  Source source = loadPart(model, leftOut);
   if (canonical)
     return printCanonical(options, model.model, *source.module);
   mlir::func::FuncOp main = mainFunction(*source.module);
@@ -225,6 +232,12 @@ int inspectVerb(const Arguments &arguments) {
                 {"outputs", json::array()}, {"operators", json::object()},    {"contractions", json::array()}};
   GraphFigures figures(main, shapes);
   std::string text = describeProducer(*source.module, document);
+  if (!leftOut.empty()) {
+    text += fmt::format("without {}:\n",
+                        leftOut.size() == 1 ? "a node that is not supported" : "nodes that are not supported");
+    text += describeUnsupported(leftOut, options.tableStyle(), document);
+    text += describeLeftBehind(*source.module, document);
+  }
   text += describePorts("input", inputPorts(*source.module), document["inputs"]);
   text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
   text += figures.describe(source.fileBytes, options.tableStyle(), document);

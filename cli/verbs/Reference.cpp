@@ -1,5 +1,6 @@
 #include "cli/CompilerVerbs.h"
 
+#include "cli/models/SideParts.h"
 #include "cli/print/TopElements.h"
 #include "ir/SymbolicShapes.h"
 #include "passes/interpret/EvaluationBytes.h"
@@ -30,6 +31,8 @@ int referenceVerb(const Arguments &arguments) {
   options.parseAll(arguments);
 
   Source source = loadSource(model);
+  if (overrideDefaults(model, unknownInputs(inputPorts(*source.module), inputs)))
+    source = loadSource(model);
   if (!output.empty())
     requireValuesPath(output, outputNames(mainFunction(*source.module)).size());
   mlir::func::FuncOp main = mainFunction(*source.module);

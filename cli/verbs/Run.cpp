@@ -2,6 +2,7 @@
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
 #include "cli/Steps.h"
+#include "cli/models/SideParts.h"
 #include "cli/print/TopElements.h"
 #include "cli/verbs/Measure.h"
 #include "runtime/Context.h"
@@ -208,6 +209,8 @@ int runVerb(const Arguments &arguments) {
   };
   requireOutput(1);
   auto package = packageFor(model).model;
+  if (overrideDefaults(model, unknownInputs(package->inputs(), inputs)))
+    package = packageFor(model).model;
   requireOutput(package->outputs().size());
   require(!dequantize ||
               std::ranges::any_of(package->outputs(), [](auto &port) { return port.quantization.has_value(); }),

@@ -2,6 +2,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Packages.h"
+#include "cli/Self.h"
 #include "cli/Sizes.h"
 #include "cli/models/SideParts.h"
 #include "cli/models/Sides.h"
@@ -172,6 +173,7 @@ std::vector<SweepRow> SweepFlags::rows() const {
         for (int level : levelsOf(levels))
           for (const std::string &layout : layoutsOf(layouts)) {
             require(count <= 1024, "--threads {}: expected at most 1024", threads);
+            sayIfCrowded(count);
             SweepRow &row = rows.emplace_back();
             row.model = flags;
             row.model.target = target;
@@ -181,6 +183,15 @@ std::vector<SweepRow> SweepFlags::rows() const {
           }
   }
   return rows;
+}
+
+/// Throws ChildFailed for a target that the compiler does not know, whose rows would all say so.
+void requireTargets(const std::vector<std::string> &targets) {
+  std::string model = temporaryFolder() / "target.mlir";
+  writeFile(model, "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
+  for (const std::string &target : targets)
+    if (target != "native")
+      runSelf({"check", model, "--target", target, "--quiet"});
 }
 
 /// Compiles and verifies the rows one after the other, then classifies the pictures with each. `kept` gets the state after
@@ -228,6 +239,7 @@ int sweepVerb(const Arguments &arguments) {
   flags.add(options);
   options.parseAll(arguments);
   flags.readPictures();
+  requireTargets(flags.targets);
   Sweep sweep;
   sweep.rows = flags.rows();
   sweep.classifies = flags.classifies();

@@ -179,8 +179,13 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
   std::vector<std::pair<mlir::Value, std::string>> copies;
   for (mlir::OpOperand &operand : terminator->getOpOperands()) {
     mlir::Value value = operand.get();
-    std::string name = uniqueValueName(given(main.getResultAttrDict(operand.getOperandNumber()),
-                                             fmt::format("output_{}", operand.getOperandNumber())));
+    std::string wanted =
+        given(main.getResultAttrDict(operand.getOperandNumber()), fmt::format("output_{}", operand.getOperandNumber()));
+    if (auto known = names.find(value); known != names.end() && known->second == wanted) { // an input of this name
+      writePort(*graph->add_output(), wanted, shapes.of(value));
+      continue;
+    }
+    std::string name = uniqueValueName(wanted);
     bool produced = value.getDefiningOp() && !llvm::isa<nn::ConstantOp>(value.getDefiningOp());
     if (produced && !names.contains(value))
       names[value] = name;

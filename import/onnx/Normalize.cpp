@@ -141,10 +141,13 @@ void importReduceExtreme(Node &node) {
   require(node.version() >= 20, "x is bool, expected numbers before opset 20");
   node.expectInputs(1, 2);
   mlir::Value x = node.cast(node.in(0), ElementType::u8);
-  Fields fields = {{"axes", node.has(1) ? node.requireInts(1, "axes") : std::vector<int64_t>()},
-                   {"keepdims", node.intAttr("keepdims", 1) != 0},
+  Fields fields = {{"keepdims", node.intAttr("keepdims", 1) != 0},
                    {"noop_with_empty_axes", node.intAttr("noop_with_empty_axes", 0) != 0}};
-  mlir::Value result = node.emit(node.record.op == "ReduceMax" ? "reduce_max" : "reduce_min", {x}, fields);
+  auto axes = node.has(1) ? node.staticInts(node.in(1)) : std::nullopt;
+  if (axes)
+    fields.emplace_back("axes", *axes);
+  mlir::Value result = node.emit(node.record.op == "ReduceMax" ? "reduce_max" : "reduce_min",
+                                 {x, axes ? mlir::Value() : node.inOrNull(1)}, fields);
   node.set(0, node.cast(result, ElementType::boolean));
 }
 

@@ -87,8 +87,8 @@ void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes);
 void unpack(Emitter &op, mlir::Value x, int64_t axis);
 /// `count` equal pieces become the results of the node.
 void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count);
-/// Pieces of the given sizes, of which one may be -1: what is left.
-void splitBySizes(Emitter &op, mlir::Value x, int64_t axis, Ints sizes);
+/// Pieces of the sizes that operand `index` holds, of which one may be -1: what is left.
+void splitBySizes(Emitter &op, mlir::Value x, int64_t axis, size_t index);
 /// rank x 2 pads as nn has them, all begins, then all ends; nothing if they are not known.
 std::optional<Ints> staticPads(Emitter &op, mlir::Value pairs);
 /// Pads x by the rank x 2 operand `pairs`. mode: "constant" (with `value`, or with 0), "reflect", "symmetric".

@@ -172,7 +172,7 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
   };
   Table table({textColumn("runner").shrink(14), textColumn("version").drop(1), numberColumn("median", "ms"),
                numberColumn("min", "ms"), numberColumn("runs").drop(3), numberColumn("overhead", "us"),
-               numberColumn("load", "ms").drop(2), numberColumn("peak", "MiB").drop(4)});
+               numberColumn("load", "ms").drop(2), numberColumn("peak", "MB").drop(4)});
   for (auto &side : comparison.sides) {
     if (side.failure) {
       table.row({side.name, side.version, "failed"});
@@ -182,7 +182,7 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     table.row({side.name, side.version, timed(side.time.median), timed(side.time.min), std::to_string(side.time.count),
                side.overheadSeconds ? fmt::format("{:.1f}", *side.overheadSeconds * 1e6) : "-",
                fmt::format("{:.1f}", side.loadSeconds * 1e3),
-               fmt::format("{:.1f}", double(side.peakResidentBytes) / (1 << 20))});
+               fmt::format("{:.1f}", double(side.peakResidentBytes) * 1e-6)});
   }
   text += table.str(style);
   for (auto &side : comparison.sides)

@@ -32,7 +32,7 @@ static NotApplicable notBesideUs(const std::string &program) {
 
 static Outcome<RunnerSpec> findOnnxRuntime() {
   if (!onnxRuntimeLibrary())
-    return NotApplicable{"ONNX Runtime is not installed: run \"make peers\""};
+    return NotApplicable{notInstalled("ONNX Runtime")};
   std::string program = runnerProgram("lathe-runner-onnxruntime");
   if (program.empty())
     return notBesideUs("lathe-runner-onnxruntime");
@@ -55,7 +55,7 @@ static Outcome<RunnerSpec> findTflite() {
   }
   auto script = runnerScript("tflite/Runner.mjs", "tflite/node_modules/@tensorflow/tfjs-tflite");
   if (!script)
-    return NotApplicable{"TensorFlow Lite is not installed: run \"make peers\""};
+    return NotApplicable{notInstalled("TensorFlow Lite")};
   spec.command.argv = {"node", script->string()};
   return spec;
 }
@@ -64,7 +64,7 @@ static Outcome<RunnerSpec> findTensorFlowJs() {
   RunnerSpec spec{"tensorflowjs", {}, {"tensorflow", "savedmodel", "keras"}};
   auto script = runnerScript("tensorflowjs/Runner.mjs", "tensorflowjs/node_modules/@tensorflow/tfjs-core");
   if (!script)
-    return NotApplicable{"TensorFlow.js is not installed: run \"make peers\""};
+    return NotApplicable{notInstalled("TensorFlow.js")};
   spec.command.argv = {"node", script->string()};
   return spec;
 }

@@ -154,6 +154,17 @@ TEST_F(GoogleBenchmarkTest, damageIsOneLine) {
   EXPECT_THAT(refused("{\"context\": {}, \"benchmarks\": [{\"a\": NaN}]}"), HasSubstr("is not valid JSON"));
 }
 
+TEST_F(GoogleBenchmarkTest, otherFormsAreNamed) {
+  const char *csv = "name,iterations,real_time,cpu_time,time_unit,bytes_per_second\n\"BM_a/8\",100,2,2,ns,\n";
+  const char *console = "2026-01-01T00:00:00+00:00\nRunning ./bench\n"
+                        "-----------------------------------------------------\n"
+                        "Benchmark           Time             CPU   Iterations\n"
+                        "-----------------------------------------------------\n"
+                        "BM_a/8           2.00 ns         2.00 ns          100\n";
+  for (const char *text : {csv, console})
+    EXPECT_THAT(refused(text), HasSubstr("is output of Google Benchmark as text or CSV, expected JSON"));
+}
+
 TEST_F(GoogleBenchmarkTest, filesThatAreWritten) {
   std::string text = document({repetition("a", 1000), repetition("b", 1000)});
   store::ImportCounts counts = import(write("g.json", text.substr(0, text.size() - 30)));

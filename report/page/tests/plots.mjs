@@ -159,12 +159,12 @@ const tests = {
         ["starts", "6"],
         ["adapt", "yes"],
         ["mean", "1, 2"],
-        ["space", "cache 2.00 KiB"],
+        ["space", "cache 2.05 kB"],
       ],
     );
     assert.equal(
       figuresText({ pictures: 40, top1: 0.1, predicted_us: 1500, package_bytes: 2048, score: 0.25, "confusion 0 1": 3 }),
-      "pictures 40, top1 10.0 %, predicted 1.500 ms, package 2.00 KiB, score 0.2500",
+      "pictures 40, top1 10.0 %, predicted 1.500 ms, package 2.05 kB, score 0.2500",
     );
   },
 

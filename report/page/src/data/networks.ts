@@ -55,7 +55,7 @@ export function confusionOf(data: Dataset, point: number): Confusion | undefined
   return { point, classes: ordered, names: ordered.map((index) => String(named?.[index] ?? index)), counts };
 }
 const shares = new Set(["top1", "top5", "changed", "agreeing"]);
-/** A figure with its unit: "pictures 40", "top1 10.0 %", "package 5.04 MiB". */
+/** A figure with its unit: "pictures 40", "top1 10.0 %", "package 5.04 MB". */
 function figureText(name: string, value: number): string {
   const [, what, unit] = /^(.*)_(bytes|us|ms)$/.exec(name) ?? [];
   if (unit === "bytes") return `${what} ${bytes(value)}`;
