@@ -17,7 +17,8 @@ def Nn_MaxPoolOp : Nn_Pool<"max_pool", "MaxPool"> {
 
     Constraints: pool_c1: rank of x is 3 to 5. pool_c2: kernel, strides and dilations have one value a spatial axis, pads
     two (all begins, then all ends). pool_c3: kernel, strides and dilations are positive, pads are not negative.
-    pool_c4: a pad is less than the dilated kernel. pool_c5: the dilated kernel fits into the padded input. pool_c6: x has numbers.
+    pool_c4: a pad is less than the dilated kernel. pool_c5: the dilated kernel fits into the padded input, with ceil_mode
+    into that and stride - 1 elements behind it. pool_c6: x has numbers.
   }];
   let arguments = (ins NnTensor:$x, NnI64s<>:$kernel, NnI64s<>:$strides, NnI64s<>:$pads, NnI64s<>:$dilations, NnBool<"false">:$ceil_mode);
 }

@@ -25,8 +25,10 @@ template <class PoolAttrs> InferResult inferPool(const PoolAttrs &a, const Infer
             begin, end, window.str());
     Dim padded = x.dims[2 + i] + begin + end;
     Dim room = padded - window;
-    require(mayReach(room, 0), "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}",
-            window.str(), padded.str(), i);
+    // With ceil_mode a window may reach over the end by less than a stride.
+    require(mayReach(room + (a.ceil_mode ? a.strides[i] - 1 : 0), 0),
+            "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}", window.str(), padded.str(),
+            i);
     Dim extent = floorDiv(room, a.strides[i]) + 1;
     if (a.ceil_mode) // less the windows that would start beyond x and its begin padding
       extent = minimum(ceilDiv(room, a.strides[i]) + 1, floorDiv(x.dims[2 + i] + begin - 1, a.strides[i]) + 1);
