@@ -1,5 +1,6 @@
 #include "compile/PlanCompilation.h"
 
+#include "codegen/cost/Cost.h"
 #include "codegen/space/ContractionFormat.h"
 #include "compile/PlanRules.h"
 #include "ir/Main.h"
@@ -18,10 +19,6 @@ uint64_t constantBytesOf(mlir::ModuleOp module) {
     bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
   });
   return bytes;
-}
-
-double atBatchOne(const Dim &dim) {
-  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
 }
 
 /// The costs of predictions, for what the runtime decides when extents are bound.
@@ -164,7 +161,7 @@ void PlanCompilation::buildPlan() {
   for (const auto &kernel : built.plan->kernels)
     ++parts.report.origins[kernel->origin];
   for (const auto &kernel : built.plan->kernels)
-    parts.report.compiledFlops += atBatchOne(Dim::parse(kernel->flops));
+    parts.report.compiledFlops += valueOf(Dim::parse(kernel->flops));
   parts.report.flops = parts.report.compiledFlops + built.referenceFlops;
   parts.report.seconds = parts.seconds();
   parts.code.insert(parts.code.end(), built.code.begin(), built.code.end());

@@ -15,6 +15,8 @@ namespace lathe {
 
 /// a == 1 or a == wanted.
 bool mayBroadcast(const Dim &a, const Dim &wanted);
+/// a == b, or either is 1.
+bool mayMeet(const Dim &a, const Dim &b);
 /// a >= least.
 bool mayReach(const Dim &a, const Dim &least);
 /// a == divisor, or a is a multiple of divisor > 0.

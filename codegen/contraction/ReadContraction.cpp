@@ -6,6 +6,7 @@
 #include "codegen/contraction/OpenConv.h"
 #include "codegen/contraction/PackedColumns.h"
 #include "codegen/space/GemmPlan.h"
+#include "ops/WindowPads.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -170,6 +171,11 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
     conv.stride[i] = real ? attrs.strides[at] : 1;
     conv.dilation[i] = real ? attrs.dilations[at] : 1;
     conv.padBegin[i] = real ? attrs.pads[at] : 0;
+    if (real) {
+      int64_t window = (conv.kernel[i] - 1) * conv.dilation[i] + 1;
+      extents.shift[i] = windowShift(attrs.pads, at, spatial, window, conv.stride[i], extents.in[i]);
+      extents.mostShift[i] = mostShift(attrs.pads, at, spatial, window, conv.stride[i]);
+    }
   }
   if (mayBeOpen && !(allConstant(extents.in) && allConstant(extents.out)))
     setOpen(conv, std::move(extents), problem.kernel.typical);

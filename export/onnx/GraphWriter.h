@@ -94,6 +94,9 @@ public:
   void attr(const std::string &name, const std::vector<double> &values);
   void attr(const std::string &name, const std::vector<std::string> &values);
   void attr(const std::string &name, const TensorProto &value);
+  /// The padding of a window on the first operand (ops/WindowPads.h): `pads`, or auto_pad where it follows the extents.
+  void pads(const std::vector<int64_t> &pads, const std::vector<int64_t> &kernel, const std::vector<int64_t> &strides,
+            const std::vector<int64_t> &dilations);
 
 private:
   AttributeProto &add(const std::string &name, AttributeProto::AttributeType kind);

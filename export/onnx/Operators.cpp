@@ -1,6 +1,7 @@
 // nn operators as ONNX nodes: by the record's direct mapping, or by a function of their own.
 #include "export/onnx/Export.h"
 #include "export/onnx/GraphWriter.h"
+#include "ops/WindowPads.h"
 #include "ops/recurrent/Recurrent.h"
 
 #include <algorithm>
@@ -150,11 +151,12 @@ void writeOperandsOnly(NodeWriter &w, const char *op) {
 
 template <class AnyConvAttrs> void writeAnyConv(NodeWriter &w, const char *op, const AnyConvAttrs &a) {
   writeOperandsOnly(w, op);
-  auto kernel = llvm::cast<mlir::RankedTensorType>(w.op.getOperand(1).getType()).getShape().drop_front(2);
-  w.attr("kernel_shape", std::vector<int64_t>(kernel.begin(), kernel.end()));
+  std::vector<int64_t> kernel =
+      llvm::cast<mlir::RankedTensorType>(w.op.getOperand(1).getType()).getShape().drop_front(2).vec();
+  w.attr("kernel_shape", kernel);
   w.attr("strides", a.strides);
   w.attr("dilations", a.dilations);
-  w.attr("pads", a.pads);
+  w.pads(a.pads, kernel, a.strides, a.dilations);
   w.attr("group", a.group);
 }
 
@@ -183,7 +185,7 @@ template <class PoolAttrs> void writePool(NodeWriter &w, const char *op, const P
   writeOperandsOnly(w, op);
   w.attr("kernel_shape", a.kernel);
   w.attr("strides", a.strides);
-  w.attr("pads", a.pads);
+  w.pads(a.pads, a.kernel, a.strides, a.dilations);
   w.attr("dilations", a.dilations);
   w.attr("ceil_mode", static_cast<int64_t>(a.ceil_mode));
 }
@@ -470,6 +472,22 @@ void NodeWriter::attr(const std::string &name, const std::vector<std::string> &v
 }
 void NodeWriter::attr(const std::string &name, const TensorProto &value) {
   *add(name, AttributeProto::TENSOR).mutable_t() = value;
+}
+
+void NodeWriter::pads(const std::vector<int64_t> &pads, const std::vector<int64_t> &kernel,
+                      const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations) {
+  size_t spatial = kernel.size();
+  if (!hasFollowingPads(pads, spatial))
+    return attr("pads", pads);
+  std::vector<int64_t> windows;
+  for (size_t i = 0; i < spatial; ++i)
+    windows.push_back((kernel[i] - 1) * dilations[i] + 1);
+  bool upper = std::find(pads.end() - static_cast<ptrdiff_t>(spatial), pads.end(), sameUpper) != pads.end();
+  Dims x = nn::infoOf(op.getOperand(0)).dims;
+  require(samePads(Dims(x.begin() + 2, x.end()), windows, strides, upper ? sameUpper : sameLower) == pads,
+          "the pads [{}] have no form in ONNX: some axes are padded by another rule than the others",
+          fmt::join(pads, ", "));
+  attr("auto_pad", std::string(upper ? "SAME_UPPER" : "SAME_LOWER"));
 }
 
 void NodeWriter::inputInts(const char *what, const std::vector<int64_t> &values) {

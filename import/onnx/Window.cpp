@@ -1,10 +1,11 @@
 // Operators with a sliding window: convolution and pooling.
 #include "import/onnx/Onnx.h"
+#include "ops/WindowPads.h"
 
 namespace lathe::onnx {
 namespace {
 
-/// A window's parameters as ONNX states them, one value a spatial axis (pads: two).
+/// A window's parameters, one value a spatial axis (pads: two, or three as in ops/WindowPads.h).
 struct Window {
   std::vector<int64_t> kernel, strides, dilations, pads;
   bool ceilMode = false;
@@ -22,24 +23,12 @@ std::vector<int64_t> perAxis(Node &node, const char *attr, size_t count, int64_t
   return values;
 }
 
-/// Pads that auto_pad stands for: output extents are ceil(in / stride), what is missing is split evenly.
-std::vector<int64_t> samePads(Node &node, const Dims &spatial, const Window &window, bool upper) {
-  size_t count = spatial.size();
-  std::vector<int64_t> pads(2 * count);
-  for (size_t i = 0; i < count; ++i) {
-    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
-    if (window.strides[i] != 1) {
-      if (!spatial[i].isConstant())
-        node.unsupported(fmt::format("auto_pad with stride {} needs spatial extent '{}'; give it with --shape",
-                                     window.strides[i], spatial[i].str()));
-      int64_t in = spatial[i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
-      total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
-    }
-    int64_t less = total / 2;
-    pads[i] = upper ? less : total - less;
-    pads[count + i] = total - pads[i];
-  }
-  return pads;
+/// Extents of the dilated kernel.
+std::vector<int64_t> windowsOf(const Window &window) {
+  std::vector<int64_t> windows;
+  for (size_t i = 0; i < window.kernel.size(); ++i)
+    windows.push_back((window.kernel[i] - 1) * window.dilations[i] + 1);
+  return windows;
 }
 
 /// Reads the attributes; `kernel` is known already for convolutions.
@@ -63,7 +52,8 @@ Window readWindow(Node &node, const TensorInfo &x, std::vector<int64_t> kernel) 
   if (autoPad == "VALID")
     window.pads.assign(2 * count, 0);
   else
-    window.pads = samePads(node, Dims(x.dims.begin() + 2, x.dims.end()), window, autoPad == "SAME_UPPER");
+    window.pads = samePads(Dims(x.dims.begin() + 2, x.dims.end()), windowsOf(window), window.strides,
+                           autoPad == "SAME_UPPER" ? sameUpper : sameLower);
   return window;
 }
 

@@ -6,9 +6,13 @@ def Nn_ConvOp : NnOp<"conv", []> {
     x: N x C x spatial..., w: O x C/group x kernel..., b: O. Result: N x O x out..., with
     out = floordiv(in + padBegin + padEnd - (dilation * (kernel - 1) + 1), stride) + 1.
 
+    A third group of pads makes the padding of an axis follow its extent, as SAME does: 1 where the end has one more of an
+    odd padding (SAME_UPPER), -1 where the begin has (SAME_LOWER), 0 where the pads are as stated. The begin and the end are
+    the most that any extent takes then, together dilation * (kernel - 1).
+
     Constraints: conv_c1: rank of x is 3 to 5 and equals rank of w. conv_c2: C = w.dim(1) * group. conv_c3: strides,
-    dilations have one value a spatial axis, pads two (all begins, then all ends). conv_c4: group is positive and divides O.
-    conv_c5: strides and dilations are positive, pads are not negative. conv_c6: the dilated kernel fits into the padded
+    dilations have one value a spatial axis, pads two (all begins, then all ends) or three. conv_c4: group is positive and
+    divides O. conv_c5: strides and dilations are positive, pads are not negative, and what follows an extent is as above. conv_c6: the dilated kernel fits into the padded
     input and has at least one tap. conv_c7: b has O elements. conv_c8: element types agree and are numbers.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$w, Optional<NnTensor>:$b,
