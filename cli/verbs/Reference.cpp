@@ -1,5 +1,6 @@
 #include "cli/CompilerVerbs.h"
 
+#include "passes/Passes.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
 #include "support/Memory.h"
@@ -29,6 +30,7 @@ int referenceVerb(const Arguments &arguments) {
   if (!output.empty())
     requireValuesPath(output, outputNames(mainFunction(*source.module)).size());
   std::vector<Value> values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);
+  widenEveryHalf(*source.module); // kernels compute so, too
   auto start = std::chrono::steady_clock::now();
   EvaluateOptions evaluation;
   evaluation.threads = model.threads;
