@@ -5,6 +5,7 @@
 #include "compile/PlanRules.h"
 #include "ir/Main.h"
 #include "ops/Lowerings.h"
+#include "package/OperationCount.h"
 #include "passes/Passes.h"
 
 #include <nlohmann/json.hpp>
@@ -87,10 +88,10 @@ void PackageParts::writeTo(mlir::ModuleOp module, const Write &write) {
     program.model = source.str();
   if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
     program.model += "@" + content.str();
-  program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}, machine {}", target.str(),
+  program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}, {}, machine {}", target.str(),
                                 options.threads, options.level, name(options.precision), layoutText(options),
                                 options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "",
-                                typicalText(options.extents.typical), target.machine.identity());
+                                typicalText(options.extents.typical), package::withoutPadding, target.machine.identity());
   program.machine = toJson(target.machine).dump();
   program.threads = options.threads;
   program.plans = std::move(plans);

@@ -19,7 +19,7 @@ const std::string small = convText(4, 8), large = convText(8, 16);
 
 TEST(Rows, knowWhatTheirProblemAsksFor) {
   Row row = report::rowOf(small, "lathe:auto", 1e-3);
-  EXPECT_DOUBLE_EQ(row.flops, 2.0 * 8 * 64 * 4 * 9);
+  EXPECT_DOUBLE_EQ(row.flops, 2.0 * 8 * 4 * 22 * 22);
   EXPECT_DOUBLE_EQ(row.bytes, 4.0 * (4 * 64 + 8 * 4 * 9 + 8 * 64));
   EXPECT_DOUBLE_EQ(row.median, 1e-3);
   EXPECT_TRUE(row.counts());
@@ -67,12 +67,12 @@ TEST(Roofline, ofKnownCeilings) {
   std::vector<Row> rows = {report::rowOf(small, "lathe", 1e-6), report::rowOf(large, "lathe", 0)};
   auto shares = rooflineShares(rows, [&](auto &platform) { return platform == "p" ? &machine : nullptr; });
   ASSERT_EQ(shares.size(), 1u);
-  double flops = 2.0 * 8 * 64 * 4 * 9, bytes = 4.0 * (4 * 64 + 8 * 4 * 9 + 8 * 64);
+  double flops = 2.0 * 8 * 4 * 22 * 22, bytes = 4.0 * (4 * 64 + 8 * 4 * 9 + 8 * 64);
   EXPECT_NEAR(shares[0].gflops, flops * 1e-3, 1e-9);
   EXPECT_NEAR(shares[0].gbytesPerSecond, bytes * 1e-3, 1e-9);
   EXPECT_DOUBLE_EQ(shares[0].intensity, flops / bytes);
   ASSERT_TRUE(shares[0].limit);
-  EXPECT_EQ(shares[0].limit->bound, "memory"); // 36.9 kFLOP at 100 GFLOPS against 4.2 kB at 10 GB/s
+  EXPECT_EQ(shares[0].limit->bound, "memory"); // 31.0 kFLOP at 100 GFLOPS against 4.2 kB at 10 GB/s
   EXPECT_NEAR(shares[0].limit->share, bytes / 10e9 / 1e-6, 1e-9);
   EXPECT_FALSE(rooflineShares(rows, [](auto &) { return nullptr; })[0].limit);
 

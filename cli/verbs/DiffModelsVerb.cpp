@@ -21,6 +21,7 @@ Source normalised(const ModelFlags &flags) {
   require(!hasKernels(*source.module), "{}: is text at kernels level, expected a graph; give the model", flags.model);
   PipelineOptions options;
   options.level = 1;
+  options.widensHalf = false;
   optimizeGraph(*source.module, options);
   plainForm(mainFunction(*source.module));
   foldPad(*source.module); // pads that stand beside their convolutions now

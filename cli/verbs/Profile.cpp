@@ -9,6 +9,7 @@
 #include "cli/profile/TraceFile.h"
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Disturbance.h"
+#include "package/OperationCount.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -248,6 +249,8 @@ std::string profileText(const ProfileFlags &flags, const Prepared &prepared, con
                       measured.overheadEach() * 1e6, measured.callOne * 1e6);
   if (threads > 1)
     text += fmt::format(", {:.2f} us to fork and join on {}", measured.forkJoin * 1e6, threads);
+  if (std::string note = package::paddingNote(prepared.model->options()); !note.empty())
+    text += "\n" + note;
   return text + "\n" + predictionText(*prepared.model, threads, measured.clock, table.unpredicted());
 }
 
@@ -265,6 +268,7 @@ nlohmann::json profileJson(const ProfileFlags &flags, const Prepared &prepared, 
           {"inputs", prepared.inputText},
           {"extents", prepared.extents},
           {"variant", prepared.variant},
+          {"operations_note", package::paddingNote(prepared.model->options())},
           {"peak_gflops", measured.peaks.at(ElementType::f32)},
           {"kept_peak_gflops", keptPeak(ElementType::f32, threads)},
           {"peaks_gflops", peaks},

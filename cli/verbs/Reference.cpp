@@ -3,6 +3,7 @@
 #include "cli/models/SideParts.h"
 #include "cli/print/TopElements.h"
 #include "ir/SymbolicShapes.h"
+#include "passes/Passes.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
 #include "support/Memory.h"
@@ -38,6 +39,7 @@ int referenceVerb(const Arguments &arguments) {
   mlir::func::FuncOp main = mainFunction(*source.module);
   inputs.variables = variablesOf(inputPorts(*source.module), outputPorts(main, nn::SymbolicShapes(main)));
   std::vector<Value> values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);
+  widenEveryHalf(*source.module); // kernels compute so, too
   auto start = std::chrono::steady_clock::now();
   EvaluateOptions evaluation;
   evaluation.threads = model.threads;

@@ -26,8 +26,9 @@ void setStatic(ConvGeometry &conv, const OpenExtents &extents) {
 }
 
 void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, int64_t> &typical) {
-  if (!isFloat(conv.type) || conv.inputType != conv.type)
-    throw Declined{fmt::format("a spatial extent of a convolution of {} is not static", name(conv.type))};
+  if (!isFloat(conv.type) || conv.inputType != conv.type || conv.weightsType != conv.type)
+    throw Declined{fmt::format("a spatial extent of a convolution of {} by {} is not static", name(conv.inputType),
+                               name(conv.weightsType))};
   if (llvm::any_of(open.in, isUnknown) || llvm::any_of(open.out, isUnknown))
     throw Declined{"a spatial extent is not known before the kernel runs"};
   auto value = [&](const Dim &extent) {

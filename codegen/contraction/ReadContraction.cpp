@@ -332,8 +332,10 @@ SeparableGeometry separableGeometry(const ContractionProblem &problem) {
   const ConvGeometry &first = pair.depthwise;
   ConvGeometry &second = pair.pointwise;
   pair.lanes = problem.target().lanes(32);
-  if (first.type != ElementType::f32 || second.type != ElementType::f32)
-    throw Declined{fmt::format("separable computes elements of type f32, these are {}", name(first.type))};
+  for (const ConvGeometry *conv : {&first, &std::as_const(second)})
+    for (ElementType type : {conv->type, conv->weightsType})
+      if (type != ElementType::f32)
+        throw Declined{fmt::format("separable computes elements of type f32, these are {}", name(type))};
   if (first.inChannels != 1 || first.outChannels != 1)
     throw Declined{"the first of two convolutions is not depthwise"};
   if (!second.pointwise() || second.groups != 1)

@@ -99,7 +99,7 @@ void convolve(const ConvShape &s, const T *x, const T *w, const T *b, T *y, cons
 } // namespace
 
 void runConv(const ConvAttrs &a, ReferenceCall &call) {
-  const Tensor &x = call.in(0), &w = call.in(1);
+  const Tensor &x = call.in(0), w = call.in(1).convertedTo(x.type());
   ConvShape shape(a, x, w, call.out(0));
   forNumber(x.type(), [&]<class Element>(Element) {
     using T = ContractType<Element>;

@@ -52,7 +52,7 @@ InferResult inferConv(const ConvAttrs &a, const InferInputs &in) {
             w.dims[0].str());
     require(b->type == x.type, "conv_c8: x is {}, bias is {}, expected the same type", name(x.type), name(b->type));
   }
-  require(x.type == w.type, "conv_c8: x is {}, w is {}, expected the same type", name(x.type), name(w.type));
+  require(fitsWeights(x.type, w.type), "conv_c8: x is {}, w is {}, expected the same type", name(x.type), name(w.type));
   requireNumber(x.type, "conv_c8");
   return {TensorInfo{x.type, dims, std::nullopt}};
 }

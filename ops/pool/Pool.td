@@ -5,7 +5,7 @@ class Nn_Pool<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<onnxOp, 1, 1000, 0>];
   let lowering = "pool";
-  let flops = "product(out[0]->dims) * product(toDims(a.kernel))";
+  let flops = "out[0]->dims[0] * out[0]->dims[1] * poolTaps(*in[0], *out[0], a.kernel, a.strides, a.dilations, a.pads, a.ceil_mode)";
   let benchmarkAxes = ["batch", "channels", "height", "width", "kernel", "stride", "pad"];
 }
 
