@@ -51,7 +51,7 @@ public:
 
   std::vector<Sample> archive() {
     protectInput(flags.path);
-    std::vector<NpzMember> members = readNpz(flags.path);
+    std::vector<NpzMember> members = readNpz(flags.path, inputs());
     std::vector<Sample> samples;
     for (const runtime::Port &port : ports) {
       Tensor all = toTensor(memberOf(members, port.name, flags.path));
@@ -107,6 +107,13 @@ private:
   const SampleFlags &flags;
   std::map<std::string, std::vector<int64_t>> shapes;
 
+  /// Other arrays of an archive are not unpacked.
+  NpzWanted inputs() const {
+    return [this](const std::string &name, const NpyHeader &) {
+      return std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
+    };
+  }
+
   static NpyArray memberOf(std::vector<NpzMember> &members, const std::string &name, const std::string &file) {
     auto found = std::find_if(members.begin(), members.end(), [&](const NpzMember &m) { return m.name == name; });
     require(found != members.end(), "{}: has no array '{}', expected one for each input", file, name);
@@ -158,7 +165,7 @@ private:
       return {evaluate::preprocess(evaluate::readPicture(file),
                                    flags.pictures.of(only(file), extentsOf(ports[0], shapes)))};
     Sample sample;
-    std::vector<NpzMember> members = readNpz(file);
+    std::vector<NpzMember> members = readNpz(file, inputs());
     for (const runtime::Port &port : ports)
       sample.push_back(checked(port, toTensor(memberOf(members, port.name, file)), file));
     return sample;
