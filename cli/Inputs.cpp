@@ -77,10 +77,32 @@ std::vector<std::string> namesOf(std::span<const runtime::Port> ports) {
   return names;
 }
 
-/// The file that -i `text` names. A name may hold '=' only if no file of the whole text exists.
-std::string pathOf(const std::string &text) {
-  size_t equals = text.find('=');
-  return equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
+/// What -i TEXT says: the file, and the input that it is for; "": no name is given.
+struct GivenFile {
+  std::string name, path;
+};
+
+/// Every way to read `text`, the one with the longest name first: names and paths may hold '='. The file of the whole text,
+/// if it exists, is the only way.
+std::vector<GivenFile> readingsOf(const std::string &text) {
+  std::vector<GivenFile> readings;
+  if (!std::filesystem::exists(text))
+    for (size_t equals = text.rfind('='); equals != std::string::npos && equals > 0;
+         equals = text.rfind('=', equals - 1))
+      readings.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  if (readings.empty())
+    readings.push_back({"", text});
+  return readings;
+}
+
+/// The reading whose name an input has, else the one with the shortest name, for the message.
+GivenFile givenFile(std::span<const runtime::Port> ports, const std::string &text) {
+  std::vector<GivenFile> readings = readingsOf(text);
+  for (const GivenFile &reading : readings)
+    for (const runtime::Port &port : ports)
+      if (port.name == reading.name)
+        return reading;
+  return readings.back();
 }
 
 std::string portsText(std::span<const runtime::Port> ports) {
@@ -173,6 +195,21 @@ const runtime::Port *portCalled(std::span<const runtime::Port> ports, const std:
   return error == std::errc() && end == name.data() + name.size() && number < ports.size() ? &ports[number] : nullptr;
 }
 
+/// Throws Error for an array of an archive that no input takes, before it is unpacked.
+void requireFits(std::span<const runtime::Port> ports, const std::string &name, const NpyHeader &header,
+                 const std::string &file) {
+  const runtime::Port *port = portCalled(ports, name);
+  std::string list = name.substr(0, name.rfind('/')); // an item of a sequence
+  for (const runtime::Port &other : ports)
+    if (!port && other.name == list && !other.tensor())
+      port = &other;
+  require(port != nullptr, "{}: the model has no input '{}', expected {}", file, name, portsText(ports));
+  bool fits = !port->tensor() || port->dims.size() == header.dims.size();
+  for (size_t axis = 0; fits && port->tensor() && axis < header.dims.size(); ++axis)
+    fits = !port->dims[axis].isConstant() || port->dims[axis].constant() == header.dims[axis];
+  require(fits, "{}: input '{}' is {}, expected {}", file, name, dimsText(header.dims), str(port->dims));
+}
+
 } // namespace
 
 std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
@@ -230,9 +267,8 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
     require(given.emplace(port->name, std::move(value)).second, "{}: input '{}' is given twice", from, port->name);
   };
   for (const std::string &text : flags.given) {
-    size_t equals = text.find('=');
-    std::string path = pathOf(text);
-    bool named = path.size() != text.size();
+    auto [name, path] = givenFile(ports, text);
+    bool named = !name.empty();
     if (std::filesystem::is_directory(path)) {
       require(!named, "-i {}: expected a folder without NAME=, because its files are named like the inputs", text);
       size_t before = given.size();
@@ -247,22 +283,26 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
     if (path.size() > 4 && path.ends_with(".npz")) {
       require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
       std::vector<std::string> members = memberNames(names); // as writeValues calls them
+      auto inputOf = [&](const std::string &member) {
+        auto port = std::find(members.begin(), members.end(), member);
+        bool exact = std::find(names.begin(), names.end(), member) != names.end();
+        return exact || port == members.end() ? member : names[size_t(port - members.begin())];
+      };
+      auto wanted = [&](const std::string &member, const NpyHeader &header) {
+        requireFits(ports, inputOf(member), header, path);
+        return true;
+      };
       ValueParts parts(ports);
-      for (NpzMember &member : readNpz(path)) {
-        if (parts.take(member.name, member.array, path))
-          continue;
-        auto port = std::find(members.begin(), members.end(), member.name);
-        bool exact = std::find(names.begin(), names.end(), member.name) != names.end();
-        give(exact || port == members.end() ? member.name : names[size_t(port - members.begin())],
-             tensorOf(std::move(member.array)), path);
-      }
+      for (NpzMember &member : readNpz(path, wanted))
+        if (!parts.take(member.name, member.array, path))
+          give(inputOf(member.name), tensorOf(std::move(member.array)), path);
       for (auto &[name, value] : parts.values(path))
         give(name, value, path);
       continue;
     }
     require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
             ports.size(), text, portsText(ports));
-    give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
+    give(named ? name : ports[0].name, tensorOf(readNpy(path)), path);
   }
   return given;
 }
@@ -320,14 +360,14 @@ void InputFlags::add(Options &options, const std::string &defaultFill, bool oneB
   fill = defaultFill;
   options.reads([this] {
     std::vector<std::string> files;
-    for (const std::string &text : given) {
-      std::string path = pathOf(text);
-      std::error_code ignored;
-      files.push_back(path);
-      if (std::filesystem::is_directory(path, ignored))
-        for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
-          files.push_back(entry.path().string());
-    }
+    for (const std::string &text : given)
+      for (const auto &[name, path] : readingsOf(text)) {
+        std::error_code ignored;
+        files.push_back(path);
+        if (std::filesystem::is_directory(path, ignored))
+          for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
+            files.push_back(entry.path().string());
+      }
     return files;
   });
   options

@@ -94,7 +94,7 @@ public:
 
   std::vector<Sample> archive() {
     protectInput(flags.path);
-    std::vector<NpzMember> members = readNpz(flags.path);
+    std::vector<NpzMember> members = readNpz(flags.path, inputs());
     std::vector<Sample> samples;
     for (const runtime::Port &port : ports) {
       Tensor all = toTensor(memberOf(members, port.name, flags.path));
@@ -140,6 +140,13 @@ private:
   std::span<const runtime::Port> ports;
   const SampleFlags &flags;
   std::map<std::string, std::vector<int64_t>> shapes;
+
+  /// Other arrays of an archive are not unpacked. A single input takes an array of any name.
+  NpzWanted inputs() const {
+    return [this](const std::string &name, const NpyHeader &) {
+      return ports.size() == 1 || std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
+    };
+  }
 
   /// The array of an input. A single input takes the only array that is not the classes', whatever its name.
   NpyArray memberOf(const std::vector<NpzMember> &members, const std::string &name, const std::string &file) const {
@@ -196,7 +203,7 @@ private:
       return {evaluate::preprocess(evaluate::readPicture(file),
                                    flags.pictures.of(only(file), extentsOf(ports[0], shapes)))};
     Sample sample;
-    std::vector<NpzMember> members = readNpz(file);
+    std::vector<NpzMember> members = readNpz(file, inputs());
     for (const runtime::Port &port : ports)
       sample.push_back(checked(port, toTensor(memberOf(members, port.name, file)), file));
     return sample;

@@ -81,6 +81,17 @@ class Evaluate(Cli):
             os.makedirs(os.path.join(self.data, folder), exist_ok=True)
             bmp(os.path.join(self.data, folder, name + ".bmp"), colour)
 
+    def test_rows_from_the_top(self):
+        # A negative height is legal: the first row of the file is the top one.
+        folder = self.path("topdown")
+        os.makedirs(folder, exist_ok=True)
+        bmp(os.path.join(folder, "a.bmp"), (0, 0, 255))
+        with open(os.path.join(folder, "a.bmp"), "r+b") as file:
+            file.seek(22)
+            file.write(struct.pack("<i", -6))
+        decisions = self.figures("evaluate", self.model, "--data", folder)["decisions"]
+        self.assertEqual([one["decision"] for one in decisions], [2])
+
     def test_figures_are_kept(self):
         at = ["--store", self.path("kept.db")]
         self.lathe("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"), "--against", self.model, *at)

@@ -203,6 +203,31 @@ class Run(Cli):
         self.assertEqual(np.load(self.path("folder/prob.npy")).shape, (1, 5))
         self.lathe("run", self.package, "--fill", "ones", "-o", self.path("folder"))  # it is one now
 
+    def test_names_and_paths_with_equal_signs(self):
+        model = self.path("equal.mlir")
+        with open(model, "w") as file:
+            file.write("""func.func @main(%a: tensor<2xf32> {nn.name = "a"}, %b: tensor<2xf32> {nn.name = "a=b"}) -> (tensor<2xf32> {nn.name = "y"}) {
+              %0 = nn.sub %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+              return %0 : tensor<2xf32> }""")
+        np.save(self.path("a.npy"), np.array([5, 7], np.float32))
+        np.save(self.path("b=c.npy"), np.array([1, 2], np.float32))
+        for b in ("a=b=", "1="):
+            np.testing.assert_array_equal(self.outputs(model, "-i", f"a={self.path('a.npy')}", "-i", b + self.path("b=c.npy"))["y"], [4, 5])
+        self.error("run", model, "-i", f"c={self.path('a.npy')}", says="no input 'c', expected 'a', 'a=b'")
+
+    def test_archives_are_refused_by_their_headers(self):
+        # 64 MB of zeros in 64 kB: the array's extents tell before it is unpacked.
+        huge = self.path("huge.npz")
+        for name, array, says in [("data", np.zeros((1, 3, 12, 12 << 16), np.float16), "input 'data' is 1x3x12x786432, expected 1x3x12x12"),
+                                  ("other", np.zeros(1 << 24, np.float32), "has no input 'other', expected 'data'")]:
+            np.savez_compressed(huge, **{name: array})
+            with open(huge, "rb") as file:
+                content = bytearray(file.read())
+            content[len(content) // 2] ^= 255  # unpacked, it would be damaged
+            with open(huge, "wb") as file:
+                file.write(content)
+            self.error("run", self.package, "-i", huge, says=says)
+
 
 if __name__ == "__main__":
     main()

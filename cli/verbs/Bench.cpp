@@ -330,7 +330,7 @@ int benchVerb(const Arguments &arguments) {
   if (severalShapes(model.shapes))
     model.shapes.clear(); // the package takes all of them
   Prepared prepared = load(model);
-  Verification verification = verificationOf(*prepared.model);
+  Verification verification = verificationOf(model, *prepared.model);
   Bench bench{flags, options, prepared, verification, recording, sizes.size() > 1};
   AllSizes all;
   all.sizes.reserve(sizes.size()); // a clean-up reads one while the next begins

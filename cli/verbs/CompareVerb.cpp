@@ -45,7 +45,8 @@ lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab
       if (auto given = compare.inputs.find(port.name); given != compare.inputs.end())
         symbols.merge(lab::boundSymbols({&port, 1}, std::vector<Value>{given->second}));
     lab::Tolerance one = lab::toleranceOf(lab::roundingsOf(*model, symbols), lab::Against::peer);
-    widest = {std::max(widest.relative, one.relative), std::max(widest.maximum, one.maximum)};
+    widest = {std::max(widest.relative, one.relative), std::max(widest.maximum, one.maximum),
+              std::max(widest.steps, one.steps), std::max(widest.share, one.share), widest.behind || one.behind};
   }
   return widest;
 }
@@ -188,12 +189,13 @@ public:
     compare.threads = model.threads;
     compare.seed = this->flags.inputs.seed;
     bindInputs(this->flags, *loaded, open);
-    lab::Tolerance byType = toleranceOf(sides, compare, model);
-    compare.tolerance = {this->flags.relative.value_or(byType.relative), this->flags.maximum.value_or(byType.maximum)};
+    compare.tolerance = toleranceOf(sides, compare, model);
+    compare.tolerance.relative = this->flags.relative.value_or(compare.tolerance.relative);
+    compare.tolerance.maximum = this->flags.maximum.value_or(compare.tolerance.maximum);
     problem = modelProblem(model, loaded->source(), shapesText(loaded->inputs(), compare));
     inputs = shapesText(loaded->inputs(), compare);
     setting = modelSetting(model, this->flags.inputs.batch, recordUse(*loaded));
-    verification = verificationOf(*loaded);
+    verification = verificationOf(model, *loaded);
   }
 
   lab::Comparison run() {

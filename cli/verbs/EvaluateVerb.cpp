@@ -311,7 +311,7 @@ store::Point pointOf(const Evaluation &evaluation, const Evaluator &evaluator, c
   point.providerVersion = LATHE_VERSION;
   point.setting = modelSetting(flags.model, 1, recordUse(model));
   point.implementation = model.target();
-  Verification verification = verificationOf(model);
+  Verification verification = verificationOf(flags.model, model);
   point.status = verification.verified ? store::PointStatus::passed : store::PointStatus::mistrusted;
   if (!verification.verified)
     point.reason = verification.text;

@@ -7,6 +7,7 @@
 #include "cli/profile/KernelGraph.h"
 #include "cli/profile/ProfilePoints.h"
 #include "cli/profile/TraceFile.h"
+#include "lab/judging/NodeInstruction.h"
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Disturbance.h"
 #include "package/OperationCount.h"
@@ -55,16 +56,11 @@ ProfiledRun meanOf(const std::vector<ProfiledRun> &samples) {
 }
 
 /// The instruction that computes `node` last, or an Error that says what there is.
-int64_t instructionOf(const runtime::Context &context, const std::string &node) {
-  int64_t found = -1;
-  for (size_t i = 0; i < context.instructionCount(); ++i) {
-    runtime::InstructionInfo info = context.instruction(i);
-    if (info.name == node || std::find(info.nodes.begin(), info.nodes.end(), node) != info.nodes.end())
-      found = static_cast<int64_t>(i);
-  }
-  require(found >= 0,
+uint32_t instructionOf(const runtime::Context &context, const std::string &node) {
+  std::optional<uint32_t> found = lab::instructionOf(context, node);
+  require(found.has_value(),
           "--until {}: no node of the plan has that name (folded away, or misspelt; lathe profile lists them)", node);
-  return found;
+  return *found;
 }
 
 /// LLVM's name of the CPU that the package was compiled for; "" if the package does not tell.
@@ -346,8 +342,8 @@ int profileVerb(const Arguments &arguments) {
     say(fmt::format("lathe profile: the outputs are mistrusted: {}", mistrust));
 
   // No timing without an answer (decision 9).
-  Verification verification =
-      flags.unchecked ? verificationOf(*prepared.model) : checkedFirst(flags.model, flags.inputs, prepared);
+  Verification verification = flags.unchecked ? verificationOf(flags.model, *prepared.model)
+                                              : checkedFirst(flags.model, flags.inputs, prepared);
   if (verification.judged && !verification.verified && !verification.mistrusted && !flags.unchecked) {
     say(fmt::format("lathe profile: not profiled, {}", verification.text));
     options.writeJson({{"model", flags.model.model}, {"verified", false}, {"verification", verification.text}});
