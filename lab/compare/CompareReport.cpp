@@ -66,10 +66,15 @@ static std::vector<std::string> warningsOf(const SideResult &side, const std::ve
   return warnings;
 }
 
+/// True for a runner whose speed is not that of the runtime on this machine: the WebAssembly build of TensorFlow Lite, say.
+static bool saysNothing(const SideResult &side) {
+  return side.settings.is_object() && side.settings.contains("caution");
+}
+
 std::vector<std::string> warningsOf(const Comparison &comparison) {
   std::vector<std::string> warnings;
   for (const SideResult &side : comparison.sides) {
-    if (side.settings.is_object() && side.settings.contains("caution"))
+    if (saysNothing(side))
       warnings.push_back(side.settings["caution"].get<std::string>());
     for (std::string &warning : warningsOf(side, comparison.starts))
       warnings.push_back(std::move(warning));
@@ -195,7 +200,9 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     }
     if (peer.agrees)
       line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
-    if (peer.judged)
+    if (saysNothing(comparison.sides[peer.peer]))
+      line("no ratio to {}: its times say nothing of a native build", theirs);
+    else if (peer.judged)
       line("{} runs at {:.3f}x the speed of {} ({}, {}, {}): {}{}", ours, peer.judged->ratio.ratio, theirs,
            intervalText(peer.judged->ratio), counted(int64_t(comparison.starts.size()), "start"),
            counted(comparison.threads, "thread"), name(peer.judged->verdict),
