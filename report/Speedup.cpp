@@ -57,8 +57,7 @@ static const Row *baselineOf(const std::vector<const Row *> &cell, const ColumnC
   for (const Row *row : cell)
     if (row->status == store::PointStatus::sameAs && baseline.matches(*row))
       same.insert(row->reason);
-  return fastest(cell,
-                 [&](const Row &row) { return baseline.matches(row) || same.contains(scheduledColumnOf(row)); });
+  return fastest(cell, [&](const Row &row) { return baseline.matches(row) || same.contains(scheduledColumnOf(row)); });
 }
 
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {

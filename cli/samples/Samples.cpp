@@ -144,7 +144,8 @@ private:
   /// Other arrays of an archive are not unpacked. A single input takes an array of any name.
   NpzWanted inputs() const {
     return [this](const std::string &name, const NpyHeader &) {
-      return ports.size() == 1 || std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
+      return ports.size() == 1 ||
+             std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
     };
   }
 

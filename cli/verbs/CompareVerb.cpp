@@ -4,6 +4,7 @@
 #include "cli/Recording.h"
 #include "cli/Sizes.h"
 #include "cli/models/Sides.h"
+#include "cli/models/TfliteLibrary.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "lab/StoreRecords.h"
@@ -91,6 +92,7 @@ struct CompareFlags {
                        "Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for "
                        "fp32)");
     record.add(options, &model);
+    addTfliteLibrary(options);
     options.addQuiet();
     options.addWide();
     options.addJson();

@@ -2,6 +2,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
 #include "cli/models/Sides.h"
+#include "cli/models/TfliteLibrary.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "cli/samples/Classifiers.h"
@@ -48,6 +49,7 @@ struct EvaluateFlags {
         ->type_name("OTHER");
     options.add_option("--seed", seed, "Set the seed of random crops")->capture_default_str();
     options.addOutput("--confusion", confusion, "Write the confusion matrix as a picture")->type_name("F.svg|F.png");
+    addTfliteLibrary(options);
     pictures.add(options);
     options.addQuiet();
     options.addWide();

@@ -76,12 +76,17 @@ bool isDisturbed(const Comparison &comparison) {
   return comparison.otherProcessors.value_or(0) > disturbingProcessors || beganSlowly(comparison);
 }
 
+/// True for a runner whose speed is not that of the runtime on this machine: the WebAssembly build of TensorFlow Lite, say.
+static bool saysNothing(const SideResult &side) {
+  return side.settings.is_object() && side.settings.contains("caution");
+}
+
 std::vector<std::string> warningsOf(const Comparison &comparison) {
   std::vector<std::string> warnings;
   for (const SideResult &side : comparison.sides) {
     if (!side.unreachable.empty())
       warnings.push_back(fmt::format("the times of {} are not believed: {}", side.name, side.unreachable));
-    if (side.settings.is_object() && side.settings.contains("caution"))
+    if (saysNothing(side))
       warnings.push_back(side.settings["caution"].get<std::string>());
     for (std::string &warning : warningsOf(side, comparison.starts))
       warnings.push_back(std::move(warning));
@@ -208,7 +213,9 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     }
     if (peer.agrees)
       line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
-    if (peer.judged)
+    if (saysNothing(comparison.sides[peer.peer]))
+      line("no ratio to {}: its times say nothing of a native build", theirs);
+    else if (peer.judged)
       line("{} runs at {:.3f}x the speed of {} ({}, {}, {}): {}", ours, peer.judged->ratio.ratio, theirs,
            intervalText(peer.judged->ratio), counted(int64_t(comparison.starts.size()), "start"),
            counted(comparison.threads, "thread"), verdictText(*peer.judged, isDisturbed(comparison)));

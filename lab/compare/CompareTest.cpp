@@ -191,6 +191,8 @@ TEST(CompareWarnings, outliersDriftAndFrequency) {
   Comparison careful = sixStarts(steady, 3, 3.01);
   careful.sides[1].settings = {{"caution", "its times say nothing"}};
   EXPECT_EQ(warnings(careful), "its times say nothing");
+  EXPECT_NE(describe(careful).find("no ratio to theirs: its times say nothing of a native build"), std::string::npos);
+  EXPECT_EQ(describe(careful).find("the speed of"), std::string::npos);
   auto jumpy = [&](int start, int run) { return run < 2 ? 3e-3 : steady(start, run); };
   EXPECT_EQ(warnings(sixStarts(jumpy, 3, 3)), "10 % of the times of ours are outliers");
   auto drifting = [&](int start, int run) { return steady(start, run) * (1 + 0.02 * start); };

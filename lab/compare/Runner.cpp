@@ -46,6 +46,13 @@ constexpr const char *tfliteVariable = "LATHE_TFLITE_RUNNER";
 
 static Outcome<RunnerSpec> findTflite() {
   RunnerSpec spec{"tflite", {}, {"tflite"}};
+  if (const char *library = std::getenv(tfliteLibraryVariable); library && *library) {
+    std::string program = runnerProgram("lathe-runner-tflite");
+    if (program.empty())
+      return notBesideUs("lathe-runner-tflite");
+    spec.command.argv = {program, library};
+    return spec;
+  }
   if (const char *given = std::getenv(tfliteVariable); given && *given) {
     auto command = process::splitShellWords(given);
     if (!command.problem.empty() || command.words.empty())

@@ -21,8 +21,12 @@ struct RunnerSpec {
   bool reads(std::string_view format) const;
 };
 
+/// A native library of TensorFlow Lite's C API; "": none.
+inline constexpr const char *tfliteLibraryVariable = "LATHE_TFLITE_LIBRARY";
+
 /// Returns the runner called `name`: one of programs beside this one ("onnxruntime", "opencv", "lathe", "reference"), of
-/// scripts under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"), or the command in $LATHE_TFLITE_RUNNER.
+/// scripts under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"). "tflite" is the program lathe-runner-tflite with
+/// the library in $LATHE_TFLITE_LIBRARY, or the command in $LATHE_TFLITE_RUNNER, where one of them is set.
 /// Declines with instructions if the program, or what it needs (lab/compare/OnnxRuntimePlace.h), is not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
 /// Like findRunner, but throws Error that begins with `where` instead of declining.
