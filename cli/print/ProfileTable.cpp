@@ -1,5 +1,7 @@
 #include "cli/print/ProfileTable.h"
 
+#include "cli/Common.h"
+
 namespace lathe::cli {
 
 ElementType factorsOf(const runtime::InstructionInfo &info) {
