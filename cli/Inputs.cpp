@@ -34,6 +34,12 @@ Tensor filled(ElementType type, std::vector<int64_t> dims, double value) {
   return type == ElementType::f32 ? plain : plain.convertedTo(type);
 }
 
+/// The real number zero: the zero point of a quantised input.
+Tensor firstValue(const runtime::Port &port, std::vector<int64_t> dims) {
+  Tensor zeros = filled(port.quantization ? ElementType::f32 : port.type, std::move(dims), 0);
+  return port.quantization ? quantized(*port.quantization, zeros, port.type) : zeros;
+}
+
 std::string firstElements(const Tensor &tensor) {
   if (tensor.type() == ElementType::string)
     return "";
@@ -52,6 +58,18 @@ Tensor tensorOf(NpyArray array) {
   return tensor;
 }
 
+/// NaN has no integer.
+void warnOfNaN(const runtime::Port &port, const Tensor &real, const std::string &from) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < real.elements(); ++i)
+    count += std::isnan(real.asDouble(i));
+  if (count)
+    std::cerr << printable(fmt::format(
+                     "warning: {}: {} of {} elements are NaN; in the integers of input '{}' they are the number 0",
+                     from, count, real.elements(), port.name))
+              << "\n";
+}
+
 std::vector<std::string> namesOf(std::span<const runtime::Port> ports) {
   std::vector<std::string> names;
   for (const runtime::Port &port : ports)
@@ -59,10 +77,32 @@ std::vector<std::string> namesOf(std::span<const runtime::Port> ports) {
   return names;
 }
 
-/// The file that -i `text` names. A name may hold '=' only if no file of the whole text exists.
-std::string pathOf(const std::string &text) {
-  size_t equals = text.find('=');
-  return equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
+/// What -i TEXT says: the file, and the input that it is for; "": no name is given.
+struct GivenFile {
+  std::string name, path;
+};
+
+/// Every way to read `text`, the one with the longest name first: names and paths may hold '='. The file of the whole text,
+/// if it exists, is the only way.
+std::vector<GivenFile> readingsOf(const std::string &text) {
+  std::vector<GivenFile> readings;
+  if (!std::filesystem::exists(text))
+    for (size_t equals = text.rfind('='); equals != std::string::npos && equals > 0;
+         equals = text.rfind('=', equals - 1))
+      readings.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  if (readings.empty())
+    readings.push_back({"", text});
+  return readings;
+}
+
+/// The reading whose name an input has, else the one with the shortest name, for the message.
+GivenFile givenFile(std::span<const runtime::Port> ports, const std::string &text) {
+  std::vector<GivenFile> readings = readingsOf(text);
+  for (const GivenFile &reading : readings)
+    for (const runtime::Port &port : ports)
+      if (port.name == reading.name)
+        return reading;
+  return readings.back();
 }
 
 std::string portsText(std::span<const runtime::Port> ports) {
@@ -155,6 +195,21 @@ const runtime::Port *portCalled(std::span<const runtime::Port> ports, const std:
   return error == std::errc() && end == name.data() + name.size() && number < ports.size() ? &ports[number] : nullptr;
 }
 
+/// Throws Error for an array of an archive that no input takes, before it is unpacked.
+void requireFits(std::span<const runtime::Port> ports, const std::string &name, const NpyHeader &header,
+                 const std::string &file) {
+  const runtime::Port *port = portCalled(ports, name);
+  std::string list = name.substr(0, name.rfind('/')); // an item of a sequence
+  for (const runtime::Port &other : ports)
+    if (!port && other.name == list && !other.tensor())
+      port = &other;
+  require(port != nullptr, "{}: the model has no input '{}', expected {}", file, name, portsText(ports));
+  bool fits = !port->tensor() || port->dims.size() == header.dims.size();
+  for (size_t axis = 0; fits && port->tensor() && axis < header.dims.size(); ++axis)
+    fits = !port->dims[axis].isConstant() || port->dims[axis].constant() == header.dims[axis];
+  require(fits, "{}: input '{}' is {}, expected {}", file, name, dimsText(header.dims), str(port->dims));
+}
+
 } // namespace
 
 std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
@@ -204,6 +259,7 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
     require(port != nullptr, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
     if (port->quantization && value.isTensor() && isFloat(value.tensor().type())) {
       requireExtents(*port, value.tensor(), from);
+      warnOfNaN(*port, value.tensor(), from);
       value = quantized(*port->quantization, value.tensor(), port->type);
     }
     if (isOptional(port->kind) && !value.isOptional())
@@ -211,9 +267,8 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
     require(given.emplace(port->name, std::move(value)).second, "{}: input '{}' is given twice", from, port->name);
   };
   for (const std::string &text : flags.given) {
-    size_t equals = text.find('=');
-    std::string path = pathOf(text);
-    bool named = path.size() != text.size();
+    auto [name, path] = givenFile(ports, text);
+    bool named = !name.empty();
     if (std::filesystem::is_directory(path)) {
       require(!named, "-i {}: expected a folder without NAME=, because its files are named like the inputs", text);
       size_t before = given.size();
@@ -228,36 +283,67 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
     if (path.size() > 4 && path.ends_with(".npz")) {
       require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
       std::vector<std::string> members = memberNames(names); // as writeValues calls them
+      auto inputOf = [&](const std::string &member) {
+        auto port = std::find(members.begin(), members.end(), member);
+        bool exact = std::find(names.begin(), names.end(), member) != names.end();
+        return exact || port == members.end() ? member : names[size_t(port - members.begin())];
+      };
+      auto wanted = [&](const std::string &member, const NpyHeader &header) {
+        requireFits(ports, inputOf(member), header, path);
+        return true;
+      };
       ValueParts parts(ports);
-      for (NpzMember &member : readNpz(path)) {
-        if (parts.take(member.name, member.array, path))
-          continue;
-        auto port = std::find(members.begin(), members.end(), member.name);
-        bool exact = std::find(names.begin(), names.end(), member.name) != names.end();
-        give(exact || port == members.end() ? member.name : names[size_t(port - members.begin())],
-             tensorOf(std::move(member.array)), path);
-      }
+      for (NpzMember &member : readNpz(path, wanted))
+        if (!parts.take(member.name, member.array, path))
+          give(inputOf(member.name), tensorOf(std::move(member.array)), path);
       for (auto &[name, value] : parts.values(path))
         give(name, value, path);
       continue;
     }
     require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
             ports.size(), text, portsText(ports));
-    give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
+    give(named ? name : ports[0].name, tensorOf(readNpy(path)), path);
   }
   return given;
+}
+
+std::set<std::string> variablesOf(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs) {
+  constexpr std::string_view past = ".past";
+  std::set<std::string> variables;
+  for (const runtime::Port &input : inputs)
+    for (const runtime::Port &output : outputs)
+      if (input.name.ends_with(past) &&
+          output.name == input.name.substr(0, input.name.size() - past.size()) + ".next" && input.type == output.type &&
+          input.dims == output.dims)
+        variables.insert(input.name);
+  return variables;
+}
+
+void bindSymbols(const runtime::Port &port, std::span<const int64_t> dims, std::map<std::string, int64_t> &known) {
+  std::vector<std::string> names;
+  for (size_t axis = 0; axis < dims.size() && axis < port.dims.size(); ++axis) {
+    names.clear();
+    port.dims[axis].collectSymbols(names);
+    if (names.size() == 1 && port.dims[axis] == Dim::symbol(names[0]))
+      known[names[0]] = dims[axis];
+  }
 }
 
 void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
                          const std::map<std::string, Value> &given) {
   std::string missing;
+  bool variables = false;
   for (const runtime::Port &port : ports)
-    if (!given.contains(port.name))
+    if (!given.contains(port.name) && flags.variables.contains(port.name))
+      variables = true;
+    else if (!given.contains(port.name))
       missing += (missing.empty() ? "'" : ", '") + port.name + "'";
   require(missing.empty() || !flags.fill.empty(),
           "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
-  require(!missing.empty() || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input", flags.fill);
-  require(!missing.empty() || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input", flags.seed);
+  require(!missing.empty() || variables || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input",
+          flags.fill);
+  require(!missing.empty() || variables || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input",
+          flags.seed);
 }
 
 Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
@@ -274,14 +360,14 @@ void InputFlags::add(Options &options, const std::string &defaultFill, bool oneB
   fill = defaultFill;
   options.reads([this] {
     std::vector<std::string> files;
-    for (const std::string &text : given) {
-      std::string path = pathOf(text);
-      std::error_code ignored;
-      files.push_back(path);
-      if (std::filesystem::is_directory(path, ignored))
-        for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
-          files.push_back(entry.path().string());
-    }
+    for (const std::string &text : given)
+      for (const auto &[name, path] : readingsOf(text)) {
+        std::error_code ignored;
+        files.push_back(path);
+        if (std::filesystem::is_directory(path, ignored))
+          for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
+            files.push_back(entry.path().string());
+      }
     return files;
   });
   options
@@ -326,15 +412,20 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
   requireFillHonoured(ports, flags, given);
   requireRoom(ports, flags, given, shapes);
+  std::map<std::string, int64_t> known; // extents that given inputs tell
+  for (const runtime::Port &port : ports)
+    if (auto found = given.find(port.name); found != given.end() && found->second.isTensor())
+      bindSymbols(port, found->second.tensor().dims(), known);
   std::vector<Value> values;
   uint64_t index = 0;
   for (const runtime::Port &port : ports) {
     ++index;
-    if (auto found = given.find(port.name); found != given.end()) {
+    if (auto found = given.find(port.name); found != given.end())
       values.push_back(found->second);
-      continue;
-    }
-    values.push_back(filledInput(port, flags, shapes, {}, index));
+    else if (flags.variables.contains(port.name))
+      values.emplace_back(firstValue(port, extentsOf(port, flags, shapes, known)));
+    else
+      values.push_back(filledInput(port, flags, shapes, known, index));
   }
   requireExtentsHonoured(ports, values, flags, shapes);
   return values;

@@ -12,6 +12,7 @@
 #include "lab/problems/TextRanges.h"
 #include "process/ShellWords.h"
 #include "schedule/Algorithms.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -183,8 +184,10 @@ void OpsFlags::addEffort(Options &options) {
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
   options
-      .add_option("--starts", bench.minStarts,
-                  "Start every provider at least this often; more follow until the verdict is decided or time is up")
+      .add_option(
+          "--starts", bench.minStarts,
+          "Start every provider at least this often; more follow until the verdict is decided or time is up (1: no "
+          "more, and no verdict; `lathe ops diff` needs 6)")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   options
@@ -233,10 +236,27 @@ void OpsFlags::requireHonoured(const Options &options) const {
           "--max-starts {}: --starts 1 is one process and no more", bench.maxStarts);
 }
 
-std::string OpsFlags::finish() {
+std::vector<std::string> OpsFlags::finish() {
   bench.maxStarts = bench.minStarts == 1 ? 1 : std::max(bench.maxStarts, bench.minStarts);
   bench.minRounds = repetitions;
   bench.maxRounds = std::max(bench.maxRounds, repetitions);
+  std::vector<std::string> notes = {chooseProviders(), startsNote()};
+  std::erase(notes, "");
+  return notes;
+}
+
+std::string OpsFlags::startsNote() const {
+  auto few = [](int starts, size_t least) { return starts < int(least); };
+  if (bench.checkOnly || !few(bench.minStarts, lab::leastStartsApart))
+    return "";
+  if (few(bench.maxStarts, lab::leastStarts))
+    return fmt::format("{} at most: ratios have a range and no verdict, which needs {}",
+                       counted(bench.maxStarts, "start"), lab::leastStarts);
+  return fmt::format("--starts {}: `lathe ops diff` calls no point faster or slower with fewer than {} starts",
+                     bench.minStarts, lab::leastStartsApart);
+}
+
+std::string OpsFlags::chooseProviders() {
   if (!providers.empty())
     return "";
   const std::string usual = "onednn";

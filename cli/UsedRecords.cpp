@@ -4,9 +4,11 @@
 #include "lab/StoreRecords.h"
 #include "runtime/plan/Program.h"
 #include "store/ContentKey.h"
+#include "store/Outcomes.h"
 #include "store/ReadOnly.h"
 #include "support/Text.h"
 
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 
@@ -19,14 +21,27 @@ std::string graphTask(const std::string &task, BatchOrder order) {
   return std::string(graphPrefix) + task + (order == BatchOrder::images ? " | image by image" : "");
 }
 
+std::optional<std::string> withoutOpenExtents(const std::string &task) {
+  std::string closed = task;
+  for (size_t at = closed.find('?'); at != std::string::npos; at = closed.find('?', at)) {
+    if (at + 1 < closed.size() && std::isdigit(static_cast<unsigned char>(closed[at + 1])))
+      return std::nullopt;
+    closed[at] = '1';
+  }
+  return closed == task ? std::nullopt : std::optional(closed);
+}
+
 GraphRecords graphRecords(store::Store &store, const std::string &platform) {
   GraphRecords records;
   store::TuningFilter filter;
   filter.part = graphPrefix;
   filter.platform = platform;
   for (store::TuningRecord &record : store.tuning(filter))
-    if (record.task.starts_with(graphPrefix))
+    if (record.task.starts_with(graphPrefix)) {
+      if (record.seconds) // of the run whose graph was compared: times of several days make another graph
+        record.seconds = leadingOutcome(record).seconds;
       records[{record.task, record.schedule}] = std::move(record);
+    }
   return records;
 }
 
@@ -64,10 +79,12 @@ void UsedRecords::read(const std::string &path) {
   for (store::ChosenSchedule &chosen : store.chosenSchedules(platform))
     if (chosen.task.starts_with(graphPrefix))
       graphs |= chosen.platform == platform;
-    else if (!chosen.schedule.empty() || !archives.empty()) // that the default stays matters where others have records
+    else if (!chosen.schedule.empty() || !archives.empty()) { // that the default stays matters where others have records
       entries[chosen.task] = {
-          {chosen.schedule, fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))},
-          chosen.verdict != store::TuningVerdict::open};
+          chosen.schedule, fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+      if (std::optional<std::string> closed = withoutOpenExtents(chosen.task))
+        openTasks[*closed] = chosen.task;
+    }
   if (!graphs)
     return;
   for (auto &[key, record] : graphRecords(store, platform))
@@ -86,14 +103,30 @@ std::optional<double> UsedRecords::seconds(const std::string &task, const std::s
   return found == times.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<UsedRecords::Entry> UsedRecords::findShipped(const std::string &task) const {
+  std::optional<store::TuningRecord> record = shipped ? shipped->find(task) : std::nullopt;
+  if (!record)
+    return std::nullopt;
+  return Entry{record->schedule, fmt::format("{}{}{}", originPrefix, record->measured.substr(0, 10), shippedSuffix)};
+}
+
 std::optional<UsedRecords::Entry> UsedRecords::find(const std::string &task) const {
-  auto found = entries.find(task);
-  bool isKnown = found != entries.end();
-  if (!isKnown || !found->second.compared)
-    if (auto record = shipped ? shipped->find(task) : std::nullopt)
-      return Entry{record->schedule,
-                   fmt::format("{}{}{}", originPrefix, record->measured.substr(0, 10), shippedSuffix)};
-  return isKnown && !found->second.entry.schedule.empty() ? std::optional(found->second.entry) : std::nullopt;
+  auto own = [&](const std::string &text) -> std::optional<Entry> {
+    auto found = entries.find(text);
+    return found == entries.end() ? std::nullopt : std::optional(found->second);
+  };
+  std::optional<std::string> closed = withoutOpenExtents(task);
+  auto open = openTasks.find(task);
+  std::optional<Entry> found = own(task);
+  if (!found)
+    found = findShipped(task);
+  if (!found && closed)
+    found = own(*closed);
+  if (!found && open != openTasks.end())
+    found = own(open->second);
+  if (!found && closed)
+    found = findShipped(*closed);
+  return found && !found->schedule.empty() ? found : std::nullopt;
 }
 
 std::string UsedRecords::digest() const {
@@ -101,8 +134,8 @@ std::string UsedRecords::digest() const {
     return "";
   store::ContentHasher hasher;
   hasher.update({archives.c_str(), archives.size() + 1});
-  for (auto &[task, known] : entries)
-    for (const std::string &text : {task, known.entry.schedule, known.entry.origin})
+  for (auto &[task, entry] : entries)
+    for (const std::string &text : {task, entry.schedule, entry.origin})
       hasher.update({text.c_str(), text.size() + 1});
   for (auto &[key, seconds] : times)
     for (const std::string &text : {key.first, key.second, fmt::format("{}", seconds)})

@@ -23,9 +23,13 @@ namespace lathe::cli {
 /// The text under which the store keeps times of the kernel with this task that were measured for decisions about graphs.
 /// Compilations find no schedule under it.
 std::string graphTask(const std::string &task, BatchOrder order);
-/// The records under such texts on a platform, by text and schedule.
+/// The records under such texts on a platform, by text and schedule, with the time of their leading outcome.
 using GraphRecords = std::map<std::pair<std::string, std::string>, store::TuningRecord>;
 GraphRecords graphRecords(store::Store &store, const std::string &platform);
+
+/// The text of the task of the same kernel with extent 1 where extents are open (`?`); nothing if no extent is, or if one is
+/// the height or width of a convolution (`?56`), whose code depends on it.
+std::optional<std::string> withoutOpenExtents(const std::string &task);
 
 /// Schedules of the best records in a store, by task (store::Store::chosenSchedules), and the times that decide about
 /// graphs, as of one moment; and the schedules of the records that come with lathe.
@@ -45,7 +49,8 @@ public:
     std::string origin; // "the record of 2026-11-23 in lathe.db", or "... shipped with lathe"
   };
   /// Returns the schedule for the text of a task (codegen/Task.h), or nothing. What the store has
-  /// compared with the default schedule comes first, then shipped records, then the rest of the store.
+  /// compared with the default schedule comes before shipped records. What is known of a kernel with
+  /// open extents serves the same kernel with extent 1, and the reverse, where nothing else is known.
   std::optional<Entry> find(const std::string &task) const;
   /// Returns the seconds of a schedule for a task on this platform, of records whose graph was faster than the default
   /// one, or nothing.
@@ -58,13 +63,11 @@ public:
   std::string digest() const;
 
 private:
-  struct Known {
-    Entry entry;
-    bool compared; // with the default schedule
-  };
   void read(const std::string &path);
+  std::optional<Entry> findShipped(const std::string &task) const;
 
-  std::map<std::string, Known> entries;                        // without a schedule: the default stays
+  std::map<std::string, Entry> entries;                        // without a schedule: the default stays
+  std::map<std::string, std::string> openTasks;                // with an entry, by the text with extent 1
   std::map<std::pair<std::string, std::string>, double> times; // seconds by text of the graph task and schedule
   std::string archives;                                        // shippedIdentity, if shipped records may be used
   std::optional<ShippedRecords> shipped;

@@ -94,30 +94,13 @@ std::string answerWithoutKernel(mlir::ModuleOp module, const std::string &node) 
 /// differ, so they are no alternatives.
 const Constraint notRounded{"precision", "--precision bf16 is given where a schedule rounds operands to bf16"};
 
-} // namespace
-
-std::string withoutDefaults(Schedule schedule) {
-  const Algorithm &algorithm = validate(schedule);
-  for (const Parameter &parameter : algorithm.parameters) {
-    auto number = schedule.numbers.find(parameter.name);
-    if (number != schedule.numbers.end() && parameter.defaultNumber == number->second)
-      schedule.numbers.erase(number);
-    auto word = schedule.words.find(parameter.name);
-    if (word != schedule.words.end() && parameter.hasDefault() && word->second == parameter.words.front())
-      schedule.words.erase(word);
-  }
-  return schedule.str();
-}
-
-namespace {
-
 /// Collects the candidates of one kernel.
 class Exploration {
 public:
   Exploration(const KernelFacts &facts, KernelExplanation &result) : facts(facts), result(result) {}
 
   Candidate &add(const Schedule &schedule) {
-    auto [found, added] = candidates.try_emplace(withoutDefaults(schedule));
+    auto [found, added] = candidates.try_emplace(schedule.str());
     if (added)
       found->second = {schedule, facts.predict(schedule)};
     return found->second;
@@ -143,12 +126,12 @@ public:
 
   void vary(const Schedule &chosen) {
     const Algorithm &algorithm = validate(chosen);
-    std::string same = withoutDefaults(chosen);
+    std::string same = chosen.str();
     for (const Knob &knob : facts.knobs(algorithm))
       for (size_t i = 0; i < knob.size(); ++i) {
         Schedule varied = chosen;
         knob.apply(varied, i);
-        if (withoutDefaults(varied) == same || !isAlternative(varied) || !legal(facts, varied))
+        if (varied.str() == same || !isAlternative(varied) || !legal(facts, varied))
           continue;
         ++result.variations;
         add(varied);

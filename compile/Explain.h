@@ -54,9 +54,6 @@ struct Explanation {
   std::optional<KernelExplanation> kernel; // empty: no kernel computes the node
 };
 
-/// Text of the schedule without the parameters that have their default values.
-std::string withoutDefaults(Schedule schedule);
-
 /// The points that are tried in the space of each algorithm. Where few points are legal (one in a
 /// hundred for `winograd`), more are drawn.
 inline constexpr Sampling explainSampling{.tried = 2000, .legal = 1000, .most = 100000};

@@ -14,6 +14,14 @@ int64_t valueOf(const Dim &dim, const Extents &extents) {
   });
 }
 
+/// The values of the kernel's symbols: those `known`, else 1.
+Extents extentsOf(mlir::func::FuncOp kernel, const Extents &known) {
+  Extents extents;
+  for (const std::string &symbol : kernelSymbols(kernel))
+    extents[symbol] = valueOf(Dim::symbol(symbol), known);
+  return extents;
+}
+
 /// Anchor, extents of its first operands, and the operators around it.
 std::string labelOf(mlir::func::FuncOp kernel, const nn::SymbolicShapes &shapes) {
   mlir::Operation *anchor = anchorOf(kernel);
@@ -29,14 +37,16 @@ std::string labelOf(mlir::func::FuncOp kernel, const nn::SymbolicShapes &shapes)
   return label;
 }
 
-/// Sets label, flops and bytes.
-void describe(KernelTask &task, mlir::func::FuncOp kernel, const Extents &extents) {
+/// Sets label, extents, flops and bytes.
+void describe(KernelTask &task, mlir::func::FuncOp kernel, const Extents &known) {
   nn::SymbolicShapes shapes(kernel);
   task.label = labelOf(kernel, shapes);
-  kernel.walk([&](mlir::Operation *op) { task.flops += double(valueOf(flopsOf(op, shapes), extents)); });
+  task.extents = extentsOf(kernel, known);
+  task.flops = task.bytes = 0;
+  kernel.walk([&](mlir::Operation *op) { task.flops += double(valueOf(flopsOf(op, shapes), task.extents)); });
   auto addBytes = [&](mlir::ValueRange values) {
     for (mlir::Value value : values)
-      task.bytes += double(valueOf(physicalBytes(shapes.of(value), nn::layoutOf(value)), extents));
+      task.bytes += double(valueOf(physicalBytes(shapes.of(value), nn::layoutOf(value)), task.extents));
   };
   addBytes(kernel.getArguments());
   addBytes(kernel.front().getTerminator()->getOperands());
@@ -51,7 +61,7 @@ std::string kernelText(mlir::func::FuncOp kernel) {
   return genericText(copy->getOperation()) + "\n";
 }
 
-Outcome<KernelTask> kernelTask(const KernelProblem &problem, const Extents &extents) {
+Outcome<KernelTask> kernelTask(const KernelProblem &problem) {
   Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
   if (!facts)
     return NotApplicable{facts.reason()};
@@ -59,17 +69,21 @@ Outcome<KernelTask> kernelTask(const KernelProblem &problem, const Extents &exte
   task.task = taskOf(problem);
   task.text = kernelText(problem.function);
   task.facts = std::move(*facts);
-  describe(task, problem.function, extents);
+  Extents known = problem.typical;
+  known.insert(task.facts->assumed.begin(), task.facts->assumed.end());
+  describe(task, problem.function, known);
   return task;
 }
 
-std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions &options, const Extents &extents) {
+std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions &options) {
   lowerToKernels(module, options);
   std::map<std::string, int64_t> calls; // by kernel
   module.walk([&](mlir::func::CallOp call) { ++calls[call.getCallee().str()]; });
   Target target = targetOf(options);
   std::vector<KernelTask> tasks;
-  std::map<std::string, size_t> known; // by task
+  std::vector<mlir::func::FuncOp> functions; // by task
+  std::map<std::string, size_t> known;       // by task
+  Extents extents = options.extents.typical;
   for (auto function : module.getOps<mlir::func::FuncOp>()) {
     if (!function->hasAttr("nn.family"))
       continue;
@@ -77,9 +91,11 @@ std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions 
     std::string name = function.getName().str();
     auto [found, added] = known.try_emplace(taskOf(problem), tasks.size());
     if (added) {
-      Outcome<KernelTask> task = kernelTask(problem, extents);
+      Outcome<KernelTask> task = kernelTask(problem);
       require(task.done(), "kernel @{}: {}", name, task ? "" : task.reason());
+      extents.insert(task->facts->assumed.begin(), task->facts->assumed.end());
       tasks.push_back(std::move(*task));
+      functions.push_back(function);
     }
     KernelTask &task = tasks[found->second];
     task.kernels.push_back(name);
@@ -87,6 +103,10 @@ std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions 
       task.nodes.push_back(node);
     task.calls += calls[name];
   }
+  // The height that one kernel assumes is that of all others.
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (!tasks[i].extents.empty())
+      describe(tasks[i], functions[i], extents);
   return tasks;
 }
 

@@ -17,16 +17,17 @@ struct KernelTask {
   std::vector<std::string> nodes;   // source nodes of all of them
   int64_t calls = 0;                // in one run, bodies of control flow counted once
   std::unique_ptr<KernelFacts> facts;
-  double flops = 0, bytes = 0; // of one call: operations, and bytes of all operands and results
+  /// Values of the kernel's symbols with which it is measured: those of --optimize-for, what costs assume of height and width
+  /// of images (KernelFacts::assumed), else 1.
+  Extents extents;
+  double flops = 0, bytes = 0; // of one call with these extents: operations, and bytes of all operands and results
 };
 
-/// Returns the tasks of a module in the order of their first kernels. Lowers the module to kernels level. `extents`: values
-/// of symbols for flops and bytes; others count as 1. Throws Error.
-std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions &options,
-                                    const std::map<std::string, int64_t> &extents = {});
+/// Returns the tasks of a module in the order of their first kernels. Lowers the module to kernels level. Throws Error.
+std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions &options);
 
 /// The task of one kernel, without names, nodes and calls. Declines a kernel that no schedule computes.
-Outcome<KernelTask> kernelTask(const KernelProblem &problem, const std::map<std::string, int64_t> &extents = {});
+Outcome<KernelTask> kernelTask(const KernelProblem &problem);
 
 /// The text of a kernel function as KernelTask::text: under the name @kernel, without locations and without nn.schedule.
 std::string kernelText(mlir::func::FuncOp kernel);

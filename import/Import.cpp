@@ -4,6 +4,7 @@
 #include "import/Foreign.h"
 #include "import/Format.h"
 #include "import/SavedModel.h"
+#include "import/TensorScales.h"
 #include "import/UnusedDefinitions.h"
 #include "import/keras/Keras.h"
 #include "import/onnx/Onnx.h"
@@ -107,6 +108,15 @@ TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &option
       used.custom.erase(definition);
     return origins(used);
   }
+}
+
+std::map<std::string, Quantization> tensorScales(const std::string &path, const ImportOptions &options) {
+  std::string name = modelFileOf(path);
+  auto file = mapped(name);
+  std::string_view bytes = bytesOf(*file);
+  if (!tflite::isTflite(bytes))
+    return {};
+  return tflite::tensorScales(tflite::format().read(bytes, name, folderOf(name), options).graph);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,

@@ -118,7 +118,7 @@ TEST(Shape, FlopsCountAMultiplyAccumulateAsTwo) {
   TensorInfo x = tensor("f32 1 64 56 56"), w = tensor("f32 64 64 3 3");
   ConvAttrs a = with(conv2d(), [](auto &a) { a.strides = {1, 1}, a.pads = {1, 1, 1, 1}; });
   InferResult y = inferAll("conv", a, {x, w});
-  EXPECT_EQ(findOp("conv")->flops(a, {&x, &w, nullptr}, {&y[0]}).str(), "231211008");
+  EXPECT_EQ(findOp("conv")->flops(a, {&x, &w, nullptr}, {&y[0]}).str(), "225738752"); // 166 of 168 taps an axis
 }
 
 TEST(Shape, ExtentsThatDependOnData) {
@@ -162,7 +162,7 @@ std::string rules(const char *op, const Attrs &attrs, const std::vector<TensorIn
 TEST(Shape, ComparisonsOfSymbolsAreRules) {
   EXPECT_EQ(rules("matmul", MatMulAttrs(), {tensor("f32 N K"), tensor("f32 5 M")}), "K equal to 5");
   EXPECT_EQ(rules("matmul", MatMulAttrs(), {tensor("f32 N K"), tensor("f32 K M")}), "");
-  EXPECT_EQ(rules("add", AddAttrs(), {tensor("f32 N 4"), tensor("f32 M 1")}), "N equal to 1 or to M");
+  EXPECT_EQ(rules("add", AddAttrs(), {tensor("f32 N 4"), tensor("f32 M 1")}), "N equal to M, or either of them 1");
   EXPECT_EQ(rules("add", AddAttrs(), {tensor("f32 4"), tensor("f32 M")}), "M equal to 1 or to 4");
   EXPECT_EQ(rules("arg_max", ArgMaxAttrs(), {tensor("f32 N 4")}), "N at least 1");
   EXPECT_EQ(rules("arg_max", ArgMaxAttrs(), {tensor("f32 4 N")}), "");

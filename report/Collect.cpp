@@ -1,6 +1,7 @@
 #include "report/Collect.h"
 
 #include "report/PointBelt.h"
+#include "store/Outcomes.h"
 
 #include <set>
 
@@ -14,11 +15,17 @@ static std::string titleOf(const std::vector<store::ExperimentSummary> &experime
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
-/// Adds the tuning records of the experiments.
+/// Adds what the experiments have found out about schedules.
 static void addTuning(PageData &data, store::Store &store, const std::set<std::string> &experiments) {
   for (store::TunedTask &task : store.tunedTasks()) {
-    std::erase_if(task.records,
-                  [&](const store::TuningRecord &record) { return !experiments.contains(record.experiment); });
+    std::erase_if(task.records, [&](store::TuningRecord &record) {
+      std::vector<store::TuningOutcome> theirs = outcomesOf(record);
+      std::erase_if(theirs, [&](const store::TuningOutcome &one) { return !experiments.contains(one.experiment); });
+      if (theirs.empty())
+        return true;
+      setOutcomes(record, std::move(theirs));
+      return false;
+    });
     if (!task.records.empty())
       data.addTask(task);
   }

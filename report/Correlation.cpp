@@ -1,6 +1,6 @@
 #include "report/Correlation.h"
 
-#include "schedule/Schedule.h"
+#include "schedule/Algorithms.h"
 
 #include <algorithm>
 #include <cmath>
@@ -91,9 +91,17 @@ std::map<std::string, double> featuresOf(const Row &row) {
       features["kernel_area"] = area;
     }
   }
-  if (auto schedule = scheduleIn(scheduleOf(row)))
-    for (auto &[parameter, value] : schedule->numbers) // one name means different things to different algorithms
-      features[schedule->algorithm + " " + parameter] = double(value);
+  if (auto schedule = scheduleIn(scheduleOf(row))) {
+    auto nameOf = [&](const std::string &parameter) { // one name means different things to different algorithms
+      return schedule->algorithm + " " + parameter;
+    };
+    for (auto &[parameter, value] : schedule->numbers)
+      features[nameOf(parameter)] = double(value);
+    if (const Algorithm *algorithm = findAlgorithm(schedule->algorithm, schedule->version))
+      for (const Parameter &parameter : algorithm->parameters)
+        if (parameter.defaultNumber) // which canonical texts leave out
+          features.try_emplace(nameOf(parameter.name), double(*parameter.defaultNumber));
+  }
   return features;
 }
 

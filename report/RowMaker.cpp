@@ -2,6 +2,8 @@
 
 #include "lab/StoreRecords.h"
 #include "lab/judging/Statistics.h"
+#include "lab/machine/Disturbance.h"
+#include "schedule/Algorithms.h"
 
 namespace lathe::report {
 
@@ -50,12 +52,14 @@ Row RowMaker::rowOf(const store::Point &point, const store::Experiment &experime
   row.kind = experiment.kind;
   row.experiment = point.experiment;
   row.platform = experiment.platform;
-  row.verdictStarts = verdictStartsOf(experiment);
+  row.tookTurns = tookTurns(experiment);
+  row.disturbed = point.disturbance.otherProcessors.value_or(0) > lab::disturbingProcessors;
   row.op = point.problem.op;
   row.problem = point.problem.text;
   row.provider = point.provider;
   row.variant = point.variant;
   row.setting = point.setting;
+  row.setting.schedule = canonicalSchedule(point.setting.schedule); // earlier versions wrote defaults, too
   row.measured = point.measured;
   row.status = point.status;
   row.reason = point.reason;

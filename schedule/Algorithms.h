@@ -87,6 +87,8 @@ const Algorithm &validate(const Schedule &schedule);
 
 /// Parses and validates a schedule. Every schedule from outside goes through it.
 Schedule readSchedule(const std::string &text);
+/// The canonical text of a schedule (Schedule::str); the text itself where it is none of this version.
+std::string canonicalSchedule(const std::string &text);
 
 /// The text of `lathe help schedules`: all algorithms, or the parameters and constraints of one
 /// ("gemm" or "gemm/2"). Throws Error for an unknown name.

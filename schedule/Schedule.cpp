@@ -47,11 +47,18 @@ std::string Schedule::word(const std::string &name) const {
 }
 
 std::string Schedule::str() const {
+  const Algorithm *declared = findAlgorithm(algorithm, version);
+  auto isDefault = [&](const std::string &name, auto has) {
+    const Parameter *parameter = declared ? declared->find(name) : nullptr;
+    return parameter && parameter->hasDefault() && has(*parameter);
+  };
   std::string result = fmt::format("{}/{}", algorithm, version);
   for (auto &[name, value] : numbers)
-    result += fmt::format(" {}={}", name, value);
+    if (!isDefault(name, [&](const Parameter &p) { return p.kind == Parameter::Kind::number && p.defaultNumber == value; }))
+      result += fmt::format(" {}={}", name, value);
   for (auto &[name, value] : words)
-    result += fmt::format(" {}={}", name, value);
+    if (!isDefault(name, [&](const Parameter &p) { return p.kind == Parameter::Kind::word && p.words.front() == value; }))
+      result += fmt::format(" {}={}", name, value);
   return result;
 }
 

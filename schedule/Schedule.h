@@ -2,8 +2,10 @@
 //
 //   direct/1 px=14 oc=2 unroll=8 outer=rows
 //
-// The text has an algorithm with the version of its parameters, then named parameters. schedule/Algorithms.h declares
-// the parameters of each algorithm with meanings and values. The choice without search (the prior) belongs to the
+// The text has an algorithm with the version of its parameters, then named parameters. It is canonical: numbers come before
+// words, both in the order of their names, and a parameter that has its declared default is left out. Equal schedules have
+// equal texts, also where a later version of Lathe declares more parameters. schedule/Algorithms.h declares the parameters
+// of each algorithm with meanings and values. The choice without search (the prior) belongs to the
 // kernel family (codegen/).
 #pragma once
 
@@ -27,6 +29,7 @@ struct Schedule {
   /// parameters.
   int64_t number(const std::string &name, int64_t fallback) const;
 
+  /// The canonical text.
   std::string str() const;
   /// Parses the syntax: any algorithm and parameter, each parameter once. A value in the form in
   /// which str() prints numbers is a number; every other value is a word. Throws Error with the

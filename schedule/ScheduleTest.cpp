@@ -40,9 +40,26 @@ std::string legal(const Parameter &parameter) {
 }
 
 TEST(Schedule, TextComesBack) {
-  for (const char *text : {"softmax/2 grain=4096 interleave=2", "direct/1 px=14 outer=channels type=f32", "move/1",
+  for (const char *text : {"softmax/2 grain=4000 interleave=2", "direct/1 px=14 outer=channels type=i16", "move/1",
                            "layout/1 in=row out=blocked", "fuse/1 with=conv1"})
     EXPECT_EQ(readSchedule(text).str(), text);
+}
+
+TEST(Schedule, ATextIsCanonical) {
+  EXPECT_EQ(canonicalSchedule("direct/1 type=f32 px=14 oc=1  outer=rows kc=0"), "direct/1 px=14");
+  EXPECT_EQ(canonicalSchedule("direct/1 width=28 px=14"), "direct/1 px=14 width=28"); // the default depends on the problem
+  for (const Algorithm &algorithm : algorithms()) {
+    Schedule schedule = emptySchedule(algorithm.name);
+    for (const Parameter &parameter : algorithm.parameters)
+      if (parameter.hasDefault() && parameter.kind == Parameter::Kind::number)
+        schedule.numbers[parameter.name] = *parameter.defaultNumber;
+      else if (parameter.hasDefault())
+        schedule.words[parameter.name] = parameter.words.front();
+    EXPECT_EQ(schedule.str(), algorithm.str());
+  }
+  // What this version does not declare stays as it is.
+  for (const char *text : {"autotvm/0.2 index=1 tile=-1,3", "direct/99 type=f32", "direct/1 px=0 type=f32", "", "nonsense"})
+    EXPECT_EQ(canonicalSchedule(text), text);
 }
 
 TEST(Schedule, MalformedTextIsAnError) {

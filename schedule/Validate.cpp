@@ -130,4 +130,12 @@ Schedule readSchedule(const std::string &text) {
   return schedule;
 }
 
+std::string canonicalSchedule(const std::string &text) {
+  try {
+    return readSchedule(text).str();
+  } catch (const Error &) {
+    return text;
+  }
+}
+
 } // namespace lathe

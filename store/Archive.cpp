@@ -2,6 +2,7 @@
 
 #include "store/ContentKey.h"
 #include "store/Lines.h"
+#include "store/Outcomes.h"
 #include "support/File.h"
 #include "support/Text.h"
 
@@ -70,7 +71,8 @@ void visitAll(Store &store, std::set<std::string> uuids, const std::vector<Tuned
   for (auto &task : tasks)
     for (auto &record : task.records) {
       platforms.insert(record.platform);
-      uuids.insert(record.experiment);
+      for (const TuningOutcome &outcome : outcomesOf(record))
+        uuids.insert(outcome.experiment);
     }
   auto experiments = store.experiments({}, true);
   std::erase_if(experiments, [&](auto &summary) { return !uuids.contains(summary.experiment.uuid); });
@@ -164,8 +166,9 @@ void readArchive(const std::string &path, const std::function<void(const Record 
         require(points.insert(point->key()).second, "a point occurs twice");
       } else if (auto *tuning = std::get_if<TuningRecord>(&record)) {
         known(platforms, tuning->platform, "platform");
-        if (!tuning->experiment.empty())
-          known(experiments, tuning->experiment, "experiment");
+        for (const TuningOutcome &outcome : outcomesOf(*tuning))
+          if (!outcome.experiment.empty())
+            known(experiments, outcome.experiment, "experiment");
       }
       tally.add(*line, record);
       visit(record);

@@ -71,13 +71,16 @@ enum class Imported {
 using RecordSource =
     std::function<void(const std::function<void(const Record &)> &visit, std::vector<std::string> &notes)>;
 
+/// True if the file is a database of SQLite.
+bool isStoreFile(const std::string &path);
 /// The records of an archive, a store file or a log of AutoTVM (store/AutoTvm.h), told apart by
 /// content.
 RecordSource sourceOf(const std::string &path);
 
 /// Imports files into `store`. All files are read and checked first; then either everything is
-/// written or nothing. Of two measurements of one point, or of one schedule, the later one stays, so
-/// the order of the files does not matter and importing a file twice changes nothing.
+/// written or nothing. Of two measurements of one point the later one stays, and records of one schedule
+/// merge (store/Outcomes.h), so the order of the files does not matter and importing a file twice
+/// changes nothing.
 ImportCounts importSources(Store &store, const std::vector<RecordSource> &sources,
                            Imported what = Imported::everything);
 /// Imports the files of sourceOf.

@@ -157,13 +157,25 @@ TEST_F(ArchiveTest, tuningRecords) {
     EXPECT_EQ(importInto(copy, {source}).tuning.known, 4u);
     EXPECT_EQ(copy.counts().points, std::string(from) == "tuning.jsonl" ? 0 : 2);
   }
-  // The later record stays, from wherever it comes.
-  TuningRecord later = someTuning(1);
+  // Records of one schedule merge, from wherever they come: the one measured later has not the verdict.
+  TuningRecord compared = someTuning(1), later = compared;
+  compared.verdict = TuningVerdict::noGain;
+  compared.experiment = uuid;
+  store.addTuning({compared}, someTask(), somePlatform("A"));
+  exportTuning(store, {}, file("tuning.jsonl"));
+  later.searcher.clear();
   later.measured = "2099-01-01T00:00:00.000000Z";
   Store other(place("other.db"));
   other.addTuning({later}, {someTask().text, "", ""}, somePlatform("A"));
-  EXPECT_EQ(importInto(other, {file("tuning.jsonl")}).tuning.known, 1u);
+  EXPECT_EQ(importInto(other, {file("tuning.jsonl")}).tuning.replaced, 1u);
   EXPECT_EQ(importInto(store, {place("other.db")}, Imported::tuning).tuning.replaced, 1u);
+  EXPECT_EQ(importInto(store, {place("other.db")}, Imported::tuning).tuning.known, 4u);
+  for (const TuningRecord &record : other.tuning({.task = someTask().text}))
+    if (record.schedule == later.schedule) {
+      EXPECT_EQ(record.verdict, TuningVerdict::noGain);
+      EXPECT_EQ(record.experiment, uuid);
+      EXPECT_EQ(record.outcomes.size(), 3u);
+    }
   exportTuning(other, {}, file("one.jsonl"));
   exportTuning(store, {}, file("two.jsonl"));
   EXPECT_EQ(contentOf(file("one.jsonl")), contentOf(file("two.jsonl")));

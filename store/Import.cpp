@@ -1,6 +1,7 @@
 #include "store/Archive.h"
 
 #include "store/AutoTvm.h"
+#include "store/Outcomes.h"
 
 #include <filesystem>
 #include <fstream>
@@ -43,10 +44,11 @@ private:
       addWaiting(platforms, key, counts.platforms, [&](auto &platform) { return store.insertPlatform(platform); });
     };
     needPlatform(record.platform);
-    addWaiting(experiments, record.experiment, counts.experiments, [&](auto &experiment) {
-      needPlatform(experiment.platform);
-      return store.insertExperiment(experiment);
-    });
+    for (const TuningOutcome &outcome : outcomesOf(record))
+      addWaiting(experiments, outcome.experiment, counts.experiments, [&](auto &experiment) {
+        needPlatform(experiment.platform);
+        return store.insertExperiment(experiment);
+      });
     if (writtenTasks.insert(record.task).second) {
       auto task = tasks.find(record.task);
       store.insertTask(task == tasks.end() ? TuningTask{record.task, "", ""} : task->second);
@@ -98,10 +100,7 @@ public:
     }
     std::error_code ignored;
     require(!std::filesystem::is_directory(path, ignored), "{}: expected a file, got a directory", path);
-    std::ifstream file(path, std::ios::binary);
-    std::string magic(15, '\0');
-    file.read(magic.data(), std::streamsize(magic.size()));
-    if (magic == "SQLite format 3")
+    if (isStoreFile(path))
       database.emplace(Store::copyOf(path));
     else
       isLog = isAutoTvmLog(path);
@@ -132,6 +131,14 @@ private:
 };
 
 } // namespace
+
+bool isStoreFile(const std::string &path) {
+  constexpr std::string_view expected = "SQLite format 3";
+  std::ifstream file(path, std::ios::binary);
+  std::string magic(expected.size(), '\0');
+  file.read(magic.data(), std::streamsize(magic.size()));
+  return magic == expected;
+}
 
 RecordSource sourceOf(const std::string &path) {
   auto file = std::make_shared<File>(path);

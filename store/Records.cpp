@@ -181,22 +181,29 @@ void check(const Point &point, bool withSamples) {
 
 void check(const TuningTask &task) { require(!task.text.empty(), "task without a text"); }
 
+static void checkOutcome(const TuningOutcome &outcome) {
+  require(!outcome.seconds ||
+              ((outcome.status == PointStatus::passed || outcome.status == PointStatus::notVerified) &&
+               *outcome.seconds > 0 && std::isfinite(*outcome.seconds)),
+          "tuning record that is {} with {} s", name(outcome.status), outcome.seconds.value_or(0));
+  require(outcome.seconds || outcome.samples.empty(), "tuning record without a time with {} samples",
+          outcome.samples.size());
+  for (int64_t sample : outcome.samples)
+    require(sample >= 0, "a sample has {}, expected 0 or more", sample);
+  require(outcome.seconds || outcome.verdict == TuningVerdict::open, "tuning record without a time is {}",
+          name(outcome.verdict));
+  checkFigure(outcome.buildSeconds, "build_seconds");
+  checkFigure(outcome.runSeconds, "run_seconds");
+  checkUuid(outcome.experiment);
+  checkTime(outcome.measured, "measured");
+}
+
 void check(const TuningRecord &record) {
   require(!record.platform.empty() && !record.task.empty() && !record.schedule.empty(),
           "tuning record without platform, task or schedule");
-  require(!record.seconds || ((record.status == PointStatus::passed || record.status == PointStatus::notVerified) &&
-                              *record.seconds > 0 && std::isfinite(*record.seconds)),
-          "tuning record that is {} with {} s", name(record.status), record.seconds.value_or(0));
-  require(record.seconds || record.samples.empty(), "tuning record without a time with {} samples",
-          record.samples.size());
-  for (int64_t sample : record.samples)
-    require(sample >= 0, "a sample has {}, expected 0 or more", sample);
-  require(record.seconds || record.verdict == TuningVerdict::open, "tuning record without a time is {}",
-          name(record.verdict));
-  checkFigure(record.buildSeconds, "build_seconds");
-  checkFigure(record.runSeconds, "run_seconds");
-  checkUuid(record.experiment);
-  checkTime(record.measured, "measured");
+  checkOutcome(record);
+  for (const TuningOutcome &outcome : record.outcomes)
+    checkOutcome(outcome);
 }
 
 } // namespace lathe::store

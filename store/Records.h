@@ -2,8 +2,8 @@
 //
 // A *problem* (an operator with its shapes and types, or a whole model) x a *provider* and its
 // variant x a *setting* is a *point*; its timed repetitions are *samples*, in rounds; points
-// measured together are an *experiment* on a *platform*. A *tuning record* is the measured time of
-// one schedule for one *task*, the work of a kernel.
+// measured together are an *experiment* on a *platform*. A *tuning record* is what was measured of one
+// schedule for one *task*, the work of a kernel.
 //
 // Dates with times are UTC texts, as timeNow() returns them.
 #pragma once
@@ -191,11 +191,8 @@ std::string_view name(TuningVerdict verdict); // "no_gain"
 /// Inverse of `name`. Throws Error with the valid names.
 TuningVerdict tuningVerdict(std::string_view text);
 
-/// The outcome of one schedule for a task on a platform.
-struct TuningRecord {
-  std::string platform; // key
-  std::string task;     // TuningTask::text
-  std::string schedule; // text, "direct/1 px=14 oc=2", with the version of the algorithm
+/// What one measurement of a schedule has found: a trial of a search, a comparison in turns, a run of `ops bench`.
+struct TuningOutcome {
   PointStatus status = PointStatus::passed;
   std::string reason;            // for every status but passed
   std::optional<double> seconds; // of one run, as schedules are compared; only where passed or notVerified
@@ -207,6 +204,15 @@ struct TuningRecord {
   std::string experiment;                         // uuid of an experiment on the same platform; "": none
   std::string measured;                           // date and time; Store::addTuning fills it in if empty
   Disturbance disturbance;
+};
+
+/// A schedule for a task on a platform with what was measured of it. A new record is its only outcome. The store merges the
+/// records of one schedule (store/Outcomes.h): then the fields of TuningOutcome are the summary of `outcomes`.
+struct TuningRecord : TuningOutcome {
+  std::string platform; // key
+  std::string task;     // TuningTask::text
+  std::string schedule; // text, "direct/1 px=14 oc=2", with the version of the algorithm
+  std::vector<TuningOutcome> outcomes; // in order of time, where there is more than one
 };
 
 // Conversions to and from JSON. The keys are the names of the fields in snake_case; a point has
@@ -223,7 +229,7 @@ nlohmann::json toJson(const Point &point); // with its samples
 Point pointFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const TuningTask &task);
 TuningTask tuningTaskFromJson(const nlohmann::json &document);
-nlohmann::json toJson(const TuningRecord &record); // has the task's text
+nlohmann::json toJson(const TuningRecord &record); // has the task's text; where there are outcomes, they have the samples
 TuningRecord tuningRecordFromJson(const nlohmann::json &document);
 
 /// Reads Point::starts: a list of integers from 1. Throws Error for anything else.

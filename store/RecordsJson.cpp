@@ -1,4 +1,4 @@
-#include "store/Records.h"
+#include "store/Outcomes.h"
 
 #include "support/Error.h"
 
@@ -346,22 +346,64 @@ TuningTask tuningTaskFromJson(const json &document) {
   });
 }
 
+static json documentOf(const TuningOutcome &o) {
+  json document = {{"status", std::string(name(o.status))}, {"reason", o.reason}, {"measured", o.measured}};
+  put(document, "seconds", o.seconds);
+  if (!o.samples.empty())
+    document["samples_ns"] = o.samples;
+  if (o.verdict != TuningVerdict::open)
+    document["verdict"] = std::string(name(o.verdict));
+  put(document, "searcher", o.searcher);
+  put(document, "build_seconds", o.buildSeconds);
+  put(document, "run_seconds", o.runSeconds);
+  put(document, "version", o.version);
+  put(document, "build", o.build);
+  put(document, "experiment", o.experiment);
+  put(document, o.disturbance);
+  return document;
+}
+
+static void readOutcome(TuningOutcome &o, const json &document) {
+  o.status = pointStatus(document.at("status").get<std::string>());
+  document.at("reason").get_to(o.reason);
+  document.at("measured").get_to(o.measured);
+  get(document, "seconds", o.seconds);
+  if (auto samples = document.find("samples_ns"); samples != document.end())
+    o.samples = nanosecondsFromJson(*samples);
+  if (auto verdict = document.find("verdict"); verdict != document.end())
+    o.verdict = tuningVerdict(verdict->get<std::string>());
+  get(document, "searcher", o.searcher);
+  get(document, "build_seconds", o.buildSeconds);
+  get(document, "run_seconds", o.runSeconds);
+  get(document, "version", o.version);
+  get(document, "build", o.build);
+  get(document, "experiment", o.experiment);
+  o.disturbance = disturbanceOf(document);
+}
+
+json outcomesToJson(const std::vector<TuningOutcome> &outcomes) {
+  json list = json::array();
+  for (const TuningOutcome &outcome : outcomes)
+    list.push_back(documentOf(outcome));
+  return list;
+}
+
+std::vector<TuningOutcome> outcomesFromJson(const json &list) {
+  std::vector<TuningOutcome> outcomes;
+  for (const json &document : listOf(list, "outcomes"))
+    reading("outcome", document, [&] { readOutcome(outcomes.emplace_back(), document); });
+  return outcomes;
+}
+
 json toJson(const TuningRecord &r) {
-  json document = {{"platform", r.platform}, {"task", r.task},
-                   {"schedule", r.schedule}, {"status", std::string(name(r.status))},
-                   {"reason", r.reason},     {"measured", r.measured}};
-  put(document, "seconds", r.seconds);
-  if (!r.samples.empty())
-    document["samples_ns"] = r.samples;
-  if (r.verdict != TuningVerdict::open)
-    document["verdict"] = std::string(name(r.verdict));
-  put(document, "searcher", r.searcher);
-  put(document, "build_seconds", r.buildSeconds);
-  put(document, "run_seconds", r.runSeconds);
-  put(document, "version", r.version);
-  put(document, "build", r.build);
-  put(document, "experiment", r.experiment);
-  put(document, r.disturbance);
+  json document = documentOf(r);
+  document["platform"] = r.platform;
+  document["task"] = r.task;
+  document["schedule"] = r.schedule;
+  if (!r.outcomes.empty()) {
+    document["outcomes"] = outcomesToJson(r.outcomes);
+    document.erase("samples_ns");
+  }
   return document;
 }
 
@@ -378,21 +420,9 @@ TuningRecord tuningRecordFromJson(const json &document) {
     document.at("platform").get_to(r.platform);
     document.at("task").get_to(r.task);
     document.at("schedule").get_to(r.schedule);
-    r.status = pointStatus(document.at("status").get<std::string>());
-    document.at("reason").get_to(r.reason);
-    document.at("measured").get_to(r.measured);
-    get(document, "seconds", r.seconds);
-    if (auto samples = document.find("samples_ns"); samples != document.end())
-      r.samples = nanosecondsFromJson(*samples);
-    if (auto verdict = document.find("verdict"); verdict != document.end())
-      r.verdict = tuningVerdict(verdict->get<std::string>());
-    get(document, "searcher", r.searcher);
-    get(document, "build_seconds", r.buildSeconds);
-    get(document, "run_seconds", r.runSeconds);
-    get(document, "version", r.version);
-    get(document, "build", r.build);
-    get(document, "experiment", r.experiment);
-    r.disturbance = disturbanceOf(document);
+    readOutcome(r, document);
+    if (auto outcomes = document.find("outcomes"); outcomes != document.end() && !outcomes->empty())
+      setOutcomes(r, outcomesFromJson(*outcomes));
     check(r);
     return r;
   });

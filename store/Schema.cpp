@@ -1,5 +1,6 @@
 #include "store/Schema.h"
 
+#include "store/TuningRows.h"
 #include "support/Text.h"
 
 namespace lathe::store {
@@ -197,7 +198,13 @@ static constexpr const char *version8 = R"(
 ALTER TABLE experiment ADD COLUMN detail TEXT NOT NULL DEFAULT '{}'; -- JSON, an object: what was measured
 )";
 
-static constexpr const char *steps[] = {version1, version2, version3, version4, version5, version6, version7, version8};
+// A measurement adds to a record and replaces nothing of it.
+static constexpr const char *version9 = R"(
+ALTER TABLE tuning ADD COLUMN outcomes TEXT NOT NULL DEFAULT '[]'; -- JSON, where there is more than one
+)";
+
+static constexpr const char *steps[] = {version1, version2, version3, version4, version5,
+                                        version6, version7, version8, version9};
 
 std::span<const char *const> schemaSteps() { return steps; }
 
@@ -223,8 +230,12 @@ void migrate(Database &database, std::span<const char *const> steps) {
     int64_t version = schemaVersion(database, steps);
     if (version == 0)
       database.link().prepareEmpty();
+    constexpr int64_t canonicalSchedules = 9; // the version with them
+    bool isOlder = version > 0 && version < canonicalSchedules && newest >= canonicalSchedules;
     for (; version < newest; ++version)
       database.execute(database.link().dialectOf(steps[size_t(version)]));
+    if (isOlder)
+      mergeEqualSchedules(database);
     database.link().setSchemaVersion(newest);
     transaction.commit();
   });

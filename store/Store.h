@@ -62,7 +62,7 @@ struct TunedTask {
 /// What the records of a task say about the schedule that compilations use.
 struct ChosenSchedule {
   std::string task;
-  TuningVerdict verdict = TuningVerdict::open; // noGain: the default schedule stays
+  TuningVerdict verdict = TuningVerdict::noGain; // faster; or noGain: the default schedule stays
   std::string schedule;                        // "" with the verdict noGain
   std::string platform;                        // key, of the machine that measured it
   std::string measured;
@@ -115,8 +115,8 @@ public:
   /// Adds several points, all or none.
   void addPoints(std::vector<Point> points);
   /// Adds records of schedules for `task`, measured on `platform`, all or none. Sets their task and
-  /// platform; an empty time becomes the current time. Their experiment must exist. Of two records
-  /// of one schedule for one task on one platform the later one stays. What is known of the task
+  /// platform; an empty time becomes the current time. Their experiment must exist. Records of one
+  /// schedule for one task on one platform merge (store/Outcomes.h). What is known of the task
   /// (family, kernel) is kept once.
   void addTuning(std::vector<TuningRecord> records, const TuningTask &task, const Platform &platform);
   /// Adds such records of several tasks, all or none.
@@ -151,10 +151,9 @@ public:
   /// Returns the fastest schedule that passed, whoever proposed it; on any platform if `platform`
   /// is empty.
   std::optional<TuningRecord> bestTuning(const std::string &task, const std::string &platform = "");
-  /// Returns the schedules that compilations use, by task. Only records of a search count: nobody
-  /// has compared others with the default schedule. Of the records of `platform`, or of all other
-  /// platforms where it has none for the task: the fastest whose verdict is `faster`; without one,
-  /// the default where a verdict is `noGain`, else the fastest.
+  /// Returns the schedules that compilations use, by task. Only records count that were compared with
+  /// the default schedule. Of the records of `platform`, or of all other platforms where it has none
+  /// for the task: the fastest whose verdict is `faster`; without one the default schedule.
   std::vector<ChosenSchedule> chosenSchedules(const std::string &platform);
 
   struct Counts {

@@ -121,7 +121,7 @@ inline TuningRecord someTuning(int number, const std::string &experiment = "") {
   std::mt19937 random{unsigned(number)};
   TuningRecord record;
   record.task = someTask().text;
-  record.schedule = fmt::format("direct/1 px={}", number);
+  record.schedule = fmt::format("direct/1 rows={}", number);
   record.searcher = "xgb";
   record.buildSeconds = 0.125;
   record.runSeconds = 0.5 * number;

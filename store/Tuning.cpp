@@ -1,5 +1,6 @@
 // Tuning records in the store: written, read, chosen from, removed.
-#include "store/Row.h"
+#include "store/Outcomes.h"
+#include "store/TuningRows.h"
 
 #include <map>
 #include <tuple>
@@ -9,35 +10,6 @@ namespace lathe::store {
 using nlohmann::json;
 
 namespace {
-
-constexpr const char *selectTuning =
-    "SELECT platform.key, task.text, tuning.schedule, tuning.status, tuning.reason, tuning.seconds, tuning.samples,\n"
-    "  tuning.verdict, tuning.searcher, tuning.build_seconds, tuning.run_seconds, tuning.version, tuning.build,\n"
-    "  experiment.uuid, tuning.measured, tuning.other_processors, tuning.stolen_processors, task.id\n"
-    "FROM tuning JOIN task ON tuning.task = task.id JOIN platform ON tuning.platform = platform.id\n"
-    "  LEFT JOIN experiment ON tuning.experiment = experiment.id";
-
-TuningRecord tuningOf(Row row) {
-  TuningRecord r;
-  r.platform = row.text();
-  r.task = row.text();
-  r.schedule = row.text();
-  r.status = pointStatus(row.text());
-  r.reason = row.text();
-  r.seconds = row.real();
-  r.samples = nanosecondsFromJson(row.document());
-  r.verdict = tuningVerdict(row.text());
-  r.searcher = row.text();
-  r.buildSeconds = row.real();
-  r.runSeconds = row.real();
-  r.version = row.text();
-  r.build = row.text();
-  r.experiment = row.text();
-  r.measured = row.text();
-  r.disturbance = row.disturbance();
-  check(r);
-  return r;
-}
 
 Where conditionsOf(const TuningFilter &filter) {
   Where where;
@@ -65,29 +37,18 @@ Where conditionsOf(const TuningFilter &filter) {
   return where;
 }
 
-/// The fastest record of each verdict, among the records of a task on some platforms.
-struct Fastest {
-  struct Record {
-    double seconds;
-    std::string schedule, measured;
-    int64_t platform;
-    bool operator<(const Record &other) const {
-      return std::tie(seconds, schedule, platform) < std::tie(other.seconds, other.schedule, other.platform);
-    }
-  };
-  std::map<TuningVerdict, Record> records;
+/// The record that decides about a task, of some platforms: the fastest that was faster than the default schedule, else the
+/// fastest that was not.
+struct Deciding {
+  TuningVerdict verdict;
+  double seconds;
+  std::string schedule, measured;
+  int64_t platform;
 
-  void add(TuningVerdict verdict, const Record &record) {
-    auto [known, isNew] = records.try_emplace(verdict, record);
-    if (!isNew && record < known->second)
-      known->second = record;
-  }
-  /// The record that decides, with its verdict. There is at least one.
-  const std::pair<const TuningVerdict, Record> &deciding() const {
-    for (TuningVerdict verdict : {TuningVerdict::faster, TuningVerdict::noGain})
-      if (auto found = records.find(verdict); found != records.end())
-        return *found;
-    return *records.begin();
+  bool operator<(const Deciding &other) const {
+    bool isLater = verdict != TuningVerdict::faster, otherIsLater = other.verdict != TuningVerdict::faster;
+    return std::tie(isLater, seconds, schedule, platform) <
+           std::tie(otherIsLater, other.seconds, other.schedule, other.platform);
   }
 };
 
@@ -121,35 +82,19 @@ void Store::insertTask(const TuningTask &t) {
         .run();
 }
 
-Store::Outcome Store::insertTuning(const TuningRecord &r) {
-  check(r);
-  std::string schedule = validUtf8(r.schedule);
-  int64_t platform = idOf("platform", "key", r.platform), task = idOf("task", "text", validUtf8(r.task));
-  std::optional<int64_t> experiment;
-  if (!r.experiment.empty())
-    experiment = idOf("experiment", "uuid", r.experiment);
-  Statement find(database, "SELECT measured FROM tuning WHERE task = ? AND platform = ? AND schedule = ?");
-  find.bind(task, platform, schedule);
-  bool known = find.step();
-  if (known && find.text(0) >= r.measured)
+Store::Outcome Store::insertTuning(const TuningRecord &record) {
+  TuningRecord stored = asStored(record);
+  for (const TuningOutcome &outcome : outcomesOf(stored))
+    if (!outcome.experiment.empty())
+      idOf("experiment", "uuid", outcome.experiment);
+  switch (mergeTuning(database, std::move(stored))) {
+  case MergedTuning::added:
+    return Outcome::added;
+  case MergedTuning::changed:
+    return Outcome::replaced;
+  default:
     return Outcome::known;
-  find.reset();
-  // An update leaves what another writer has measured later meanwhile.
-  Statement put(database, known ? "UPDATE tuning SET status = ?, reason = ?, seconds = ?, samples = ?, verdict = ?,\n"
-                                  "  searcher = ?, build_seconds = ?, run_seconds = ?, version = ?, build = ?,\n"
-                                  "  experiment = ?, measured = ?, other_processors = ?, stolen_processors = ?\n"
-                                  "WHERE task = ? AND platform = ? AND schedule = ? AND measured < ?"
-                                : "INSERT INTO tuning(status, reason, seconds, samples, verdict, searcher,\n"
-                                  "  build_seconds, run_seconds, version, build, experiment, measured,\n"
-                                  "  other_processors, stolen_processors, task, platform, schedule)\n"
-                                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  put.bind(name(r.status), validUtf8(r.reason), r.seconds, json(r.samples).dump(), name(r.verdict),
-           validUtf8(r.searcher), r.buildSeconds, r.runSeconds, validUtf8(r.version), validUtf8(r.build), experiment,
-           r.measured, r.disturbance.otherProcessors, r.disturbance.stolenProcessors, task, platform, schedule);
-  if (known)
-    put.bindOne(18, r.measured);
-  put.run();
-  return known ? Outcome::replaced : Outcome::added;
+  }
 }
 
 void Store::addTuning(std::vector<TuningRecord> records, const TuningTask &task, const Platform &platform) {
@@ -181,9 +126,11 @@ size_t Store::removeTuning(const std::vector<TuningRecord> &records) {
     size_t removed = 0;
     Statement remove(database, "DELETE FROM tuning WHERE task = (SELECT id FROM task WHERE text = ?)\n"
                                "  AND platform = (SELECT id FROM platform WHERE key = ?) AND schedule = ?\n"
-                               "  AND measured = ?");
+                               "  AND measured = ? AND outcomes = ?");
     for (const TuningRecord &record : records) {
-      remove.bind(record.task, record.platform, record.schedule, record.measured).run();
+      remove
+          .bind(record.task, record.platform, record.schedule, record.measured, outcomesToJson(record.outcomes).dump())
+          .run();
       removed += size_t(database.changes());
     }
     database.execute("DELETE FROM task WHERE id NOT IN (SELECT task FROM tuning)");
@@ -202,9 +149,9 @@ std::vector<TunedTask> Store::tunedTasks(const TuningFilter &filter) {
   Statement task(database, "SELECT family, kernel FROM task WHERE id = ?");
   std::vector<TunedTask> tasks;
   while (select.step()) {
-    TuningRecord record = inRow(path(), "tuning record", select.text(1), [&] { return tuningOf(Row(select)); });
+    TuningRecord record = inRow(path(), "tuning record", select.text(1), [&] { return recordOf(Row(select)); });
     if (tasks.empty() || tasks.back().task.text != record.task) {
-      task.bind(select.integer(17));
+      task.bind(select.integer(taskColumn));
       require(task.step(), "{}: a tuning record refers to no task", path());
       Row row(task);
       TunedTask &added = tasks.emplace_back();
@@ -230,36 +177,32 @@ std::optional<TuningRecord> Store::bestTuning(const std::string &task, const std
 }
 
 std::vector<ChosenSchedule> Store::chosenSchedules(const std::string &platform) {
-  std::map<int64_t, Fastest> here, elsewhere; // by task
+  std::map<int64_t, Deciding> here, elsewhere; // by task
   {
     Statement own(database, "SELECT id FROM platform WHERE key = ?");
     own.bind(platform);
     int64_t self = own.step() ? own.integer(0) : -1;
     // The index tuning_choice has everything in this order.
     Statement select(database, "SELECT task, platform, verdict, seconds, schedule, measured FROM tuning\n"
-                               "WHERE seconds IS NOT NULL AND searcher <> ''\n"
+                               "WHERE seconds IS NOT NULL AND searcher <> '' AND verdict <> 'open'\n"
                                "ORDER BY task, platform, verdict, seconds, schedule");
-    std::tuple<int64_t, int64_t, std::string> group{-1, -1, ""};
-    while (select.step()) {
-      std::tuple<int64_t, int64_t, std::string> its{select.integer(0), select.integer(1), select.text(2)};
-      if (its == group) // the first of a group is the fastest
-        continue;
-      group = its;
-      auto &[task, where, verdict] = group;
-      Fastest::Record record{select.real(3), select.text(4), select.text(5), where};
-      inRow(path(), "tuning record", record.schedule,
-            [&] { (where == self ? here : elsewhere)[task].add(tuningVerdict(verdict), record); });
-    }
+    while (select.step())
+      inRow(path(), "tuning record", select.text(4), [&] {
+        int64_t where = select.integer(1);
+        Deciding record{tuningVerdict(select.text(2)), select.real(3), select.text(4), select.text(5), where};
+        auto [known, isNew] = (where == self ? here : elsewhere).try_emplace(select.integer(0), record);
+        if (!isNew && record < known->second)
+          known->second = record;
+      });
   }
   here.merge(elsewhere); // tasks that this platform has keep its records
   std::vector<ChosenSchedule> chosen;
   Statement names(database, "SELECT task.text, platform.key FROM task, platform WHERE task.id = ? AND platform.id = ?");
-  for (auto &[task, fastest] : here) {
-    auto &[verdict, record] = fastest.deciding();
+  for (auto &[task, record] : here) {
     names.bind(task, record.platform);
     if (names.step())
-      chosen.push_back({names.text(0), verdict, verdict == TuningVerdict::noGain ? "" : record.schedule, names.text(1),
-                        record.measured});
+      chosen.push_back({names.text(0), record.verdict,
+                        record.verdict == TuningVerdict::noGain ? "" : record.schedule, names.text(1), record.measured});
   }
   std::sort(chosen.begin(), chosen.end(), [](auto &a, auto &b) { return a.task < b.task; });
   return chosen;

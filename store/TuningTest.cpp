@@ -1,5 +1,6 @@
-// Tuning records in a store: kept, replaced, filtered, chosen, removed, migrated.
+// Tuning records in a store: kept, merged, filtered, chosen, removed, migrated.
 #include "store/ContentKey.h"
+#include "store/Outcomes.h"
 #include "store/Schema.h"
 #include "store/StoreTesting.h"
 
@@ -29,7 +30,7 @@ TEST_F(TuningTest, givesTuningRecordsBack) {
   EXPECT_FALSE(tasks[0].records[3].seconds); // last
   EXPECT_LE(tasks[0].records[0].seconds, tasks[0].records[1].seconds);
   for (const TuningRecord &record : tasks[0].records) {
-    TuningRecord expected = written.at(size_t(std::stoi(record.schedule.substr(12))));
+    TuningRecord expected = written.at(size_t(std::stoi(record.schedule.substr(14))));
     EXPECT_TRUE(isTime(record.measured)) << record.measured;
     expected.measured = record.measured;
     expected.platform = somePlatform().key();
@@ -40,7 +41,7 @@ TEST_F(TuningTest, givesTuningRecordsBack) {
   EXPECT_EQ(store.connection().integer("SELECT count(*) FROM task"), 1);
 }
 
-TEST_F(TuningTest, theLastRecordOfAScheduleStays) {
+TEST_F(TuningTest, recordsOfAScheduleMerge) {
   Store store(place("lathe.db"));
   TuningRecord early = someTuning(1), late = someTuning(1);
   early.measured = "2026-01-01T00:00:00.000000Z";
@@ -53,8 +54,10 @@ TEST_F(TuningTest, theLastRecordOfAScheduleStays) {
     store.addTuning({record}, someTask(), somePlatform());
   auto records = store.tuning();
   ASSERT_EQ(records.size(), 1u);
-  late.platform = somePlatform().key();
-  EXPECT_EQ(textOf(records[0]), textOf(late));
+  early.platform = somePlatform().key();
+  merge(early, late);
+  EXPECT_EQ(textOf(records[0]), textOf(early));
+  EXPECT_EQ(records[0].status, PointStatus::passed); // a time-out hides no time
   // Another platform, task or schedule is another record.
   store.addTuning({early}, someTask(), somePlatform("Another CPU"));
   store.addTuning({early}, someTask(1), somePlatform());
@@ -150,10 +153,11 @@ TEST_F(TuningTest, theFastestRecord) {
   foreign.status = PointStatus::notVerified;
   foreign.reason = "measured elsewhere";
   store.addTuning({foreign}, someTask(), somePlatform("A"));
-  EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3);  // nobody has checked that one
-  put("A", 14, 4e-3, "2026-01-02T00:00:00.000000Z"); // measured again: now the other is faster
-  put("A", 14, 1e-4, "2025-01-02T00:00:00.000000Z"); // an older figure that arrives late
+  EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3); // nobody has checked that one
+  put("A", 14, 5e-3, "2026-01-02T00:00:00.000000Z"); // measured again: now the other is faster
   EXPECT_EQ(store.bestTuning(task, a)->schedule, "direct/1 px=7");
+  put("A", 14, 1e-4, "2025-01-02T00:00:00.000000Z"); // an older figure that arrives late
+  EXPECT_EQ(store.bestTuning(task, a)->seconds, 2e-3);
 }
 
 TEST_F(TuningTest, schedulesThatCompilationsUse) {
@@ -181,30 +185,77 @@ TEST_F(TuningTest, schedulesThatCompilationsUse) {
   EXPECT_EQ(chosen(1), "");
   put("here", 1, 14, 3e-3);
   put("here", 1, 28, 2e-3);
-  EXPECT_EQ(chosen(1), "px=28");
-  put("here", 1, 14, 3e-3, TuningVerdict::faster); // was compared in turns with the default
+  EXPECT_EQ(chosen(1), ""); // nobody has compared them with the default
+  put("here", 1, 14, 3e-3, TuningVerdict::faster);
+  EXPECT_EQ(chosen(1), "px=14");
+  put("here", 1, 14, 9e-3, TuningVerdict::open, ""); // of `ops bench`: a measurement is no comparison
   EXPECT_EQ(chosen(1), "px=14");
   put("here", 2, 14, 3e-3);
   put("here", 2, 28, 2e-3, TuningVerdict::noGain);
+  EXPECT_EQ(chosen(2), "default");
+  put("here", 2, 28, 1e-4, TuningVerdict::open, "");
   EXPECT_EQ(chosen(2), "default");
   // What other machines measured counts for tasks that this one does not have.
   put("there", 2, 14, 1e-3, TuningVerdict::faster);
   EXPECT_EQ(chosen(2), "default");
   put("there", 3, 14, 2e-3);
   put("elsewhere", 3, 28, 1e-3);
-  EXPECT_EQ(chosen(3), "px=28");
+  EXPECT_EQ(chosen(3), "");
   put("there", 3, 7, 5e-3, TuningVerdict::faster);
   EXPECT_EQ(chosen(3), "px=7");
   put("here", 3, 2, 8e-3);
+  EXPECT_EQ(chosen(3), "px=7");
+  put("here", 3, 2, 8e-3, TuningVerdict::faster);
   EXPECT_EQ(chosen(3), "px=2");
   store.addTuning({someTuning(2)}, someTask(4), somePlatform("here")); // failed
   EXPECT_EQ(chosen(4), "");
   auto choices = store.chosenSchedules(here);
   ASSERT_EQ(choices.size(), 3u);
   EXPECT_EQ(choices[0].platform, here);
-  EXPECT_EQ(choices[0].measured, "2026-01-04T00:00:00.000000Z");
+  EXPECT_EQ(choices[0].measured, "2026-01-04T00:00:00.000000Z"); // of the comparison
   EXPECT_EQ(choices[0].verdict, TuningVerdict::faster);
-  EXPECT_EQ(choices[2].verdict, TuningVerdict::open);
+  EXPECT_EQ(choices[1].verdict, TuningVerdict::noGain);
+}
+
+TEST_F(TuningTest, textsOfSchedulesAreCanonical) {
+  Store store(place("lathe.db"));
+  TuningRecord searched = someTuning(0), benched = someTuning(0);
+  searched.schedule = "direct/1 kc=0 oc=2 px=14 outer=rows type=f32";
+  searched.verdict = TuningVerdict::noGain;
+  benched.schedule = "direct/1 oc=2 px=14";
+  benched.searcher.clear();
+  store.addTuning({searched, benched}, someTask(), somePlatform());
+  auto records = store.tuning();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].schedule, benched.schedule);
+  EXPECT_EQ(records[0].verdict, TuningVerdict::noGain);
+  EXPECT_EQ(records[0].outcomes.size(), 2u);
+}
+
+TEST_F(TuningTest, olderTextsOfSchedulesMerge) {
+  LATHE_FILES_ONLY();
+  std::string path = file("old.db");
+  {
+    Store store(path);
+    for (int number = 0; number < 3; ++number)
+      store.addTuning({someTuning(number)}, someTask(), somePlatform());
+    // As version 8 has left them: a search has found no gain, and later `ops bench` has measured the same by another text.
+    Database &old = store.connection();
+    old.execute("ALTER TABLE tuning DROP COLUMN outcomes; PRAGMA user_version = 8");
+    old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14 type=f32', verdict = 'no_gain' WHERE id = 1");
+    old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14', searcher = '', measured = '2099-01-01T00:00:00.000000Z'\n"
+                "WHERE id = 2");
+    old.execute("UPDATE tuning SET schedule = 'direct/99 type=f32' WHERE id = 3"); // of another version
+  }
+  Store store(path);
+  auto records = store.tuning();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].schedule, "direct/1 oc=2 px=14");
+  EXPECT_EQ(records[0].verdict, TuningVerdict::noGain);
+  EXPECT_EQ(records[0].searcher, "xgb");
+  EXPECT_EQ(records[0].outcomes.size(), 2u);
+  EXPECT_EQ(records[1].schedule, "direct/99 type=f32");
+  expectHealthy(path);
 }
 
 TEST_F(TuningTest, removesTuningRecords) {
@@ -236,7 +287,7 @@ TEST_F(TuningTest, tuningRecordsOfEveryOlderVersion) {
           "INSERT INTO platform VALUES (7, 'p', 'Old CPU', 'x86_64', '[]', '[]', 2, 4, 0, '', '', '', 0, '', '',\n"
           "  '{}')");
       old.execute("INSERT INTO tuning(platform, task, schedule, status, reason, seconds, measured) VALUES\n"
-                  "  (7, 'task/2 b', 'direct/1 px=1', 'passed', '', 0.5, '2025-01-01T00:00:00.000000Z'),\n"
+                  "  (7, 'task/2 b', 'direct/1 px=5', 'passed', '', 0.5, '2025-01-01T00:00:00.000000Z'),\n"
                   "  (7, 'task/2 a', 'direct/1 px=2', 'crashed', 'signal 9', NULL, '2025-01-02T00:00:00.000000Z'),\n"
                   "  (7, 'task/2 b', 'direct/1 px=3', 'passed', '', 0.25, '2025-01-03T00:00:00.000000Z')");
     }

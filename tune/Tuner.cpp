@@ -109,7 +109,7 @@ void Tuner::tell(size_t task, double current) const {
   double left = options.deadline - now();
   state.begun = progress.size() == tasks.size();
   if (state.begun)
-    left = std::min(left, secondsToEnd(std::move(progress), options.margin));
+    left = std::min(left, secondsToEnd(std::move(progress), options.margin) + settleSeconds());
   if (left < never)
     state.secondsLeft = std::max(0.0, left);
   watch.progress(state);

@@ -75,7 +75,8 @@ struct TuneState {
   bool begun = false;                         // every task's prior was measured: the search goes on
   double modelSeconds = 0, beforeSeconds = 0; // sum over all tasks: with the best schedules, with the prior's
   double current = 0, best = 0;           // of the task: fastest of the batch (infinite: none passed), fastest known
-  std::optional<double> secondsLeft = {}; // until the search ends if nothing more is gained, at most the deadline
+  /// Until search and settle end if nothing more is gained, at most the deadline.
+  std::optional<double> secondsLeft = {};
 };
 
 /// A task at the end. Times are seconds of a run.

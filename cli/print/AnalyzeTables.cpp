@@ -263,7 +263,7 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
     const Row &row = point.after ? *point.after : *point.before;
     std::string verdict;
     if (point.speed)
-      verdict = name(point.verdict);
+      verdict = point.because.empty() ? std::string(name(point.verdict)) : fmt::format("ambiguous ({})", point.because);
     else if (!point.before || !point.after)
       verdict = point.before ? "only before" : "only after";
     else if (point.statusChanged())
@@ -276,7 +276,13 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
     for (auto &point : diff.points)
       if ((point.before && point.after) == both)
         show(point);
-  std::string text = table.str(style);
+  std::string text;
+  if (diff.tooFewStarts)
+    text = fmt::format("{} of {} cannot be faster or slower: that verdict needs {} starts of each side (--starts)\n",
+                       diff.tooFewStarts,
+                       counted(int64_t(diff.faster + diff.slower + diff.same + diff.ambiguous), "ratio"),
+                       lab::leastStartsApart);
+  text += table.str(style);
   text += fmt::format("{} faster, {} same, {} ambiguous, {} slower; {} only before, {} only after\n", diff.faster,
                       diff.same, diff.ambiguous, diff.slower, diff.onlyBefore, diff.onlyAfter);
   if (diff.geometricMean)

@@ -52,7 +52,7 @@ std::string candidatesTable(const KernelExplanation &kernel, const TableStyle &s
   Table table(std::move(columns));
   for (const Candidate &candidate : kernel.best) {
     const Prediction &prediction = candidate.prediction;
-    std::vector<TableCell> cells = {withoutDefaults(candidate.schedule), cyclesText(prediction.total()),
+    std::vector<TableCell> cells = {candidate.schedule.str(), cyclesText(prediction.total()),
                                     prediction.bound(), choiceOf(candidate), cyclesText(prediction.compute)};
     for (size_t i = 0; i < levels.size(); ++i)
       cells.push_back(cyclesText(i < prediction.levels.size() ? prediction.levels[i] : 0));

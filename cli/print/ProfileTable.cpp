@@ -1,14 +1,19 @@
 #include "cli/print/ProfileTable.h"
 
 #include "cli/Common.h"
+#include "schedule/Algorithms.h"
 
 namespace lathe::cli {
 
 ElementType factorsOf(const runtime::InstructionInfo &info) {
-  auto says = [&](std::string_view type) { return info.schedule.find(type) != std::string_view::npos; };
-  if (says("type=bf16"))
-    return ElementType::bf16;
-  return says("type=i8") || says("type=i16") || says("type=i32") ? ElementType::i8 : ElementType::f32;
+  std::string type;
+  try {
+    Schedule schedule = readSchedule(std::string(info.schedule));
+    if (validate(schedule).find("type"))
+      type = schedule.word("type");
+  } catch (const Error &) { // of a package of another version
+  }
+  return type == "bf16" ? ElementType::bf16 : type.empty() || type == "f32" ? ElementType::f32 : ElementType::i8;
 }
 
 namespace {

@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 
-from fixture import LATHE, Cli, main
+from fixture import LATHE, Cli, main, one_outcome
 
 TVM = {"input": ["llvm -mcpu=skylake-avx512", "conv2d_NCHWc.x86", [["TENSOR", [1, 3, 224, 224], "float32"], [2, 2], "NCHW"], {}],
        "config": {"index": 172, "code_hash": None, "entity": [["tile_ic", "sp", [-1, 3]], ["unroll_kw", "ot", True]]},
@@ -43,9 +43,10 @@ class Records(Cli):
             database.close()
         return path
 
-    def put(self, store, task, schedule, seconds=1e-3, *, family="contraction", status="passed", verdict="open", searcher="xgb", day=1, reason="",
+    def put(self, store, task, schedule, seconds=1e-3, *, family="contraction", status="passed", verdict=None, searcher="xgb", day=1, reason="",
             version="0.1.0", cpu=None):
-        """A record as a search writes it."""
+        """A record as a search writes it. What has a time was faster than the default schedule unless `verdict` says otherwise."""
+        verdict = verdict or ("faster" if seconds and searcher else "open")
         with sqlite3.connect(store) as database:
             [platform] = database.execute("SELECT id FROM platform WHERE cpu = ?" if cpu else "SELECT min(id) FROM platform", [cpu] if cpu else []).fetchone()
             database.execute("INSERT INTO task(text, family, kernel) VALUES (?, ?, 'module {}') ON CONFLICT DO NOTHING", (task, family))
@@ -102,6 +103,7 @@ class Records(Cli):
         self.put(store, task.replace("1 thread ", "2 threads "), other)
         self.put(store, task, other, searcher="")  # of `ops bench`: nobody has compared it with the default
         self.put(store, task, other + " ", None, status="failed", reason="wrong")
+        self.put(store, task, other + "  ", 1e-9, verdict="open")  # a search has measured it, and ended before it compared
         self.assertEqual(self.schedules("--store", store), self.schedules("--no-records"))
         # Of another machine with the same CPU, features and caches it is used, and ours comes first.
         self.put(store, task, other, cpu="Twin CPU", day=3)
@@ -112,13 +114,35 @@ class Records(Cli):
     def test_what_is_no_gain_is_not_used(self):
         store = self.store("verdicts.db")
         task, chosen, other = self.explained("conv2")
-        self.put(store, task, chosen, 2e-3)
+        self.put(store, task, chosen, 2e-3, verdict="open")
         self.put(store, task, other, 1e-3)
         self.assertEqual(self.kernel_of(self.schedules("--store", store), "conv2")[0], other)
         self.put(store, task, other, 1e-3, verdict="no_gain")
         self.assertEqual(self.schedules("--store", store), self.schedules("--no-records"))
         self.put(store, task, other, 3e-3, verdict="faster")  # in turns, which counts more than the times
         self.assertEqual(self.kernel_of(self.schedules("--store", store), "conv2")[0], other)
+
+    def test_a_measurement_changes_no_verdict(self):
+        """`ops bench` measures the fastest schedule of a search. Its time is added to the record."""
+        store, problem = self.store("measured.db"), "ic8ih12oc8kh3ph1"
+        at = ["--store", store]
+        ours = [problem, "--provider", "lathe", "--max-seconds", "0.05", "--starts", "1"]
+        self.lathe("tune", "--problem", f"conv2d:{problem}", "--trials", "4", "--margin", "0", *at, "--quiet")
+        with sqlite3.connect(store) as database:
+            one_outcome(database)
+            database.execute("UPDATE tuning SET verdict = 'no_gain' WHERE seconds IS NOT NULL")
+        database.close()
+        before = self.figures("records", "list", *at)["records"]
+        self.lathe("ops", "bench", "conv2d", *ours, "--schedule", "records", *at)
+        after = self.figures("records", "list", *at)["records"]
+        self.assertEqual(len(after), len(before))
+        for now, then in zip(sorted(after, key=lambda r: r["schedule"]), sorted(before, key=lambda r: r["schedule"])):
+            outcomes = now.pop("outcomes", [])
+            self.assertEqual(now, then)
+            if outcomes:
+                self.assertEqual([outcome.get("searcher", "") for outcome in outcomes], [then["searcher"], ""])
+                added = outcomes[1]["seconds"]
+        self.assertGreater(added, 0)
 
     def test_records_that_do_not_fit_any_more(self):
         task, chosen, other = self.explained("conv2")
@@ -202,17 +226,17 @@ class Records(Cli):
         store = self.store(name, "Another CPU")
         for number in range(6):
             failed = number == 5
-            self.put(store, "task/2 | conv | znver9 avx2", f"direct/1 px={number}", None if failed else 1e-3 * (number + 1), status="crashed" if failed else "passed",
+            self.put(store, "task/2 | conv | znver9 avx2", f"direct/1 px={number + 2}", None if failed else 1e-3 * (number + 1), status="crashed" if failed else "passed",
                      reason="signal 11" if failed else "", version="0.0.9" if number == 2 else "0.1.0", verdict="faster" if number == 4 else "open")
         self.put(store, "task/2 | softmax | znver9 avx2", "softmax/2 grain=1", None, family="reduction", status="timed_out", reason="2 s")
-        self.put(store, "task/2 | conv | znver9 avx2", "direct/1 px=0", 5e-3, cpu="Another CPU")
+        self.put(store, "task/2 | conv | znver9 avx2", "direct/1 px=2", 5e-3, cpu="Another CPU", verdict="open")
         return store
 
     def test_list_and_best(self):
         at = ["--store", self.filled("list.db")]
         records = self.figures("records", "list", *at)["records"]
         self.assertEqual(len(records), 8)
-        self.assertEqual([r["schedule"] for r in records][:3], ["direct/1 px=0", "direct/1 px=1", "direct/1 px=2"])
+        self.assertEqual([r["schedule"] for r in records][:3], ["direct/1 px=2", "direct/1 px=3", "direct/1 px=4"])
         self.assertEqual((records[0]["samples_ns"], records[0]["family"], records[0]["searcher"], records[0]["build_seconds"]), ([1000000] * 3, "contraction", "xgb", 0.5))
         count = lambda *flags: len(self.figures("records", "list", *flags, *at)["records"])
         self.assertEqual([count(*flags) for flags in (["--task", "softmax"], ["--family", "contraction"], ["--cpu", "another"], ["--cpu", "znver9"],
@@ -225,7 +249,7 @@ class Records(Cli):
         tasks = self.figures("records", "best", *at)["tasks"]
         shown = {(t["task"].split(" | ")[1], t["cpu"] == "Another CPU"): t for t in tasks}
         conv = shown["conv", False]
-        self.assertEqual((conv["trials"], conv["failures"], conv["best"]["schedule"]), (6, {"crashed": 1}, "direct/1 px=0"))
+        self.assertEqual((conv["trials"], conv["failures"], conv["best"]["schedule"]), (6, {"crashed": 1}, "direct/1 px=2"))
         self.assertEqual((shown["softmax", False]["best"], shown["softmax", False]["failures"]), (None, {"timed_out": 1}))
         self.assertEqual(shown["conv", True]["trials"], 1)
         self.assertIn("none passed", self.narrow("records", "best", *at))

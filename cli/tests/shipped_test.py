@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 
-from fixture import LATHE, Cli, main
+from fixture import LATHE, Cli, main, one_outcome
 
 BUILD = os.path.dirname(os.path.dirname(LATHE))
 
@@ -63,6 +63,7 @@ class Shipped(Cli):
         database.close()
         shutil.copy(self.store, path)
         with sqlite3.connect(path) as database:
+            one_outcome(database)
             database.execute("UPDATE tuning SET verdict = 'open', measured = '2026-02-03T00:00:00.000000Z'")
             for which, verdict in verdicts.items():
                 changed = database.execute("UPDATE tuning SET verdict = ? WHERE schedule = ? AND task = (SELECT id FROM task WHERE text = ?)",

@@ -114,7 +114,7 @@ class Tune(Cli):
     def set_times(self, store, verdict, special, pattern, column="schedule"):
         """Changes all times that decide graphs: 10 us, but `special` seconds where the schedule or the task is like `pattern`."""
         with sqlite3.connect(store) as database:
-            database.execute("UPDATE tuning SET verdict = ?, seconds = CASE WHEN "
+            database.execute("UPDATE tuning SET outcomes = '[]', verdict = ?, seconds = CASE WHEN "
                              + ("schedule" if column == "schedule" else "(SELECT text FROM task WHERE id = tuning.task)")
                              + " LIKE ? THEN ? ELSE 1e-5 END WHERE seconds IS NOT NULL AND task IN (SELECT id FROM task WHERE text LIKE 'graph/1 | %')",
                              (verdict, pattern, special))

@@ -24,6 +24,7 @@ tune::Task taskOf(const ScheduleTask &kernel, BatchOrder order) {
   task.nodes = kernel.nodes;
   task.flops = found->flops;
   task.bytes = found->bytes;
+  task.extents = found->extents;
   return task;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/ShippedRecords.h"
 #include "schedule/Algorithms.h"
+#include "store/Outcomes.h"
 
 #include <cmath>
 
@@ -14,8 +15,9 @@ tune::Measurement measurementOf(const store::TuningRecord &record) {
   measurement.schedule = record.schedule;
   measurement.status = record.status;
   measurement.reason = record.reason;
-  for (int64_t sample : record.samples)
-    measurement.seconds.push_back(double(sample) * 1e-9);
+  if (record.seconds)
+    for (int64_t sample : leadingOutcome(record).samples)
+      measurement.seconds.push_back(double(sample) * 1e-9);
   return measurement;
 }
 

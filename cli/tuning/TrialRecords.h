@@ -6,7 +6,7 @@
 
 namespace lathe::cli {
 
-/// What a record says about its schedule.
+/// What a record says about its schedule, with the times of its leading outcome: clocks differ from day to day.
 tune::Measurement measurementOf(const store::TuningRecord &record);
 
 class TrialRecords {

@@ -78,6 +78,8 @@ std::string verdictText(const TuningRecord &record) {
 
 json documentOf(const TuningRecord &record, const store::TuningTask &task, Processors &processors) {
   json document = store::toJson(record);
+  if (!record.samples.empty())
+    document["samples_ns"] = record.samples; // of all outcomes
   document["cpu"] = processors.of(record.platform);
   document["family"] = task.family;
   return document;
@@ -246,8 +248,8 @@ int recordsImport(const Arguments &arguments) {
   Options options(
       "records import",
       "Add the tuning records of archives and store files, and logs of AutoTVM 0.2 for viewing, to the store. All\n"
-      "files are checked first; then either all are added or none. Of two records of one schedule for one task on\n"
-      "one platform the later one stays.",
+      "files are checked first; then either all are added or none. Records of one schedule for one task on one\n"
+      "platform become one: it has all times, and the verdict of the last comparison with the default schedule.",
       "  lathe records import laptop.jsonl.gz server.db\n  lathe records import resnet50_autotvm.log\n");
   options.add_option("file", files, "archives, store files and logs of AutoTVM")->required();
   flags.add(options);

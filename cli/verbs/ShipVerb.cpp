@@ -5,6 +5,7 @@
 #include "cli/StoreFlags.h"
 #include "codegen/Task.h"
 #include "lab/StoreRecords.h"
+#include "store/Outcomes.h"
 #include "support/Text.h"
 
 #include <filesystem>
@@ -41,7 +42,7 @@ public:
       if (std::optional<TaskParts> task = partsOfTask(chosen.task); task && task->target == machine) {
         if (chosen.verdict == store::TuningVerdict::noGain)
           records.erase(chosen.task);
-        else if (chosen.verdict == store::TuningVerdict::faster)
+        else
           take(from, chosen);
       }
     std::erase_if(records, [](const auto &entry) { return !isDeclared(entry.second.record.schedule); });
@@ -90,7 +91,8 @@ private:
     for (store::TunedTask &task : from.tunedTasks(filter))
       for (store::TuningRecord &record : task.records)
         if (record.schedule == chosen.schedule) {
-          record.experiment.clear(); // is not shipped
+          setOutcomes(record, {leadingOutcome(record)}); // the comparison
+          record.experiment.clear();                     // is not shipped
           task.task.kernel.clear();
           records[chosen.task] = {record, task.task, from.platform(chosen.platform)};
         }

@@ -21,7 +21,7 @@ namespace {
 /// rates that become known later would change what the trials are compared with.
 CompileOptions defaultOptions(const TuneFlags &flags) {
   if (flags.measuresHere())
-    lab::machineCeilings();
+    lab::machineCeilings([](const std::string &line) { say("lathe tune: " + line); });
   return compileOptions(flags.model, nullptr);
 }
 
@@ -89,7 +89,14 @@ public:
     if (hasPackage())
       finish(gained);
     recording.finish();
+    bool any = std::any_of(tuned.begin(), tuned.end(), [](const tune::TunedTask &task) { return task.declined.empty(); });
+    if (!any)
+      ended = "no task can be measured";
     report(trials.counts());
+    if (!any) {
+      sayError("tune", fmt::format("{}: no task can be measured: {}", flags.subject(), tuned.front().declined));
+      return failedVerdict;
+    }
     if (!whole || whole->valid())
       return success;
     sayError("tune", fmt::format("{}: nothing is kept: {}", flags.subject(), whole->str()));
@@ -140,7 +147,7 @@ private:
                                        {"expected_ms", state.modelSeconds * 1e3}});
                   std::string what = progressText(list.tasks, state, ceilings);
                   if (state.secondsLeft)
-                    progress.updateUntil(what, *state.secondsLeft);
+                    progress.updateUntil(what, *state.secondsLeft + (hasPackage() ? package.reservedSeconds() : 0));
                   else
                     progress.update(what, 0, 0);
                 },

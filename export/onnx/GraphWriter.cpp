@@ -92,6 +92,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
         .attr("storage_order", static_cast<int64_t>(nn::attrsAs<MaxPoolIndicesAttrs>(&op).column_major));
     return;
   }
+  auto hidden = hideScale(op);
   NodeProto &node = *graph->add_node();
   std::string name = nodeNames.take(sourceNames.empty() ? op.getName().stripDialect().str() : sourceNames.front());
   node.set_name(name);
@@ -111,6 +112,9 @@ void GraphWriter::writeNode(mlir::Operation &op) {
   } catch (const Error &error) {
     fail("{}: {}", nn::describe(op.getLoc()), error.what());
   }
+  for (std::string &input : *node.mutable_input())
+    if (hidden && input == nameOf(hidden->first))
+      input = hidden->second;
   while (node.input_size() && node.input(node.input_size() - 1).empty())
     node.mutable_input()->RemoveLast();
 }

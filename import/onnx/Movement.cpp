@@ -171,10 +171,12 @@ void importUpsample(Node &node) {
   node.set(0, node.emit("resize", {node.in(0), {}, scales, {}}, fields));
 }
 
-/// Sizes under keep_aspect_ratio_policy: one factor for the given axes, the smallest or greatest that fits.
+/// Sizes under keep_aspect_ratio_policy: one scale for the given axes, the smallest or greatest that fits. All positions
+/// follow from that scale, which goes to `scales`, and not from the sizes, which are rounded.
 std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<int64_t> sizes,
-                                     const std::vector<int64_t> &axes, bool notLarger) {
+                                     const std::vector<int64_t> &axes, bool notLarger, std::vector<double> &scales) {
   double scale = notLarger ? std::numeric_limits<double>::infinity() : 0;
+  scales.assign(dims.size(), 1);
   for (int64_t axis : axes) {
     axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()), "axes");
     if (!dims[axis].isConstant())
@@ -187,8 +189,19 @@ std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<i
   for (int64_t axis : axes) {
     axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()), "axes");
     sizes[axis] = static_cast<int64_t>(std::floor(scale * static_cast<double>(dims[axis].constant()) + 0.5));
+    scales[axis] = scale;
   }
   return sizes;
+}
+
+/// Begins and ends of a crop of some axes; the others are taken whole.
+std::vector<double> spreadRoi(const std::vector<double> &roi, const std::vector<int64_t> &axes, int64_t rank) {
+  require(roi.size() == 2 * axes.size(), "roi has {} values, expected {}", roi.size(), 2 * axes.size());
+  auto half = roi.begin() + static_cast<int64_t>(axes.size());
+  auto all = spread(std::vector<double>(roi.begin(), half), axes, std::vector<double>(rank, 0.0), "roi");
+  auto ends = spread(std::vector<double>(half, roi.end()), axes, std::vector<double>(rank, 1.0), "roi");
+  all.insert(all.end(), ends.begin(), ends.end());
+  return all;
 }
 
 void importResize(Node &node) {
@@ -232,20 +245,16 @@ void importResize(Node &node) {
     knownScales = spread(*knownScales, axes, std::vector<double>(rank, 1.0), "scales");
   if (knownSizes) {
     knownSizes = spread(*knownSizes, axes, std::vector<int64_t>(rank, -1), "sizes");
-    if (policy != "stretch")
-      knownSizes = keepAspectRatio(node, dims, *knownSizes, axes, policy == "not_larger");
+    if (policy != "stretch") {
+      std::vector<double> kept;
+      knownSizes = keepAspectRatio(node, dims, *knownSizes, axes, policy == "not_larger", kept);
+      fields.emplace_back("scales", kept);
+    }
   }
   if (coordinates != "tf_crop_and_resize") {
     roi = {}; // no other mode looks at it
   } else if (knownRoi && someAxes) {
-    size_t half = knownRoi->size() / 2;
-    require(knownRoi->size() == 2 * axes.size(), "roi has {} values, expected {}", knownRoi->size(), 2 * axes.size());
-    auto begins = spread(std::vector<double>(knownRoi->begin(), knownRoi->begin() + half), axes,
-                         std::vector<double>(rank, 0.0), "roi");
-    auto ends = spread(std::vector<double>(knownRoi->begin() + half, knownRoi->end()), axes,
-                       std::vector<double>(rank, 1.0), "roi");
-    begins.insert(begins.end(), ends.begin(), ends.end());
-    knownRoi = begins;
+    knownRoi = spreadRoi(*knownRoi, axes, rank);
   } else if (roi && !knownRoi && someAxes) {
     node.unsupported("roi for some axes is computed at run time");
   }

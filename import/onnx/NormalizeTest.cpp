@@ -193,7 +193,10 @@ TEST(AutoPad, BecomesExplicit) {
   EXPECT_THAT(conv("VALID", 6, 1),
               AllOf(HasSubstr("pads = array<i64: 0, 0, 0, 0>"), HasSubstr("-> tensor<1x1x4x4xf32>")));
   EXPECT_THAT(conv("SAME_UPPER", "H", 1), HasSubstr("pads = array<i64: 1, 1, 1, 1>")); // no extent needed at stride 1
-  EXPECT_THAT(conv("SAME_UPPER", "H", 2), AllOf(HasSubstr("error: m.onnx: not supported"), HasSubstr("--shape")));
+  // What follows the extent is the most padding of all extents, and the rule.
+  EXPECT_THAT(conv("SAME_UPPER", "H", 2),
+              AllOf(HasSubstr("pads = array<i64: 1, 1, 1, 1, 1, 1>"), HasSubstr("-> tensor<1x1x?x?xf32>")));
+  EXPECT_THAT(conv("SAME_LOWER", "H", 3), HasSubstr("pads = array<i64: 1, 1, 1, 1, -1, -1>"));
   EXPECT_THAT(conv("SOMEHOW", 6, 1), HasSubstr("auto_pad is 'SOMEHOW', expected"));
 }
 

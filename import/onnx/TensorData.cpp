@@ -1,6 +1,7 @@
 #include "import/onnx/TensorData.h"
 
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <charconv>
 #include <cstring>
@@ -85,6 +86,8 @@ void readExternal(const TensorProto &tensor, int64_t expected, const std::string
                   const std::filesystem::path &folder, std::vector<char> &out) {
   std::string location = externalEntry(tensor, "location");
   require(!location.empty(), "{}: external data has no location", what);
+  require(location.find('\0') == location.npos, "{}: external data location '{}' holds a NUL, expected a path", what,
+          printable(location));
   require(!folder.empty(), "{}: external data in '{}' cannot be found for a model read from memory", what, location);
   std::filesystem::path relative(location);
   require(relative.is_relative(),

@@ -44,17 +44,17 @@ mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
 /// Window of a convolution or a pool along the spatial axes, height first.
 struct Window {
   std::vector<int64_t> kernel, strides, dilations;
-  std::vector<int64_t> pads; // all begins, then all ends
+  std::vector<int64_t> pads; // all begins, then all ends; a third group as in ops/WindowPads.h
   Fields fields() const { return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}}; }
 };
 /// Throws Error unless kernel, strides and dilations are positive.
 void checkWindow(const Window &window);
 /// Sets the pads so that there are ceil(extent / stride) positions; of an odd padding the end has one more. `extents` are
-/// the spatial ones; those that are not known are Unsupported where the stride is not 1.
-void padSame(Node &node, const Dims &extents, Window &window);
+/// the spatial ones.
+void padSame(const Dims &extents, Window &window);
 /// Fills in the pads: SAME (TensorFlow's rule) or none. `dims` are the extents of the operand, `first` is its first
 /// spatial axis. Throws Error for values that are no window.
-Window padded(Node &node, const Dims &dims, size_t first, bool same, Window window);
+Window padded(const Dims &dims, size_t first, bool same, Window window);
 /// Pads of the transposed convolution whose result has extent `out` along each axis: that of the convolution, SAME or
 /// not, that it is the gradient of. `explicitPads` are used instead where they are not empty.
 struct TransposedPads {

@@ -46,6 +46,13 @@ constexpr const char *tfliteVariable = "LATHE_TFLITE_RUNNER";
 
 static Outcome<RunnerSpec> findTflite() {
   RunnerSpec spec{"tflite", {}, {"tflite"}};
+  if (const char *library = std::getenv(tfliteLibraryVariable); library && *library) {
+    std::string program = runnerProgram("lathe-runner-tflite");
+    if (program.empty())
+      return notBesideUs("lathe-runner-tflite");
+    spec.command.argv = {program, library};
+    return spec;
+  }
   if (const char *given = std::getenv(tfliteVariable); given && *given) {
     auto command = process::splitShellWords(given);
     if (!command.problem.empty() || command.words.empty())
@@ -175,6 +182,15 @@ RunnerSpec runnerNamed(const std::string &name, const std::string &where) {
   Outcome<RunnerSpec> spec = findRunner(name);
   require(spec.done(), "{}: {}", where, spec.done() ? "" : spec.reason());
   return *spec;
+}
+
+std::string copiedPackage(const std::string &package, const std::filesystem::path &folder) {
+  std::filesystem::path copy = folder / std::filesystem::path(package).filename();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::filesystem::copy_file(package, copy, std::filesystem::copy_options::overwrite_existing, error);
+  require(!error, "{}: cannot copy to {}: {}", package, folder.string(), error.message());
+  return copy.string();
 }
 
 } // namespace lathe::lab

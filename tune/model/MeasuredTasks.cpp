@@ -3,6 +3,7 @@
 #include "ir/Context.h"
 #include "ir/ModelText.h"
 #include "ops/Lowerings.h"
+#include "store/Outcomes.h"
 
 namespace lathe::tune {
 namespace {
@@ -11,7 +12,7 @@ std::optional<MeasuredSchedule> measuredSchedule(const store::TuningRecord &reco
   if (record.searcher.empty()) // of `ops bench`, which measures with other caches
     return std::nullopt;
   MeasuredSchedule one;
-  for (int64_t sample : record.samples)
+  for (int64_t sample : leadingOutcome(record).samples)
     if (sample > 0)
       one.seconds.push_back(double(sample) * 1e-9);
   if (one.seconds.empty())

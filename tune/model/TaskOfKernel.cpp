@@ -15,6 +15,7 @@ Outcome<TaskToTune> taskToTune(const KernelTask &kernel, double clockGhz) {
   task.task.count = std::max<int64_t>(1, kernel.calls);
   task.task.flops = kernel.flops;
   task.task.bytes = kernel.bytes;
+  task.task.extents = kernel.extents;
   task.facts = kernel.facts.get();
   task.prior = prior->str();
   for (PredictedSchedule &rule : ruleSchedules(*kernel.facts, {*prior, 0, 0}))

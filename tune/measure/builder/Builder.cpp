@@ -36,8 +36,8 @@ BuildOptions::BuildOptions(const json &message)
       precision(precisionOf(message.at("precision"))), packedFolder(message.at("packed_folder")) {}
 
 KernelProblem Builder::problem(mlir::func::FuncOp function) const {
-  return {function,          options.target,     options.threads, options.exactMath, options.smallMemory,
-          options.precision, options.relaxedMath};
+  return {function,          options.target,      options.threads, options.exactMath, options.smallMemory,
+          options.precision, options.relaxedMath, extents};
 }
 
 Outcome<std::unique_ptr<Builder::Kernel>> Builder::readKernel() const {

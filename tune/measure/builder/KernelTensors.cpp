@@ -23,8 +23,11 @@ KernelTensors kernelTensors(mlir::func::FuncOp function, const Extents &extents)
   KernelTensors tensors;
   auto form = [&](mlir::Value value, unsigned number) {
     lab::StoredForm stored{nn::infoOf(value).type, {}, 0};
-    for (const Dim &dim : dimsOf(function, number))
-      stored.dims.push_back(valueOf(dim, extents));
+    for (const Dim &dim : dimsOf(function, number)) {
+      int64_t extent = valueOf(dim, extents);
+      require(extent > 0, "the kernel has an extent of {}, which is {}, expected at least 1", dim.str(), extent);
+      stored.dims.push_back(extent);
+    }
     if (nn::BlockedAttr layout = nn::layoutOf(value))
       stored.block = layout.getSize();
     return stored;

@@ -31,7 +31,7 @@ const verdictText = (verdict: string) => (verdict === "no_gain" ? "no gain" : ve
 export const tuning: Section = {
   id: "tuning",
   title: "Tuning",
-  note: "Schedules that a search has tried. The best schedule is the one that compilations use: another than the default only where a comparison in turns has found it faster, which the verdict says. A task whose search was ended before has no verdict (open), and its best trial is the fastest one.",
+  note: "Schedules that a search has tried. The best schedule is the one that compilations use: another than the default only where a comparison in turns has found it faster, which the verdict says. A task whose search was ended before has no verdict (open): its best trial is the fastest one, and compilations do not use it.",
   applies: (view) => view.data.document.tuning.count > 0,
   mount(host, view) {
     const tasks = tasksOf(view.data),
