@@ -69,8 +69,7 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
             "Build a zoo model that reads sequences for this number of steps or tokens (default: the model's own)");
   options.afterParse([this, use, takesPackages] {
     requireHonoured(use, takesPackages);
-    if (use == ModelUse::run)
-      sayIfCrowded(threads);
+    sayIfCrowded(use == ModelUse::run ? threads : 1);
   });
 }
 
