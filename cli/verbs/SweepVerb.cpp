@@ -53,6 +53,15 @@ std::vector<std::string> layoutsOf(const std::string &text) {
   return layouts;
 }
 
+/// Throws ChildFailed for a target that the compiler does not know, whose rows would all say so.
+void requireTargets(const std::vector<std::string> &targets) {
+  std::string model = temporaryFolder() / "target.mlir";
+  writeFile(model, "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
+  for (const std::string &target : targets)
+    if (target != "native")
+      runSelf({"check", model, "--target", target, "--quiet"});
+}
+
 struct SweepFlags {
   ModelFlags model;
   InputFlags inputs;
@@ -197,6 +206,8 @@ ModelFlags SweepFlags::flagsOf(const std::string &name) const {
 }
 
 std::vector<SweepRow> SweepFlags::rows() const {
+  if (!step.asked())
+    requireTargets(targets);
   std::vector<std::string> models{model.model};
   models.insert(models.end(), with.begin(), with.end());
   std::vector<int64_t> counts = parseCounts("--threads", threads);
@@ -219,15 +230,6 @@ std::vector<SweepRow> SweepFlags::rows() const {
     addRuntimeRows(flags, rows);
   }
   return rows;
-}
-
-/// Throws ChildFailed for a target that the compiler does not know, whose rows would all say so.
-void requireTargets(const std::vector<std::string> &targets) {
-  std::string model = temporaryFolder() / "target.mlir";
-  writeFile(model, "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
-  for (const std::string &target : targets)
-    if (target != "native")
-      runSelf({"check", model, "--target", target, "--quiet"});
 }
 
 void SweepFlags::addRuntimeRows(const ModelFlags &flags, std::vector<SweepRow> &rows) const {
@@ -330,8 +332,6 @@ int sweepVerb(const Arguments &arguments) {
   options.parseAll(arguments);
   if (flags.step.step != "prepare")
     flags.readPictures();
-  if (!flags.step.asked())
-    requireTargets(flags.targets);
   Sweep sweep;
   sweep.rows = flags.rows();
   sweep.classifies = flags.classifies();
