@@ -34,6 +34,57 @@ class Verify(Cli):
                 self.lathe(*command[1:])
                 self.lathe("verify", cut, "-i", self.path("diverging.inputs"), "--seeds", "0")
 
+    def test_a_verdict_belongs_to_model_and_bounds(self):
+        other, package = self.path("other.mlir"), self.path("other.lathe")
+        with open(other, "w") as file:
+            file.write(network().replace("dense<[0.1, -0.2", "dense<[0.9, -0.2"))
+        self.lathe("compile", other, "-o", package)
+        at = ("--repetitions", "3", "--no-store")
+        # Bounds that let anything pass say nothing to those who ask for the usual ones.
+        self.lathe("verify", self.net, "--package", package, "--relative", "10", "--maximum", "10")
+        self.assertFalse(self.figures("bench", package, *at)["verified"])
+        self.lathe("verify", self.net, "--package", package, code=1)
+        self.assertIn("FAILED", self.figures("bench", package, *at)["verification"])
+        # The package is right by the model that it was compiled from, and stays wrong by the other one.
+        self.assertTrue(self.figures("profile", other, *at)["verified"])
+        self.assertTrue(self.figures("bench", other, *at)["verified"])
+        self.assertTrue(self.figures("bench", package, *at)["verified"])
+        self.lathe("verify", self.net, "--package", package, "--relative", "10", "--maximum", "10")
+        self.assertTrue(self.figures("bench", self.net, *at)["verified"] is False or self.figures("verify", self.net)["passed"])
+
+    def test_all_compares_every_kernel(self):
+        for flags in ["-O", "0"], ["-O", "3"], ["--layout", "nhwc"], ["--layout", "blocked"]:
+            report = self.figures("verify", self.net, "--all", "--seeds", "1", *flags)
+            self.assertEqual((report["compared_kernels"], report["left_out"]), (report["kernels"], []))
+        said = self.lathe("verify", self.net, "--all", "--seeds", "1").stdout
+        self.assertRegex(said, rf"compared {report['kernels']} of {report['kernels']} kernels")
+        # A node inside of a kernel: the result of the kernel.
+        values = [run["value"] for run in self.figures("verify", self.net, "--seeds", "1", "--output", "conv1")["runs"]]
+        self.assertEqual(values, ["prob", "relu1"])
+        self.error("verify", self.net, "--output", "nowhere", says="--output nowhere: no kernel computes it")
+
+    def test_a_quantiser_may_round_a_tie_either_way(self):
+        # 0.5 steps and a little less: both sides of a rounding are right, two steps are not.
+        network = lambda factor: self.module("steps", '%x: tensor<4x64xf32> {nn.name = "x"}', 'tensor<4x16xi8> {nn.name = "y"}', f"""
+          %w = nn.constant {{value = dense<{factor}> : tensor<64x16xf32>}} : tensor<64x16xf32>
+          %s = nn.constant {{value = dense<0.037> : tensor<f32>}} : tensor<f32>
+          %z = nn.constant {{value = dense<0> : tensor<i8>}} : tensor<i8>
+          %0 = nn.matmul %x, %w : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32> loc("product")
+          %1 = nn.quantize_linear %0, %s, %z : (tensor<4x16xf32>, tensor<f32>, tensor<i8>) -> tensor<4x16xi8> loc("quantised")
+          return %1 : tensor<4x16xi8>""")
+        right = network("0.0370")
+        x = np.zeros((4, 64), np.float32)
+        x[:, 0] = [0.5, 1.5, 3, 100]  # products of 0.5 and 1.5 steps
+        np.save(self.path("ties.npy"), x)
+        given = ["-i", self.path("ties.npy"), "--seeds", "0"]
+        self.assertTrue(self.figures("verify", right, *given)["passed"])
+        package = self.path("steps.lathe")
+        for factor, passes in [("0.03700001", None), ("0.0390", False)]:
+            self.lathe("compile", network(factor), "-o", package)
+            right = network("0.0370")
+            if passes is not None:
+                self.assertEqual(self.figures("verify", right, "--package", package, *given, code=0 if passes else 1)["passed"], passes)
+
     def test_outputs_nobody_should_trust(self):
         path = self.path("zero.mlir")
         with open(path, "w") as file:
