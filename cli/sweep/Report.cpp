@@ -65,7 +65,8 @@ std::vector<TableCell> cellsOf(const SweepRow &row, const Sweep &sweep, bool sev
   cells.push_back(row.timed() ? fmt::format("{:.4f}", row.time.median * 1e3) : "");
   const lab::JudgedPair *speedup = row.speedup ? &*row.speedup : nullptr;
   cells.push_back(speedup ? fmt::format("{:.3f}", speedup->ratio.ratio) : row.timed() ? "1" : "");
-  cells.push_back(speedup ? fmt::format("{:.3f} to {:.3f}", speedup->ratio.interval.low, speedup->ratio.interval.high)
+  cells.push_back(speedup ? fmt::format("{:.3f} to {:.3f}{}", speedup->ratio.interval.low,
+                                        speedup->ratio.interval.high, speedup->ratio.isRange ? " (range)" : "")
                           : "");
   if (row.compiled.is_null()) {
     cells.resize(cells.size() + (showsLayouts(sweep) ? 5 : 4));
