@@ -25,7 +25,7 @@ def oneLine(row):
 
 
 def interval(peer):
-    """Of 95 %, or said to be the range of too few rounds."""
+    """Of 95 %, or said to be the range of too few starts."""
     return "%.3f to %.3f%s" % (peer["ratio_low"], peer["ratio_high"], "" if peer.get("confidence") else ", range")
 
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -17,11 +18,20 @@ struct KeptVerdict {
   std::string mistrusted; // reason why equal outputs prove nothing; "": none
 };
 
-/// Stores the verdict under a hash of the whole content of the package. Does nothing without a
-/// cache folder, and if the constants of the package were not checked, because its content is then
-/// uncertain.
-void keepVerdict(const runtime::Model &package, const KeptVerdict &verdict);
-/// Returns nothing if there is no verdict or it cannot be read.
+/// The model by which a package was judged.
+struct Judge {
+  uint64_t model = 0; // hash of the model's files and of the flags that change its graph
+  std::string source; // as runtime::Model::source() of a package that is compiled from it
+};
+
+/// Stores the verdict under a hash of the whole content of the package and the hash of the model. The bounds must be the
+/// usual ones (docs/numerics.md). Does nothing without a cache folder, and if the constants of the package were not
+/// checked, because its content is then uncertain.
+void keepVerdict(const runtime::Model &package, const Judge &judge, const KeptVerdict &verdict);
+/// Returns nothing if there is no verdict by this model or it cannot be read.
+std::optional<KeptVerdict> keptVerdict(const runtime::Model &package, uint64_t model);
+/// The verdict by a model of the name that the package says it was compiled from, for a package without its model: the last
+/// one that passed, else the last one.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package);
 
 nlohmann::json toJson(const KeptVerdict &verdict);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -135,6 +136,21 @@ Options::Options(const std::string &verb, const std::string &summary, const std:
   get_formatter()->column_width(34);
 }
 
+/// Names the flags that there are not: what stands behind them may look like a mistake, too.
+void Options::requireKnownFlags(const Arguments &arguments) const {
+  std::vector<std::string> known;
+  for (const CLI::Option *option : get_options())
+    for (const std::string &name : option->get_lnames())
+      known.push_back("--" + name);
+  for (const std::string &argument : arguments) {
+    std::string flag = argument.substr(0, argument.find('='));
+    if (flag == "--")
+      return;
+    require(!flag.starts_with("--") || std::find(known.begin(), known.end(), flag) != known.end(),
+            "{} was not expected{} (see {} --help)", flag, suggestion(flag, known), get_name());
+  }
+}
+
 void Options::parseAll(const Arguments &arguments) {
   if (arguments == Arguments{describeFlag}) {
     std::cout << describe(*this) << "\n";
@@ -144,6 +160,9 @@ void Options::parseAll(const Arguments &arguments) {
     parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp &) {
     std::cout << help();
+    throw;
+  } catch (const CLI::ExtrasError &) {
+    requireKnownFlags(arguments);
     throw;
   }
   if (quiet)
@@ -289,6 +308,13 @@ std::string secondsText(double seconds) {
   if (seconds < 1)
     return fmt::format("{:.4g} ms", seconds * 1e3);
   return fmt::format("{:.4g} s", seconds);
+}
+
+std::string millisecondsText(double seconds) {
+  constexpr int usual = 4, significant = 3, most = 9;
+  double value = seconds * 1e3, size = std::abs(value);
+  int digits = size > 0 ? significant - 1 - static_cast<int>(std::floor(std::log10(size))) : usual;
+  return fmt::format("{:.{}f}", value, std::clamp(digits, usual, most));
 }
 
 std::string waitText(double seconds) {

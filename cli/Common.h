@@ -98,6 +98,7 @@ private:
     const std::string *path;
   };
   void requireOutputs() const;
+  void requireKnownFlags(const Arguments &arguments) const;
 
   std::string jsonPath;
   bool quiet = false, onlyProgress = false, wide = false;
@@ -121,6 +122,8 @@ std::string quietFlag();
 std::string bytesText(double bytes);
 std::string flopsText(double flops);
 std::string secondsText(double seconds);
+/// Milliseconds for a table: four digits behind the point, or as many as three digits of a shorter time take.
+std::string millisecondsText(double seconds);
 /// A waiting time: "40 s", "12 min", "3.5 h".
 std::string waitText(double seconds);
 

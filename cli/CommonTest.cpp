@@ -27,6 +27,15 @@ TEST(Common, tablesAsJson) {
   EXPECT_EQ(toJson(Table({textColumn("node")})), nlohmann::json::array());
 }
 
+TEST(Common, shortTimesKeepTheirDigits) {
+  EXPECT_EQ(millisecondsText(1.5), "1500.0000");
+  EXPECT_EQ(millisecondsText(0.01234e-3), "0.0123");
+  EXPECT_EQ(millisecondsText(0.0042e-3), "0.00420");
+  EXPECT_EQ(millisecondsText(42e-12), "0.0000000420");
+  EXPECT_EQ(millisecondsText(-42e-9), "-0.0000420");
+  EXPECT_EQ(millisecondsText(0), "0.0000");
+}
+
 TEST(Common, cellsWithValuesOfTheirOwn) {
   Table table({textColumn("size").key("size_bytes"), textColumn("share").onlyText(), textColumn("nodes").onlyData()});
   table.row({valueCell("12.3 MB", 12345678), "3 %", valueCell("a+b", {"a", "b"})});

@@ -44,6 +44,9 @@ struct Source {
 /// Builds or imports `flags.model`. Diagnostics of the IR parser and verifier become an Error. The
 /// graph and weights of a zoo network are hashed into the module attribute nn.content.
 Source loadSource(const ModelFlags &flags);
+/// Like loadSource. Where nodes are not supported, `issues` receives them, and the model is without them
+/// (ImportOptions::leaveOut). Throws the UnsupportedError where nothing is left.
+Source loadPart(const ModelFlags &flags, std::vector<ImportIssue> &issues);
 /// How the flags say that a file is imported.
 ImportOptions importOptions(const ModelFlags &flags);
 /// Source text of a package compiled from it: "zoo:resnet50@83a1...", or the name of a file.

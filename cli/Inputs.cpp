@@ -34,6 +34,12 @@ Tensor filled(ElementType type, std::vector<int64_t> dims, double value) {
   return type == ElementType::f32 ? plain : plain.convertedTo(type);
 }
 
+/// The real number zero: the zero point of a quantised input.
+Tensor firstValue(const runtime::Port &port, std::vector<int64_t> dims) {
+  Tensor zeros = filled(port.quantization ? ElementType::f32 : port.type, std::move(dims), 0);
+  return port.quantization ? quantized(*port.quantization, zeros, port.type) : zeros;
+}
+
 std::string firstElements(const Tensor &tensor) {
   if (tensor.type() == ElementType::string)
     return "";
@@ -41,35 +47,6 @@ std::string firstElements(const Tensor &tensor) {
   for (int64_t i = 0; i < std::min<int64_t>(tensor.elements(), 5); ++i)
     text += (i ? ", " : "") + fmt::format("{:.6g}", tensor.asDouble(i));
   return "[" + text + (tensor.elements() > 5 ? ", ..." : "") + "]";
-}
-
-Tensor tensorOf(NpyArray array) {
-  Tensor tensor(array.type, array.dims);
-  if (array.type == ElementType::string)
-    tensor.strings() = std::move(array.strings);
-  else
-    std::memcpy(tensor.data(), array.data.data(), array.data.size());
-  return tensor;
-}
-
-std::vector<std::string> namesOf(std::span<const runtime::Port> ports) {
-  std::vector<std::string> names;
-  for (const runtime::Port &port : ports)
-    names.push_back(port.name);
-  return names;
-}
-
-/// The file that -i `text` names. A name may hold '=' only if no file of the whole text exists.
-std::string pathOf(const std::string &text) {
-  size_t equals = text.find('=');
-  return equals == std::string::npos || std::filesystem::exists(text) ? text : text.substr(equals + 1);
-}
-
-std::string portsText(std::span<const runtime::Port> ports) {
-  std::string text;
-  for (const runtime::Port &port : ports)
-    text += (text.empty() ? "'" : ", '") + port.name + "'";
-  return text;
 }
 
 /// The symbol that --batch binds: the one in the port's first dimension; "" where there is none.
@@ -145,94 +122,45 @@ void requireRoom(std::span<const runtime::Port> ports, const InputFlags &flags,
   requireMemory(static_cast<uint64_t>(std::min(bytes, 0x1p63)), "filling input " + text);
 }
 
-/// The port of this name, or of this number from 0 on where none has the name; null if there is none.
-const runtime::Port *portCalled(std::span<const runtime::Port> ports, const std::string &name) {
-  for (const runtime::Port &port : ports)
-    if (port.name == name)
-      return &port;
-  size_t number = 0;
-  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return error == std::errc() && end == name.data() + name.size() && number < ports.size() ? &ports[number] : nullptr;
-}
-
 } // namespace
 
-std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
-                                                         const std::vector<std::string> &texts) {
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (const std::string &text : texts) {
-    auto [name, dims] = parseShape(text);
-    auto port = std::find_if(ports.begin(), ports.end(), [&](const runtime::Port &p) { return p.name == name; });
-    require(port != ports.end(), "--shape {}: the model has no input '{}', expected {}", text, name, portsText(ports));
-    bool fits = dims.size() == port->dims.size();
-    for (size_t axis = 0; fits && axis < dims.size(); ++axis)
-      fits = dims[axis] < 0 || !port->dims[axis].isConstant() || port->dims[axis].constant() == dims[axis];
-    require(fits, "--shape {}: input '{}' is {}, and only symbolic extents can be chosen", text, name, str(port->dims));
-    require(shapes.emplace(name, dims).second, "--shape {}: given twice for '{}'", text, name);
-  }
-  return shapes;
+std::set<std::string> variablesOf(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs) {
+  constexpr std::string_view past = ".past";
+  std::set<std::string> variables;
+  for (const runtime::Port &input : inputs)
+    for (const runtime::Port &output : outputs)
+      if (input.name.ends_with(past) &&
+          output.name == input.name.substr(0, input.name.size() - past.size()) + ".next" && input.type == output.type &&
+          input.dims == output.dims)
+        variables.insert(input.name);
+  return variables;
 }
 
-std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
-  std::map<std::string, Value> given;
-  std::vector<std::string> names = namesOf(ports);
-  auto give = [&](const std::string &name, Value value, const std::string &from) {
-    const runtime::Port *port = portCalled(ports, name);
-    require(port != nullptr, "{}: the model has no input '{}', expected {}", from, name, portsText(ports));
-    if (port->quantization && value.isTensor() && isFloat(value.tensor().type()))
-      value = quantized(*port->quantization, value.tensor(), port->type);
-    if (isOptional(port->kind) && !value.isOptional())
-      value = Optional{std::make_shared<Value>(std::move(value))};
-    require(given.emplace(port->name, std::move(value)).second, "{}: input '{}' is given twice", from, port->name);
-  };
-  for (const std::string &text : flags.given) {
-    size_t equals = text.find('=');
-    std::string path = pathOf(text);
-    bool named = path.size() != text.size();
-    if (std::filesystem::is_directory(path)) {
-      require(!named, "-i {}: expected a folder without NAME=, because its files are named like the inputs", text);
-      size_t before = given.size();
-      std::vector<std::string> files = fileNames(names);
-      for (size_t i = 0; i < ports.size(); ++i)
-        if (std::string file = path + "/" + files[i] + ".npy"; std::filesystem::exists(file))
-          give(names[i], tensorOf(readNpy(file)), file);
-      require(given.size() > before, "-i {}: the folder holds no input, expected files NAME.npy with a name of {}",
-              text, portsText(ports));
-      continue;
-    }
-    if (path.size() > 4 && path.ends_with(".npz")) {
-      require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
-      std::vector<std::string> members = memberNames(names); // as writeValues calls them
-      ValueParts parts(ports);
-      for (NpzMember &member : readNpz(path)) {
-        if (parts.take(member.name, member.array, path))
-          continue;
-        auto port = std::find(members.begin(), members.end(), member.name);
-        bool exact = std::find(names.begin(), names.end(), member.name) != names.end();
-        give(exact || port == members.end() ? member.name : names[size_t(port - members.begin())],
-             tensorOf(std::move(member.array)), path);
-      }
-      for (auto &[name, value] : parts.values(path))
-        give(name, value, path);
-      continue;
-    }
-    require(named || ports.size() == 1, "-i {}: the model has {} inputs, expected NAME={} with a name of {}", text,
-            ports.size(), text, portsText(ports));
-    give(named ? text.substr(0, equals) : ports[0].name, tensorOf(readNpy(path)), path);
+void bindSymbols(const runtime::Port &port, std::span<const int64_t> dims, std::map<std::string, int64_t> &known) {
+  std::vector<std::string> names;
+  for (size_t axis = 0; axis < dims.size() && axis < port.dims.size(); ++axis) {
+    names.clear();
+    port.dims[axis].collectSymbols(names);
+    if (names.size() == 1 && port.dims[axis] == Dim::symbol(names[0]))
+      known[names[0]] = dims[axis];
   }
-  return given;
 }
 
 void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
                          const std::map<std::string, Value> &given) {
   std::string missing;
+  bool variables = false;
   for (const runtime::Port &port : ports)
-    if (!given.contains(port.name))
+    if (!given.contains(port.name) && flags.variables.contains(port.name))
+      variables = true;
+    else if (!given.contains(port.name))
       missing += (missing.empty() ? "'" : ", '") + port.name + "'";
   require(missing.empty() || !flags.fill.empty(),
           "input {} is missing: give -i NAME=FILE.npy or --fill zeros|ones|random", missing);
-  require(!missing.empty() || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input", flags.fill);
-  require(!missing.empty() || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input", flags.seed);
+  require(!missing.empty() || variables || !flags.fillAsked, "--fill {}: nothing is left to fill, -i gives every input",
+          flags.fill);
+  require(!missing.empty() || variables || !flags.seedAsked, "--seed {}: nothing is left to fill, -i gives every input",
+          flags.seed);
 }
 
 Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
@@ -245,52 +173,6 @@ Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
                                 : filled(port.type, dims, flags.fill == "ones");
 }
 
-void InputFlags::add(Options &options, const std::string &defaultFill, bool oneBatch) {
-  fill = defaultFill;
-  options.reads([this] {
-    std::vector<std::string> files;
-    for (const std::string &text : given) {
-      std::string path = pathOf(text);
-      std::error_code ignored;
-      files.push_back(path);
-      if (std::filesystem::is_directory(path, ignored))
-        for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
-          files.push_back(entry.path().string());
-    }
-    return files;
-  });
-  options
-      .add_option("-i,--input", given,
-                  "Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a "
-                  "folder of .npy files; floats are quantised where the input has a scale")
-      ->type_name("INPUT");
-  options.add_option("--fill", fill, "Fill the inputs that no --input gives with zeros, ones or random numbers")
-      ->check(CLI::IsMember({"zeros", "ones", "random"}))
-      ->capture_default_str();
-  options.add_option("--seed", seed, "Set the seed of random inputs")->capture_default_str();
-  if (oneBatch)
-    options.add_option("--batch", batch, "Set the extent of symbolic first dimensions (default: 1)")
-        ->check(CLI::Range(int64_t(1), int64_t(1) << 31));
-  options.afterParse([this, &options] {
-    fillAsked = options.given("--fill");
-    seedAsked = options.given("--seed");
-    require(!seedAsked || fill.empty() || fill == "random", "--seed {}: --fill {} draws no random numbers", seed, fill);
-  });
-}
-
-Arguments InputFlags::arguments(bool fills) const {
-  Arguments result;
-  for (const std::string &input : given)
-    result.insert(result.end(), {"-i", input});
-  if (fills)
-    result.insert(result.end(), {"--fill", fill});
-  if (fills && fill == "random")
-    result.insert(result.end(), {"--seed", std::to_string(seed)});
-  if (batch)
-    result.insert(result.end(), {"--batch", std::to_string(batch)});
-  return result;
-}
-
 bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags) {
   return givenInputs(ports, flags).size() < ports.size();
 }
@@ -301,15 +183,20 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
   requireFillHonoured(ports, flags, given);
   requireRoom(ports, flags, given, shapes);
+  std::map<std::string, int64_t> known; // extents that given inputs tell
+  for (const runtime::Port &port : ports)
+    if (auto found = given.find(port.name); found != given.end() && found->second.isTensor())
+      bindSymbols(port, found->second.tensor().dims(), known);
   std::vector<Value> values;
   uint64_t index = 0;
   for (const runtime::Port &port : ports) {
     ++index;
-    if (auto found = given.find(port.name); found != given.end()) {
+    if (auto found = given.find(port.name); found != given.end())
       values.push_back(found->second);
-      continue;
-    }
-    values.push_back(filledInput(port, flags, shapes, {}, index));
+    else if (flags.variables.contains(port.name))
+      values.emplace_back(firstValue(port, extentsOf(port, flags, shapes, known)));
+    else
+      values.push_back(filledInput(port, flags, shapes, known, index));
   }
   requireExtentsHonoured(ports, values, flags, shapes);
   return values;

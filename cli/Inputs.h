@@ -6,6 +6,7 @@
 #include "runtime/Tensor.h"
 
 #include <map>
+#include <set>
 
 namespace lathe::cli {
 
@@ -16,6 +17,9 @@ struct InputFlags {
   int64_t batch = 0; // extent of symbolic first dimensions; 0: 1
   // --fill or --seed was given: an Error if no input is generated.
   bool fillAsked = false, seedAsked = false;
+  /// Inputs that hold variables of the model (variablesOf). One that is not given has its first value, the real number
+  /// zero, whatever --fill says.
+  std::set<std::string> variables;
 
   /// Adds the flags. `defaultFill` applies if inputs are missing and --fill is not given ("": an
   /// Error). Without `oneBatch` there is no --batch (cli/Sizes.h adds a list).
@@ -29,11 +33,19 @@ struct InputFlags {
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
                                 const std::vector<std::string> &shapes);
 
+/// Names of the inputs NAME.past with an output NAME.next of the same type and extents, as importers call the variables of
+/// a model.
+std::set<std::string> variablesOf(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs);
+
+/// Names that --input gives with a file, and that no port has.
+std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 /// What --input gives, by name of the port.
 std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 /// --shape by name of the port. Throws Error for a shape of no input, or not one that the input can have.
 std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
                                                          const std::vector<std::string> &texts);
+/// Adds the symbols that are whole extents of a port, with their values in `dims`.
+void bindSymbols(const runtime::Port &port, std::span<const int64_t> dims, std::map<std::string, int64_t> &known);
 /// Throws Error if an input is missing that nothing fills, or if --fill or --seed have nothing to fill.
 void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
                          const std::map<std::string, Value> &given);

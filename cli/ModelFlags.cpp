@@ -4,7 +4,11 @@
 #include "cli/Packages.h"
 #include "cli/StoreFlags.h"
 #include "cli/print/Describe.h"
+#include "cli/print/Progress.h"
+#include "cli/print/Terminal.h"
 #include "import/Foreign.h"
+#include "runtime/Cpu.h"
+#include "support/Text.h"
 
 namespace lathe::cli {
 
@@ -21,9 +25,17 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
     flags.push_back({option, scope});
     return option;
   };
-  add(Scope::shape, options.add_option("--shape", shapes,
-                                       "Set the extents of an input with symbolic dimensions, as NAME=1x3x224x224"))
+  add(Scope::shape,
+      options.add_option("--shape", shapes,
+                         "Set the extents of an input, as NAME=1x3x224x224: symbolic ones, and fixed ones "
+                         "where the model allows it (-1: as the model states)"))
       ->type_name("NAME=DIMS");
+  add(Scope::import, options.add_option("--override", overrides,
+                                        "Make this input an input although the ONNX file has a default value for it, "
+                                        "which is a constant otherwise"))
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME");
   add(Scope::import,
       options.add_option("--requantize-rounding", requantizeRounding,
                          "Round quantised TFLite models as TensorFlow Lite's reference or optimised kernels"))
@@ -47,16 +59,26 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
     addVariants(options);
   add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
       ->capture_default_str();
-  add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "Build a zoo model for this batch size (default: 1)"))
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
-      ->type_name("N");
-  add(Scope::zoo,
-      options.add_option(
-          "--zoo-sequence", zooSequence,
-          "Build a zoo model that reads sequences for this number of steps or tokens (default: the model's own)"))
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
-      ->type_name("T");
-  options.afterParse([this, use, takesPackages] { requireHonoured(use, takesPackages); });
+  auto addExtent = [&](const char *name, int64_t &value, const char *type, const char *help) {
+    add(Scope::zoo, options.add_option(name, value, help))
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
+        ->type_name(type);
+  };
+  addExtent("--zoo-batch", zooBatch, "N", "Build a zoo model for this batch size (default: 1)");
+  addExtent("--zoo-sequence", zooSequence, "T",
+            "Build a zoo model that reads sequences for this number of steps or tokens (default: the model's own)");
+  options.afterParse([this, use, takesPackages] {
+    requireHonoured(use, takesPackages);
+    sayIfCrowded(use == ModelUse::run ? threads : 1);
+  });
+}
+
+void sayIfCrowded(int64_t threads) {
+  if (int processors = runtime::availableCpus(); threads > processors && !Progress::isSilent())
+    sayOnce("LATHE_CROWDED_SAID",
+            fmt::format("lathe {}: --threads {}: this process may use {}, so that threads wait for "
+                        "each other",
+                        shownVerb(""), threads, counted(processors, "processor")));
 }
 
 void ModelFlags::addTargetFlags(Options &options) {
@@ -264,6 +286,8 @@ Arguments ModelFlags::graphArguments() const {
   Arguments result;
   for (const std::string &shape : shapes)
     result.insert(result.end(), {"--shape", shape});
+  for (const std::string &name : overrides)
+    result.insert(result.end(), {"--override", name});
   if (requantizeRounding != "reference")
     result.insert(result.end(), {"--requantize-rounding", requantizeRounding});
   if (!signature.empty())

@@ -26,6 +26,7 @@ enum class ModelUse {
 struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes;              // "data=1x3x224x224"
+  std::vector<std::string> overrides;           // as in ImportOptions
   std::string requantizeRounding = "reference"; // or "optimised" (import/Import.h)
   std::string signature;                        // as in ImportOptions
   std::vector<std::string> custom;              // "Scale=scale.mlir": definitions of Keras layers (import/Import.h)
@@ -46,7 +47,8 @@ struct ModelFlags {
   int64_t zooBatch = 0;    // batch of zoo:NAME; 0: its default
   int64_t zooSequence = 0; // steps or tokens of zoo:NAME; 0: its default
   uint64_t zooSeed = 0;
-  std::string package; // package used instead of compiling MODEL (`verify --package`); "": none
+  bool leaveOut = false; // as in ImportOptions; no flag
+  std::string package;   // package used instead of compiling MODEL (`verify --package`); "": none
 
   std::string checkConstants = "once"; // or "always", "never"
 
@@ -90,6 +92,9 @@ private:
   CLI::Option *addExtents(Options &options, const char *name, std::vector<std::string> &values, const char *help);
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
+
+/// Says on stderr, once in a command, that there are fewer processors than threads of a run.
+void sayIfCrowded(int64_t threads);
 
 /// The name of a class and the file of each --custom flag.
 std::map<std::string, std::string> customDefinitions(const std::vector<std::string> &texts);

@@ -1,14 +1,18 @@
 #include "cli/OpsFlags.h"
 
 #include "cli/FrontVerbs.h"
+#include "cli/ModelFlags.h"
 #include "cli/ProblemLists.h"
 #include "cli/Self.h"
 #include "cli/print/Describe.h"
+#include "cli/print/Progress.h"
+#include "cli/print/Terminal.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
 #include "lab/problems/TextRanges.h"
 #include "process/ShellWords.h"
 #include "schedule/Algorithms.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -123,6 +127,7 @@ void OpsFlags::addProblems(Options &options) {
   options
       .add_option("--suite", suites,
                   "Take problems from published lists, as networks/resnet50 or 'deepbench/*' (list: show the suites)")
+      ->check(offersList(offeredSuites()))
       ->delimiter(',');
   options.add_option("--problems", problems, "Search only this list for the suites")->type_name("CSV");
   options
@@ -179,8 +184,10 @@ void OpsFlags::addEffort(Options &options) {
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
   options
-      .add_option("--starts", bench.minStarts,
-                  "Start every provider at least this often; more follow until the verdict is decided or time is up")
+      .add_option(
+          "--starts", bench.minStarts,
+          "Start every provider at least this often; more follow until the verdict is decided or time is up (1: no "
+          "more, and no verdict; `lathe ops diff` needs 6)")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   options
@@ -229,10 +236,27 @@ void OpsFlags::requireHonoured(const Options &options) const {
           "--max-starts {}: --starts 1 is one process and no more", bench.maxStarts);
 }
 
-std::string OpsFlags::finish() {
+std::vector<std::string> OpsFlags::finish() {
   bench.maxStarts = bench.minStarts == 1 ? 1 : std::max(bench.maxStarts, bench.minStarts);
   bench.minRounds = repetitions;
   bench.maxRounds = std::max(bench.maxRounds, repetitions);
+  std::vector<std::string> notes = {chooseProviders(), startsNote()};
+  std::erase(notes, "");
+  return notes;
+}
+
+std::string OpsFlags::startsNote() const {
+  auto few = [](int starts, size_t least) { return starts < int(least); };
+  if (bench.checkOnly || !few(bench.minStarts, lab::leastStartsApart))
+    return "";
+  if (few(bench.maxStarts, lab::leastStarts))
+    return fmt::format("{} at most: ratios have a range and no verdict, which needs {}",
+                       counted(bench.maxStarts, "start"), lab::leastStarts);
+  return fmt::format("--starts {}: `lathe ops diff` calls no point faster or slower with fewer than {} starts",
+                     bench.minStarts, lab::leastStartsApart);
+}
+
+std::string OpsFlags::chooseProviders() {
   if (!providers.empty())
     return "";
   const std::string usual = "onednn";
@@ -336,7 +360,8 @@ std::vector<lab::OpsSetting> OpsFlags::settings() const {
   // Hot last: it takes what another state has prepared.
   std::stable_partition(states.begin(), states.end(), [](auto state) { return state != store::CacheState::hot; });
   std::vector<lab::OpsSetting> result;
-  for (int64_t count : numbers("--threads", threads, 1024))
+  for (int64_t count : numbers("--threads", threads, 1024)) {
+    sayIfCrowded(count);
     for (const std::string &layout : wordsOf(layouts))
       for (store::CacheState state : states) {
         try {
@@ -345,6 +370,7 @@ std::vector<lab::OpsSetting> OpsFlags::settings() const {
           fail("--layout: {}", error.what());
         }
       }
+  }
   return result;
 }
 
@@ -370,9 +396,14 @@ std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
   auto words = wordsOf(providers);
   if (providers == "all") {
     words.clear();
+    std::string missing;
     for (auto &name : lab::knownProviders())
-      if (lab::findProvider(name))
+      if (auto found = lab::findProvider(name))
         words.push_back(name);
+      else
+        missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", name, found.reason());
+    if (!missing.empty() && !Progress::isSilent())
+      sayOnce("LATHE_MISSING_PROVIDERS_SAID", "--provider all leaves out " + missing);
   }
   std::vector<std::string> asked = scheduleList();
   std::vector<lab::OpsColumn> columns = lab::opsColumns(op, words, bench, asked);

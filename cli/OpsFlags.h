@@ -20,9 +20,9 @@ struct OpsFlags {
   void add(Options &options);
   /// Throws Error for a flag that has no effect beside the others.
   void requireHonoured(const Options &options) const;
-  /// Completes the flags after parsing. Returns a message about choices made for the user (the
-  /// providers, if none is named and oneDNN is missing), or "".
-  std::string finish();
+  /// Completes the flags after parsing. Returns messages: choices made for the user (the providers, if
+  /// none is named and oneDNN is missing), and verdicts that so few starts never give.
+  std::vector<std::string> finish();
   /// True for `--suite list`.
   bool listsSuites() const { return suites == std::vector<std::string>{"list"}; }
 
@@ -40,6 +40,10 @@ struct OpsFlags {
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const;
 
 private:
+  /// A message about verdicts that are impossible with --starts and --max-starts, or "".
+  std::string startsNote() const;
+  /// Names the providers if nobody did. Returns a message if oneDNN is not among them, or "".
+  std::string chooseProviders();
   void addProblems(Options &options);
   void addSettings(Options &options); // what every row varies over, and the epilogue
   void addEffort(Options &options);   // repetitions, limits of time and memory

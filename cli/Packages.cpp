@@ -5,6 +5,8 @@
 #include "cli/UsedRecords.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
+#include "package/Hash.h"
+#include "support/File.h"
 
 #include <filesystem>
 
@@ -61,6 +63,23 @@ Package packageFor(const ModelFlags &flags) {
   if (std::string line = recordUse(*package.model).line(flags); !line.empty() && !Progress::isSilent())
     say(fmt::format("lathe {}: {}", shownVerb(""), line));
   return package;
+}
+
+std::optional<uint64_t> modelKey(const ModelFlags &flags) {
+  std::error_code ignored;
+  bool isFile = std::filesystem::is_regular_file(flags.model, ignored), isZoo = flags.isZoo();
+  if (!isFile && !isZoo && !std::filesystem::is_directory(flags.model, ignored))
+    return std::nullopt;
+  package::Hasher hasher;
+  auto text = [&](const std::string &word) { hasher.update(word.c_str(), word.size() + 1); };
+  text(isZoo ? flags.model : fmt::format("{:016x}", cache::modelHash(flags.model)));
+  for (const std::string &flag : flags.graphArguments())
+    text(flag);
+  for (const auto &[name, file] : customDefinitions(flags.custom)) {
+    auto content = readFile(file);
+    hasher.update(content.data(), content.size());
+  }
+  return hasher.digest();
 }
 
 } // namespace lathe::cli

@@ -4,6 +4,8 @@
 #include "cache/PackageCache.h"
 #include "cli/ModelFlags.h"
 
+#include <optional>
+
 namespace lathe::cli {
 
 using cache::Package;
@@ -23,5 +25,9 @@ Package openPackage(const std::string &path, const ModelFlags &flags);
 /// Input files of `flags`: the model with its data files, and the files of --schedule and
 /// --machine.
 std::vector<std::string> filesOf(const ModelFlags &flags);
+
+/// Hash of the graph of a model: of the bytes of its files, or the name of a zoo network, and the flags that change the
+/// graph. Nothing for what can be read only once, a pipe.
+std::optional<uint64_t> modelKey(const ModelFlags &flags);
 
 } // namespace lathe::cli

@@ -23,4 +23,14 @@ std::vector<std::string> problemLists(const std::string &given) {
   return lists;
 }
 
+std::vector<std::string> offeredSuites() {
+  std::vector<std::string> words = {"list"};
+  try {
+    for (const lab::SuiteSummary &suite : lab::suitesOf(lab::shippedLists()))
+      words.push_back(suite.name);
+  } catch (const Error &) { // a damaged list is reported when it is used
+  }
+  return words;
+}
+
 } // namespace lathe::cli

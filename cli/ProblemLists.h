@@ -10,4 +10,7 @@ namespace lathe::cli {
 /// ../shared). Throws Error if there is none.
 std::vector<std::string> problemLists(const std::string &given);
 
+/// Words that shells offer for --suite: the suites of the installed lists, and `list`.
+std::vector<std::string> offeredSuites();
+
 } // namespace lathe::cli

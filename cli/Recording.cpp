@@ -4,6 +4,7 @@
 #include "cli/Self.h"
 #include "cli/StoreFlags.h"
 #include "lab/StoreRecords.h"
+#include "lab/machine/Machine.h"
 #include "process/ShellWords.h"
 #include "schedule/Algorithms.h"
 #include "store/ContentKey.h"
@@ -74,6 +75,7 @@ Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const
 }
 
 void Recording::elsewhere(const std::string &command, const json &facts) {
+  isElsewhere = true;
   platform = {};
   platform.cpu = "unknown, via " + command;
   if (!facts.is_null())
@@ -97,8 +99,11 @@ void Recording::plan(size_t missing) {
 }
 
 void Recording::begin() {
-  if (experiment.uuid.empty())
-    experiment.uuid = opened->addExperiment(experiment, platform);
+  if (!experiment.uuid.empty())
+    return;
+  if (!isElsewhere) // clocks change from day to day, and the platform does not say it
+    experiment.detail["clock_ghz"] = lab::measureClock();
+  experiment.uuid = opened->addExperiment(experiment, platform);
 }
 
 void Recording::add(const store::TuningTask &task, std::vector<store::TuningRecord> records) {

@@ -79,12 +79,13 @@ public:
   const std::string &platformKey() const { return experiment.platform; }
 
 private:
-  /// Creates the experiment if there is none yet.
+  /// Creates the experiment if there is none yet, with the present clock of this machine in its detail ("clock_ghz").
   void begin();
 
   std::optional<store::Store> opened;
   store::Experiment experiment; // its uuid is empty until the first point
   store::Platform platform;
+  bool isElsewhere = false;   // measured on another machine
   std::set<std::string> kept; // keys of the points of a continued experiment
 };
 

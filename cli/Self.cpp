@@ -87,6 +87,8 @@ void runSelf(const Arguments &arguments) {
 std::optional<std::string> trySelf(const Arguments &arguments) {
   std::filesystem::path file = temporaryFolder() / "error";
   std::filesystem::remove(file);
+  const char *before = std::getenv(errorFileVariable); // of the process that started this one
+  std::optional<std::string> ours = before ? std::optional<std::string>(before) : std::nullopt;
   ::setenv(errorFileVariable, file.c_str(), 1);
   std::optional<std::string> reason;
   try {
@@ -97,7 +99,10 @@ std::optional<std::string> trySelf(const Arguments &arguments) {
     reason =
         std::getline(stream, line) ? line : fmt::format("'lathe {}': exit code {}", arguments.at(0), child.exitCode);
   }
-  ::unsetenv(errorFileVariable);
+  if (ours)
+    ::setenv(errorFileVariable, ours->c_str(), 1);
+  else
+    ::unsetenv(errorFileVariable);
   return reason;
 }
 

@@ -3,6 +3,7 @@
 #include "cache/ModelFiles.h"
 #include "cli/Self.h"
 #include "cli/UsedRecords.h"
+#include "cli/print/Terminal.h"
 
 #include "import/Foreign.h"
 #include "import/Import.h"
@@ -50,6 +51,8 @@ ImportOptions importOptions(const ModelFlags &flags) {
   if (flags.requantizeRounding == "optimised")
     options.requantizeRounding = RequantizeRounding::optimised;
   options.signature = flags.signature;
+  options.overrides.insert(flags.overrides.begin(), flags.overrides.end());
+  options.leaveOut = flags.leaveOut;
   for (const auto &[name, file] : customDefinitions(flags.custom))
     options.custom[name.substr(name.starts_with("?"))] = file;
   return options;
@@ -117,11 +120,31 @@ Source loadSource(const ModelFlags &flags) {
                                             : "--layout " + flags.layout,
             flags.model);
   }
+  if (auto assumed = (*source.module)->getAttrOfType<mlir::StringAttr>(assumptionAttribute)) {
+    if (!Progress::isSilent())
+      say(fmt::format("lathe {}: {}: {}", shownVerb(""), flags.model, assumed.str()));
+    (*source.module)->removeAttr(assumptionAttribute);
+  }
   (*source.module)->removeAttr("nn.content"); // of the network that the text was written from
   source.fileBytes = bytesOfFiles(flags.model);
   if (source.fileBytes == 0 || modelFormat(flags.model) == "text") // text may name any file as that of its weights
     source.fileBytes = std::max(source.fileBytes, constantBytes(*source.module));
   return source;
+}
+
+Source loadPart(const ModelFlags &flags, std::vector<ImportIssue> &issues) {
+  try {
+    return loadSource(flags);
+  } catch (const UnsupportedError &error) {
+    issues = error.issues;
+    ModelFlags part = flags;
+    part.leaveOut = true;
+    try {
+      return loadSource(part);
+    } catch (const Error &) {
+    }
+    throw;
+  }
 }
 
 /// The texts of --specialize, --range and --optimize-for.

@@ -52,17 +52,6 @@ std::optional<std::string> matched(const std::string &pattern, const std::string
   return name.substr(before.size(), name.size() - before.size() - after.size());
 }
 
-/// Binds symbols that are whole extents of a port.
-void bindSymbols(const runtime::Port &port, const std::vector<int64_t> &dims, std::map<std::string, int64_t> &known) {
-  std::vector<std::string> names;
-  for (size_t axis = 0; axis < dims.size() && axis < port.dims.size(); ++axis) {
-    names.clear();
-    port.dims[axis].collectSymbols(names);
-    if (names.size() == 1 && port.dims[axis] == Dim::symbol(names[0]))
-      known[names[0]] = dims[axis];
-  }
-}
-
 } // namespace
 
 void StepFlags::add(Options &options) {
@@ -76,9 +65,6 @@ void StepFlags::add(Options &options) {
           "Pass an output on as an input of the next run (docs/state.md): INPUT=OUTPUT, with * for a common part "
           "of several names; with :max=POSITIONS it grows in place")
       ->type_name("IN=OUT");
-  options.afterParse([this] {
-    require(states.empty() || steps > 1, "--state {}: one run passes nothing on; give --steps 2 or more", states[0]);
-  });
 }
 
 std::vector<StatePair> statePairs(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs,
@@ -141,7 +127,7 @@ const Value *StepInputs::valueOf(const runtime::Port &port, int64_t step, Value 
   if (!found->second.isTensor())
     return &found->second;
   const Tensor &whole = found->second.tensor();
-  if (steps == 1 || whole.rank() != port.dims.size() + 1 || whole.dim(0) != steps || whole.bytes() % steps != 0 ||
+  if (whole.rank() != port.dims.size() + 1 || whole.dim(0) != steps || whole.bytes() % steps != 0 ||
       whole.type() == ElementType::string)
     return &found->second;
   std::vector<int64_t> dims(whole.dims().begin() + 1, whole.dims().end());

@@ -28,7 +28,7 @@ std::vector<StatePair> statePairs(std::span<const runtime::Port> inputs, std::sp
 
 /// The inputs of one step after the other. An input that is given with one more axis than the model's, of as many
 /// positions as there are steps, has a value for each step; other inputs that are given have one value for all steps, and
-/// what is filled is filled anew for each step. States that are not given start from zeros.
+/// what is filled is filled anew for each step. States that are not given start from the real number zero.
 class StepInputs {
 public:
   StepInputs(std::span<const runtime::Port> ports, std::vector<StatePair> pairs, const InputFlags &flags,

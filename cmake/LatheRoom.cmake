@@ -141,7 +141,8 @@ function(lathe_kernel_image OUTPUT NAME)
 endfunction()
 
 # Defines LATHE_NO_OUTPUTS in SOURCE: operators of TensorFlow whose results are no outputs of a frozen graph even if nothing
-# reads them, as string literals separated by commas. The runners that are scripts read the list itself.
+# reads them, as string literals separated by commas; of "OP:1" it is result 1 and those behind it. The runners that are scripts
+# read the list itself.
 function(lathe_no_outputs SOURCE)
   set(LIST ${CMAKE_SOURCE_DIR}/lab/runners/tensorflow/NoOutputs.txt)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LIST})

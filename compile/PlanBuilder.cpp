@@ -1,5 +1,6 @@
 #include "compile/PlanBuilder.h"
 
+#include "codegen/cost/Cost.h"
 #include "compile/PlanGrowths.h"
 #include "compile/PlanLiveness.h"
 #include "compile/PlanParts.h"
@@ -349,7 +350,7 @@ private:
     push(std::move(call));
 
     Dim flops = flopsOf(&op, shapes);
-    parts.built.referenceFlops += static_cast<double>(flops.evaluate([](const std::string &) -> int64_t { return 1; }));
+    parts.built.referenceFlops += lathe::valueOf(flops);
     auto reason = op.getAttrOfType<mlir::StringAttr>("nn.reason");
     parts.built.references.push_back({nn::describe(op.getLoc()), nn::recordOf(&op)->name,
                                       std::string(name(shapes.of(op.getResult(0)).type)),

@@ -1,9 +1,11 @@
 #include "compile/PlanCompilation.h"
 
+#include "codegen/cost/Cost.h"
 #include "codegen/space/ContractionFormat.h"
 #include "compile/PlanRules.h"
 #include "ir/Main.h"
 #include "ops/Lowerings.h"
+#include "package/OperationCount.h"
 #include "passes/Passes.h"
 
 #include <nlohmann/json.hpp>
@@ -18,10 +20,6 @@ uint64_t constantBytesOf(mlir::ModuleOp module) {
     bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
   });
   return bytes;
-}
-
-double atBatchOne(const Dim &dim) {
-  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
 }
 
 /// The costs of predictions, for what the runtime decides when extents are bound.
@@ -90,10 +88,10 @@ void PackageParts::writeTo(mlir::ModuleOp module, const Write &write) {
     program.model = source.str();
   if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
     program.model += "@" + content.str();
-  program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}, machine {}", target.str(),
+  program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}, {}, machine {}", target.str(),
                                 options.threads, options.level, name(options.precision), layoutText(options),
                                 options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "",
-                                typicalText(options.extents.typical), target.machine.identity());
+                                typicalText(options.extents.typical), package::withoutPadding, target.machine.identity());
   program.machine = toJson(target.machine).dump();
   program.threads = options.threads;
   program.plans = std::move(plans);
@@ -164,7 +162,7 @@ void PlanCompilation::buildPlan() {
   for (const auto &kernel : built.plan->kernels)
     ++parts.report.origins[kernel->origin];
   for (const auto &kernel : built.plan->kernels)
-    parts.report.compiledFlops += atBatchOne(Dim::parse(kernel->flops));
+    parts.report.compiledFlops += valueOf(Dim::parse(kernel->flops));
   parts.report.flops = parts.report.compiledFlops + built.referenceFlops;
   parts.report.seconds = parts.seconds();
   parts.code.insert(parts.code.end(), built.code.begin(), built.code.end());

@@ -54,6 +54,7 @@ ALLOWED = {
     "verify": {"lab", "passes", "runtime", "ir", "ops", "mlir"},  # a package beside the references
     "store": {"schedule"},  # texts of schedules are canonical
     "lab": {"machine", "runtime", "process", "store", "package", "include", "ops", "references"},
+    "lab/runners/tflite": {"lab", "runtime", "import/tflite"},  # import/tflite: the format's one description (tflite.fbs)
     "report": {"store", "lab", "schedule", "ops"},
     "serve": {"report", "store", "lab"},
     # Providers' programs: the laboratory's one way to the compiler is the pipe to the first of them.

@@ -27,13 +27,15 @@ ENVIRONMENT = [
 # Those of lathe(1) alone.
 MORE_ENVIRONMENT = [
     ("LATHE_PROVIDERS", "Folder with further programs lathe-provider-NAME for lathe ops bench."),
-    ("LATHE_RUNNERS", "Folder with the programs lathe-runner-NAME, instead of that of lathe."),
+    ("LATHE_RUNNERS", "Folder that is searched first for the scripts and npm packages of other runtimes: onnxruntime/, tflite/, tensorflowjs/, tensorflow/."),
     ("LATHE_TENSORFLOW_PYTHON", "Python interpreter that has TensorFlow, for lathe compare --with tensorflow."),
+    ("LATHE_TFLITE_LIBRARY", "Native library of TensorFlow Lite's C API that the runner tflite uses (--tflite-library)."),
     ("LATHE_TFLITE_RUNNER", "Command of a native runner of TensorFlow Lite, instead of its WebAssembly build."),
 ]
 PROGRAMS = {
     "lathe-runner": "runs packages, for lathe compare; the runtime alone",
     "lathe-runner-onnxruntime": "runs ONNX files with ONNX Runtime's library, for lathe compare",
+    "lathe-runner-tflite": "runs TFLite files with a native library of TensorFlow Lite, for lathe compare and sweep",
     "lathe-provider-lathe": "runs single operators with compiled kernels, for lathe ops bench",
     "lathe-provider-onnxruntime": "runs single operators with ONNX Runtime, for lathe ops bench",
     "lathe-provider-reference": "runs single operators with the reference operators, for lathe ops bench",

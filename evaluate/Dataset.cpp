@@ -1,5 +1,6 @@
 #include "evaluate/Dataset.h"
 
+#include "runtime/NpyTensor.h"
 #include "support/Table.h"
 
 #include <algorithm>
@@ -7,9 +8,11 @@
 #include <cctype>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <thread>
 
 namespace lathe::evaluate {
@@ -35,6 +38,7 @@ std::vector<std::string> linesOf(const std::string &path) {
   require(file.good(), "{}: cannot be read", path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
+    require(line.find('\0') == line.npos, "{}: is no text, expected one", path);
     if (lines.empty() && line.starts_with("\xef\xbb\xbf")) // U+FEFF, which editors write before UTF-8
       line.erase(0, 3);
     lines.push_back(trimmed(line));
@@ -79,7 +83,8 @@ size_t requiredClass(const std::string &text, const std::vector<std::string> &la
   return found[0];
 }
 
-std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<std::string> &labels) {
+/// `labels` null: the classes are not asked for.
+std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<std::string> *labels) {
   std::vector<LabelledPicture> pictures;
   size_t number = 0;
   for (const std::string &line : linesOf(path)) {
@@ -88,16 +93,68 @@ std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<
       continue;
     std::string place = fmt::format("{}: line {}", path, number);
     std::vector<std::string> cells = csvCells(line);
-    if (number == 1 && cells.size() > 1 && lower(trimmed(cells[0])) == "file")
+    if (number == 1 && (cells.size() > 1 || !labels) && lower(trimmed(cells[0])) == "file")
       continue;
+    std::string file = (fs::path(path).parent_path() / trimmed(cells[0])).string();
+    if (!labels) {
+      pictures.push_back({file, std::nullopt});
+      continue;
+    }
     require(cells.size() > 1, "{}: has one column, expected two: file,class", place);
     std::string named = cells[1];
     if (cells.size() > 2) // a label with commas that is not quoted
       named = line.substr(line.find(',') + 1);
-    pictures.push_back(
-        {(fs::path(path).parent_path() / trimmed(cells[0])).string(), requiredClass(trimmed(named), labels, place)});
+    pictures.push_back({file, requiredClass(trimmed(named), *labels, place)});
   }
   return pictures;
+}
+
+bool isArrayFile(const std::string &path) { return path.ends_with(".npy") || path.ends_with(".npz"); }
+
+/// The classes that an archive states, of `count` samples.
+std::vector<size_t> archiveLabels(const NpzMember &member, size_t count, const std::string &path) {
+  Tensor labels = toTensor(member.array);
+  require(isInteger(labels.type()) && static_cast<size_t>(labels.elements()) == count && labels.dims()[0] > 0 &&
+              static_cast<size_t>(labels.dims()[0]) == count,
+          "{}: '{}' is {} {}, expected {} integers, the class of each sample", path, member.name, name(labels.type()),
+          fmt::join(labels.dims(), "x"), count);
+  std::vector<size_t> classes;
+  for (int64_t i = 0; i < labels.elements(); ++i) {
+    double label = labels.asDouble(i);
+    require(label >= 0, "{}: '{}' has the class {} at {}, expected indices from 0 on", path, member.name, label, i);
+    classes.push_back(static_cast<size_t>(label));
+  }
+  return classes;
+}
+
+Dataset readArchive(const std::string &path) {
+  Dataset data;
+  const NpzMember *labels = nullptr;
+  std::vector<NpzMember> members = readNpz(path);
+  for (const NpzMember &member : members)
+    if (isLabelName(member.name)) {
+      require(!labels, "{}: '{}' and '{}' may both be the classes, expected one of them", path,
+              labels ? labels->name : "", member.name);
+      labels = &member;
+    }
+  int64_t count = -1;
+  for (const NpzMember &member : members) {
+    if (&member == labels)
+      continue;
+    const auto &dims = member.array.dims;
+    require(!dims.empty() && (count < 0 || dims[0] == count), "{}: '{}' is {}, expected {} along the first axis", path,
+            member.name, fmt::join(dims, "x"),
+            count < 0 ? "samples" : fmt::format("{} samples, as '{}' has", count, data.archive[0].name));
+    count = dims[0];
+    data.archive.push_back(member);
+  }
+  require(count > 0, "{}: has no samples, expected an array for each input and one called labels", path);
+  std::vector<size_t> classes;
+  if (labels)
+    classes = archiveLabels(*labels, static_cast<size_t>(count), path);
+  for (int64_t i = 0; i < count; ++i)
+    data.pictures.push_back({path, labels ? std::optional(classes[static_cast<size_t>(i)]) : std::nullopt, i});
+  return data;
 }
 
 /// What lies in a folder, but for names that begin with a dot: systems and editors write such files beside others.
@@ -124,7 +181,7 @@ std::string reasonAgainst(const fs::directory_entry &entry) {
     return "a link to nothing";
   if (status.type() == fs::file_type::directory)
     return "a folder inside of a class";
-  if (!isPicture(entry.path().string()))
+  if (!isPicture(entry.path().string()) && !isArrayFile(entry.path().string()))
     return "no .png, .jpg or .bmp file";
   return status.type() == fs::file_type::regular ? "" : "no regular file";
 }
@@ -168,7 +225,12 @@ std::vector<std::string> readingErrors(const std::vector<LabelledPicture> &pictu
   auto work = [&] {
     for (size_t i = next++; i < pictures.size(); i = next++) {
       try {
-        readPicture(pictures[i].path);
+        if (pictures[i].path.ends_with(".npy"))
+          readNpy(pictures[i].path);
+        else if (pictures[i].path.ends_with(".npz"))
+          pictures[i].row < 0 ? void(readNpz(pictures[i].path)) : void();
+        else
+          readPicture(pictures[i].path);
       } catch (const std::exception &error) {
         errors[i] = error.what();
       }
@@ -226,10 +288,41 @@ std::vector<std::string> shortNames(const std::vector<std::string> &labels) {
 
 Dataset readDataset(const std::string &path, const std::vector<std::string> &labels) {
   std::error_code ignored;
-  require(fs::exists(path, ignored), "{}: does not exist, expected a folder or a CSV file", path);
-  Dataset data = fs::is_directory(path, ignored) ? readFolder(path, labels) : Dataset{readCsv(path, labels), {}};
+  require(fs::exists(path, ignored), "{}: does not exist, expected a folder, a CSV file or an .npz file", path);
+  if (path.ends_with(".npz") && !fs::is_directory(path, ignored))
+    return readArchive(path);
+  Dataset data = fs::is_directory(path, ignored) ? readFolder(path, labels) : Dataset{readCsv(path, &labels), {}, {}};
   require(!data.pictures.empty(), "{}: has no pictures, expected .png, .jpg or .bmp files", path);
   return data;
+}
+
+std::vector<LabelledPicture> listedSamples(const std::string &path) { return readCsv(path, nullptr); }
+
+bool isLabelName(const std::string &name) {
+  static const std::set<std::string> names = {"class", "classes", "label", "labels", "y", "y_test"};
+  return names.contains(name);
+}
+
+bool Dataset::isArrays(const LabelledPicture &sample) const { return sample.row >= 0 || isArrayFile(sample.path); }
+
+SampleArrays Dataset::arraysOf(const LabelledPicture &sample) const {
+  SampleArrays arrays;
+  if (sample.row < 0 && sample.path.ends_with(".npy"))
+    return {{"", toTensor(readNpy(sample.path))}};
+  if (sample.row < 0) {
+    for (NpzMember &member : readNpz(sample.path))
+      arrays.emplace_back(member.name, toTensor(std::move(member.array)));
+    return arrays;
+  }
+  for (const NpzMember &member : archive) {
+    std::vector<int64_t> dims = member.array.dims;
+    dims[0] = 1;
+    Tensor one(member.array.type, dims);
+    require(one.type() != ElementType::string, "{}: '{}' holds strings, expected numbers", sample.path, member.name);
+    std::memcpy(one.data(), member.array.data.data() + sample.row * one.bytes(), static_cast<size_t>(one.bytes()));
+    arrays.emplace_back(member.name, std::move(one));
+  }
+  return arrays;
 }
 
 void checkPictures(Dataset &data, bool skips, const std::function<void(size_t)> &progress) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -81,9 +82,9 @@ std::pair<uint32_t, uint32_t> pngExtents(const std::string &path) {
   return {number(16), number(20)};
 }
 
-void requirePixels(const std::string &path, uint64_t width, uint64_t height) {
-  require(height == 0 || width <= static_cast<uint64_t>(mostPixels) / height,
-          "{}: is {}x{}, expected at most {} pixels", path, width, height, mostPixels);
+void requirePixels(const std::string &path, int64_t width, int64_t height) {
+  require(width >= 0 && (height == 0 || width <= mostPixels / height), "{}: is {}x{}, expected at most {} pixels", path,
+          width, height, mostPixels);
 }
 
 } // namespace
@@ -100,7 +101,7 @@ Picture readPicture(const std::string &path) {
   requirePixels(path, pngWidth, pngHeight);
   require(stbi_info(path.c_str(), &width, &height, &channels) != 0, "{}: is no picture: {}, expected PNG, JPEG or BMP",
           path, stbi_failure_reason());
-  requirePixels(path, static_cast<uint64_t>(width), static_cast<uint64_t>(height));
+  requirePixels(path, width, std::abs(int64_t(height))); // a BMP file with its rows from the top has a negative height
   std::unique_ptr<uint8_t, decltype(&stbi_image_free)> pixels(stbi_load(path.c_str(), &width, &height, &channels, 3),
                                                               &stbi_image_free);
   require(pixels != nullptr, "{}: is no picture: {}, expected PNG, JPEG or BMP", path, stbi_failure_reason());

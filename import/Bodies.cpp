@@ -365,12 +365,40 @@ void closeBranches(StructureNode &node, BodyImport *bodies[2], std::vector<Entry
   }
 }
 
+/// The open extents of inputs that decide `value`; nothing where something else does, too.
+std::optional<std::set<std::string>> decidingSymbols(StructureNode &node, mlir::Value value) {
+  constexpr size_t most = 1000; // operators; conditions on extents have a few
+  std::set<std::string> symbols;
+  llvm::SetVector<mlir::Value> open;
+  open.insert(value);
+  for (size_t i = 0; i < open.size(); ++i) {
+    mlir::Operation *op = open[i].getDefiningOp();
+    if (!op || open.size() > most || (!nn::recordOf(op) && !llvm::isa<nn::ConstantOp>(op)))
+      return std::nullopt;
+    if (!llvm::isa<nn::ShapeOp>(op)) {
+      open.insert(op->operand_begin(), op->operand_end());
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const Dim &dim : node.graph.info(op->getOperand(0)).dims) {
+      if (isUnknown(dim))
+        return std::nullopt;
+      dim.collectSymbols(names);
+    }
+    symbols.insert(names.begin(), names.end());
+  }
+  return symbols.empty() ? std::nullopt : std::optional(symbols);
+}
+
 /// Describes output `index` of nn.if.
-TensorInfo branchResult(StructureNode &node, size_t index, TensorInfo a, const TensorInfo &b) {
+TensorInfo branchResult(StructureNode &node, mlir::Value condition, size_t index, TensorInfo a, const TensorInfo &b) {
   require(a.type == b.type && a.kind == b.kind, "output {} is {} of {} in one branch and {} of {} in the other", index,
           name(a.kind), name(a.type), name(b.kind), name(b.type));
   if (!a.isTensor())
     return commonItems(a, b);
+  if (a.rank() != b.rank())
+    if (auto symbols = decidingSymbols(node, condition))
+      throw RankDepends{*symbols, node.name};
   if (a.rank() != b.rank())
     node.unsupported(
         fmt::format("its condition is computed at run time, and its branches give an output of rank {} and {}",
@@ -402,7 +430,7 @@ void emitIf(StructureNode &node, mlir::Value condition, const GraphRecord &thenG
 
   std::vector<TensorInfo> infos = thenBody.results(), others = elseBody.results();
   for (size_t i = 0; i < infos.size(); ++i)
-    infos[i] = branchResult(node, i, std::move(infos[i]), others[i]);
+    infos[i] = branchResult(node, condition, i, std::move(infos[i]), others[i]);
   llvm::SetVector<mlir::Value> captured = thenBody.captured();
   captured.insert(elseBody.captured().begin(), elseBody.captured().end());
   for (BodyImport *body : {&thenBody, &elseBody}) {

@@ -41,6 +41,8 @@ constexpr std::array kinds = {
     Kind{"<", ".xml", "is XML, such as an OpenVINO model; convert the original model"},
     Kind{"", ".mlmodel", "is a Core ML model; convert the original model"},
     Kind{"", ".engine", "is an engine of TensorRT, which only that runs; give the model that it was made of"},
+    Kind{"version https://git-lfs.github.com/spec/", "",
+         "is a pointer of Git LFS, not the file; fetch the file with git lfs pull"},
     Kind{"LATHEPKG", "", "is a compiled package, no model; give the model that it was made of"},
 };
 

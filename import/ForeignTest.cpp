@@ -20,6 +20,8 @@ TEST(Foreign, KnownFilesSayWhatToDo) {
   EXPECT_THAT(foreignFile("model.ckpt.meta", "\x0a\x05"s), HasSubstr("checkpoint"));
   EXPECT_THAT(foreignFile("w.safetensors", "\x02\0\0\0\0\0\0\0{}"s), HasSubstr("weights alone"));
   EXPECT_THAT(foreignFile("model.json", "{\"a\": 1}"s), HasSubstr("JSON"));
+  EXPECT_THAT(foreignFile("net.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 17\n"s),
+              HasSubstr("pointer of Git LFS"));
   EXPECT_THAT(readFormats(), StartsWith("ONNX, TFLite"));
 }
 

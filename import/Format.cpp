@@ -28,6 +28,39 @@ std::string Format::suggestionFor(const std::string &op) const {
   return suggestion(op, {names.begin(), names.end()});
 }
 
+static mlir::OwningOpRef<mlir::ModuleOp> imported(const Format &format, mlir::MLIRContext &context,
+                                                  std::string_view bytes, const std::string &fileName,
+                                                  const std::filesystem::path &folder, const ImportOptions &options);
+
+/// Imports for extents of 1 where the rank of a value depends on them, and says so.
+static mlir::OwningOpRef<mlir::ModuleOp> importedForOne(const Format &format, mlir::MLIRContext &context,
+                                                        std::string_view bytes, const std::string &fileName,
+                                                        const std::filesystem::path &folder, ImportOptions options,
+                                                        const RankDepends &rank) {
+  const std::string said =
+      fmt::format("the rank of the result of '{}' depends on extent {}, which is taken as 1; --shape gives another",
+                  oneLine(rank.node), fmt::join(rank.symbols, " and "));
+  bool known = true;
+  for (const std::string &symbol : rank.symbols)
+    known &= !options.extents.emplace(symbol, 1).second;
+  if (known) { // of a body, where no input decides
+    std::string reason = fmt::format("the rank of its result depends on extent {}", fmt::join(rank.symbols, " and "));
+    throw UnsupportedError(fmt::format("{}: not supported: '{}': {}", fileName, rank.node, reason),
+                           {{rank.node, "", 0, "", reason}});
+  }
+  try {
+    auto module = imported(format, context, bytes, fileName, folder, options);
+    auto others = (*module)->getAttrOfType<mlir::StringAttr>(assumptionAttribute);
+    (*module)->setAttr(assumptionAttribute,
+                       mlir::StringAttr::get(&context, others ? said + "; " + others.str() : said));
+    return module;
+  } catch (const UnsupportedError &error) {
+    throw UnsupportedError(fmt::format("{} ({})", error.what(), said), error.issues);
+  } catch (const Error &error) {
+    fail("{} ({})", error.what(), said);
+  }
+}
+
 /// Imports once more where operators failed and others demand extents that were not known: those of a loop must be known
 /// when it is imported, and an operator behind it may be the one that says them. Initializers have been freed, so the file
 /// is read again.
@@ -40,6 +73,8 @@ static mlir::OwningOpRef<mlir::ModuleOp> imported(const Format &format, mlir::ML
   };
   try {
     return attempt(options);
+  } catch (const RankDepends &rank) {
+    return importedForOne(format, context, bytes, fileName, folder, options, rank);
   } catch (const ExtentsDemanded &first) {
     ImportOptions better = options;
     better.shapes = first.shapes;

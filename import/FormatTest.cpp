@@ -263,8 +263,10 @@ TEST_F(FormatTest, ErrorsNameFileNodeAndVersion) {
   EXPECT_THAT(error(withNode("minus y -> h")), HasSubstr("output 'h' is already produced by node 1 'fc'"));
   EXPECT_EQ(error("revision 2\ninput x f32 2\ntensor w f32 2x2 1\nnode p product x w -> y\noutput y f32\n"),
             "m.lines: node 0 'p' (product, revision 2): initializer 'w': has 1 values, expected 4");
-  EXPECT_EQ(error(network, {.shapes = {{"x", {2, 3}}}}),
-            "m.lines: --shape gives input 'x' extent 3 on axis 1, expected 2");
+  EXPECT_EQ(
+      error(network, {.shapes = {{"x", {2, 3}}}}),
+      "m.lines: node 1 'fc' (product, revision 2): matmul_c2: the reduction extents are 3 and 2, expected equal ones "
+      "(--shape: input 'x' is N x 2 in the model)");
   EXPECT_EQ(error("revision 2\nwhat\n"), "m.lines: line 2: got 'what'");
 }
 

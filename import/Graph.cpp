@@ -62,7 +62,26 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   std::vector<std::string> outputs;
   for (const ValueRecord &output : model.graph.outputs)
     outputs.push_back(output.name);
-  importNodes(outputs);
+  try {
+    importNodes(outputs);
+    throwProblems(function);
+    finish(function);
+  } catch (const UnsupportedError &) {
+    throw;
+  } catch (const Error &error) {
+    if (changedExtents.empty())
+      throw;
+    fail("{} (--shape: {})", error.what(), fmt::join(changedExtents, ", "));
+  }
+  uniteEqualExtents(*module, /*numbers=*/!options.shapes.empty());
+  if (mlir::failed(mlir::verify(*module)))
+    fail("{}: the imported graph is not valid", fileName); // the verifier has said why
+  return module;
+}
+
+void Graph::throwProblems(mlir::func::FuncOp function) {
+  if (options.leaveOut && problems.onlyNodes())
+    return;
   try {
     problems.throwIfAny(fileName, format.versionWord);
   } catch (const UnsupportedError &error) {
@@ -70,11 +89,6 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
       throw ExtentsDemanded(error, std::move(shapes));
     throw;
   }
-  finish(function);
-  uniteEqualExtents(*module, /*numbers=*/!options.shapes.empty());
-  if (mlir::failed(mlir::verify(*module)))
-    fail("{}: the imported graph is not valid", fileName); // the verifier has said why
-  return module;
 }
 
 void Graph::findFunctions() {
@@ -207,6 +221,7 @@ void Graph::importNode(int index) {
       inputs.push_back(input.empty() ? Entry{{}, {}, true} : entryOf(input));
       if (!inputs.back().imported()) {
         // It depends on what could not be imported: of the node itself only its operators can be judged.
+        leftBehind += scope == &top;
         if (!function && !structureOf(std::vector<Entry>(record.inputs.size())))
           requireKnown(record);
         if (format.unknownWithin)
@@ -234,8 +249,12 @@ void Graph::importNode(int index) {
     for (size_t i = 0; i < record.outputs.size(); ++i)
       if (!record.outputs[i].empty())
         static_cast<Entry &>(scope->values.at(record.outputs[i])) = node.outputs[i];
+    if (options.leaveOut && scope == &top && !allImported(node.outputs))
+      leaveOut(index);
   } catch (const Unsupported &problem) {
     report(index, problem.reason);
+    if (options.leaveOut && scope == &top)
+      leaveOut(index);
   } catch (const PlacedError &) {
     throw;
   } catch (const Error &error) {
@@ -286,13 +305,37 @@ mlir::Value Graph::resultOf(const ValueRecord &output) {
   return value;
 }
 
+/// The outputs that could be imported, and what nodes that are left out read.
+std::vector<ValueRecord> Graph::outputsLeft() {
+  std::vector<ValueRecord> outputs;
+  std::set<std::string> names;
+  auto isImported = [&](const std::string &name) {
+    GraphValue *value = find(name);
+    return value && (value->imported() || value->initializer);
+  };
+  for (const ValueRecord &output : model.graph.outputs)
+    if (isImported(output.name) && names.insert(output.name).second)
+      outputs.push_back(output);
+  for (int index : leftOut)
+    for (const std::string &name : namesRead(model.graph.nodes[static_cast<size_t>(index)])) {
+      GraphValue *value = find(name);
+      if (value && value->value && value->producer >= 0 && info(value->value).isTensor() && names.insert(name).second) {
+        ValueRecord &output = outputs.emplace_back();
+        output.name = name;
+        output.type = info(value->value).type;
+      }
+    }
+  require(!outputs.empty(), "{}: nothing is left without the nodes that are not supported", fileName);
+  return outputs;
+}
+
 void Graph::finish(mlir::func::FuncOp function) {
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<mlir::DictionaryAttr> attrs;
   std::set<std::string> names;
   require(!model.graph.outputs.empty(), "{}: the graph has no outputs", fileName);
-  for (const ValueRecord &output : model.graph.outputs) {
+  for (const ValueRecord &output : options.leaveOut ? outputsLeft() : model.graph.outputs) {
     require(names.insert(output.name).second, "{}: there are two outputs '{}'", fileName, output.name);
     results.push_back(resultOf(output));
     types.push_back(results.back().getType());
@@ -306,6 +349,11 @@ void Graph::finish(mlir::func::FuncOp function) {
   function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
   function.setAllResultAttrs(attrs);
   auto module = function->getParentOfType<mlir::ModuleOp>();
+  if (!leftOut.empty()) {
+    llvm::SmallVector<llvm::StringRef> unknown(unknownValues.begin(), unknownValues.end());
+    module->setAttr(unknownValuesAttribute, builder.getStrArrayAttr(unknown));
+    module->setAttr(leftBehindAttribute, builder.getI64IntegerAttr(leftBehind));
+  }
   module.walk([](mlir::func::FuncOp any) { tidy(any.getBody().front()); }); // bodies first
   module.walk([](mlir::ModuleOp any) { nn::eraseUnusedBodies(any); });
 }

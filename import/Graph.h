@@ -8,11 +8,18 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 namespace lathe::source {
 
 using Values = std::vector<mlir::Value>;
+
+/// Thrown where the rank of a value depends on extents that inputs leave open: the model is imported for their value 1.
+struct RankDepends {
+  std::set<std::string> symbols;
+  std::string node;
+};
 
 /// An operand or a result: a value of the graph (a tensor, or a sequence or an optional of which only
 /// the run knows what is in it), a sequence of known tensors, or an empty optional. None of these: the
@@ -87,6 +94,9 @@ private:
   Problems problems;
   UniqueNames symbolNames{"_"};
   int bodySymbols = 0;
+  std::vector<int> leftOut;                                                        // nodes of the model's graph
+  std::vector<std::string> unknownValues;                                          // results of them
+  int64_t leftBehind = 0;                                                          // further nodes that are left out
   std::map<std::string, std::string> symbols;                                      // symbol -> name of the extent
   std::map<std::pair<std::string, std::string>, const FunctionRecord *> functions; // by (domain, name)
 
@@ -97,8 +107,12 @@ private:
   void declareInputs(mlir::func::FuncOp function);
   std::string symbolName(const std::string &symbol);
   TensorInfo inputInfo(const ValueRecord &input);
-  using Bound = std::map<std::string, int64_t>; // symbol -> extent given with --shape
-  void bindExtents(const std::string &name, const Dims &dims, Bound &bound) const;
+  std::map<std::string, int64_t> bound;    // symbol -> extent given with --shape
+  std::vector<std::string> changedExtents; // "input 'x' is 1x3x8x8 in the model": what --shape replaces
+  void bindExtents(const std::string &name, Dims &dims);
+  void addInput(mlir::func::FuncOp function, const std::string &name, TensorInfo info,
+                const std::optional<Quantization> &quantization);
+  void leaveOut(int index);
   // Order.cpp
   void declareResults();
   std::vector<int> nodesInOrder(const std::vector<std::string> &outputs);
@@ -112,8 +126,10 @@ private:
   std::string nameOf(int index) const;
   void report(int index, const std::string &reason);
   void reportValue(const std::string &reason) { problems.add({"", "", version(), "", reason}); }
+  void throwProblems(mlir::func::FuncOp function);
   void finish(mlir::func::FuncOp function);
   mlir::Value resultOf(const ValueRecord &output);
+  std::vector<ValueRecord> outputsLeft();
 };
 
 } // namespace lathe::source

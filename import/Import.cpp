@@ -4,6 +4,7 @@
 #include "import/Foreign.h"
 #include "import/Format.h"
 #include "import/SavedModel.h"
+#include "import/TensorScales.h"
 #include "import/UnusedDefinitions.h"
 #include "import/keras/Keras.h"
 #include "import/onnx/Onnx.h"
@@ -76,6 +77,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   require(options.custom.empty() || keras::isKeras(bytes),
           "{}: is no Keras model; only layers of those have definitions (--custom)", path);
   const source::Format &format = formatOf(bytes);
+  require(options.overrides.empty() || (&format == &onnx::format() && !isModelText(name, bytes)),
+          "{}: is no ONNX file; only inputs of those have default values (--override)", path);
   if (isModelText(name, bytes)) {
     require(options.signature.empty(), "{}: textual IR has no signatures (--signature)", path);
     require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);
@@ -105,6 +108,15 @@ TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &option
       used.custom.erase(definition);
     return origins(used);
   }
+}
+
+std::map<std::string, Quantization> tensorScales(const std::string &path, const ImportOptions &options) {
+  std::string name = modelFileOf(path);
+  auto file = mapped(name);
+  std::string_view bytes = bytesOf(*file);
+  if (!tflite::isTflite(bytes))
+    return {};
+  return tflite::tensorScales(tflite::format().read(bytes, name, folderOf(name), options).graph);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,

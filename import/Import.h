@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,8 @@ namespace lathe {
 enum class RequantizeRounding { reference, optimised };
 
 struct ImportOptions {
-  /// Extents of inputs by name, for models with symbolic extents; -1 keeps an extent symbolic.
-  /// Static extents of the model must agree. A symbol in several inputs is bound in all of them.
+  /// Extents of inputs by name; -1 keeps the extent of the model. A symbol in several inputs is bound in all of them. An
+  /// extent that the model states is replaced: an Error names the node that does not allow it.
   std::map<std::string, std::vector<int64_t>> shapes;
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
   /// Of a SavedModel ("": "serving_default", or the only one) or of a TFLite file with several ones ("": its first subgraph):
@@ -30,7 +31,22 @@ struct ImportOptions {
   /// The user's definitions of Keras layers, by the name of the class: files of textual IR at graph level. @main takes the
   /// layer's inputs, then its weights in the order of the file.
   std::map<std::string, std::string> custom = {};
+  /// Inputs of an ONNX file that have a default value, to be inputs nevertheless. Others are constants. A name behind '?'
+  /// need not be one.
+  std::set<std::string> overrides = {};
+  /// Extents of symbols by name, where inputs have them.
+  std::map<std::string, int64_t> extents = {};
+  /// Leave out nodes of the graph that are not supported, and those behind them of which nothing is known. Their results
+  /// are inputs where the file or `shapes` tell the extents, and their operands are outputs.
+  bool leaveOut = false;
 };
+
+/// Attribute of a module: what the import took for granted of extents that the model leaves open, as a sentence.
+inline constexpr const char *assumptionAttribute = "nn.assumption";
+/// Attribute of a module: names of values that a node which was left out gives and of which the extents are not known.
+inline constexpr const char *unknownValuesAttribute = "nn.unknown_values";
+/// Attribute of a module: number of nodes that were left out because they depend on such a value.
+inline constexpr const char *leftBehindAttribute = "nn.left_behind";
 
 /// Reads a model: ONNX protobuf, TFLite, a TensorFlow graph, Keras or textual IR, recognised by content, or the folder of a
 /// TensorFlow SavedModel. Returns a verified module at

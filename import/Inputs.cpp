@@ -62,75 +62,117 @@ TensorInfo Graph::inputInfo(const ValueRecord &input) {
   return result;
 }
 
-void Graph::bindExtents(const std::string &name, const Dims &dims, Bound &bound) const {
+/// Extents that the model leaves open are bound, others replaced.
+void Graph::bindExtents(const std::string &name, Dims &dims) {
   auto given = options.shapes.find(name);
   if (given == options.shapes.end())
     return;
   require(given->second.size() == dims.size(), "{}: --shape gives input '{}' {} extents, expected {} ({})", fileName,
           name, given->second.size(), dims.size(), str(dims));
+  const std::string stated = str(dims);
+  bool changed = false;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     int64_t extent = given->second[axis];
     if (extent < 0)
       continue;
     if (dims[axis].isConstant()) {
-      require(dims[axis] == Dim(extent), "{}: --shape gives input '{}' extent {} on axis {}, expected {}", fileName,
-              name, extent, axis, dims[axis].str());
+      changed |= !(dims[axis] == Dim(extent));
+      dims[axis] = extent;
       continue;
     }
     auto [at, added] = bound.emplace(dims[axis].str(), extent);
     require(added || at->second == extent, "{}: --shape binds '{}' to {} and {}", fileName, at->first, at->second,
             extent);
   }
+  if (changed)
+    changedExtents.push_back(fmt::format("input '{}' is {} in the model", name, stated));
+}
+
+void Graph::addInput(mlir::func::FuncOp function, const std::string &name, TensorInfo info,
+                     const std::optional<Quantization> &quantization) {
+  auto lookup = [&](const std::string &symbol) -> std::optional<Dim> {
+    auto at = bound.find(symbol);
+    return at == bound.end() ? std::nullopt : std::optional<Dim>(at->second);
+  };
+  std::vector<int64_t> extents;
+  for (Dim &dim : info.dims) {
+    dim = dim.substitute(lookup);
+    extents.push_back(dim.constantOr(1));
+  }
+  checkedElements(extents, fmt::format("{}: input '{}'", fileName, name));
+  unsigned index = function.getNumArguments();
+  auto loc = mlir::NameLoc::get(builder.getStringAttr(name + " (input)"), function.getLoc());
+  mlir::NamedAttrList attrs;
+  attrs.set("nn.name", builder.getStringAttr(name));
+  if (info.isTensor() && !allConstant(info.dims))
+    attrs.set("nn.dims", nn::dimsAttr(context, info.dims));
+  if (quantization)
+    attrs.set("nn.quantization", builder.getStringAttr(quantization->str()));
+  function.insertArgument(index, nn::toMlirType(context, info), attrs.getDictionary(context), loc);
+  mlir::Value argument = function.getArgument(index);
+  known.setInfo(argument, info);
+  top.values[name] = GraphValue{{argument, {}, false}, -1, nullptr};
 }
 
 void Graph::declareInputs(mlir::func::FuncOp function) {
-  std::vector<std::pair<std::string, TensorInfo>> inputs;
-  std::map<std::string, std::string> quantizations;
-  Bound bound;
+  struct Declared {
+    const ValueRecord *record;
+    TensorInfo info;
+  };
+  std::vector<Declared> inputs;
   std::set<std::string> names;
+  bound = options.extents;
   for (const ValueRecord &input : model.graph.inputs) {
     const std::string &name = input.name;
     require(!name.empty(), "{}: an input has no name", fileName);
     require(names.insert(name).second, "{}: there are two inputs '{}'", fileName, name);
     if (auto known = top.values.find(name); known != top.values.end() && known->second.initializer)
-      continue; // a weight listed as an input, as ONNX files before IR version 4 do
+      continue; // a weight, or a default that nobody overrides
     try {
-      inputs.emplace_back(name, inputInfo(input));
+      inputs.push_back({&input, inputInfo(input)});
     } catch (const Unsupported &problem) {
       top.values.emplace(name, GraphValue{});
       reportValue(oneLine(problem.reason));
       continue;
     }
-    bindExtents(name, inputs.back().second.dims, bound);
-    if (input.quantization)
-      quantizations[name] = input.quantization->str();
+    bindExtents(name, inputs.back().info.dims);
   }
   for (auto &[name, extents] : options.shapes)
-    require(std::any_of(inputs.begin(), inputs.end(), [&](auto &input) { return input.first == name; }),
+    require(options.leaveOut ||
+                std::any_of(inputs.begin(), inputs.end(), [&](auto &input) { return input.record->name == name; }),
             "{}: --shape names input '{}', which the model does not have", fileName, name);
-  auto lookup = [&](const std::string &symbol) -> std::optional<Dim> {
-    auto at = bound.find(symbol);
-    return at == bound.end() ? std::nullopt : std::optional<Dim>(at->second);
-  };
-  for (auto &[name, info] : inputs) {
-    std::vector<int64_t> extents;
-    for (Dim &dim : info.dims) {
-      dim = dim.substitute(lookup);
-      extents.push_back(dim.constantOr(1));
+  for (Declared &input : inputs)
+    addInput(function, input.record->name, std::move(input.info), input.record->quantization);
+}
+
+/// The results of a node that is not supported become inputs, where it is known what they are.
+void Graph::leaveOut(int index) {
+  leftOut.push_back(index);
+  auto function = llvm::cast<mlir::func::FuncOp>(top.block->getParentOp());
+  std::set<std::string> read;
+  for (const NodeRecord &node : model.graph.nodes)
+    for (const std::string &name : namesRead(node))
+      read.insert(name);
+  for (const std::string &name : model.graph.nodes[static_cast<size_t>(index)].outputs) {
+    if (!read.contains(name))
+      continue;
+    ValueRecord record;
+    record.name = name;
+    record.type = ElementType::f32;
+    for (const ValueRecord &value : model.graph.values)
+      if (value.name == name)
+        record = value;
+    if (!record.extents && !options.shapes.contains(name)) {
+      unknownValues.push_back(name);
+      continue;
     }
-    checkedElements(extents, fmt::format("{}: input '{}'", fileName, name));
-    unsigned index = function.getNumArguments();
-    auto loc = mlir::NameLoc::get(builder.getStringAttr(name + " (input)"), function.getLoc());
-    mlir::NamedAttrList attrs;
-    attrs.set("nn.name", builder.getStringAttr(name));
-    if (info.isTensor() && !allConstant(info.dims))
-      attrs.set("nn.dims", nn::dimsAttr(context, info.dims));
-    if (auto how = quantizations.find(name); how != quantizations.end())
-      attrs.set("nn.quantization", builder.getStringAttr(how->second));
-    function.insertArgument(index, nn::toMlirType(context, info), attrs.getDictionary(context), loc);
-    mlir::Value argument = function.getArgument(index);
-    known.setInfo(argument, info);
-    top.values.emplace(name, GraphValue{{argument, {}, false}, -1, nullptr});
+    try {
+      TensorInfo info = inputInfo(record);
+      bindExtents(name, info.dims);
+      addInput(function, name, std::move(info), record.quantization);
+    } catch (const Unsupported &) {
+      unknownValues.push_back(name);
+    }
   }
 }
 

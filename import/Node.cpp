@@ -310,9 +310,41 @@ mlir::Value Node::constantScalar(ElementType type, double value) {
   return graph.builder.create<nn::ConstantOp>(loc, tensor, attr);
 }
 
-/// The values of `dims` as an operand. Extents that are not constants are extents of `x` in the same order; one may
-/// differ and is -1 then, as a reshape takes it.
+/// One extent of `value`, a vector of one element.
+static mlir::Value extentAt(Node &node, mlir::Value value, int64_t axis) {
+  return node.emit("shape", {value}, {{"start", axis}, {"end", axis + 1}});
+}
+
+/// The operand of the node that has the extents `dims`; null where none has, or where nobody can tell which one is meant.
+static mlir::Value operandLike(Node &node, const Dims &dims) {
+  mlir::Value found;
+  bool unknown = std::any_of(dims.begin(), dims.end(), isUnknown);
+  for (size_t i = 0; i < node.inputCount(); ++i) {
+    if (!node.has(i) || node.info(node.in(i)).dims != dims || node.in(i) == found)
+      continue;
+    if (found && unknown)
+      return {};
+    found = found ? found : node.in(i);
+  }
+  return found;
+}
+
+/// The extent `dim`, which has a formula, of an operand of the node; null where no operand has it.
+static mlir::Value extentOfOperand(Node &node, const Dim &dim) {
+  for (size_t i = 0; i < node.inputCount() && !isUnknown(dim); ++i)
+    if (node.has(i)) {
+      const Dims &own = node.info(node.in(i)).dims;
+      if (auto at = std::find(own.begin(), own.end(), dim); at != own.end())
+        return extentAt(node, node.in(i), at - own.begin());
+    }
+  return {};
+}
+
+/// The values of `dims` as an operand. Extents that are not constants are extents of `x` in the same order, or those of
+/// an operand of the node; one may differ and is -1 then, as a reshape takes it.
 static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
+  if (mlir::Value like = operandLike(node, dims))
+    return node.emit("shape", {like});
   const Dims own = node.info(x).dims;
   std::vector<mlir::Value> parts;
   bool inferred = false;
@@ -322,8 +354,10 @@ static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
     if (dim.isConstant()) {
       parts.push_back(node.constantInts({1}, {dim.constant()}));
     } else if (at < static_cast<int64_t>(own.size())) {
-      parts.push_back(node.emit("shape", {x}, {{"start", at}, {"end", at + 1}}));
+      parts.push_back(extentAt(node, x, at));
       next = at + 1;
+    } else if (mlir::Value given = extentOfOperand(node, dim)) {
+      parts.push_back(given);
     } else if (!inferred) {
       parts.push_back(node.constantInts({1}, {-1}));
       inferred = true;

@@ -4,6 +4,10 @@
 
 namespace lathe::source {
 
+bool Problems::onlyNodes() const {
+  return std::ranges::none_of(issues, [](const ImportIssue &issue) { return issue.op.empty(); });
+}
+
 void Problems::throwIfAny(const std::string &fileName, const char *versionWord) const {
   if (issues.empty())
     return;

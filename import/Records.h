@@ -89,6 +89,7 @@ struct NodeRecord {
 struct GraphRecord {
   std::vector<NodeRecord> nodes;
   std::vector<ValueRecord> inputs, outputs;
+  std::vector<ValueRecord> values; // of results of nodes, as far as the file describes them
   std::vector<TensorRecord> initializers;
   std::vector<std::pair<std::string, std::string>> unreadable; // initializers by name, with the reason
 };

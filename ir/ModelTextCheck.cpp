@@ -7,12 +7,15 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <cstring>
 
 namespace lathe::nn {
 namespace {
 
 constexpr int deepestNesting = 1000;
+constexpr uint64_t mostResults = 1 << 20; // of one operation
 constexpr int64_t largestBlock = 1 << 20; // channels, all of a value where they are last
 
 /// Where an attribute of ours may stand, and what it is.
@@ -111,6 +114,19 @@ std::string problemOf(mlir::Type type) {
 
 } // namespace
 
+/// MLIR's parser makes a place for every result before it looks at the operation: `%x:NUMBER` at `at`, or `%x#NUMBER`,
+/// states how many, or which. An operation lists the type of every result, so a text has more characters than results.
+static void checkResultNumber(llvm::StringRef source, size_t at, const std::string &path, int line) {
+  llvm::StringRef rest = source.substr(at + 1);
+  rest = rest.drop_while([](char c) { return llvm::isAlnum(c) || strchr("_.$-", c); });
+  if (!rest.consume_front(":") && !rest.consume_front("#"))
+    return;
+  llvm::StringRef digits = rest.take_while([](char c) { return llvm::isDigit(c); });
+  uint64_t most = std::min<uint64_t>(source.size(), mostResults), number = 0;
+  require(digits.empty() || (!digits.getAsInteger(10, number) && number <= most),
+          "{}: line {}: '{}' results of one operation, expected at most {}", path, line, digits.str(), most);
+}
+
 TextScan scanText(llvm::StringRef source, const std::string &path) {
   TextScan scan;
   int line = 1;
@@ -131,6 +147,9 @@ TextScan scanText(llvm::StringRef source, const std::string &path) {
       line += i < source.size() && source[i] == '\n';
     } else if (c == '/' && i + 1 < source.size() && source[i + 1] == '/') {
       i = std::min(source.find('\n', i), source.size()) - 1;
+    } else if (c == '%') {
+      checkResultNumber(source, i, path, line);
+      named = false;
     } else if (strchr("([{<", c) && c) {
       require(++depth <= deepestNesting, "{}: line {}: nested more than {} deep", path, line, deepestNesting);
     } else if ((strchr(")]}", c) && c) || (c == '>' && i > 0 && source[i - 1] != '-')) {

@@ -164,6 +164,22 @@ TEST_F(ModelText, ErrorsNameFileAndLine) {
   EXPECT_THAT(errorOfReading(), testing::HasSubstr("nested"));
 }
 
+TEST_F(ModelText, NumbersOfResultsAreLimited) {
+  // The parser makes room for as many results before it looks at the operation.
+  writeFile("func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {\n  return %x#400000000 : tensor<4xf32>\n}\n");
+  EXPECT_THAT(errorOfReading(),
+              testing::StartsWith(path + ": line 2: '400000000' results of one operation, expected at "
+                                         "most "));
+  writeFile("func.func @main() {\n  %1000000000:1000000000 = nn.split\n}\n");
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("line 2: '1000000000' results"));
+  writeFile("func.func @main() {\n  %a:99999999999999999999999 = nn.split\n}\n");
+  EXPECT_THAT(errorOfReading(), testing::HasSubstr("line 2: '99999999999999999999999' results"));
+  writeFile("func.func @main(%x: tensor<4xf32> {nn.name = \"%a:1000000\"}) -> (tensor<2xf32>) {\n"
+            "  %0:2 = nn.split %x {axis = 0 : i64} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>) // %a#1000000\n"
+            "  return %0#1 : tensor<2xf32>\n}\n");
+  EXPECT_EQ(errorOfReading(), "");
+}
+
 TEST(ModelTextName, AFileIsTextByNameOrContent) {
   EXPECT_TRUE(looksLikeText("m.onnx", "func.func @main() { return }"));
   EXPECT_FALSE(looksLikeText("m.onnx", "func.func \x01"));

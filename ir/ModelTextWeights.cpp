@@ -58,8 +58,12 @@ std::optional<uint32_t> placeholderIndex(llvm::ArrayRef<char> bytes) {
 TextWeights::TextWeights(const TextScan &scan, const std::string &path) : path(path), weightsPath(pathFor(path)) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  if (scan.weights)
-    weightsPath = (fs::path(path).parent_path() / unescaped(*scan.weights)).string();
+  if (scan.weights) {
+    std::string file = unescaped(*scan.weights);
+    require(file.find('\0') == file.npos, "{}: {} is '{}', which holds a NUL, expected a path", printable(path),
+            weightsAttribute, printable(file));
+    weightsPath = (fs::path(path).parent_path() / file).string();
+  }
   exists = fs::exists(weightsPath, ignored);
   require(exists || !scan.weights,
           "{}: its weights are to be in '{}', which does not exist: put the file there, or name "

@@ -31,6 +31,14 @@ TensorInfo refine(TensorInfo info, mlir::Value value) {
 
 thread_local std::vector<NodeRule> *wanted = nullptr; // during extentRules
 
+/// `describe` without the file: packages keep rules, and a package belongs to every file with the same content.
+std::string describeInside(mlir::Location node) {
+  std::string text = describe(node);
+  auto at = node->findInstanceOf<mlir::FileLineColLoc>();
+  std::string file = at ? at.getFilename().str() + ": " : "";
+  return text.starts_with(file) ? text.substr(file.size()) : text;
+}
+
 /// Calls `f`; what it leaves undecided is a rule of the node.
 template <class F> void recordRules(mlir::Location node, F &&f) {
   if (!wanted)
@@ -41,7 +49,7 @@ template <class F> void recordRules(mlir::Location node, F &&f) {
     f();
   }
   for (ExtentRule &rule : found)
-    wanted->push_back({std::move(rule), describe(node)});
+    wanted->push_back({std::move(rule), describeInside(node)});
 }
 
 } // namespace

@@ -174,6 +174,10 @@ std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Pr
       point.reason = "nobody was left to compare its outputs with";
     } else {
       judge(point, *verdict, comparison.sides[i == 0 ? verdict->peer : 0].name);
+      if (point.status == PointStatus::passed && !side.unreachable.empty()) {
+        point.status = PointStatus::mistrusted;
+        point.reason = side.unreachable;
+      }
     }
     if (point.status == PointStatus::passed || point.status == PointStatus::mistrusted)
       point.rounds = samplesOf(side.rounds, side.counts);

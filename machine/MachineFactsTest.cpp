@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -143,6 +144,23 @@ TEST_F(System, ratesThatWereMeasuredHereReplaceThoseThatNobodyFitted) {
   EXPECT_EQ(machine.caches[1].rateFrom, FactSource::fitted);
   measured.identity = "another machine";
   EXPECT_EQ(native("sapphirerapids", withoutAmx(), measured).memoryBytesPerCycle, 5);
+}
+
+/// A record that was measured beside other programs: the table's rates are used.
+TEST_F(System, ratesThatCannotBeRightAreNotUsed) {
+  SystemFacts system = withoutAmx();
+  for (std::vector<double> rates : {std::vector<double>{0.03, 50, 20, 4},
+                                    {120, 0.01, 20, 4},
+                                    {33, 50, 20, 40},
+                                    {120, 50, 20, std::nan("")},
+                                    {120, 50, 20, 1e5}}) {
+    MachineFacts machine = native("sapphirerapids", system, {system.identity(), rates});
+    EXPECT_EQ(machine.readRate(0), 128) << rates[0];
+    EXPECT_EQ(machine.memoryBytesPerCycle, 5);
+    EXPECT_EQ(machine.memoryFrom, FactSource::table);
+    EXPECT_NE(implausibleRates(rates, machine), "");
+  }
+  EXPECT_EQ(implausibleRates({120, 50, 20, 4}, native("sapphirerapids", system)), "");
 }
 
 TEST_F(System, recordsOfRates) {

@@ -236,6 +236,24 @@ MeasuredRates readMeasuredRates(const std::string &path) {
   return rates;
 }
 
+std::string implausibleRates(const std::vector<double> &readBytesPerCycle, const MachineFacts &table) {
+  if (readBytesPerCycle.empty())
+    return "";
+  // Shares of the table's rates; memory and far caches differ most between machines with one CPU.
+  constexpr double leastOfFirst = 0.25, leastOfOthers = 0.02, most = 4096; // bytes a cycle
+  for (size_t level = 0; level < readBytesPerCycle.size(); ++level) {
+    bool isMemory = level + 1 == readBytesPerCycle.size();
+    double expected = isMemory ? table.memoryBytesPerCycle : table.readRate(level), rate = readBytesPerCycle[level];
+    if (!(rate >= (level ? leastOfOthers : leastOfFirst) * expected && rate < most))
+      return fmt::format("{} delivers {:.3g} bytes a cycle, by the table of CPUs about {:.3g}",
+                         isMemory ? "memory" : fmt::format("L{}", level + 1), rate, expected);
+  }
+  if (readBytesPerCycle.front() < readBytesPerCycle.back())
+    return fmt::format("L1 delivers {:.3g} bytes a cycle, memory {:.3g}", readBytesPerCycle.front(),
+                       readBytesPerCycle.back());
+  return "";
+}
+
 std::string machineRecordPath() {
   std::string folder = cacheFolder();
   return folder.empty() ? "" : folder + "/machine.json";
@@ -261,10 +279,11 @@ MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, co
       cache.rateFrom = i < known.size() ? known[i].rateFrom : FactSource::generic;
     }
   }
-  if (measured.identity != system.identity() || measured.readBytesPerCycle.size() != machine.caches.size() + 1)
+  if (measured.identity != system.identity() || measured.readBytesPerCycle.size() != machine.caches.size() + 1 ||
+      !implausibleRates(measured.readBytesPerCycle, machine).empty())
     return machine;
   auto take = [](double figure, double &rate, FactSource &from) {
-    if (from == FactSource::fitted || !(figure > 0.01 && figure < 4096))
+    if (from == FactSource::fitted)
       return;
     rate = figure;
     from = FactSource::measured;

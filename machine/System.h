@@ -39,13 +39,16 @@ nlohmann::json toJson(const MeasuredRates &rates);
 /// Reads the rates from the record of `lathe machine` at `path`; empty rates if there is no such
 /// record.
 MeasuredRates readMeasuredRates(const std::string &path);
+/// Why measured rates (as in MeasuredRates) cannot be those of a machine of which the table says `table`:
+/// the innermost cache reads slower than memory, or a rate is a small part of the table's; "": they can.
+std::string implausibleRates(const std::vector<double> &readBytesPerCycle, const MachineFacts &table);
 /// Path of the record of `lathe machine`, "~/.cache/lathe/machine.json"; "" if there is no cache
 /// folder.
 std::string machineRecordPath();
 
 /// Returns the facts of this machine; `cpu` is LLVM's name of its CPU. Features, cores and caches
-/// come from `system`. Read rates come from `measured` if they are from this machine and the table
-/// has no rates fitted to the CPU. Everything else comes from the table (machineFromTable).
+/// come from `system`. Read rates come from `measured` if they are from this machine and plausible
+/// (implausibleRates), and the table has no rates fitted to the CPU. Everything else comes from the table (machineFromTable).
 MachineFacts nativeMachine(const std::string &cpu, const SystemFacts &system, const MeasuredRates &measured);
 
 } // namespace lathe

@@ -68,7 +68,8 @@ class NnOp<string mnemonic, list<Trait> traits = []> : Op<NnDialect, mnemonic, !
   // Name of the reference in Reference.cpp; empty means run<CamelName>.
   string referenceFunction = "";
 
-  // C++ expression (type Dim) for the operations of one evaluation; a multiply-accumulate counts as two. In scope:
+  // C++ expression (type Dim) for the operations of one evaluation; a multiply-accumulate counts as two, a bias and
+  // taps in padding count nothing, as in benchdnn. In scope:
   // `a` (the attribute struct), `in` and `out` (TensorInfo pointers by position). Empty: one a result element.
   string flops = "";
 

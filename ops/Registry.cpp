@@ -1,5 +1,7 @@
 #include "ops/Registry.h"
 
+#include "ops/WindowTaps.h"
+
 #include <algorithm>
 
 namespace lathe {

@@ -1,7 +1,9 @@
 #include "ops/ShapeRules.h"
+#include "support/DimForms.h"
 
 #include <algorithm>
 #include <atomic>
+#include <tuple>
 
 namespace lathe {
 
@@ -25,15 +27,10 @@ Dims broadcast(const Dims &a, const Dims &b) {
   for (size_t i = 0; i < rank; ++i) {
     Dim x = i < rank - a.size() ? Dim(1) : a[i - (rank - a.size())];
     Dim y = i < rank - b.size() ? Dim(1) : b[i - (rank - b.size())];
-    if (x == y || y == Dim(1))
-      result[i] = x;
-    else if (x == Dim(1))
-      result[i] = y;
-    else { // one is symbolic: it broadcasts to the other, and a constant says more than a symbol
-      result[i] = x.isConstant() ? x : y;
-      require(mayBroadcast(x.isConstant() ? y : x, result[i]),
-              "shapes {} and {} do not broadcast: {} against {} on axis {}", str(a), str(b), x.str(), y.str(), i);
-    }
+    result[i] = broadcastDim(x, y);
+    const auto &[open, other] = x.isConstant() ? std::tie(y, x) : std::tie(x, y);
+    require(x == y || x == Dim(1) || y == Dim(1) || (other.isConstant() ? mayBroadcast(open, other) : mayMeet(x, y)),
+            "shapes {} and {} do not broadcast: {} against {} on axis {}", str(a), str(b), x.str(), y.str(), i);
   }
   return result;
 }
@@ -55,7 +52,8 @@ std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t ran
 bool isNonNegative(const Dim &dim) {
   if (dim.isConstant())
     return dim.constant() >= 0;
-  return dim.str().find('-') == std::string::npos; // no negative coefficient anywhere
+  auto hasNegative = [](const Dim &any) { return any.str().find('-') != std::string::npos; }; // coefficient, anywhere
+  return !hasNegative(dim) || !hasNegative(lowerBound(dim));
 }
 
 void requireFloat(ElementType type, const char *constraint) {

@@ -1,4 +1,5 @@
 #include "ops/ShapeRules.h"
+#include "support/DimForms.h"
 
 #include <optional>
 #include <utility>
@@ -12,11 +13,18 @@ std::optional<bool> decided(const ExtentRule &rule) {
   if (left.isConstant() && right.isConstant())
     return holds(relation, left.constant(), right.constant());
   bool always = left == right;
+  // What `whole` was broadcast from is 1 or equal to it.
+  auto isPartOf = [](const Dim &part, const Dim &whole) {
+    return !whole.isConstant() && !part.isConstant() && broadcastDim(part, whole) == whole;
+  };
   switch (relation) {
   case Relation::equal:
     break;
   case Relation::oneOrEqual:
-    always |= left == Dim(1);
+    always |= left == Dim(1) || isPartOf(left, right);
+    break;
+  case Relation::broadcasts:
+    always |= left == Dim(1) || right == Dim(1) || isPartOf(left, right) || isPartOf(right, left);
     break;
   case Relation::atLeast:
     always |= isNonNegative(left - right);
@@ -45,6 +53,7 @@ RuleRecorder::~RuleRecorder() { recorded = outer; }
 
 bool mayAgree(const Dim &a, const Dim &b) { return mayHold(Relation::equal, a, b); }
 bool mayBroadcast(const Dim &a, const Dim &wanted) { return mayHold(Relation::oneOrEqual, a, wanted); }
+bool mayMeet(const Dim &a, const Dim &b) { return mayHold(Relation::broadcasts, a, b); }
 bool mayReach(const Dim &a, const Dim &least) { return mayHold(Relation::atLeast, a, least); }
 bool mayDivide(const Dim &divisor, const Dim &a) { return mayHold(Relation::divides, divisor, a); }
 bool mayIndex(const Dim &extent, const Dims &results) {

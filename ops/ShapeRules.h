@@ -15,12 +15,20 @@ namespace lathe {
 
 /// a == 1 or a == wanted.
 bool mayBroadcast(const Dim &a, const Dim &wanted);
+/// a == b, or either is 1.
+bool mayMeet(const Dim &a, const Dim &b);
 /// a >= least.
 bool mayReach(const Dim &a, const Dim &least);
 /// a == divisor, or a is a multiple of divisor > 0.
 bool mayDivide(const Dim &divisor, const Dim &a);
 /// An axis of that extent has elements to take, or there are no `results` to take them for.
 bool mayIndex(const Dim &extent, const Dims &results);
+
+/// True if a contraction multiplies values of one type by weights of the other: both types are equal, or values that
+/// passes/rewrites/WidenHalf.cpp keeps as f32 meet the weights of a network of f16.
+inline bool fitsWeights(ElementType values, ElementType weights) {
+  return values == weights || (values == ElementType::f32 && weights == ElementType::f16);
+}
 
 /// Keeps the rules of the shape functions that this thread runs during its life. The innermost
 /// recorder counts.

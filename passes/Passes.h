@@ -66,11 +66,10 @@ void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath);
 /// gemm before them. Does nothing under exact math.
 void foldScale(mlir::ModuleOp module, bool exactMath);
 
-/// Rewrites conv_transpose with constant weights as one convolution that computes every phase of
-/// the stride in channels of its own, then depth_to_space and a slice. Element-wise operators
-/// behind it move before the interleaving. Under exact math only if no weight is added: an added
-/// zero weight turns infinite inputs into NaN.
-void convTranspose(mlir::ModuleOp module, bool exactMath);
+/// Rewrites conv_transpose with constant weights as convolutions that compute every phase of the
+/// stride in channels of its own, one for all phases that read the same offsets, then
+/// depth_to_space and a slice. Element-wise operators behind it move before the interleaving.
+void convTranspose(mlir::ModuleOp module);
 
 /// Rewrites convolutions of open spatial extents for which `declined` is true (empty: all) as slices of
 /// the padded input and a matrix product with channels last, depthwise ones as a sum of products: their
@@ -92,6 +91,13 @@ void multiplyByReciprocal(mlir::ModuleOp module);
 /// more than 8 bits stays, where kernels take it, with both as i8. Rewrites products that no kernel computes as conv and
 /// matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);
+
+/// Keeps float16 values that float16 may not hold as float32 between operators (docs/numerics.md, Range): those that may
+/// be too large, and those too small for what divides by them. Results of linear operators stay float16 where float32 would
+/// need more than a tenth of the network's memory.
+void widenHalf(mlir::ModuleOp module);
+/// Keeps every float16 value inside the graph and its bodies as float32.
+void widenEveryHalf(mlir::ModuleOp module);
 
 /// Moves a pad into the conv or pool behind it.
 void foldPad(mlir::ModuleOp module);

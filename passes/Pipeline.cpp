@@ -63,7 +63,7 @@ void reportGiven(mlir::func::FuncOp main, PipelineReport &report) {
 /// Level 0. Kernels have static parameters, and there is no kernel for a batch norm as such.
 void decomposeForKernels(mlir::ModuleOp module, const PipelineOptions &options) {
   foldBatchNorm(module, /*decomposeOnly=*/true, options.exactMath);
-  convTranspose(module, options.exactMath);
+  convTranspose(module);
   splitRecurrence(module); // only the recurrence itself has a kernel
   settleShapes(module);
   bindExtents(module);
@@ -113,7 +113,7 @@ void foldIntoWeights(mlir::ModuleOp module, const PipelineOptions &options) {
   foldScale(module, options.exactMath); // what stood behind a batch norm is now behind the convolution
   fold(module, options);                // the parts of batch norms that were spelled out
   // After everything that folds into its weights.
-  convTranspose(module, options.exactMath);
+  convTranspose(module);
 }
 
 /// Level 2 and above, after everything that could still hide a pattern.
@@ -251,6 +251,14 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
 
   if (!module.getOps<mlir::ModuleOp>().empty())
     optimizeBodies(module, options, report);
+
+  // After the rules that recognise operators, most of which keep values in range, and before it is decided what kernels
+  // hand on to each other.
+  if (options.widensHalf && !options.forFiles) {
+    widenHalf(module);
+    if (options.level > 0)
+      fold(module, options);
+  }
 
   // Last at this level: every rule above may assume row-major values.
   if (options.choosesLayouts())

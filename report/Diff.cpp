@@ -2,6 +2,7 @@
 
 #include "report/Speedup.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -52,6 +53,9 @@ Diff diff(const std::vector<Row> &before, const std::vector<Row> &after, double 
     lab::JudgedRatio judged = judgeTimes(*old, *point.after, band);
     point.speed = judged.ratio;
     point.verdict = judged.verdict;
+    point.tooFewStarts = judged.tooFewStarts;
+    point.because = lab::ambiguityOf(judged, old->disturbed || point.after->disturbed);
+    result.tooFewStarts += judged.tooFewStarts;
     speeds.push_back(point.speed->ratio);
     result.faster += point.verdict == lab::Verdict::faster;
     result.slower += point.verdict == lab::Verdict::slower;
@@ -105,6 +109,21 @@ bool FailRule::holds(const DiffPoint &point) const {
   return false;
 }
 
+void FailRule::requireDecidable(const Diff &diff) const {
+  if (kind != Kind::slower || diff.tooFewStarts == 0)
+    return;
+  size_t most = 0;
+  for (const DiffPoint &point : diff.points) {
+    if (point.speed && !point.tooFewStarts)
+      return;
+    if (point.speed)
+      most = std::max(most, std::min(startsOf(*point.before).size(), startsOf(*point.after).size()));
+  }
+  fail("expected points with {} starts on each side, which the verdict slower needs; got at most {}: measure with "
+       "--starts {}",
+       lab::leastStartsApart, most, lab::leastStartsApart);
+}
+
 json toJson(const Diff &diff) {
   json points = json::array();
   for (const DiffPoint &point : diff.points) {
@@ -121,6 +140,8 @@ json toJson(const Diff &diff) {
     if (point.speed) {
       document.update(toJson(*point.speed));
       document["verdict"] = name(point.verdict);
+      document["too_few_starts"] = point.tooFewStarts;
+      document["ambiguous_because"] = point.because;
     }
     points.push_back(std::move(document));
   }
@@ -131,11 +152,13 @@ json toJson(const Diff &diff) {
                    {"ambiguous", diff.ambiguous},
                    {"only_before", diff.onlyBefore},
                    {"only_after", diff.onlyAfter},
+                   {"too_few_starts", diff.tooFewStarts},
                    {"interleaved", false}};
   if (diff.geometricMean) {
     document["geometric_mean"] = diff.geometricMean->ratio;
     document["geometric_mean_low"] = diff.geometricMean->interval.low;
     document["geometric_mean_high"] = diff.geometricMean->interval.high;
+    document["geometric_mean_is_range"] = diff.geometricMean->isRange;
   }
   return document;
 }

@@ -49,12 +49,34 @@ TEST(Diff, pointsWithAnotherSettingDoNotMatch) {
 TEST(Diff, ofSamplesThatOverlapIsAmbiguous) {
   std::vector<Row> before = {report::rowOf(a, "lathe", 1e-3)}, now = {after(a, 1e-3)};
   for (size_t round = 0; round < before[0].rounds.size(); ++round) {
-    before[0].rounds[round] = {1e-3 * double(1 + round)};
-    now[0].rounds[round] = {1.1e-3 * double(1 + round)};
+    before[0].rounds[round] = {1e-3 * double(1 + round / 2)};
+    now[0].rounds[round] = {1.1e-3 * double(1 + round / 2)};
   }
   Diff found = diff(before, now);
   EXPECT_EQ(found.ambiguous, 1u);
   EXPECT_NEAR(found.points[0].speed->ratio, 1 / 1.1, 1e-12);
+}
+
+/// With so few starts on a side nothing is ever faster or slower, and the rule that waits for it is refused.
+TEST(Diff, saysWhereAVerdictIsImpossible) {
+  std::vector<Row> before = {report::rowOf(a, "lathe", 1e-3), report::rowOf(b, "lathe", 1e-3)};
+  std::vector<Row> now = {after(a, 2e-3), after(b, 2e-3)};
+  FailRule slower = FailRule::parse("slower:3%"), missing = FailRule::parse("missing");
+  EXPECT_EQ(diff(before, now).tooFewStarts, 0u);
+  for (auto starts : {std::vector<size_t>(), {6, 6}, {4, 4, 4}, {3, 3, 3, 3}}) {
+    now[0].starts = starts;
+    Diff found = diff(before, now);
+    EXPECT_EQ(found.tooFewStarts, 1u);
+    EXPECT_EQ(found.points[0].verdict, lab::Verdict::ambiguous);
+    EXPECT_EQ(found.points[1].verdict, lab::Verdict::slower);
+    EXPECT_NO_THROW(slower.requireDecidable(found)); // of the other point
+    now[1].starts = starts;
+    found = diff(before, now);
+    EXPECT_THROW(slower.requireDecidable(found), Error);
+    EXPECT_NO_THROW(missing.requireDecidable(found));
+    now[1].starts = before[1].starts;
+  }
+  EXPECT_NO_THROW(slower.requireDecidable(diff({}, now))); // no times on one side: other rules tell
 }
 
 TEST(Diff, rulesForFailing) {

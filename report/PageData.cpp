@@ -2,6 +2,7 @@
 
 #include "lab/judging/Statistics.h"
 #include "report/PageColumns.h"
+#include "report/PlatformNames.h"
 #include "report/RooflineShares.h"
 #include "report/RowMaker.h"
 
@@ -32,6 +33,7 @@ struct PageData::Columns {
   PageHeader header;
   RowMaker maker;
   Dictionary<json> platforms, experiments, problems, settings;
+  std::map<std::string, store::Platform> machines;              // by key
   std::map<std::string, const lab::MachineCeilings *> ceilings; // by key of the platform
   std::map<std::string, store::Experiment> experimentOf;        // by uuid
   Dictionary<> texts;
@@ -72,11 +74,11 @@ void PageData::addPlatform(const store::Platform &platform, const lab::MachineCe
   columns->platforms.index(key, [&] {
     json document = store::toJson(platform);
     document["key"] = key;
-    document["name"] = fmt::format("{} ({:.6})", platform.cpu, key);
     document["ceilings"] = ceilings ? lab::toJson(*ceilings) : json();
     return document;
   });
   columns->ceilings[key] = ceilings;
+  columns->machines[key] = platform;
 }
 
 void PageData::addExperiment(const store::Experiment &experiment) {
@@ -85,13 +87,13 @@ void PageData::addExperiment(const store::Experiment &experiment) {
   columns->experiments.index(experiment.uuid, [&] {
     json document = store::toJson(experiment);
     document["platform"] = *platform;
-    document["verdict_starts"] = verdictStartsOf(experiment);
+    document["in_turns"] = tookTurns(experiment);
     return document;
   });
   columns->experimentOf[experiment.uuid] = experiment;
 }
 
-/// Median with its quartiles and interval, and the samples by round.
+/// Median with its quartiles and its interval over the starts, and the samples by round.
 void PageData::Columns::addTimes(const store::Point &point, const Row &row) {
   std::vector<double> seconds;
   seconds.reserve(point.sampleCount());
@@ -104,15 +106,16 @@ void PageData::Columns::addTimes(const store::Point &point, const Row &row) {
     }
   }
   lab::Summary time = lab::summarize(seconds);
-  lab::Interval interval = lab::medianInterval(seconds);
+  lab::MedianEstimate estimate = lab::medianOverStarts(report::startsOf(row));
   bool timed = time.count > 0;
   auto add = [&](const char *name, double value) { rows.number(name, timed ? value : unknown); };
   add("median", row.median);
   add("p25", time.p25);
   add("p75", time.p75);
   add("min", time.min);
-  add("low", interval.low);
-  add("high", interval.high);
+  add("low", estimate.interval.low);
+  add("high", estimate.interval.high);
+  rows.integer("is_range", estimate.isRange);
   rows.number("cpu_seconds", row.cpuSeconds);
   rows.number("processors", row.processors);
   rows.number("cycles", row.cycles);
@@ -262,13 +265,17 @@ json PageData::document() const {
   json starts = json::array();
   for (auto &list : c.starts)
     starts.push_back(list);
+  std::map<std::string, std::string> names = platformNames(c.machines);
+  std::vector<json> platforms = c.platforms.values;
+  for (json &platform : platforms)
+    platform["name"] = names.at(platform.at("key"));
   return {{"schema", pageSchema},
           {"title", c.header.title},
           {"command", c.header.command},
           {"lathe", {{"version", c.header.version}, {"build", c.header.build}}},
           {"created", c.header.created},
           {"baseline", c.header.baseline},
-          {"platforms", c.platforms.values},
+          {"platforms", platforms},
           {"experiments", c.experiments.values},
           {"problems", c.problems.values},
           {"settings", c.settings.values},

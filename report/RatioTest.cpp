@@ -9,17 +9,17 @@ namespace {
 const std::string small = convText(4, 8);
 
 TEST(Ratio, followsTheRoundsOnlyWhereTheyWereMeasuredInTurns) {
-  // The machine is slower by a factor of its own in every round; we always take twice the peer's time.
+  // The machine is slower by a factor of its own in every start; we always take twice the peer's time.
   Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
   for (size_t round = 0; round < ours.rounds.size(); ++round) {
-    double speed = double(1 << round);
+    double speed = double(1 << round / 2);
     ours.rounds[round] = {2 * speed, 2 * speed};
     peer.rounds[round] = {speed, speed};
   }
   lab::RatioEstimate inTurns = judgeTimes(ours, peer).ratio;
   EXPECT_DOUBLE_EQ(inTurns.ratio, 2);
-  EXPECT_DOUBLE_EQ(inTurns.interval.low, 2);
-  EXPECT_DOUBLE_EQ(inTurns.interval.high, 2);
+  EXPECT_NEAR(inTurns.interval.low, 2, 1e-12);
+  EXPECT_NEAR(inTurns.interval.high, 2, 1e-12);
   peer.experiment = "another";
   lab::RatioEstimate apart = judgeTimes(ours, peer).ratio;
   EXPECT_DOUBLE_EQ(apart.ratio, 2);
@@ -43,21 +43,45 @@ TEST(Ratio, takesAStartOfTheProcessForOneObservation) {
   peer.experiment = "another";
   lab::RatioEstimate apart = judgeTimes(ours, peer).ratio;
   EXPECT_DOUBLE_EQ(apart.ratio, 2);
-  EXPECT_DOUBLE_EQ(apart.interval.low, 1); // of three values, each may be drawn twice
+  EXPECT_TRUE(apart.isRange); // three of each are no proof
+  EXPECT_DOUBLE_EQ(apart.interval.low, 1);
   EXPECT_DOUBLE_EQ(apart.interval.high, 4);
+}
+
+/// One or two starts have a range and no verdict, however many rounds there are and whoever judges.
+TEST(Ratio, ofFewStartsIsARange) {
+  Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
+  for (bool turns : {true, false}) {
+    peer.experiment = turns ? ours.experiment : "another";
+    for (size_t starts : {1, 2}) {
+      SCOPED_TRACE(fmt::format("{} starts, turns {}", starts, turns));
+      for (double factor : {1.0, 2.0}) {
+        ours.rounds.assign(20, {1.0, 1.0}), peer.rounds.assign(20, {factor, factor});
+        ours.starts = peer.starts = starts == 1 ? std::vector<size_t>() : std::vector<size_t>{10, 10};
+        lab::JudgedRatio judged = judgeTimes(peer, ours);
+        EXPECT_EQ(judged.verdict, lab::Verdict::ambiguous);
+        EXPECT_TRUE(judged.ratio.isRange);
+        EXPECT_TRUE(judged.tooFewStarts);
+        EXPECT_DOUBLE_EQ(judged.ratio.ratio, factor);
+      }
+      peer.rounds.front() = {3}, peer.rounds.back() = {1.5};
+      EXPECT_DOUBLE_EQ(judgeTimes(peer, ours).ratio.interval.low, 1.5);
+      EXPECT_DOUBLE_EQ(judgeTimes(peer, ours).ratio.interval.high, 3);
+    }
+  }
 }
 
 TEST(Ratio, takesTurnsFromTheSettingsOfTheExperiment) {
   using store::ExperimentKind;
   nlohmann::json six = {{"starts", 6}};
-  EXPECT_EQ(verdictStartsOf(ofKind(ExperimentKind::bench, six)), 3); // a sweep
-  EXPECT_EQ(verdictStartsOf(ofKind(ExperimentKind::bench)), 0);
-  EXPECT_EQ(verdictStartsOf(ofKind(ExperimentKind::segments, {{"starts", 2}})), 2);
-  EXPECT_EQ(verdictStartsOf(ofKind(ExperimentKind::ops)), 1); // a document that does not say it
-  for (const char *starts : {"\"6\"", "-1", "6.5", "null"})   // of a damaged store
-    EXPECT_EQ(verdictStartsOf(ofKind(ExperimentKind::compare, {{"starts", nlohmann::json::parse(starts)}})), 1);
+  EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::bench, six))); // a sweep
+  EXPECT_FALSE(tookTurns(ofKind(ExperimentKind::bench)));
+  EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::segments, six)));
+  EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::compare)));
+  EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::ops)));                      // a document that does not say it
+  EXPECT_FALSE(tookTurns(ofKind(ExperimentKind::bench, nlohmann::json()))); // of a damaged store
   for (ExperimentKind kind : {ExperimentKind::profile, ExperimentKind::evaluate, ExperimentKind::imported})
-    EXPECT_EQ(verdictStartsOf(ofKind(kind, six)), 0);
+    EXPECT_FALSE(tookTurns(ofKind(kind, six)));
 }
 
 TEST(Ratio, isThatOfTheVerbWhichMeasured) {
@@ -67,21 +91,19 @@ TEST(Ratio, isThatOfTheVerbWhichMeasured) {
     ours.rounds[round] = {double(2 << round), double(2 << round)};
     peer.rounds[round] = {double(1 << round), double(1 << round)};
   }
+  ASSERT_EQ(ours.rounds.size(), 12u);
   for (auto kind : {store::ExperimentKind::bench, store::ExperimentKind::segments}) {
     ours.kind = peer.kind = kind;
-    ours.verdictStarts = peer.verdictStarts = verdictStartsOf(ofKind(kind, {{"starts", 6}}));
+    ours.tookTurns = peer.tookTurns = tookTurns(ofKind(kind, {{"starts", 6}}));
     // Nobody knows yet how much starts differ, however many rounds they have.
-    ours.starts = peer.starts = {5, 4};
+    ours.starts = peer.starts = {7, 5};
     EXPECT_EQ(judgeTimes(ours, peer).verdict, lab::Verdict::ambiguous);
-    ours.starts = peer.starts = {3, 3, 3};
+    ours.starts = peer.starts = {4, 4, 4};
     lab::JudgedRatio judged = judgeTimes(ours, peer);
     EXPECT_EQ(judged.verdict, lab::Verdict::faster);
     lab::JudgedPair pair = lab::judgePair({ours.rounds, {}}, {peer.rounds, {}}, ours.starts, {});
     EXPECT_EQ(pair.ratio.interval.low, judged.ratio.interval.low);
     EXPECT_NEAR(judged.ratio.interval.high, 2, 1e-9);
-    ours.starts = peer.starts = {5, 4};
-    ours.verdictStarts = peer.verdictStarts = verdictStartsOf(ofKind(kind, {{"starts", 2}})); // as asked for
-    EXPECT_EQ(judgeTimes(ours, peer).verdict, lab::Verdict::faster);
   }
 }
 

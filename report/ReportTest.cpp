@@ -1,3 +1,4 @@
+#include "report/PlatformNames.h"
 #include "report/ReportTesting.h"
 
 #include "report/Best.h"
@@ -18,7 +19,7 @@ const std::string small = convText(4, 8), large = convText(8, 16);
 
 TEST(Rows, knowWhatTheirProblemAsksFor) {
   Row row = report::rowOf(small, "lathe:auto", 1e-3);
-  EXPECT_DOUBLE_EQ(row.flops, 2.0 * 8 * 64 * 4 * 9);
+  EXPECT_DOUBLE_EQ(row.flops, 2.0 * 8 * 4 * 22 * 22);
   EXPECT_DOUBLE_EQ(row.bytes, 4.0 * (4 * 64 + 8 * 4 * 9 + 8 * 64));
   EXPECT_DOUBLE_EQ(row.median, 1e-3);
   EXPECT_TRUE(row.counts());
@@ -66,12 +67,12 @@ TEST(Roofline, ofKnownCeilings) {
   std::vector<Row> rows = {report::rowOf(small, "lathe", 1e-6), report::rowOf(large, "lathe", 0)};
   auto shares = rooflineShares(rows, [&](auto &platform) { return platform == "p" ? &machine : nullptr; });
   ASSERT_EQ(shares.size(), 1u);
-  double flops = 2.0 * 8 * 64 * 4 * 9, bytes = 4.0 * (4 * 64 + 8 * 4 * 9 + 8 * 64);
+  double flops = 2.0 * 8 * 4 * 22 * 22, bytes = 4.0 * (4 * 64 + 8 * 4 * 9 + 8 * 64);
   EXPECT_NEAR(shares[0].gflops, flops * 1e-3, 1e-9);
   EXPECT_NEAR(shares[0].gbytesPerSecond, bytes * 1e-3, 1e-9);
   EXPECT_DOUBLE_EQ(shares[0].intensity, flops / bytes);
   ASSERT_TRUE(shares[0].limit);
-  EXPECT_EQ(shares[0].limit->bound, "memory"); // 36.9 kFLOP at 100 GFLOPS against 4.2 kB at 10 GB/s
+  EXPECT_EQ(shares[0].limit->bound, "memory"); // 31.0 kFLOP at 100 GFLOPS against 4.2 kB at 10 GB/s
   EXPECT_NEAR(shares[0].limit->share, bytes / 10e9 / 1e-6, 1e-9);
   EXPECT_FALSE(rooflineShares(rows, [](auto &) { return nullptr; })[0].limit);
 
@@ -161,6 +162,9 @@ TEST(Speedup, theBaselineIsWrittenProviderVariantSchedule) {
   EXPECT_TRUE(ColumnChoice::parse("lathe").matches(row));
   EXPECT_FALSE(ColumnChoice::parse("lathe:plain").matches(row));
   EXPECT_THROW(ColumnChoice::parse(":auto"), Error);
+  EXPECT_THROW(ColumnChoice::parse("lathe@"), Error);
+  EXPECT_EQ(ColumnChoice::parse("lathe:auto@EPYC").str(), "lathe:auto@EPYC");
+  EXPECT_FALSE(ColumnChoice::parse("lathe@EPYC").matches(row)); // of one platform that has no name
 }
 
 TEST(Best, andHowOften) {
@@ -244,6 +248,33 @@ TEST(Network, theTableOfConvolutions) {
   EXPECT_EQ(convTables(rows, {})[0].lines.size(), 2u);
 }
 
+TEST(PlatformNames, areShortAndDifferent) {
+  auto named = [](std::vector<store::Platform> list) {
+    std::map<std::string, store::Platform> platforms;
+    for (size_t i = 0; i < list.size(); ++i)
+      platforms[fmt::format("key-{}", i)] = list[i];
+    std::vector<std::string> names;
+    for (auto &[key, name] : platformNames(platforms))
+      names.push_back(name);
+    return names;
+  };
+  auto of = [](const char *cpu, int threads = 2, const char *governor = "") {
+    store::Platform platform;
+    platform.cpu = cpu;
+    platform.hardwareThreads = threads;
+    platform.governor = governor;
+    return platform;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(named({of("AMD EPYC 9755 128-Core Processor"), of("Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz"),
+                   of("unknown (benchdnn)"), of("Cortex-A76")}),
+            (Names{"EPYC 9755", "Xeon E5-2680 v4", "unknown (benchdnn)", "Cortex-A76"}));
+  EXPECT_EQ(named({of("AMD X 1"), of("AMD X 1", 4)}), (Names{"X 1, 2 threads", "X 1, 4 threads"}));
+  EXPECT_EQ(named({of("X", 2, "powersave"), of("X", 2, "performance")}), (Names{"X, powersave", "X, performance"}));
+  EXPECT_EQ(named({of("X"), of("X")}), (Names{"X (key-0)", "X (key-1)"}));
+  EXPECT_EQ(named({of("CPU")}), Names{"CPU"});
+}
+
 class FromStore : public store::StoreFolder {};
 
 TEST_F(FromStore, rowsAreWhatWasKept) {
@@ -264,7 +295,17 @@ TEST_F(FromStore, rowsAreWhatWasKept) {
   EXPECT_EQ(rows[0].rounds.size(), 6u);
   EXPECT_TRUE(rows[0].shape);
   EXPECT_EQ(rows[0].implementation, "direct/1 px=14 oc=2");
-  EXPECT_NE(rows[0].platformName, rows[1].platformName);
+  EXPECT_EQ(rows[0].platformName, "One");
+  EXPECT_EQ(rows[1].platformName, "Other");
+  // Over a baseline on one of them, rows of all platforms are compared, and never in turns.
+  Speedups across = speedups(rows, ColumnChoice::parse(rows[0].provider + "@oTHer"));
+  ASSERT_EQ(across.rows.size(), 1u);
+  EXPECT_EQ(across.rows[0].row, &rows[0]);
+  EXPECT_EQ(across.rows[0].baseline, &rows[1]);
+  EXPECT_NEAR(across.rows[0].ratio.ratio, 2000.5 / 1000.5, 1e-9);
+  EXPECT_TRUE(speedups(rows, ColumnChoice::parse(rows[0].provider + "@third")).rows.empty());
+  EXPECT_EQ(speedups(rows, ColumnChoice::parse(rows[0].provider + "@" + rows[1].platform.substr(0, 8))).rows.size(),
+            1u);
   EXPECT_EQ(byCell(rows).size(), 2u); // nothing is compared across machines
   EXPECT_EQ(best(rows).size(), 2u);
   EXPECT_EQ(rowsOf(store, {.experiments = {rows[1].experiment}}).size(), 1u);

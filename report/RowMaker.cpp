@@ -2,6 +2,7 @@
 
 #include "lab/StoreRecords.h"
 #include "lab/judging/Statistics.h"
+#include "lab/machine/Disturbance.h"
 #include "schedule/Algorithms.h"
 
 namespace lathe::report {
@@ -51,7 +52,8 @@ Row RowMaker::rowOf(const store::Point &point, const store::Experiment &experime
   row.kind = experiment.kind;
   row.experiment = point.experiment;
   row.platform = experiment.platform;
-  row.verdictStarts = verdictStartsOf(experiment);
+  row.tookTurns = tookTurns(experiment);
+  row.disturbed = point.disturbance.otherProcessors.value_or(0) > lab::disturbingProcessors;
   row.op = point.problem.op;
   row.problem = point.problem.text;
   row.provider = point.provider;

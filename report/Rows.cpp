@@ -3,6 +3,7 @@
 #include "lab/StoreRecords.h"
 #include "lab/judging/Turns.h"
 #include "lab/ops/OpsLab.h"
+#include "report/PlatformNames.h"
 #include "report/RowMaker.h"
 #include "store/Archive.h"
 #include "support/Text.h"
@@ -15,25 +16,18 @@ namespace lathe::report {
 
 using nlohmann::json;
 
-static std::vector<double> pooled(const std::vector<std::vector<double>> &rounds) {
-  std::vector<double> samples;
-  for (auto &round : rounds)
-    samples.insert(samples.end(), round.begin(), round.end());
-  return samples;
-}
-
-int verdictStartsOf(const store::Experiment &experiment) {
+bool tookTurns(const store::Experiment &experiment) {
   using store::ExperimentKind;
-  constexpr int64_t always = 3; // lab::judgePair never asks for more
-  const ExperimentKind kind = experiment.kind;
-  bool inTurns = kind == ExperimentKind::ops || kind == ExperimentKind::compare || kind == ExperimentKind::segments;
-  if (!inTurns && kind != ExperimentKind::bench) // of which only those of `lathe sweep` have turns
-    return 0;
-  int64_t asked = inTurns ? 1 : 0;
-  if (const json &settings = experiment.settings; settings.is_object() && settings.contains("starts"))
-    if (const json &starts = settings.at("starts"); starts.is_number_integer())
-      asked = std::max<int64_t>(1, starts.get<int64_t>());
-  return int(std::min(asked, always));
+  switch (experiment.kind) {
+  case ExperimentKind::ops:
+  case ExperimentKind::compare:
+  case ExperimentKind::segments:
+    return true;
+  case ExperimentKind::bench:
+    return experiment.settings.is_object() && experiment.settings.contains("starts");
+  default:
+    return false;
+  }
 }
 
 std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
@@ -45,10 +39,16 @@ std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
   store.points(filter, true, [&](const store::Point &point) {
     rows.push_back(maker.rowOf(point, experiments.at(point.experiment)));
   });
-  bool several = std::any_of(rows.begin(), rows.end(), [&](auto &row) { return row.platform != rows[0].platform; });
-  if (several)
-    for (Row &row : rows)
-      row.platformName = fmt::format("{} ({:.6})", store.platform(row.platform).cpu, row.platform);
+  std::map<std::string, store::Platform> platforms;
+  for (const Row &row : rows)
+    platforms.try_emplace(row.platform);
+  if (platforms.size() < 2)
+    return rows;
+  for (auto &[key, platform] : platforms)
+    platform = store.platform(key);
+  std::map<std::string, std::string> names = platformNames(platforms);
+  for (Row &row : rows)
+    row.platformName = names.at(row.platform);
   return rows;
 }
 
@@ -140,11 +140,14 @@ std::vector<Row> latest(std::vector<Row> rows) {
   return kept;
 }
 
-std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows) {
+std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows, bool acrossPlatforms) {
   std::map<std::string, size_t> places;
   std::vector<std::vector<const Row *>> cells;
   for (const Row &row : rows) {
-    auto [place, isNew] = places.try_emplace(cellOf(row), cells.size());
+    std::string key = cellOf(row);
+    if (acrossPlatforms) // whose key stands first
+      key.erase(0, row.platform.size());
+    auto [place, isNew] = places.try_emplace(key, cells.size());
     if (isNew)
       cells.emplace_back();
     cells[place->second].push_back(&row);
@@ -204,56 +207,23 @@ const std::string &scheduleOf(const Row &row) {
   return text ? row.setting.schedule : row.implementation;
 }
 
-/// Rounds by start of the process.
-static lab::Starts roundsByStart(const Row &row) {
-  if (row.starts.empty())
-    return {row.rounds};
-  lab::Starts starts;
-  auto next = row.rounds.begin();
-  for (size_t count : row.starts) {
-    starts.emplace_back(next, next + int64_t(count));
-    next += int64_t(count);
-  }
-  return starts;
-}
-
 /// Whether the rows took turns, so that rounds of one number were measured together.
 static bool inTurns(const Row &a, const Row &b) {
-  return a.verdictStarts > 0 && a.experiment == b.experiment && a.starts == b.starts &&
-         a.rounds.size() == b.rounds.size();
+  return a.tookTurns && a.experiment == b.experiment && a.starts == b.starts && a.rounds.size() == b.rounds.size();
 }
 
-/// As two sets that were measured independently.
-static lab::JudgedRatio judgeApart(const Row &numerator, const Row &denominator, double band) {
-  constexpr size_t enoughStarts = 3, enoughRounds = 6;
-  bool byStarts = std::min(numerator.starts.size(), denominator.starts.size()) >= enoughStarts;
-  bool byRounds = std::min(numerator.rounds.size(), denominator.rounds.size()) >= enoughRounds;
-  auto observations = [&](const Row &row) {
-    if (!byStarts && !byRounds)
-      return pooled(row.rounds);
-    std::vector<double> medians;
-    if (byStarts)
-      for (auto &start : roundsByStart(row))
-        medians.push_back(lab::median(pooled(start)));
-    else
-      for (auto &round : row.rounds)
-        medians.push_back(lab::median(round));
-    return medians;
-  };
-  return lab::besideOverhead(lab::judgeApart(observations(numerator), observations(denominator), band),
-                             {numerator.median, numerator.callSeconds}, {denominator.median, denominator.callSeconds});
-}
+lab::Starts startsOf(const Row &row) { return lab::byStart(row.rounds, row.starts, row.rounds.size()); }
 
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band) {
   if (!inTurns(numerator, denominator))
-    return judgeApart(numerator, denominator, band);
-  lab::TurnOptions options;
-  options.minStarts = numerator.verdictStarts;
+    return lab::besideOverhead(lab::judgeApart(startsOf(numerator), startsOf(denominator), band),
+                               {numerator.median, numerator.callSeconds},
+                               {denominator.median, denominator.callSeconds});
   std::vector<size_t> starts = numerator.starts;
   if (starts.empty())
     starts = {numerator.rounds.size()};
   return lab::judgePair({numerator.rounds, numerator.callSeconds}, {denominator.rounds, denominator.callSeconds},
-                        starts, options, {}, band);
+                        starts, {}, {}, band);
 }
 
 json identityJson(const Row &row) {

@@ -21,7 +21,7 @@ struct Row {
   store::ExperimentKind kind = store::ExperimentKind::ops;
   std::string experiment;   // uuid
   std::string platform;     // key
-  std::string platformName; // "" if all rows are of one platform
+  std::string platformName; // PlatformNames.h; "" if all rows are of one platform
   std::string op, problem;
   std::string provider, variant;
   store::Setting setting;
@@ -30,11 +30,10 @@ struct Row {
   std::string reason, implementation, repro;
   std::vector<std::vector<double>> rounds; // seconds
   std::vector<size_t> starts;              // rounds of each start of the process; empty: one start
-  /// Timed in turns with the other rows of its experiment, so that a verdict over both needs this many starts;
-  /// 0: without turns.
-  int verdictStarts = 0;
-  double median = 0;                 // seconds, of all samples; 0: no samples
-  std::optional<double> callSeconds; // a call of the provider that computes one element
+  bool tookTurns = false;                  // timed in turns with the other rows of its experiment
+  double median = 0;                       // seconds, of all samples; 0: no samples
+  std::optional<double> callSeconds;       // a call of the provider that computes one element
+  bool disturbed = false;                  // other programs ran meanwhile (lab/machine/Disturbance.h)
 
   // Means per run over the samples that have the counter; empty if none has.
   std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
@@ -51,9 +50,9 @@ struct Row {
   bool counts() const { return (status == store::PointStatus::passed || !verifiedHere()) && median > 0; }
 };
 
-/// Starts that a verdict over two points of the experiment needs, 1 to 3 (lab::judgePair); 0 if its points had no
-/// turns. Its settings say it: every verb that times in turns keeps `--starts` there, and no other one does.
-int verdictStartsOf(const store::Experiment &experiment);
+/// True if the points of the experiment were timed in turns. Its settings say it of experiments of kind `bench`:
+/// `lathe sweep` keeps `--starts` there, and `lathe bench` has no turns.
+bool tookTurns(const store::Experiment &experiment);
 
 /// Makes a row of a point of `experiment`.
 Row rowOf(const store::Point &point, const store::Experiment &experiment);
@@ -75,8 +74,8 @@ std::string keyOf(const Row &row);
 /// Keeps the last measured row of each key, in the order of the first rows.
 std::vector<Row> latest(std::vector<Row> rows);
 
-/// Groups rows by cell, in the order of their first rows.
-std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows);
+/// Groups rows by cell, in the order of their first rows. `acrossPlatforms`: rows of all platforms in one cell.
+std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows, bool acrossPlatforms = false);
 
 /// "onednn:auto"; "lathe" without a variant; "benchdnn:jit (not verified here)".
 std::string columnOf(const Row &row);
@@ -90,12 +89,14 @@ std::string contextText(const Row &row);
 /// The schedule that was asked for, else the implementation.
 const std::string &scheduleOf(const Row &row);
 
+/// The times of the row by start of the process.
+lab::Starts startsOf(const Row &row);
+
 /// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment with
 /// turns, equal starts and rounds) are judged by lab::judgePair, as the verb that measured them does.
-/// Other rows are compared as two independent sets: medians of process starts if both have three or
-/// more, else medians of rounds if both have six or more, else samples. So a disturbance that lasts
-/// for a start or a round counts as one observation. A difference that the cost of calls may explain
-/// is ambiguous (lab::besideOverhead).
+/// Other rows are judged by lab::judgeApart, which takes a start for one observation. Neither has a
+/// verdict with fewer than three starts. A difference that the cost of calls may explain is ambiguous
+/// (lab::besideOverhead).
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
 
 /// "3 of 10 points are not verified here: ..."; "" if all are.

@@ -4,6 +4,7 @@
 #include "schedule/Algorithms.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -12,26 +13,42 @@ namespace lathe::report {
 using nlohmann::json;
 
 ColumnChoice ColumnChoice::parse(const std::string &text) {
+  constexpr const char *expected = "'{}': expected PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE, and "
+                                   "@PLATFORM behind it";
   ColumnChoice choice;
-  size_t first = text.find(':');
-  choice.provider = text.substr(0, first);
-  require(!choice.provider.empty(), "'{}': expected PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE", text);
-  if (first == text.npos)
+  size_t at = text.rfind('@');
+  std::string column = text.substr(0, at);
+  if (at != text.npos) {
+    choice.platform = text.substr(at + 1);
+    require(!choice.platform->empty(), expected, text);
+  }
+  size_t first = column.find(':');
+  choice.provider = column.substr(0, first);
+  require(!choice.provider.empty(), expected, text);
+  if (first == column.npos)
     return choice;
-  size_t second = text.find(':', first + 1);
-  choice.variant = text.substr(first + 1, second == text.npos ? second : second - first - 1);
-  if (second != text.npos)
-    choice.schedule = canonicalSchedule(text.substr(second + 1));
+  size_t second = column.find(':', first + 1);
+  choice.variant = column.substr(first + 1, second == column.npos ? second : second - first - 1);
+  if (second != column.npos)
+    choice.schedule = canonicalSchedule(column.substr(second + 1));
   return choice;
+}
+
+static bool isPlatform(const Row &row, const std::string &text) {
+  auto same = [](char a, char b) { return std::tolower((unsigned char)a) == std::tolower((unsigned char)b); };
+  const std::string &name = row.platformName;
+  return row.platform.starts_with(text) ||
+         std::search(name.begin(), name.end(), text.begin(), text.end(), same) != name.end();
 }
 
 bool ColumnChoice::matches(const Row &row) const {
   return row.provider == provider && (!variant || row.variant == *variant) &&
-         (!schedule || row.setting.schedule == *schedule);
+         (!schedule || row.setting.schedule == *schedule) && (!platform || isPlatform(row, *platform));
 }
 
 std::string ColumnChoice::str() const {
-  return provider + (variant ? ":" + *variant : "") + (schedule ? ":" + *schedule : "");
+  return provider + (variant ? ":" + *variant : "") + (schedule ? ":" + *schedule : "") +
+         (platform ? "@" + *platform : "");
 }
 
 /// The fastest row of the baseline in a cell. Where a row of it is the same as another column, that column was timed.
@@ -40,8 +57,7 @@ static const Row *baselineOf(const std::vector<const Row *> &cell, const ColumnC
   for (const Row *row : cell)
     if (row->status == store::PointStatus::sameAs && baseline.matches(*row))
       same.insert(row->reason);
-  return fastest(cell,
-                 [&](const Row &row) { return baseline.matches(row) || same.contains(scheduledColumnOf(row)); });
+  return fastest(cell, [&](const Row &row) { return baseline.matches(row) || same.contains(scheduledColumnOf(row)); });
 }
 
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
@@ -49,28 +65,29 @@ Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
   // Ratios by the setting and the column; a provider's fastest goes under its name alone.
   std::map<std::pair<std::string, std::string>, std::vector<double>> ratios;
   std::map<std::string, std::vector<std::string>> columns; // of a provider
-  for (auto &cell : byCell(rows)) {
+  for (auto &cell : byCell(rows, baseline.platform.has_value())) {
     const Row *base = baselineOf(cell, baseline);
     if (!base)
       continue;
-    std::map<std::string, double> best;
+    std::map<std::pair<std::string, std::string>, double> best; // by setting and provider
     for (const Row *row : cell) {
       if (!row->counts() || row == base)
         continue;
-      auto [ratio, verdict, withinOverhead] = judgeTimes(*base, *row);
-      result.rows.push_back({row, base, ratio, withinOverhead});
-      if (withinOverhead)
+      lab::JudgedRatio judged = judgeTimes(*base, *row);
+      result.rows.push_back({row, base, judged.ratio, judged.withinOverhead});
+      if (judged.withinOverhead)
         continue;
       std::string column = scheduledColumnOf(*row), setting = contextText(*row);
-      ratios[{setting, column}].push_back(ratio.ratio);
+      ratios[{setting, column}].push_back(judged.ratio.ratio);
       auto &known = columns[row->provider];
       if (std::find(known.begin(), known.end(), column) == known.end())
         known.push_back(column);
-      best[row->provider] = std::max(best[row->provider], ratio.ratio);
+      double &most = best[{setting, row->provider}];
+      most = std::max(most, judged.ratio.ratio);
     }
-    for (auto &[provider, ratio] : best)
-      if (provider != baseline.provider)
-        ratios[{contextText(*base), provider}].push_back(ratio);
+    for (auto &[key, ratio] : best)
+      if (key.second != baseline.provider)
+        ratios[key].push_back(ratio);
   }
   for (auto &[key, values] : ratios) {
     auto &[setting, column] = key;

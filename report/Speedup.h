@@ -5,11 +5,12 @@
 
 namespace lathe::report {
 
-/// The baseline: PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE. Missing parts match the
-/// fastest row of each cell.
+/// The baseline: PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE, and @PLATFORM behind it. Missing
+/// parts match the fastest row of each cell. With a platform, a part of its name (PlatformNames.h) or the beginning
+/// of its key, rows of all platforms are compared with it.
 struct ColumnChoice {
   std::string provider;
-  std::optional<std::string> variant, schedule;
+  std::optional<std::string> variant, schedule, platform;
 
   /// Throws Error for an empty provider.
   static ColumnChoice parse(const std::string &text);
@@ -36,7 +37,7 @@ struct Speedups {
 };
 
 /// Speedups of every row that counts over the baseline of its cell. Cells without a baseline are
-/// left out.
+/// left out. Rows of different platforms took no turns.
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline);
 
 nlohmann::json toJson(const Speedups &speedups);

@@ -1,5 +1,7 @@
 #include "report/Trend.h"
 
+#include "lab/judging/Turns.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -139,13 +141,17 @@ store::Setting historical(store::Setting setting) {
 
 Observation observationOf(const store::Point &point, const store::Experiment &experiment) {
   std::vector<double> seconds;
-  for (auto &round : point.rounds)
+  std::vector<std::vector<double>> rounds;
+  for (auto &round : point.rounds) {
+    rounds.emplace_back();
     for (const store::Sample &sample : round)
-      seconds.push_back(1e-9 * double(sample.wallNs));
+      rounds.back().push_back(1e-9 * double(sample.wallNs));
+    seconds.insert(seconds.end(), rounds.back().begin(), rounds.back().end());
+  }
   Observation made{point.experiment, point.measured,      experiment.version, experiment.revision,
                    experiment.build, experiment.platform, seconds.size()};
   made.median = lab::median(seconds);
-  made.interval = lab::medianInterval(seconds);
+  made.spread = lab::medianOverStarts(lab::byStart(rounds, point.starts, rounds.size()));
   return made;
 }
 

@@ -16,8 +16,8 @@ struct Observation {
   std::string version, revision, build; // of lathe; revision: commit, "" if unknown
   std::string platform;                 // key
   size_t samples = 0;
-  double median = 0;           // seconds, of all samples
-  lab::Interval interval = {}; // of the median, 95 %
+  double median = 0;          // seconds, of all samples
+  lab::MedianEstimate spread; // of the median over the starts
 };
 
 /// A step of a series.

@@ -137,7 +137,7 @@ TEST_F(TrendOfStore, seriesOfProblems) {
   EXPECT_LT(one.observations[0].measured, one.observations[29].measured);
   EXPECT_EQ(one.observations[28].revision, "00000000000e");
   EXPECT_NEAR(one.observations[0].median, 1e-3, 1e-9);
-  EXPECT_NEAR(one.observations[0].interval.low, 1e-3, 1e-9);
+  EXPECT_NEAR(one.observations[0].spread.interval.low, 1e-3, 1e-9);
   ASSERT_EQ(one.changes.size(), 1u);
   EXPECT_EQ(one.changes[0].index, 14u);
   EXPECT_NEAR(one.changes[0].ratio, 0.9, 1e-3);

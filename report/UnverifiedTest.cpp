@@ -14,7 +14,7 @@ namespace {
 Row imported(const std::string &problem, const std::string &provider, double seconds) {
   Row row = rowOf(problem, provider, seconds);
   row.kind = store::ExperimentKind::imported;
-  row.verdictStarts = 0;
+  row.tookTurns = false;
   row.status = store::PointStatus::notVerified;
   return row;
 }

@@ -247,6 +247,20 @@ TEST_F(ContextTest, predictionsHoldForTheirExtents) {
   }
 }
 
+/// A prediction without meaning, as packages of older compilers have them, is none: the package runs.
+TEST_F(ContextTest, predictionsWithoutMeaningAreNone) {
+  for (double cycles : {-36.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    TestPlan plan = chain();
+    plan.program.threads = 1;
+    plan.plan().kernels[0]->predicted_cycles = cycles;
+    Context context(plan.model());
+    context.setInput(0, ramp(8));
+    context.run();
+    EXPECT_EQ(floats(context.output(0))[7], 12.0f);
+    EXPECT_EQ(context.instruction(0).predictedCycles, 0);
+  }
+}
+
 TEST_F(ContextTest, profilesAndStops) {
   Context context(chain().model());
   context.setInput(0, ramp(40));

@@ -361,10 +361,6 @@ TEST_F(LoaderTest, malformedPlansAreNamed) {
     return *p.plan().blocks[0]->instructions[0]->operation.AsCallKernel();
   };
   EXPECT_EQ(error([&](TestPlan &p) { call(p).kernel = 7; }), "m.lathe: malformed plan: kernel 7 of 7 is called");
-  EXPECT_EQ(error([&](TestPlan &p) { p.plan().kernels[1]->predicted_cycles = -1; }),
-            "m.lathe: malformed plan: kernel 'half' is predicted to take -1 cycles");
-  EXPECT_EQ(error([&](TestPlan &p) { p.plan().kernels[1]->predicted_cycles = NAN; }),
-            "m.lathe: malformed plan: kernel 'half' is predicted to take nan cycles");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).call_seconds = -1; }),
             "m.lathe: malformed plan: a run of kernel 'add' takes -1 seconds");
   EXPECT_EQ(error([&](TestPlan &p) { call(p).images_seconds = NAN; }),

@@ -1,15 +1,17 @@
 #include "serve/Comparison.h"
 
 #include "report/Diff.h"
+#include "report/PlatformNames.h"
 
 namespace lathe::serve {
 
 using nlohmann::json;
 
-static json sideJson(store::Store &store, const store::Experiment &experiment, size_t points) {
+static json sideJson(const store::Experiment &experiment, const std::map<std::string, std::string> &names,
+                     size_t points) {
   json side = store::toJson(experiment);
   side.erase("detail"); // which the page does not show
-  side["platform_name"] = fmt::format("{} ({:.6})", store.platform(experiment.platform).cpu, experiment.platform);
+  side["platform_name"] = names.at(experiment.platform);
   side["points"] = points;
   return side;
 }
@@ -30,8 +32,10 @@ json comparisonJson(store::Store &store, const std::string &before, const std::s
     points[i].erase("setting");
     points[i].erase("platform");
   }
-  document["before"] = sideJson(store, old, oldRows.size());
-  document["after"] = sideJson(store, now, nowRows.size());
+  auto names = report::platformNames(
+      {{old.platform, store.platform(old.platform)}, {now.platform, store.platform(now.platform)}});
+  document["before"] = sideJson(old, names, oldRows.size());
+  document["after"] = sideJson(now, names, nowRows.size());
   return document;
 }
 

@@ -51,6 +51,7 @@ Request plainRequest(const httplib::Request &received) {
 /// Puts an answer into the library's form. Bodies are shared, not copied.
 void write(const Answer &answer, bool isHead, httplib::Response &response) {
   response.status = answer.status;
+  response.set_header("Accept-Ranges", "none"); // else the library offers ranges to HEAD
   for (auto &[name, value] : answer.headers)
     response.set_header(name, value);
   if (answer.next && !isHead) {
@@ -66,9 +67,10 @@ void write(const Answer &answer, bool isHead, httplib::Response &response) {
     });
     return;
   }
-  response.set_header("Content-Type", answer.type);
-  if (!answer.body || answer.body->empty())
+  if (!answer.body || answer.body->empty()) {
+    response.set_header("Content-Type", answer.type); // a provider of content sets it, too
     return;
+  }
   response.set_content_provider(answer.body->size(), answer.type,
                                 [body = answer.body](size_t from, size_t size, httplib::DataSink &sink) {
                                   return sink.write(body->data() + from, std::min(size, size_t(1) << 18));

@@ -1,5 +1,7 @@
 #include "serve/Listing.h"
 
+#include "report/PlatformNames.h"
+
 #include <set>
 
 namespace lathe::serve {
@@ -61,11 +63,15 @@ json platformsJson(store::Store &store, const std::vector<store::ExperimentSumma
     sums.points += summary.points;
     sums.last = std::max(sums.last, summary.experiment.started);
   }
+  std::map<std::string, store::Platform> platforms;
+  for (auto &[key, sums] : byKey)
+    platforms[key] = store.platform(key);
+  std::map<std::string, std::string> names = report::platformNames(platforms);
   json list = json::array();
-  for (auto &[key, sums] : byKey) {
-    store::Platform platform = store.platform(key);
+  for (auto &[key, platform] : platforms) {
+    const Sums &sums = byKey[key];
     list.push_back({{"key", key},
-                    {"name", fmt::format("{} ({:.6})", platform.cpu, key)},
+                    {"name", names.at(key)},
                     {"cores", platform.cores},
                     {"hardware_threads", platform.hardwareThreads},
                     {"memory_bytes", platform.memoryBytes},

@@ -392,7 +392,8 @@ private:
           std::equal(values.begin(), values.end(), kinds[i].second.begin(), kinds[i].second.end(), sameLiteral))
         return result.function.parameters[i].name;
     bool taken = llvm::any_of(kinds, [&](const auto &kind) { return kind.first == attribute; });
-    std::string name = names.take(spelled(taken ? longName : attribute));
+    // The operands of a list are numbers.
+    std::string name = names.take(spelled(identifier(taken ? longName : attribute, "operand_")));
     kinds.emplace_back(attribute, values);
     auto usual = std::max_element(values.begin(), values.end(), [&](const Literal &a, const Literal &b) {
       auto timesOf = [&](const Literal &each) {

@@ -1,4 +1,5 @@
 #include "support/Dim.h"
+#include "support/DimForms.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 namespace lathe {
 
-enum class DimOp { symbol, floorDiv, minimum, maximum };
+enum class DimOp { symbol, floorDiv, minimum, maximum, broadcast };
 
 /// An indivisible factor of a monomial: a symbol, or an operation that polynomials cannot express.
 struct DimAtom {
@@ -26,6 +27,8 @@ struct DimAtom {
       return fmt::format("min({}, {})", a.str(), b.str());
     case DimOp::maximum:
       return fmt::format("max({}, {})", a.str(), b.str());
+    case DimOp::broadcast:
+      return fmt::format("broadcast({}, {})", a.str(), b.str());
     }
     return {};
   }
@@ -35,6 +38,10 @@ struct DimAtom {
   static std::pair<Dim, Dim> divideParts(const Dim &dim, int64_t divisor);
   /// The division, where `dim` is one floor division by a positive constant plus a constant; otherwise null.
   static const DimAtom *soleDivision(const Dim &dim);
+  /// Adds the extents that `dim` broadcasts, or `dim` itself, to `parts`, by their texts.
+  static void collectBroadcast(const Dim &dim, std::map<std::string, Dim> &parts);
+  static Dim broadcast(const Dim &a, const Dim &b);
+  static Dim lowerBound(const Dim &dim);
 };
 
 namespace {
@@ -234,6 +241,59 @@ Dim maximum(const Dim &a, const Dim &b) {
   return Dim::atom(makeAtom(DimOp::maximum, a, b));
 }
 
+void DimAtom::collectBroadcast(const Dim &dim, std::map<std::string, Dim> &parts) {
+  if (dim.terms.size() == 1) {
+    const Dim::Term &term = dim.terms.begin()->second;
+    if (term.coefficient == 1 && term.factors.size() == 1 && term.factors.begin()->second.second == 1)
+      if (const DimAtom &atom = *term.factors.begin()->second.first; atom.op == DimOp::broadcast) {
+        collectBroadcast(atom.a, parts);
+        return collectBroadcast(atom.b, parts);
+      }
+  }
+  parts.emplace(dim.str(), dim);
+}
+
+Dim DimAtom::broadcast(const Dim &a, const Dim &b) {
+  std::map<std::string, Dim> parts; // in the order of their texts, each once: the same for any order of operands
+  collectBroadcast(a, parts);
+  collectBroadcast(b, parts);
+  parts.erase("1");
+  std::optional<Dim> result;
+  for (const auto &[text, part] : parts) {
+    if (part.isConstant())
+      return part;
+    result = result ? Dim::atom(makeAtom(DimOp::broadcast, *result, part)) : part;
+  }
+  return result.value_or(1);
+}
+
+Dim DimAtom::lowerBound(const Dim &dim) {
+  Dim bound;
+  for (auto &[key, term] : dim.terms) {
+    const DimAtom *atom = term.factors.size() == 1 ? term.factors.begin()->second.first.get() : nullptr;
+    const bool divides = atom && term.factors.begin()->second.second == 1 && atom->op == DimOp::floorDiv;
+    const int64_t divisor = divides ? atom->b.constantOr(0) : 0;
+    if (divisor <= 0 || term.coefficient % divisor != 0) {
+      bound.add(term);
+      continue;
+    }
+    // (p - divisor + 1) / divisor <= floor(p / divisor) <= p / divisor
+    const Dim p = term.coefficient > 0 ? atom->a - divisor + 1 : atom->a;
+    bound = bound + p * (term.coefficient / divisor);
+  }
+  return bound;
+}
+
+Dim lowerBound(const Dim &extent) { return DimAtom::lowerBound(extent); }
+
+Dim broadcastDim(const Dim &a, const Dim &b) { return DimAtom::broadcast(a, b); }
+
+Dim varies(const Dim &extent) {
+  if (extent.isConstant())
+    return extent.constant() != 1;
+  return minimum(maximum(extent - 1, Dim(1) - extent), 1);
+}
+
 int64_t Dim::evaluate(const std::function<int64_t(const std::string &)> &lookup) const {
   auto value = [&](const DimAtom &atom) -> int64_t {
     switch (atom.op) {
@@ -245,6 +305,10 @@ int64_t Dim::evaluate(const std::function<int64_t(const std::string &)> &lookup)
       return std::min(atom.a.evaluate(lookup), atom.b.evaluate(lookup));
     case DimOp::maximum:
       return std::max(atom.a.evaluate(lookup), atom.b.evaluate(lookup));
+    case DimOp::broadcast: {
+      const int64_t first = atom.a.evaluate(lookup);
+      return first == 1 ? atom.b.evaluate(lookup) : first;
+    }
     }
     return 0;
   };
@@ -272,6 +336,8 @@ Dim Dim::substitute(const std::function<std::optional<Dim>(const std::string &)>
       return minimum(a->a.substitute(lookup), a->b.substitute(lookup));
     case DimOp::maximum:
       return maximum(a->a.substitute(lookup), a->b.substitute(lookup));
+    case DimOp::broadcast:
+      return DimAtom::broadcast(a->a.substitute(lookup), a->b.substitute(lookup));
     }
     return 0;
   };
@@ -317,7 +383,7 @@ std::string Dim::str() const {
   return result;
 }
 
-/// Reads what `Dim::str` prints: sums of products of integers, symbols and floordiv/min/max calls.
+/// Reads what `Dim::str` prints: sums of products of integers, symbols and calls of floordiv, min, max and broadcast.
 class DimParser {
 public:
   explicit DimParser(const std::string &text) : text(text) {}
@@ -388,6 +454,8 @@ private:
       return minimum(a, b);
     if (word == "max")
       return maximum(a, b);
+    if (word == "broadcast")
+      return broadcastDim(a, b);
     fail("extent '{}': unknown function '{}'", text, word);
   }
 };

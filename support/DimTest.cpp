@@ -1,4 +1,4 @@
-#include "support/Dim.h"
+#include "support/DimForms.h"
 
 #include <gtest/gtest.h>
 
@@ -30,6 +30,34 @@ TEST(Dim, SumsDivideTheirMultiples) {
   EXPECT_EQ(floorDiv(anchors * 9, anchors).str(), "9");
   EXPECT_EQ(floorDiv(anchors * H, anchors).str(), "H");
   EXPECT_EQ(floorDiv(anchors + 1, anchors).str(), "floordiv(" + (anchors + 1).str() + ", " + anchors.str() + ")");
+}
+
+TEST(Dim, DivisionsHaveLinearBounds) {
+  const Dim beyond = ceilDiv(H, 3) * 3 - H; // 0 to 2
+  EXPECT_EQ(lowerBound(beyond).str(), "0");
+  EXPECT_EQ(lowerBound(H - floorDiv(H, 2) * 2).str(), "0");
+  EXPECT_EQ(lowerBound(Dim(1) - beyond).str(), "-1");
+  EXPECT_EQ(lowerBound(floorDiv(H, 3) * 2).str(), "floordiv(H, 3)*2"); // no whole coefficient
+}
+
+TEST(Dim, BroadcastsInAnyOrder) {
+  const Dim N = Dim::symbol("N"), both = broadcastDim(W, H), all = broadcastDim(N, both);
+  EXPECT_EQ(both.str(), "broadcast(H, W)");
+  EXPECT_EQ(both, broadcastDim(H, W));
+  EXPECT_EQ(all, broadcastDim(broadcastDim(H, N), broadcastDim(W, H)));
+  EXPECT_EQ(broadcastDim(all, both), all);
+  EXPECT_EQ(broadcastDim(both, 1), both);
+  EXPECT_EQ(broadcastDim(both, 4).str(), "4"); // the others are 1 or 4
+  EXPECT_EQ(broadcastDim(1, 1).str(), "1");
+  EXPECT_EQ(Dim::parse((all * 2 + 1).str()), all * 2 + 1);
+  auto as = [](int64_t value) { return [value](const std::string &) { return std::optional<Dim>(value); }; };
+  EXPECT_EQ(all.substitute(as(1)).str(), "1");
+  EXPECT_EQ(all.substitute([&](const std::string &s) { return s == "H" ? std::optional<Dim>(1) : std::nullopt; }),
+            broadcastDim(N, W));
+  for (auto [h, w, expected] : {std::array{3, 3, 3}, {1, 5, 5}, {5, 1, 5}, {1, 1, 1}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}}) {
+    EXPECT_EQ(both.evaluate([&](const std::string &name) { return name == "H" ? h : w; }), expected);
+    EXPECT_EQ(varies(H).evaluate([&](const std::string &) { return h; }), h != 1);
+  }
 }
 
 /// Random nestings of divisions keep their values, whatever their text becomes.

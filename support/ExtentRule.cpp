@@ -13,6 +13,8 @@ bool holds(Relation relation, int64_t left, int64_t right) {
     return left >= right;
   case Relation::divides:
     return left == right || (left > 0 && right % left == 0);
+  case Relation::broadcasts:
+    return left == right || left == 1 || right == 1;
   }
   return false;
 }
@@ -28,6 +30,8 @@ std::string str(const ExtentRule &rule) {
     return fmt::format("{} at least {}", left, right);
   case Relation::divides:
     return fmt::format("{} a multiple of {}", right, left);
+  case Relation::broadcasts:
+    return fmt::format("{} equal to {}, or either of them 1", left, right);
   }
   return {};
 }

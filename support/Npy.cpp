@@ -2,6 +2,7 @@
 
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Memory.h"
 
 #include <algorithm>
 #include <cctype>
@@ -252,9 +253,15 @@ int64_t elementCount(const std::vector<int64_t> &dims, size_t width, size_t byte
   return elements;
 }
 
-} // namespace
+/// The header of an array with what follows from it.
+struct Layout {
+  NpyHeader header;
+  Cells cells;
+  bool fortran = false;
+  size_t dataAt = 0; // byte of the file at which the elements begin
+};
 
-NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
+Layout layoutOf(std::span<const char> bytes, const std::string &name) {
   require(bytes.size() >= magicBytes + 4 && std::memcmp(bytes.data(), magic, magicBytes) == 0,
           "{}: expected a .npy array, got another kind of file", name);
   int version = bytes[magicBytes];
@@ -266,11 +273,26 @@ NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
   require(bytes.size() - headerAt >= length, "{}: truncated .npy header: {} bytes, expected {}", name,
           bytes.size() - headerAt, length);
   Header header = HeaderParser(std::string_view(bytes.data() + headerAt, length), name).parse();
-  std::span<const char> data = bytes.subspan(headerAt + length);
+  Layout layout{{}, cellsOf(header.descr, name), header.fortran, headerAt + length};
+  layout.header = {layout.cells.type, std::move(header.shape)};
+  return layout;
+}
 
+} // namespace
+
+NpyHeader parseNpyHeader(std::span<const char> beginning, uint64_t fileBytes, const std::string &name) {
+  Layout layout = layoutOf(beginning, name);
+  elementCount(layout.header.dims, layout.cells.width, fileBytes - layout.dataAt, name);
+  requireMemory(fileBytes, name);
+  return layout.header;
+}
+
+NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
+  Layout layout = layoutOf(bytes, name);
+  std::span<const char> data = bytes.subspan(layout.dataAt);
+  const Cells &cells = layout.cells;
   NpyArray array;
-  array.dims = header.shape;
-  Cells cells = cellsOf(header.descr, name);
+  array.dims = layout.header.dims;
   array.type = cells.type;
   size_t width = cells.width;
   int64_t elements = elementCount(array.dims, width, data.size(), name);
@@ -279,7 +301,7 @@ NpyArray parseNpy(std::span<const char> bytes, const std::string &name) {
   if (cells.swapped)
     for (auto at = values.begin(); at != values.end(); at += static_cast<ptrdiff_t>(cells.unit))
       std::reverse(at, at + static_cast<ptrdiff_t>(cells.unit));
-  if (header.fortran && array.dims.size() > 1 && !values.empty())
+  if (layout.fortran && array.dims.size() > 1 && !values.empty())
     values = toRowMajor(values, array.dims, width);
   if (array.type == ElementType::boolean)
     for (char &value : values)

@@ -9,6 +9,7 @@
 #include "support/ElementType.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,11 +35,26 @@ struct NpyView {
   const void *data;
 };
 
+/// What the header of an array states.
+struct NpyHeader {
+  ElementType type = ElementType::invalid;
+  std::vector<int64_t> dims;
+};
+
+/// True for a member of an archive that is to be read. It is asked with the member's name (without ".npy") and header before
+/// the member is unpacked, and may throw Error. None: every member is read.
+using NpzWanted = std::function<bool(const std::string &name, const NpyHeader &header)>;
+
 NpyArray readNpy(const std::string &path);
-std::vector<NpzMember> readNpz(const std::string &path);
+std::vector<NpzMember> readNpz(const std::string &path, const NpzWanted &wanted = {});
 /// Parse .npy and .npz from memory. Messages use `name` as the name of the file.
 NpyArray parseNpy(std::span<const char> bytes, const std::string &name);
-std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name);
+std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name, const NpzWanted &wanted = {});
+/// Reads the header of a .npy file from its first `beginning` bytes. Throws Error unless the file has exactly `fileBytes`,
+/// or memory for them.
+NpyHeader parseNpyHeader(std::span<const char> beginning, uint64_t fileBytes, const std::string &name);
+/// Longest beginning of a file that `parseNpyHeader` needs.
+constexpr size_t mostNpyHeaderBytes = 12 + 65535;
 
 /// Returns header and data. Throws Error for an element type that NumPy does not have.
 std::vector<char> npyBytes(const NpyView &view);

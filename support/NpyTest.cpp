@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <random>
 
 using namespace lathe;
@@ -144,6 +145,32 @@ TEST_F(NpyTest, readsArchives) {
     EXPECT_EQ(values<float>(members[0].array)[999], 999.0f);
     EXPECT_THAT(values<int64_t>(members[1].array), ElementsAre(3));
   }
+}
+
+/// Members that nobody wants are not unpacked: here they would be damaged.
+TEST_F(NpyTest, headersAreReadFirst) {
+  python(
+      "import zipfile\n"
+      "np.savez_compressed('good', x=np.arange(4, dtype='f4'), big=np.zeros(1 << 20, 'f8'))\n"
+      "b = bytearray(open('good.npz', 'rb').read())\n"
+      "i = zipfile.ZipFile('good.npz').getinfo('big.npy'); b[i.header_offset + 30 + 7 + i.compress_size - 9] ^= 255\n"
+      "open('damaged.npz', 'wb').write(b)\n"
+      "z = zipfile.ZipFile('lie.npz', 'w', zipfile.ZIP_DEFLATED); z.writestr('x.npy', b'\\x93NUMPY\\x01\\0\\x40\\0' + "
+      "b\"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }\".ljust(64) + bytes(1 << 20)); z.close()\n");
+  std::map<std::string, std::vector<int64_t>> asked;
+  auto onlyX = [&](const std::string &name, const NpyHeader &header) {
+    asked[name] = header.dims;
+    return name == "x";
+  };
+  std::vector<NpzMember> members = readNpz(file("damaged.npz"), onlyX);
+  ASSERT_EQ(members.size(), 1u);
+  EXPECT_EQ(values<float>(members[0].array)[3], 3.0f);
+  EXPECT_THAT(asked["big"], ElementsAre(1 << 20));
+  EXPECT_THAT(errorOf([&] { readNpz(file("damaged.npz")); }), ::testing::HasSubstr("is damaged"));
+  EXPECT_THAT(errorOf([&] { readNpz(file("good.npz"), [](auto &, auto &) -> bool { fail("nobody wants it"); }); }),
+              "nobody wants it");
+  EXPECT_THAT(errorOf([&] { readNpz(file("lie.npz")); }),
+              ::testing::HasSubstr("1048576 bytes of data, expected 3 elements of 4 bytes"));
 }
 
 TEST_F(NpyTest, namesWhatIsMalformed) {

@@ -179,9 +179,24 @@ std::string shortened(std::string_view text, size_t width) {
   return std::string(head) + std::string(dots) + std::string(tail);
 }
 
-std::string csvCell(std::string_view text) {
+namespace {
+
+/// True for a text, behind any number of apostrophes, that spreadsheets would compute.
+bool isFormula(std::string_view text) {
+  std::string rest(text.substr(std::min(text.find_first_not_of('\''), text.size())));
+  if (rest.empty() || std::string_view("=+-@\t\r").find(rest[0]) == std::string_view::npos)
+    return false;
+  char *end = nullptr;
+  std::strtod(rest.c_str(), &end);
+  return *end != '\0' || rest.size() < text.size(); // a number is none
+}
+
+} // namespace
+
+std::string csvCell(std::string_view given) {
+  std::string text = (isFormula(given) ? "'" : "") + std::string(given);
   if (text.find_first_of(",\"\r\n") == text.npos)
-    return std::string(text);
+    return text;
   std::string cell = "\"";
   for (char c : text)
     cell += c == '"' ? "\"\"" : std::string(1, c);
@@ -207,6 +222,9 @@ std::vector<std::string> csvCells(std::string_view line) {
     else
       cells.back() += line[i];
   }
+  for (std::string &cell : cells)
+    if (cell.starts_with('\'') && isFormula(std::string_view(cell).substr(1)))
+      cell.erase(0, 1);
   return cells;
 }
 

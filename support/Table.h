@@ -76,7 +76,7 @@ std::string shortened(std::string_view text, size_t width);
 
 // Cells of CSV files (RFC 4180), a record a line.
 
-/// Returns one cell, quoted if necessary.
+/// One cell, quoted if necessary; text that spreadsheets would compute gets an apostrophe, which csvCells removes.
 std::string csvCell(std::string_view text);
 
 /// Returns the cells of a line without their quotes; none for an empty line. Quotes may be missing at the end.

@@ -93,6 +93,17 @@ TEST(Table, noCellReachesTheTerminalAsACommand) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
 }
 
+TEST(Csv, TextIsNoFormula) {
+  EXPECT_EQ(csvCell("=HYPERLINK(A1)"), "'=HYPERLINK(A1)");
+  EXPECT_EQ(csvCell("@sum"), "'@sum");
+  EXPECT_EQ(csvCell("-2+3"), "'-2+3");
+  EXPECT_EQ(csvCell("-2.5e-3"), "-2.5e-3"); // a number
+  EXPECT_EQ(csvCell("a=b"), "a=b");
+  for (const char *text : {"=1,2", "-x", "'=1", "''=1", "'-5", "'", "it's", "+1", "-5", "=\"a\""})
+    EXPECT_THAT(csvCells(csvCell(text)), testing::ElementsAre(text));
+  EXPECT_THAT(csvCells("'quoted',it's"), testing::ElementsAre("'quoted'", "it's")); // of others
+}
+
 TEST(Table, csvIsQuotedAndNamesUnits) {
   Table table({textColumn("first node"), numberColumn("median", "ms")});
   table.row({"a,b", "1.5"});

@@ -2,6 +2,7 @@
 
 #include "ir/Bridge.h"
 #include "ir/Main.h"
+#include "lab/judging/NodeInstruction.h"
 #include "lab/judging/OutputSummary.h"
 #include "passes/interpret/Evaluate.h"
 #include "passes/interpret/Ports.h"
@@ -35,37 +36,30 @@ void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
 
 } // namespace
 
-/// The reference's values of one run, by the names plan values have: source node, or output.
+/// The references.
 struct Verification::Judge {
-  explicit Judge(mlir::ModuleOp module) : module(module), outputs(outputNames(mainFunction(module))) {
-    mlir::Operation *end = mainFunction(module).getBody().front().getTerminator();
-    for (auto [i, operand] : llvm::enumerate(end->getOperands()))
-      returned[operand] = outputs[i];
-  }
+  explicit Judge(mlir::ModuleOp module) : module(module), outputs(outputNames(mainFunction(module))) {}
 
   /// Outputs in float64. With `inside` every operator's results are kept, too.
-  std::vector<Value> run(std::span<const Value> inputs, std::map<std::string, Tensor> *inside) {
+  std::vector<Value> run(std::span<const Value> inputs, NodeValues *inside) const {
     EvaluateOptions evaluation;
     evaluation.judge = true;
     evaluation.threads = allProcessors();
     if (inside)
-      evaluation.observe = [&](mlir::Operation *op, std::span<const Value> results) {
-        std::vector<std::string> nodes = nn::nodeNames(op->getLoc());
-        for (size_t i = 0; i < results.size(); ++i) {
-          if (!results[i].isTensor())
-            continue;
-          if (auto found = returned.find(op->getResult(i)); found != returned.end())
-            (*inside)[found->second] = results[i].tensor();
-          else if (!nodes.empty())
-            (*inside)[i ? fmt::format("{}:{}", nodes.back(), i) : nodes.back()] = results[i].tensor();
-        }
-      };
+      evaluation.observe = [&](mlir::Operation *op, std::span<const Value> results) { inside->add(op, results); };
     return evaluate(module, inputs, evaluation);
+  }
+
+  std::map<std::string, Tensor> byName(const std::vector<Value> &values) const {
+    std::map<std::string, Tensor> named;
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i].isTensor())
+        named[outputs[i]] = values[i].tensor();
+    return named;
   }
 
   mlir::ModuleOp module;
   std::vector<std::string> outputs;
-  llvm::DenseMap<mlir::Value, std::string> returned;
 };
 
 Verification::Verification(std::shared_ptr<const runtime::Model> package, mlir::ModuleOp module, Options options)
@@ -93,31 +87,9 @@ Tolerance toleranceOf(const runtime::Model &package, const std::set<ElementType>
 
 Tolerance Verification::toleranceFor(std::span<const Value> inputs) const {
   Tolerance tolerance = toleranceOf(*package, valueTypes(module), inputs);
-  return {options.relative.value_or(tolerance.relative), options.maximum.value_or(tolerance.maximum)};
-}
-
-/// Runs the package once more and compares what every instruction writes with the reference's values of the same name.
-std::vector<Divergence> Verification::compareInside(const std::map<std::string, Tensor> &expected) {
-  std::vector<Divergence> found;
-  runtime::RunOptions run;
-  run.observe = [&](uint32_t instruction) {
-    runtime::InstructionInfo info = context.instruction(instruction);
-    for (uint32_t value : info.outputs) {
-      const std::string &name = context.plan().values[value].name;
-      auto reference = expected.find(name);
-      if (reference == expected.end())
-        continue;
-      Value computed = context.readValue(value);
-      if (!computed.isTensor() || !lab::comparable(computed.tensor(), reference->second))
-        continue; // a pass moved the shape or the type; the next value tells
-      found.push_back({name,
-                       std::string(info.name),
-                       {info.nodes.begin(), info.nodes.end()},
-                       difference(computed.tensor(), reference->second)});
-    }
-  };
-  context.run(run);
-  return found;
+  tolerance.relative = options.relative.value_or(tolerance.relative);
+  tolerance.maximum = options.maximum.value_or(tolerance.maximum);
+  return tolerance;
 }
 
 void Verification::compareOutputs(std::span<const Value> inputs, const std::vector<Value> &reference,
@@ -139,19 +111,31 @@ void Verification::compareOutputs(std::span<const Value> inputs, const std::vect
   }
 }
 
-void Verification::compareNodes(const std::map<std::string, Tensor> &expected, SetResult &result) {
-  std::vector<Divergence> values = compareInside(expected);
-  auto compare = [&](const Divergence &value) {
+void Verification::addNodes(const Inside &inside, SetResult &result) const {
+  auto add = [&](const Divergence &value) {
     result.comparisons.push_back({value.value, value.difference, value.difference.within(result.tolerance)});
   };
   for (const std::string &node : options.nodes) {
-    auto at = std::find_if(values.begin(), values.end(), [&](const Divergence &value) { return value.value == node; });
-    require(at != values.end(),
-            "--output {}: no value of the plan has that name; compile with -O0 to keep every node apart", node);
-    compare(*at);
+    std::optional<uint32_t> instruction = lab::instructionOf(context, node);
+    require(instruction.has_value(),
+            "--output {}: no kernel computes it: it is folded away, or misspelt (lathe profile "
+            "lists all nodes)",
+            node);
+    bool any = false;
+    for (size_t i = 0; i < inside.compared.size(); ++i)
+      if (inside.instructions[i] == *instruction) {
+        add(inside.compared[i]);
+        any = true;
+      }
+    for (const LeftOut &left : inside.leftOut)
+      require(any || left.kernel != context.instruction(*instruction).name, "--output {}: '{}' is not compared: it {}",
+              node, left.value, left.reason);
   }
-  if (options.all)
-    std::for_each(values.begin(), values.end(), compare);
+  if (!options.all)
+    return;
+  std::for_each(inside.compared.begin(), inside.compared.end(), add);
+  result.kernels = inside.kernels;
+  result.leftOut = inside.leftOut;
 }
 
 SetResult Verification::run(std::span<const Value> inputs) {
@@ -160,22 +144,23 @@ SetResult Verification::run(std::span<const Value> inputs) {
   context.run();
   SetResult result;
   result.tolerance = toleranceFor(inputs);
-  bool inside = options.all || !options.nodes.empty();
-  std::map<std::string, Tensor> expected;
-  std::vector<Value> reference = judge->run(inputs, inside ? &expected : nullptr);
+  bool asked = options.all || !options.nodes.empty();
+  NodeValues expected;
+  std::vector<Value> reference = judge->run(inputs, asked ? &expected : nullptr);
   compareOutputs(inputs, reference, result);
-  if (inside)
-    compareNodes(expected, result);
-  if (!result.failed())
+  if (!asked && !result.failed())
     return result;
-  if (options.onMismatch)
-    options.onMismatch();
-  if (!inside)
+  if (!asked) {
+    if (options.onMismatch)
+      options.onMismatch();
     judge->run(inputs, &expected);
-  std::vector<Divergence> values = compareInside(expected);
-  auto first = std::find_if(values.begin(), values.end(),
+  }
+  Inside inside = compareInside(context, expected, judge->byName(reference), result.tolerance);
+  if (asked)
+    addNodes(inside, result);
+  auto first = std::find_if(inside.compared.begin(), inside.compared.end(),
                             [&](const Divergence &value) { return !value.difference.within(result.tolerance); });
-  if (first != values.end())
+  if (result.failed() && first != inside.compared.end())
     result.divergence = *first;
   return result;
 }
@@ -205,12 +190,6 @@ SetResult Verification::runStep() {
     state.carried = reference[static_cast<size_t>(at - judge->outputs.begin())];
   }
   return result;
-}
-
-std::string Divergence::str() const {
-  return fmt::format("first diverging node: '{}' (kernel {}: {}): {}; element {} is {:.8g}, the reference has {:.8g}",
-                     value, kernel, fmt::join(nodes, "+"), difference.str(), difference.worst, difference.computed,
-                     difference.expected);
 }
 
 const Comparison *SetResult::failed() const {

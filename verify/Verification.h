@@ -2,9 +2,8 @@
 #pragma once
 
 #include "ir/TensorOrigin.h"
-#include "lab/judging/Difference.h"
 #include "passes/interpret/Extract.h"
-#include "runtime/Context.h"
+#include "verify/Inside.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -20,7 +19,7 @@
 namespace lathe::verify {
 
 struct Options {
-  std::vector<std::string> nodes = {};   // further nodes to compare, by name
+  std::vector<std::string> nodes = {};   // further nodes to compare: the results of the kernels that compute them
   bool all = false;                      // compare the result of every kernel, too
   std::optional<double> relative = {};   // bound instead of lab/judging/Tolerance.h
   std::optional<double> maximum = {};    // bound instead of lab/judging/Tolerance.h
@@ -42,23 +41,16 @@ struct Comparison {
   bool passed = false;
 };
 
-/// The first value in order of execution that is out of bounds.
-struct Divergence {
-  std::string value, kernel;
-  std::vector<std::string> nodes; // nodes of the kernel
-  lab::Difference difference;
-  /// "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is 1, the reference has 2"
-  std::string str() const;
-};
-
 /// Result for one set of inputs.
 struct SetResult {
   lab::Tolerance tolerance;
   std::vector<Comparison> comparisons;
+  size_t kernels = 0;           // with Options::all: kernels that ran
+  std::vector<LeftOut> leftOut; // with Options::all: kernels whose results are not compared
   /// Why the first mistrusted output proves nothing: "all zero: first all zero in node 'relu5'
   /// (relu)"; "": none is mistrusted.
   std::string mistrusted, mistrust;
-  std::optional<Divergence> divergence;
+  std::optional<Divergence> divergence; // the first value in order of execution that is out of bounds
   /// The first failed comparison; null: none.
   const Comparison *failed() const;
 };
@@ -96,8 +88,7 @@ private:
 
   lab::Tolerance toleranceFor(std::span<const Value> inputs) const;
   void compareOutputs(std::span<const Value> inputs, const std::vector<Value> &reference, SetResult &result);
-  void compareNodes(const std::map<std::string, Tensor> &expected, SetResult &result);
-  std::vector<Divergence> compareInside(const std::map<std::string, Tensor> &expected);
+  void addNodes(const Inside &inside, SetResult &result) const;
 };
 
 /// Totals over all sets of inputs.

@@ -23,14 +23,14 @@ std::string ratioText(double ratio) {
   return ratio >= 1 ? fmt::format("{:.3f} times slower", ratio) : fmt::format("{:.3f} times faster", 1 / ratio);
 }
 
-/// A line of characters with the interval of the median on it, from the smallest to the largest time of the series.
+/// A line of characters with the interval or range of the median on it, from the smallest to the largest time of the series.
 std::string plotOf(const report::Observation &observation, double low, double high) {
   auto place = [&](double value) {
     double share = high > low ? (std::clamp(value, low, high) - low) / (high - low) : 0.5;
     return size_t(share * double(plotWidth - 1) + 0.5);
   };
   std::string line(plotWidth, ' ');
-  for (size_t i = place(observation.interval.low); i <= place(observation.interval.high); ++i)
+  for (size_t i = place(observation.spread.interval.low); i <= place(observation.spread.interval.high); ++i)
     line[i] = '-';
   line[place(observation.median)] = 'o';
   return line;
@@ -53,16 +53,17 @@ std::string titleOf(const report::TrendSeries &series) {
 Table historyOf(const report::TrendSeries &series) {
   Table table({textColumn("date"), textColumn("commit").shrink(8), textColumn("version").drop(3),
                textColumn("platform").drop(4), numberColumn("median", "ms"), numberColumn("low", "ms").drop(2),
-               numberColumn("high", "ms").drop(2), textColumn("plot").onlyText().drop(1), textColumn("change")});
+               numberColumn("high", "ms").drop(2), textColumn("low to high").drop(2),
+               textColumn("plot").onlyText().drop(1), textColumn("change")});
   auto [least, most] = std::minmax_element(series.observations.begin(), series.observations.end(),
                                            [](auto &a, auto &b) { return a.median < b.median; });
-  auto ms = [](double seconds) { return fmt::format("{:.4f}", seconds * 1e3); };
+  auto ms = [](double seconds) { return millisecondsText(seconds); };
   for (size_t i = 0; i < series.observations.size(); ++i) {
     const report::Observation &one = series.observations[i];
     const report::ChangePoint *change = changeAt(series, i);
     table.row({one.measured.substr(0, 16), one.revision.empty() ? one.build.substr(0, 8) : one.revision, one.version,
-               one.platform.substr(0, 8), ms(one.median), ms(one.interval.low), ms(one.interval.high),
-               plotOf(one, least->median, most->median),
+               one.platform.substr(0, 8), ms(one.median), ms(one.spread.interval.low), ms(one.spread.interval.high),
+               one.spread.isRange ? "range" : "95 %", plotOf(one, least->median, most->median),
                change ? fmt::format("{}, p {:.4f}", ratioText(change->ratio), change->p) : ""});
   }
   return table;
@@ -82,9 +83,8 @@ Table overviewOf(const std::vector<report::TrendSeries> &all) {
     }
     table.row({series.op, series.problem, series.provider + (series.variant.empty() ? "" : ":" + series.variant),
                std::string(name(series.kind)), report::settingText(series.setting), series.cpu,
-               std::to_string(series.observations.size()),
-               fmt::format("{:.4f}", series.observations.front().median * 1e3),
-               fmt::format("{:.4f}", series.observations.back().median * 1e3), change});
+               std::to_string(series.observations.size()), millisecondsText(series.observations.front().median),
+               millisecondsText(series.observations.back().median), change});
   }
   return table;
 }
@@ -100,8 +100,9 @@ json documentOf(const report::TrendSeries &series) {
                             {"platform", one.platform},
                             {"samples", one.samples},
                             {"median_ms", one.median * 1e3},
-                            {"low_ms", one.interval.low * 1e3},
-                            {"high_ms", one.interval.high * 1e3}});
+                            {"low_ms", one.spread.interval.low * 1e3},
+                            {"high_ms", one.spread.interval.high * 1e3},
+                            {"confidence", one.spread.isRange ? json() : json(0.95)}});
   for (const report::ChangePoint &change : series.changes) {
     const report::Observation &first = series.observations[change.index], &last = series.observations[change.index - 1];
     changes.push_back({{"index", change.index},
@@ -158,7 +159,7 @@ void sortForReaders(std::vector<report::TrendSeries> &all) {
 std::string csvOf(const std::vector<report::TrendSeries> &all) {
   std::string text =
       "operator,problem,provider,variant,kind,setting,cpu,experiment,measured,version,revision,build,platform,"
-      "samples,median_ns,low_ns,high_ns,change_ratio,change_p\n";
+      "samples,median_ns,low_ns,high_ns,confidence,change_ratio,change_p\n";
   for (const report::TrendSeries &series : all)
     for (size_t i = 0; i < series.observations.size(); ++i) {
       const report::Observation &one = series.observations[i];
@@ -167,8 +168,9 @@ std::string csvOf(const std::vector<report::TrendSeries> &all) {
                                       std::string(name(series.kind)), store::toJson(series.setting).dump(), series.cpu,
                                       one.experiment, one.measured, one.version, one.revision, one.build, one.platform})
         text += csvCell(cell) + ",";
-      text += fmt::format("{},{:.17g},{:.17g},{:.17g},{},{}\n", one.samples, one.median * 1e9, one.interval.low * 1e9,
-                          one.interval.high * 1e9, change ? fmt::format("{:.6g}", change->ratio) : "",
+      text += fmt::format("{},{:.17g},{:.17g},{:.17g},{},{},{}\n", one.samples, one.median * 1e9,
+                          one.spread.interval.low * 1e9, one.spread.interval.high * 1e9,
+                          one.spread.isRange ? "" : "0.95", change ? fmt::format("{:.6g}", change->ratio) : "",
                           change ? fmt::format("{:.4g}", change->p) : "");
     }
   return text;

@@ -16,6 +16,16 @@ void clearForeignFlags(ModelFlags &flags) {
     flags.signature.clear();
   if (format != "keras")
     flags.custom.clear();
+  if (format != "onnx")
+    flags.overrides.clear();
+}
+
+bool overrideDefaults(ModelFlags &flags, const std::vector<std::string> &names) {
+  if (names.empty() || flags.isZoo() || modelFormat(flags.model) != "onnx")
+    return false;
+  for (const std::string &name : names)
+    flags.overrides.push_back("?" + name);
+  return true;
 }
 
 void leaveDefinitionsUnused(ModelFlags &flags) {
@@ -41,6 +51,7 @@ ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const s
   call.scheduleFile.clear();
   call.signature.clear();
   call.custom.clear();
+  call.overrides.clear();
   call.requantizeRounding = ModelFlags().requantizeRounding;
   writeFile(call.model, lab::callOnnx(inputs));
   return call;

@@ -12,6 +12,10 @@ lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags);
 /// Clears the flags of import that the format of the model does not have: --signature, --custom, --requantize-rounding.
 void clearForeignFlags(ModelFlags &flags);
 
+/// Lets `names` be inputs if they have default values (--override). Returns false, and does nothing, without names and for
+/// other files than ONNX.
+bool overrideDefaults(ModelFlags &flags, const std::vector<std::string> &names);
+
 /// Lets the model be without the classes of --custom: '?' stands before each, which the import knows.
 void leaveDefinitionsUnused(ModelFlags &flags);
 

@@ -115,6 +115,17 @@ std::vector<std::string> shapesLike(const Package &ours, const Package &other) {
   return shapes;
 }
 
+/// Of the inputs and outputs of a package that are quantised.
+lab::Scales scalesOf(const std::string &package, const ModelFlags &flags) {
+  auto model = openPackage(package, flags).model;
+  lab::Scales scales;
+  for (auto ports : {model->inputs(), model->outputs()})
+    for (const runtime::Port &port : ports)
+      if (port.quantization)
+        scales[port.name] = *port.quantization;
+  return scales;
+}
+
 /// What tells apart files of one name: a hash of the model's content.
 std::string contentOf(const std::string &file, const std::string &package, const ModelFlags &flags) {
   if (!file.starts_with("zoo:"))
@@ -162,6 +173,7 @@ std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlag
 void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, const ModelFlags &model) {
   sides[0].model = package;
   sides[0].called = model.model;
+  sides[0].scales = scalesOf(package, model);
   sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
   std::string exported; // one file for all that run it
   for (size_t i = 1; i < sides.size(); ++i) {
@@ -170,6 +182,7 @@ void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, co
       side.called = side.model;
       side.model = packageFor(flagsLike(model, package, side.called)).path;
       side.content = contentOf(side.called, side.model, model);
+      side.scales = scalesOf(side.model, model);
     } else if (side.runner.reads("lathe")) {
       ModelFlags references = model;
       references.referencesOnly = true;

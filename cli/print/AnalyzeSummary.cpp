@@ -1,5 +1,6 @@
 #include "cli/print/AnalyzeSummary.h"
 
+#include "cli/Common.h"
 #include "lab/judging/Statistics.h"
 #include "support/Text.h"
 
@@ -120,26 +121,26 @@ std::string summaryOf(const std::vector<const Row *> &failed) {
 
 std::string summaryOf(const std::vector<report::Estimate> &estimates) {
   const report::Estimate &first = estimates.front();
-  std::string text = fmt::format("{:.3f} ms ({}, {})", first.seconds * 1e3,
+  std::string text = fmt::format("{} ms ({}, {})", millisecondsText(first.seconds),
                                  first.provider.empty() ? "the fastest of each" : first.provider, first.context);
   if (first.measuredSeconds)
-    text += fmt::format(", measured {:.3f} ms", *first.measuredSeconds * 1e3);
+    text += fmt::format(", measured {} ms", millisecondsText(*first.measuredSeconds));
   return text +
          (estimates.size() > 1 ? fmt::format("; {} in all", counted(countOf(estimates.size()), "estimate")) : "");
 }
 
 std::string summaryOf(const std::vector<report::Account> &accounts) {
   const report::Account &first = accounts.front();
-  return fmt::format("estimated {:.3f} ms, measured {:.3f} ms ({})", first.estimated() * 1e3, first.measured * 1e3,
-                     first.context);
+  return fmt::format("estimated {} ms, measured {} ms ({})", millisecondsText(first.estimated()),
+                     millisecondsText(first.measured), first.context);
 }
 
 std::string summaryOf(const std::vector<report::ConvTable> &tables) {
   double sum = 0;
   for (auto &line : tables.front().lines)
     sum += line.total;
-  return fmt::format("{}, {:.3f} ms together ({})", counted(countOf(tables.front().lines.size()), "shape"), sum * 1e3,
-                     tables.front().context);
+  return fmt::format("{}, {} ms together ({})", counted(countOf(tables.front().lines.size()), "shape"),
+                     millisecondsText(sum), tables.front().context);
 }
 
 std::string summaryOf(const std::vector<report::Correlation> &correlations) {

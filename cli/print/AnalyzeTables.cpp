@@ -1,5 +1,6 @@
 #include "cli/print/AnalyzeTables.h"
 
+#include "cli/Common.h"
 #include "lab/problems/ProblemSyntax.h"
 #include "support/Text.h"
 
@@ -25,7 +26,6 @@ std::string problemCell(const Row &row) { return row.shape ? problemText(*row.sh
 TableColumn problemColumn() { return textColumn("problem").shrink(24); }
 TableColumn providerColumn() { return textColumn("provider").shrink(12); }
 
-std::string ms(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
 std::string signedMs(double seconds) { return fmt::format("{:+.4f}", seconds * 1e3); }
 
 std::string intervalCell(const lab::RatioEstimate &ratio) {
@@ -46,8 +46,8 @@ std::string rooflineText(const std::vector<report::RooflineShare> &shares, const
   for (auto &share : shares) {
     unknown |= !share.limit;
     table.row({problemCell(*share.row), report::scheduledColumnOf(*share.row), report::contextText(*share.row),
-               ms(share.row->median), fmt::format("{:.1f}", share.gflops), fmt::format("{:.2f}", share.gbytesPerSecond),
-               fmt::format("{:.2f}", share.intensity),
+               millisecondsText(share.row->median), fmt::format("{:.1f}", share.gflops),
+               fmt::format("{:.2f}", share.gbytesPerSecond), fmt::format("{:.2f}", share.intensity),
                share.limit ? fmt::format("{:.0f} %", share.limit->share * 100) : "?",
                share.limit ? share.limit->bound : "?"});
   }
@@ -68,9 +68,9 @@ std::string countedText(const std::vector<report::Counted> &counted, const Table
   for (auto &entry : counted) {
     hardware |= entry.row->cycles.has_value();
     table.row({problemCell(*entry.row), report::columnOf(*entry.row), report::contextText(*entry.row),
-               ms(entry.row->median), ms(*entry.row->cpuSeconds), fmt::format("{:.2f}", *entry.row->processors),
-               cell(entry.instructionsPerCycle, 2), cell(entry.row->gigahertz, 2), cell(entry.flopsPerCycle, 1),
-               cell(entry.row->cacheMisses, 0)});
+               millisecondsText(entry.row->median), millisecondsText(*entry.row->cpuSeconds),
+               fmt::format("{:.2f}", *entry.row->processors), cell(entry.instructionsPerCycle, 2),
+               cell(entry.row->gigahertz, 2), cell(entry.flopsPerCycle, 1), cell(entry.row->cacheMisses, 0)});
   }
   return table.str(style) + (hardware ? "" : "no hardware counters were kept: `lathe ops bench` says why\n");
 }
@@ -80,8 +80,8 @@ std::string speedupText(const report::Speedups &speedups, const std::string &bas
                 numberColumn(baseline, "ms").drop(3), numberColumn("speedup"), textColumn("95 % interval").drop(1)});
   for (auto &speedup : speedups.rows)
     points.row({problemCell(*speedup.row), report::contextText(*speedup.row), report::scheduledColumnOf(*speedup.row),
-                ms(speedup.row->median), ms(speedup.baseline->median), number(speedup.ratio.ratio),
-                intervalCell(speedup.ratio)});
+                millisecondsText(speedup.row->median), millisecondsText(speedup.baseline->median),
+                number(speedup.ratio.ratio), intervalCell(speedup.ratio)});
   Table summaries({providerColumn(), textColumn("setting").shrink(8), numberColumn("problems"),
                    numberColumn("geometric mean"), textColumn("95 % interval").drop(1)});
   for (auto &summary : speedups.summaries)
@@ -100,7 +100,7 @@ std::string bestText(const std::vector<report::Best> &best, const TableStyle &st
                numberColumn("next / fastest").drop(2), textColumn("verdict")});
   for (auto &entry : best)
     table.row({problemCell(*entry.row), report::contextText(*entry.row), report::columnOf(*entry.row),
-               report::scheduleOf(*entry.row), ms(entry.row->median),
+               report::scheduleOf(*entry.row), millisecondsText(entry.row->median),
                entry.second ? report::columnOf(*entry.second) : "", entry.second ? number(entry.ratio.ratio) : "",
                entry.second ? std::string(name(entry.verdict)) : "alone"});
   Table counts({textColumn("fastest").shrink(24), numberColumn("times"), numberColumn("beyond doubt or alone")});
@@ -116,8 +116,9 @@ std::string schedulesText(const report::ScheduleGains &gains, const TableStyle &
                textColumn("best schedule").drop(2).shrink(16)});
   for (auto &gain : gains.rows)
     table.row({problemCell(*gain.best), report::contextText(*gain.best), report::columnOf(*gain.best),
-               std::to_string(gain.schedules), ms(gain.standard->median), ms(gain.best->median),
-               number(gain.ratio.ratio), gain.isDefault() ? "" : intervalCell(gain.ratio),
+               std::to_string(gain.schedules), millisecondsText(gain.standard->median),
+               millisecondsText(gain.best->median), number(gain.ratio.ratio),
+               gain.isDefault() ? "" : intervalCell(gain.ratio),
                gain.isDefault() ? "the default" : std::string(name(gain.verdict)), report::scheduleOf(*gain.best)});
   Table summaries({providerColumn(), textColumn("setting").drop(1).shrink(8), numberColumn("problems"),
                    numberColumn("better than the default"), numberColumn("geometric mean"),
@@ -147,8 +148,9 @@ std::string estimateText(const std::vector<report::Estimate> &estimates, const T
     for (auto &part : estimate.missing)
       missing += part.count;
     table.row({estimate.context, estimate.provider.empty() ? "(fastest)" : estimate.provider,
-               std::to_string(estimate.counted), missing ? std::to_string(missing) : "", ms(estimate.seconds),
-               estimate.measuredSeconds ? ms(*estimate.measuredSeconds) : "not known",
+               std::to_string(estimate.counted), missing ? std::to_string(missing) : "",
+               millisecondsText(estimate.seconds),
+               estimate.measuredSeconds ? millisecondsText(*estimate.measuredSeconds) : "not known",
                estimate.difference ? fmt::format("{:+.1f} %", *estimate.difference * 100) : ""});
   }
   std::string text = table.str(style);
@@ -171,7 +173,7 @@ std::string accountText(const std::vector<report::Account> &accounts, const Tabl
     for (const report::AccountLine &line : account.lines) {
       auto alone = [&](CacheState state) {
         auto found = line.alone.find(state);
-        return found == line.alone.end() ? std::string() : ms(found->second);
+        return found == line.alone.end() ? std::string() : millisecondsText(found->second);
       };
       bool problem = !line.operators.empty();
       std::string what = problem ? "" : "in no problem: " + line.what;
@@ -179,8 +181,8 @@ std::string accountText(const std::vector<report::Account> &accounts, const Tabl
         what += (what.empty() ? "" : " and ") + problemText(lab::Problem::parse(one.problem));
       (problem ? inProblems : besides) += line.inNetwork;
       table.row({what, std::to_string(line.count), alone(CacheState::hot), alone(CacheState::coldConstants),
-                 alone(CacheState::cold), line.states(), problem ? ms(line.estimated) : "", ms(line.inNetwork),
-                 signedMs(line.difference())});
+                 alone(CacheState::cold), line.states(), problem ? millisecondsText(line.estimated) : "",
+                 millisecondsText(line.inNetwork), signedMs(line.difference())});
     }
     Table sums({textColumn("").shrink(30), numberColumn("", "ms"), numberColumn("of the measured")});
     auto sum = [&](const std::string &what, double seconds) {
@@ -190,9 +192,9 @@ std::string accountText(const std::vector<report::Account> &accounts, const Tabl
     sum("operators that take another time alone than in the profiled run", account.estimated() - inProblems);
     sum("kernels in no problem", -besides);
     sum("between kernels", -account.overhead);
-    sum(fmt::format("the profiled run ({} ms) against the measured one", ms(account.profiled)), profiled);
-    sum(fmt::format("all: the estimate ({} ms) against the measured run ({} ms)", ms(account.estimated()),
-                    ms(account.measured)),
+    sum(fmt::format("the profiled run ({} ms) against the measured one", millisecondsText(account.profiled)), profiled);
+    sum(fmt::format("all: the estimate ({} ms) against the measured run ({} ms)", millisecondsText(account.estimated()),
+                    millisecondsText(account.measured)),
         account.estimated() - account.measured);
     text += fmt::format("{}{}: {:.1f} MB of constants, {:.1f} MB of last-level cache: {}\n{}\n{}",
                         text.empty() ? "" : "\n", account.context, account.constants * 1e-6, account.last * 1e-6,
@@ -210,13 +212,13 @@ std::string convTableText(const std::vector<report::ConvTable> &tables, const Ta
     double sum = 0;
     for (auto &line : one.lines) {
       sum += line.total;
-      table.row({line.input, line.kernel, line.stride, number(line.flops * 1e-9), std::to_string(line.count),
-                 line.row ? ms(line.seconds) : "", line.row ? ms(line.total) : "not measured",
-                 line.row ? fmt::format("{:.1f} %", line.share * 100) : "",
-                 line.row ? report::columnOf(*line.row) : ""});
+      table.row(
+          {line.input, line.kernel, line.stride, number(line.flops * 1e-9), std::to_string(line.count),
+           line.row ? millisecondsText(line.seconds) : "", line.row ? millisecondsText(line.total) : "not measured",
+           line.row ? fmt::format("{:.1f} %", line.share * 100) : "", line.row ? report::columnOf(*line.row) : ""});
     }
-    text +=
-        fmt::format("{}{}:\n{}sum of timeM: {} ms\n", text.empty() ? "" : "\n", one.context, table.str(style), ms(sum));
+    text += fmt::format("{}{}:\n{}sum of timeM: {} ms\n", text.empty() ? "" : "\n", one.context, table.str(style),
+                        millisecondsText(sum));
   }
   return text;
 }
@@ -251,7 +253,7 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
                numberColumn("before", "ms").drop(3), numberColumn("after", "ms").drop(4),
                numberColumn("before / after"), textColumn("95 % interval").drop(1), textColumn("verdict")});
   auto cell = [](const Row *row) {
-    return !row ? std::string() : row->counts() ? ms(row->median) : std::string(shownName(row->status));
+    return !row ? std::string() : row->counts() ? millisecondsText(row->median) : std::string(shownName(row->status));
   };
   auto show = [&](const report::DiffPoint &point) {
     bool unchanged =
@@ -261,7 +263,7 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
     const Row &row = point.after ? *point.after : *point.before;
     std::string verdict;
     if (point.speed)
-      verdict = name(point.verdict);
+      verdict = point.because.empty() ? std::string(name(point.verdict)) : fmt::format("ambiguous ({})", point.because);
     else if (!point.before || !point.after)
       verdict = point.before ? "only before" : "only after";
     else if (point.statusChanged())
@@ -274,7 +276,13 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
     for (auto &point : diff.points)
       if ((point.before && point.after) == both)
         show(point);
-  std::string text = table.str(style);
+  std::string text;
+  if (diff.tooFewStarts)
+    text = fmt::format("{} of {} cannot be faster or slower: that verdict needs {} starts of each side (--starts)\n",
+                       diff.tooFewStarts,
+                       counted(int64_t(diff.faster + diff.slower + diff.same + diff.ambiguous), "ratio"),
+                       lab::leastStartsApart);
+  text += table.str(style);
   text += fmt::format("{} faster, {} same, {} ambiguous, {} slower; {} only before, {} only after\n", diff.faster,
                       diff.same, diff.ambiguous, diff.slower, diff.onlyBefore, diff.onlyAfter);
   if (diff.geometricMean)

@@ -154,4 +154,46 @@ json graphDiffJson(const GraphDiff &diff) {
   return document;
 }
 
+std::string valueDiffText(const ValueDiff &diff, const std::string &a, const std::string &b, double least,
+                          const TableStyle &style) {
+  Table table({textColumn("value").shrink(20), textColumn("extents").drop(2), numberColumn("relative L2"),
+               numberColumn("largest").drop(1), numberColumn("before"), textColumn("")});
+  const ValueError *worst = diff.worst(least);
+  for (const ValueError &value : diff.values) {
+    std::string name = value.a == value.b ? value.a : value.a + " = " + value.b;
+    table.row({printable(name), dimsText(value.dims),
+               value.broken.empty() ? fmt::format("{:.2e}", value.relativeL2) : "-",
+               fmt::format("{:.2e}", value.maxDifference), fmt::format("{:.2e}", value.before),
+               !value.broken.empty() ? value.broken
+               : &value == worst     ? "grows most"
+                                     : ""});
+  }
+  std::string text =
+      fmt::format("A {}\nB {}\n{}{} that both have, by {}; {} of A and {} of B alone\n", a, b, table.str(style),
+                  counted(int64_t(diff.values.size()), "value"),
+                  diff.byName ? "the names of nodes" : "the places in the graphs", diff.onlyA, diff.onlyB);
+  if (!worst)
+    return text + fmt::format("no error grows beyond {:.2g}\n", least);
+  return text + fmt::format("the error grows most at {}: {:.2e} before it, {:.2e} behind it\n", printable(worst->a),
+                            worst->before, worst->relativeL2);
+}
+
+nlohmann::json valueDiffJson(const ValueDiff &diff, double least) {
+  nlohmann::json values = nlohmann::json::array();
+  for (const ValueError &value : diff.values)
+    values.push_back({{"a", value.a},
+                      {"b", value.b},
+                      {"dims", value.dims},
+                      {"relative_l2", value.relativeL2},
+                      {"max_difference", value.maxDifference},
+                      {"before", value.before},
+                      {"reason", value.broken}});
+  const ValueError *worst = diff.worst(least);
+  return {{"by", diff.byName ? "name" : "graph"},
+          {"values", values},
+          {"only_a", diff.onlyA},
+          {"only_b", diff.onlyB},
+          {"grows_most_at", worst ? nlohmann::json(worst->a) : nlohmann::json()}};
+}
+
 } // namespace lathe::cli

@@ -1,7 +1,9 @@
 // The differences of two models as lines and as JSON.
 #pragma once
 
+#include "cli/models/ValueDiff.h"
 #include "stage/diff/GraphDiff.h"
+#include "support/Table.h"
 
 #include <nlohmann/json.hpp>
 
@@ -12,5 +14,10 @@ namespace lathe::cli {
 /// Totals, then one line for each difference: at most `lines` of them.
 std::string graphDiffText(const GraphDiff &diff, const std::string &a, const std::string &b, size_t lines);
 nlohmann::json graphDiffJson(const GraphDiff &diff);
+
+/// A table of the values, and where the error grows; `least`: what counts as an error.
+std::string valueDiffText(const ValueDiff &diff, const std::string &a, const std::string &b, double least,
+                          const TableStyle &style);
+nlohmann::json valueDiffJson(const ValueDiff &diff, double least);
 
 } // namespace lathe::cli

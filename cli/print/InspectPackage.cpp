@@ -2,6 +2,7 @@
 
 #include "cli/Variants.h"
 #include "cli/print/PortText.h"
+#include "package/OperationCount.h"
 #include "package/Package.h"
 #include "runtime/Model.h"
 #include "runtime/plan/Program.h"
@@ -165,6 +166,10 @@ int inspectPackage(const Options &options, const std::string &path) {
   text += fmt::format("compiled by {} from {}\n  with {}\n", printable(loaded->producer()),
                       loaded->source().empty() ? "a model without a name" : printable(loaded->source()),
                       printable(loaded->options()));
+  if (std::string note = package::paddingNote(loaded->options()); !note.empty()) {
+    document["operations_note"] = note;
+    text += note + "\n";
+  }
   document["machine"] = machineOf(*loaded);
   text += describePorts("input", loaded->inputs(), document["inputs"]);
   text += describePorts("output", loaded->outputs(), document["outputs"]);

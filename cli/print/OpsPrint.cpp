@@ -17,8 +17,19 @@ namespace {
 
 /// "12.3 us", or the status of what has no time.
 std::string timeText(const json &point) {
-  return point.contains("time") ? fmt::format("{:.1f} us", point["time"]["median_ms"].get<double>() * 1e3)
-                                : point["status"].get<std::string>();
+  if (!point.contains("time"))
+    return point["status"].get<std::string>();
+  std::string text = fmt::format("{:.1f} us", point["time"]["median_ms"].get<double>() * 1e3);
+  if (point.value("left_out", false))
+    text += fmt::format(" (left out after {})", counted(int64_t(point["rounds_ns"].size()), "round"));
+  return text;
+}
+
+/// "faster", "ambiguous (too few starts)"; rows of earlier versions do not say why.
+std::string verdictText(const json &verdict) {
+  auto word = verdict["verdict"].get<std::string>();
+  std::string why = verdict.value("ambiguous_because", verdict.value("within_overhead", false) ? "call overhead" : "");
+  return why.empty() ? word : fmt::format("{} ({})", word, why);
 }
 
 /// `parts` two spaces apart, on as many lines as a terminal of `width` columns needs (0: one).
@@ -55,10 +66,9 @@ void printRow(const json &row, size_t width) {
   for (const json &point : row["points"])
     parts.push_back(fmt::format("{} {}", columnOf(point), timeText(point)));
   for (const json &verdict : row["verdicts"])
-    parts.push_back(fmt::format("{} / {} {:.3f} {}{}", verdict["peer"].get<std::string>(),
+    parts.push_back(fmt::format("{} / {} {:.3f} {}", verdict["peer"].get<std::string>(),
                                 row["points"][0]["provider"].get<std::string>(), verdict["ratio"].get<double>(),
-                                verdict["verdict"].get<std::string>(),
-                                verdict.value("within_overhead", false) ? " (call overhead)" : ""));
+                                verdictText(verdict)));
   std::cout << wrapped(parts, width);
   bool wrong = false;
   for (const json &point : row["points"]) {

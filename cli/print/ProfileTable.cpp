@@ -1,5 +1,6 @@
 #include "cli/print/ProfileTable.h"
 
+#include "cli/Common.h"
 #include "schedule/Algorithms.h"
 
 namespace lathe::cli {
@@ -12,9 +13,7 @@ ElementType factorsOf(const runtime::InstructionInfo &info) {
       type = schedule.word("type");
   } catch (const Error &) { // of a package of another version
   }
-  return type == "bf16"                          ? ElementType::bf16
-         : type.empty() || type == "f32"         ? ElementType::f32
-                                                 : ElementType::i8;
+  return type == "bf16" ? ElementType::bf16 : type.empty() || type == "f32" ? ElementType::f32 : ElementType::i8;
 }
 
 namespace {
@@ -22,8 +21,6 @@ namespace {
 bool isKernel(const runtime::InstructionInfo &info) { return std::string_view(info.kind) == "kernel"; }
 
 double perSecond(double amount, double seconds) { return seconds > 0 ? amount / seconds * 1e-9 : 0; }
-
-std::string milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
 
 std::string percent(double share) { return fmt::format("{:.0f} %", share * 100); }
 
@@ -79,7 +76,7 @@ void ProfileTable::addRow(const runtime::InstructionInfo &info, double seconds, 
                           const lab::Roofline &roofline) {
   auto ofKernel = [&](std::string text) { return isKernel(info) ? std::move(text) : std::string(); };
   std::string expected = predictedSeconds > 0 && seconds > 0 ? percent(predictedSeconds / seconds) : "";
-  table.row({std::to_string(json.size()), milliseconds(seconds), fmt::format("{:.1f} %", seconds / whole * 100),
+  table.row({std::to_string(json.size()), millisecondsText(seconds), fmt::format("{:.1f} %", seconds / whole * 100),
              ofKernel(std::string(name(factorsOf(info)))),
              ofKernel(fmt::format("{:.1f}", perSecond(info.flops, seconds))),
              ofKernel(fmt::format("{:.1f}", perSecond(info.bytes, seconds))), ofKernel(percent(roofline.share)),
@@ -89,9 +86,9 @@ void ProfileTable::addRow(const runtime::InstructionInfo &info, double seconds, 
 }
 
 void ProfileTable::finish(double overhead) {
-  table.row({"", milliseconds(overhead), fmt::format("{:.1f} %", overhead / whole * 100), "", "", "", "", "", "",
+  table.row({"", millisecondsText(overhead), fmt::format("{:.1f} %", overhead / whole * 100), "", "", "", "", "", "",
              "overhead"});
-  table.row({"", milliseconds(whole), "100.0 %", "", fmt::format("{:.1f}", gflops()),
+  table.row({"", millisecondsText(whole), "100.0 %", "", fmt::format("{:.1f}", gflops()),
              fmt::format("{:.1f}", gigabytesPerSecond()), percent(rooflineShare()),
              predictedOf > 0 ? percent(predicted / predictedOf) : "", "", "whole"});
 }

@@ -1,9 +1,10 @@
-// Models that classify pictures: packages, and models in other runtimes.
+// Models that classify pictures and arrays: packages, and models in other runtimes.
 #pragma once
 
 #include "cli/ModelFlags.h"
 #include "cli/Packages.h"
 #include "cli/samples/PictureFlags.h"
+#include "evaluate/Dataset.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Runner.h"
 #include "runtime/Context.h"
@@ -19,23 +20,28 @@ public:
   virtual ~Classifier() = default;
   /// A score a class; quantised scores are real numbers here.
   virtual Tensor scores(const evaluate::Picture &picture) = 0;
+  /// The same of arrays, which become inputs as they are: by their names, or the only array for the only input. Floats are
+  /// quantised where the input has a scale; `file` has them, for messages.
+  virtual Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) = 0;
 };
 
 /// A package. It quantises pictures with its own scale.
 class PackageClassifier : public Classifier {
 public:
-  /// Throws Error if the model has several inputs.
   explicit PackageClassifier(const ModelFlags &flags);
 
   const runtime::Port &input() const { return model->inputs()[0]; }
   const runtime::Model &loaded() const { return *model; }
   const std::string &file() const { return path; }
-  /// How pictures become inputs. Call it once, before `scores`. Throws Error if the input is no picture.
+  /// Throws Error if the model has several inputs: pictures are one.
+  void requireOneInput() const;
+  /// How pictures become inputs. Call it once, before `scores` of pictures. Throws Error if the input is no picture.
   void prepare(const PictureFlags &pictures) { how = pictures.of(input()); }
 
   Tensor scores(const evaluate::Picture &picture) override;
-  /// What the last picture became.
-  const Tensor &lastInput() const { return last; }
+  Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;
+  /// What the last sample became, one tensor an input.
+  const std::vector<Tensor> &lastInputs() const { return last; }
   /// Of each run.
   const std::vector<double> &seconds() const { return times; }
 
@@ -43,9 +49,12 @@ private:
   std::string path; // of the package
   std::shared_ptr<const runtime::Model> model;
   runtime::Context context;
+  std::string called; // the model in messages
   evaluate::Preprocessing how;
-  Tensor last;
+  std::vector<Tensor> last;
   std::vector<double> times;
+
+  Tensor run();
 
   PackageClassifier(Package package, const ModelFlags &flags);
 };
@@ -57,6 +66,7 @@ public:
   RunnerClassifier(const std::string &name, const ModelFlags &flags, const PackageClassifier &ours);
 
   Tensor scores(const evaluate::Picture &picture) override;
+  Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;
 
 private:
   lab::TemporaryDirectory directory{"evaluate"};

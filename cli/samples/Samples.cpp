@@ -25,6 +25,49 @@ std::vector<int64_t> extentsOf(const runtime::Port &port, const std::map<std::st
   return dims;
 }
 
+/// The samples in a folder, in order.
+std::vector<std::string> filesOf(const fs::path &folder) {
+  std::vector<std::string> files;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {
+    std::string path = entry.path().string();
+    if (entry.path().filename().string().starts_with(".")) // systems write such files beside others
+      continue;
+    if (entry.is_regular_file() && (path.ends_with(".npy") || path.ends_with(".npz") || evaluate::isPicture(path)))
+      files.push_back(std::move(path));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// The samples of a folder, or of its folders of classes: the first one of each, then the second one, so that few samples
+/// have something of all classes. A CSV file names its samples in its first column.
+std::vector<std::string> sampleFiles(const std::string &path) {
+  if (!fs::is_directory(path)) {
+    std::vector<std::string> files;
+    for (const evaluate::LabelledPicture &sample : evaluate::listedSamples(path))
+      files.push_back(sample.path);
+    return files;
+  }
+  std::vector<std::vector<std::string>> classes;
+  std::vector<fs::path> folders;
+  for (const fs::directory_entry &entry : fs::directory_iterator(path))
+    if (entry.is_directory() && !entry.path().filename().string().starts_with("."))
+      folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  for (const fs::path &folder : folders)
+    classes.push_back(filesOf(folder));
+  std::vector<std::string> files = filesOf(path);
+  for (size_t i = 0, added = 1; added; ++i) {
+    added = 0;
+    for (const std::vector<std::string> &each : classes)
+      if (i < each.size()) {
+        files.push_back(each[i]);
+        ++added;
+      }
+  }
+  return files;
+}
+
 class Loader {
 public:
   Loader(std::span<const runtime::Port> ports, const SampleFlags &flags)
@@ -51,7 +94,7 @@ public:
 
   std::vector<Sample> archive() {
     protectInput(flags.path);
-    std::vector<NpzMember> members = readNpz(flags.path);
+    std::vector<NpzMember> members = readNpz(flags.path, inputs());
     std::vector<Sample> samples;
     for (const runtime::Port &port : ports) {
       Tensor all = toTensor(memberOf(members, port.name, flags.path));
@@ -77,16 +120,7 @@ public:
   }
 
   std::vector<Sample> folder(const std::function<void(size_t, size_t)> &progress) {
-    std::vector<std::string> files;
-    for (const fs::directory_entry &entry : fs::directory_iterator(flags.path)) {
-      std::string extension = entry.path().extension().string();
-      if (entry.path().filename().string().starts_with(".")) // systems write such files beside others
-        continue;
-      if (entry.is_regular_file() &&
-          (extension == ".npy" || extension == ".npz" || evaluate::isPicture(entry.path().string())))
-        files.push_back(entry.path().string());
-    }
-    std::sort(files.begin(), files.end());
+    std::vector<std::string> files = sampleFiles(flags.path);
     require(!files.empty(), "{}: has no .npy, .npz, .png, .jpg or .bmp files, expected a sample a file", flags.path);
     if (flags.crops)
       return crops(files, progress);
@@ -107,8 +141,20 @@ private:
   const SampleFlags &flags;
   std::map<std::string, std::vector<int64_t>> shapes;
 
-  static NpyArray memberOf(std::vector<NpzMember> &members, const std::string &name, const std::string &file) {
+  /// Other arrays of an archive are not unpacked. A single input takes an array of any name.
+  NpzWanted inputs() const {
+    return [this](const std::string &name, const NpyHeader &) {
+      return ports.size() == 1 ||
+             std::any_of(ports.begin(), ports.end(), [&](const runtime::Port &port) { return port.name == name; });
+    };
+  }
+
+  /// The array of an input. A single input takes the only array that is not the classes', whatever its name.
+  NpyArray memberOf(const std::vector<NpzMember> &members, const std::string &name, const std::string &file) const {
     auto found = std::find_if(members.begin(), members.end(), [&](const NpzMember &m) { return m.name == name; });
+    auto isInput = [](const NpzMember &m) { return !evaluate::isLabelName(m.name); };
+    if (found == members.end() && ports.size() == 1 && std::count_if(members.begin(), members.end(), isInput) == 1)
+      found = std::find_if(members.begin(), members.end(), isInput);
     require(found != members.end(), "{}: has no array '{}', expected one for each input", file, name);
     return found->array;
   }
@@ -158,7 +204,7 @@ private:
       return {evaluate::preprocess(evaluate::readPicture(file),
                                    flags.pictures.of(only(file), extentsOf(ports[0], shapes)))};
     Sample sample;
-    std::vector<NpzMember> members = readNpz(file);
+    std::vector<NpzMember> members = readNpz(file, inputs());
     for (const runtime::Port &port : ports)
       sample.push_back(checked(port, toTensor(memberOf(members, port.name, file)), file));
     return sample;
@@ -173,8 +219,9 @@ std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports
   Loader loader(ports, flags);
   if (flags.path.empty())
     return loader.random();
-  require(fs::exists(flags.path), "{}: does not exist, expected a folder or an .npz file", flags.path);
-  std::vector<Sample> samples = fs::is_directory(flags.path) ? loader.folder(progress) : loader.archive();
+  require(fs::exists(flags.path), "{}: does not exist, expected a folder, a CSV file or an .npz file", flags.path);
+  bool files = fs::is_directory(flags.path) || flags.path.ends_with(".csv");
+  std::vector<Sample> samples = files ? loader.folder(progress) : loader.archive();
   if (names)
     *names = std::move(loader.names);
   return samples;

@@ -13,7 +13,7 @@
 namespace lathe::cli {
 
 struct SampleFlags {
-  std::string path;  // folder or .npz; "": random numbers
+  std::string path;  // folder, CSV file or .npz; "": random numbers
   int64_t most = 32; // samples at most
   int64_t crops = 0; // random crops of the pictures of the folder, in all; 0: whole pictures
   uint64_t seed = 0; // of random numbers and crops
@@ -22,8 +22,8 @@ struct SampleFlags {
 };
 
 /// The inputs of each sample, one value a port. An .npz file has an array for every input, with all samples one after the
-/// other along the first axis. A folder has a sample a file: a picture or an .npy for a model with one input, an .npz for
-/// any. `progress` (may be empty) is called with the number of samples that were read and the number of all. `names` (may
+/// other along the first axis; classes beside them are passed over. A folder, its folders of classes, or the first column of a
+/// CSV file have a sample a file: a picture or an .npy for a model with one input, an .npz for any. `progress` (may be empty) is called with the number of samples that were read and the number of all. `names` (may
 /// be null) receives the file of each sample; it stays empty for random numbers. Throws Error with the file for what does
 /// not fit the ports.
 std::vector<std::vector<Value>> loadSamples(std::span<const runtime::Port> ports, const SampleFlags &flags,

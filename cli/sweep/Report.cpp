@@ -1,5 +1,6 @@
 #include "cli/sweep/Report.h"
 
+#include "cli/sweep/Decisions.h"
 #include "lab/StoreRecords.h"
 #include "lab/machine/Disturbance.h"
 #include "support/Text.h"
@@ -9,20 +10,19 @@
 #include <set>
 
 namespace lathe::cli {
-namespace {
 
 using nlohmann::json;
 
-/// "zoo:resnet50", or the name of the file.
 std::string shownModel(const SweepRow &row) {
   return row.model.isZoo() ? row.model.model : std::filesystem::path(row.model.model).filename().string();
 }
 
-/// "-O 3, native, 1 thread", with the model if there are several, and the layout if one was asked for.
 std::string rowText(const SweepRow &row, bool several) {
-  return fmt::format("{}-O {}, {}{}, {}", several ? shownModel(row) + ", " : "", row.model.level,
-                     row.model.layout == "auto" ? "" : row.model.layout + ", ", row.model.target,
-                     counted(row.model.threads, "thread"));
+  std::string model = several ? shownModel(row) + ", " : "", threads = counted(row.model.threads, "thread");
+  if (!row.runtime.empty())
+    return fmt::format("{}{}, {}", model, row.title, threads);
+  return fmt::format("{}-O {}, {}{}, {}", model, row.model.level,
+                     row.model.layout == "auto" ? "" : row.model.layout + ", ", row.model.target, threads);
 }
 
 bool severalModels(const Sweep &sweep) {
@@ -30,43 +30,51 @@ bool severalModels(const Sweep &sweep) {
                      [&](const SweepRow &row) { return row.model.model != sweep.rows.front().model.model; });
 }
 
+namespace {
+
 bool showsLayouts(const Sweep &sweep) {
   return std::any_of(sweep.rows.begin(), sweep.rows.end(),
                      [](const SweepRow &row) { return row.model.layout != "auto"; });
-}
-
-/// The row that the decisions of others are compared with.
-const SweepRow *firstDecider(const Sweep &sweep) {
-  for (const SweepRow &row : sweep.rows)
-    if (!row.decisions.empty())
-      return &row;
-  return nullptr;
-}
-
-size_t agreeing(const SweepRow &row, const SweepRow &first) {
-  size_t count = 0;
-  for (size_t i = 0; i < row.decisions.size(); ++i)
-    count += row.decisions[i] == first.decisions.at(i);
-  return count;
 }
 
 std::string percentText(size_t part, size_t whole) {
   return whole ? fmt::format("{:.1f}", 100.0 * double(part) / double(whole)) : "";
 }
 
-std::vector<TableCell> cellsOf(const SweepRow &row, const Sweep &sweep, bool several) {
-  std::vector<TableCell> cells;
-  if (several)
+bool showsRuntimes(const Sweep &sweep) {
+  return std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow &row) { return !row.runtime.empty(); });
+}
+
+bool showsRatios(const Sweep &sweep) {
+  return std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow &row) { return row.overRuntime; });
+}
+
+/// Which row it is.
+void addName(std::vector<TableCell> &cells, const SweepRow &row, const Sweep &sweep) {
+  bool ours = row.runtime.empty();
+  if (severalModels(sweep))
     cells.push_back(shownModel(row));
-  cells.push_back(std::to_string(row.model.level));
+  if (showsRuntimes(sweep))
+    cells.push_back(ours ? "lathe" : row.title);
+  cells.push_back(ours ? std::to_string(row.model.level) : "");
   if (showsLayouts(sweep))
-    cells.push_back(row.model.layout);
-  cells.insert(cells.end(), {row.model.target, std::to_string(row.model.threads)});
-  cells.push_back(row.timed() ? fmt::format("{:.4f}", row.time.median * 1e3) : "");
-  const lab::JudgedPair *speedup = row.speedup ? &*row.speedup : nullptr;
-  cells.push_back(speedup ? fmt::format("{:.3f}", speedup->ratio.ratio) : row.timed() ? "1" : "");
-  cells.push_back(speedup ? fmt::format("{:.3f} to {:.3f}", speedup->ratio.interval.low, speedup->ratio.interval.high)
-                          : "");
+    cells.push_back(ours ? row.model.layout : "");
+  cells.insert(cells.end(), {ours ? row.model.target : "", std::to_string(row.model.threads)});
+}
+
+void addRatio(std::vector<TableCell> &cells, const std::optional<lab::JudgedPair> &pair, const std::string &otherwise) {
+  cells.push_back(pair ? fmt::format("{:.3f}", pair->ratio.ratio) : otherwise);
+  cells.push_back(pair ? fmt::format("{:.3f} to {:.3f}", pair->ratio.interval.low, pair->ratio.interval.high) : "");
+}
+
+std::vector<TableCell> cellsOf(const SweepRow &row, const Sweep &sweep) {
+  std::vector<TableCell> cells;
+  addName(cells, row, sweep);
+  cells.push_back(row.timed() ? millisecondsText(row.time.median) : "");
+  addRatio(cells, row.speedup, row.timed() && !row.foreignBuild ? "1" : "");
+  if (showsRatios(sweep))
+    addRatio(cells, row.overRuntime, "");
+  cells.push_back(row.timed() ? valueCell(bytesText(double(row.peakBytes)), row.peakBytes) : TableCell());
   if (row.compiled.is_null()) {
     cells.resize(cells.size() + (showsLayouts(sweep) ? 5 : 4));
   } else {
@@ -80,23 +88,30 @@ std::vector<TableCell> cellsOf(const SweepRow &row, const Sweep &sweep, bool sev
   }
   if (!sweep.classifies)
     return cells;
-  const SweepRow *first = firstDecider(sweep);
-  cells.push_back(percentText(row.right, row.labelled));
-  cells.push_back(row.decisions.empty() ? "" : percentText(agreeing(row, *first), row.decisions.size()));
+  Decided decided = decidedBy(row, sweep);
+  cells.push_back(percentText(decided.right, decided.labelled));
+  cells.push_back(percentText(decided.agreeing, row.decisions.size()));
   return cells;
 }
 
-Table tableOf(const Sweep &sweep) {
-  bool several = severalModels(sweep);
+} // namespace
+
+Table sweepTable(const Sweep &sweep) {
   std::vector<TableColumn> columns;
-  if (several)
+  if (severalModels(sweep))
     columns.push_back(textColumn("model").shrink(12));
+  if (showsRuntimes(sweep))
+    columns.push_back(textColumn("runtime").shrink(10));
   columns.push_back(numberColumn("-O").key("level"));
   if (showsLayouts(sweep))
     columns.push_back(textColumn("layout"));
   columns.insert(columns.end(),
                  {textColumn("target").shrink(8), numberColumn("threads").drop(2), numberColumn("median", "ms"),
                   numberColumn("speedup"), textColumn("95 % interval").drop(4)});
+  if (showsRatios(sweep))
+    columns.insert(columns.end(),
+                   {numberColumn("over runtime"), textColumn("95 % interval").key("over_runtime_interval").drop(6)});
+  columns.push_back(numberColumn("memory").drop(7));
   if (showsLayouts(sweep))
     columns.push_back(numberColumn("conversions").drop(2));
   columns.insert(columns.end(), {numberColumn("compile", "s"), numberColumn("package"),
@@ -106,9 +121,11 @@ Table tableOf(const Sweep &sweep) {
   Table table(columns);
   for (const SweepRow &row : sweep.rows)
     if (row.done)
-      table.row(cellsOf(row, sweep, several));
+      table.row(cellsOf(row, sweep));
   return table;
 }
+
+namespace {
 
 /// What has no kernel in a row, and its share of the time.
 std::string uncompiledText(const SweepRow &row, bool several) {
@@ -130,28 +147,50 @@ std::string uncompiledText(const SweepRow &row, bool several) {
   return text;
 }
 
+void addDecisions(json &result, const SweepRow &row, const Sweep &sweep) {
+  Decided decided = decidedBy(row, sweep);
+  result["pictures"] = row.decisions.size();
+  result["labelled"] = decided.labelled;
+  result["top1"] = decided.right;
+  result["agreeing"] = decided.agreeing;
+  result["decisions"] = row.decisions;
+  result["changed"] = json::array();
+  for (const ChangedDecision &one : changedIn(row, sweep))
+    result["changed"].push_back({{"picture", one.number},
+                                 {"file", one.file},
+                                 {"class", one.label ? json(*one.label) : json()},
+                                 {"first_row", one.before},
+                                 {"decision", one.now}});
+  result["confusion"] = json::array(); // of the classes that occur: [class, decision, pictures]
+  if (auto confusion = confusionOf(row, sweep))
+    for (size_t label : confusion->present())
+      for (size_t decision : confusion->present())
+        if (size_t count = confusion->of(label, decision))
+          result["confusion"].push_back({label, decision, count});
+}
+
 json rowJson(const SweepRow &row, const Sweep &sweep) {
-  json result{{"model", row.model.model},
-              {"level", row.model.level},
-              {"layout", row.model.layout},
-              {"target", row.model.target},
-              {"threads", row.model.threads},
-              {"reason", row.reason},
-              {"verification", row.verification},
-              {"compiled", row.compiled},
-              {"time", row.timed() ? lab::toJson(row.time) : json()},
-              {"speedup", row.speedup ? lab::toJson(static_cast<const lab::JudgedRatio &>(*row.speedup)) : json()},
-              {"without_kernel", json::array()}};
+  json result{
+      {"model", row.model.model},
+      {"runtime", row.runtime.empty() ? "lathe" : row.runtime},
+      {"runtime_title", row.title},
+      {"level", row.model.level},
+      {"layout", row.model.layout},
+      {"target", row.model.target},
+      {"threads", row.model.threads},
+      {"reason", row.reason},
+      {"verification", row.verification},
+      {"compiled", row.compiled},
+      {"time", row.timed() ? lab::toJson(row.time) : json()},
+      {"speedup", row.speedup ? lab::toJson(static_cast<const lab::JudgedRatio &>(*row.speedup)) : json()},
+      {"over_runtime", row.overRuntime ? lab::toJson(static_cast<const lab::JudgedRatio &>(*row.overRuntime)) : json()},
+      {"peak_resident_bytes", row.timed() ? json(row.peakBytes) : json()},
+      {"without_kernel", json::array()}};
   for (const UncompiledOperator &one : row.uncompiled)
     result["without_kernel"].push_back(
         {{"node", one.node}, {"op", one.op}, {"reason", one.reason}, {"share_of_time", one.share}});
-  if (!row.decisions.empty()) {
-    result["pictures"] = row.decisions.size();
-    result["labelled"] = row.labelled;
-    result["top1"] = row.right;
-    result["agreeing"] = agreeing(row, *firstDecider(sweep));
-    result["decisions"] = row.decisions;
-  }
+  if (!row.decisions.empty())
+    addDecisions(result, row, sweep);
   return result;
 }
 
@@ -159,7 +198,7 @@ json rowJson(const SweepRow &row, const Sweep &sweep) {
 
 std::string sweepText(const Sweep &sweep, const TableStyle &style) {
   bool several = severalModels(sweep);
-  std::string text = tableOf(sweep).str(style);
+  std::string text = sweepTable(sweep).str(style);
   for (const SweepRow &row : sweep.rows)
     if (!row.uncompiled.empty())
       text += uncompiledText(row, several);
@@ -195,9 +234,10 @@ void addFigures(store::Point &point, const SweepRow &row, const Sweep &sweep) {
     return;
   auto pictures = double(row.decisions.size());
   point.figures["pictures"] = pictures;
-  point.figures["agreeing"] = double(agreeing(row, *firstDecider(sweep))) / pictures;
-  if (row.labelled)
-    point.figures["top1"] = double(row.right) / double(row.labelled);
+  Decided decided = decidedBy(row, sweep);
+  point.figures["agreeing"] = double(decided.agreeing) / pictures;
+  if (decided.labelled)
+    point.figures["top1"] = double(decided.right) / double(decided.labelled);
 }
 
 } // namespace

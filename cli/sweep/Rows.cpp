@@ -1,6 +1,7 @@
 #include "cli/sweep/Rows.h"
 
 #include "cli/Self.h"
+#include "cli/sweep/Runtimes.h"
 #include "evaluate/Decisions.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
@@ -88,8 +89,7 @@ void measureReferences(SweepRow &row, runtime::Context &context) {
 
 } // namespace
 
-void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const lab::TemporaryDirectory &folder) {
-  std::string stem = (folder.path / fmt::format("row{}", number)).string();
+void prepareRow(SweepRow &row, const std::string &stem, const InputFlags &inputs) {
   row.done = true;
   compileRow(row, stem + ".lathe");
   if (!row.reason.empty())
@@ -120,36 +120,59 @@ void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const la
   }
 }
 
+size_t pictureCount(const SweepPictures &pictures) {
+  return pictures.data.crops ? size_t(pictures.data.crops) : pictures.set.pictures.size();
+}
+
+const evaluate::LabelledPicture &pictureOf(const SweepPictures &pictures, size_t number) {
+  const std::vector<evaluate::LabelledPicture> &all = pictures.set.pictures;
+  return all[number * all.size() / pictureCount(pictures)];
+}
+
+namespace {
+
+/// What gives scores to the inputs that pictures become.
+using Scores = std::function<Tensor(const Tensor &input)>;
+
+Scores scoresOfPackage(SweepRow &row) {
+  std::shared_ptr<const runtime::Model> model = loadRow(row);
+  if (!model)
+    return {};
+  auto context = std::make_shared<runtime::Context>(model, runtime::ContextOptions{.threads = row.model.threads});
+  return [model, context](const Tensor &input) {
+    context->setInput(0, input);
+    context->run();
+    const Tensor &output = context->output(0).tensor();
+    const auto &quantization = model->outputs()[0].quantization;
+    return quantization ? dequantized(*quantization, output) : output;
+  };
+}
+
+} // namespace
+
 void classifyRow(SweepRow &row, const SweepPictures &pictures) {
   if (!row.reason.empty())
     return;
   require(row.picture.has_value(), "--data {}: {} has several inputs, expected one picture", pictures.data.data,
           row.model.model);
-  std::shared_ptr<const runtime::Model> model = loadRow(row);
-  if (!model)
+  Scores scores = row.runtime.empty() ? scoresOfPackage(row) : scoresOfRuntime(row);
+  if (!scores)
     return;
-  runtime::Context context(model, {.threads = row.model.threads});
   evaluate::Preprocessing how = pictures.preprocessing.forOther(row.model.model).of(*row.picture);
-  const std::vector<evaluate::LabelledPicture> &all = pictures.set.pictures;
-  int64_t crops = pictures.data.crops;
-  size_t total = crops ? size_t(crops) : all.size(), last = SIZE_MAX;
+  const evaluate::LabelledPicture *last = nullptr;
   uint64_t state = pictures.seed;
   evaluate::Picture picture;
-  for (size_t i = 0; i < total; ++i) {
-    size_t index = i * all.size() / total; // the crops of one picture follow each other: it is decoded once
-    if (index != last)
-      picture = evaluate::readPicture(all[index].path);
-    last = index;
-    context.setInput(0, evaluate::preprocess(crops ? evaluate::randomlyCropped(picture, state) : picture, how));
-    context.run();
-    Tensor scores = context.output(0).tensor();
-    if (const auto &quantization = model->outputs()[0].quantization)
-      scores = dequantized(*quantization, scores);
-    row.decisions.push_back(evaluate::ranking(scores, 1).at(0));
-    if (!all[index].label)
-      continue;
-    ++row.labelled;
-    row.right += *all[index].label == row.decisions.back();
+  for (size_t i = 0; i < pictureCount(pictures); ++i) {
+    const evaluate::LabelledPicture &from = pictureOf(pictures, i);
+    if (&from != last) // each is decoded once
+      picture = evaluate::readPicture(from.path);
+    last = &from;
+    Tensor given = evaluate::preprocess(pictures.data.crops ? evaluate::randomlyCropped(picture, state) : picture, how);
+    Tensor ranked = scores(given);
+    row.classes = size_t(ranked.elements());
+    require(!from.label || *from.label < row.classes, "{}: is of class {}, {} has {}", from.path,
+            from.label.value_or(0), row.model.model, counted(ranked.elements(), "class", "classes"));
+    row.decisions.push_back(evaluate::ranking(ranked, 1).at(0));
   }
 }
 

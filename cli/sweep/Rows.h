@@ -19,7 +19,8 @@ struct SweepPictures {
   DataFlags data;
   uint64_t seed = 0; // of random crops
   PictureFlags preprocessing;
-  evaluate::Dataset set; // as `data` reads it
+  std::vector<std::string> names; // of the classes; empty: not known
+  evaluate::Dataset set;          // as `data` reads it
 };
 
 /// An operator that the package computes with its reference.
@@ -28,37 +29,52 @@ struct UncompiledOperator {
   double share = 0; // of the time of a run, in [0, 1]
 };
 
-/// One model at one level, layout, target and number of threads.
+/// One model at one level, layout, target and number of threads; or in another runtime.
 struct SweepRow {
-  ModelFlags model;                           // with the level, layout, target and threads of the row
-  bool done = false;                          // compiled and judged, or known to be impossible
-  bool failed = false;                        // the compiler, the verification or the run failed
-  bool ended = false;                         // its process failed while the rows were timed
-  std::string reason;                         // why the row has no time; "" if it may have one
-  std::string package;                        // file
-  nlohmann::json compiled;                    // as `lathe compile --json` states it; null if that failed
-  std::string verification;                   // "verified 2026-05-01: relative error 3.1e-07"
-  std::optional<store::Point> point;          // what the store keeps, without times
+  ModelFlags model;                  // with the level, layout, target and threads of the row
+  std::string runtime;               // runner that runs the model's own file (lab/compare/Runner.h); "": Lathe
+  std::string title;                 // of the runtime: "tflite 2.14.0, native"
+  bool foreignBuild = false;         // the runtime's times say nothing of a native build: no ratio is made of them
+  bool done = false;                 // compiled and judged, or known to be impossible
+  bool failed = false;               // the compiler, the verification or the run failed
+  bool ended = false;                // its process failed while the rows were timed
+  std::string reason;                // why the row has no time; "" if it may have one
+  std::string package;               // file
+  nlohmann::json compiled;           // as `lathe compile --json` states it; null if that failed
+  std::string verification;          // "verified 2026-05-01: relative error 3.1e-07"
+  std::optional<store::Point> point; // what the store keeps, without times
   std::map<std::string, std::string> inputs;  // files of the inputs by name
   std::optional<runtime::Port> picture;       // the only input, if there is one and it is a tensor
+  int64_t peakBytes = 0;                      // resident set of the process that was timed, at most
   std::vector<UncompiledOperator> uncompiled; // slowest first
   std::vector<size_t> decisions;              // of each picture
-  size_t labelled = 0, right = 0;             // pictures with a class, and correct decisions
+  size_t classes = 0;                         // that the model tells apart
   std::vector<std::vector<double>> rounds;    // seconds of all runs by round
   std::vector<lab::Counts> counts;            // of each round
   lab::Summary time;                          // of a run, in seconds
   std::optional<lab::JudgedPair> speedup;     // time of the first timed row / time of this row
+  /// Time of the same model in another runtime, on as many threads / time of this row; of a native runtime alone.
+  std::optional<lab::JudgedPair> overRuntime;
 
   bool timed() const { return reason.empty() && !rounds.empty(); }
 };
 
-/// Compiles the row anew, loads and verifies the package, and measures what operators without kernels cost. `number` names
-/// the files in `folder`. What is impossible becomes the reason of the row. Throws Error for inputs that the model cannot
+/// Compiles the row anew, loads and verifies the package, and measures what operators without kernels cost. The names of its
+/// files begin with `stem`. What is impossible becomes the reason of the row. Throws Error for inputs that the model cannot
 /// take.
-void prepareRow(SweepRow &row, size_t number, const InputFlags &inputs, const lab::TemporaryDirectory &folder);
+void prepareRow(SweepRow &row, const std::string &stem, const InputFlags &inputs);
 
-/// Classifies the pictures with the package of a row that prepareRow verified; other rows stay as they are. Throws Error for
-/// pictures that the model cannot take.
+/// Loads the model of a row in its runtime, with the inputs of `ours`, a prepared row of the same model, and compares the
+/// outputs. The names of its files begin with `stem`. What is impossible becomes the reason of the row.
+void prepareRuntimeRow(SweepRow &row, const std::string &stem, const SweepRow &ours);
+
+/// Classifies the pictures with a prepared row; other rows stay as they are. Throws Error for pictures that the model cannot
+/// take.
 void classifyRow(SweepRow &row, const SweepPictures &pictures);
+
+/// How many pictures a row decides on: random crops, or whole pictures.
+size_t pictureCount(const SweepPictures &pictures);
+/// The picture of the data set that decision `number` is about. The crops of one picture follow each other.
+const evaluate::LabelledPicture &pictureOf(const SweepPictures &pictures, size_t number);
 
 } // namespace lathe::cli

@@ -18,8 +18,9 @@ constexpr double shortRun = 0.05;
 /// A row as the engine sees it: a process that runs its package.
 class RowSide : public lab::TimedSide {
 public:
-  RowSide(SweepRow &row, const lab::RunnerSpec &spec, const lab::TemporaryDirectory &folder, double roundSeconds)
-      : row(row), spec(spec), folder(folder), roundSeconds(roundSeconds) {}
+  RowSide(SweepRow &row, const lab::TemporaryDirectory &folder, double roundSeconds)
+      : row(row), spec(lab::runnerNamed(row.runtime.empty() ? "lathe" : row.runtime, "sweep")), folder(folder),
+        roundSeconds(roundSeconds) {}
 
   bool running() const override { return row.reason.empty(); }
 
@@ -31,11 +32,10 @@ public:
     if (!started)
       return fail(started.failure());
     runner.emplace(std::move(*started));
-    // Where the page cache holds a mapped package changes its times, so each start maps a new copy.
-    std::string copy = row.package + ".start";
-    fs::copy_file(row.package, copy, fs::copy_options::overwrite_existing);
-    take(runner->load(copy, row.model.threads));
-    fs::remove(copy);
+    if (row.runtime.empty())
+      loadCopy();
+    else
+      take(runner->load(fs::absolute(row.model.model).string(), row.model.threads));
     if (running())
       take(runner->setInputs(row.inputs));
     if (running())
@@ -69,6 +69,7 @@ public:
     if (!runner)
       return;
     cpuOfEnded += runner->usage().cpuSeconds;
+    row.peakBytes = std::max(row.peakBytes, runner->usage().peakResidentBytes);
     runner->resume();
     runner->quit();
     runner.reset();
@@ -77,10 +78,18 @@ public:
 
 private:
   SweepRow &row;
-  const lab::RunnerSpec &spec;
+  const lab::RunnerSpec spec;
   const lab::TemporaryDirectory &folder;
   double roundSeconds, once = 0, cpuOfEnded = 0;
   std::optional<lab::Runner> runner;
+
+  /// Where the page cache holds a mapped package changes its times, so each start maps a new copy.
+  void loadCopy() {
+    std::string copy = (folder.path / "start.lathe").string();
+    fs::copy_file(row.package, copy, fs::copy_options::overwrite_existing);
+    take(runner->load(copy, row.model.threads));
+    fs::remove(copy);
+  }
 
   void fail(const process::Failure &failure) {
     row.failed = row.ended = true;
@@ -102,20 +111,32 @@ private:
   }
 };
 
-/// Judges every timed row beside the first one.
+/// The native runtime that runs the model of `row` on as many threads; null: none was timed.
+const SweepRow *runtimeOf(const SweepRow &row, const std::vector<SweepRow> &rows) {
+  auto found = std::find_if(rows.begin(), rows.end(), [&](const SweepRow &other) {
+    return !other.runtime.empty() && !other.foreignBuild && other.timed() && other.model.model == row.model.model &&
+           other.model.threads == row.model.threads;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+/// Judges every timed row beside the first one, and beside the runtime of its model.
 void judge(std::vector<SweepRow> &rows, const std::vector<size_t> &starts, const lab::TurnOptions &options) {
   auto first = std::find_if(rows.begin(), rows.end(), [](const SweepRow &row) { return row.timed(); });
   for (SweepRow &row : rows) {
     lab::JudgedPair before = row.speedup.value_or(lab::JudgedPair());
     row.speedup.reset();
+    row.overRuntime.reset();
     if (!row.timed())
       continue;
     std::vector<double> pooled;
     for (const auto &round : row.rounds)
       pooled.insert(pooled.end(), round.begin(), round.end());
     row.time = lab::summarize(pooled);
-    if (&row != &*first)
+    if (&row != &*first && !row.foreignBuild)
       row.speedup = lab::judgePair({first->rounds, {}}, {row.rounds, {}}, starts, options, before);
+    if (const SweepRow *runtime = row.runtime.empty() ? runtimeOf(row, rows) : nullptr)
+      row.overRuntime = lab::judgePair({runtime->rounds, {}}, {row.rounds, {}}, starts, options);
   }
 }
 
@@ -124,7 +145,6 @@ void judge(std::vector<SweepRow> &rows, const std::vector<size_t> &starts, const
 SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given, const lab::TemporaryDirectory &folder,
                      const std::function<void(const std::string &what, double secondsLeft)> &progress,
                      const std::function<void(const SweepTiming &soFar)> &afterStart) {
-  lab::RunnerSpec spec = lab::runnerNamed("lathe", "sweep");
   lab::TurnOptions options = given;
   std::deque<RowSide> sides;
   std::vector<lab::TimedSide *> pointers;
@@ -133,7 +153,7 @@ SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given,
   for (SweepRow &row : rows) {
     if (!row.reason.empty())
       continue;
-    sides.emplace_back(row, spec, folder, options.roundSeconds).startAgain();
+    sides.emplace_back(row, folder, options.roundSeconds).startAgain();
     pointers.push_back(&sides.back());
     threads = std::max(threads, row.model.threads);
   }

@@ -161,6 +161,22 @@ class Cache(Cli):
                      ["compare", "--with", "reference", "--no-store"], ["verify"]):
             self.error(verb[0], broken, *verb[1:], says=f"^lathe {verb[0]}: .*broken.onnx: ")
 
+    def test_a_package_of_two_files_names_the_one_that_was_typed(self):
+        text = """func.func @main(%a: tensor<?xf32> {nn.name = "a", nn.dims = ["N"]}, %b: tensor<?xf32> {nn.name = "b", nn.dims = ["K"]}, %c: tensor<?xf32> {nn.name = "c", nn.dims = ["N"]})
+            -> (tensor<?xf32> {nn.name = "y"}) {
+          %0 = nn.concat %a, %c {axis = 0 : i64} : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32> loc("joined"("m.onnx":3:0))
+          %1 = nn.add %0, %b : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32> loc("sum"("FOLDER/m.onnx":4:0))
+          return %1 : tensor<?xf32> }"""
+        for name, length in ("a", 3), ("b", 5), ("c", 3):
+            np.save(self.path(f"{name}.npy"), np.ones(length, np.float32))
+        for folder in "first", "second":
+            os.makedirs(self.path(folder), exist_ok=True)
+            with open(self.path(f"{folder}/m.mlir"), "w") as file:
+                file.write(text)
+            said = self.error("run", file.name, *(f"-i{name}={self.path(name + '.npy')}" for name in "abc"), says="the inputs' extents do not fit")
+            self.assertIn(f"{folder}/m.mlir: node 4 'sum': ", said)
+            self.assertNotIn("FOLDER", said)
+
     def test_several_processes_share_an_empty_cache(self):
         shutil.rmtree(self.cache("packages"), ignore_errors=True)
         command = [LATHE, "compare", self.net, "--with", "reference", "--check-only", "--no-store"]

@@ -54,6 +54,24 @@ class Compare(Cli):
         wide = self.write("wide.mlir", network().replace("1x3x12x12", "1x3x14x14").replace("x12x12", "x14x14"))
         self.error("compare", self.net, "--with", wide, "--check-only", "--no-store", says="not the same network")
 
+    def test_a_float_and_an_int8_file(self):
+        """Both get the same real numbers; outputs are compared as such."""
+        real = self.write("real.mlir", 'func.func @main(%x: tensor<2x9xf32> {nn.name = "x"}) -> (tensor<2x9xf32> {nn.name = "y"}) {\n'
+                          "  %y = nn.relu %x : (tensor<2x9xf32>) -> tensor<2x9xf32>\n  return %y : tensor<2x9xf32>\n}\n")
+        text = ('func.func @main(%x: tensor<2x9xi8> {nn.name = "x", nn.quantization = "0.0078125 * (q - ZERO)"})\n'
+                '    -> (tensor<2x9xi8> {nn.name = "OUT", nn.quantization = "0.0078125 * (q - ZERO)"}) {\n'
+                "  %z = nn.constant {value = dense<ZERO> : tensor<i8>} : tensor<i8>\n"
+                "  %y = nn.max %x, %z : (tensor<2x9xi8>, tensor<i8>) -> tensor<2x9xi8>\n  return %y : tensor<2x9xi8>\n}\n")
+        integer = self.write("integer.mlir", text.replace("ZERO", "-3").replace("OUT", "scores"))
+        bounds = ["--relative", "0.02", "--maximum", "0.02"]
+        for ours, theirs in (real, integer), (integer, real):
+            figures = self.check(ours, "--with", theirs, *bounds)
+            self.assertTrue(figures["agrees"])
+            self.assertIn("has other types: quantised inputs and outputs are compared as real numbers", figures["sides"][1]["notes"])
+            self.assertGreater(figures["peers"][0]["outputs"][0]["relative_l2"] if ours == real else 1, 1e-4)
+        self.assertFalse(self.check(real, "--with", integer, code=1)["agrees"])
+        self.assertEqual(self.check(integer, "--with", integer)["sides"][1]["notes"], [])
+
     def test_errors_name_the_models(self):
         short = self.write("short.mlir", 'func.func @main(%a: tensor<4xf32> {nn.name = "a"}, %b: tensor<4xf32> {nn.name = "b"}) -> (tensor<4xf32> {nn.name = "c"}) {\n'
                            "  %0 = nn.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n")

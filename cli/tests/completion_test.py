@@ -206,7 +206,7 @@ class Completion(Cli):
             for option in record["options"]:
                 for word in option["values"]:
                     place = option["help"] + " " + option["type"]
-                    if option["names"] not in (["--provider"],) and option["positional"] != "NAME" and not word.isdigit():
+                    if option["names"] not in (["--provider"], ["--suite"]) and option["positional"] != "NAME" and not word.isdigit():
                         self.assertRegex(place, rf"(?<![\w-]){re.escape(word)}(?![\w-])", (command, option["names"]))
 
     # Each: a line, and what both shells offer.
@@ -216,6 +216,7 @@ class Completion(Cli):
         ("lathe compile --threads ", []),
         ("lathe ops bench --provider lathe,one", ["lathe,onednn"]),
         ("lathe store trend --provider one", ["onednn"]),
+        ("lathe ops bench --suite networks/resnet50,networks/squ", ["networks/resnet50,networks/squeezenet"]),
         ("lathe ops bench --cache hot,", ["hot,cold", "hot,cold-constants"]),
         ("lathe ops problems --csv li", ["list.csv"]),
         ("lathe help ops a", ["analyze"]),

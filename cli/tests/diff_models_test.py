@@ -1,5 +1,6 @@
 """`lathe diff-models`: two models, changed at known places."""
 import os
+import re
 import sys
 
 import numpy as np
@@ -120,7 +121,8 @@ class DiffModels(Cli):
         self.assertEqual((attribute["nodes"]["b"], attribute["attribute"], attribute["a"], attribute["b"]),
                          ("conv1", "strides", "[1, 1]", "[2, 2]"))
 
-    def test_channels_last_are_a_layout_of_the_input(self):
+    def channels_last(self):
+        """LAST with the weights of the fixture's network."""
         rng = np.random.default_rng(1)  # as the fixture draws them
 
         def weights(*shape):
@@ -129,7 +131,10 @@ class DiffModels(Cli):
         text = LAST
         for i, array in enumerate([weights(8, 3, 3, 3), weights(8, 8, 3, 3), weights(5, 8).T], 1):
             text = text.replace(f"WEIGHTS{i}", '"0x' + array.tobytes().hex().upper() + '"')
-        report = self.figures("diff-models", self.net, self.written("last.mlir", text), code=1)
+        return text
+
+    def test_channels_last_are_a_layout_of_the_input(self):
+        report = self.figures("diff-models", self.net, self.written("last.mlir", self.channels_last()), code=1)
         self.only(report, "ports")
         self.assertEqual(report["ports"], [{"port": "input 'data'", "what": "layout", "a": "1x3x12x12", "b": "1x12x12x3", "axes": [0, 2, 3, 1]}])
         self.assertEqual(report["content_differences"], 0)
@@ -203,6 +208,41 @@ class DiffModels(Cli):
         self.error("diff-models", self.net, says="OTHER")
         self.lathe("compile", self.net, "--emit", "kernels", "-o", self.path("kernels.mlir"))
         self.error("diff-models", self.net, self.path("kernels.mlir"), says="is text at kernels level")
+
+    def test_values_by_name_and_where_the_error_grows(self):
+        """Only the weights of conv2 differ: everything before it is equal, and the error begins there."""
+        one, two = network(1), network(2)
+        weights = [re.findall(r"%w2 = nn.constant .*", text)[0] for text in (one, two)]
+        changed = self.written("changed.mlir", one.replace(*weights))
+        report = self.figures("diff-models", self.net, changed, "--values", code=1)
+        self.assertEqual((report["by"], report["grows_most_at"]), ("name", "conv2"))
+        errors = {value["a"]: value for value in report["values"]}
+        self.assertEqual([errors[name]["relative_l2"] for name in ("conv1", "relu1")], [0, 0])
+        self.assertGreater(errors["conv2"]["relative_l2"], 0.1)
+        self.assertEqual(errors["conv2"]["before"], 0)
+        self.assertEqual(errors["add2"]["before"], errors["conv2"]["relative_l2"])
+        text = self.lathe("diff-models", self.net, changed, "--values", code=1).stdout
+        self.assertIn("the error grows most at conv2: 0.00e+00 before it", text)
+        same = self.lathe("diff-models", self.net, self.net, "--values").stdout
+        self.assertIn("no error grows beyond 0.0001", same)
+        self.error("diff-models", self.net, self.net, "--fill", "ones", says="only --values")
+
+    def test_values_by_the_graph_across_layouts(self):
+        last = self.written("last_values.mlir", self.channels_last().replace('loc("', 'loc("other_'))
+        report = self.figures("diff-models", self.net, last, "--values")
+        self.assertEqual(report["by"], "graph")
+        self.assertGreater(len(report["values"]), 5)
+        self.assertLess(max(value["relative_l2"] for value in report["values"]), 1e-5)
+
+    def test_values_of_a_quantised_model(self):
+        quantised = self.path("values8.onnx")
+        self.lathe("quantize", self.net, "-o", quantised, "--quiet", "--min-cosine", "0", "--no-store")
+        report = self.figures("diff-models", self.net, quantised, "--values", "--seed", "3", code=1)
+        errors = {value["a"]: value["relative_l2"] for value in report["values"]}
+        self.assertTrue({"conv1", "conv2"} <= set(errors), errors)
+        self.assertTrue(all(0 < error < 0.2 for error in errors.values()), errors)
+        loose = self.figures("diff-models", self.net, quantised, "--values", "--seed", "3", "--tolerance", "0.5")
+        self.assertEqual({value["a"]: value["relative_l2"] for value in loose["values"]}, errors)
 
 
 main()

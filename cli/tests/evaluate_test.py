@@ -81,6 +81,17 @@ class Evaluate(Cli):
             os.makedirs(os.path.join(self.data, folder), exist_ok=True)
             bmp(os.path.join(self.data, folder, name + ".bmp"), colour)
 
+    def test_rows_from_the_top(self):
+        # A negative height is legal: the first row of the file is the top one.
+        folder = self.path("topdown")
+        os.makedirs(folder, exist_ok=True)
+        bmp(os.path.join(folder, "a.bmp"), (0, 0, 255))
+        with open(os.path.join(folder, "a.bmp"), "r+b") as file:
+            file.seek(22)
+            file.write(struct.pack("<i", -6))
+        decisions = self.figures("evaluate", self.model, "--data", folder)["decisions"]
+        self.assertEqual([one["decision"] for one in decisions], [2])
+
     def test_figures_are_kept(self):
         at = ["--store", self.path("kept.db")]
         self.lathe("evaluate", self.model, "--data", self.data, "--labels", self.path("labels.txt"), "--against", self.model, *at)
@@ -109,6 +120,38 @@ class Evaluate(Cli):
         self.assertGreater(figures["latency"]["median_ms"] if "median_ms" in figures["latency"] else 1, 0)
         with open(self.path("confusion.svg")) as file:
             self.assertIn("green leaf", file.read())
+
+    def test_arrays_with_labels(self):
+        """An archive with labels, and folders of classes with .npy files; an int8 model gets the same real numbers."""
+        def image(*colour):
+            return np.broadcast_to(np.array(colour, np.float32)[:, None, None], (3, 4, 4))
+        data, plain = self.path("colours.npz"), self.path("plain.npz")
+        images = np.stack([image(1, 0, 0), image(.1, .8, 0), image(0, 1, 0), image(0, .1, .3)])
+        np.savez(data, x_test=images, y_test=np.array([0, 0, 1, 2]))
+        np.savez(plain, data=images)
+        for given in ([data], [self.path("classes"), "--labels", self.path("labels.txt")]):
+            if given[0] != data:
+                for folder, name, values in [("red", "a", images[0]), ("red", "b", images[1]), ("green", "c", images[2][None]), ("2", "d", images[3])]:
+                    os.makedirs(os.path.join(given[0], folder), exist_ok=True)
+                    np.save(os.path.join(given[0], folder, name + ".npy"), values)
+            figures = self.figures("evaluate", self.model, "--data", *given, "--against", self.model, "--no-store")
+            self.assertEqual((figures["pictures"], figures["labelled"], figures["top1"], figures["changed"]), (4, 4, 3, 0))
+            self.assertIn({"class": 0, "decision": 1, "count": 1}, figures["confusion"])
+        self.assertEqual(self.figures("evaluate", self.model, "--data", data, "--no-store")["decisions"][3]["file"], f"{data}: sample 3")
+        self.assertNotIn("top1", self.figures("evaluate", self.model, "--data", plain, "--no-store"))
+        quantised = self.path("blue8.mlir")
+        with open(quantised, "w") as file:
+            file.write(blue("i8", "0.01", -5))
+        changed = self.figures("evaluate", self.model, "--data", data, "--against", quantised, "--no-store")["changed"]
+        self.assertEqual(changed, 3)  # it always says blue
+        self.error("evaluate", self.model, "--data", data, "--mean", "0.5", says="--mean.*as they are")
+        np.savez(plain, data=images, labels=np.array([0, 1]))
+        self.error("evaluate", self.model, "--data", plain, says="plain.npz: 'labels' is i64 2, expected 4 integers")
+        np.savez(plain, data=images.astype(np.uint8), labels=np.arange(4) % 3)
+        self.error("evaluate", self.model, "--data", plain, says="sample 0: is u8 1x3x4x4, input 'data' expects f32")
+        np.savez(plain, labels=np.arange(4), y=np.arange(4))
+        self.error("evaluate", self.model, "--data", plain, says="may both be the classes")
+        self.error("sweep", self.model, "--data", data, "--no-store", says="colours.npz: is no picture")
 
     def onnx(self, *properties):
         """The network as ONNX with these properties."""
@@ -261,6 +304,10 @@ class Evaluate(Cli):
         self.error("evaluate", self.model, "--data", self.path("nowhere"), says="nowhere")
         with open(self.path("broken.bmp"), "wb") as file:
             file.write(b"BM")
+        with open(self.path("binary.csv"), "wb") as file:
+            file.write(b"BM\0\1\xff" * 100)
+        self.error("evaluate", self.model, "--data", self.path("binary.csv"), says="binary.csv: is no text, expected one$")
+        self.error("evaluate", self.model, "--data", self.data, "--labels", self.path("binary.csv"), says="binary.csv: is no text, expected one$")
         with open(self.path("bad.csv"), "w") as file:
             file.write("broken.bmp,0\n")
         self.error("evaluate", self.model, "--data", self.path("bad.csv"), says="broken.bmp")

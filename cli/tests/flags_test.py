@@ -11,7 +11,7 @@ COMPILE = {"--target": ["x86-64-v3"], "--machine": ["nowhere.json"], "-O": ["2"]
 VARIANTS = {"--specialize": ["N=2"], "--range": ["N=1..2"]}  # of verbs that make a package
 CODE = {"--no-cache": [], "--no-records": []}
 SHAPE = {"--shape": ["x=1x4"]}
-IMPORT = {"--requantize-rounding": ["optimised"], "--signature": ["serving_default"], "--custom": ["Scale=nowhere.mlir"]}
+IMPORT = {"--override": ["s"], "--requantize-rounding": ["optimised"], "--signature": ["serving_default"], "--custom": ["Scale=nowhere.mlir"]}
 PICTURES = ["--random-crops", "--seed", "--preprocess", "--fit", "--resize", "--pixel-range", "--mean", "--std", "--channels", "--input-layout", "--input-scale", "--input-zero-point"]
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}

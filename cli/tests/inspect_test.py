@@ -29,6 +29,17 @@ class Packages(Cli):
         for word in ["data: f32 1x3x12x12", "from a model without a name", report["hash"], kernels[0]["name"]]:
             self.assertIn(word, text)
 
+    def test_quantised_weights_are_parameters(self):
+        with open(self.path("bytes.mlir"), "w") as file:
+            file.write('''func.func @main(%x: tensor<2x3xi8>, %y: tensor<3xi32>) -> (tensor<2x3xi8>, tensor<3xi32>) {
+              %w = nn.constant {value = dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi8>} : tensor<2x3xi8>
+              %b = nn.constant {value = dense<[7, 8, 9]> : tensor<3xi32>} : tensor<3xi32>
+              %0 = nn.add %x, %w : (tensor<2x3xi8>, tensor<2x3xi8>) -> tensor<2x3xi8>
+              %1 = nn.add %y, %b : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
+              return %0, %1 : tensor<2x3xi8>, tensor<3xi32> }''')
+        figures = self.figures("inspect", self.path("bytes.mlir"))
+        self.assertEqual((figures["parameters"], figures["parameter_bytes"]), (9, 18))
+
     def test_the_size_is_that_of_all_files(self):
         dims = field(2, field(1, field(1, 4)))
         value = lambda name: field(1, name) + field(2, field(1, field(1, 1) + dims))

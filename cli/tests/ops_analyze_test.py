@@ -1,9 +1,14 @@
 """`lathe ops analyze` and `diff`: what measurements say."""
 import json
+import os
+import shutil
+import subprocess
 
 import numpy as np
 
 from fixture import Cli, main, network
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "report", "page")
 
 
 class OpsAnalyze(Cli):
@@ -76,6 +81,18 @@ class OpsAnalyze(Cli):
         by_file = self.figures("ops", "diff", *results)
         ratios = lambda d: {(p["problem"], p["variant"]): round(p["ratio"], 4) for p in d["points"] if "ratio" in p}
         self.assertEqual(ratios(by_file), ratios(diff))
+        if shutil.which("node") and os.path.isdir(os.path.join(PAGE, "node_modules", "esbuild")):  # the page says the same
+            document = self.path("page.json")
+            self.lathe("report", "--experiment", f"{first},{second}", "-o", self.path("page.html"), "--json", document, *at)
+            told = json.loads(subprocess.run(["node", os.path.join(PAGE, "tests", "judge.mjs"), document], capture_output=True, text=True, check=True).stdout)
+            page = {(p["problem"], p["variant"]): p for p in told if p["before"] == first}
+            self.assertEqual(len(page), len(ratios(diff)))
+            for point in diff["points"]:
+                if "ratio" in point:
+                    shown = page[point["problem"], point["variant"]]
+                    self.assertEqual((shown["verdict"], shown["isRange"]), (point["verdict"], point["confidence"] is None))
+                    for name, key in [("ratio", "ratio"), ("low", "ratio_low"), ("high", "ratio_high")]:
+                        self.assertAlmostEqual(shown[name], point[key], delta=1e-9)
         archive = self.path("first.jsonl.gz")
         self.lathe("store", "export", archive, "--experiment", first, *at)
         self.assertEqual(ratios(self.figures("ops", "diff", archive, second, *at)), ratios(diff))
@@ -88,14 +105,37 @@ class OpsAnalyze(Cli):
         doubled = self.path("doubled.json")
         for factor, path in [(1, results[0]), (2, doubled)]:
             for row in document["rows"]:
+                row["starts"] = [2] * 6
                 for point in row["points"]:
-                    point["rounds_ns"] = [[1000 * factor, 1001 * factor, 1002 * factor]] * 8
+                    point["rounds_ns"] = [[1000 * factor, 1001 * factor, 1002 * factor]] * 12
             with open(path, "w") as file:
                 json.dump(document, file)
         slower = self.figures("ops", "diff", results[0], doubled, "--fail-on", "slower:3%", code=1)
         self.assertEqual(slower["slower"], len(points[0]))
         self.assertAlmostEqual(slower["geometric_mean"], 0.5, delta=1e-9)
         self.lathe("ops", "diff", results[0], doubled, "--fail-on", "slower:150%,failed,missing")
+        # Several experiments, each beside the first: the gate is over all of them.
+        both = self.figures("ops", "diff", results[0], results[0], doubled, "--fail-on", "slower", code=1)
+        self.assertEqual([[one["after"], one["slower"], one["fail_on"][0]["points"]] for one in both["comparisons"]],
+                         [[results[0], 0, 0], [doubled, len(points[0]), len(points[0])]])
+        self.assertIn(f"{results[0]} -> {doubled}\n", self.lathe("ops", "diff", results[0], doubled, results[0]).stdout)
+        # One start: a range, no verdict, and no gate that waits for one.
+        for row in document["rows"]:
+            row["starts"] = [12]
+        single = self.path("single.json")
+        with open(single, "w") as file:
+            json.dump(document, file)
+        few = self.figures("ops", "diff", results[0], single)
+        self.assertEqual((few["ambiguous"], few["too_few_starts"]), (len(points[0]), len(points[0])))
+        self.assertEqual({(p["confidence"], p["ambiguous_because"]) for p in few["points"]}, {(None, "too few starts")})
+        text = self.lathe("ops", "diff", results[0], single).stdout
+        self.assertRegex(text, rf"^{len(points[0])} of \d+ ratios? cannot be faster or slower: that verdict needs 6 starts")
+        self.assertIn("ambiguous (too few starts)", text)
+        self.error("ops", "diff", results[0], single, "--fail-on", "failed,slower:3%",
+                   says="--fail-on slower:3%: .*single.json: expected points with 6 starts on each side, .*got at most 1: measure with --starts 6")
+        self.lathe("ops", "diff", results[0], single, "--fail-on", "failed,missing")
+        for row in document["rows"]:
+            row["starts"] = [2] * 6
         document["rows"][0]["points"][0].update(status="failed", rounds_ns=[])
         document["rows"].pop()
         with open(doubled, "w") as file:

@@ -38,6 +38,27 @@ class Quantize(Cli):
             self.assertEqual(report["inputs"], 6)
             self.assertGreater(report["cosine"], 0.99)
 
+    def test_calibration_takes_labelled_data(self):
+        """Classes beside the samples, folders of classes (the first sample of each comes first), and lists of files."""
+        inputs = np.load(self.path("inputs.npz"))["data"]
+        np.savez(self.path("labelled.npz"), images=inputs, labels=np.arange(6))
+        for folder, rows in ("a", range(4)), ("b", range(4, 6)):
+            os.makedirs(self.path(f"classes/{folder}"), exist_ok=True)
+            for row in rows:
+                np.save(self.path(f"classes/{folder}/{row}.npy"), inputs[row:row + 1])
+        with open(self.path("list.csv"), "w") as file:
+            file.write("file,class\n" + "".join(f"classes/{'a' if row < 4 else 'b'}/{row}.npy,any\n" for row in range(6)))
+        same = [self.quantized("--calibration", self.path(name))[1] for name in ("inputs.npz", "labelled.npz", "classes", "list.csv")]
+        for report in same[1:]:
+            self.assertEqual(report["inputs"], 6)
+            self.assertAlmostEqual(report["cosine"], same[0]["cosine"], places=5)
+        with open(self.path("two.csv"), "w") as file:
+            file.write("classes/a/0.npy\nclasses/b/4.npy\n")
+        two = self.quantized("--calibration", self.path("two.csv"))[1]
+        first = self.quantized("--calibration", self.path("classes"), "--samples", "2")[1]
+        self.assertEqual(two["inputs"], 2)
+        self.assertAlmostEqual(two["cosine"], first["cosine"], places=5)
+
     def test_profiles_hold_products_of_bytes_against_their_own_peak(self):
         output, _ = self.quantized("--min-cosine", "0")
         report = self.figures("profile", output, "--repetitions", "3", "--no-store")

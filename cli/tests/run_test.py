@@ -38,7 +38,47 @@ func.func @main(%a: tensor<2xi8> {nn.name = "a", nn.quantization = "0.5 * (q - 3
 """
 
 
+# Eight bits inside, floats outside.
+INSIDE = """
+func.func @main(%x: tensor<3xf32> {nn.name = "x"}) -> (tensor<3xf32> {nn.name = "y"}) {
+  %q = nn.cast %x {to = i8} : (tensor<3xf32>) -> tensor<3xi8>
+  %y = nn.cast %q {to = f32} : (tensor<3xi8>) -> tensor<3xf32>
+  return %y : tensor<3xf32>
+}
+"""
+
+
 class Run(Cli):
+    def test_the_greatest_elements(self):
+        model, x = self.path("relu.mlir"), self.path("scores.npy")
+        with open(model, "w") as file:
+            file.write('func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}) -> (tensor<2x4xf32> {nn.name = "y"}) {\n'
+                       "  %y = nn.abs %x : (tensor<2x4xf32>) -> tensor<2x4xf32>\n  return %y : tensor<2x4xf32>\n}\n")
+        np.save(x, np.array([[1, 5, 5, 2], [np.nan, 0, 3, np.inf]], np.float32))
+        for flags in ([], ["--reference"]):
+            text = self.lathe("run", model, "-i", x, "--print-top", "3", *flags).stdout
+            self.assertIn("y row 0 top 3: 1: 5, 2: 5, 3: 2\n", text)
+            self.assertIn("y row 1 top 3: 3: inf, 2: 3, 1: 0\n", text)
+            top = self.figures("run", model, "-i", x, "--print-top", "9", *flags)["outputs"][0]["top"]
+            self.assertEqual([entry["index"] for entry in top[1]], [3, 2, 1, 0])
+            self.assertEqual(top[0][0], {"index": 1, "value": 5})
+            self.assertIsNone(top[1][3]["value"])
+        self.error("run", model, "-i", x, "--print-top", "0", says="--print-top")
+
+    def test_nan_in_integers_is_a_warning(self):
+        quantised, inside, real, x, plain = (self.path(name) for name in ("nan8.mlir", "inside.mlir", "nan2.npy", "nan3.npy", "plain2.npy"))
+        for path, text in (quantised, QUANTISED), (inside, INSIDE):
+            with open(path, "w") as file:
+                file.write(text)
+        np.save(real, np.array([np.nan, 1], np.float32))
+        np.save(x, np.array([np.nan, 1, 2], np.float32))
+        np.save(plain, np.array([1, 7], np.int8))
+        said = self.lathe("run", quantised, "-i", f"a={real}", "-i", f"b={plain}").stderr
+        self.assertRegex(said, "^warning: .*nan2.npy: 1 of 2 elements are NaN.*input 'a'")
+        self.assertRegex(self.lathe("run", inside, "-i", x).stderr, "^warning: input 'x' holds NaN, and no output does")
+        np.save(x, np.array([0, 1, 2], np.float32))
+        self.assertEqual(self.lathe("run", inside, "-i", x).stderr, "")
+
     def test_quantised_inputs_and_outputs(self):
         model, real, plain, out = (self.path(name) for name in ("quantised.mlir", "real.npy", "plain.npy", "out.npz"))
         with open(model, "w") as file:
@@ -54,6 +94,8 @@ class Run(Cli):
                 self.assertEqual((arrays["y"].tolist(), arrays["z"].tolist()), ([1.5, 2], [-20, 1]))
                 self.assertEqual(arrays["y"].dtype, np.float32)
         self.error("run", model, "-i", f"a={real}", "-i", f"1={real}", says="input 'b'")
+        np.save(self.path("three.npy"), np.zeros((3, 2), np.float32))
+        self.error("run", model, "-i", f"a={self.path('three.npy')}", "-i", f"b={plain}", says=r"three.npy: input 'a': expected i8 2, or real numbers of these extents, got f32 3x2$")
         self.error("run", model, "-i", f"2={real}", says="no input '2'")
         self.error("run", self.net, "--fill", "ones", "--dequantize", says="--dequantize: no output of .*net.mlir has a scale")
         package = self.path("quantised.lathe")
@@ -127,6 +169,12 @@ class Run(Cli):
             self.assertEqual(compiled.shape, (1, 5))
             np.testing.assert_allclose(compiled, reference, rtol=2e-3 if level == "4" else 1e-4, atol=1e-6)  # relaxed math
 
+    def test_more_threads_than_processors_are_said(self):
+        said = lambda *flags: self.lathe("run", self.package, "--fill", "ones", *flags).stderr
+        self.assertRegex(said("--threads", "1024"), "^lathe run: --threads 1024: this process may use [0-9]+ processors?, so that threads wait for each other\n$")
+        self.assertEqual(said("--threads", "1024", "--quiet"), "")
+        self.assertEqual(said("--threads", "1"), "")
+
     def test_threads_do_not_change_a_bit(self):
         one = self.outputs(self.package, "--fill", "random", "--threads", "1")["prob"]
         two = self.outputs(self.package, "--fill", "random", "--threads", "2")["prob"]
@@ -154,6 +202,31 @@ class Run(Cli):
         self.lathe("run", self.package, "--fill", "ones", "-o", self.path("folder/"))
         self.assertEqual(np.load(self.path("folder/prob.npy")).shape, (1, 5))
         self.lathe("run", self.package, "--fill", "ones", "-o", self.path("folder"))  # it is one now
+
+    def test_names_and_paths_with_equal_signs(self):
+        model = self.path("equal.mlir")
+        with open(model, "w") as file:
+            file.write("""func.func @main(%a: tensor<2xf32> {nn.name = "a"}, %b: tensor<2xf32> {nn.name = "a=b"}) -> (tensor<2xf32> {nn.name = "y"}) {
+              %0 = nn.sub %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+              return %0 : tensor<2xf32> }""")
+        np.save(self.path("a.npy"), np.array([5, 7], np.float32))
+        np.save(self.path("b=c.npy"), np.array([1, 2], np.float32))
+        for b in ("a=b=", "1="):
+            np.testing.assert_array_equal(self.outputs(model, "-i", f"a={self.path('a.npy')}", "-i", b + self.path("b=c.npy"))["y"], [4, 5])
+        self.error("run", model, "-i", f"c={self.path('a.npy')}", says="no input 'c', expected 'a', 'a=b'")
+
+    def test_archives_are_refused_by_their_headers(self):
+        # 64 MB of zeros in 64 kB: the array's extents tell before it is unpacked.
+        huge = self.path("huge.npz")
+        for name, array, says in [("data", np.zeros((1, 3, 12, 12 << 16), np.float16), "input 'data' is 1x3x12x786432, expected 1x3x12x12"),
+                                  ("other", np.zeros(1 << 24, np.float32), "has no input 'other', expected 'data'")]:
+            np.savez_compressed(huge, **{name: array})
+            with open(huge, "rb") as file:
+                content = bytearray(file.read())
+            content[len(content) // 2] ^= 255  # unpacked, it would be damaged
+            with open(huge, "wb") as file:
+                file.write(content)
+            self.error("run", self.package, "-i", huge, says=says)
 
 
 if __name__ == "__main__":

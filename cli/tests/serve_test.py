@@ -102,6 +102,11 @@ class Serve(unittest.TestCase):
                 self.assertEqual(answer.headers[name], value)
             self.assertIn("frame-ancestors 'none'", answer.headers["content-security-policy"])
             self.assertNotIn("access-control-allow-origin", answer.headers)
+        for target in ["/", "/report", "/api/index", "/none", f"/compare?a={self.a}&b={self.b}"]:
+            for method in ["GET", "HEAD"]:
+                answer = self.server.ask(target, method, Range="bytes=0-3")
+                self.assertEqual((answer.repeated, answer.headers["accept-ranges"]), ([], "none"), (target, method))
+                self.assertNotEqual(answer.status, 206)
         scripts = [self.server.ask("/").headers["content-security-policy"] for _ in range(2)]
         self.assertNotEqual(*scripts)  # a nonce is used once
 

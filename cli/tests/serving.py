@@ -65,9 +65,11 @@ class Response:
         head, _, self.body = data.partition(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         self.status = int(first.split()[1]) if first else 0
-        self.headers = {}
+        self.headers, self.repeated = {}, []
         for line in lines:
             name, _, value = line.partition(": ")
+            if name.lower() in self.headers:
+                self.repeated.append(name)
             self.headers[name.lower()] = value
         self.chunks = []  # of an answer in pieces
         if self.headers.get("transfer-encoding") == "chunked" and self.body:

@@ -38,6 +38,15 @@ func.func @main(%x: tensor<3xi8> {nn.name = "x"}, %h: tensor<3xi8> {nn.name = "h
 }
 """
 
+# Variables of as many rows as the input has.
+OPEN_BATCH = """
+func.func @main(%x: tensor<?x3xf32> {nn.name = "x", nn.dims = ["N", "3"]}, %h: tensor<?x3xf32> {nn.name = "h.past", nn.dims = ["N", "3"]})
+    -> (tensor<?x3xf32> {nn.name = "h.next"}) {
+  %y = nn.add %x, %h : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+  return %y : tensor<?x3xf32>
+}
+"""
+
 STEPS = 40
 GROWS = ["--state", "past.*=present.*:max=64"]
 
@@ -129,9 +138,36 @@ class State(Cli):
         self.error("run", state, *fill, "2", "--state", "h", says="expected INPUT=OUTPUT")
         self.error("run", state, *fill, "2", "--state", "h=next:max=0", says="a number of at least 1")
         self.error("run", state, *fill, "2", "--state", "h=next", "--state", "x=next", says="output 'next' is a state already")
-        self.error("run", state, "--fill", "ones", "--state", "h=next", says="give --steps 2 or more")
         self.error("run", decoder, *fill, "2", "--state", "past.key=present.key:max=8",
                    says="'past.key' and 'past.value' grow together")
+
+    def test_one_step(self):
+        """A single run with --state is one of several: its outputs have the extents of the model."""
+        state, x = self.model("state.mlir", STATE), self.path("one.npy")
+        np.save(x, np.array([1, -2, 3], np.float32))
+        one = self.outputs(state, "-i", f"x={x}", "--state", "h=next")["next"]
+        np.testing.assert_array_equal(one, [1, -2, 3])
+        np.save(x, np.array([[1, -2, 3]], np.float32))  # of one step
+        np.testing.assert_array_equal(self.outputs(state, "-i", f"x={x}", "--steps", "1", "--state", "h=next")["next"], one)
+        self.lathe("verify", state, "--state", "h=next")
+
+    def test_variables_begin_with_zero(self):
+        """NAME.past needs no file: it is the real number zero, whatever --fill says."""
+        names = [('"h"', '"h.past"'), ('"next"', '"h.next"')]
+        plain, quantised = STATE, QUANTISED
+        for old, new in names:
+            plain, quantised = plain.replace(old, new), quantised.replace(old, new)
+        plain, quantised = self.model("variable.mlir", plain), self.model("variable8.mlir", quantised)
+        x, x8 = self.path("x3.npy"), self.path("x8.npy")
+        np.save(x, np.array([1, -2, 3], np.float32))
+        np.save(x8, np.array([-100, 5, -4], np.int8))
+        for flags in ([], ["--fill", "ones"], ["--reference"]):
+            np.testing.assert_array_equal(self.outputs(plain, "-i", f"x={x}", *flags)["h.next"], [1, -2, 3])
+            self.assertEqual(self.outputs(quantised, "-i", f"x={x8}", *flags)["h.next"].tolist(), [-3, 5, -3])
+        self.assertEqual(self.outputs(quantised, "-i", f"x={x8}", "--state", "*.past=*.next")["h.next"].tolist(), [-3, 5, -3])
+        open_batch = self.model("variables.mlir", OPEN_BATCH)
+        np.save(x, np.array([[1, -2, 3], [4, 5, 6]], np.float32))
+        np.testing.assert_array_equal(self.outputs(open_batch, "-i", f"x={x}")["h.next"], [[1, -2, 3], [4, 5, 6]])
 
     def test_a_quantised_state_begins_with_its_zero_point(self):
         model, x = self.model("quantised.mlir", QUANTISED), self.path("bytes.npy")

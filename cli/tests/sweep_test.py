@@ -1,8 +1,11 @@
 """`lathe sweep`: a grid of levels, targets and threads, accuracy by hand, rows that cannot run, and interruption."""
+import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
+import time
 
 from fixture import LATHE, Cli, main
 from evaluate_test import NETWORK as COLOURS, SCALE, blue, bmp, keras_colours
@@ -92,6 +95,20 @@ class Sweep(Cli):
                             labels, *SHORT, "--no-store")["rows"]
         self.assertEqual([(row["pictures"], row["labelled"], row["top1"], row["agreeing"]) for row in rows],
                          [(3, 3, 2, 3), (3, 3, 0, 0)])
+        self.assertEqual(rows[0]["changed"], [])
+        self.assertEqual([(one["class"], one["first_row"]) for one in rows[1]["changed"]], [(1, 1), (0, 0), (0, 1)])
+        self.assertEqual(rows[0]["confusion"], [[0, 0, 1], [0, 1, 1], [1, 1, 1]])
+        page, markdown = self.path("lab.html"), self.path("lab.md")
+        self.lathe("sweep", model, "--with", swapped, "--levels", "3", "--data", self.path("data"), "--labels", labels,
+                   "--html", page, "--markdown", markdown, *SHORT, "--no-store")
+        with open(page) as file:
+            text = file.read()
+        for words in ["colours.mlir, -O 3, native, 1 thread", "2 of 3 right", "0 of 3 as the first row decides", "Changed decisions of swapped.mlir",
+                      "<svg", "green"]:
+            self.assertIn(words, text)
+        with open(markdown) as file:
+            text = file.read()
+        self.assertRegex(text, r"\| red \| 1 \| 1 \|\n\| green \| 0 \| 1 \|")
 
     def test_flags_of_the_import(self):
         model, plain, definition = self.path("scaled.keras"), self.write("plain.mlir", COLOURS), self.write("scale.mlir", SCALE)
@@ -111,11 +128,113 @@ class Sweep(Cli):
             self.assertEqual([row["decisions"] for row in figures["rows"]], [[decision], [decision]])
             self.assertEqual((figures["pixel_range"], figures["skipped"]), (pixels, []))
 
+    def tflite(self, name, shape, **quantised):
+        """A model of one RELU, and the library of tests that runs it (lab/runners/tflite/FakeLibrary.cpp)."""
+        tensor = {"shape": shape, "type": "INT8" if quantised else "FLOAT32", **({"quantization": quantised} if quantised else {})}
+        model = {"version": 3, "operator_codes": [{"old_code": 19, "code": "RELU"}], "buffers": [{}],
+                 "subgraphs": [{"tensors": [{**tensor, "name": "x"}, {**tensor, "name": "y"}], "inputs": [0], "outputs": [1],
+                                "operators": [{"code": 0, "inputs": [0], "outputs": [1]}]}]}
+        described = self.write(name + ".json", json.dumps(model))
+        schema = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", "tflite", "tflite.fbs")
+        subprocess.run(["flatc", "--binary", "--root-type", "lathe.tflite.file.Model", "-o", self.folder.name, schema, described], check=True)
+        written = glob.glob(self.path(name + ".*"))
+        (binary,) = [path for path in written if not path.endswith(".json")]
+        os.rename(binary, self.path(name + ".tflite"))
+        return self.path(name + ".tflite")
+
+    def library(self):
+        return os.path.join(os.path.dirname(LATHE), "..", "lib", "liblathe_fake_tflite.so")
+
+    def sweep_in(self, fake, *arguments, code=0):
+        os.environ["FAKE_TFLITE"] = fake
+        try:
+            return self.figures("sweep", *arguments, "--levels", "3", *SHORT, "--no-store", code=code)
+        finally:
+            del os.environ["FAKE_TFLITE"]
+
+    def test_the_original_runtime_is_a_row(self):
+        model, page = self.tflite("relu", [1, 4, 4, 3]), self.path("runtime.html")
+        os.makedirs(self.path("blues"), exist_ok=True)
+        bmp(self.path("blues/a.bmp"), (0, 0, 255))
+        figures = self.sweep_in("1x4x4x3 f32", model, "--tflite-library", self.library(), "--data", self.path("blues"), "--html", page)
+        ours, theirs = figures["rows"]
+        self.assertEqual((ours["runtime"], theirs["runtime"], theirs["runtime_title"]), ("lathe", "tflite", "tflite 2.0-fake, native"))
+        self.assertRegex(theirs["verification"], "agrees with Lathe's outputs")
+        self.assertGreater(theirs["time"]["median_ms"], 0)
+        self.assertGreater(ours["over_runtime"]["ratio"], 0)
+        self.assertIsNone(theirs["over_runtime"])
+        self.assertEqual((ours["decisions"], theirs["decisions"]), ([2], [2]))
+        self.assertGreater(theirs["peak_resident_bytes"], 0)
+        with open(page) as file:
+            self.assertIn("tflite 2.0-fake, native", file.read())
+
+    def test_quantised_in_the_original_runtime(self):
+        model = self.tflite("relu8", [1, 8], scale=[0.5], zero_point=[0])
+        _, theirs = self.sweep_in("1x8 i8", model, "--tflite-library", self.library())["rows"]
+        self.assertEqual(theirs["reason"], "")
+
+    def test_runtimes_that_fail_stay_as_rows(self):
+        model, page = self.tflite("relu", [1, 4, 4, 3]), self.path("failed.md")
+        arguments = [model, "--tflite-library", self.library(), "--markdown", page]
+        ours, theirs = self.sweep_in("1x4x4x3 f32 fails", *arguments, code=1)["rows"]
+        self.assertEqual(ours["reason"], "")
+        self.assertRegex(theirs["reason"], "^not timed: .*TensorFlow Lite fails: node 7 does not run")
+        with open(page) as file:
+            self.assertIn("node 7 does not run", file.read())
+        _, theirs = self.sweep_in("1x2x2x3 f32", model, "--tflite-library", shutil.which("flatc"), code=1)["rows"]
+        self.assertRegex(theirs["reason"], "^not timed: .*flatc.*(cannot be loaded|is not TensorFlow Lite)")
+        self.error("sweep", model, "--tflite-library", "/no/such/file", says="--tflite-library /no/such/file: no such file")
+
+    def rows_kept(self):
+        return glob.glob(self.path("cache/lathe/sweeps/*/row*.json"))
+
+    def test_a_killed_sweep_continues(self):
+        arguments = ["sweep", self.net, "--levels", "0,1,2,3", "--exact-math", *SHORT, "--no-store"]
+        running = subprocess.Popen([LATHE, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while running.poll() is None and not self.rows_kept():
+            time.sleep(0.005)
+        running.kill()
+        running.wait()
+        with open(min(self.rows_kept())) as file:
+            first = json.load(file)["compiled"]
+        figures = self.figures(*arguments)
+        self.assertEqual(figures["rows"][0]["compiled"], first)
+        self.assertEqual([row["reason"] for row in figures["rows"]], [""] * 4)
+        self.assertEqual(self.rows_kept(), [])  # nothing is left to continue
+
+    def test_a_row_whose_process_is_killed_is_a_row_with_its_reason(self):
+        figures, page = self.path("killed.json"), self.path("killed.html")
+        running = subprocess.Popen([LATHE, "sweep", self.net, "--levels", "0,3", *SHORT, "--no-store", "--json", figures, "--html", page],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def step():
+            for place in glob.glob("/proc/[0-9]*/cmdline"):
+                try:
+                    with open(place, "rb") as file:
+                        words = file.read().split(b"\0")
+                except OSError:
+                    continue
+                if b"--row-number=0" in words and os.fsencode(page) in words:
+                    return int(place.split("/")[2])
+            return 0
+        found = 0
+        while running.poll() is None and not found:
+            found = step()
+        os.kill(found, signal.SIGKILL)
+        self.assertEqual(running.wait(), 1)
+        with open(figures) as file:
+            first, second = json.load(file)["rows"]
+        self.assertRegex(first["reason"], r"^not timed: .*signal 9")
+        self.assertEqual(second["reason"], "")
+        with open(page) as file:
+            self.assertIn("signal 9", file.read())
+
     def test_errors(self):
         for levels in ["5", "3-1", "", "a", "0-"]:
             self.error("sweep", self.net, "--levels", levels, says="--levels .*expected levels from 0 to 4")
         self.error("sweep", self.net, "--labels", "x", says="--labels x.*--data DIR")
         self.error("sweep", self.package, says="is a compiled package")
+        self.error("sweep", self.net, "--target", "native", "--target", "foo", says="foo")
         self.error("sweep", self.net, "--with", self.package, says="--with .*is a compiled package")
 
     def test_interrupted(self):

@@ -24,6 +24,8 @@ class Usage(Cli):
         self.error("frobnicate", says="no verb is called 'frobnicate'")
         self.error("run", says="MODEL")
         self.error("inspect", self.net, "--colour", says="--colour")
+        self.error("run", "--fil", "zeros", self.net, says=r"^lathe run: --fil was not expected \(did you mean '--fill'\?\) \(see lathe run --help\)$")
+        self.error("inspect", self.net, "other.onnx", says="other.onnx")
         self.error("compile", self.net, says="-o")
         self.error("compile", self.net, "-O", "7", "-o", self.path("x.lathe"), says="7")
         self.error("bench", self.package, "--repetitions", "many", says="many")

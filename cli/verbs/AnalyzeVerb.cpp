@@ -47,7 +47,7 @@ struct AnalyzeFlags {
         ->delimiter(',')
         ->check(CLI::IsMember(allAnd(analyses)));
     options.add_option("--baseline", baseline, "Compute speedups over this provider")
-        ->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
+        ->type_name("PROVIDER[:VARIANT[:SCHEDULE]][@PLATFORM]");
     auto *model = options.add_option("--from-model", network.model, "Set the network of estimate, account and table");
     model->type_name("MODEL");
     options

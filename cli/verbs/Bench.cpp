@@ -7,6 +7,7 @@
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Counters.h"
 #include "lab/machine/Disturbance.h"
+#include "package/OperationCount.h"
 #include "support/Interrupt.h"
 #include "support/Text.h"
 
@@ -126,7 +127,7 @@ std::string timesTable(const lab::Summary &wall, const lab::Summary &cpu, const 
   auto row = [&](const char *title, const lab::Summary &s) {
     std::vector<TableCell> cells{title};
     for (double value : {s.median, s.mean, s.min, s.max, s.standardDeviation, s.p05, s.p25, s.p75, s.p95, s.p99})
-      cells.push_back(fmt::format("{:.4f}", value * 1e3));
+      cells.push_back(millisecondsText(value));
     table.row(cells);
   };
   row("wall", wall);
@@ -150,6 +151,7 @@ std::string countsText(const Runs &runs) {
 struct Measured {
   std::string inputs, extents, variant; // as Prepared
   std::string mistrust;                 // not timed because of it; "" otherwise
+  std::string note;                     // of the operations that the package counts, a line or ""
   Runs runs;
   lab::Summary wall, cpu;
   double flops = 0;
@@ -187,6 +189,7 @@ const Measured &measureAt(Prepared &prepared, const BenchFlags &flags, const Ver
   fresh.variant = prepared.variant;
   fresh.mistrust = mistrusted(prepared);
   fresh.flops = prepared.flops;
+  fresh.note = package::paddingNote(prepared.model->options());
   fresh.memory = prepared.context->memory();
   fresh.point = modelPoint(flags.model, flags.inputs, prepared, verification);
   std::unique_lock lock(all.mutex);
@@ -224,6 +227,7 @@ std::string oneText(const Measured &measured, const TableStyle &style) {
   auto bytes = [](auto count) { return bytesText(static_cast<double>(count)); };
   return timesTable(measured.wall, measured.cpu, style) +
          fmt::format("{:.2f} GFLOPS ({} a run)\n", measured.gflops(), flopsText(measured.flops)) +
+         (measured.note.empty() ? "" : measured.note + "\n") +
          countsText(measured.runs) +
          fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n", bytes(measured.peakBytes),
                      bytes(measured.memory.constantBytes), bytes(measured.memory.arenaBytes),
@@ -236,10 +240,9 @@ std::string sizesTable(std::span<const Measured> sizes, const TableStyle &style)
                numberColumn("min", "ms").drop(2), numberColumn("std", "ms").drop(3), numberColumn("GFLOPS"),
                numberColumn("arena").drop(4), numberColumn("runs").drop(5)});
   for (const Measured &size : sizes)
-    table.row({size.inputs, size.variant, fmt::format("{:.4f}", size.wall.median * 1e3),
-               fmt::format("{:.4f}", size.wall.min * 1e3), fmt::format("{:.4f}", size.wall.standardDeviation * 1e3),
-               fmt::format("{:.2f}", size.gflops()), bytesText(static_cast<double>(size.memory.arenaBytes)),
-               std::to_string(size.wall.count)});
+    table.row({size.inputs, size.variant, millisecondsText(size.wall.median), millisecondsText(size.wall.min),
+               millisecondsText(size.wall.standardDeviation), fmt::format("{:.2f}", size.gflops()),
+               bytesText(static_cast<double>(size.memory.arenaBytes)), std::to_string(size.wall.count)});
   return table.str(style);
 }
 
@@ -327,7 +330,7 @@ int benchVerb(const Arguments &arguments) {
   if (severalShapes(model.shapes))
     model.shapes.clear(); // the package takes all of them
   Prepared prepared = load(model);
-  Verification verification = verificationOf(*prepared.model);
+  Verification verification = verificationOf(model, *prepared.model);
   Bench bench{flags, options, prepared, verification, recording, sizes.size() > 1};
   AllSizes all;
   all.sizes.reserve(sizes.size()); // a clean-up reads one while the next begins

@@ -1,62 +1,19 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/print/LayoutPrint.h"
+#include "cli/models/LeftOut.h"
 #include "cli/print/VariantsPrint.h"
 
-#include "import/Import.h"
 #include "support/Text.h"
 
 #include <iostream>
-#include <map>
-#include <set>
 
 namespace lathe::cli {
 namespace {
 
 using nlohmann::json;
 
-/// The scope that a node is in: its name up to the last slash.
-std::string scopeOf(const std::string &node) {
-  size_t slash = node.rfind('/');
-  return slash == std::string::npos ? "" : node.substr(0, slash);
-}
-
-/// Operators that cannot be imported: how many nodes of each, and the scopes that they are in.
-Table countedOperators(const std::vector<ImportIssue> &issues) {
-  std::map<std::string, std::pair<int64_t, std::set<std::string>>> operators;
-  for (const ImportIssue &issue : issues) {
-    auto &[count, scopes] = operators[issue.op];
-    ++count;
-    scopes.insert(scopeOf(issue.node));
-  }
-  Table table({textColumn("operator").shrink(8).key("op"), numberColumn("nodes"), textColumn("scopes").shrink(20)});
-  for (const auto &[op, found] : operators)
-    if (!op.empty())
-      table.row({op, std::to_string(found.first), fmt::format("{}", fmt::join(found.second, " "))});
-  return table;
-}
-
-/// Nodes that cannot be imported, with the reasons.
-int reportUnsupported(const UnsupportedError &error, const std::string &model, const Options &options, json document) {
-  Table table({textColumn("node").shrink(12), textColumn("operator").shrink(8).key("op"),
-               numberColumn("version").key("opset").drop(2), textColumn("type").drop(1).shrink(10),
-               textColumn("reason").shrink(30)});
-  for (const ImportIssue &issue : error.issues)
-    table.row({issue.node, issue.op, std::to_string(issue.opset), issue.type, issue.reason});
-  Table operators = countedOperators(error.issues);
-  document["unsupported"] = toJson(table);
-  document["unsupported_operators"] = toJson(operators);
-  document["supported"] = false;
-  if (options.printsText())
-    std::cout << fmt::format("{}: not supported: {}\n{}", printable(model),
-                             counted(int64_t(error.issues.size()), "node"), table.str(options.tableStyle()))
-              << operators.str(options.tableStyle());
-  options.writeJson(document);
-  return failedVerdict;
-}
-
 /// What would be compiled, and what would run on references.
-void reportSupported(const CompileReport &report, const std::string &model, const LayoutReport *layouts,
-                     const Options &options, json document) {
+void describeCompiled(const CompileReport &report, const Options &options, json &document) {
   double share = report.flops > 0 ? report.compiledFlops / report.flops : 1;
   Table references({textColumn("node").shrink(12), textColumn("operator").shrink(8).key("op"),
                     textColumn("type").drop(1).shrink(10),
@@ -64,18 +21,14 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
   for (const ReferenceUse &use : report.references)
     references.row({use.node, use.op, use.type, use.reason});
   document["references"] = toJson(references);
-  document["supported"] = true;
   document["kernels"] = report.kernels;
   document["layout_conversions"] = report.layoutConversions;
   document["notes"] = report.notes;
   document["flops"] = report.flops;
   document["compiled_flops_share"] = share;
   document["variants"] = variantsJson(report);
-  if (layouts)
-    document["layouts"] = layoutJson(*layouts);
   document["symbols"] = report.symbols;
   if (options.printsText()) {
-    std::cout << fmt::format("{}: every node is supported\n", printable(model));
     if (references.rowCount())
       std::cout << references.str(options.tableStyle());
     std::cout << fmt::format("reference calls: {}; {:.2f} % of {} compiled, in {} with {}\n", report.references.size(),
@@ -86,10 +39,40 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
     std::cout << variantsText(report);
     for (const std::string &note : report.notes)
       std::cout << "note: " << note << "\n";
-    if (layouts)
-      std::cout << layoutText(*layouts, options.tableStyle());
+  }
+}
+
+void reportSupported(const CompileReport &report, const std::string &model, const LayoutReport *layouts,
+                     const Options &options, json document) {
+  document["supported"] = true;
+  if (layouts)
+    document["layouts"] = layoutJson(*layouts);
+  if (options.printsText())
+    std::cout << fmt::format("{}: every node is supported\n", printable(model));
+  describeCompiled(report, options, document);
+  if (layouts && options.printsText())
+    std::cout << layoutText(*layouts, options.tableStyle());
+  options.writeJson(document);
+}
+
+/// Nodes that cannot be imported, with the reasons, and what becomes of the others.
+int reportUnsupported(const std::vector<ImportIssue> &issues, mlir::ModuleOp rest, const ModelFlags &model,
+                      const Options &options, json document) {
+  std::string table = describeUnsupported(issues, options.tableStyle(), document);
+  document["supported"] = false;
+  if (options.printsText())
+    std::cout << fmt::format("{}: not supported: {}\n{}", printable(model.model),
+                             counted(int64_t(issues.size()), "node"), table);
+  if (rest) {
+    Progress progress("check " + model.model);
+    std::string behind = describeLeftBehind(rest, document);
+    CompileReport report = checkCompiled(rest, compileOptions(model, &progress));
+    if (options.printsText())
+      std::cout << fmt::format("\nThe rest of the model:\n{}", behind);
+    describeCompiled(report, options, document);
   }
   options.writeJson(document);
+  return failedVerdict;
 }
 
 } // namespace
@@ -114,11 +97,15 @@ int checkVerb(const Arguments &arguments) {
   Progress progress("check " + model.model);
   json document{{"model", model.model}, {"unsupported", json::array()}, {"references", json::array()}};
   Source source;
+  std::vector<ImportIssue> issues;
   try {
-    source = loadSource(model);
-  } catch (const UnsupportedError &error) {
-    return reportUnsupported(error, model.model, options, std::move(document));
+    source = loadPart(model, issues);
+  } catch (const UnsupportedError &error) { // nothing is left
+    issues = error.issues;
   }
+  if (!issues.empty())
+    return reportUnsupported(issues, source.module ? *source.module : mlir::ModuleOp(), model, options,
+                             std::move(document));
   CompileReport report = checkCompiled(*source.module, compileOptions(model, &progress));
   std::optional<LayoutReport> layoutsOf;
   if (layouts)

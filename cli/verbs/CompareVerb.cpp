@@ -4,6 +4,7 @@
 #include "cli/Recording.h"
 #include "cli/Sizes.h"
 #include "cli/models/Sides.h"
+#include "cli/models/TfliteLibrary.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "lab/StoreRecords.h"
@@ -45,7 +46,8 @@ lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab
       if (auto given = compare.inputs.find(port.name); given != compare.inputs.end())
         symbols.merge(lab::boundSymbols({&port, 1}, std::vector<Value>{given->second}));
     lab::Tolerance one = lab::toleranceOf(lab::roundingsOf(*model, symbols), lab::Against::peer);
-    widest = {std::max(widest.relative, one.relative), std::max(widest.maximum, one.maximum)};
+    widest = {std::max(widest.relative, one.relative), std::max(widest.maximum, one.maximum),
+              std::max(widest.steps, one.steps), std::max(widest.share, one.share), widest.behind || one.behind};
   }
   return widest;
 }
@@ -90,6 +92,7 @@ struct CompareFlags {
                        "Set the largest |difference| over the largest |value| (default: docs/numerics.md; 0.001 for "
                        "fp32)");
     record.add(options, &model);
+    addTfliteLibrary(options);
     options.addQuiet();
     options.addWide();
     options.addJson();
@@ -135,13 +138,15 @@ private:
 /// Inputs that are given, and extents of those that the laboratory makes. `open`: the package was compiled without --shape.
 void bindInputs(CompareFlags &flags, const runtime::Model &loaded, bool open) {
   lab::CompareOptions &compare = flags.compare;
+  compare.variables = flags.inputs.variables = variablesOf(loaded.inputs(), loaded.outputs());
   std::vector<Value> values = gatherInputs(loaded.inputs(), flags.inputs, flags.model.shapes);
   // Of a model --shape is in the package; a package has symbolic extents still.
   bool shaped = !flags.model.shapes.empty() && !flags.model.isZoo() && (open || isPackage(flags.model.model));
-  if (!flags.inputs.given.empty() || flags.inputs.fill != "random" || shaped)
-    for (size_t i = 0; i < values.size(); ++i)
-      if (values[i].isTensor())
-        compare.inputs[loaded.inputs()[i].name] = values[i].tensor();
+  bool all = !flags.inputs.given.empty() || flags.inputs.fill != "random" || shaped;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (const std::string &name = loaded.inputs()[i].name;
+        values[i].isTensor() && (all || compare.variables.contains(name)))
+      compare.inputs[name] = values[i].tensor();
   if (!flags.inputs.batch)
     return;
   for (const runtime::Port &port : loaded.inputs()) {
@@ -186,12 +191,13 @@ public:
     compare.threads = model.threads;
     compare.seed = this->flags.inputs.seed;
     bindInputs(this->flags, *loaded, open);
-    lab::Tolerance byType = toleranceOf(sides, compare, model);
-    compare.tolerance = {this->flags.relative.value_or(byType.relative), this->flags.maximum.value_or(byType.maximum)};
+    compare.tolerance = toleranceOf(sides, compare, model);
+    compare.tolerance.relative = this->flags.relative.value_or(compare.tolerance.relative);
+    compare.tolerance.maximum = this->flags.maximum.value_or(compare.tolerance.maximum);
     problem = modelProblem(model, loaded->source(), shapesText(loaded->inputs(), compare));
     inputs = shapesText(loaded->inputs(), compare);
     setting = modelSetting(model, this->flags.inputs.batch, recordUse(*loaded));
-    verification = verificationOf(*loaded);
+    verification = verificationOf(model, *loaded);
   }
 
   lab::Comparison run() {

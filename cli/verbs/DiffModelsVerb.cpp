@@ -1,11 +1,14 @@
 #include "cli/CompilerVerbs.h"
 #include "cli/models/SideParts.h"
+#include "cli/models/ValueDiff.h"
 #include "cli/print/DiffModelsPrint.h"
+#include "import/TensorScales.h"
 #include "import/UnusedDefinitions.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "stage/diff/PlainForm.h"
 
+#include <algorithm>
 #include <iostream>
 
 namespace lathe::cli {
@@ -18,6 +21,7 @@ Source normalised(const ModelFlags &flags) {
   require(!hasKernels(*source.module), "{}: is text at kernels level, expected a graph; give the model", flags.model);
   PipelineOptions options;
   options.level = 1;
+  options.widensHalf = false;
   optimizeGraph(*source.module, options);
   plainForm(mainFunction(*source.module));
   foldPad(*source.module); // pads that stand beside their convolutions now
@@ -63,22 +67,47 @@ Source normalisedFirst(ModelFlags &a, ModelFlags &b) {
   return normalised(a);
 }
 
-} // namespace
-
-int diffModelsVerb(const Arguments &arguments) {
+/// What the command line says.
+struct DiffFlags {
   ModelFlags model;
+  InputFlags inputs; // with --values
   std::string other, otherSignature;
   std::vector<std::string> otherShapes;
   double tolerance = 1e-6;
-  bool all = false;
-  Options options(
-      "diff-models",
-      "Map the graphs of two models onto each other and list what differs: operators without a partner,\n"
-      "attributes, constants, inputs and outputs. Formats may differ: batch norms are folded and channels come\n"
-      "first before graphs are compared. Exit code 0 if nothing differs, 1 if something does.",
-      "  lathe diff-models resnet50.keras resnet50.onnx\n"
-      "  lathe diff-models before.onnx after.onnx --all --json differences.json\n"
-      "  lathe diff-models resnet50.onnx zoo:resnet50");
+  bool all = false, values = false;
+
+  void add(Options &options);
+  ModelFlags second(); // the flags of OTHER; those of `model` lose what its format has not
+};
+
+/// The values of both models beside each other; exit code 1 where one differs by more than the tolerance.
+int compareValues(DiffFlags &flags, ModelFlags &second, const Options &options) {
+  constexpr double usual = 1e-4; // of f32, as `lathe compare` has it
+  double tolerance = options.given("--tolerance") ? flags.tolerance : usual;
+  Source a = loadSource(flags.model), b = loadSource(second);
+  auto scalesOf = [](const ModelFlags &model) {
+    return model.isZoo() ? std::map<std::string, Quantization>() : tensorScales(model.model, importOptions(model));
+  };
+  ValueDiff diff = diffValues({flags.model.model, a, scalesOf(flags.model)}, {second.model, b, scalesOf(second)},
+                              flags.inputs, flags.model.shapes, flags.model.threads, [&] {
+                                Source first = normalisedFirst(flags.model, second);
+                                return std::pair(std::move(first), normalised(second));
+                              });
+  require(!diff.values.empty(), "{} and {} have no value in common: neither a name of nodes nor a place in the graphs",
+          flags.model.model, second.model);
+  if (options.printsText())
+    std::cout << valueDiffText(diff, flags.model.model, second.model, tolerance, options.tableStyle());
+  nlohmann::json document = valueDiffJson(diff, tolerance);
+  document["a"] = flags.model.model;
+  document["b"] = second.model;
+  options.writeJson(document);
+  bool same = std::all_of(diff.values.begin(), diff.values.end(), [&](const ValueError &value) {
+    return value.broken.empty() && value.relativeL2 <= tolerance;
+  });
+  return same ? success : failedVerdict;
+}
+
+void DiffFlags::add(Options &options) {
   model.add(options, ModelUse::graph);
   options.add_option("OTHER", other, "The other model, of any format")->required();
   options.add_option("--other-shape", otherShapes, "--shape of OTHER, as NAME=1x3x224x224")->type_name("NAME=DIMS");
@@ -93,10 +122,23 @@ int diffModelsVerb(const Arguments &arguments) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   options.add_flag("--all", all, "Print every difference instead of the first 20");
-  options.reads([&] { return std::vector<std::string>{other}; });
+  options.add_flag(
+      "--values", values,
+      "Run both models on the reference operators instead, with the same inputs, and print the error of each "
+      "value that both have (default tolerance: 0.0001)");
+  inputs.add(options, "random");
+  options.reads([this] { return std::vector<std::string>{other}; });
+  options.addWide();
   options.addJson();
-  options.parseAll(arguments);
+  options.afterParse([this, &options] {
+    if (!values)
+      options.refuse({"--input", "--fill", "--seed", "--batch"}, "only --values runs the models");
+    else
+      options.refuse({"--all"}, "--values prints all values");
+  });
+}
 
+ModelFlags DiffFlags::second() {
   ModelFlags second = model;
   second.model = other;
   second.shapes = otherShapes;
@@ -105,13 +147,36 @@ int diffModelsVerb(const Arguments &arguments) {
   if (!otherSignature.empty())
     second.signature = otherSignature;
   require(otherSignature.empty() || !second.isZoo(), "--other-signature: {} has no signatures", other);
-  Source a = normalisedFirst(model, second), b = normalised(second);
-  GraphDiff diff = diffGraphs(mainFunction(*a.module), mainFunction(*b.module), tolerance);
+  return second;
+}
+
+} // namespace
+
+int diffModelsVerb(const Arguments &arguments) {
+  DiffFlags flags;
+  Options options(
+      "diff-models",
+      "Map the graphs of two models onto each other and list what differs: operators without a partner,\n"
+      "attributes, constants, inputs and outputs. Formats may differ: batch norms are folded and channels come\n"
+      "first before graphs are compared. With --values, print the errors of values inside instead, and where they "
+      "grow.\n"
+      "Exit code 0 if nothing differs, 1 if something does.",
+      "  lathe diff-models resnet50.keras resnet50.onnx\n"
+      "  lathe diff-models before.onnx after.onnx --all --json differences.json\n"
+      "  lathe diff-models float.tflite int8.tflite --values -i x=image.npy\n"
+      "  lathe diff-models resnet50.onnx zoo:resnet50");
+  flags.add(options);
+  options.parseAll(arguments);
+  ModelFlags second = flags.second();
+  if (flags.values)
+    return compareValues(flags, second, options);
+  Source a = normalisedFirst(flags.model, second), b = normalised(second);
+  GraphDiff diff = diffGraphs(mainFunction(*a.module), mainFunction(*b.module), flags.tolerance);
   if (options.printsText())
-    std::cout << graphDiffText(diff, model.model, other, all ? SIZE_MAX : 20);
+    std::cout << graphDiffText(diff, flags.model.model, flags.other, flags.all ? SIZE_MAX : 20);
   nlohmann::json document = graphDiffJson(diff);
-  document["a"] = model.model;
-  document["b"] = other;
+  document["a"] = flags.model.model;
+  document["b"] = flags.other;
   options.writeJson(document);
   return diff.count() ? failedVerdict : success;
 }

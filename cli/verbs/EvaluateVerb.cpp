@@ -2,6 +2,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
 #include "cli/models/Sides.h"
+#include "cli/models/TfliteLibrary.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "cli/samples/Classifiers.h"
@@ -12,7 +13,9 @@
 #include "lab/judging/Statistics.h"
 #include "support/Text.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 
 namespace lathe::cli {
@@ -33,9 +36,10 @@ struct EvaluateFlags {
     model.add(options, ModelUse::run);
     record.add(options, &model);
     model.addLoading(options);
-    data.add(options,
-             "Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from "
-             "a CSV file with the columns file and class");
+    data.add(
+        options,
+        "Read pictures or .npy files from a folder with a folder a class, from a folder without classes, or from a "
+        "CSV file with the columns file and class; or arrays with an array labels from an .npz file");
     options.get_option("--data")->required();
     options
         .add_option("--against", against,
@@ -45,6 +49,7 @@ struct EvaluateFlags {
         ->type_name("OTHER");
     options.add_option("--seed", seed, "Set the seed of random crops")->capture_default_str();
     options.addOutput("--confusion", confusion, "Write the confusion matrix as a picture")->type_name("F.svg|F.png");
+    addTfliteLibrary(options);
     pictures.add(options);
     options.addQuiet();
     options.addWide();
@@ -53,6 +58,10 @@ struct EvaluateFlags {
     options.afterParse([this, &options] {
       if (data.crops == 0)
         options.refuse({"--seed"}, "only --random-crops draws random numbers");
+      if (data.data.ends_with(".npz"))
+        options.refuse({"--random-crops", "--preprocess", "--fit", "--resize", "--pixel-range", "--mean", "--std",
+                        "--channels", "--input-layout", "--input-scale", "--input-zero-point"},
+                       "the arrays of an .npz file become inputs as they are");
       require(confusion.empty() || confusion.ends_with(".svg") || confusion.ends_with(".png"),
               "--confusion {}: is no name of a picture, expected one that ends in .svg or .png", confusion);
     });
@@ -80,12 +89,16 @@ public:
         data(flags.data.read(labels, task())), ours(flags.model) {
     result.labels = labels;
     result.names = evaluate::shortNames(labels);
-    flags.pictures.takeRange(ours.input(), flags.model.model);
+    if (hasPictures()) {
+      ours.requireOneInput();
+      flags.pictures.takeRange(ours.input(), flags.model.model);
+    }
     if (lab::findRunner(flags.against).done())
       other = std::make_unique<RunnerClassifier>(flags.against, flags.model, ours);
     else if (!flags.against.empty())
       other = otherModel();
-    ours.prepare(flags.pictures);
+    if (hasPictures())
+      ours.prepare(flags.pictures);
   }
 
   Evaluation run() {
@@ -97,9 +110,16 @@ public:
       progress.update("picture", i, total);
       // The crops of one picture follow each other, so that it is decoded once.
       size_t index = i * data.pictures.size() / total;
+      if (const LabelledPicture &sample = data.pictures[index]; data.isArrays(sample)) {
+        evaluate::SampleArrays arrays = data.arraysOf(sample);
+        std::string file = sample.row < 0 ? sample.path : fmt::format("{}: sample {}", sample.path, sample.row);
+        count([&](Classifier &model) { return model.scores(arrays, file); }, sample, file);
+        continue;
+      }
       if (i == 0 || index != (i - 1) * data.pictures.size() / total)
         picture = evaluate::readPicture(data.pictures[index].path);
-      decide(flags.data.crops ? evaluate::randomlyCropped(picture, state) : picture, data.pictures[index]);
+      const evaluate::Picture shown = flags.data.crops ? evaluate::randomlyCropped(picture, state) : picture;
+      count([&](Classifier &model) { return model.scores(shown); }, data.pictures[index], data.pictures[index].path);
     }
     return std::move(result);
   }
@@ -122,23 +142,33 @@ private:
 
   std::unique_ptr<Classifier> otherModel() {
     auto model = std::make_unique<PackageClassifier>(flagsLike(flags.model, ours.file(), flags.against));
+    if (!hasPictures())
+      return model;
+    model->requireOneInput();
     flags.pictures.takeRange(model->input(), flags.against);
     model->prepare(flags.pictures.forOther(flags.against));
     return model;
   }
 
-  void decide(const evaluate::Picture &picture, const LabelledPicture &from) {
+  bool hasPictures() const {
+    return std::any_of(data.pictures.begin(), data.pictures.end(),
+                       [&](const LabelledPicture &sample) { return !data.isArrays(sample); });
+  }
+
+  /// `scoresOf` has a model decide on a sample.
+  void count(const std::function<Tensor(Classifier &)> &scoresOf, const LabelledPicture &from,
+             const std::string &file) {
     constexpr size_t ranked = 5;
-    Tensor scores = ours.scores(picture);
+    Tensor scores = scoresOf(ours);
     std::vector<size_t> decided = evaluate::ranking(scores, ranked);
     auto classes = static_cast<size_t>(scores.elements());
     require(labels.empty() || labels.size() == classes, "{}: has {} classes, {} has {} outputs",
             flags.data.labels.empty() ? flags.model.model : flags.data.labels, labels.size(), flags.model.model,
             classes);
     ++result.pictures;
-    json entry{{"file", from.path}, {"decision", decided[0]}};
+    json entry{{"file", file}, {"decision", decided[0]}};
     if (from.label) {
-      require(*from.label < classes, "{}: is of class {}, the model has {}", from.path, *from.label, classes);
+      require(*from.label < classes, "{}: is of class {}, the model has {}", file, *from.label, classes);
       if (!result.confusion)
         result.confusion.emplace(classes);
       result.confusion->add(*from.label, decided[0]);
@@ -146,7 +176,7 @@ private:
       entry["class"] = *from.label;
     }
     if (other) {
-      Tensor theirScores = other->scores(picture);
+      Tensor theirScores = scoresOf(*other);
       require(theirScores.elements() == scores.elements(), "--against {}: has {} outputs, {} has {}: other classes",
               flags.against, theirScores.elements(), flags.model.model, classes);
       std::vector<size_t> theirs = evaluate::ranking(theirScores, ranked);
@@ -283,7 +313,7 @@ store::Point pointOf(const Evaluation &evaluation, const Evaluator &evaluator, c
   point.providerVersion = LATHE_VERSION;
   point.setting = modelSetting(flags.model, 1, recordUse(model));
   point.implementation = model.target();
-  Verification verification = verificationOf(model);
+  Verification verification = verificationOf(flags.model, model);
   point.status = verification.verified ? store::PointStatus::passed : store::PointStatus::mistrusted;
   if (!verification.verified)
     point.reason = verification.text;
@@ -315,6 +345,7 @@ int evaluateVerb(const Arguments &arguments) {
       "0.229,0.224,0.225\n"
       "  lathe evaluate q.onnx --data val.csv --labels labels.txt --against resnet50.onnx --confusion confusion.svg\n"
       "  lathe evaluate flowers.tflite --data val/ --preprocess model\n"
+      "  lathe evaluate digits.tflite --data test.npz --against digits.h5     arrays with an array labels\n"
       "  lathe evaluate q.onnx --data pictures/ --random-crops 200 --against onnxruntime\n");
   flags.add(options);
   options.parseAll(arguments);

@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/LeftOut.h"
 #include "cli/models/ModelFormat.h"
 #include "cli/print/PortText.h"
 
@@ -100,7 +101,8 @@ int extractVerb(const Arguments &arguments) {
   Progress progress("extract " + model);
   if (!flags.model.isZoo())
     flags.cut.tensors = tensorOrigins(model, importOptions(flags.model));
-  Source source = loadSource(flags.model);
+  std::vector<ImportIssue> leftOut;
+  Source source = loadPart(flags.model, leftOut);
   Cut cut = cutGraph(*source.module, flags.cut);
   exportOnnxFile(*cut.module, flags.output);
 
@@ -111,6 +113,7 @@ int extractVerb(const Arguments &arguments) {
                       {"outputs", nlohmann::json::array()}};
   mlir::func::FuncOp main = mainFunction(*cut.module);
   std::string text = fmt::format("{}: {}\n", flags.output, counted(int64_t(cut.nodes), "operator"));
+  text += describeLeftOut(leftOut, *source.module, options.tableStyle(), json);
   text += describePorts("input", inputPorts(*cut.module), json["inputs"]);
   text += describePorts("output", outputPorts(main, nn::SymbolicShapes(main)), json["outputs"]);
   if (flags.withInputs) {

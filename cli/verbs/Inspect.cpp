@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/LeftOut.h"
 #include "cli/print/BlocksPrint.h"
 #include "cli/print/InspectPackage.h"
 #include "cli/print/LayoutPrint.h"
@@ -18,6 +19,11 @@ using nlohmann::json;
 
 double atOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
+}
+
+/// Weights, quantised ones and their 32-bit biases included: neither flags nor 64-bit extents and indices.
+bool isParameter(const TensorInfo &info) {
+  return isFloat(info.type) || (isInteger(info.type) && bitWidth(info.type) <= 32);
 }
 
 double bytesOf(const TensorInfo &info) { return atOne(product(info.dims)) * bitWidth(info.type) / 8; }
@@ -101,7 +107,7 @@ private:
   void visit(mlir::Operation &op, const nn::SymbolicShapes &shapes) {
     if (auto constant = llvm::dyn_cast<nn::ConstantOp>(op)) {
       TensorInfo info = shapes.of(constant.getOutput());
-      if (isFloat(info.type))
+      if (isParameter(info))
         parameters += atOne(product(info.dims));
       parameterBytes += bytesOf(info);
       return;
@@ -167,6 +173,21 @@ std::string describeProducer(mlir::ModuleOp module, json &document) {
   return fmt::format("producer: {}\n", printable(producer.str()));
 }
 
+/// Inputs, outputs and figures.
+std::string describeGraph(Source &source, bool blocks, const TableStyle &style, json &document) {
+  mlir::ModuleOp module = *source.module;
+  mlir::func::FuncOp main = mainFunction(module);
+  nn::SymbolicShapes shapes(main);
+  GraphFigures figures(main, shapes);
+  std::string text = describePorts("input", inputPorts(module), document["inputs"]);
+  text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
+  text += figures.describe(source.fileBytes, style, document);
+  text += figures.describeContractions(style, document["contractions"]);
+  if (blocks)
+    text += describeBlocks(main, shapes, document["flops"], style, document["blocks"]);
+  return text;
+}
+
 int printCanonical(const Options &options, const std::string &model, mlir::ModuleOp module) {
   options.refuse({"--blocks", "--layouts"}, "has no effect with --canonical, which prints the canonical text alone");
   std::string text = canonicalText(module);
@@ -216,21 +237,15 @@ int inspectVerb(const Arguments &arguments) {
     model.refuseCompileFlags("only --layouts compiles the model");
     options.refuse({"--threads"}, "only --layouts compiles the model");
   }
-  Source source = loadSource(model);
+  std::vector<ImportIssue> leftOut;
+  Source source = loadPart(model, leftOut);
   if (canonical)
     return printCanonical(options, model.model, *source.module);
-  mlir::func::FuncOp main = mainFunction(*source.module);
-  nn::SymbolicShapes shapes(main);
   json document{{"model", model.model},     {"file_bytes", source.fileBytes}, {"inputs", json::array()},
                 {"outputs", json::array()}, {"operators", json::object()},    {"contractions", json::array()}};
-  GraphFigures figures(main, shapes);
-  std::string text = describeProducer(*source.module, document);
-  text += describePorts("input", inputPorts(*source.module), document["inputs"]);
-  text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
-  text += figures.describe(source.fileBytes, options.tableStyle(), document);
-  text += figures.describeContractions(options.tableStyle(), document["contractions"]);
-  if (blocks)
-    text += describeBlocks(main, shapes, document["flops"], options.tableStyle(), document["blocks"]);
+  std::string text = describeProducer(*source.module, document) +
+                     describeLeftOut(leftOut, *source.module, options.tableStyle(), document) +
+                     describeGraph(source, blocks, options.tableStyle(), document);
   if (layouts) // last: it changes the module
     text += describeLayouts(*source.module, model, options, document["layouts"]);
   if (options.printsText())

@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/print/Terminal.h"
 #include "codegen/target/Target.h"
 #include "lab/machine/Machine.h"
 #include "support/Text.h"
@@ -44,7 +45,9 @@ int machineVerb(const Arguments &arguments) {
   Options options(
       "machine",
       "Measure arithmetic rates by type, and bandwidths of caches and memory, by number of threads. The results\n"
-      "are kept in ~/.cache/lathe/machine.json and read from there afterwards. Then show the facts that the compiler\n"
+      "are kept in ~/.cache/lathe/machine.json and read from there afterwards. Measuring waits for a quiet machine, 60 "
+      "s\n"
+      "at most, and keeps no figures that cannot be right. Then show the facts that the compiler\n"
       "plans with, and the source of each: system, measured, table (by CPU), fitted (table, from timed schedules of\n"
       "the CPU) or generic (by instruction set). Another machine compiles for this one with --machine and the file\n"
       "of --json.",
@@ -64,8 +67,9 @@ int machineVerb(const Arguments &arguments) {
   measure.progress = [&](std::string_view what, int done, int total) {
     progress.update(std::string(what), static_cast<size_t>(done), static_cast<size_t>(total));
   };
-  const lab::MachineCeilings &machine =
-      refresh || threads ? lab::refreshMachineCeilings(measure) : lab::machineCeilings();
+  measure.say = [](const std::string &line) { say("lathe machine: " + line); };
+  const lab::MachineCeilings *kept = refresh || threads ? nullptr : lab::keptCeilings();
+  const lab::MachineCeilings &machine = kept ? *kept : lab::refreshMachineCeilings(measure);
   const MachineFacts facts = Target::parse("native").machine; // after measuring: with the rates just measured
   if (options.printsText()) {
     std::cout << fmt::format("{} ({}), {}, {}\n", machine.cpu, machine.architecture, counted(machine.cores, "core"),

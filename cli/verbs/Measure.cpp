@@ -4,6 +4,7 @@
 #include "cli/Packages.h"
 #include "cli/Self.h"
 #include "cli/Variants.h"
+#include "cli/models/ModelFormat.h"
 #include "cli/print/Progress.h"
 #include "lab/judging/OutputSummary.h"
 #include "lab/judging/Tolerance.h"
@@ -78,14 +79,17 @@ Verification verificationFrom(const std::optional<cache::KeptVerdict> &verdict) 
 }
 } // namespace
 
-Verification verificationOf(const runtime::Model &package) {
+Verification verificationOf(const ModelFlags &model, const runtime::Model &package) {
   if (!package.contentHash())
     return {.text = "unverified (--check-constants never: a verdict is only looked up for weights that were checked)"};
-  return verificationFrom(cache::keptVerdict(package));
+  if (!model.isZoo() && isPackage(model.model))
+    return verificationFrom(cache::keptVerdict(package));
+  std::optional<uint64_t> key = modelKey(model);
+  return verificationFrom(key ? cache::keptVerdict(package, *key) : std::nullopt);
 }
 
 Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared, bool says) {
-  Verification kept = verificationOf(*prepared.model);
+  Verification kept = verificationOf(model, *prepared.model);
   if (kept.judged || model.model == prepared.package)
     return kept;
   std::string verdict = (temporaryFolder() / "verdict.json").string(); // there may be no cache that keeps it

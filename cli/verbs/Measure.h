@@ -34,7 +34,8 @@ struct Verification {
   bool mistrusted = false; // the outputs are right but prove nothing
   std::string text;
 };
-Verification verificationOf(const runtime::Model &package);
+/// The verdict on `package` by the model of `model`; of a package alone, by a model of the name that it states.
+Verification verificationOf(const ModelFlags &model, const runtime::Model &package);
 /// Like verificationOf, but verifies a package without a verdict first, on the same inputs in
 /// another process, if its model is available. If `says` is false, that process prints only
 /// progress and errors.

@@ -301,25 +301,26 @@ int benchOps(const Arguments &arguments) {
   options.parseAll(arguments);
   if (flags.listsSuites())
     return listSuites(flags, options);
-  std::string note = flags.finish();
+  std::vector<std::string> notes = flags.finish();
   auto problems = flags.listed();
   if (flags.list) {
     printList(problems, options.tableStyle());
     return success;
   }
-  auto sayNote = [&] { // when all flags are known to be good: an error is one line
-    if (!note.empty() && !Progress::isSilent())
-      say(fmt::format("lathe ops bench: {}", note));
+  auto sayNotes = [&] { // when all flags are known to be good: an error is one line
+    for (const std::string &note : notes)
+      if (!Progress::isSilent())
+        say(fmt::format("lathe ops bench: {}", note));
   };
   if (flags.dryRun) {
     Columns columns(flags);
     flags.settings();
-    sayNote();
+    sayNotes();
     printDryRun(flags, problems, columns);
     return success;
   }
   BenchRun run(flags, record, options, arguments);
-  sayNote();
+  sayNotes();
   return run.run(problems);
 }
 
@@ -329,7 +330,7 @@ const Verb verbs[] = {
     {"bench", "Time libraries on single operators side by side", benchOps},
     {"problems", "List a model's operators as problems for bench", problemsOps},
     {"analyze", "Analyse the measurements in the store", analyzeVerb},
-    {"diff", "Compare two experiments point by point", diffVerb},
+    {"diff", "Compare experiments point by point", diffVerb},
 };
 
 } // namespace

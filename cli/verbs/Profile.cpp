@@ -7,8 +7,10 @@
 #include "cli/profile/KernelGraph.h"
 #include "cli/profile/ProfilePoints.h"
 #include "cli/profile/TraceFile.h"
+#include "lab/judging/NodeInstruction.h"
 #include "lab/judging/Statistics.h"
 #include "lab/machine/Disturbance.h"
+#include "package/OperationCount.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -54,16 +56,11 @@ ProfiledRun meanOf(const std::vector<ProfiledRun> &samples) {
 }
 
 /// The instruction that computes `node` last, or an Error that says what there is.
-int64_t instructionOf(const runtime::Context &context, const std::string &node) {
-  int64_t found = -1;
-  for (size_t i = 0; i < context.instructionCount(); ++i) {
-    runtime::InstructionInfo info = context.instruction(i);
-    if (info.name == node || std::find(info.nodes.begin(), info.nodes.end(), node) != info.nodes.end())
-      found = static_cast<int64_t>(i);
-  }
-  require(found >= 0,
+uint32_t instructionOf(const runtime::Context &context, const std::string &node) {
+  std::optional<uint32_t> found = lab::instructionOf(context, node);
+  require(found.has_value(),
           "--until {}: no node of the plan has that name (folded away, or misspelt; lathe profile lists them)", node);
-  return found;
+  return *found;
 }
 
 /// LLVM's name of the CPU that the package was compiled for; "" if the package does not tell.
@@ -183,7 +180,8 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   Progress progress("profile");
   // The limits are of the same minutes: clocks and neighbours change within an hour. The better of before and after.
   Measured measured;
-  lab::machineCeilings(); // which may be measured now
+  // Which may be measured now.
+  lab::machineCeilings([](const std::string &line) { say("lathe profile: " + line); });
   measurePeaks(measured.peaks, context);
   measured.clock = lab::measureClock();
   context.run(run);
@@ -247,6 +245,8 @@ std::string profileText(const ProfileFlags &flags, const Prepared &prepared, con
                       measured.overheadEach() * 1e6, measured.callOne * 1e6);
   if (threads > 1)
     text += fmt::format(", {:.2f} us to fork and join on {}", measured.forkJoin * 1e6, threads);
+  if (std::string note = package::paddingNote(prepared.model->options()); !note.empty())
+    text += "\n" + note;
   return text + "\n" + predictionText(*prepared.model, threads, measured.clock, table.unpredicted());
 }
 
@@ -264,6 +264,7 @@ nlohmann::json profileJson(const ProfileFlags &flags, const Prepared &prepared, 
           {"inputs", prepared.inputText},
           {"extents", prepared.extents},
           {"variant", prepared.variant},
+          {"operations_note", package::paddingNote(prepared.model->options())},
           {"peak_gflops", measured.peaks.at(ElementType::f32)},
           {"kept_peak_gflops", keptPeak(ElementType::f32, threads)},
           {"peaks_gflops", peaks},
@@ -341,8 +342,8 @@ int profileVerb(const Arguments &arguments) {
     say(fmt::format("lathe profile: the outputs are mistrusted: {}", mistrust));
 
   // No timing without an answer (decision 9).
-  Verification verification =
-      flags.unchecked ? verificationOf(*prepared.model) : checkedFirst(flags.model, flags.inputs, prepared);
+  Verification verification = flags.unchecked ? verificationOf(flags.model, *prepared.model)
+                                              : checkedFirst(flags.model, flags.inputs, prepared);
   if (verification.judged && !verification.verified && !verification.mistrusted && !flags.unchecked) {
     say(fmt::format("lathe profile: not profiled, {}", verification.text));
     options.writeJson({{"model", flags.model.model}, {"verified", false}, {"verification", verification.text}});

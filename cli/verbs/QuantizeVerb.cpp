@@ -45,9 +45,9 @@ void QuantizeFlags::addCalibration(Options &options) {
   options
       .add_option(
           "--calibration", samples.path,
-          "Calibrate with these inputs: a folder with a picture, an .npy or an .npz a sample, or an .npz with an "
-          "array for each input (default: random numbers)")
-      ->type_name("DIR|F.npz");
+          "Calibrate with these inputs: a folder, or folders of classes in it, with a picture, an .npy or an .npz a "
+          "sample, a CSV file that lists such files, or an .npz with an array for each input (default: random numbers)")
+      ->type_name("DIR|F.csv|F.npz");
   options.add_option("--samples", samples.most, "Read at most this many calibration inputs")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();

@@ -63,9 +63,7 @@ private:
   std::map<std::string, std::string> names; // by key
 };
 
-std::string millisecondsText(const std::optional<double> &seconds) {
-  return seconds ? fmt::format("{:.4f}", *seconds * 1e3) : "";
-}
+std::string millisecondsText(const std::optional<double> &seconds) { return seconds ? millisecondsText(*seconds) : ""; }
 
 /// "2.1" of the seconds spent on building and running; "" if unknown.
 std::string spentText(const TuningRecord &record) {

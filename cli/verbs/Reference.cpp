@@ -1,5 +1,9 @@
 #include "cli/CompilerVerbs.h"
 
+#include "cli/models/SideParts.h"
+#include "cli/print/TopElements.h"
+#include "ir/SymbolicShapes.h"
+#include "passes/Passes.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"
 #include "support/Memory.h"
@@ -12,6 +16,7 @@ int referenceVerb(const Arguments &arguments) {
   ModelFlags model;
   InputFlags inputs;
   std::string output;
+  int64_t top = 0;
   bool reference = false;
   Options options("run", "Run a model on the reference operators.",
                   "  lathe run model.onnx --reference --fill random\n");
@@ -21,14 +26,20 @@ int referenceVerb(const Arguments &arguments) {
   inputs.add(options, "");
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "");
+  addTop(options, top);
   options.addQuiet();
   options.addJson();
   options.parseAll(arguments);
 
   Source source = loadSource(model);
+  if (overrideDefaults(model, unknownInputs(inputPorts(*source.module), inputs)))
+    source = loadSource(model);
   if (!output.empty())
     requireValuesPath(output, outputNames(mainFunction(*source.module)).size());
+  mlir::func::FuncOp main = mainFunction(*source.module);
+  inputs.variables = variablesOf(inputPorts(*source.module), outputPorts(main, nn::SymbolicShapes(main)));
   std::vector<Value> values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);
+  widenEveryHalf(*source.module); // kernels compute so, too
   auto start = std::chrono::steady_clock::now();
   EvaluateOptions evaluation;
   evaluation.threads = model.threads;
@@ -39,6 +50,8 @@ int referenceVerb(const Arguments &arguments) {
   nlohmann::json json{
       {"model", model.model}, {"reference", true}, {"run_ms", seconds * 1e3}, {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());
+  if (top)
+    printTop(names, results, top, json, options.printsText());
   if (!output.empty())
     writeValues(output, names, results);
   options.writeJson(json);

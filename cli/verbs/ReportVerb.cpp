@@ -31,7 +31,7 @@ struct ReportFlags {
         ->type_name("DIR");
     options.add_option("--title", title, "Set the title of the page (default: the kinds of the experiments)");
     options.add_option("--baseline", baseline, "Show speedups over this provider first; the page can choose another")
-        ->type_name("PROVIDER[:VARIANT[:SCHEDULE]]");
+        ->type_name("PROVIDER[:VARIANT[:SCHEDULE]][@PLATFORM]");
     options
         .add_option("--from-model", network.model,
                     "Show the sum over the operators of this network beside its measured time")

@@ -2,12 +2,16 @@
 #include "cli/Inputs.h"
 #include "cli/Packages.h"
 #include "cli/Steps.h"
+#include "cli/models/SideParts.h"
+#include "cli/print/TopElements.h"
 #include "cli/verbs/Measure.h"
 #include "runtime/Context.h"
 #include "runtime/QuantizedTensor.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <iostream>
 #include <numeric>
@@ -32,7 +36,10 @@ public:
       states.insert(pair.output);
   }
 
+  /// A single step keeps the extents of the outputs.
   void take(const runtime::Context &context, int64_t step, int64_t steps) {
+    if (steps == 1)
+      return;
     for (size_t i = 0; i < stacked.size(); ++i) {
       if (states.contains(i) || (step > 0 && !stacked[i].defined()))
         continue;
@@ -87,11 +94,35 @@ double timedRun(runtime::Context &context) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+bool hasNaN(const Value &value) {
+  if (!value.isTensor() || !isFloat(value.tensor().type()))
+    return false;
+  for (int64_t i = 0; i < value.tensor().elements(); ++i)
+    if (std::isnan(value.tensor().asDouble(i)))
+      return true;
+  return false;
+}
+
+/// Integers inside of a model have no NaN: outputs without one may hide it.
+void warnOfLostNaN(const runtime::Context &context, const std::vector<Value> &values) {
+  std::span<const runtime::Port> ports = context.model().inputs();
+  for (size_t i = 0; i < context.model().outputs().size(); ++i)
+    if (hasNaN(context.output(i)))
+      return;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (hasNaN(values[i]))
+      std::cerr << fmt::format("warning: input '{}' holds NaN, and no output does: the model makes numbers of it, as "
+                               "integers inside of quantised models do\n",
+                               printable(ports[i].name));
+}
+
 double runOnce(runtime::Context &context, const InputFlags &inputs, const std::vector<std::string> &shapes) {
   std::vector<Value> values = gatherInputs(context.model().inputs(), inputs, shapes);
   for (size_t i = 0; i < values.size(); ++i)
     context.setInput(i, values[i]);
-  return timedRun(context);
+  double seconds = timedRun(context);
+  warnOfLostNaN(context, values);
+  return seconds;
 }
 
 /// Seconds of the steps, each without what sets its inputs.
@@ -131,11 +162,13 @@ void addInputs(Options &options, ModelFlags &model, InputFlags &inputs, StepFlag
   stepping.add(options);
 }
 
-void addOutputs(Options &options, const ModelFlags &model, std::string &output, bool &reference, bool &dequantize) {
+void addOutputs(Options &options, const ModelFlags &model, std::string &output, bool &reference, bool &dequantize,
+                int64_t &top) {
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
   options.add_flag("--reference", reference, "Run the whole model on the reference operators instead of compiled code");
   options.add_flag("--dequantize", dequantize,
                    "Describe and write outputs that have a scale as the real numbers they stand for");
+  addTop(options, top);
   options.addQuiet();
   options.addJson();
   options.afterParse([&] { // what it refers to outlives the options
@@ -155,6 +188,7 @@ int runVerb(const Arguments &arguments) {
   InputFlags inputs;
   StepFlags stepping;
   std::string output;
+  int64_t top = 0;
   bool reference = false, dequantize = false;
   Options options(
       "run", "Run a model or a package and describe its outputs.",
@@ -165,7 +199,7 @@ int runVerb(const Arguments &arguments) {
       "A model is compiled first; the package is kept in ~/.cache/lathe while model, flags and compiler stay the "
       "same.\n");
   addInputs(options, model, inputs, stepping);
-  addOutputs(options, model, output, reference, dequantize);
+  addOutputs(options, model, output, reference, dequantize, top);
   options.parseAll(arguments);
   if (reference)
     return forwardToCompiler("reference", arguments);
@@ -175,10 +209,13 @@ int runVerb(const Arguments &arguments) {
   };
   requireOutput(1);
   auto package = packageFor(model).model;
+  if (overrideDefaults(model, unknownInputs(package->inputs(), inputs)))
+    package = packageFor(model).model;
   requireOutput(package->outputs().size());
   require(!dequantize ||
               std::ranges::any_of(package->outputs(), [](auto &port) { return port.quantization.has_value(); }),
           "--dequantize: no output of {} has a scale", model.model);
+  inputs.variables = variablesOf(package->inputs(), package->outputs());
   runtime::Context context(package, {.threads = model.threads});
   std::vector<StatePair> pairs = statePairs(package->inputs(), package->outputs(), stepping.states);
   StepResults collected(*package, pairs);
@@ -197,6 +234,8 @@ int runVerb(const Arguments &arguments) {
                       {"memory", memoryJson(context.memory(), *package)},
                       {"outputs", nlohmann::json::array()}};
   printOutputs(names, results, json, options.printsText());
+  if (top)
+    printTop(names, results, top, json, options.printsText());
   if (stepping.given())
     describeSteps(times, json, options.printsText());
   if (!output.empty())

@@ -129,7 +129,9 @@ std::string ratioText(const Part &part) {
       return side.name + " failed";
   if (!part.comparison.agrees())
     return "outputs differ";
-  return part.judged() ? fmt::format("{:.3f} {}", *part.ratio(), name(part.judged()->verdict)) : "";
+  return part.judged()
+             ? fmt::format("{:.3f} {}", *part.ratio(), verdictText(*part.judged(), isDisturbed(part.comparison)))
+             : "";
 }
 
 json partJson(const Part &part) {
@@ -202,9 +204,11 @@ struct SegmentFlags {
     model.add(options, ModelUse::compile);
     inputs.add(options, "random");
     options
-        .add_option("--with", with,
-                    "Compare with this runner: onnxruntime, opencv, or tensorflowjs for models of TensorFlow and Keras")
-        ->check(offers({"onnxruntime", "opencv", "tensorflowjs"}))
+        .add_option(
+            "--with", with,
+            "Compare with this runner: onnxruntime, opencv, tflite for models of TensorFlow Lite, or tensorflowjs "
+            "for models of TensorFlow and Keras")
+        ->check(offers({"onnxruntime", "opencv", "tensorflowjs", "tflite"}))
         ->capture_default_str();
     options
         .add_option(
@@ -346,19 +350,18 @@ std::vector<std::string> partEnds(const SegmentFlags &flags, const Source &sourc
   return nodes;
 }
 
-/// The other runtime: it reads ONNX, or runs parts of a model of TensorFlow or Keras.
+/// The other runtime: it reads ONNX, or runs parts of a model in its own format.
 lab::RunnerSpec peerOf(const SegmentFlags &flags) {
   lab::RunnerSpec peer = lab::runnerNamed(flags.with, "--with " + flags.with);
   if (peer.reads("onnx"))
     return peer;
-  require(
-      peer.name == "tensorflowjs",
-      "--with {}: expected onnxruntime or opencv, which read ONNX, or tensorflowjs for a model of TensorFlow or Keras",
-      flags.with);
+  require(peer.name == "tensorflowjs" || peer.name == "tflite",
+          "--with {}: expected onnxruntime or opencv, which read ONNX, tflite for a model of TensorFlow Lite, or "
+          "tensorflowjs for a model of TensorFlow or Keras",
+          flags.with);
   std::string format = flags.model.isZoo() ? "zoo" : modelFormat(flags.model.model);
-  require(format == "tensorflow" || format == "savedmodel" || format == "keras",
-          "--with tensorflowjs: expected a model of TensorFlow or Keras, got {} (format {})", flags.model.model,
-          format);
+  require(peer.reads(format), "--with {}: expected a model of {}, got {} (format {})", flags.with,
+          peer.name == "tflite" ? "TensorFlow Lite" : "TensorFlow or Keras", flags.model.model, format);
   return withSignature(std::move(peer), flags.model);
 }
 
@@ -386,12 +389,13 @@ int segmentsVerb(const Arguments &arguments) {
       "segments",
       "Time a network segment by segment, here and in another runtime: from the input to each checkpoint, and each\n"
       "block between two checkpoints alone, on the values that the whole network feeds it. The other runtime gets\n"
-      "each part as ONNX, or runs it inside of a model of TensorFlow or Keras. Outputs are compared at every\n"
+      "each part as ONNX, or runs it inside of a model of its own format. Outputs are compared at every\n"
       "checkpoint before anything is timed. The last lines name the checkpoints at which the ratio crosses 1, and the\n"
       "blocks that the other runtime computes faster. When interrupted, print and keep the parts that were measured.",
       "  lathe segments zoo:inception_v3 --with onnxruntime\n"
       "  lathe segments resnet50.onnx --checkpoints 16 --threads 2 --json segments.json\n"
       "  lathe segments model.onnx --at relu5,pool2 --repeat 200\n"
+      "  lathe segments model.tflite --with tflite\n"
       "  lathe segments frozen.pb --with tensorflowjs --repeat 1     where do the outputs begin to differ?\n");
   flags.add(options);
   options.parseAll(arguments);

@@ -117,7 +117,7 @@ int storeShow(const Arguments &arguments) {
   json points = json::array();
   store.points({.experiments = {e.uuid}}, true, [&](const store::Point &p) {
     lab::Summary time = timeOf(p);
-    auto ms = [&](double seconds) { return time.count ? fmt::format("{:.4f}", seconds * 1e3) : ""; };
+    auto ms = [&](double seconds) { return time.count ? millisecondsText(seconds) : ""; };
     report::Row row;
     row.provider = p.provider;
     row.variant = p.variant;

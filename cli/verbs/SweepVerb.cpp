@@ -2,16 +2,22 @@
 #include "cli/FrontVerbs.h"
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Packages.h"
+#include "cli/Self.h"
 #include "cli/Sizes.h"
 #include "cli/models/SideParts.h"
 #include "cli/models/Sides.h"
+#include "cli/models/TfliteLibrary.h"
 #include "cli/print/Describe.h"
+#include "cli/sweep/Page.h"
 #include "cli/sweep/Report.h"
+#include "cli/sweep/RowSteps.h"
 #include "import/Foreign.h"
+#include "process/ShellWords.h"
 #include "support/LayoutChoice.h"
 #include "support/Text.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 namespace lathe::cli {
@@ -47,21 +53,34 @@ std::vector<std::string> layoutsOf(const std::string &text) {
   return layouts;
 }
 
+/// Throws ChildFailed for a target that the compiler does not know, whose rows would all say so.
+void requireTargets(const std::vector<std::string> &targets) {
+  std::string model = temporaryFolder() / "target.mlir";
+  writeFile(model, "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
+  for (const std::string &target : targets)
+    if (target != "native")
+      runSelf({"check", model, "--target", target, "--quiet"});
+}
+
 struct SweepFlags {
   ModelFlags model;
   InputFlags inputs;
   RecordFlags record;
   SweepPictures pictures;
   lab::TurnOptions turns;
-  std::vector<std::string> with, targets{"native"};
-  std::string levels = "0-4", threads = "1", layouts = "auto";
+  RowStep step;
+  std::vector<std::string> with, against, targets{"native"};
+  std::string levels = "0-4", threads = "1", layouts = "auto", html, markdown;
 
   void add(Options &options);
   bool classifies() const { return !pictures.data.data.empty(); }
   /// Reads --data, before anything is compiled.
   void readPictures();
-  /// The rows of the grid, models outermost, then targets, threads, levels and layouts.
+  /// The rows of the grid, models outermost, then targets, threads, levels and layouts. Behind the rows of a model those of
+  /// --against.
   std::vector<SweepRow> rows() const;
+  /// Everything that the rows depend on: what an interrupted sweep has done serves a command with equal ones.
+  nlohmann::json identity(const Arguments &arguments, const std::vector<SweepRow> &rows) const;
   nlohmann::json settings() const {
     return {
         {"max_seconds", turns.maxSeconds}, {"starts", turns.minStarts}, {"fill", inputs.fill}, {"seed", inputs.seed}};
@@ -69,7 +88,9 @@ struct SweepFlags {
 
 private:
   void addGrid(Options &options);
+  void addRuntimes(Options &options);
   void addPictures(Options &options);
+  void addRuntimeRows(const ModelFlags &flags, std::vector<SweepRow> &rows) const;
   ModelFlags flagsOf(const std::string &name) const;
 };
 
@@ -98,6 +119,25 @@ void SweepFlags::addGrid(Options &options) {
   });
 }
 
+void SweepFlags::addRuntimes(Options &options) {
+  options
+      .add_option(
+          "--against", against,
+          "Run the models in these runtimes, too, where they read them: names separated by commas; a row for each "
+          "number of threads")
+      ->delimiter(',')
+      ->check(offersList({"onnxruntime", "tflite", "tensorflowjs", "tensorflow", "opencv"}))
+      ->type_name("RUNTIME");
+  addTfliteLibrary(options, [this] {
+    if (std::find(against.begin(), against.end(), "tflite") == against.end())
+      against.emplace_back("tflite");
+  });
+  options.afterParse([this] {
+    for (const std::string &runtime : against)
+      lab::runnerNamed(runtime, "--against " + runtime);
+  });
+}
+
 void SweepFlags::addPictures(Options &options) {
   pictures.data.add(options,
                     "Classify these pictures at every row: a folder with a folder a class, a folder of pictures, "
@@ -117,6 +157,7 @@ void SweepFlags::add(Options &options) {
   turns.maxSeconds = 60;
   model.add(options, ModelUse::sweep);
   addGrid(options);
+  addRuntimes(options);
   inputs.add(options, "random", false);
   addPictures(options);
   options
@@ -130,7 +171,10 @@ void SweepFlags::add(Options &options) {
                   "decided or --max-seconds have passed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  options.addOutput("--html", html, "Write the rows with confusion matrices, changed decisions and layouts as a page");
+  options.addOutput("--markdown", markdown, "Write the same as Markdown");
   record.add(options, &model);
+  step.add(options);
   options.addQuiet();
   options.addWide();
   options.addJson();
@@ -141,7 +185,13 @@ void SweepFlags::readPictures() {
   if (!classifies())
     return;
   PictureNotes notes = pictures.preprocessing.takeFrom(model.model);
-  pictures.set = pictures.data.read(pictures.data.labelsOr(notes.labels), "sweep");
+  pictures.names = pictures.data.labelsOr(notes.labels);
+  pictures.set = pictures.data.read(pictures.names, "sweep");
+  for (const evaluate::LabelledPicture &sample : pictures.set.pictures)
+    require(!pictures.set.isArrays(sample),
+            "{}: is no picture, expected .png, .jpg or .bmp files: rows classify pictures "
+            "(lathe evaluate takes arrays)",
+            sample.path);
 }
 
 /// The flags of the compilation of MODEL or of one of --with.
@@ -156,6 +206,8 @@ ModelFlags SweepFlags::flagsOf(const std::string &name) const {
 }
 
 std::vector<SweepRow> SweepFlags::rows() const {
+  if (!step.asked())
+    requireTargets(targets);
   std::vector<std::string> models{model.model};
   models.insert(models.end(), with.begin(), with.end());
   std::vector<int64_t> counts = parseCounts("--threads", threads);
@@ -167,6 +219,7 @@ std::vector<SweepRow> SweepFlags::rows() const {
         for (int level : levelsOf(levels))
           for (const std::string &layout : layoutsOf(layouts)) {
             require(count <= 1024, "--threads {}: expected at most 1024", threads);
+            sayIfCrowded(count);
             SweepRow &row = rows.emplace_back();
             row.model = flags;
             row.model.target = target;
@@ -174,34 +227,86 @@ std::vector<SweepRow> SweepFlags::rows() const {
             row.model.level = level;
             row.model.layout = layout;
           }
+    addRuntimeRows(flags, rows);
   }
   return rows;
 }
 
-/// Compiles and verifies the rows one after the other, then classifies the pictures with each. `kept` gets the state after
-/// each.
-void prepareRows(Sweep &sweep, SweepFlags &flags, const lab::TemporaryDirectory &folder,
+void SweepFlags::addRuntimeRows(const ModelFlags &flags, std::vector<SweepRow> &rows) const {
+  if (flags.isZoo())
+    return;
+  for (const std::string &runtime : against) {
+    if (!lab::runnerNamed(runtime, "--against " + runtime).reads(modelFormat(flags.model)))
+      continue;
+    for (int64_t count : parseCounts("--threads", threads)) {
+      SweepRow &row = rows.emplace_back();
+      row.model = flags;
+      row.model.threads = int(count);
+      row.runtime = row.title = runtime;
+    }
+  }
+}
+
+nlohmann::json SweepFlags::identity(const Arguments &arguments, const std::vector<SweepRow> &rows) const {
+  std::vector<std::string> files = inputs.given;
+  for (const SweepRow &row : rows)
+    for (const std::string &file : filesOf(row.model))
+      files.push_back(file);
+  for (const evaluate::LabelledPicture &picture : pictures.set.pictures)
+    files.push_back(picture.path);
+  nlohmann::json stamps = nlohmann::json::array();
+  for (const std::string &file : files) {
+    std::error_code ignored;
+    stamps.push_back({file, std::filesystem::file_size(file, ignored),
+                      std::filesystem::last_write_time(file, ignored).time_since_epoch().count()});
+  }
+  return {{"arguments", arguments},
+          {"folder", std::filesystem::current_path().string()},
+          {"build", programBuild().key},
+          {"labels", pictures.names},
+          {"files", std::move(stamps)}};
+}
+
+/// Prepares and classifies the rows. `kept` gets the state after each step.
+void prepareRows(Sweep &sweep, SweepFlags &flags, const RowFolder &folder, const Arguments &arguments,
                  KeptWhenInterrupted<Sweep> &kept) {
   Progress progress("sweep");
   TimeLeft left;
-  for (size_t i = 0; i < sweep.rows.size(); ++i) {
-    left.update(i, sweep.rows.size(), lab::steadySeconds());
-    progress.update("row", i, sweep.rows.size());
-    Progress::beginStep(i + 1, sweep.rows.size(), left.seconds());
-    prepareRow(sweep.rows[i], i, flags.inputs, folder);
-    kept.update(sweep);
-  }
+  prepareRows(
+      {sweep.rows, flags.inputs, flags.pictures, folder, arguments}, flags.classifies(),
+      [&](const std::string &what, size_t row) {
+        left.update(row, sweep.rows.size(), lab::steadySeconds());
+        progress.update(what, row, sweep.rows.size());
+        Progress::beginStep(row + 1, sweep.rows.size(), left.seconds());
+      },
+      [&] { kept.update(sweep); });
   Progress::endSteps();
-  if (!flags.classifies())
+}
+
+/// Writes the page and the Markdown that were asked for.
+void writePages(const SweepFlags &flags, const Sweep &sweep, const std::string &command, bool finished) {
+  if (flags.html.empty() && flags.markdown.empty())
     return;
-  for (const SweepRow &row : sweep.rows)
-    if (row.picture)
-      flags.pictures.preprocessing.takeRange(*row.picture, row.model.model);
-  for (size_t i = 0; i < sweep.rows.size(); ++i) {
-    progress.update("pictures at row", i, sweep.rows.size());
-    classifyRow(sweep.rows[i], flags.pictures);
-    kept.update(sweep);
-  }
+  print::Document document = sweepDocument(sweep, command, finished);
+  if (!flags.html.empty())
+    writeFile(flags.html, print::htmlOf(document));
+  if (!flags.markdown.empty())
+    writeFile(flags.markdown, print::markdownOf(document));
+}
+
+/// Times the prepared rows.
+void timeRows(Sweep &sweep, const SweepFlags &flags, KeptWhenInterrupted<Sweep> &kept) {
+  lab::TemporaryDirectory folder("sweep-timing");
+  Progress progress("sweep");
+  sweep.timing = timeRows(
+      sweep.rows, flags.turns, folder, [&](const std::string &what, double left) { progress.updateUntil(what, left); },
+      [&](const SweepTiming &soFar) {
+        // The signal ends the processes first, which would look like failures of the rows.
+        if (std::any_of(sweep.rows.begin(), sweep.rows.end(), [](auto &row) { return row.ended; }))
+          return;
+        sweep.timing = soFar;
+        kept.update(sweep);
+      });
 }
 
 } // namespace
@@ -215,17 +320,28 @@ int sweepVerb(const Arguments &arguments) {
       "in turns: one row a package, with its speedup over the first row, its size beside the original's, the time of "
       "a\n"
       "compilation from scratch, and what has no kernel. With --data, count the right decisions, and those that agree\n"
-      "with the first row. When interrupted, print and keep what was measured.",
+      "with the first row; with --against, run the models in their original runtimes, too. When interrupted, print "
+      "and\n"
+      "keep what was measured; the same command continues with the rows that are missing.",
       "  lathe sweep zoo:mobilenet_v2\n"
       "  lathe sweep model.onnx --levels 3 --layouts nchw,nhwc,blocked,auto\n"
       "  lathe sweep model.onnx --levels 0-4 --target native --target x86-64-v3 --threads 1,2\n"
-      "  lathe sweep float.tflite --with int8.tflite --levels 3 --data val/ --labels labels.txt\n");
+      "  lathe sweep float.tflite --with int8.tflite --levels 3 --data val/ --labels labels.txt --html lab.html\n"
+      "  lathe sweep float.tflite --with int8.tflite --levels 3 --tflite-library libtensorflowlite_c.so\n");
   flags.add(options);
   options.parseAll(arguments);
-  flags.readPictures();
+  if (flags.step.step != "prepare")
+    flags.readPictures();
   Sweep sweep;
   sweep.rows = flags.rows();
   sweep.classifies = flags.classifies();
+  for (size_t i = 0; sweep.classifies && !flags.step.asked() && i < pictureCount(flags.pictures); ++i)
+    sweep.pictures.push_back(pictureOf(flags.pictures, i));
+  sweep.names = flags.pictures.names;
+  if (flags.step.asked()) {
+    doStep(flags.step, {sweep.rows, flags.inputs, flags.pictures, RowFolder(RowFolder::Made{flags.step.folder}), {}});
+    return success;
+  }
   Recording recording(flags.record, store::ExperimentKind::bench, "sweep", arguments, flags.settings());
   auto report = [&](const Sweep &soFar, bool finished) {
     recording.add(sweepPoints(soFar));
@@ -242,22 +358,15 @@ int sweepVerb(const Arguments &arguments) {
       document["skipped"] = skippedJson(flags.pictures.set.skipped);
     }
     options.writeJson(document);
+    writePages(flags, soFar, "lathe sweep " + process::shellCommand(arguments), finished);
   };
   KeptWhenInterrupted<Sweep> kept([&](const Sweep &soFar) { report(soFar, false); });
-  lab::TemporaryDirectory folder("sweep");
-  prepareRows(sweep, flags, folder, kept);
-  Progress progress("sweep");
-  sweep.timing = timeRows(
-      sweep.rows, flags.turns, folder, [&](const std::string &what, double left) { progress.updateUntil(what, left); },
-      [&](const SweepTiming &soFar) {
-        // The signal ends the processes first, which would look like failures of the rows.
-        if (std::any_of(sweep.rows.begin(), sweep.rows.end(), [](auto &row) { return row.ended; }))
-          return;
-        sweep.timing = soFar;
-        kept.update(sweep);
-      });
+  RowFolder folder(flags.identity(arguments, sweep.rows));
+  prepareRows(sweep, flags, folder, arguments, kept);
+  timeRows(sweep, flags, kept);
   kept.forget();
   report(sweep, true);
+  folder.finish();
   return std::any_of(sweep.rows.begin(), sweep.rows.end(), [](auto &row) { return row.failed; }) ? failedVerdict
                                                                                                  : success;
 }

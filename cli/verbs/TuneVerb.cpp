@@ -1,5 +1,6 @@
 // `lathe tune`: searches schedules for the kernels of a model by measuring them.
 #include "cli/Self.h"
+#include "cli/print/Terminal.h"
 #include "cli/print/TunePrint.h"
 #include "cli/tuning/EvaluateModel.h"
 #include "cli/tuning/GraphTuning.h"
@@ -21,7 +22,7 @@ namespace {
 /// rates that become known later would change what the trials are compared with.
 CompileOptions defaultOptions(const TuneFlags &flags) {
   if (flags.measuresHere())
-    lab::machineCeilings();
+    lab::machineCeilings([](const std::string &line) { say("lathe tune: " + line); });
   return compileOptions(flags.model, nullptr);
 }
 

@@ -101,8 +101,12 @@ void VerifyFlags::addComparison(Options &options) {
   options.add_option("--seeds", seeds, "Use this many sets of random inputs")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  options.add_option("--output", verification.nodes, "Compare the value of this node, too")->type_name("NODE");
-  options.add_flag("--all", verification.all, "Compare the result of every kernel, too");
+  options.add_option("--output", verification.nodes, "Compare the result of the kernel that computes this node, too")
+      ->type_name("NODE");
+  options.add_flag(
+      "--all", verification.all,
+      "Compare the result of every kernel, too, whatever its layout is; list the kernels without a value of "
+      "the model");
   options.add_option("--relative", verification.relative,
                      "Set the largest relative L2 error (default: docs/numerics.md; 2e-05 for fp32)");
   options.add_option(
@@ -209,6 +213,21 @@ void printComparisons(const std::string &title, const verify::SetResult &result,
   }
 }
 
+/// With --all: the number of kernels that were compared, and the others with their reasons.
+void printCoverage(const std::string &title, const verify::SetResult &result, nlohmann::json &json, bool print) {
+  size_t compared = result.kernels - result.leftOut.size();
+  if (print)
+    std::cout << fmt::format("compared {} of {} kernels ({})\n", compared, result.kernels, title);
+  json["kernels"] = result.kernels;
+  json["compared_kernels"] = compared;
+  json["left_out"] = nlohmann::json::array();
+  for (const verify::LeftOut &left : result.leftOut) {
+    if (print)
+      std::cout << fmt::format("left out  {} (kernel {}): {}\n", printable(left.value), left.kernel, left.reason);
+    json["left_out"].push_back({{"kernel", left.kernel}, {"value", left.value}, {"reason", left.reason}});
+  }
+}
+
 void printDivergence(const verify::Divergence &divergence, const std::string &command, nlohmann::json &json,
                      bool print) {
   if (print)
@@ -219,10 +238,34 @@ void printDivergence(const verify::Divergence &divergence, const std::string &co
   json["place"] = divergence.str();
 }
 
+/// Everything about one set.
+void printSet(const VerifyFlags &flags, const InputSet &inputs, mlir::ModuleOp module, const verify::SetResult &result,
+              nlohmann::json &json, bool print) {
+  printComparisons(inputs.title, result, json, print);
+  if (flags.verification.all)
+    printCoverage(inputs.title, result, json, print);
+  if (const auto &found = result.divergence)
+    printDivergence(*found, extractCommand(flags.model, inputs.flags, module, *found), json, print);
+}
+
 void requireJudgeMemory(mlir::ModuleOp module, std::span<const Value> inputs, const std::string &model) {
   EvaluateOptions judging;
   judging.judge = true;
   requireMemory(evaluationBytes(module, inputs, judging), model + ": the reference in float64");
+}
+
+/// A verdict by other bounds tells nothing to those who ask for the usual ones.
+void keep(const VerifyFlags &flags, const Source &source, const runtime::Model &package,
+          const cache::KeptVerdict &verdict) {
+  const verify::Options &given = flags.verification;
+  std::optional<uint64_t> model = given.relative || given.maximum ? std::nullopt : modelKey(flags.model);
+  auto text = [&](const char *name) {
+    auto attribute = (*source.module)->getAttrOfType<mlir::StringAttr>(name);
+    return attribute ? attribute.str() : "";
+  };
+  std::string content = text("nn.content");
+  if (model)
+    cache::keepVerdict(package, {*model, text("nn.source") + (content.empty() ? "" : "@" + content)}, verdict);
 }
 
 /// All steps of a set, until one differs.
@@ -289,9 +332,7 @@ int verifyVerb(const Arguments &arguments) {
     requireJudgeMemory(*source.module, values, model.model);
     verify::SetResult result = verification.run(values);
     verdict.add(inputs.title, result);
-    printComparisons(inputs.title, result, json, options.printsText());
-    if (const auto &found = result.divergence)
-      printDivergence(*found, extractCommand(model, inputs.flags, *source.module, *found), json, options.printsText());
+    printSet(flags, inputs, *source.module, result, json, options.printsText());
   }
 
   const std::string summary = verdict.summary(precision);
@@ -300,7 +341,7 @@ int verifyVerb(const Arguments &arguments) {
   if (options.printsText())
     std::cout << (kept.passed ? "verified: " : "not verified: ") << kept.summary << "\n";
   json.update(cache::toJson(kept));
-  cache::keepVerdict(*loaded, kept);
+  keep(flags, source, *loaded, kept);
   options.writeJson(json);
   return verdict.passed() ? success : failedVerdict;
 }

@@ -2,6 +2,7 @@
 
 #include "codegen/builder/ChannelLayout.h"
 #include "ir/SymbolicShapes.h"
+#include "support/DimForms.h"
 
 #include <algorithm>
 
@@ -137,12 +138,13 @@ Access Space::access(const KernelTensor &tensor, const std::vector<size_t> &axes
     Dim extent = channelAxis ? Dim(channels) : extents[axis];
     if (tensor.dims[i] == Dim(1) && !(channelAxis && channels == 1)) // a single channel still is one lane of several
       continue;
-    if (!(tensor.dims[i] == extent))
+    bool mayVary = !(tensor.dims[i] == extent); // where the run finds an extent other than 1
+    if (mayVary && (channelAxis || !(broadcastDim(tensor.dims[i], extent) == extent)))
       throw Declined{fmt::format("extents {} and {} meet in one kernel", tensor.dims[i].str(), extent.str())};
     if (tensor.block && (i == 1) != channelAxis)
       throw Declined{"blocked channels meet another axis"};
     if (!channelAxis) {
-      result.strides[axis] = strides[i];
+      result.strides[axis] = mayVary ? strides[i] * varies(tensor.dims[i]) : strides[i];
     } else if (tensor.block) {
       result.strides[axis] = strides[i];
       result.strides.back() = 1;

@@ -26,6 +26,8 @@ void needExtents(RunTimeDims &dims, const ConvGeometry &conv) {
   for (int axis = 1; axis < 3; ++axis) {
     dims.need(conv.inExtent(axis));
     dims.need(conv.outExtent(axis));
+    if (conv.open)
+      dims.need(conv.open->shift[axis]);
   }
   dims.need(conv.inPlane());
   dims.need(conv.inPlane() * Dim(conv.storedChannels()));

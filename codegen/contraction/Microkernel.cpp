@@ -12,7 +12,11 @@ Microkernel::Values Microkernel::zeros(int64_t count) {
   return Values(count, zero);
 }
 
-mlir::Value Microkernel::at(Value pointer, int64_t elements) {
+mlir::Type Microkernel::stepType(ElementType type) {
+  return bitWidth(type) == 16 ? mlir::Type(k.b.getIntegerType(16)) : k.computeType(type);
+}
+
+mlir::Value Microkernel::at(Value pointer, int64_t elements, ElementType type) {
   // A constant index keeps the address in the instruction.
   if (elements == 0)
     return pointer;
@@ -48,7 +52,7 @@ void Microkernel::fetchAhead(Value base, Value iteration) {
   if (!prefetch.first)
     return;
   Value first = k.add(prefetch.first, k.mul(iteration, prefetch.lines * lineElements()));
-  Value ahead = k.gep(base, first, bitWidth(type) == 16 ? mlir::Type(k.b.getIntegerType(16)) : k.computeType(type));
+  Value ahead = k.gep(base, first, stepType(type));
   for (int64_t line = 0; line < prefetch.lines; ++line)
     k.b.create<mlir::LLVM::Prefetch>(k.loc, at(ahead, line * lineElements()), /*rw=*/0, /*hint=*/2, /*cache=*/1);
 }
@@ -98,7 +102,7 @@ void Microkernel::steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t
         vectorsOfStep.push_back(loadVector(b, bPointer, s * b.stepStride, v));
       Value source = v0 == 0 ? a : launder(a);
       for (int64_t p = 0; p < rows; ++p) {
-        Value scalar = k.load(at(source, rowOffsets[p] + s * axis.stepStride), zero, type);
+        Value scalar = k.load(at(source, rowOffsets[p] + s * axis.stepStride, leftType), zero, leftType);
         Value broadcast = k.splat(scalar, lanes);
         for (int64_t v = v0; v < v1; ++v) {
           Value &sum = acc[(s % sums * rows + p) * vectors + v];
@@ -232,10 +236,8 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
   if (axis.extent < longEnough || unroll % sums)
     sums = 1;
   acc.append(zeros((sums - 1) * results));
-  mlir::Type element = k.computeType(type);
-  if (bitWidth(type) == 16)
-    element = k.b.getIntegerType(16);
-  Value aStart = k.gep(a, aOffset, element), bStart = k.gep(b.base, bOffset, element);
+  mlir::Type element = stepType(type), aElement = stepType(leftType);
+  Value aStart = k.gep(a, aOffset, aElement), bStart = k.gep(b.base, bOffset, element);
 
   // One run from (aStart, bStart), in loops of `unroll` steps and a rest; `before` iterations went before it.
   auto run = [&](Values state, Value aRun, Value bRun, int64_t count, Value before) {
@@ -249,7 +251,7 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
         Values next(carried.begin(), carried.end());
         Value bStep = k.gep(bRun, k.mul(i, unroll * b.stepStride), element);
         fetchAhead(b.base, k.add(before, i));
-        steps(next, offsets, vectors, k.gep(aRun, k.mul(i, unroll * axis.stepStride), element), axis, b, bStep, 0,
+        steps(next, offsets, vectors, k.gep(aRun, k.mul(i, unroll * axis.stepStride), aElement), axis, b, bStep, 0,
               unroll);
         return next;
       });
@@ -261,11 +263,11 @@ Microkernel::Values Microkernel::reduce(mlir::ValueRange accumulators, llvm::Arr
   int64_t runs = axis.extent / axis.run, rest = axis.extent % axis.run, each = iterationsOfRun(axis.run);
   if (runs > 0)
     acc = k.loop(k.constant(0), k.constant(runs), 1, acc, [&](Value i, mlir::ValueRange carried) {
-      return run(Values(carried.begin(), carried.end()), k.gep(aStart, k.mul(i, strideOfRuns()), element),
+      return run(Values(carried.begin(), carried.end()), k.gep(aStart, k.mul(i, strideOfRuns()), aElement),
                  k.gep(bStart, k.mul(i, axis.run * b.stepStride), element), axis.run, k.mul(i, each));
     });
   if (rest > 0)
-    acc = run(acc, k.gep(aStart, runStride ? k.mul(runStride, runs) : k.constant(runs * axis.runStride), element),
+    acc = run(acc, k.gep(aStart, runStride ? k.mul(runStride, runs) : k.constant(runs * axis.runStride), aElement),
               k.gep(bStart, k.constant(runs * axis.run * b.stepStride), element), rest, k.constant(runs * each));
   addChains(acc, sums);
   for (size_t i = 0; i < rows.size(); ++i)

@@ -30,7 +30,7 @@ public:
   using Values = KernelBuilder::Values;
   /// A step is a unit of `format` in both operands.
   Microkernel(KernelBuilder &kernel, const ContractionFormat &format, int64_t lanes, int64_t unroll)
-      : k(kernel), format(format), type(format.unit), lanes(lanes), unroll(unroll) {}
+      : k(kernel), format(format), type(format.unit), leftType(format.leftUnit()), lanes(lanes), unroll(unroll) {}
 
   /// acc[row * vectors + v] += sum over k of a[aOffset + rowOffsets[row] + at(k)] * b[bOffset +
   /// at(k)][v], for the given rows.
@@ -65,7 +65,8 @@ public:
 private:
   KernelBuilder &k;
   ContractionFormat format;
-  ElementType type; // of units
+  ElementType type;     // of units
+  ElementType leftType; // of units of `a`
   int64_t lanes, unroll;
 
   void steps(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const ReductionAxis &axis,
@@ -75,7 +76,10 @@ private:
   void addChains(Values &acc, int64_t chains);
   void stepOfPairs(Values &acc, llvm::ArrayRef<int64_t> rowOffsets, int64_t vectors, Value a, const VectorOperand &b,
                    Value bPointer, int64_t step);
-  Value at(Value pointer, int64_t elements);
+  /// The type of addresses in an operand of `type`.
+  mlir::Type stepType(ElementType type);
+  Value at(Value pointer, int64_t elements) { return at(pointer, elements, type); }
+  Value at(Value pointer, int64_t elements, ElementType type);
   void fetchAhead(Value base, Value iteration);
   int64_t iterationsOfRun(int64_t steps) const { return std::max<int64_t>(1, steps / unroll); }
   /// Loop iterations of one reduction.

@@ -21,12 +21,14 @@ void setStatic(ConvGeometry &conv, const OpenExtents &extents) {
   for (int axis = 0; axis < 3; ++axis) {
     conv.in[axis] = fixed(extents.in[axis]);
     conv.out[axis] = fixed(extents.out[axis]);
+    conv.padBegin[axis] -= fixed(extents.shift[axis]);
   }
 }
 
 void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, int64_t> &typical) {
-  if (!isFloat(conv.type) || conv.inputType != conv.type)
-    throw Declined{fmt::format("a spatial extent of a convolution of {} is not static", name(conv.type))};
+  if (!isFloat(conv.type) || conv.inputType != conv.type || conv.weightsType != conv.type)
+    throw Declined{fmt::format("a spatial extent of a convolution of {} by {} is not static", name(conv.inputType),
+                               name(conv.weightsType))};
   if (llvm::any_of(open.in, isUnknown) || llvm::any_of(open.out, isUnknown))
     throw Declined{"a spatial extent is not known before the kernel runs"};
   auto value = [&](const Dim &extent) {
@@ -85,10 +87,16 @@ std::pair<mlir::Value, mlir::Value> pieceOf(KernelBuilder &k, mlir::Value extent
   return {bound(piece), bound(k.add(piece, 1))};
 }
 
-std::pair<mlir::Value, mlir::Value> openTapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
-                                                 mlir::Value position, mlir::Value inExtent) {
+mlir::Value windowAt(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims, int axis,
+                     mlir::Value position) {
+  return k.add(k.mul(position, conv.stride[axis]), dims.value(k, conv.open->shift[axis]));
+}
+
+std::pair<mlir::Value, mlir::Value> openTapRange(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims,
+                                                 int axis, mlir::Value position) {
   int64_t kernel = conv.kernel[axis], dilation = conv.dilation[axis], pad = conv.padBegin[axis];
-  mlir::Value low = k.constant(0), high = k.constant(kernel), at = k.mul(position, conv.stride[axis]);
+  mlir::Value inExtent = dims.value(k, conv.inExtent(axis)), at = windowAt(k, conv, dims, axis, position);
+  mlir::Value low = k.constant(0), high = k.constant(kernel);
   if (pad > 0)
     low = quotientUp(k, k.max(k.sub(k.constant(pad), at), k.constant(0)), dilation);
   if (conv.open->padEnd[axis] > 0) {

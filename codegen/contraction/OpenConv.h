@@ -37,9 +37,13 @@ void forBestWidth(KernelBuilder &k, llvm::ArrayRef<TileWidth> widths, const std:
 std::pair<mlir::Value, mlir::Value> pieceOf(KernelBuilder &k, mlir::Value extent, mlir::Value piece,
                                             mlir::Value pieces);
 
+/// Position in the padded input, counted from the begin that padBegin states, of the first tap of output position
+/// `position`.
+mlir::Value windowAt(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims, int axis,
+                     mlir::Value position);
 /// Taps [low, high) of spatial axis `axis` that are inside of an open input for output position `position`. low may
 /// exceed high.
-std::pair<mlir::Value, mlir::Value> openTapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
-                                                 mlir::Value position, mlir::Value inExtent);
+std::pair<mlir::Value, mlir::Value> openTapRange(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims,
+                                                 int axis, mlir::Value position);
 
 } // namespace lathe

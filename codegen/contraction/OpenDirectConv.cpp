@@ -281,7 +281,8 @@ std::pair<mlir::Value, mlir::Value> OpenDirectGenerator::tapsOfWidth(int64_t wid
   Value all = k.constant(taps), none = k.constant(0);
   if (!extents.held.skipsTaps)
     return {none, all};
-  Value at = k.sub(k.mul(column, conv.stride[2]), k.constant(conv.padBegin[2])); // of the first position's first tap
+  // Of the first position's first tap.
+  Value at = k.sub(windowAt(k, conv, dims, 2, column), k.constant(conv.padBegin[2]));
   Value missing = k.max(k.sub(k.constant(-(width - 1) * conv.stride[2]), at), none);
   Value room = k.max(k.sub(value(conv.inExtent(2)), at), none);
   return {quotientUp(k, missing, dilation), k.min(quotientUp(k, room, dilation), all)};
@@ -289,10 +290,10 @@ std::pair<mlir::Value, mlir::Value> OpenDirectGenerator::tapsOfWidth(int64_t wid
 
 OpenDirectGenerator::Values OpenDirectGenerator::reduceTaps(int64_t width, Values acc, Value row, Value column,
                                                             Value number) {
-  auto [low, high] = openTapRange(k, conv, 1, row, value(conv.inExtent(1)));
+  auto [low, high] = openTapRange(k, conv, dims, 1, row);
   ReductionAxis steps = axis();
   PanelPrefetch ahead = panelAhead(number, steps, joinsTaps() ? conv.kernel[1] : conv.taps());
-  Value height = k.sub(k.add(k.mul(row, conv.stride[1]), -conv.padBegin[1]), copy.firstRow());
+  Value height = k.sub(k.add(windowAt(k, conv, dims, 1, row), -conv.padBegin[1]), copy.firstRow());
   return k.loop(low, high, 1, acc, [&](Value kh, mlir::ValueRange carried) {
     Value inRow = k.mul(k.add(height, k.mul(kh, conv.dilation[1])), value(extents.held.columns));
     inRow = k.add(inRow, extents.held.before - conv.padBegin[2]);
@@ -300,11 +301,12 @@ OpenDirectGenerator::Values OpenDirectGenerator::reduceTaps(int64_t width, Value
   });
 }
 
-/// All taps of row `kh`; `inRow`: position in scratch of the first tap of output column 0.
+/// All taps of row `kh`; `inRow`: position in scratch of the first tap of output column 0, at the begin that padBegin
+/// states.
 OpenDirectGenerator::Values OpenDirectGenerator::reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value kh,
                                                                  Value column, const PanelPrefetch &ahead) {
   ReductionAxis steps = axis();
-  Value at = k.add(inRow, k.mul(column, conv.stride[2])), weights = weightsOfTile(), group = inputOfGroup();
+  Value at = k.add(inRow, windowAt(k, conv, dims, 2, column)), weights = weightsOfTile(), group = inputOfGroup();
   auto tap = [&](mlir::ValueRange carried, Value number, Value kw) {
     micro.prefetch = micro.continued(ahead, joinsTaps() ? kh : number, steps);
     // Unrolled columns read the same inputs at other positions.

@@ -20,7 +20,7 @@ public:
                         const RunTimeDims &dims, bool paddedBias)
       : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), paddedBias(paddedBias),
         wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias)), chunks(value(chunks)),
-        inRows(value(conv.inExtent(1))), inColumns(value(conv.inExtent(2))), outColumns(value(conv.outExtent(2))) {}
+        inColumns(value(conv.inExtent(2))), outColumns(value(conv.outExtent(2))), shift(value(conv.open->shift[2])) {}
 
   /// Work items: (image, block, chunk of rows).
   void emit() {
@@ -45,7 +45,8 @@ private:
   const Epilogue &epilogue;
   const RunTimeDims &dims;
   bool paddedBias, wholeVectors;
-  Value chunks, inRows, inColumns, outColumns;
+  Value chunks, inColumns, outColumns;
+  Value shift; // columns that windows lie behind the place that padBefore() states
   Value image, block, firstRow, lastRow, input; // of the work item
   int64_t validChannels = 0;
 
@@ -55,7 +56,7 @@ private:
   int64_t span() const { return (taps() - 1) * conv.dilation[2]; }
   int64_t padBefore() const { return conv.padBegin[2]; }
   int64_t padAfter() const { return conv.open->padEnd[2]; }
-  /// The first output column whose taps are all behind the beginning of the row.
+  /// The first output column whose taps are all behind the beginning of the row, whatever the shift.
   int64_t firstInside() const { return (padBefore() + conv.stride[2] - 1) / conv.stride[2]; }
   Value lastInside();
   Value endOfInput();
@@ -63,6 +64,7 @@ private:
   void emitBlock();
   void emitRowsOf(int64_t valid);
   void emitRow(int64_t width, Value row);
+  void emitFirstTile(int64_t width, Value row);
   void emitLastTile(int64_t width, Value row);
   Reach reach(int64_t width, const std::function<bool(int64_t position, int64_t tap)> &inside) const;
   Reach reachAtEnd(int64_t width, int64_t beyond) const;
@@ -87,14 +89,14 @@ void OpenLanewiseGenerator::emitBlock() {
 /// The last output column whose taps are all inside, below 0 if there is none.
 mlir::Value OpenLanewiseGenerator::lastInside() {
   int64_t stride = conv.stride[2];
-  Value room = k.add(inColumns, padBefore() - 1 - span()); // for the first tap
+  Value room = k.sub(k.add(inColumns, padBefore() - 1 - span()), shift); // for the first tap
   return k.sub(k.div(k.add(k.max(room, k.constant(-stride)), stride), stride), k.constant(1));
 }
 
 /// How many columns the last tap of the last output column is beyond the last input column.
 mlir::Value OpenLanewiseGenerator::endOfInput() {
   Value last = k.mul(k.sub(outColumns, k.constant(1)), conv.stride[2]);
-  return k.sub(k.add(last, span() - padBefore() + 1), inColumns);
+  return k.sub(k.add(k.add(last, shift), span() - padBefore() + 1), inColumns);
 }
 
 /// The time of a row in tiles of `width`. The first tile may not reach the end of the row nor the last one its
@@ -164,13 +166,24 @@ void OpenLanewiseGenerator::emitRow(int64_t width, Value row) {
     return k.loop(k.constant(0), outColumns, width,
                   [&](Value column) { emitTile(width, all, row, k.min(column, end)); });
   }
-  Reach atBegin =
-      reach(width, [&](int64_t p, int64_t tap) { return p * conv.stride[2] + tap * conv.dilation[2] >= padBefore(); });
-  emitTile(width, atBegin, row, k.constant(0));
+  emitFirstTile(width, row);
   Value end = k.sub(lastInside(), k.constant(width - 1));
   k.loop(k.constant(width), k.sub(outColumns, k.constant(width)), width,
          [&](Value column) { emitTile(width, all, row, k.min(column, end)); });
   emitLastTile(width, row);
+}
+
+void OpenLanewiseGenerator::emitFirstTile(int64_t width, Value row) {
+  std::function<void(int64_t)> from = [&](int64_t most) {
+    Reach reached = reach(width, [&](int64_t p, int64_t tap) {
+      return p * conv.stride[2] + tap * conv.dilation[2] + most >= padBefore();
+    });
+    auto emit = [&] { emitTile(width, reached, row, k.constant(0)); };
+    if (most == 0)
+      return emit();
+    k.ifThen(k.less(k.constant(most - 1), shift), emit, [&] { from(most - 1); });
+  };
+  from(conv.open->mostShift[2]);
 }
 
 void OpenLanewiseGenerator::emitLastTile(int64_t width, Value row) {
@@ -215,12 +228,12 @@ mlir::Value OpenLanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
 OpenLanewiseGenerator::Values
 OpenLanewiseGenerator::overRowsOfTaps(Value row, Values acc,
                                       const std::function<Values(Values, Value inRow, Value weights)> &body) {
-  auto [low, high] = openTapRange(k, conv, 1, row, inRows);
-  Value inHeight = k.add(k.mul(row, conv.stride[1]), -conv.padBegin[1]);
+  auto [low, high] = openTapRange(k, conv, dims, 1, row);
+  Value inHeight = k.add(windowAt(k, conv, dims, 1, row), -conv.padBegin[1]);
   int64_t rowOfWeights = taps() * conv.inChannels * plan.lanes;
   return k.loop(low, high, 1, acc, [&](Value kh, mlir::ValueRange carried) {
     Value at = k.mul(k.add(inHeight, k.mul(kh, conv.dilation[1])), inColumns);
-    Value inRow = k.add(input, k.mul(k.add(at, -padBefore()), plan.lanes));
+    Value inRow = k.add(input, k.mul(k.add(k.add(at, shift), -padBefore()), plan.lanes));
     Value weights = k.add(k.mul(block, plan.blockStride()), k.mul(kh, rowOfWeights));
     return body(Values(carried.begin(), carried.end()), inRow, weights);
   });
@@ -256,7 +269,7 @@ void OpenLanewiseGenerator::emitTile(int64_t width, const Reach &reach, Value ro
 
 /// One output position, whose taps the run bounds.
 void OpenLanewiseGenerator::emitPosition(Value row, Value column) {
-  auto [low, high] = openTapRange(k, conv, 2, column, inColumns);
+  auto [low, high] = openTapRange(k, conv, dims, 2, column);
   Values acc = overRowsOfTaps(row, initial(1), [&](Values carried, Value inRow, Value weights) {
     Value start = k.add(inRow, k.mul(column, conv.stride[2] * plan.lanes));
     return k.loop(low, high, 1, carried, [&](Value kw, mlir::ValueRange sums) {

@@ -40,7 +40,7 @@ void OpenRowsCopy::emit(Value imageOfRows, Value first, Value last) {
   } else {
     Value none = k.constant(0), all = value(conv.inExtent(1));
     auto rowOf = [&](Value row, int64_t tap) {
-      return k.add(k.mul(row, conv.stride[1]), tap * conv.dilation[1] - conv.padBegin[1]);
+      return k.add(windowAt(k, conv, dims, 1, row), tap * conv.dilation[1] - conv.padBegin[1]);
     };
     firstHeld = k.min(k.max(rowOf(first, 0), none), all);
     Value end = k.add(rowOf(k.sub(last, k.constant(1)), conv.kernel[1] - 1), 1);

@@ -6,6 +6,7 @@
 #include "codegen/contraction/OpenConv.h"
 #include "codegen/contraction/PackedColumns.h"
 #include "codegen/space/GemmPlan.h"
+#include "ops/WindowPads.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -170,6 +171,11 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
     conv.stride[i] = real ? attrs.strides[at] : 1;
     conv.dilation[i] = real ? attrs.dilations[at] : 1;
     conv.padBegin[i] = real ? attrs.pads[at] : 0;
+    if (real) {
+      int64_t window = (conv.kernel[i] - 1) * conv.dilation[i] + 1;
+      extents.shift[i] = windowShift(attrs.pads, at, spatial, window, conv.stride[i], extents.in[i]);
+      extents.mostShift[i] = mostShift(attrs.pads, at, spatial, window, conv.stride[i]);
+    }
   }
   if (mayBeOpen && !(allConstant(extents.in) && allConstant(extents.out)))
     setOpen(conv, std::move(extents), problem.kernel.typical);
@@ -326,8 +332,10 @@ SeparableGeometry separableGeometry(const ContractionProblem &problem) {
   const ConvGeometry &first = pair.depthwise;
   ConvGeometry &second = pair.pointwise;
   pair.lanes = problem.target().lanes(32);
-  if (first.type != ElementType::f32 || second.type != ElementType::f32)
-    throw Declined{fmt::format("separable computes elements of type f32, these are {}", name(first.type))};
+  for (const ConvGeometry *conv : {&first, &std::as_const(second)})
+    for (ElementType type : {conv->type, conv->weightsType})
+      if (type != ElementType::f32)
+        throw Declined{fmt::format("separable computes elements of type f32, these are {}", name(type))};
   if (first.inChannels != 1 || first.outChannels != 1)
     throw Declined{"the first of two convolutions is not depthwise"};
   if (!second.pointwise() || second.groups != 1)

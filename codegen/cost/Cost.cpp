@@ -7,7 +7,13 @@
 namespace lathe {
 
 double valueOf(const Dim &extent) {
-  return double(extent.evaluate([](const std::string &) -> int64_t { return 1; }));
+  if (extent.isConstant())
+    return double(extent.constant());
+  try {
+    return std::max(1.0, double(extent.evaluate([](const std::string &) -> int64_t { return 1; })));
+  } catch (const Error &) { // a divisor such as N - 1
+    return 1;
+  }
 }
 
 double bytesOf(const TensorFacts &tensor) {

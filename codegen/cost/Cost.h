@@ -14,7 +14,8 @@
 
 namespace lathe {
 
-/// `extent` with open extents as 1.
+/// `extent` with open extents as 1. An extent that would have no meaning then, such as H - 4, is 1, too: predictions are
+/// never negative.
 double valueOf(const Dim &extent);
 double bytesOf(const TensorFacts &tensor);
 

@@ -2,6 +2,7 @@
 // machine. Whether they order schedules as a machine does is measured by rank-bench (docs/notes/predicting.md).
 //
 // LATHE_SEED repeats a run.
+#include "codegen/cost/Cost.h"
 #include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomKernels.h"
 
@@ -139,6 +140,20 @@ TEST(Cost, isFiniteWithoutElements) {
     double cycles = read.facts->predict(*priorSchedule(*read.facts)).total();
     EXPECT_TRUE(std::isfinite(cycles) && cycles >= 0) << op << ": " << cycles;
   }
+}
+
+TEST(Cost, isPositiveWhereExtentsWouldBeBelowZero) {
+  // Behind a window of 5 an extent is -3 where symbols count as 1.
+  std::string x = "tensor<1x1x?x4xf32>", dims = "{nn.dims = [\"1\", \"1\", \"H + -4\", \"4\"]}";
+  TextFacts read("func.func private @k(%x: " + x + " " + dims + ", %y: " + x + " " + dims + ") -> " + x +
+                     " attributes {nn.family = \"movement\"} {\n  %z = nn.concat %x, %y {axis = 2 : i64} : (" + x + ", " +
+                     x + ") -> " + x + "\n  return %z : " + x + "\n}\n",
+                 Target::parse("znver4"));
+  ASSERT_TRUE(read.facts) << read.reason;
+  EXPECT_GT(read.facts->predict(*priorSchedule(*read.facts)).total(), 0);
+  EXPECT_EQ(valueOf(Dim::parse("H + -4")), 1);
+  EXPECT_EQ(valueOf(Dim::parse("floordiv(H, N + -1)")), 1); // no division by zero, either
+  EXPECT_EQ(valueOf(0), 0);
 }
 
 TEST(Cost, workItemsDivideOverThreads) {

@@ -1,4 +1,5 @@
 #include "codegen/families/Copy.h"
+#include "codegen/cost/Cost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -27,7 +28,7 @@ ElementType rawType(ElementType type) {
 double countOf(const Dims &extents) {
   double count = 1;
   for (const Dim &extent : extents)
-    count *= double(extent.evaluate([](const std::string &) -> int64_t { return 1; }));
+    count *= valueOf(extent);
   return count;
 }
 

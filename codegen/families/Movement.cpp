@@ -317,7 +317,8 @@ private:
       int64_t axis = axes.empty() ? static_cast<int64_t>(i)
                                   : normalizeAxis(axes[i].constantOr(0), static_cast<int64_t>(x.rank()), "axis");
       const Dim &extent = x.dims[axis];
-      steps[axis] = stepsIn.empty() ? 1 : stepsIn[i].constantOr(1);
+      constexpr int64_t farthest = int64_t(1) << 31; // the products with strides have 64 bits
+      steps[axis] = stepsIn.empty() ? 1 : std::clamp(stepsIn[i].constantOr(1), -farthest, farthest);
       Dim start = given[i]; // a symbol is not negative
       if (int64_t from = start.constantOr(0); from < 0)
         start = from < -(int64_t(1) << 40) ? Dim(0) : maximum(0, extent + from);

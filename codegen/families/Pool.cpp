@@ -10,6 +10,7 @@
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/space/LoopFacts.h"
+#include "ops/WindowPads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -23,8 +24,9 @@ using Values = KernelBuilder::Values;
 
 /// One spatial axis of the window.
 struct WindowAxis {
-  int64_t kernel, stride, dilation, padBegin, padEnd;
+  int64_t kernel, stride, dilation, padBegin, padEnd; // pads: the most where they follow the extent
   Dim in, out;
+  Dim begin = padBegin; // of the first window in front of the input
 
   /// Every window lies inside x.
   bool inside() const {
@@ -38,9 +40,9 @@ struct WindowAxis {
            padEnd > (kernel - 1) * dilation;
   }
   /// Output positions [interiorLo, interiorHi) have whole windows.
-  Dim interiorLo() const { return minimum(out, (padBegin + stride - 1) / stride); }
+  Dim interiorLo() const { return minimum(out, ceilDiv(begin, stride)); }
   Dim interiorHi() const {
-    return maximum(interiorLo(), minimum(out, floorDiv(in - 1 - (kernel - 1) * dilation + padBegin, stride) + 1));
+    return maximum(interiorLo(), minimum(out, floorDiv(in - 1 - (kernel - 1) * dilation + begin, stride) + 1));
   }
 };
 
@@ -49,6 +51,7 @@ struct Plan {
   mlir::Operation *anchor;
   bool average, includePad = false;
   std::vector<WindowAxis> axes;
+  std::vector<int64_t> pads;
   const KernelTensor *x;
   Space space;                  // of the result
   std::vector<Access> accesses; // by buffer; x is not broadcast but walked by windows: strides of its own memory
@@ -78,6 +81,8 @@ struct Plan {
     for (size_t i = 0; i < axes.size(); ++i) {
       axes[i].in = x->dims[2 + i];
       axes[i].out = out.at(2 + i);
+      int64_t window = (axes[i].kernel - 1) * axes[i].dilation + 1;
+      axes[i].begin = axes[i].begin - windowShift(pads, i, axes.size(), window, axes[i].stride, axes[i].in);
     }
     space = Space(out, blockOf(tensors));
     row = x->rank() - 1;
@@ -94,8 +99,9 @@ struct Plan {
 private:
   template <class PoolAttrs> void set(const PoolAttrs &a) {
     size_t rank = a.kernel.size();
+    pads = a.pads;
     for (size_t i = 0; i < rank; ++i)
-      axes.push_back({a.kernel[i], a.strides[i], a.dilations[i], a.pads[i], a.pads[rank + i], 0, 0});
+      axes.push_back({a.kernel[i], a.strides[i], a.dilations[i], a.pads[i], a.pads[rank + i], 0, 0, a.pads[i]});
   }
 
   Access windowAccess() const {
@@ -155,6 +161,7 @@ private:
     for (const WindowAxis &axis : plan.axes) {
       result.push_back(axis.in);
       result.push_back(axis.out);
+      result.push_back(axis.begin);
     }
     result.push_back(plan.axes.back().interiorLo());
     result.push_back(plan.axes.back().interiorHi());
@@ -203,7 +210,7 @@ private:
     full.count = r.count = k.constant(1);
     for (size_t i = 0; i + 1 < plan.axes.size(); ++i) {
       const WindowAxis &axis = plan.axes[i];
-      Value start = k.sub(k.mul(indices[2 + i], axis.stride), k.constant(axis.padBegin));
+      Value start = k.sub(k.mul(indices[2 + i], axis.stride), h.extent(axis.begin));
       setOuter(full, start, {k.constant(0), k.constant(axis.kernel), k.constant(axis.kernel)});
       if (axis.inside()) {
         setOuter(r, start, {k.constant(0), k.constant(axis.kernel), k.constant(axis.kernel)});
@@ -232,7 +239,7 @@ private:
     const WindowAxis &last = plan.axes.back();
     Value lo = h.extent(last.interiorLo()), hi = h.extent(last.interiorHi());
     auto border = [&](Value pixel) {
-      Range range = clip(last, k.sub(k.mul(pixel, last.stride), k.constant(last.padBegin)));
+      Range range = clip(last, k.sub(k.mul(pixel, last.stride), h.extent(last.begin)));
       pixels(r, {pixel}, plan.space.block ? plan.lanes : 1, {}, &range);
     };
     k.loop(k.constant(0), lo, 1, border);
@@ -311,7 +318,7 @@ private:
     const WindowAxis &window = plan.axes.back();
     const Access &x = plan.accesses[plan.x->buffer];
     Value index =
-        k.add(k.sub(k.mul(pixel, window.stride), k.constant(window.padBegin)), k.mul(position, window.dilation));
+        k.add(k.sub(k.mul(pixel, window.stride), h.extent(window.begin)), k.mul(position, window.dilation));
     return h.load(x, h.advance(row, index, memoryStrides(*plan.x).back()), lanes,
                   x.partial ? h.both(mask, r.channelMask) : mask);
   }
@@ -374,7 +381,7 @@ private:
       index = count++;
     const Access &x = plan.accesses[plan.x->buffer];
     auto columnsOf = [&](Value row, const std::function<void(size_t, Value)> &take) {
-      Value first = h.advance(row, k.sub(k.mul(run.front(), last.stride), k.constant(last.padBegin)),
+      Value first = h.advance(row, k.sub(k.mul(run.front(), last.stride), h.extent(last.begin)),
                               memoryStrides(*plan.x).back());
       for (auto [position, index] : columns) {
         Value offset = h.advance(first, k.constant(position), memoryStrides(*plan.x).back());

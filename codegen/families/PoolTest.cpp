@@ -39,7 +39,7 @@ TEST_F(Pool, randomWindows) {
       pads[i] = random() % 2 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(window));
       pads[rank + i] = random() % 2 ? pads[i] : static_cast<int64_t>(random() % static_cast<uint64_t>(window));
       int64_t room = in[2 + i] + pads[i] + pads[rank + i] - window;
-      legal &= room >= 0 && (dilations[i] == 1 || in[2 + i] >= window); // no window without an element
+      legal &= room + (ceil ? strides[i] - 1 : 0) >= 0 && (dilations[i] == 1 || in[2 + i] >= window); // no window without an element
       int64_t extent = room / strides[i] + 1;
       if (ceil)
         extent = std::min((room + strides[i] - 1) / strides[i] + 1, (in[2 + i] + pads[i] - 1) / strides[i] + 1);
@@ -93,6 +93,43 @@ TEST_F(Pool, randomWindows) {
     EXPECT_EQ(checkKernel(text, target, seed, half ? 1e-2 : 3e-7, -5, 5, schedule, {{"N", 3}}), "") << "seed " << seed;
   }
   EXPECT_GT(run, 150) << "nearly every window is illegal";
+}
+
+/// Spatial extents that only the run knows, with padding that follows them: one kernel at many extents.
+TEST_F(Pool, paddingFollowsOpenExtents) {
+  for (uint64_t seed : randomSeeds(60)) {
+    std::mt19937_64 random(seed);
+    auto upTo = [&](int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+    size_t rank = 1 + random() % 2;
+    bool average = random() % 2, includePad = average && random() % 2, blocked = random() % 2;
+    std::vector<int64_t> kernel, strides, dilations, begins, ends, rules;
+    std::string x = "tensor<2x20", dims = "\"2\", \"20\"";
+    for (size_t i = 0; i < rank; ++i) {
+      kernel.push_back(upTo(5));
+      strides.push_back(upTo(4));
+      dilations.push_back(random() % 4 ? 1 : 2);
+      rules.push_back(random() % 3 ? 1 : -1);
+      int64_t total = (kernel[i] - 1) * dilations[i];
+      begins.push_back((total + (rules[i] < 0)) / 2);
+      ends.push_back(total - begins[i]);
+      x += "x?";
+      dims += i + 1 == rank ? ", \"W\"" : ", \"H\"";
+    }
+    x += blocked ? fmt::format("xf32, #nn.blocked<1, {}>>", block) : "xf32>";
+    std::vector<int64_t> pads = begins;
+    for (const auto &more : {ends, rules})
+      pads.insert(pads.end(), more.begin(), more.end());
+    std::string text = fmt::format(
+        "func.func @k(%x: {0} {{nn.dims = [{1}]}}) -> {0} attributes {{nn.family = \"pool\"}} {{\n"
+        "  %p = nn.{2}_pool %x {{kernel = {3}, strides = {4}, pads = {5}, dilations = {6}{7}}} : ({0}) -> {0}\n"
+        "  return %p : {0}\n}}",
+        x, dims, average ? "average" : "max", list(kernel), list(strides), list(pads), list(dilations),
+        includePad ? ", count_include_pad = true" : "");
+    std::string schedule = random() % 2 ? "" : fmt::format("pool/2 grain={} interleave={}", upTo(300), upTo(5));
+    for (int64_t extent : {upTo(3), upTo(9), 10 + upTo(9), 10 + upTo(9)})
+      EXPECT_EQ(checkKernel(text, target, seed, 3e-7, -5, 5, schedule, {{"H", upTo(12)}, {"W", extent}}), "")
+          << "seed " << seed << "\n" << text;
+  }
 }
 
 } // namespace

@@ -48,11 +48,14 @@ ViewAxis batchWalk(const TensorView &view, const Dims &all) {
 /// Axis `axis` of the scores as `view`, which broadcasts to them, walks it.
 ViewAxis broadcastAxis(const TensorView &view, const Dims &scores, size_t axis) {
   size_t missing = scores.size() - view.dims.size();
-  if (axis >= missing && view.dims[axis - missing] == scores[axis])
+  Dim own = axis >= missing ? view.dims[axis - missing] : Dim(1), stride = 0;
+  if (own == scores[axis])
     return view.axes[axis - missing];
-  if (axis >= missing && !(view.dims[axis - missing] == Dim(1)))
+  if (own.isConstant() && own != Dim(1))
     throw Declined{fmt::format("an operand of {} broadcast to {}", str(view.dims), str(scores))};
-  return scores[axis] == Dim(1) ? ViewAxis() : ViewAxis{{scores[axis], 0}};
+  if (!own.isConstant()) // one or all, as the run tells
+    stride = soleStride(view.axes[axis - missing], "a mask") * minimum(own - 1, 1);
+  return scores[axis] == Dim(1) ? ViewAxis() : ViewAxis{{scores[axis], stride}};
 }
 
 class AttentionReader {

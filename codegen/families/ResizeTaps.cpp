@@ -48,7 +48,7 @@ private:
       return (x + 0.5) / scale;
     double center = (x + 0.5) / scale - 0.5;
     if (mode == "pytorch_half_pixel")
-      return length == 1 ? -0.5 : center;
+      return length > 1 ? center : 0;
     if (mode == "half_pixel_symmetric")
       return static_cast<double>(in) / 2 * (1 - static_cast<double>(out) / length) + center;
     return center; // half_pixel
@@ -108,6 +108,7 @@ public:
       this->scale = real.div(out, in);
     Value length = bySizes ? out : alone(real.mul(scale, in));
     single = real.equal(length, 1);
+    several = real.greater(length, 1);
     if (attrs.coordinate_mode == "align_corners")
       stretch = real.add(length, -1);
     if (attrs.coordinate_mode == "half_pixel_symmetric")
@@ -169,9 +170,9 @@ private:
   KernelBuilder &k;
   const ResizeAttrs &attrs;
   int64_t lanes;
-  Arithmetic f, real;           // of vectors, and of scalars
-  Value last, scale, narrow;    // narrow: null for 1
-  Value single, stretch, shift; // of one position; the extent less 1; half_pixel_symmetric
+  Arithmetic f, real;                    // of vectors, and of scalars
+  Value last, scale, narrow;             // narrow: null for 1
+  Value single, several, stretch, shift; // one position; more; the extent less 1; half_pixel_symmetric
 
   double support() const { return attrs.mode == "cubic" ? 2 : 1; }
   /// `product`, which no addition behind it is fused with.
@@ -206,7 +207,7 @@ private:
     } else {
       position = f.add(f.div(f.add(x, 0.5), wide), -0.5);
       if (mode == "pytorch_half_pixel")
-        position = f.select(spread(single), f.number(-0.5), position);
+        position = f.select(spread(several), position, f.number(0));
     }
     return f.select(f.less(f.abs(position), 1e15), position, f.number(0)); // not where it is no number
   }
@@ -252,9 +253,11 @@ OpenTaps::OpenTaps(const ResizeAttrs &attrs, Dim inExtent, Dim outExtent, double
   if (attrs.mode != "nearest")
     fixed = 2 * support;
   if (attrs.mode != "nearest" && attrs.antialias) {
-    // The scale is at least out / in, also where out is in * scale rounded down; 1 / scale is rounded.
+    // out is in * scale rounded down or to the nearest, so 2 out - 1 is at most 2 in * scale; 1 / scale is rounded.
     fixed = 0;
-    capacity = maximum(ceilDiv(in * support, maximum(out, 1)) * 2 + 2, 2 * support);
+    bool bySizes = scale == 0 && !scales;
+    Dim reach = bySizes ? ceilDiv(in * support, maximum(out, 1)) : ceilDiv(in * (2 * support), maximum(out * 2 - 1, 1));
+    capacity = maximum(reach * 2 + 2, 2 * support);
   } else {
     capacity = fixed;
   }

@@ -4,6 +4,7 @@
 // work items write the same one.
 #include "codegen/builder/Arithmetic.h"
 #include "codegen/families/Indexed.h"
+#include "ops/WindowPads.h"
 
 namespace lathe {
 namespace {
@@ -13,7 +14,8 @@ using Values = KernelBuilder::Values;
 
 /// An axis of windows: position `out` and place `tap` of the window stand for out * stride - pad + tap * dilation.
 struct WindowAxis {
-  int64_t taps = 1, stride = 1, dilation = 1, pad = 0;
+  int64_t taps = 1, stride = 1, dilation = 1;
+  Dim pad = 0;
 };
 
 class Windows : public IndexedKernel {
@@ -93,16 +95,24 @@ public:
   explicit MaxPoolIndices(const KernelProblem &problem)
       : Windows(problem), columnMajor(nn::attrsAs<MaxPoolIndicesAttrs>(op).column_major) {
     auto attrs = nn::attrsAs<MaxPoolIndicesAttrs>(op);
-    for (size_t i = 0; i < x().rank() - 2; ++i)
-      axes.push_back({attrs.kernel[i], attrs.strides.empty() ? 1 : attrs.strides[i],
-                      attrs.dilations.empty() ? 1 : attrs.dilations[i], attrs.pads.empty() ? 0 : attrs.pads[i]});
+    for (size_t spatial = x().rank() - 2, i = 0; i < spatial; ++i) {
+      WindowAxis axis{attrs.kernel[i], attrs.strides[i], attrs.dilations[i], attrs.pads[i]};
+      int64_t window = (axis.taps - 1) * axis.dilation + 1;
+      axis.pad = axis.pad - windowShift(attrs.pads, i, spatial, window, axis.stride, x().dims[2 + i]);
+      axes.push_back(axis);
+    }
   }
 
 private:
   bool columnMajor;
 
   double tapCycles() const override { return 6; }
-  Dims neededExtents() const override { return {productFrom(x().dims, 2)}; }
+  Dims neededExtents() const override {
+    Dims needed = {productFrom(x().dims, 2)};
+    for (const WindowAxis &axis : axes)
+      needed.push_back(axis.pad);
+    return needed;
+  }
 
   /// Of equal elements the first; the first NaN. A window beside the image has -1.
   void element(Value plane, const Values &at, Value to) override {
@@ -115,7 +125,7 @@ private:
       for (size_t i = 0; i < axes.size(); ++i) {
         const WindowAxis &axis = axes[i];
         Value index = k.add(k.mul(at[i], axis.stride), k.mul(taps[i], axis.dilation));
-        index = k.sub(index, k.constant(axis.pad));
+        index = k.sub(index, h->extent(axis.pad));
         inside = both(inside, compare(arith::CmpIPredicate::ult, index, h->extent(x().dims[2 + i])));
         from = h->advance(from, index, strides[2 + i]);
         position = k.add(position, k.mul(index, step)); // the first axis fastest
@@ -171,7 +181,7 @@ private:
       Value inside, place = k.constant(0), number = k.constant(0);
       for (size_t i = 0; i < axes.size(); ++i) {
         const WindowAxis &axis = axes[i];
-        Value distance = k.sub(k.add(at[i], axis.pad), k.mul(taps[i], axis.dilation));
+        Value distance = k.sub(k.add(at[i], h->extent(axis.pad)), k.mul(taps[i], axis.dilation));
         // A negative distance is a huge unsigned one, beyond all positions.
         Value stride = k.constant(axis.stride), position = distance;
         if (axis.stride > 1) {

@@ -19,6 +19,9 @@ namespace lathe {
 struct OpenExtents {
   std::array<Dim, 3> in, out;
   std::array<int64_t, 3> padEnd;
+  /// Positions that windows lie behind the place that padBegin states (ops/WindowPads.h), and the most they may be.
+  std::array<Dim, 3> shift = {};
+  std::array<int64_t, 3> mostShift = {};
 };
 
 /// A convolution of rank 1 to 3 as three spatial axes (depth, height, width; missing ones have extent 1).

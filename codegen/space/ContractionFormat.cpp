@@ -12,8 +12,14 @@ namespace {
 
 // ---- What formats need ----
 
-bool sameType(const ContractionTypes &types) { return types.left == types.sum; }
-bool fp32(const ContractionTypes &types) { return types.left == ElementType::f32 && types.sum == ElementType::f32; }
+/// True for fp32 sums of fp32 values and weights of fp16.
+bool halfWeights(const ContractionTypes &types) {
+  return types.left == ElementType::f32 && types.right == ElementType::f16 && types.sum == ElementType::f32;
+}
+bool sameType(const ContractionTypes &types) { return types.left == types.sum && !halfWeights(types); }
+bool fp32(const ContractionTypes &types) {
+  return types.left == ElementType::f32 && types.sum == ElementType::f32 && !halfWeights(types);
+}
 
 bool bytes(const ContractionTypes &types) {
   return (types.left == ElementType::i8 || types.left == ElementType::u8) && types.sum == ElementType::i32;
@@ -153,6 +159,15 @@ ContractionFormat plainFormat(ElementType type) {
       copy};
 }
 
+ContractionFormat plainFormat(const ContractionTypes &types) {
+  if (!halfWeights(types))
+    return plainFormat(types.sum);
+  ContractionFormat format = plainFormat(types.right);
+  format.takes = halfWeights;
+  format.left = types.left;
+  return format;
+}
+
 ContractionFormat formatNamed(std::string_view name, ElementType type) {
   for (const ContractionFormat &format : converting())
     if (format.name == name)
@@ -160,8 +175,17 @@ ContractionFormat formatNamed(std::string_view name, ElementType type) {
   return plainFormat(type);
 }
 
+namespace {
+
+ContractionFormat formatNamed(std::string_view name, const ContractionTypes &types) {
+  ContractionFormat format = lathe::formatNamed(name, types.sum);
+  return format.converts ? format : plainFormat(types);
+}
+
+} // namespace
+
 ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, const ContractionTypes &types) {
-  ContractionFormat format = formatNamed(schedule.word("type"), types.sum);
+  ContractionFormat format = formatNamed(schedule.word("type"), types);
   if (std::string reason = mismatch(format, types); !reason.empty())
     throw Illegal{"type", reason};
   if (std::string reason = format.obstacle(target); !reason.empty())
@@ -174,7 +198,7 @@ bool roundsOperands(const Schedule &schedule) {
 }
 
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types) {
-  ContractionFormat format = formatNamed(name, types.sum);
+  ContractionFormat format = formatNamed(name, types);
   return format.takes(types) && format.obstacle(target).empty();
 }
 
@@ -183,11 +207,11 @@ ContractionFormat preferredFormat(Precision precision, const Target &target, con
     if (format.takes(types) && (!format.rounds || precision == Precision::bf16) && !format.pairsRows() &&
         !addsOperands(format) && format.obstacle(target).empty())
       return format;
-  return plainFormat(types.sum);
+  return plainFormat(types);
 }
 
 ContractionFormat fastestFormat(Precision precision, const Target &target, const ContractionTypes &types) {
-  ContractionFormat format = preferredFormat(precision, target, types), plain = plainFormat(types.sum);
+  ContractionFormat format = preferredFormat(precision, target, types), plain = plainFormat(types);
   return plain.takes(types) && !format.isFast(target) ? plain : format;
 }
 

@@ -5,6 +5,7 @@
 //
 //   type  operands  elements of a unit   sums  group  product
 //   f32   any type  the operands' own    *     1      multiply-add             * own type, fp32 for 16-bit floats
+//                   (f32 beside constant weights of f16: each operand is loaded in its own type)
 //   bf16  f32       bf16, rounded        f32   2      vdpbf16ps
 //   i8    i8, u8    u8 or i8, then i8    i32   4      vpdpbusd, usdot or sdot   * right operand: constant i8
 //   i8mm  i8, u8    u8, then i8           i32   8      usmmla, for products       * two rows times two columns
@@ -60,7 +61,10 @@ struct ContractionFormat {
   /// Writes one element of a constant operand, of type `type`, as an element of a unit. Integers may have any type of at
   /// most 16 bits, so that a zero point can be subtracted before.
   void (*write)(const char *from, ElementType type, char *to);
+  /// Type that elements of the left operand are loaded as where that is not `unit`; `invalid`: it is.
+  ElementType left = ElementType::invalid;
 
+  ElementType leftUnit() const { return left == ElementType::invalid ? unit : left; }
   int64_t unitBytes() const { return bitWidth(unit) / 8; }
   int64_t elementBytes() const { return bitWidth(element) / 8; }
   /// Bytes that an operand's element takes in units.
@@ -88,6 +92,8 @@ int64_t addedTo(const Target &target, ElementType type);
 
 /// The format without conversion, for operands of `type`.
 ContractionFormat plainFormat(ElementType type);
+/// Likewise for operands of these types.
+ContractionFormat plainFormat(const ContractionTypes &types);
 /// The format of a word of `type=`; "f32" is the plain one, of `type`. The word must be declared.
 ContractionFormat formatNamed(std::string_view name, ElementType type);
 

@@ -112,9 +112,9 @@ Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm) {
   else
     set(wide ? 14 : 6, 2, 4);
   // Ways of the first-level cache are few: rows that lie a multiple of 4 KiB apart displace one another.
-  bool mustConvert = !plainFormat(gemm.type).takes(gemm.types());
+  bool mustConvert = !plainFormat(gemm.types()).takes(gemm.types());
   bool packs = !gemm.constantB && (m == 0 || m >= 8 || mustConvert);
-  ContractionFormat format = plainFormat(gemm.type);
+  ContractionFormat format = plainFormat(gemm.types());
   if (gemm.aStepStride == 1 && (gemm.constantB || packs))
     format = (gemm.constantB ? preferredFormat : fastestFormat)(facts.precision, target, gemm.types());
   if (format.correctsSums() && m != 1 && formatApplies("i8mm", target, gemm.types()))

@@ -33,7 +33,7 @@ void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv) {
     illegal("memory", "--memory small forbids Winograd transforms, which grow the weights");
   if (integers)
     requireIntegers(conv);
-  else if (conv.type != ElementType::f32)
+  else if (conv.type != ElementType::f32 || conv.weightsType != ElementType::f32)
     illegal("computes", "Winograd transforms of elements of type {}", name(conv.type));
   if (conv.groups != 1 || conv.kernel != ConvGeometry::Axes{1, 3, 3} || conv.stride != ConvGeometry::Axes{1, 1, 1} ||
       conv.dilation != ConvGeometry::Axes{1, 1, 1} || !conv.planar())

@@ -55,7 +55,7 @@ void addEpilogue(KernelText &text, Random &random, const std::string &channel, c
 
 /// The spatial axes of a convolution as they are drawn.
 struct SpatialAxes {
-  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends;
+  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends, rules; // rules: ops/WindowPads.h; may be empty
 
   /// One axis more of `rank`, whose extent is long enough for an output.
   void add(Random &random, int64_t rank, int64_t taps, int64_t stride, int64_t dilation, bool padded) {
@@ -73,7 +73,16 @@ struct SpatialAxes {
   std::vector<int64_t> pads() const {
     std::vector<int64_t> all = begins;
     all.insert(all.end(), ends.begin(), ends.end());
+    all.insert(all.end(), rules.begin(), rules.end());
     return all;
+  }
+  /// Padding that follows the extent of axis `i`: the end (1) or the begin (-1) has one more of an odd one.
+  void follow(size_t i, int64_t rule) {
+    int64_t total = dilations[i] * (kernel[i] - 1);
+    begins[i] = (total + (rule < 0)) / 2;
+    ends[i] = total - begins[i];
+    rules.resize(kernel.size());
+    rules[i] = rule;
   }
 };
 
@@ -178,6 +187,9 @@ struct OpenConv {
       if (!pointwise && random.chance(3))
         axes.begins[i] = axes.ends[i] = d * (k - 1) / 2;
     }
+    for (int64_t i = 0; i < rank && !winograd && !pointwise; ++i)
+      if (random.chance(3))
+        axes.follow(static_cast<size_t>(i), random.of<int64_t>({1, 1, -1}));
     open();
   }
 

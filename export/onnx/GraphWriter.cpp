@@ -92,6 +92,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
         .attr("storage_order", static_cast<int64_t>(nn::attrsAs<MaxPoolIndicesAttrs>(&op).column_major));
     return;
   }
+  auto hidden = hideScale(op);
   NodeProto &node = *graph->add_node();
   std::string name = nodeNames.take(sourceNames.empty() ? op.getName().stripDialect().str() : sourceNames.front());
   node.set_name(name);
@@ -111,6 +112,9 @@ void GraphWriter::writeNode(mlir::Operation &op) {
   } catch (const Error &error) {
     fail("{}: {}", nn::describe(op.getLoc()), error.what());
   }
+  for (std::string &input : *node.mutable_input())
+    if (hidden && input == nameOf(hidden->first))
+      input = hidden->second;
   while (node.input_size() && node.input(node.input_size() - 1).empty())
     node.mutable_input()->RemoveLast();
 }
@@ -175,8 +179,13 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
   std::vector<std::pair<mlir::Value, std::string>> copies;
   for (mlir::OpOperand &operand : terminator->getOpOperands()) {
     mlir::Value value = operand.get();
-    std::string name = uniqueValueName(given(main.getResultAttrDict(operand.getOperandNumber()),
-                                             fmt::format("output_{}", operand.getOperandNumber())));
+    std::string wanted =
+        given(main.getResultAttrDict(operand.getOperandNumber()), fmt::format("output_{}", operand.getOperandNumber()));
+    if (auto known = names.find(value); known != names.end() && known->second == wanted) { // an input of this name
+      writePort(*graph->add_output(), wanted, shapes.of(value));
+      continue;
+    }
+    std::string name = uniqueValueName(wanted);
     bool produced = value.getDefiningOp() && !llvm::isa<nn::ConstantOp>(value.getDefiningOp());
     if (produced && !names.contains(value))
       names[value] = name;

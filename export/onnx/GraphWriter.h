@@ -66,6 +66,9 @@ private:
   void findPacked(mlir::Block &block);
   void writeQuantized(NodeWriter &writer, const QuantizedNode &node);
   void writePacked(NodeWriter &writer, const nn::PackedWeights &weights);
+  /// Writes a Sum of the scale of an integer product by itself, where ONNX Runtime must not see that it is a product.
+  /// Returns the scale and the name of the Sum.
+  std::optional<std::pair<mlir::Value, std::string>> hideScale(mlir::Operation &op);
 };
 
 /// The packed weights of `product` that DequantizeLinear of opset 21 alone can write: of 4 bits, or in blocks.
@@ -91,6 +94,9 @@ public:
   void attr(const std::string &name, const std::vector<double> &values);
   void attr(const std::string &name, const std::vector<std::string> &values);
   void attr(const std::string &name, const TensorProto &value);
+  /// The padding of a window on the first operand (ops/WindowPads.h): `pads`, or auto_pad where it follows the extents.
+  void pads(const std::vector<int64_t> &pads, const std::vector<int64_t> &kernel, const std::vector<int64_t> &strides,
+            const std::vector<int64_t> &dilations);
 
 private:
   AttributeProto &add(const std::string &name, AttributeProto::AttributeType kind);

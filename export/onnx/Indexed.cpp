@@ -64,7 +64,7 @@ void writeMaxPoolIndices(NodeWriter &w) {
   w.node.add_output(indices);
   w.attr("kernel_shape", a.kernel);
   w.attr("strides", a.strides);
-  w.attr("pads", a.pads);
+  w.pads(a.pads, a.kernel, a.strides, a.dilations);
   w.attr("dilations", a.dilations);
   w.attr("ceil_mode", static_cast<int64_t>(a.ceil_mode));
   w.attr("storage_order", static_cast<int64_t>(a.column_major));

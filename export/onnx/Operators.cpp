@@ -1,12 +1,15 @@
 // nn operators as ONNX nodes: by the record's direct mapping, or by a function of their own.
 #include "export/onnx/Export.h"
 #include "export/onnx/GraphWriter.h"
+#include "ops/WindowPads.h"
 #include "ops/recurrent/Recurrent.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 namespace lathe::onnx {
 namespace {
@@ -148,23 +151,31 @@ void writeOperandsOnly(NodeWriter &w, const char *op) {
 
 template <class AnyConvAttrs> void writeAnyConv(NodeWriter &w, const char *op, const AnyConvAttrs &a) {
   writeOperandsOnly(w, op);
-  auto kernel = llvm::cast<mlir::RankedTensorType>(w.op.getOperand(1).getType()).getShape().drop_front(2);
-  w.attr("kernel_shape", std::vector<int64_t>(kernel.begin(), kernel.end()));
+  std::vector<int64_t> kernel =
+      llvm::cast<mlir::RankedTensorType>(w.op.getOperand(1).getType()).getShape().drop_front(2).vec();
+  w.attr("kernel_shape", kernel);
   w.attr("strides", a.strides);
   w.attr("dilations", a.dilations);
-  w.attr("pads", a.pads);
+  w.pads(a.pads, kernel, a.strides, a.dilations);
   w.attr("group", a.group);
 }
 
-void writeConv(NodeWriter &w) {
+/// Convolutions of small integers are spelled out (IntegerConv.cpp).
+void requireFloats(NodeWriter &w) {
   ElementType type = nn::infoOf(w.op.getResult(0)).type;
-  require(isFloat(type), "nn.conv of {} has no form in ONNX, expected floats or 8-bit integers", name(type));
+  require(isFloat(type), "nn.{} of {} has no form in ONNX, expected floats, or integers of 8 or 16 bits",
+          w.op.getName().stripDialect().str(), name(type));
+}
+
+void writeConv(NodeWriter &w) {
+  requireFloats(w);
   writeAnyConv(w, "Conv", nn::attrsAs<ConvAttrs>(&w.op));
 }
 
 void writeConvInteger(NodeWriter &w) { writeAnyConv(w, "ConvInteger", nn::attrsAs<ConvIntegerAttrs>(&w.op)); }
 
 void writeConvTranspose(NodeWriter &w) {
+  requireFloats(w);
   auto a = nn::attrsAs<ConvTransposeAttrs>(&w.op);
   writeAnyConv(w, "ConvTranspose", a);
   w.attr("output_padding", a.output_padding);
@@ -174,7 +185,7 @@ template <class PoolAttrs> void writePool(NodeWriter &w, const char *op, const P
   writeOperandsOnly(w, op);
   w.attr("kernel_shape", a.kernel);
   w.attr("strides", a.strides);
-  w.attr("pads", a.pads);
+  w.pads(a.pads, a.kernel, a.strides, a.dilations);
   w.attr("dilations", a.dilations);
   w.attr("ceil_mode", static_cast<int64_t>(a.ceil_mode));
 }
@@ -242,9 +253,36 @@ void writePad(NodeWriter &w) {
   w.attr("mode", a.mode);
 }
 
+/// Sizes beside one scale: a resize that keeps the aspect ratio. ONNX finds the scale as the smallest quotient of size and
+/// extent: that of an axis whose size is exact; the other axes get more than the scale makes of them.
+void keepAspectRatio(NodeWriter &w, ResizeAttrs &a) {
+  const Dims x = nn::infoOf(w.op.getOperand(0)).dims;
+  auto first = std::find_if(a.scales.begin(), a.scales.end(), [](double scale) { return scale != 1; });
+  const double scale = first == a.scales.end() ? 1 : *first;
+  std::vector<double> scales = std::exchange(a.scales, {});
+  if (scale == 1) // the sizes say it all
+    return;
+  bool stated = false;
+  for (size_t i = 0; i < scales.size(); ++i) {
+    if (scales[i] == 1) {
+      a.sizes[i] = -1;
+      continue;
+    }
+    require(scales[i] == scale && x[i].isConstant(),
+            "a resize with sizes and scales has a form in ONNX only for one scale and static extents");
+    bool exact = static_cast<double>(a.sizes[i]) / static_cast<double>(x[i].constant()) == scale;
+    stated |= exact;
+    a.sizes[i] += !exact;
+  }
+  require(stated, "a resize whose scale is not the quotient of a size and an extent has no form in ONNX");
+  w.attr("keep_aspect_ratio_policy", "not_larger");
+}
+
 void writeResize(NodeWriter &w) {
   auto a = nn::attrsAs<ResizeAttrs>(&w.op);
   w.node.set_op_type("Resize");
+  if (!a.sizes.empty() && !a.scales.empty())
+    keepAspectRatio(w, a);
   // -1 keeps an extent: ONNX says so by leaving the axis out.
   std::vector<int64_t> axes, sizes;
   for (size_t i = 0; i < a.sizes.size(); ++i)
@@ -434,6 +472,22 @@ void NodeWriter::attr(const std::string &name, const std::vector<std::string> &v
 }
 void NodeWriter::attr(const std::string &name, const TensorProto &value) {
   *add(name, AttributeProto::TENSOR).mutable_t() = value;
+}
+
+void NodeWriter::pads(const std::vector<int64_t> &pads, const std::vector<int64_t> &kernel,
+                      const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations) {
+  size_t spatial = kernel.size();
+  if (!hasFollowingPads(pads, spatial))
+    return attr("pads", pads);
+  std::vector<int64_t> windows;
+  for (size_t i = 0; i < spatial; ++i)
+    windows.push_back((kernel[i] - 1) * dilations[i] + 1);
+  bool upper = std::find(pads.end() - static_cast<ptrdiff_t>(spatial), pads.end(), sameUpper) != pads.end();
+  Dims x = nn::infoOf(op.getOperand(0)).dims;
+  require(samePads(Dims(x.begin() + 2, x.end()), windows, strides, upper ? sameUpper : sameLower) == pads,
+          "the pads [{}] have no form in ONNX: some axes are padded by another rule than the others",
+          fmt::join(pads, ", "));
+  attr("auto_pad", std::string(upper ? "SAME_UPPER" : "SAME_LOWER"));
 }
 
 void NodeWriter::inputInts(const char *what, const std::vector<int64_t> &values) {

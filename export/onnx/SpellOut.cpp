@@ -2,7 +2,7 @@
 // Gather, Cast.
 #include "export/onnx/SpellOut.h"
 
-#include "export/onnx/GraphWriter.h"
+#include "export/onnx/Speller.h"
 
 #include "mlir/IR/Iterators.h"
 
@@ -13,46 +13,11 @@ namespace lathe::onnx {
 namespace {
 
 using Numbers = std::vector<double>;
-using Values = llvm::ArrayRef<mlir::Value>;
 
-bool isNamed(mlir::Operation *op, llvm::StringRef name) { return op && op->getName().stripDialect() == name; }
-
-/// Integers of 8 bits less a zero point, as i32: cast(bytes) - zero.
-struct CentredBytes {
-  mlir::Value bytes;
-  double zero = 0;
-};
-
-std::optional<CentredBytes> centredBytesOf(mlir::Value value) {
-  CentredBytes result;
-  mlir::Operation *op = value.getDefiningOp();
-  if (isNamed(op, "sub")) {
-    auto zero = nn::constantNumbers(op->getOperand(1));
-    if (!zero || zero->size() != 1)
-      return std::nullopt;
-    result.zero = zero->front();
-    op = op->getOperand(0).getDefiningOp();
-  }
-  if (!isNamed(op, "cast"))
-    return std::nullopt;
-  result.bytes = op->getOperand(0);
-  ElementType type = nn::infoOf(result.bytes).type;
-  if (type != ElementType::i8 && type != ElementType::u8)
-    return std::nullopt;
-  auto [least, most] = nn::integerLimits(type);
-  return result.zero >= least && result.zero <= most ? std::optional(result) : std::nullopt;
-}
-
-/// A conv of integers whose sums are i32: ONNX has it for bytes alone.
-bool isConvOfBytes(mlir::Operation *op) {
-  return isNamed(op, "conv") && nn::infoOf(op->getResult(0)).type == ElementType::i32 && !nn::operandsByRecord(op)[2] &&
-         centredBytesOf(op->getOperand(0)) && centredBytesOf(op->getOperand(1));
-}
-
-/// Spells out one operator in front of it.
-class Speller {
+/// Operators of fixed-point arithmetic.
+class FixedPointSpeller : public Speller {
 public:
-  explicit Speller(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
+  using Speller::Speller;
 
   mlir::Value requantize() {
     auto a = nn::attrsAs<RequantizeAttrs>(op);
@@ -101,68 +66,7 @@ public:
     return cast(clip(multiply(y, number(2)), -std::exp2(31), std::exp2(31) - 1), ElementType::i32);
   }
 
-  /// ONNX Runtime takes an x of u8 alone.
-  mlir::Value convOfBytes() {
-    CentredBytes x = *centredBytesOf(op->getOperand(0)), w = *centredBytesOf(op->getOperand(1));
-    if (nn::infoOf(x.bytes).type == ElementType::i8) {
-      mlir::Value moved =
-          emit("add", {cast(x.bytes, ElementType::i32), constant(ElementType::i32, {}, {128})}, AddAttrs());
-      x = {cast(moved, ElementType::u8), x.zero + 128};
-    }
-    auto a = nn::attrsAs<ConvAttrs>(op);
-    ConvIntegerAttrs attrs;
-    attrs.strides = a.strides;
-    attrs.dilations = a.dilations;
-    attrs.pads = a.pads;
-    attrs.group = a.group;
-    auto zero = [&](const CentredBytes &side) {
-      return side.zero == 0 ? mlir::Value() : constant(nn::infoOf(side.bytes).type, {}, {side.zero});
-    };
-    return emit("conv_integer", {x.bytes, w.bytes, zero(x), zero(w)}, std::move(attrs));
-  }
-
 private:
-  mlir::Operation *op;
-  mlir::OpBuilder b;
-  mlir::Location loc;
-
-  template <class OpAttrs> mlir::Value emit(llvm::StringRef name, Values operands, OpAttrs &&attrs) {
-    return nn::buildValue(b, loc, name, operands, std::forward<OpAttrs>(attrs));
-  }
-
-  /// Integers that a double holds.
-  mlir::Value constant(ElementType type, const std::vector<int64_t> &dims, const Numbers &values) {
-    std::string bytes;
-    for (double value : values)
-      bytes += elementBytes(type, value);
-    auto names = nn::nodeNames(loc);
-    auto attr = nn::makeConstant(b.getContext(), type, dims, {bytes.data(), bytes.size()},
-                                 (names.empty() ? "value" : names.front()) + "_constant");
-    return b.create<nn::ConstantOp>(loc, attr.getType(), attr).getOutput();
-  }
-  mlir::Value number(double value) { return constant(ElementType::i64, {}, {value}); }
-
-  mlir::Value cast(mlir::Value value, ElementType type) {
-    if (nn::infoOf(value).type == type)
-      return value;
-    CastAttrs attrs;
-    attrs.to = type;
-    return emit("cast", {value}, std::move(attrs));
-  }
-  mlir::Value clip(mlir::Value value, double least, double most) {
-    ClipAttrs attrs;
-    attrs.min = least;
-    attrs.max = most;
-    return emit("clip", {value, mlir::Value(), mlir::Value()}, std::move(attrs));
-  }
-  mlir::Value gather(mlir::Value table, mlir::Value index) { return emit("gather", {table, index}, GatherAttrs()); }
-  mlir::Value multiply(mlir::Value x, mlir::Value y) { return emit("mul", {x, y}, MulAttrs()); }
-  /// Towards zero, as ONNX divides integers.
-  mlir::Value divide(mlir::Value x, mlir::Value y) { return emit("div", {x, y}, DivAttrs()); }
-  /// An arithmetic shift to the right: ONNX's Mod has the sign of the divisor.
-  mlir::Value floorDivide(mlir::Value x, mlir::Value y) {
-    return divide(emit("sub", {x, emit("mod", {x, y}, ModAttrs())}, SubAttrs()), y);
-  }
   /// The low 32 bits as a signed number.
   mlir::Value low32(mlir::Value x) {
     mlir::Value moved = emit("add", {x, number(std::exp2(31))}, AddAttrs());
@@ -267,7 +171,7 @@ private:
 };
 
 mlir::Value spelled(mlir::Operation *op) {
-  Speller speller(op);
+  FixedPointSpeller speller(op);
   if (isNamed(op, "requantize"))
     return speller.requantize();
   if (isNamed(op, "lookup"))
@@ -276,14 +180,14 @@ mlir::Value spelled(mlir::Operation *op) {
     return speller.countLeadingZeros();
   if (isNamed(op, "fixed_reciprocal"))
     return speller.fixedReciprocal();
-  return speller.convOfBytes();
+  return spelledConvolution(op);
 }
 
 llvm::SmallVector<mlir::Operation *> toSpell(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Operation *> ops;
   module.walk([&](mlir::Operation *op) {
     if (nn::recordOf(op) && (isNamed(op, "requantize") || isNamed(op, "lookup") || isNamed(op, "count_leading_zeros") ||
-                             isNamed(op, "fixed_reciprocal") || isConvOfBytes(op)))
+                             isNamed(op, "fixed_reciprocal") || isConvolutionOfIntegers(op)))
       ops.push_back(op);
   });
   return ops;

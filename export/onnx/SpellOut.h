@@ -7,8 +7,8 @@
 namespace lathe::onnx {
 
 /// Returns a copy of `module` in which the operators of quantised networks are spelled out, bit for bit, with integers of
-/// 64 bits: requantize, lookup, count_leading_zeros, fixed_reciprocal, and a conv of bytes less their zero points, which
-/// becomes conv_integer. Returns null if the module has none of them.
+/// 64 bits: requantize, lookup, count_leading_zeros, fixed_reciprocal, and convolutions of bytes or 16-bit integers less
+/// their zero points, which become conv_integer. Returns null if the module has none of them.
 mlir::OwningOpRef<mlir::ModuleOp> spelledOut(mlir::ModuleOp module);
 
 } // namespace lathe::onnx

@@ -145,7 +145,7 @@ struct StepConvolution {
     window.pads.assign(2 * count, 0);
     checkWindow(window);
     if (same)
-      padSame(layer.node, Dims(layer.dims(x).begin() + 2, layer.dims(x).end()), window);
+      padSame(Dims(layer.dims(x).begin() + 2, layer.dims(x).end()), window);
     Ints perm = {static_cast<int64_t>(count) + 1, static_cast<int64_t>(count)};
     for (size_t i = 0; i < count; ++i)
       perm.push_back(static_cast<int64_t>(i));

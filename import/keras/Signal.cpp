@@ -50,7 +50,7 @@ void importStft(Layer &layer) {
   checkWindow(window);
   require(padding == "same" || padding == "valid", "padding is '{}', expected valid or same", padding);
   if (padding == "same")
-    padSame(layer.node, {dims[2]}, window);
+    padSame({dims[2]}, window);
   mlir::Value signals = layer.node.reshape(x, {dims[0] * dims[1], Dim(1), dims[2]});
   Fields fields = window.fields();
   fields.emplace_back("group", 1);

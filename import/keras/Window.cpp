@@ -26,7 +26,7 @@ void padWindow(Layer &layer, mlir::Value x, Window &window) {
   window.pads.assign(2 * count, 0);
   Dims extents(layer.dims(x).begin() + 2, layer.dims(x).end());
   if (padding == "same")
-    padSame(layer.node, extents, window);
+    padSame(extents, window);
   else if (padding == "causal") // never sees what comes later
     window.pads[0] = (window.kernel[0] - 1) * window.dilations[0];
   else

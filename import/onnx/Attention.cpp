@@ -106,10 +106,7 @@ private:
 
   /// Causality where there are more or fewer new keys than queries: as a mask.
   void seeBehindPast() {
-    if (!queries.isConstant())
-      node.unsupported("is_causal with past keys, and a number of queries that is not static or that of the new keys");
-    mlir::Value past = node.emit("shape", {node.in(4)}, {{"start", 2}, {"end", 3}});
-    mlir::Value last = node.emit("add", {numbers(q, 2, queries, 2), node.reshape(past, {})});
+    mlir::Value last = node.emit("add", {numbers(q, 2, queries, 2), extentOf(node, node.in(4), 2)});
     mlir::Value seen = node.emit("less_equal", {numbers(k, 2, keys, 3), last});
     mask = mask ? node.emit("and", {mask, seen}) : seen;
   }
@@ -129,17 +126,7 @@ private:
       rest = node.cast(rest, ElementType::boolean);
     Dims dims = info.dims;
     dims.back() = missing;
-    return node.emit("concat", {given, expanded(rest, dims)}, {{"axis", -1}});
-  }
-
-  mlir::Value expanded(mlir::Value scalar, const Dims &dims) {
-    std::vector<int64_t> extents;
-    for (const Dim &dim : dims) {
-      if (!dim.isConstant())
-        node.unsupported("attn_mask has fewer columns than there are keys, and another extent is not static");
-      extents.push_back(dim.constant());
-    }
-    return node.emit("expand", {scalar, node.constantInts({static_cast<int64_t>(extents.size())}, extents)});
+    return node.emit("concat", {given, node.expand(rest, dims, given)}, {{"axis", -1}});
   }
 
   /// 0, 1, ... along axis `axis` of four, as many as `of` has positions along `along`.
@@ -150,8 +137,7 @@ private:
       std::iota(values.begin(), values.end(), 0);
       range = node.constantInts({count.constant()}, values);
     } else {
-      mlir::Value extent = node.emit("shape", {of}, {{"start", along}, {"end", along + 1}});
-      range = node.emit("range", {node.constantInts({}, {0}), node.reshape(extent, {}), node.constantInts({}, {1})});
+      range = countTo(node, extentOf(node, of, along));
     }
     Dims dims(4, Dim(1));
     dims[static_cast<size_t>(axis)] = count;
@@ -165,10 +151,8 @@ private:
     mlir::Value lengths = node.reshape(node.cast(node.in(6), ElementType::i64), {rows[0], 1, 1, 1});
     mlir::Value column = numbers(k, 2, keys, 3), seen;
     if (isCausal) {
-      if (!queries.isConstant())
-        node.unsupported("is_causal with nonpad_kv_seqlen and a number of queries that is not static");
       mlir::Value row = numbers(q, 2, queries, 2);
-      mlir::Value first = node.emit("sub", {lengths, node.constantInts({}, {queries.constant()})});
+      mlir::Value first = node.emit("sub", {lengths, extentOf(node, q, 2)});
       seen = node.emit("less_equal", {column, node.emit("add", {first, row})});
     } else {
       seen = node.emit("less", {column, lengths});
@@ -195,9 +179,17 @@ private:
       scores = node.emit("where", {mask, scores, nothing});
     if (mode >= 2 && causal != "none")
       scores = node.emit("where", {causalMask(), scores, nothing});
-    if (mode == 3)
-      scores = node.emit("softmax", {scores}, {{"axis", -1}});
-    node.set(3, scores);
+    node.set(3, mode == 3 ? shares(scores) : scores);
+  }
+
+  /// What every key has in the result of a query: nothing where the query sees no key, as the result is 0 then.
+  mlir::Value shares(mlir::Value scores) {
+    mlir::Value shares = node.emit("softmax", {scores}, {{"axis", -1}});
+    if (!bias && !mask && causal == "none")
+      return shares;
+    mlir::Value greatest = node.emit("reduce_max", {scores}, {{"axes", std::vector<int64_t>{3}}, {"keepdims", true}});
+    mlir::Value blind = node.emit("is_inf", {greatest}, {{"detect_positive", false}});
+    return node.emit("where", {blind, node.constantScalar(node.info(shares).type, 0), shares});
   }
 
   /// scale * q k^T. Heads that share their keys are rows of one product.
@@ -215,11 +207,8 @@ private:
 
   mlir::Value causalMask() {
     mlir::Value row = numbers(q, 2, queries, 2), column = numbers(k, 2, keys, 3);
-    if (causal == "lower_right") {
-      if (!(keys - queries).isConstant())
-        node.unsupported("the output qk_matmul_output with is_causal and a past of any length");
-      row = node.emit("add", {row, node.constantInts({}, {(keys - queries).constant()})});
-    }
+    if (causal == "lower_right")
+      row = node.emit("add", {row, extentOf(node, node.in(4), 2)});
     return node.emit("less_equal", {column, row});
   }
 };

@@ -298,6 +298,7 @@ TEST_F(BadFile, NotThereEmptyOrNotAModel) {
 
 TEST_F(BadFile, ExternalDataStaysInsideTheFolder) {
   write(folder / "model" / "w.bin", std::string(432 + 64, 'a'));
+  EXPECT_THAT(withExternal({{"location", std::string("w.bin\0x", 7)}}), testing::HasSubstr("holds a NUL"));
   write(folder / "outside.bin", std::string(432, 'a'));
   fs::create_symlink(folder / "outside.bin", folder / "model" / "link.bin");
   EXPECT_EQ(withExternal({{"location", "w.bin"}}), "no error");

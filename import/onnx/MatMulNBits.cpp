@@ -17,7 +17,20 @@ namespace {
 struct Product {
   int64_t k, n, bits, block;
   int64_t blocks() const { return (k + block - 1) / block; }
+  int64_t steps() const { return blocks() * block; } // with those that fill the last block
 };
+
+/// A with zeros for the steps that fill the last block, whose codes may be any.
+mlir::Value padded(Node &node, mlir::Value a, const Product &product) {
+  auto rank = node.rank(a);
+  require(rank >= 1 && mayAgree(node.info(a).dims.back(), product.k), "A is {}, expected {} columns",
+          str(node.info(a).dims), product.k);
+  if (product.steps() == product.k)
+    return a;
+  std::vector<int64_t> pads(static_cast<size_t>(2 * rank));
+  pads.back() = product.steps() - product.k;
+  return node.emit("pad", {a}, {{"pads", pads}});
+}
 
 /// u8 as the codes in it along a new last axis.
 mlir::Value unpacked(Node &node, mlir::Value bytes, const Product &product, int64_t count) {
@@ -66,18 +79,16 @@ void importMatMulNBits(Node &node) {
     node.unsupported(fmt::format("weights of {} bits, only 4 and 8 are", product.bits));
   if (node.has(4))
     node.unsupported("group indices (g_idx)");
-  if (product.k % product.block != 0)
-    node.unsupported(fmt::format("blocks of {} steps that do not divide {}", product.block, product.k));
   ElementType type = node.info(node.in(0)).type;
-  mlir::Value codes = columnsLast(node, unpacked(node, node.in(1), product, product.k), product, product.block);
+  mlir::Value codes = columnsLast(node, unpacked(node, node.in(1), product, product.steps()), product, product.block);
   if (product.bits == 4)
     codes = node.cast(codes, ElementType::u4);
   mlir::Value scale = node.cast(columnsLast(node, node.in(2), product, 1), ElementType::f32),
               zero = zeroPoints(node, product);
   // Last, so that constants before are folded before it.
   mlir::Value weights = node.emit("sub", {node.cast(codes, ElementType::f32), zero});
-  weights = node.reshape(node.emit("mul", {weights, scale}), {Dim(product.k), Dim(product.n)});
-  mlir::Value y = node.emit("matmul", {node.cast(node.in(0), ElementType::f32), weights});
+  weights = node.reshape(node.emit("mul", {weights, scale}), {Dim(product.steps()), Dim(product.n)});
+  mlir::Value y = node.emit("matmul", {padded(node, node.cast(node.in(0), ElementType::f32), product), weights});
   if (node.has(5))
     y = node.emit("add", {y, node.cast(node.in(5), ElementType::f32)});
   node.set(0, node.cast(y, type));

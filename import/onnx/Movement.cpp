@@ -1,8 +1,14 @@
 // Elements in other places: split, pad and resize in their several historical forms.
 #include "import/onnx/Onnx.h"
+#include "import/parts/RunTimeParameters.h"
 
 namespace lathe::onnx {
 namespace {
+
+void setPieces(Node &node, const Values &pieces) {
+  for (size_t i = 0; i < pieces.size(); ++i)
+    node.set(i, pieces[i]);
+}
 
 void importSplit(Node &node) {
   node.expectInputs(1, node.version() < 13 ? 1 : 2);
@@ -12,17 +18,27 @@ void importSplit(Node &node) {
   auto count = static_cast<int64_t>(node.outputCount());
   require(count > 0, "has no outputs, expected at least 1");
   std::vector<int64_t> sizes;
+  mlir::Value computed;
   if (node.version() < 13)
     sizes = node.intsAttr("split");
-  else if (node.has(1))
-    sizes = node.requireInts(1, "split");
+  else if (auto known = node.has(1) ? node.staticInts(node.in(1)) : std::nullopt)
+    sizes = *known;
+  else
+    computed = node.inOrNull(1);
   if (node.version() >= 18) {
     int64_t stated = node.intAttr("num_outputs", count);
-    require(!sizes.empty() || stated == count, "num_outputs is {}, expected {} as there are outputs", stated, count);
+    require(!sizes.empty() || computed || stated == count, "num_outputs is {}, expected {} as there are outputs",
+            stated, count);
+  }
+  if (computed) {
+    const Dims &given = node.info(computed).dims;
+    require(given.size() == 1 && mayAgree(given[0], count), "split is {}, expected {} values", str(given), count);
+    computed = node.reshape(node.cast(computed, ElementType::i64), {Dim(count)});
+    return setPieces(node, piecesOf(node, x, axis, computed, count));
   }
   if (sizes.empty()) {
     if (!dims[axis].isConstant())
-      node.unsupported(fmt::format("splitting extent '{}' evenly; give it with --shape", dims[axis].str()));
+      return setPieces(node, equalPieces(node, x, axis, count, /*uneven=*/node.version() >= 18));
     int64_t extent = dims[axis].constant(), chunk = (extent + count - 1) / count;
     require(node.version() >= 18 || extent % count == 0, "extent {} does not split into {} equal pieces", extent,
             count);
@@ -33,6 +49,21 @@ void importSplit(Node &node) {
   mlir::Operation *op = node.emitOp("split", {x}, {{"axis", axis}, {"sizes", sizes}});
   for (unsigned i = 0; i < op->getNumResults(); ++i)
     node.set(i, op->getResult(i));
+}
+
+/// Pads for all axes of those for some, where either are computed at run time.
+mlir::Value padsOfAxes(Node &node, mlir::Value pads, mlir::Value axes, int64_t rank) {
+  int64_t count = axisCount(node, axes);
+  require(node.info(pads).rank() == 1 && mayAgree(node.info(pads).dims[0], 2 * count), "pads is {}, expected {} values",
+          str(node.info(pads).dims), 2 * count);
+  pads = node.reshape(pads, {Dim(2 * count)});
+  Values ends;
+  for (int64_t begin : {int64_t(0), count}) {
+    mlir::Value part = node.emit(
+        "slice", {pads}, {{"starts", std::vector<int64_t>{begin}}, {"ends", std::vector<int64_t>{begin + count}}});
+    ends.push_back(spreadOverAxes(node, part, axes, rank, 0));
+  }
+  return node.emit("concat", ends, {{"axis", int64_t(0)}});
 }
 
 /// Since opset 18 pads may concern some axes only.
@@ -47,8 +78,12 @@ void importPad(Node &node) {
   auto rank = static_cast<int64_t>(node.info(x).rank());
   Fields fields = {{"mode", mode}};
   auto pads = node.staticInts(padsIn);
-  if (pads && node.has(3)) {
-    auto axes = node.requireInts(3, "axes");
+  auto knownAxes = node.has(3) ? node.staticInts(node.in(3)) : std::nullopt;
+  if (node.has(3) && (!pads || !knownAxes)) {
+    padsIn = padsOfAxes(node, padsIn, node.in(3), rank);
+    pads.reset();
+  } else if (node.has(3)) {
+    const std::vector<int64_t> &axes = *knownAxes;
     require(pads->size() == 2 * axes.size(), "pads has {} values, expected {}", pads->size(), 2 * axes.size());
     std::vector<int64_t> all(2 * rank);
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -57,8 +92,6 @@ void importPad(Node &node) {
       all[rank + axis] = (*pads)[axes.size() + i];
     }
     pads = all;
-  } else if (!pads && node.has(3)) {
-    node.unsupported("pads for some axes are computed at run time");
   }
   if (pads) {
     fields.emplace_back("pads", *pads);
@@ -97,6 +130,26 @@ std::vector<T> spread(const std::vector<T> &some, const std::vector<int64_t> &ax
   return rest;
 }
 
+/// Likewise of values that are computed at run time: a vector. `rest` has a value for each axis.
+mlir::Value spreadComputed(Node &node, mlir::Value some, const std::vector<int64_t> &axes, mlir::Value rest,
+                           const char *what) {
+  auto rank = node.info(rest).dims[0].constant(), count = static_cast<int64_t>(axes.size());
+  require(node.info(some).rank() == 1 && mayAgree(node.info(some).dims[0], count), "{} is {}, expected {} values", what,
+          str(node.info(some).dims), count);
+  std::vector<int64_t> from;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    from.push_back(count + axis);
+  for (int64_t i = 0; i < count; ++i)
+    from[static_cast<size_t>(normalizeAxis(axes[static_cast<size_t>(i)], rank, "axes"))] = i;
+  mlir::Value all = node.emit("concat", {node.reshape(some, {Dim(count)}), rest}, {{"axis", int64_t(0)}});
+  return node.emit("gather", {all, node.constantInts({rank}, from)});
+}
+
+mlir::Value onesLike(Node &node, mlir::Value value, int64_t count) {
+  mlir::Value one = node.constantScalar(node.info(value).type, 1);
+  return node.emit("expand", {one}, {{"shape", std::vector<int64_t>{count}}});
+}
+
 /// Opset 10 and Upsample: x and scales only; sampled as "asymmetric", nearest rounds down.
 void importUpsample(Node &node) {
   std::string op = node.record.op;
@@ -118,10 +171,12 @@ void importUpsample(Node &node) {
   node.set(0, node.emit("resize", {node.in(0), {}, scales, {}}, fields));
 }
 
-/// Sizes under keep_aspect_ratio_policy: one factor for the given axes, the smallest or greatest that fits.
+/// Sizes under keep_aspect_ratio_policy: one scale for the given axes, the smallest or greatest that fits. All positions
+/// follow from that scale, which goes to `scales`, and not from the sizes, which are rounded.
 std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<int64_t> sizes,
-                                     const std::vector<int64_t> &axes, bool notLarger) {
+                                     const std::vector<int64_t> &axes, bool notLarger, std::vector<double> &scales) {
   double scale = notLarger ? std::numeric_limits<double>::infinity() : 0;
+  scales.assign(dims.size(), 1);
   for (int64_t axis : axes) {
     axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()), "axes");
     if (!dims[axis].isConstant())
@@ -134,8 +189,19 @@ std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<i
   for (int64_t axis : axes) {
     axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()), "axes");
     sizes[axis] = static_cast<int64_t>(std::floor(scale * static_cast<double>(dims[axis].constant()) + 0.5));
+    scales[axis] = scale;
   }
   return sizes;
+}
+
+/// Begins and ends of a crop of some axes; the others are taken whole.
+std::vector<double> spreadRoi(const std::vector<double> &roi, const std::vector<int64_t> &axes, int64_t rank) {
+  require(roi.size() == 2 * axes.size(), "roi has {} values, expected {}", roi.size(), 2 * axes.size());
+  auto half = roi.begin() + static_cast<int64_t>(axes.size());
+  auto all = spread(std::vector<double>(roi.begin(), half), axes, std::vector<double>(rank, 0.0), "roi");
+  auto ends = spread(std::vector<double>(half, roi.end()), axes, std::vector<double>(rank, 1.0), "roi");
+  all.insert(all.end(), ends.begin(), ends.end());
+  return all;
 }
 
 void importResize(Node &node) {
@@ -169,26 +235,26 @@ void importResize(Node &node) {
   auto knownScales = scales ? node.staticDoubles(scales) : std::nullopt;
   auto knownSizes = sizes ? node.staticInts(sizes) : std::nullopt;
   auto knownRoi = roi ? node.staticDoubles(roi) : std::nullopt;
-  if ((someAxes || policy != "stretch") && ((scales && !knownScales) || (sizes && !knownSizes)))
-    node.unsupported("scales or sizes for some axes are computed at run time");
+  if (policy != "stretch" && ((scales && !knownScales) || (sizes && !knownSizes)))
+    node.unsupported("scales or sizes that keep the aspect ratio are computed at run time");
+  if (someAxes && scales && !knownScales)
+    scales = spreadComputed(node, scales, axes, onesLike(node, scales, rank), "scales");
+  if (someAxes && sizes && !knownSizes)
+    sizes = spreadComputed(node, node.cast(sizes, ElementType::i64), axes, node.emit("shape", {x}), "sizes");
   if (knownScales)
     knownScales = spread(*knownScales, axes, std::vector<double>(rank, 1.0), "scales");
   if (knownSizes) {
     knownSizes = spread(*knownSizes, axes, std::vector<int64_t>(rank, -1), "sizes");
-    if (policy != "stretch")
-      knownSizes = keepAspectRatio(node, dims, *knownSizes, axes, policy == "not_larger");
+    if (policy != "stretch") {
+      std::vector<double> kept;
+      knownSizes = keepAspectRatio(node, dims, *knownSizes, axes, policy == "not_larger", kept);
+      fields.emplace_back("scales", kept);
+    }
   }
   if (coordinates != "tf_crop_and_resize") {
     roi = {}; // no other mode looks at it
   } else if (knownRoi && someAxes) {
-    size_t half = knownRoi->size() / 2;
-    require(knownRoi->size() == 2 * axes.size(), "roi has {} values, expected {}", knownRoi->size(), 2 * axes.size());
-    auto begins = spread(std::vector<double>(knownRoi->begin(), knownRoi->begin() + half), axes,
-                         std::vector<double>(rank, 0.0), "roi");
-    auto ends = spread(std::vector<double>(knownRoi->begin() + half, knownRoi->end()), axes,
-                       std::vector<double>(rank, 1.0), "roi");
-    begins.insert(begins.end(), ends.begin(), ends.end());
-    knownRoi = begins;
+    knownRoi = spreadRoi(*knownRoi, axes, rank);
   } else if (roi && !knownRoi && someAxes) {
     node.unsupported("roi for some axes is computed at run time");
   }

@@ -4,11 +4,39 @@
 namespace lathe::onnx {
 namespace {
 
+/// Normalises by the statistics of x itself, and moves those that are kept towards them.
+void importTrainingBatchNorm(Node &node) {
+  double momentum = node.floatAttr("momentum", 0.9), epsilon = node.floatAttr("epsilon", 1e-5);
+  ElementType type = node.info(node.in(0)).type, kept = node.info(node.in(3)).type;
+  mlir::Value x = node.cast(node.in(0), bitWidth(kept) > bitWidth(type) ? kept : type);
+  require(node.rank(x) >= 2, "X has rank {}, expected at least 2", node.rank(x));
+  std::vector<int64_t> axes = {0};
+  for (int64_t axis = 2; axis < node.rank(x); ++axis)
+    axes.push_back(axis);
+  mlir::Value mean = node.emit("reduce_mean", {x}, {{"axes", axes}});
+  mlir::Value deviation = node.emit("sub", {x, mean});
+  mlir::Value variance = node.emit("reduce_mean", {node.emit("mul", {deviation, deviation})}, {{"axes", axes}});
+  Values operands = {x};
+  for (size_t i = 1; i < 3; ++i)
+    operands.push_back(node.cast(node.in(i), node.info(x).type));
+  for (mlir::Value statistic : {mean, variance})
+    operands.push_back(node.reshape(statistic, {node.info(x).dims[1]}));
+  node.set(0, node.cast(node.emit("batch_norm", operands, {{"epsilon", epsilon}}), type));
+  for (size_t i = 1; i < 3; ++i)
+    if (node.wants(i)) {
+      auto share = [&](mlir::Value value, double part) {
+        return node.emit("mul", {value, node.constantScalar(kept, part)});
+      };
+      mlir::Value now = node.cast(operands[2 + i], kept);
+      node.set(i, node.emit("add", {share(node.in(2 + i), momentum), share(now, 1 - momentum)}));
+    }
+}
+
 void importBatchNorm(Node &node) {
   node.expectInputs(5, 5);
+  if (node.version() >= 14 && node.intAttr("training_mode", 0) != 0)
+    return importTrainingBatchNorm(node);
   node.ignore({"momentum"}); // concerns training only
-  if (node.intAttr("training_mode", 0) != 0)
-    node.unsupported("training_mode is set");
   if (node.version() < 7 && node.intAttr("is_test", 0) == 0)
     node.unsupported("training (is_test=0)");
   if (node.version() < 9 && node.intAttr("spatial", 1) == 0)
@@ -104,14 +132,22 @@ void importGroupNorm(Node &node) {
   mlir::Value x = node.in(0);
   require(node.rank(x) >= 2, "X has rank {}, expected at least 2", node.rank(x));
   const Dim channels = node.info(x).dims[1];
+  double epsilon = node.floatAttr("epsilon", 1e-5);
+  require(groups > 0, "num_groups is {}, expected a positive number", groups);
+  if (node.version() < 21 && !channels.isConstant()) { // the groups are channels of another view
+    mlir::Value apart = node.emit("reshape", {x}, {{"shape", std::vector<int64_t>{0, groups, -1}}});
+    ElementType type = node.info(x).type;
+    mlir::Value y = node.emit("instance_norm", {apart, node.cast(node.in(1), type), node.cast(node.in(2), type)},
+                              {{"epsilon", epsilon}});
+    node.set(0, node.reshape(y, node.info(x).dims));
+    return;
+  }
   auto perChannel = [&](mlir::Value value) {
     value = node.cast(value, node.info(x).type);
     if (node.version() >= 21)
       return value;
-    if (!channels.isConstant())
-      node.unsupported("the number of channels is not known");
-    require(groups > 0 && channels.constant() % groups == 0, "num_groups is {}, expected a divisor of {} channels",
-            groups, channels.constant());
+    require(channels.constant() % groups == 0, "num_groups is {}, expected a divisor of {} channels", groups,
+            channels.constant());
     const Dims &dims = node.info(value).dims;
     require(dims.size() == 1 && mayAgree(dims[0], groups), "scale or bias is {}, expected {}", str(dims), groups);
     std::vector<int64_t> shape = {groups, channels.constant() / groups};
@@ -119,7 +155,7 @@ void importGroupNorm(Node &node) {
     return node.reshape(value, {channels});
   };
   node.set(0, node.emit("group_norm", {x, perChannel(node.in(1)), perChannel(node.in(2))},
-                        {{"num_groups", groups}, {"epsilon", node.floatAttr("epsilon", 1e-5)}}));
+                        {{"num_groups", groups}, {"epsilon", epsilon}}));
 }
 
 /// (x - mean) / (deviation + 1e-9) over any axes, by its definition.
@@ -141,10 +177,13 @@ void importReduceExtreme(Node &node) {
   require(node.version() >= 20, "x is bool, expected numbers before opset 20");
   node.expectInputs(1, 2);
   mlir::Value x = node.cast(node.in(0), ElementType::u8);
-  Fields fields = {{"axes", node.has(1) ? node.requireInts(1, "axes") : std::vector<int64_t>()},
-                   {"keepdims", node.intAttr("keepdims", 1) != 0},
+  Fields fields = {{"keepdims", node.intAttr("keepdims", 1) != 0},
                    {"noop_with_empty_axes", node.intAttr("noop_with_empty_axes", 0) != 0}};
-  mlir::Value result = node.emit(node.record.op == "ReduceMax" ? "reduce_max" : "reduce_min", {x}, fields);
+  auto axes = node.has(1) ? node.staticInts(node.in(1)) : std::nullopt;
+  if (axes)
+    fields.emplace_back("axes", *axes);
+  mlir::Value result = node.emit(node.record.op == "ReduceMax" ? "reduce_max" : "reduce_min",
+                                 {x, axes ? mlir::Value() : node.inOrNull(1)}, fields);
   node.set(0, node.cast(result, ElementType::boolean));
 }
 

@@ -17,23 +17,34 @@ mlir::Value alongAxis(Node &node, mlir::Value value, mlir::Value x, int64_t axis
     return node.reshape(value, {});
   auto rank = static_cast<int64_t>(whole.size());
   axis = normalizeAxis(axis, rank, "axis");
-  if (dims.size() == 1) {
+  if (dims.size() == 1 && (rank > 1 || blockSize == 0)) {
     Dims spread(rank - axis, Dim(1));
     spread[0] = dims[0];
     return node.reshape(value, spread);
   }
   require(static_cast<int64_t>(dims.size()) == rank && blockSize > 0, "scale is {}, expected a scalar or a vector",
           str(dims));
-  if (!whole[axis].isConstant() || !dims[axis].isConstant() ||
-      whole[axis].constant() != dims[axis].constant() * blockSize)
-    node.unsupported("blocks that do not divide the axis");
+  const Dim left = dims[axis] * blockSize - whole[axis]; // positions that the last block lacks
+  require(left.constantOr(0) >= 0 && left.constantOr(0) < blockSize,
+          "scale is {}, expected one element for each {} of the {} along axis {}", str(dims), blockSize,
+          whole[axis].str(), axis);
+  if (!dims[axis].isConstant() || !whole[axis].isConstant()) { // the run checks that every position has its block
+    mlir::Value block = node.emit("div", {countTo(node, extentOf(node, x, axis)), node.constantInts({}, {blockSize})});
+    return node.emit("gather", {value, block}, {{"axis", axis}});
+  }
   Dims apart = dims;
   apart.insert(apart.begin() + axis + 1, Dim(1));
   std::vector<int64_t> repeats(apart.size(), 1);
   repeats[axis + 1] = blockSize;
   value = node.emit("tile", {node.reshape(value, apart)}, {{"repeats", repeats}});
-  dims[axis] = whole[axis];
-  return node.reshape(value, dims);
+  dims[axis] = dims[axis] * blockSize;
+  value = node.reshape(value, dims);
+  if (left == Dim(0))
+    return value;
+  return node.emit("slice", {value},
+                   {{"starts", std::vector<int64_t>{0}},
+                    {"ends", std::vector<int64_t>{whole[axis].constant()}},
+                    {"axes", std::vector<int64_t>{axis}}});
 }
 
 /// (codes - zero) * scale in float32; zero may be null.

@@ -6,6 +6,8 @@
 
 #include <google/protobuf/stubs/logging.h>
 
+#include <algorithm>
+
 namespace lathe::onnx {
 namespace {
 
@@ -61,6 +63,12 @@ class Reader {
 public:
   explicit Reader(const std::filesystem::path &folder) : folder(folder) {}
 
+  TensorRecord sparse(const SparseTensorProto &proto) const {
+    TensorRecord record = tensor(proto.values());
+    record.read = [&proto, folder = folder](const std::string &what) { return decodeSparse(proto, what, folder); };
+    return record;
+  }
+
   TensorRecord tensor(const TensorProto &proto) const {
     return {proto.name(),
             fromOnnxType(proto.data_type()),
@@ -106,9 +114,12 @@ public:
     case AttributeProto::GRAPH:
     case AttributeProto::GRAPHS:
       break;
+    case AttributeProto::SPARSE_TENSOR:
+      if (proto.has_sparse_tensor())
+        record.value = sparse(proto.sparse_tensor());
+      break;
     default:
-      if (kind != AttributeProto::SPARSE_TENSOR || proto.has_sparse_tensor())
-        record.value = OtherKind{kindName(kind)};
+      record.value = OtherKind{kindName(kind)};
     }
     return record;
   }
@@ -136,10 +147,12 @@ public:
       record.inputs.push_back(value(input));
     for (const ValueInfoProto &output : proto.output())
       record.outputs.push_back(value(output));
+    for (const ValueInfoProto &info : proto.value_info())
+      record.values.push_back(value(info));
     for (const TensorProto &initializer : proto.initializer())
       record.initializers.push_back(tensor(initializer));
-    for (const SparseTensorProto &sparse : proto.sparse_initializer())
-      record.unreadable.emplace_back(sparse.values().name(), "is sparse");
+    for (const SparseTensorProto &initializer : proto.sparse_initializer())
+      record.initializers.push_back(sparse(initializer));
     return record;
   }
 
@@ -195,12 +208,46 @@ private:
     if (!tensor.has_shape())
       return record;
     record.extents.emplace();
-    for (const TensorShapeProto::Dimension &dim : tensor.shape().dim())
-      record.extents->push_back({dim.has_dim_value() ? std::optional<int64_t>(dim.dim_value()) : std::nullopt,
+    for (const TensorShapeProto::Dimension &dim : tensor.shape().dim()) {
+      bool stated = dim.has_dim_value() && dim.dim_value() != -1; // some exporters write -1 for an open extent
+      record.extents->push_back({stated ? std::optional<int64_t>(dim.dim_value()) : std::nullopt,
                                  dim.has_dim_value() ? std::string() : dim.dim_param()});
+    }
     return record;
   }
 };
+
+/// Removes the default values of inputs that the caller gives: what is left is an input like any other.
+void dropDefaults(GraphRecord &graph, const ModelProto &model, const ImportOptions &options,
+                  const std::string &fileName) {
+  constexpr int64_t firstWithDefaults = 4;
+  for (const std::string &text : options.overrides) {
+    const bool mayLack = text.starts_with("?");
+    const std::string name = text.substr(mayLack);
+    auto called = [&](const auto &record) { return record.name == name; };
+    auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), called);
+    auto tensor = std::find_if(graph.initializers.begin(), graph.initializers.end(), called);
+    const bool found = input != graph.inputs.end() && tensor != graph.initializers.end();
+    if (!found && mayLack)
+      continue;
+    require(found, "{}: --override {}: the model has no input '{}' with a default value{}", fileName, name, name,
+            tensor != graph.initializers.end() ? ": it is a constant"
+            : input != graph.inputs.end()      ? ": it is an input without one"
+                                               : "");
+    require(
+        model.ir_version() >= firstWithDefaults,
+        "{}: input '{}' is a constant: the file has IR version {}, and before version {} files list every weight as an "
+        "input",
+        fileName, name, model.ir_version(), firstWithDefaults);
+    if (!input->extents && input->other.empty()) {
+      std::vector<ExtentRecord> extents;
+      for (int64_t extent : tensor->read(fmt::format("initializer '{}'", name)).dims)
+        extents.push_back({extent, ""});
+      input->extents = std::move(extents);
+    }
+    graph.initializers.erase(tensor);
+  }
+}
 
 int64_t opsetOf(const ModelProto &model, const std::string &fileName) {
   int64_t version = 0;
@@ -240,6 +287,7 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
     record.graph.initializers[size_t(i)].release = [proto = model->mutable_graph()->mutable_initializer(i)] {
       proto->Clear();
     };
+  dropDefaults(record.graph, *model, options, fileName);
   record.storage = std::move(model);
   return record;
 }

@@ -1,6 +1,7 @@
 #include "import/onnx/TensorData.h"
 
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <charconv>
 #include <cstring>
@@ -85,6 +86,8 @@ void readExternal(const TensorProto &tensor, int64_t expected, const std::string
                   const std::filesystem::path &folder, std::vector<char> &out) {
   std::string location = externalEntry(tensor, "location");
   require(!location.empty(), "{}: external data has no location", what);
+  require(location.find('\0') == location.npos, "{}: external data location '{}' holds a NUL, expected a path", what,
+          printable(location));
   require(!folder.empty(), "{}: external data in '{}' cannot be found for a model read from memory", what, location);
   std::filesystem::path relative(location);
   require(relative.is_relative(),
@@ -190,6 +193,56 @@ TensorData decodeTensor(const TensorProto &tensor, const std::string &what, cons
     for (char &value : data.bytes)
       value = value != 0;
   return data;
+}
+
+namespace {
+
+/// Places of the stored elements among all of `dims`, from their numbers (a vector) or their coordinates (a row each).
+std::vector<int64_t> placesOf(const TensorData &indices, const std::vector<int64_t> &dims, int64_t stored,
+                              const std::string &what) {
+  require(indices.type == ElementType::i64, "{}: the indices are {}, expected int64", what, name(indices.type));
+  auto rank = static_cast<int64_t>(dims.size());
+  bool rows = indices.dims == std::vector<int64_t>{stored, rank};
+  require(rows || indices.dims == std::vector<int64_t>{stored}, "{}: the indices are [{}], expected {} or {} x {}",
+          what, fmt::join(indices.dims, ", "), stored, stored, rank);
+  std::vector<int64_t> given(indices.bytes.size() / sizeof(int64_t)), places;
+  if (!given.empty())
+    std::memcpy(given.data(), indices.bytes.data(), indices.bytes.size());
+  const int64_t elements = source::checkedElements(dims, what);
+  for (int64_t i = 0; i < stored; ++i) {
+    int64_t place = rows ? 0 : given[static_cast<size_t>(i)];
+    for (int64_t axis = 0; rows && axis < rank; ++axis) {
+      int64_t at = given[static_cast<size_t>(i * rank + axis)], extent = dims[static_cast<size_t>(axis)];
+      require(at >= 0 && at < extent, "{}: has index {} on axis {}, expected 0 to {}", what, at, axis, extent - 1);
+      place = place * extent + at;
+    }
+    require(place >= 0 && place < elements, "{}: has index {}, expected 0 to {}", what, place, elements - 1);
+    places.push_back(place);
+  }
+  return places;
+}
+
+} // namespace
+
+TensorData decodeSparse(const SparseTensorProto &tensor, const std::string &what, const std::filesystem::path &folder) {
+  // A few bytes may state extents of any size.
+  constexpr int64_t alwaysFine = int64_t(64) << 20, mostTimes = 1024;
+  TensorData stored = decodeTensor(tensor.values(), what, folder);
+  TensorData dense{stored.type, {tensor.dims().begin(), tensor.dims().end()}, {}, {}};
+  const int64_t elements = source::checkedElements(dense.dims, what),
+                count = source::checkedElements(stored.dims, what);
+  const int64_t width = bitWidth(stored.type) / 8;
+  require(width > 0 && stored.type != ElementType::string, "{}: is sparse and of {}, which is not supported", what,
+          name(stored.type));
+  require(elements * width <= std::max(alwaysFine, mostTimes * count * width),
+          "{}: is sparse with {} of {} elements, expected at least one of {}", what, count, elements, mostTimes);
+  std::vector<int64_t> places =
+      placesOf(decodeTensor(tensor.indices(), what + ", indices", folder), dense.dims, count, what);
+  dense.bytes.resize(static_cast<size_t>(elements * width));
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(dense.bytes.data() + places[static_cast<size_t>(i)] * width, stored.bytes.data() + i * width,
+                static_cast<size_t>(width));
+  return dense;
 }
 
 } // namespace lathe::onnx

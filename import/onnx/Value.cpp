@@ -15,10 +15,10 @@ template <class T> TensorData dataOf(ElementType type, std::vector<int64_t> dims
   return data;
 }
 
-TensorData tensorOf(Node &node, const TensorRecord &tensor) {
+TensorData tensorOf(Node &node, const TensorRecord &tensor, const std::string &attribute = "value") {
   if (tensor.type == ElementType::invalid)
     node.unsupported(fmt::format("element type {} is not supported", tensor.typeName));
-  return tensor.read("attribute 'value'");
+  return tensor.read(fmt::format("attribute '{}'", attribute));
 }
 
 void importConstant(Node &node) {
@@ -26,8 +26,8 @@ void importConstant(Node &node) {
   const auto &attributes = node.record.attributes;
   require(attributes.size() == 1, "has {} attributes, expected exactly 1", attributes.size());
   const std::string &form = attributes[0].name;
-  if (form == "value") {
-    node.set(0, node.constant(tensorOf(node, *node.tensorAttr(form))));
+  if (form == "value" || form == "sparse_value") {
+    node.set(0, node.constant(tensorOf(node, *node.tensorAttr(form), form)));
   } else if (form == "value_float") {
     node.set(0, node.constant(dataOf<float>(ElementType::f32, {}, {*node.rawFloatAttr(form)})));
   } else if (form == "value_floats") {
@@ -47,8 +47,6 @@ void importConstant(Node &node) {
       data.dims = {static_cast<int64_t>(data.strings.size())};
     }
     node.set(0, node.constant(data));
-  } else if (form == "sparse_value") {
-    node.unsupported("sparse constants are not supported");
   } // any other name is reported as not understood
   else {
     fail("attribute '{}' is not one of Constant at opset {}", form, node.version());

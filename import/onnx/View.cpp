@@ -1,5 +1,6 @@
 // Operators that only give the same elements other extents.
 #include "import/onnx/Onnx.h"
+#include "import/parts/RunTimeParameters.h"
 
 namespace lathe::onnx {
 namespace {
@@ -41,18 +42,28 @@ void importFlatten(Node &node) {
   node.set(0, node.reshape(node.in(0), {product(all.first(axis)), product(all.subspan(axis))}));
 }
 
-/// Axes from the attribute (before opset 13) or the second operand; nothing where neither is given.
-std::optional<std::vector<int64_t>> axesOf(Node &node) {
+/// Axes from the attribute (before opset 13) or the second operand; neither where none are given.
+struct Axes {
+  std::optional<std::vector<int64_t>> known;
+  mlir::Value computed;
+};
+
+Axes axesOf(Node &node) {
   if (node.version() < 13) {
     node.expectInputs(1, 1);
-    return node.hasAttr("axes") ? std::optional(node.intsAttr("axes")) : std::nullopt;
+    return {node.hasAttr("axes") ? std::optional(node.intsAttr("axes")) : std::nullopt, {}};
   }
   node.expectInputs(1, 2);
-  return node.has(1) ? std::optional(node.requireInts(1, "axes")) : std::nullopt;
+  if (!node.has(1))
+    return {};
+  auto known = node.staticInts(node.in(1));
+  return {known, known ? mlir::Value() : node.in(1)};
 }
 
 void importSqueeze(Node &node) {
-  auto axes = axesOf(node);
+  auto [axes, computed] = axesOf(node);
+  if (computed)
+    return node.set(0, squeezeAt(node, node.in(0), computed));
   const Dims dims = node.info(node.in(0)).dims;
   std::vector<bool> dropped(dims.size());
   for (size_t i = 0; i < dims.size() && !axes; ++i) {
@@ -74,7 +85,9 @@ void importSqueeze(Node &node) {
 }
 
 void importUnsqueeze(Node &node) {
-  auto axes = axesOf(node);
+  auto [axes, computed] = axesOf(node);
+  if (computed)
+    return node.set(0, unsqueezeAt(node, node.in(0), computed));
   require(axes.has_value(), "has no axes");
   const Dims dims = node.info(node.in(0)).dims;
   require(axes->size() < 64, "axes has {} values, expected less than 64", axes->size());

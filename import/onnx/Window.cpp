@@ -1,10 +1,11 @@
 // Operators with a sliding window: convolution and pooling.
 #include "import/onnx/Onnx.h"
+#include "ops/WindowPads.h"
 
 namespace lathe::onnx {
 namespace {
 
-/// A window's parameters as ONNX states them, one value a spatial axis (pads: two).
+/// A window's parameters, one value a spatial axis (pads: two, or three as in ops/WindowPads.h).
 struct Window {
   std::vector<int64_t> kernel, strides, dilations, pads;
   bool ceilMode = false;
@@ -22,24 +23,12 @@ std::vector<int64_t> perAxis(Node &node, const char *attr, size_t count, int64_t
   return values;
 }
 
-/// Pads that auto_pad stands for: output extents are ceil(in / stride), what is missing is split evenly.
-std::vector<int64_t> samePads(Node &node, const Dims &spatial, const Window &window, bool upper) {
-  size_t count = spatial.size();
-  std::vector<int64_t> pads(2 * count);
-  for (size_t i = 0; i < count; ++i) {
-    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
-    if (window.strides[i] != 1) {
-      if (!spatial[i].isConstant())
-        node.unsupported(fmt::format("auto_pad with stride {} needs spatial extent '{}'; give it with --shape",
-                                     window.strides[i], spatial[i].str()));
-      int64_t in = spatial[i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
-      total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
-    }
-    int64_t less = total / 2;
-    pads[i] = upper ? less : total - less;
-    pads[count + i] = total - pads[i];
-  }
-  return pads;
+/// Extents of the dilated kernel.
+std::vector<int64_t> windowsOf(const Window &window) {
+  std::vector<int64_t> windows;
+  for (size_t i = 0; i < window.kernel.size(); ++i)
+    windows.push_back((window.kernel[i] - 1) * window.dilations[i] + 1);
+  return windows;
 }
 
 /// Reads the attributes; `kernel` is known already for convolutions.
@@ -63,7 +52,8 @@ Window readWindow(Node &node, const TensorInfo &x, std::vector<int64_t> kernel) 
   if (autoPad == "VALID")
     window.pads.assign(2 * count, 0);
   else
-    window.pads = samePads(node, Dims(x.dims.begin() + 2, x.dims.end()), window, autoPad == "SAME_UPPER");
+    window.pads = samePads(Dims(x.dims.begin() + 2, x.dims.end()), windowsOf(window), window.strides,
+                           autoPad == "SAME_UPPER" ? sameUpper : sameLower);
   return window;
 }
 
@@ -104,6 +94,34 @@ void importConvInteger(Node &node) {
   node.set(0, emitConvInteger(node, node.in(0), node.in(1), node.inOrNull(2), node.inOrNull(3)));
 }
 
+/// `full` with the extents `wanted` behind batch and channels, where only the run knows its own: what is beyond is cut off
+/// at both ends, and what it lacks is added behind.
+mlir::Value cutTo(Node &node, mlir::Value full, const std::vector<int64_t> &wanted, bool upper) {
+  auto count = static_cast<int64_t>(wanted.size());
+  mlir::Value none = node.constantInts({}, {0}), extents = node.constantInts({count}, wanted);
+  mlir::Value own = node.emit("shape", {full}, {{"start", 2}, {"end", 2 + count}});
+  mlir::Value beyond = node.emit("max", {node.emit("sub", {own, extents}), none});
+  mlir::Value front = node.emit("div", {beyond, node.constantInts({}, {2})});
+  if (!upper)
+    front = node.emit("sub", {beyond, front});
+  mlir::Value others = node.constantInts({2}, {0, 0}), lack = node.emit("sub", {extents, own});
+  mlir::Value pads = node.emit(
+      "concat", {others, node.emit("sub", {none, front}), others, node.emit("add", {lack, front})}, {{"axis", 0}});
+  mlir::Value result = node.emit("pad", {full, pads});
+  Dims dims = node.info(full).dims;
+  std::copy(wanted.begin(), wanted.end(), dims.begin() + 2);
+  return node.reshape(result, dims);
+}
+
+/// `y` and the third input, one element a channel, where the node has it.
+mlir::Value withBias(Node &node, mlir::Value y) {
+  if (!node.has(2))
+    return y;
+  Dims dims(node.info(y).rank() - 1, Dim(1));
+  dims[0] = node.info(y).dims[1];
+  return node.emit("add", {y, node.reshape(node.in(2), dims)});
+}
+
 /// ConvTranspose states its padding in four ways; all become explicit pads and output_padding.
 void importConvTranspose(Node &node) {
   node.expectInputs(2, 3);
@@ -131,15 +149,20 @@ void importConvTranspose(Node &node) {
     require(extent >= 0 && extent < int64_t(1) << 31, "output_shape has value {}", extent);
   if (autoPad == "VALID")
     pads.assign(2 * count, 0);
+  if (!wanted.empty() && !allConstant(Dims(x.dims.begin() + 2, x.dims.end()))) {
+    Fields fields = {{"strides", strides},
+                     {"dilations", dilations},
+                     {"pads", std::vector<int64_t>(2 * count, 0)},
+                     {"output_padding", extra},
+                     {"group", group}};
+    mlir::Value full = node.emit("conv_transpose", {node.in(0), node.in(1), {}}, fields);
+    return node.set(0, withBias(node, cutTo(node, full, wanted, autoPad == "SAME_UPPER")));
+  }
   // What the full result has beyond the extent wanted is cut off at both ends; what it lacks is added behind.
   for (size_t i = 0; i < count && (same || !wanted.empty()); ++i) {
     int64_t total = (kernel[i] - 1) * dilations[i] + 1 + extra[i] - strides[i]; // beyond in * stride
-    if (!wanted.empty()) {
-      if (!x.dims[2 + i].isConstant())
-        node.unsupported(
-            fmt::format("output_shape needs spatial extent '{}'; give it with --shape", x.dims[2 + i].str()));
+    if (!wanted.empty())
       total += x.dims[2 + i].constant() * strides[i] - wanted[i];
-    }
     extra[i] += std::max<int64_t>(-total, 0);
     total = std::max<int64_t>(total, 0);
     pads[i] = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
@@ -227,9 +250,10 @@ void padForCeil(const Dims &x, Fields &fields) {
     if (!x[2 + i].isConstant())
       throw Unsupported{fmt::format("ceil_mode needs spatial extent '{}'; give it with --shape", x[2 + i].str())};
     int64_t window = (kernel[i] - 1) * dilations[i] + 1, begin = (*pads)[i], &end = (*pads)[kernel.size() + i];
-    int64_t room = x[2 + i].constant() + begin + end - window, extra = (strides[i] - room % strides[i]) % strides[i];
+    int64_t room = x[2 + i].constant() + begin + end - window;
+    int64_t extra = ((strides[i] - room % strides[i]) % strides[i] + strides[i]) % strides[i];
     // A window that would start in the padding behind does not count.
-    if (room >= 0 && room + extra < x[2 + i].constant() + begin)
+    if (room + extra >= 0 && room + extra < x[2 + i].constant() + begin)
       end += extra;
   }
 }

@@ -3,6 +3,7 @@
 #include "import/parts/Emitter.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace lathe::source {
 namespace {
@@ -113,19 +114,25 @@ private:
     return result;
   }
 
+  /// 0, 1, ... below the extent of axis `of`, along axis `to` of x's rank, with extent 1 on the others.
+  mlir::Value positions(const Term &x, size_t of, size_t to) {
+    Dims along(dims(x).size(), Dim(1));
+    along[to] = dims(x)[of];
+    if (along[to].isConstant()) {
+      std::vector<int64_t> numbers(along[to].constant());
+      std::iota(numbers.begin(), numbers.end(), 0);
+      return node.constantInts(constants(along), numbers);
+    }
+    auto at = static_cast<int64_t>(of);
+    mlir::Value count = node.reshape(node.emit("shape", {x.value}, {{"start", at}, {"end", at + 1}}), {});
+    return node.reshape(node.emit("range", {node.constantInts({}, {0}), count, node.constantInts({}, {1})}), along);
+  }
+
   /// Axis k set to the position of axis i: everything else masked away and summed.
   Term diagonal(const Term &x, size_t i, size_t k) {
-    Dim extent = dims(x)[i];
-    if (!extent.isConstant() || !dims(x)[k].isConstant())
-      node.unsupported(
-          fmt::format("the diagonal of extents {} and {}; give them with --shape", extent.str(), dims(x)[k].str()));
-    require(extent == dims(x)[k], "label '{}' stands for extents {} and {}", static_cast<char>(x.labels[i]),
-            extent.str(), dims(x)[k].str());
-    std::vector<int64_t> positions(extent.constant()), along(dims(x).size(), 1), across = along;
-    for (size_t p = 0; p < positions.size(); ++p)
-      positions[p] = static_cast<int64_t>(p);
-    along[i] = across[k] = extent.constant();
-    mlir::Value mask = node.emit("equal", {node.constantInts(along, positions), node.constantInts(across, positions)});
+    require(mayAgree(dims(x)[i], dims(x)[k]), "label '{}' stands for extents {} and {}", static_cast<char>(x.labels[i]),
+            dims(x)[i].str(), dims(x)[k].str());
+    mlir::Value mask = node.emit("equal", {positions(x, i, i), positions(x, i, k)});
     mlir::Value kept = node.emit("where", {mask, x.value, node.constantScalar(node.info(x.value).type, 0)});
     Term result{
         node.emit("reduce_sum", {kept}, {{"axes", std::vector<int64_t>{static_cast<int64_t>(k)}}, {"keepdims", false}}),
@@ -191,9 +198,11 @@ private:
       auto at = std::find(other.labels.begin(), other.labels.end(), x.labels[i]);
       if (at != other.labels.end() && dims(x)[i] == Dim(1) && dims(other)[at - other.labels.begin()] != Dim(1))
         continue;
-      if (at != other.labels.end())
-        require(mayAgree(dims(x)[i], dims(other)[at - other.labels.begin()]), "a label stands for extents {} and {}",
-                dims(x)[i].str(), dims(other)[at - other.labels.begin()].str());
+      if (at != other.labels.end()) {
+        const Dim &extent = dims(other)[at - other.labels.begin()];
+        require(extent == Dim(1) || mayAgree(dims(x)[i], extent), "a label stands for extents {} and {}",
+                dims(x)[i].str(), extent.str());
+      }
       kept.push_back(dims(x)[i]);
       labels.push_back(x.labels[i]);
     }

@@ -44,17 +44,17 @@ mlir::Value transpose(Node &node, mlir::Value x, std::vector<int64_t> perm);
 /// Window of a convolution or a pool along the spatial axes, height first.
 struct Window {
   std::vector<int64_t> kernel, strides, dilations;
-  std::vector<int64_t> pads; // all begins, then all ends
+  std::vector<int64_t> pads; // all begins, then all ends; a third group as in ops/WindowPads.h
   Fields fields() const { return {{"strides", strides}, {"dilations", dilations}, {"pads", pads}}; }
 };
 /// Throws Error unless kernel, strides and dilations are positive.
 void checkWindow(const Window &window);
 /// Sets the pads so that there are ceil(extent / stride) positions; of an odd padding the end has one more. `extents` are
-/// the spatial ones; those that are not known are Unsupported where the stride is not 1.
-void padSame(Node &node, const Dims &extents, Window &window);
+/// the spatial ones.
+void padSame(const Dims &extents, Window &window);
 /// Fills in the pads: SAME (TensorFlow's rule) or none. `dims` are the extents of the operand, `first` is its first
 /// spatial axis. Throws Error for values that are no window.
-Window padded(Node &node, const Dims &dims, size_t first, bool same, Window window);
+Window padded(const Dims &dims, size_t first, bool same, Window window);
 /// Pads of the transposed convolution whose result has extent `out` along each axis: that of the convolution, SAME or
 /// not, that it is the gradient of. `explicitPads` are used instead where they are not empty.
 struct TransposedPads {
@@ -87,8 +87,8 @@ void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes);
 void unpack(Emitter &op, mlir::Value x, int64_t axis);
 /// `count` equal pieces become the results of the node.
 void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count);
-/// Pieces of the given sizes, of which one may be -1: what is left.
-void splitBySizes(Emitter &op, mlir::Value x, int64_t axis, Ints sizes);
+/// Pieces of the sizes that operand `index` holds, of which one may be -1: what is left.
+void splitBySizes(Emitter &op, mlir::Value x, int64_t axis, size_t index);
 /// rank x 2 pads as nn has them, all begins, then all ends; nothing if they are not known.
 std::optional<Ints> staticPads(Emitter &op, mlir::Value pairs);
 /// Pads x by the rank x 2 operand `pairs`. mode: "constant" (with `value`, or with 0), "reflect", "symmetric".

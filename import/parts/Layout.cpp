@@ -1,6 +1,7 @@
 // Channels last and first, and windows padded as TensorFlow does. nn has the channels first: transposes around
 // an operator say so, and the passes cancel those between two of them.
 #include "import/parts/Emitter.h"
+#include "ops/WindowPads.h"
 
 namespace lathe::source {
 
@@ -40,25 +41,14 @@ void checkWindow(const Window &window) {
   }
 }
 
-void padSame(Node &node, const Dims &extents, Window &window) {
-  size_t count = window.kernel.size();
-  window.pads.assign(2 * count, 0);
-  for (size_t i = 0; i < count; ++i) {
-    // The window lacks half of the rest, rounded down, at the begin.
-    int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1, total = extent - 1;
-    if (window.strides[i] != 1) {
-      if (!extents[i].isConstant())
-        node.unsupported(fmt::format("SAME padding with stride {} needs spatial extent '{}'; give it with --shape",
-                                     window.strides[i], extents[i].str()));
-      int64_t in = extents[i].constant(), out = (in + window.strides[i] - 1) / window.strides[i];
-      total = std::max<int64_t>((out - 1) * window.strides[i] + extent - in, 0);
-    }
-    window.pads[i] = total / 2;
-    window.pads[count + i] = total - total / 2;
-  }
+void padSame(const Dims &extents, Window &window) {
+  std::vector<int64_t> windows;
+  for (size_t i = 0; i < window.kernel.size(); ++i)
+    windows.push_back((window.kernel[i] - 1) * window.dilations[i] + 1);
+  window.pads = samePads(extents, windows, window.strides, sameUpper);
 }
 
-Window padded(Node &node, const Dims &dims, size_t first, bool same, Window window) {
+Window padded(const Dims &dims, size_t first, bool same, Window window) {
   size_t count = window.kernel.size();
   require(dims.size() == count + 2, "the operand has rank {}, expected {}", dims.size(), count + 2);
   require(window.strides.size() == count && window.dilations.size() == count,
@@ -66,8 +56,7 @@ Window padded(Node &node, const Dims &dims, size_t first, bool same, Window wind
   checkWindow(window);
   window.pads.assign(2 * count, 0);
   if (same)
-    padSame(node,
-            Dims(dims.begin() + static_cast<ptrdiff_t>(first), dims.begin() + static_cast<ptrdiff_t>(first + count)),
+    padSame(Dims(dims.begin() + static_cast<ptrdiff_t>(first), dims.begin() + static_cast<ptrdiff_t>(first + count)),
             window);
   return window;
 }

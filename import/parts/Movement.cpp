@@ -1,5 +1,6 @@
 // Elements moved to other places.
 #include "import/parts/Emitter.h"
+#include "import/parts/RunTimeParameters.h"
 
 #include <limits>
 
@@ -50,14 +51,48 @@ void unpack(Emitter &op, mlir::Value x, int64_t axis) {
   }
 }
 
+namespace {
+
+void setPieces(Emitter &op, const Values &pieces) {
+  require(op.node.outputCount() == pieces.size(), "has {} results, expected {}", op.node.outputCount(), pieces.size());
+  for (size_t i = 0; i < pieces.size(); ++i)
+    op.node.set(i, pieces[i]);
+}
+
+} // namespace
+
 void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count) {
-  int64_t extent = splitExtent(op, x, axis);
-  require(count > 0 && extent % count == 0, "extent {} does not split into {} equal pieces", extent, count);
+  require(count > 0 && count <= static_cast<int64_t>(op.node.outputCount()), "splits into {} pieces, has {} results",
+          count, op.node.outputCount());
+  const Dim given = op.dims(x)[static_cast<size_t>(axis)];
+  if (!given.isConstant())
+    return setPieces(op, equalPieces(op.node, x, axis, count, /*uneven=*/false));
+  int64_t extent = given.constant();
+  require(extent % count == 0, "extent {} does not split into {} equal pieces", extent, count);
   setPieces(op, x, axis, Ints(static_cast<size_t>(count), extent / count));
 }
 
-void splitBySizes(Emitter &op, mlir::Value x, int64_t axis, Ints sizes) {
-  int64_t rest = splitExtent(op, x, axis);
+/// Sizes that are computed, with what is left in the place of -1.
+static mlir::Value withoutRest(Emitter &op, mlir::Value sizes, mlir::Value extent) {
+  mlir::Value zero = op.node.constantInts({}, {0}), rest = op.node.constantInts({}, {-1});
+  mlir::Value known = op.emit("max", {sizes, zero});
+  mlir::Value left = op.emit("sub", {extent, op.emit("reduce_sum", {known}, {{"axes", Ints{0}}, {"keepdims", true}})});
+  return op.emit("where", {op.emit("equal", {sizes, rest}), left, sizes});
+}
+
+void splitBySizes(Emitter &op, mlir::Value x, int64_t axis, size_t index) {
+  auto given = op.node.staticInts(op.in(index));
+  const Dim whole = op.dims(x)[static_cast<size_t>(axis)];
+  if (!given || !whole.isConstant()) {
+    auto count = static_cast<int64_t>(op.node.outputCount());
+    require(op.rank(op.in(index)) == 1 && mayAgree(op.dims(op.in(index))[0], count), "has {} results, expected {}",
+            count, str(op.dims(op.in(index))));
+    mlir::Value sizes = op.node.reshape(op.wide(index), {Dim(count)});
+    sizes = withoutRest(op, sizes, extentVector(op.node, x, axis));
+    return setPieces(op, piecesOf(op.node, x, axis, sizes, count));
+  }
+  Ints sizes = *given;
+  int64_t rest = whole.constant();
   for (int64_t size : sizes)
     rest -= std::max<int64_t>(size, 0);
   for (int64_t &size : sizes)
@@ -133,7 +168,13 @@ mlir::Value squeeze(Emitter &op, mlir::Value x, const Ints &axes) {
 }
 
 mlir::Value expandDims(Emitter &op, mlir::Value x, size_t index) {
-  Ints axis = op.node.requireInts(index, "the axis");
+  auto known = op.node.staticInts(op.in(index));
+  if (!known) {
+    require(product(op.dims(op.in(index))) == Dim(1), "the axis is {}, expected one number",
+            str(op.dims(op.in(index))));
+    return unsqueezeAt(op.node, x, op.in(index));
+  }
+  const Ints &axis = *known;
   require(axis.size() == 1, "has {} axes, expected 1", axis.size());
   Dims dims = op.dims(x);
   dims.insert(dims.begin() + normalizeAxis(axis[0], static_cast<int64_t>(dims.size()) + 1, "the axis"), Dim(1));

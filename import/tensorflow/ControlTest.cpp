@@ -116,6 +116,70 @@ TEST(Branch, OfSwitchAndMerge) {
         truth == 0 ? ElementsAre(9, 16) : ElementsAre(4, 5));
 }
 
+/// A branch as tf.cond of TensorFlow 1 writes it: with its pivots, for which the constants of the branches wait. The
+/// graph ends with the Merge. `operands`: whether the branches read x, too.
+std::string pivoted(bool operands, bool stripped = false) {
+  G g;
+  std::string x = g.placeholder("x", {2}), id = g.op("Identity", {g.placeholder("c", {}, 10)}, {}, "cond/pred_id");
+  g.op("Switch", {id, id}, {}, "cond/Switch");
+  g.op("Identity", {"cond/Switch:1"}, {}, "cond/switch_t");
+  g.op("Identity", {"cond/Switch"}, {}, "cond/switch_f");
+  std::string two = g.constant<float>({2}, {2, 2}), three = g.constant<float>({2}, {3, 5});
+  for (const auto &[name, pivot] : {std::pair(two, "^cond/switch_t"), std::pair(three, "^cond/switch_f")})
+    for (file::NodeDef &node : *g.graph.mutable_node())
+      if (node.name() == name && !stripped)
+        node.add_input(pivot);
+  if (operands) {
+    g.op("Switch", {x, id}, {}, "cond/x");
+    two = g.op("Add", {"cond/x:1", two});
+    three = g.op("Mul", {"cond/x", three});
+  }
+  g.op("Merge", {three, two}, {}, "y");
+  return g.bytes();
+}
+
+TEST(Branch, WithItsPivots) {
+  auto outcome = [](const std::string &bytes, double truth) {
+    bool first = bytes.find("cond/x") != std::string::npos;
+    std::vector<lathe::Value> inputs = {tensorOf(ElementType::boolean, {}, {truth})};
+    if (first)
+      inputs.insert(inputs.begin(), floats({2}, {3, 4}));
+    std::vector<Tensor> got = results(bytes, inputs);
+    EXPECT_EQ(got.size(), 1u);
+    return numbersOf(got.at(0));
+  };
+  for (bool stripped : {false, true}) { // freezing removes what constants wait for, and the pivots stay
+    EXPECT_THAT(outcome(pivoted(true, stripped), 1), ElementsAre(5, 6));
+    EXPECT_THAT(outcome(pivoted(true, stripped), 0), ElementsAre(9, 20));
+  }
+  EXPECT_THAT(outcome(pivoted(false), 1), ElementsAre(2, 2)) << "only the pivots tell the branches of the constants";
+  EXPECT_THAT(outcome(pivoted(false), 0), ElementsAre(3, 5));
+  EXPECT_THAT(importError(pivoted(false, true)), HasSubstr("'y' (Merge"));
+}
+
+/// Names of the outputs of a graph.
+std::vector<std::string> outputsOf(const G &g) {
+  std::vector<std::string> names;
+  for (const ValueRecord &output : readModel(g.bytes(), "m.pb", {}, {}).graph.outputs)
+    names.push_back(output.name);
+  return names;
+}
+
+TEST(FrozenGraph, OutputsAreWhatNothingReads) {
+  G g;
+  std::string x = g.placeholder("x", {1, 2, 2, 1}), one = g.constant<float>({1}, {1});
+  g.op("FusedBatchNormV3", {x, one, one, one, one}, {truth("is_training", false)}, "norm");
+  EXPECT_THAT(outputsOf(g), ElementsAre("norm")) << "the statistics and the reserved space are for training";
+  g.op("TopKV2", {x, g.scalar(1)}, {}, "top");
+  EXPECT_THAT(outputsOf(g), ElementsAre("norm", "top", "top:1"));
+  g.op("Identity", {"top", "^norm"}, {}, "late");
+  EXPECT_THAT(outputsOf(g), ElementsAre("late")) << "another node waits for the normalisation";
+  g.op("NoOp", {"^late"}, {}, "init");
+  g.op("Switch", {x, g.placeholder("c", {}, 10)}, {}, "switch");
+  g.op("Identity", {"switch:1"}, {}, "pivot");
+  EXPECT_THAT(outputsOf(g), ElementsAre("late")) << "a branch that is not merged has a value only where it is taken";
+}
+
 /// x + x, x * x or -x, by an index.
 std::string cases(std::optional<int32_t> index) {
   G g;

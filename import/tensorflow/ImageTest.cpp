@@ -27,11 +27,12 @@ std::vector<float> sampleFloats(int64_t count) {
   return {values.begin(), values.end()};
 }
 
-/// The operator on x alone, with one result.
+/// The operator on x alone, with one result. `declared`: the extents that the file states, if not those of x.
 Numbers one(const Extents &dims, const Numbers &x, const std::string &op, const std::vector<Attr> &attrs,
-            const std::function<std::vector<std::string>(G &, const std::string &)> &inputs = {}) {
+            const std::function<std::vector<std::string>(G &, const std::string &)> &inputs = {},
+            const Extents &declared = {}) {
   G g;
-  std::string name = g.placeholder("x", dims);
+  std::string name = g.placeholder("x", declared.empty() ? dims : declared);
   g.op("Identity", {g.op(op, inputs ? inputs(g, name) : std::vector<std::string>{name}, attrs)}, {}, "y");
   return numbersOf(results(g.bytes(), {floats(dims, x)}).at(0));
 }
@@ -74,6 +75,10 @@ TEST(Convolution, SamePaddingHasMoreAtTheEnd) {
   Numbers x = sample(40), want = convolved(c, x, sample(54));
   EXPECT_THAT(one({1, 5, 4, 2}, x, "Conv2D", {numbers("strides", {1, 2, 2, 1}), text("padding", "SAME")},
                   weights({3, 3, 2, 3})),
+              Pointwise(DoubleNear(1e-5), want));
+  // Where the file leaves height and width open, the padding follows them.
+  EXPECT_THAT(one({1, 5, 4, 2}, x, "Conv2D", {numbers("strides", {1, 2, 2, 1}), text("padding", "SAME")},
+                  weights({3, 3, 2, 3}), {-1, -1, -1, 2}),
               Pointwise(DoubleNear(1e-5), want));
 }
 

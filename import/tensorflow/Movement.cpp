@@ -37,7 +37,7 @@ void importSplit(Operator &op) { // the axis comes first
 void importSplitV(Operator &op) {
   op.node.expectInputs(3, 3);
   op.node.ignore({"num_split"});
-  splitBySizes(op, op.in(0), axisOperand(op, 2, op.rank(op.in(0))), op.node.requireInts(1, "the sizes"));
+  splitBySizes(op, op.in(0), axisOperand(op, 2, op.rank(op.in(0))), 1);
 }
 
 void importPad(Operator &op) {

@@ -86,13 +86,13 @@ static bool isShape(const NodeRecord *node) {
   return node && (node->op == "Shape" || node->op == "Pack" || node->op == "Const");
 }
 
-void markAssertions(GraphRecord &graph, const std::map<std::string, std::vector<std::string>> &waitsFor) {
+void markAssertions(GraphRecord &graph, const Waits &waits) {
   Producers producers;
   for (const NodeRecord &node : graph.nodes)
     producers[node.name] = &node;
   for (NodeRecord &node : graph.nodes) {
-    auto names = waitsFor.find(node.name);
-    if (node.op != "Identity" || node.inputs.size() != 1 || names == waitsFor.end())
+    auto names = waits.find(node.name);
+    if (node.op != "Identity" || node.inputs.size() != 1 || names == waits.end())
       continue;
     std::vector<std::string> shapes;
     for (const std::string &name : names->second) {
@@ -108,6 +108,51 @@ void markAssertions(GraphRecord &graph, const std::map<std::string, std::vector<
     node.op = "Assert+Identity";
     node.inputs.insert(node.inputs.end(), shapes.begin(), shapes.end());
   }
+}
+
+/// Whether `name` is the pivot of a branch: behind identities, a Switch that no loop steers.
+static bool isPivot(const Producers &producers, const std::string &name) {
+  auto behindIdentities = [&](std::string tensor) {
+    for (size_t steps = 0; steps < producers.size(); ++steps) {
+      const NodeRecord *node = producer(producers, tensor.substr(0, tensor.rfind(':')));
+      if (!node || node->op != "Identity" || node->inputs.size() != 1)
+        return node;
+      tensor = node->inputs[0];
+    }
+    return static_cast<const NodeRecord *>(nullptr);
+  };
+  const NodeRecord *node = behindIdentities(name);
+  if (!node || (node->op != "Switch" && node->op != "RefSwitch") || node->inputs.size() != 2)
+    return false;
+  const NodeRecord *condition = behindIdentities(node->inputs[1]);
+  return !condition || condition->op != "LoopCond";
+}
+
+void markPivots(GraphRecord &graph, const Waits &waits) {
+  Producers producers;
+  for (const NodeRecord &node : graph.nodes)
+    producers[node.name] = &node;
+  std::vector<NodeRecord> marked;
+  for (NodeRecord &node : graph.nodes) {
+    auto names = waits.find(node.name);
+    if (node.op != "Const" || names == waits.end())
+      continue;
+    for (const std::string &name : names->second)
+      if (isPivot(producers, name)) {
+        NodeRecord value;
+        value.name = node.name;
+        value.op = "Switch+Const";
+        value.inputs = {node.name + "+value", name}; // no name of TensorFlow has a +
+        value.outputs = node.outputs;
+        value.source = node.source;
+        marked.push_back(std::move(value));
+        node.name += "+value";
+        node.outputs = {node.name};
+        break;
+      }
+  }
+  for (NodeRecord &node : marked)
+    graph.nodes.push_back(std::move(node));
 }
 
 void markDilations(GraphRecord &graph) {

@@ -142,6 +142,16 @@ private:
   std::map<std::string, std::string> operators;
 };
 
+/// Nodes that a node waits for without reading them: its inputs with a ^ in front.
+template <class Nodes> Waits waitsOf(const Nodes &nodes) {
+  Waits waits;
+  for (const NodeDef &node : nodes)
+    for (const std::string &input : node.input())
+      if (input.starts_with('^'))
+        waits[node.name()].push_back(input.substr(1));
+  return waits;
+}
+
 GraphRecord functionGraph(const file::FunctionDef &function, const Library *library) {
   GraphRecord record;
   BodyNames nameOf(function);
@@ -155,58 +165,8 @@ GraphRecord functionGraph(const file::FunctionDef &function, const Library *libr
             oneLine(function.signature().name()), oneLine(argument.name()));
     record.outputs.push_back(valueOf(nameOf(result->second), argument.type(), nullptr));
   }
+  markPivots(record, waitsOf(function.node_def()));
   return record;
-}
-
-/// Nodes whose results are no outputs of a graph even if nothing reads them
-/// (lab/runners/tensorflow/NoOutputs.txt).
-bool isNoOutput(const std::string &op) {
-  static const std::set<std::string> names = {LATHE_NO_OUTPUTS};
-  return names.contains(op);
-}
-
-/// A frozen graph does not state what goes in and out: its placeholders do, and what nothing reads, but for the counters and
-/// the like that leave a loop unread.
-void findInputsAndOutputs(GraphRecord &graph, int64_t producer) {
-  std::set<std::string> read;
-  for (const NodeRecord &node : graph.nodes)
-    read.insert(node.inputs.begin(), node.inputs.end());
-  std::vector<ValueRecord> left;
-  for (const NodeRecord &node : graph.nodes) {
-    if (isNoOutput(node.op))
-      continue;
-    bool used = false;
-    for (size_t i = 0; i < std::max(node.outputs.size(), resultCount(node)); ++i)
-      used |= read.contains(i ? fmt::format("{}:{}", node.name, i) : node.name);
-    for (size_t i = 0; !used && i < resultCount(node); ++i)
-      (node.op == "Exit" ? left : graph.outputs)
-          .push_back(valueOf(i ? fmt::format("{}:{}", node.name, i) : node.name, 0, nullptr));
-  }
-  if (graph.outputs.empty())
-    graph.outputs = std::move(left);
-  for (ValueRecord &output : graph.outputs)
-    output.type = ElementType::invalid;
-  std::vector<NodeRecord> rest;
-  prune(graph);
-  for (NodeRecord &node : graph.nodes) {
-    if (node.op != "Placeholder") {
-      rest.push_back(std::move(node));
-      continue;
-    }
-    const AttributeRecord *type = attributeOf(node, "dtype"), *shape = attributeOf(node, "shape");
-    const auto *code = type ? std::get_if<int64_t>(&type->value) : nullptr;
-    require(code, "node '{}' (Placeholder): has no attribute 'dtype'", oneLine(node.name));
-    ValueRecord input = valueOf(node.name, static_cast<int32_t>(*code), nullptr);
-    const auto *dims = shape ? std::get_if<std::vector<int64_t>>(&shape->value) : nullptr;
-    // Graphs before version 24 wrote a scalar's shape for unknown ones.
-    if (dims && (!dims->empty() || producer >= 24)) {
-      input.extents.emplace();
-      for (int64_t extent : *dims)
-        input.extents->push_back({extent < 0 ? std::nullopt : std::optional(extent), ""});
-    }
-    graph.inputs.push_back(std::move(input));
-  }
-  graph.nodes = std::move(rest);
 }
 
 void prepare(GraphRecord &graph) {
@@ -285,14 +245,11 @@ const std::string &inputOf(const NodeRecord &node, size_t index) {
 
 GraphRecord graphOf(const file::GraphDef &graph, const Library *library) {
   GraphRecord record;
-  std::map<std::string, std::vector<std::string>> waitsFor;
-  for (const NodeDef &node : graph.node()) {
+  for (const NodeDef &node : graph.node())
     record.nodes.push_back(nodeRecord(node, library, tensorName));
-    for (const std::string &input : node.input())
-      if (input.starts_with('^'))
-        waitsFor[node.name()].push_back(input.substr(1));
-  }
-  markAssertions(record, waitsFor);
+  Waits waits = waitsOf(graph.node());
+  markAssertions(record, waits);
+  markPivots(record, waits);
   return record;
 }
 
@@ -329,7 +286,7 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
       record.version = storage->graph.versions().producer();
       addFunctions(storage->library, storage->graph);
       record.graph = graphOf(storage->graph, &storage->library);
-      findInputsAndOutputs(record.graph, record.version);
+      findInputsAndOutputs(record.graph, waitsOf(storage->graph.node()), record.version);
     }
     prepare(record.graph);
   } catch (const Error &error) {

@@ -18,15 +18,17 @@ void importReduction(Operator &op) {
     if (op.code() == row.op)
       mnemonic = row.mnemonic;
   mlir::Value x = op.in(0);
-  Ints axes = normalizeAxes(op.node.requireInts(1, "the axes"), op.rank(x), "an axis");
+  auto given = op.node.staticInts(op.in(1)); // nothing where the axes are computed at run time
+  Ints axes = normalizeAxes(given.value_or(Ints()), op.rank(x), "an axis");
   bool keep = op.boolAttr("keep_dims", false), logical = op.typeOf(x) == ElementType::boolean;
-  if (axes.empty()) {
+  if (given && axes.empty()) {
     op.set(op.code() == "EuclideanNorm" ? op.emit("abs", {x}) : x);
     return;
   }
   if (logical)
     x = op.node.cast(x, ElementType::u8);
-  mlir::Value y = op.emit(mnemonic, {x}, {{"axes", axes}, {"keepdims", keep}});
+  mlir::Value y = given ? op.emit(mnemonic, {x}, {{"axes", axes}, {"keepdims", keep}})
+                        : op.emit(mnemonic, {x, op.wide(1)}, {{"keepdims", keep}, {"noop_with_empty_axes", true}});
   op.set(logical ? op.node.cast(y, ElementType::boolean) : y);
 }
 

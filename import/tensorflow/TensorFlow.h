@@ -91,11 +91,19 @@ void rebuildControlFlow(GraphRecord &graph);
 /// Marks nodes that read the random numbers of dropout: Normalize.cpp imports them as what they are where the
 /// factor is 1 (Patterns.cpp).
 void markDropout(GraphRecord &graph);
+/// Names of the nodes that a node waits for without reading them, by its name.
+using Waits = std::map<std::string, std::vector<std::string>>;
 /// Gives an Identity that waits for the assertion that two shapes are equal these shapes as further operands (Value.cpp).
-/// `waitsFor` has the names of the nodes that a node waits for without reading them.
-void markAssertions(GraphRecord &graph, const std::map<std::string, std::vector<std::string>> &waitsFor);
+void markAssertions(GraphRecord &graph, const Waits &waits);
+/// Gives a constant that waits for the pivot of a branch (the Identity of a Switch) this pivot as an operand, so that
+/// its branch can be told (Patterns.cpp).
+void markPivots(GraphRecord &graph, const Waits &waits);
 /// Makes a convolution between SpaceToBatchND and BatchToSpaceND one node, which Window.cpp imports with a dilation.
 void markDilations(GraphRecord &graph);
+
+/// Finds the inputs and the outputs of a frozen graph, which states neither, and removes what the outputs do not need
+/// (FrozenPorts.cpp). `producer` is the version of the graph.
+void findInputsAndOutputs(GraphRecord &graph, const Waits &waits, int64_t producer);
 
 /// The attribute of a node; null if it has none of that name.
 const AttributeRecord *attributeOf(const NodeRecord &node, const std::string &name);

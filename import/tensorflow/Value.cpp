@@ -46,6 +46,7 @@ void addValueImporters(Importers &table) {
     table[name] = {importIdentity};
   table["IdentityN"] = {importIdentityN};
   table["Assert+Identity"] = {importAsserted};
+  table["Switch+Const"] = {importIdentity};
   for (const char *name : {"VarHandleOp", "Variable", "VariableV2"})
     table[name] = {nullptr, "a variable without a value: pass the folder of the SavedModel, or freeze the graph"};
   for (const char *name : {"HashTable", "HashTableV2", "LookupTableFind", "LookupTableFindV2", "MutableHashTableV2"})

@@ -50,7 +50,7 @@ Window readWindow(Operator &op, const Spatial &spatial, mlir::Value x, Window wi
   std::string padding = op.node.stringAttr("padding", "");
   require(padding == "SAME" || padding == "VALID" || padding == "EXPLICIT",
           "padding is '{}', expected SAME, VALID or EXPLICIT", oneLine(padding));
-  window = padded(op.node, op.dims(x), spatial.first(), padding == "SAME", std::move(window));
+  window = padded(op.dims(x), spatial.first(), padding == "SAME", std::move(window));
   if (padding == "EXPLICIT")
     window.pads = explicitPads(op, spatial);
   else

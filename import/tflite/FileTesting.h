@@ -41,8 +41,9 @@ public:
     return tensor(name, dims, type, 0);
   }
   /// An input, or a result of an operator, with a scale.
-  int quantisedInput(const std::string &name, const Ints &dims, Type type, float factor, int64_t zero) {
-    graph().inputs.push_back(quantisedValue(dims, type, factor, zero, name));
+  int quantisedInput(const std::string &name, const Ints &dims, Type type, float factor, int64_t zero,
+                     const Ints &signature = {}) {
+    graph().inputs.push_back(tensor(name, dims, type, 0, scale({factor}, {zero}), false, signature));
     return graph().inputs.back();
   }
   int quantisedValue(const Ints &dims, Type type, float factor, int64_t zero, const std::string &name = "") {

@@ -39,7 +39,7 @@ void importSplit(Operator &op) { // the axis comes first
 
 void importSplitV(Operator &op) {
   op.node.expectInputs(3, 3);
-  splitBySizes(op, op.in(0), axisOperand(op, 2, op.rank(op.in(0))), op.node.requireInts(1, "the sizes"));
+  splitBySizes(op, op.in(0), axisOperand(op, 2, op.rank(op.in(0))), 1);
 }
 
 /// What pads on a quantised tensor stand for: zero.

@@ -290,6 +290,41 @@ TEST(Quantized, SumsMeansAndPools) {
       "AVERAGE_POOL_2D");
 }
 
+/// A convolution and pools, strided and padded, of a file that leaves height and width open: the same integers as of files
+/// that state them.
+TEST(Quantized, PaddingFollowsOpenExtents) {
+  Scale from{Type::INT8, 0.05f, 3}, to{Type::INT8, 0.2f, -5};
+  auto build = [&](int height, int width, const Ints &signature) {
+    TestFile f;
+    int x = f.quantisedInput("x", {1, height, width, 2}, from.type, from.factor, from.zero, signature);
+    std::vector<int8_t> weights(4 * 3 * 3 * 2);
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<int8_t>(int(i * 37 % 101) - 50);
+    int w = f.constant<int8_t>({4, 3, 3, 2}, weights, f.scale({0.02f}, {0})), b = f.constant<int32_t>({4}, {10, -20, 30, 0});
+    auto half = [](int extent) { return (extent + 1) / 2; };
+    Ints once = {1, half(height), half(width), 4}, twice = {1, half(once[1]), half(once[2]), 4};
+    int y = f.quantisedValue(once, to.type, to.factor, to.zero), most = f.quantisedValue(twice, to.type, to.factor, to.zero),
+        mean = f.quantisedValue(twice, to.type, to.factor, to.zero);
+    f.op(CONV_2D, {x, w, b}, {y}, BuiltinOptions::Conv2D,
+         file::CreateConv2DOptions(f.builder, file::Padding::SAME, 2, 2).Union());
+    auto window = [&] { return file::CreatePool2DOptions(f.builder, file::Padding::SAME, 2, 2, 3, 3).Union(); };
+    f.op(MAX_POOL_2D, {y}, {most}, BuiltinOptions::Pool2D, window());
+    f.op(AVERAGE_POOL_2D, {y}, {mean}, BuiltinOptions::Pool2D, window());
+    f.output(most);
+    f.output(mean);
+    return f.bytes();
+  };
+  std::string open = build(1, 1, {1, -1, -1, 2});
+  for (auto [height, width] : {std::pair{1, 1}, {2, 5}, {5, 6}, {8, 7}, {9, 12}}) {
+    std::vector<Tensor> x = {integers(from, {1, height, width, 2}, 7)};
+    std::vector<Tensor> got = evaluated(open, x), wanted = evaluated(build(height, width, {}), x);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(got.at(i).dims(), wanted.at(i).dims());
+      EXPECT_EQ(numbers(got[i]), numbers(wanted[i])) << "result " << i << " of " << height << " x " << width;
+    }
+  }
+}
+
 TEST(Quantized, ProductsOfSixteenBitInputs) {
   Scale from{Type::INT16, 0.001f, 0}, to{Type::INT16, 0.01f, 0};
   Single single;

@@ -139,6 +139,29 @@ void importMaxPool(Operator &op) {
   op.set(channelsLast(op.node, clamped(op, y, to.type, limitsOf(op, to, activationOf(op)))));
 }
 
+/// Sums over windows of `first`, whose channels are first, in i32. A window that is all of x is a reduction.
+mlir::Value windowSums(Operator &op, const Window &window, mlir::Value first) {
+  ElementType type = op.node.info(first).type;
+  Dims in = op.dims(first);
+  if (in[2] == Dim(window.kernel[0]) && in[3] == Dim(window.kernel[1]) && window.pads == std::vector<int64_t>(4, 0))
+    return op.emit("reduce_sum", {op.node.cast(first, ElementType::i32)}, {{"axes", std::vector<int64_t>{2, 3}}});
+  if (!in[1].isConstant())
+    op.unsupported("an average of an unknown number of channels");
+  int64_t channels = in[1].constant(), area = window.kernel[0] * window.kernel[1];
+  TensorData ones;
+  ones.type = type == ElementType::u8 ? ElementType::u8 : ElementType::i8;
+  ones.dims = {channels, 1, window.kernel[0], window.kernel[1]};
+  ones.bytes.assign(static_cast<size_t>(madeElements(ones.dims, "the window")), 1);
+  Fields fields = window.fields();
+  fields.emplace_back("group", channels);
+  require(area < 1 << 22, "the window has {} elements, expected less than 2^22", area);
+  if (type == ElementType::i16) // sums of less than 2^22 elements fit
+    return op.emit("conv",
+                   {op.node.cast(first, ElementType::i32), op.node.cast(op.node.constant(ones), ElementType::i32)},
+                   fields);
+  return op.emit("conv_integer", {first, op.node.constant(ones), {}, {}}, fields);
+}
+
 /// How many elements of x each window holds along one axis.
 std::vector<int32_t> counts(const Window &window, size_t axis, int64_t in, int64_t out) {
   std::vector<int32_t> result;
@@ -155,8 +178,10 @@ mlir::Value windowSizes(Operator &op, const Window &window, mlir::Value sums) {
   if (!pads)
     return op.node.constantScalar(ElementType::i32, static_cast<double>(window.kernel[0] * window.kernel[1]));
   Dims in = op.dims(op.in(0)), out = op.dims(sums);
-  if (!allConstant(std::span(in).subspan(1, 2)))
-    op.unsupported("a padded average of unknown extents");
+  if (!allConstant(std::span(in).subspan(1, 2))) { // counted by the run, over an image of ones
+    mlir::Value x = channelsFirst(op.node, cut(op, op.in(0), 3, 0, 1));
+    return windowSums(op, window, op.node.cast(op.emit("equal", {x, x}), ElementType::u8));
+  }
   madeElements({out[2].constant(), out[3].constant()}, "a padded average");
   std::vector<int32_t> rows = counts(window, 0, in[1].constant(), out[2].constant());
   std::vector<int32_t> columns = counts(window, 1, in[2].constant(), out[3].constant()), all;
@@ -171,36 +196,13 @@ mlir::Value windowSizes(Operator &op, const Window &window, mlir::Value sums) {
   return op.node.constant(data);
 }
 
-/// Sums over windows, in i32. A window that is all of x is a reduction.
-mlir::Value windowSums(Operator &op, const Window &window, const Uniform &x) {
-  mlir::Value first = channelsFirst(op.node, op.in(0));
-  Dims in = op.dims(first);
-  if (in[2] == Dim(window.kernel[0]) && in[3] == Dim(window.kernel[1]) && window.pads == std::vector<int64_t>(4, 0))
-    return op.emit("reduce_sum", {op.node.cast(first, ElementType::i32)}, {{"axes", std::vector<int64_t>{2, 3}}});
-  if (!in[1].isConstant())
-    op.unsupported("an average of an unknown number of channels");
-  int64_t channels = in[1].constant(), area = window.kernel[0] * window.kernel[1];
-  TensorData ones;
-  ones.type = x.type == ElementType::u8 ? ElementType::u8 : ElementType::i8;
-  ones.dims = {channels, 1, window.kernel[0], window.kernel[1]};
-  ones.bytes.assign(static_cast<size_t>(madeElements(ones.dims, "the window")), 1);
-  Fields fields = window.fields();
-  fields.emplace_back("group", channels);
-  require(area < 1 << 22, "the window has {} elements, expected less than 2^22", area);
-  if (x.type == ElementType::i16) // sums of less than 2^22 elements fit
-    return op.emit("conv",
-                   {op.node.cast(first, ElementType::i32), op.node.cast(op.node.constant(ones), ElementType::i32)},
-                   fields);
-  return op.emit("conv_integer", {first, op.node.constant(ones), {}, {}}, fields);
-}
-
 /// The sum plus half the number of elements, away from zero, over this number.
 void importAveragePool(Operator &op) {
   op.node.expectInputs(1, 1);
   Window window = readPool(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   require(x == to, "the operand and the result have different scales or zero points");
-  mlir::Value sums = windowSums(op, window, x), count = windowSizes(op, window, sums);
+  mlir::Value sums = windowSums(op, window, channelsFirst(op.node, op.in(0))), count = windowSizes(op, window, sums);
   mlir::Value half = op.emit("div", {count, op.node.constantScalar(ElementType::i32, 2)});
   mlir::Value up = op.emit("add", {sums, half});
   if (x.type != ElementType::u8) {

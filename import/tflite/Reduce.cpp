@@ -22,18 +22,27 @@ const char *reductionOf(BuiltinOperator code) {
   }
 }
 
+bool keepsDims(Operator &op) { return op.options<file::ReducerOptions>(BuiltinOptions::Reducer).keep_dims(); }
+
 void importReduction(Operator &op) {
   op.node.expectInputs(2, 2);
-  Reduction reduction = readReduction(op);
+  bool computed = !op.node.staticInts(op.in(1));
+  Reduction reduction = computed ? Reduction() : readReduction(op);
   mlir::Value x = op.in(0);
   bool logical = op.code() == REDUCE_ALL || op.code() == REDUCE_ANY;
-  if (reduction.axes.empty()) {
+  if (!computed && reduction.axes.empty()) {
     op.set(x);
     return;
   }
   if (logical)
     x = op.node.cast(x, ElementType::u8);
-  mlir::Value y = op.emit(reductionOf(op.code()), {x}, {{"axes", reduction.axes}, {"keepdims", reduction.keepDims}});
+  Values operands = {x};
+  Fields fields = {{"axes", reduction.axes}, {"keepdims", keepsDims(op)}};
+  if (computed) {
+    operands.push_back(op.wide(1));
+    fields.emplace_back("noop_with_empty_axes", true);
+  }
+  mlir::Value y = op.emit(reductionOf(op.code()), operands, fields);
   op.set(logical ? op.node.cast(y, ElementType::boolean) : y);
 }
 
@@ -90,7 +99,7 @@ void importCumSum(Operator &op) {
 Reduction readReduction(Operator &op) {
   Reduction reduction;
   reduction.axes = normalizeAxes(op.node.requireInts(1, "the axes"), op.rank(op.in(0)), "an axis");
-  reduction.keepDims = op.options<file::ReducerOptions>(BuiltinOptions::Reducer).keep_dims();
+  reduction.keepDims = keepsDims(op);
   return reduction;
 }
 

@@ -80,4 +80,19 @@ std::optional<Quantization> quantizationOf(const file::Tensor &tensor) {
   return result;
 }
 
+std::map<std::string, Quantization> tensorScales(const source::GraphRecord &graph) {
+  std::map<std::string, Quantization> scales;
+  for (const source::NodeRecord &node : graph.nodes) {
+    const auto *from = static_cast<const SourceNode *>(node.source);
+    if (!from || !from->op->outputs() || from->op->outputs()->size() == 0)
+      continue;
+    int32_t index = from->op->outputs()->Get(0);
+    if (index < 0 || static_cast<flatbuffers::uoffset_t>(index) >= from->graph->tensors()->size())
+      continue;
+    if (auto scale = quantizationOf(*from->graph->tensors()->Get(static_cast<flatbuffers::uoffset_t>(index))))
+      scales[source::nodeName(node)] = *scale;
+  }
+  return scales;
+}
+
 } // namespace lathe::tflite

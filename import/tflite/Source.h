@@ -5,6 +5,7 @@
 #include "import/tflite/tflite_generated.h" // of tflite.fbs
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,5 +30,8 @@ struct SourceNode {
   int32_t version;                                // of the operator
   const std::vector<source::GraphRecord> *graphs; // all subgraphs of the file, by number
 };
+
+/// What the first results of the nodes of a graph stand for, by the names of the nodes (import/TensorScales.h).
+std::map<std::string, Quantization> tensorScales(const source::GraphRecord &graph);
 
 } // namespace lathe::tflite

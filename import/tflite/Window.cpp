@@ -91,7 +91,7 @@ Fields Convolution::fields() const {
 Window padded(Node &node, mlir::Value x, file::Padding padding, Window window) {
   require(padding == file::Padding::SAME || padding == file::Padding::VALID, "padding is {}, expected SAME or VALID",
           static_cast<int>(padding));
-  return source::padded(node, node.info(x).dims, 1, padding == file::Padding::SAME, std::move(window));
+  return source::padded(node.info(x).dims, 1, padding == file::Padding::SAME, std::move(window));
 }
 
 Convolution readConvolution(Operator &op) {

@@ -3,7 +3,9 @@
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Outputs.h"
 #include "lab/compare/Ports.h"
+#include "lab/machine/DeclaredPeak.h"
 #include "lab/machine/Disturbance.h"
+#include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>
@@ -29,6 +31,7 @@ struct Running {
   double cpuOfEnded = 0; // processor seconds of earlier starts
   SideResult *result = nullptr;
   std::string called; // the model in messages
+  bool real = false;  // compared in real numbers: the first side has other types
 
   bool alive() const { return runner && !result->failure; }
   /// Notes a failure, or hands the value out.
@@ -115,18 +118,10 @@ private:
     return Runner::start(spec, options.limits, options.timeouts);
   }
 
-  /// The file that a start of the side loads. A package is mapped in place, and where the page cache holds its pages changes
-  /// its times by a few percent for as long as they stay there, through every start. So each start gets a copy, in other
-  /// pages.
+  /// The file that a start of the side loads: of a package a copy.
   std::string fileForStart(const CompareSide &side) const {
-    if (!side.runner.reads("lathe") || !fs::exists(side.model))
-      return side.model;
-    fs::path folder = directory.path / "start", copy = folder / fs::path(side.model).filename();
-    std::error_code error;
-    fs::create_directories(folder, error);
-    fs::copy_file(side.model, copy, fs::copy_options::overwrite_existing, error);
-    require(!error, "{}: cannot copy to {}: {}", side.model, folder.string(), error.message());
-    return copy.string();
+    bool package = side.runner.reads("lathe") && fs::exists(side.model);
+    return package ? copiedPackage(side.model, directory.path / "start") : side.model;
   }
 
   /// Starts the side's runner, which loads the model.
@@ -187,37 +182,74 @@ private:
         matchInputs(*first, side);
   }
 
+  /// The inputs that a side of so many inputs takes: without the variables, if it keeps them itself.
+  std::vector<const Input *> inputsFor(Running &side) {
+    std::vector<const Input *> all, others;
+    for (const Input &input : inputs) {
+      all.push_back(&input);
+      if (!options.variables.contains(input.port.name))
+        others.push_back(&input);
+    }
+    if (side.model.inputs.size() != others.size() || others.size() == all.size())
+      return all;
+    side.result->notes.push_back(
+        fmt::format("keeps the variables {} itself; they begin with zero", fmt::join(options.variables, ", ")));
+    return others;
+  }
+
   /// Finds the file for every input of a side; throws Error where the side is another network.
   void matchInputs(const Running &first, Running &side) {
     std::vector<RunnerPort> ours;
-    for (const Input &input : inputs)
-      ours.push_back(input.port);
+    std::vector<const Input *> candidates = inputsFor(side);
+    for (const Input *input : candidates)
+      ours.push_back(input->port);
     const std::vector<RunnerPort> &theirs = side.model.inputs;
-    auto pairs = pairPorts(ours, theirs);
+    compareTypes(first, ours, side);
+    auto pairs = side.real ? pairPorts(realPorts(ours, scalesOf(first)), realPorts(theirs, scalesOf(side)))
+                           : pairPorts(ours, theirs);
     require(ours.size() == theirs.size() && std::all_of(pairs.begin(), pairs.end(), [](auto &pair) { return pair; }),
             "{} has inputs {}, {} has {}: not the same network", first.called, portsText(ours), side.called,
             portsText(theirs));
-    for (size_t i = 0; i < theirs.size(); ++i) {
-      const Input &input = inputs[*pairs[i]];
-      std::string &file = side.inputs[theirs[i].name] = input.file;
-      PortFit fit = fitOf(input.port, theirs[i]);
-      auto shapes = [&] {
-        return fmt::format("input '{}' of {} is {}, '{}' of {} is {}", theirs[i].name, side.called,
-                           extentsText(theirs[i]), input.port.name, first.called, extentsText(input.port));
-      };
-      require(fit.fits, "{}: not the same network", shapes());
-      std::string note = theirs[i].name == input.port.name ? "" : fmt::format(" takes '{}'", input.port.name);
-      if (!fit.permutation.empty()) {
-        require(options.adaptLayouts, "{}: another layout, give --adapt-layouts to transpose it", shapes());
-        Tensor other = transposed(input.tensor, fit.permutation);
-        file = (directory.path / fmt::format("input{}-of{}.npy", *pairs[i], &side - running.data())).string();
-        writeNpy(file, npyView(other));
-        note += fmt::format("{} transposed from {} to {}", note.empty() ? " is" : ",", extentsText(input.port),
-                            extentsText(portOf("", other)));
-      }
-      if (!note.empty())
-        side.result->notes.push_back(fmt::format("input '{}'{}", theirs[i].name, note));
+    for (size_t i = 0; i < theirs.size(); ++i)
+      giveInput(first, *candidates[*pairs[i]], side, i);
+  }
+
+  const Scales &scalesOf(const Running &side) const { return sides[size_t(&side - running.data())].scales; }
+
+  /// Whether a side has other types than the first one, of real numbers that are the same.
+  void compareTypes(const Running &first, const std::vector<RunnerPort> &ours, Running &side) {
+    auto paired = [&](const std::vector<RunnerPort> &mine, const std::vector<RunnerPort> &theirs) {
+      return allPaired(mine, theirs) || !allPaired(realPorts(mine, scalesOf(first)), realPorts(theirs, scalesOf(side)));
+    };
+    side.real = !paired(ours, side.model.inputs) || !paired(first.model.outputs, side.model.outputs);
+    if (side.real)
+      side.result->notes.emplace_back("has other types: quantised inputs and outputs are compared as real numbers");
+  }
+
+  /// Writes what input i of a side gets, where it is not the file of the first side.
+  void giveInput(const Running &first, const Input &input, Running &side, size_t i) {
+    const RunnerPort &port = side.model.inputs[i];
+    std::string &file = side.inputs[port.name] = input.file;
+    PortFit fit = fitOf(input.port, port);
+    auto shapes = [&] {
+      return fmt::format("input '{}' of {} is {}, '{}' of {} is {}", port.name, side.called, extentsText(port),
+                         input.port.name, first.called, extentsText(input.port));
+    };
+    require(fit.fits, "{}: not the same network", shapes());
+    std::string note = port.name == input.port.name ? "" : fmt::format(" takes '{}'", input.port.name);
+    Tensor tensor = side.real ? realNumbers(scalesOf(first), input.port.name, input.tensor) : input.tensor;
+    if (!fit.permutation.empty()) {
+      require(options.adaptLayouts, "{}: another layout, give --adapt-layouts to transpose it", shapes());
+      tensor = transposed(tensor, fit.permutation);
+      note += fmt::format("{} transposed from {} to {}", note.empty() ? " is" : ",", extentsText(input.port),
+                          extentsText(portOf("", tensor)));
     }
+    if (side.real || !fit.permutation.empty()) {
+      file = (directory.path / fmt::format("input{}-of{}.npy", i, &side - running.data())).string();
+      writeNpy(file, npyView(side.real ? elementsFor(scalesOf(side), port, tensor) : tensor));
+    }
+    if (!note.empty())
+      side.result->notes.push_back(fmt::format("input '{}'{}", port.name, note));
   }
 
   void bindInputs(Running &side) { side.take(side.runner->setInputs(side.inputs)); }
@@ -262,11 +294,13 @@ private:
   }
 
   /// In the order of the model.
-  static std::vector<NamedOutput> outputsOf(const Running &side) {
+  std::vector<NamedOutput> outputsOf(const Running &side, bool real) const {
     std::vector<NamedOutput> outputs;
     for (const RunnerPort &port : side.model.outputs)
-      if (auto file = side.outputs.find(port.name); file != side.outputs.end())
-        outputs.push_back({port.name, toTensor(readNpy(file->second))});
+      if (auto file = side.outputs.find(port.name); file != side.outputs.end()) {
+        Tensor tensor = toTensor(readNpy(file->second));
+        outputs.push_back({port.name, real ? realNumbers(scalesOf(side), port.name, tensor) : tensor});
+      }
     return outputs;
   }
 
@@ -277,7 +311,8 @@ private:
     if (!ours.alive() || !theirs.alive())
       return result;
     try {
-      result.outputs = agreementsOf(ours.result->name, outputsOf(ours), outputsOf(theirs), options);
+      result.outputs =
+          agreementsOf(ours.result->name, outputsOf(ours, theirs.real), outputsOf(theirs, theirs.real), options);
     } catch (const Error &error) { // a file that cannot be read
       result.outputs.push_back({.output = theirs.result->name, .ours = "", .reason = error.what(), .mistrust = ""});
     }
@@ -358,6 +393,7 @@ private:
     for (Side &side : timed)
       pointers.push_back(&side);
     timing = true;
+    operations = options.operations ? *options.operations : operationsOfPackage();
     DisturbanceMeter meter([this] { return ownSeconds(); });
     TurnWatch watch;
     watch.decided = [&](const std::vector<size_t> &) {
@@ -392,13 +428,14 @@ private:
     comparison.stolenProcessors = stolen;
     comparison.slowRounds = fullSpeed.slow();
     comparison.waitedSeconds = fullSpeed.waitedSeconds();
-    judge();
     for (auto &side : comparison.sides) {
       std::vector<double> pooled;
       for (auto &round : side.rounds)
         pooled.insert(pooled.end(), round.begin(), round.end());
       side.time = summarize(pooled);
+      side.unreachable = beyondReach(operations, side.time.median, declaredPeak({}, options.threads));
     }
+    judge();
   }
 
   /// Processor time of this program and its runners.
@@ -435,14 +472,36 @@ private:
       const SideResult &theirs = comparison.sides[peer.peer];
       JudgedPair before = peer.judged.value_or(JudgedPair());
       peer.judged.reset();
-      if (peer.agrees && !ours.rounds.empty() && !theirs.rounds.empty() && !theirs.failure && !ours.failure)
+      bool believed = ours.unreachable.empty() && theirs.unreachable.empty();
+      if (peer.agrees && believed && !ours.rounds.empty() && !theirs.rounds.empty() && !theirs.failure && !ours.failure)
         peer.judged = judgePair({theirs.rounds, theirs.overheadSeconds}, {ours.rounds, ours.overheadSeconds},
                                 comparison.starts, options, before);
     }
   }
 
+  /// Operations of one run, if the first side is a package; 0: unknown.
+  double operationsOfPackage() const {
+    if (!sides[0].runner.reads("lathe"))
+      return 0;
+    try {
+      runtime::Context context(runtime::Model::load(sides[0].model));
+      for (const Input &input : inputs)
+        if (auto index = context.model().findInput(input.port.name))
+          context.setInput(*index, input.tensor);
+      if (!context.model().outputs().empty())
+        (void)context.outputDims(0); // binds the extents
+      double sum = 0;
+      for (size_t i = 0; i < context.instructionCount(); ++i)
+        sum += context.instruction(i).flops;
+      return sum;
+    } catch (const Error &) { // the runner says what is wrong, and extents may depend on data
+      return 0;
+    }
+  }
+
   const std::vector<CompareSide> &sides;
   CompareOptions options;
+  double operations = 0; // of one run
   FullSpeed fullSpeed;
   TemporaryDirectory directory{"compare"};
   std::vector<Input> inputs;
@@ -455,7 +514,8 @@ private:
 
 bool Comparison::agrees() const {
   return std::all_of(peers.begin(), peers.end(), [](auto &peer) { return peer.agrees; }) &&
-         std::none_of(sides.begin(), sides.end(), [](auto &side) { return side.failure.has_value(); });
+         std::none_of(sides.begin(), sides.end(),
+                      [](auto &side) { return side.failure.has_value() || !side.unreachable.empty(); });
 }
 
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options) {

@@ -5,6 +5,7 @@
 // others are its peers.
 #pragma once
 
+#include "lab/compare/RealNumbers.h"
 #include "lab/compare/Runner.h"
 #include "lab/judging/Difference.h"
 #include "lab/judging/Turns.h"
@@ -13,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 
 namespace lathe::lab {
 
@@ -33,6 +35,7 @@ struct CompareSide {
   std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
   std::string content = {};            // hash of the file that the runner is named after; "" for a runtime
   std::string called = {};             // the model in messages; "": its file
+  Scales scales = {};                  // of inputs and outputs that are quantised
 };
 
 struct CompareOptions : TurnOptions {
@@ -42,11 +45,15 @@ struct CompareOptions : TurnOptions {
   int threads = 1;
   uint64_t seed = 0;                    // seed of generated inputs
   std::map<std::string, Tensor> inputs; // by name
-  std::map<std::string, int64_t> dims;  // values of symbolic extents of generated inputs; default 1
-  Tolerance tolerance = {1e-4, 1e-3};   // bounds for agreeing outputs (lab/judging/Tolerance.h)
-  bool adaptLayouts = false;            // transpose inputs and outputs of sides whose channels lie elsewhere
-  bool checkOnly = false;               // compare outputs only
-  process::Limits limits;               // limits of each runner
+  /// Inputs of the first side that hold variables of the model. A side that keeps its variables itself lacks them; it
+  /// begins with the same values, those of `inputs`.
+  std::set<std::string> variables;
+  std::map<std::string, int64_t> dims; // values of symbolic extents of generated inputs; default 1
+  Tolerance tolerance = {1e-4, 1e-3};  // bounds for agreeing outputs (lab/judging/Tolerance.h)
+  bool adaptLayouts = false;           // transpose inputs and outputs of sides whose channels lie elsewhere
+  bool checkOnly = false;              // compare outputs only
+  std::optional<double> operations;    // of one run; empty: those of the first side's package
+  process::Limits limits;              // limits of each runner
   RunnerTimeouts timeouts;
   /// Receives the current step and, while timing, the largest remaining time in seconds. May be
   /// empty.
@@ -78,6 +85,7 @@ struct SideResult {
   std::vector<Counts> counts;              // of each round, over its samples
   std::string uncounted;                   // why counts are missing (TimingWorker)
   Summary time;
+  std::string unreachable;       // why its times are not believed (lab/machine/DeclaredPeak.h); "": they are
   int64_t peakResidentBytes = 0; // maximum over all starts
   std::optional<process::Failure> failure;
 };
@@ -106,10 +114,10 @@ struct Comparison {
   /// Rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).
   size_t slowRounds = 0;
   double waitedSeconds = 0; // for processors at full speed
-  bool agrees() const;      // with every peer, and no side failed
+  bool agrees() const;      // with every peer, and no side failed or has times that nobody believes
 };
 
-/// Compares the sides. Inputs and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws
+/// Compares the sides. Where one side is quantised and another one is not, both get and give the same real numbers. Inputs and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws
 /// Error if the inputs do not match, if layouts differ without `adaptLayouts`, or if a given input does not exist.
 /// Failures of runners are in the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
@@ -123,6 +131,9 @@ Agreement agreementOf(const std::string &name, const Tensor &ours, const Tensor 
 /// Returns an ONNX model that measures the cost of a call: it has these inputs ("x0", "x1", ...)
 /// but does not read them, and computes the relu of one additional f32 element, "one".
 std::string callOnnx(const std::vector<CallInput> &inputs);
+
+/// True if other programs, or processors below full speed, make the times unreliable.
+bool isDisturbed(const Comparison &comparison);
 
 /// Reasons to doubt the times of the sides, one sentence each: outliers, drift between starts, a
 /// frequency that varies or differs between the sides, other programs, too few starts.

@@ -66,10 +66,27 @@ static std::vector<std::string> warningsOf(const SideResult &side, const std::ve
   return warnings;
 }
 
+/// Too many rounds began while the processors did not run at full speed.
+static bool beganSlowly(const Comparison &comparison) {
+  size_t rounds = std::accumulate(comparison.starts.begin(), comparison.starts.end(), size_t(0));
+  return double(comparison.slowRounds) > unreliableSlowShare * double(rounds);
+}
+
+bool isDisturbed(const Comparison &comparison) {
+  return comparison.otherProcessors.value_or(0) > disturbingProcessors || beganSlowly(comparison);
+}
+
+/// True for a runner whose speed is not that of the runtime on this machine: the WebAssembly build of TensorFlow Lite, say.
+static bool saysNothing(const SideResult &side) {
+  return side.settings.is_object() && side.settings.contains("caution");
+}
+
 std::vector<std::string> warningsOf(const Comparison &comparison) {
   std::vector<std::string> warnings;
   for (const SideResult &side : comparison.sides) {
-    if (side.settings.is_object() && side.settings.contains("caution"))
+    if (!side.unreachable.empty())
+      warnings.push_back(fmt::format("the times of {} are not believed: {}", side.name, side.unreachable));
+    if (saysNothing(side))
       warnings.push_back(side.settings["caution"].get<std::string>());
     for (std::string &warning : warningsOf(side, comparison.starts))
       warnings.push_back(std::move(warning));
@@ -90,12 +107,13 @@ std::vector<std::string> warningsOf(const Comparison &comparison) {
   if (comparison.otherProcessors.value_or(0) > disturbingProcessors)
     warnings.push_back(fmt::format("other programs kept {:.1f} processors busy meanwhile: do not trust the times",
                                    *comparison.otherProcessors));
-  size_t rounds = std::accumulate(comparison.starts.begin(), comparison.starts.end(), size_t(0));
-  if (double(comparison.slowRounds) > unreliableSlowShare * double(rounds))
+  if (beganSlowly(comparison)) {
+    size_t rounds = std::accumulate(comparison.starts.begin(), comparison.starts.end(), size_t(0));
     warnings.push_back(
         fmt::format("{} of {} began while the processors ran below full speed: other programs, or a host "
                     "that lets virtual processors share cores",
                     comparison.slowRounds, counted(int64_t(rounds), "round")));
+  }
   return warnings;
 }
 
@@ -122,7 +140,7 @@ json toJson(const Comparison &comparison) {
     }
     json entry = {{"peer", comparison.sides[peer.peer].name}, {"agrees", peer.agrees}, {"outputs", outputs}};
     if (peer.judged) {
-      entry.update(toJson(static_cast<const JudgedRatio &>(*peer.judged)));
+      entry.update(toJson(static_cast<const JudgedRatio &>(*peer.judged), isDisturbed(comparison)));
       entry["decided_after_starts"] = peer.judged->decidedAfter;
       entry["verdict_alone"] = name(peer.judged->alone);
     }
@@ -159,7 +177,7 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
   };
   Table table({textColumn("runner").shrink(14), textColumn("version").drop(1), numberColumn("median", "ms"),
                numberColumn("min", "ms"), numberColumn("runs").drop(3), numberColumn("overhead", "us"),
-               numberColumn("load", "ms").drop(2), numberColumn("peak", "MiB").drop(4)});
+               numberColumn("load", "ms").drop(2), numberColumn("peak", "MB").drop(4)});
   for (auto &side : comparison.sides) {
     if (side.failure) {
       table.row({side.name, side.version, "failed"});
@@ -169,7 +187,7 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     table.row({side.name, side.version, timed(side.time.median), timed(side.time.min), std::to_string(side.time.count),
                side.overheadSeconds ? fmt::format("{:.1f}", *side.overheadSeconds * 1e6) : "-",
                fmt::format("{:.1f}", side.loadSeconds * 1e3),
-               fmt::format("{:.1f}", double(side.peakResidentBytes) / (1 << 20))});
+               fmt::format("{:.1f}", double(side.peakResidentBytes) * 1e-6)});
   }
   text += table.str(style);
   for (auto &side : comparison.sides)
@@ -195,13 +213,18 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     }
     if (peer.agrees)
       line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
-    if (peer.judged)
-      line("{} runs at {:.3f}x the speed of {} ({}, {}, {}): {}{}", ours, peer.judged->ratio.ratio, theirs,
+    if (saysNothing(comparison.sides[peer.peer]))
+      line("no ratio to {}: its times say nothing of a native build", theirs);
+    else if (peer.judged)
+      line("{} runs at {:.3f}x the speed of {} ({}, {}, {}): {}", ours, peer.judged->ratio.ratio, theirs,
            intervalText(peer.judged->ratio), counted(int64_t(comparison.starts.size()), "start"),
-           counted(comparison.threads, "thread"), name(peer.judged->verdict),
-           peer.judged->withinOverhead ? ", the difference may be that of the calls' overhead" : "");
-    else if (comparison.timed)
-      line("no ratio to {}: {}", theirs, peer.agrees ? "a side failed" : "no timing without an answer");
+           counted(comparison.threads, "thread"), verdictText(*peer.judged, isDisturbed(comparison)));
+    else if (bool believed = comparison.sides[0].unreachable.empty() && comparison.sides[peer.peer].unreachable.empty();
+             comparison.timed)
+      line("no ratio to {}: {}", theirs,
+           !peer.agrees ? "no timing without an answer"
+           : believed   ? "a side failed"
+                        : "its times are not believed");
   }
   for (const std::string &warning : warningsOf(comparison))
     line("warning: {}", warning);

@@ -1,5 +1,6 @@
 #include "lab/compare/Compare.h"
 
+#include "lab/StoreRecords.h"
 #include "lab/compare/Ports.h"
 #include "runtime/NpyTensor.h"
 
@@ -98,6 +99,19 @@ TEST_F(CompareTest, anAnswerThatChangesInALaterStart) {
   EXPECT_NE(comparison.peers[0].outputs[0].reason.find("relative L2"), std::string::npos);
 }
 
+TEST_F(CompareTest, aSideMayKeepTheVariablesItself) {
+  nlohmann::json ours = {{"factor", 2}, {"variables", {"h.past"}}}, theirs = {{"factor", 2}};
+  options.checkOnly = true;
+  options.inputs["h.past"] = Tensor::of<float>({1, 4}, {0, 0, 0, 0});
+  EXPECT_THROW(compareFakes(ours, theirs), Error) << "another network";
+  options.variables = {"h.past"};
+  auto comparison = compareFakes(ours, theirs);
+  EXPECT_TRUE(comparison.agrees()) << describe(comparison);
+  EXPECT_EQ(comparison.sides[1].notes,
+            std::vector<std::string>{"keeps the variables h.past itself; they begin with zero"});
+  EXPECT_TRUE(compareFakes(ours, ours).agrees());
+}
+
 TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
   options.minStarts = 6;
   options.maxSeconds = 1e-6;
@@ -108,7 +122,7 @@ TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
   EXPECT_TRUE(comparison.peers[0].judged->tooFewStarts);
   EXPECT_EQ(comparison.peers[0].judged->verdict, Verdict::ambiguous);
   EXPECT_EQ(describe(comparison).find("95 %"), std::string::npos) << describe(comparison);
-  EXPECT_NE(describe(comparison).find("too few rounds for an interval"), std::string::npos);
+  EXPECT_NE(describe(comparison).find("too few for an interval"), std::string::npos);
   EXPECT_NE(describe(comparison).find("1 start says too little for a verdict on theirs: give more time"),
             std::string::npos)
       << describe(comparison);
@@ -118,6 +132,25 @@ TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
   EXPECT_NE(describe(compareFakes({{"ms", 2}}, {{"ms", 3}}))
                 .find("2 starts say too little for a verdict on theirs: allow more rounds"),
             std::string::npos);
+}
+
+/// A runner that reports other times than it took: no ratio, a warning, and no success.
+TEST_F(CompareTest, timesThatNoAlgorithmReachesAreNotBelieved) {
+  options.operations = 1e9;
+  EXPECT_TRUE(compareFakes({{"ms", 2}}, {{"ms", 3}}).agrees());
+  auto comparison = compareFakes({{"ms", 2}}, {{"ms", 0.003}});
+  EXPECT_FALSE(comparison.agrees());
+  EXPECT_TRUE(comparison.peers[0].agrees); // the outputs are right
+  EXPECT_FALSE(comparison.peers[0].judged.has_value());
+  EXPECT_TRUE(comparison.sides[0].unreachable.empty());
+  std::string text = describe(comparison);
+  EXPECT_NE(text.find("no ratio to theirs: its times are not believed"), std::string::npos) << text;
+  EXPECT_NE(text.find("warning: the times of theirs are not believed: no algorithm takes 3e-06 s"), std::string::npos)
+      << text;
+  auto points = pointsOf(comparison, {"model", "m", {}}, {});
+  EXPECT_EQ(points[0].status, store::PointStatus::passed);
+  EXPECT_EQ(points[1].status, store::PointStatus::mistrusted);
+  EXPECT_NE(points[1].reason.find("no algorithm"), std::string::npos);
 }
 
 TEST_F(CompareTest, roundsInAllAreSpreadOverTheStarts) {
@@ -158,6 +191,8 @@ TEST(CompareWarnings, outliersDriftAndFrequency) {
   Comparison careful = sixStarts(steady, 3, 3.01);
   careful.sides[1].settings = {{"caution", "its times say nothing"}};
   EXPECT_EQ(warnings(careful), "its times say nothing");
+  EXPECT_NE(describe(careful).find("no ratio to theirs: its times say nothing of a native build"), std::string::npos);
+  EXPECT_EQ(describe(careful).find("the speed of"), std::string::npos);
   auto jumpy = [&](int start, int run) { return run < 2 ? 3e-3 : steady(start, run); };
   EXPECT_EQ(warnings(sixStarts(jumpy, 3, 3)), "10 % of the times of ours are outliers");
   auto drifting = [&](int start, int run) { return steady(start, run) * (1 + 0.02 * start); };

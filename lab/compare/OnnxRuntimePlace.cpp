@@ -46,6 +46,15 @@ std::optional<fs::path> onnxRuntimeLibrary() {
   return std::nullopt;
 }
 
+std::string notInstalled(const std::string &runtime) {
+  std::error_code absent;
+  bool sources = fs::exists(LATHE_SOURCE_DIR "/dev/peers.sh", absent);
+  return runtime + " is not installed: " +
+         (sources
+              ? "run \"make peers\" in " LATHE_SOURCE_DIR
+              : "run \"make peers\" in a clone of Lathe's sources, and name its folder lab/runners in LATHE_RUNNERS");
+}
+
 std::optional<fs::path> runnerScript(const std::string &script, const std::string &needed) {
   std::error_code absent;
   for (const fs::path &folder : runnerFolders())

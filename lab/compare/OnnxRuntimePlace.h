@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace lathe::lab {
 
@@ -16,5 +17,8 @@ std::optional<std::filesystem::path> onnxRuntimeLibrary();
 
 /// Path of `script` ("tflite/Runner.mjs") in the first RUNNERS that has it, with the folder `needed` ("": none) beside it.
 std::optional<std::filesystem::path> runnerScript(const std::string &script, const std::string &needed = "");
+
+/// "ONNX Runtime is not installed: " and where its user gets it from.
+std::string notInstalled(const std::string &runtime);
 
 } // namespace lathe::lab

@@ -32,7 +32,7 @@ static NotApplicable notBesideUs(const std::string &program) {
 
 static Outcome<RunnerSpec> findOnnxRuntime() {
   if (!onnxRuntimeLibrary())
-    return NotApplicable{"ONNX Runtime is not installed: run \"make peers\""};
+    return NotApplicable{notInstalled("ONNX Runtime")};
   std::string program = runnerProgram("lathe-runner-onnxruntime");
   if (program.empty())
     return notBesideUs("lathe-runner-onnxruntime");
@@ -46,6 +46,13 @@ constexpr const char *tfliteVariable = "LATHE_TFLITE_RUNNER";
 
 static Outcome<RunnerSpec> findTflite() {
   RunnerSpec spec{"tflite", {}, {"tflite"}};
+  if (const char *library = std::getenv(tfliteLibraryVariable); library && *library) {
+    std::string program = runnerProgram("lathe-runner-tflite");
+    if (program.empty())
+      return notBesideUs("lathe-runner-tflite");
+    spec.command.argv = {program, library};
+    return spec;
+  }
   if (const char *given = std::getenv(tfliteVariable); given && *given) {
     auto command = process::splitShellWords(given);
     if (!command.problem.empty() || command.words.empty())
@@ -55,7 +62,7 @@ static Outcome<RunnerSpec> findTflite() {
   }
   auto script = runnerScript("tflite/Runner.mjs", "tflite/node_modules/@tensorflow/tfjs-tflite");
   if (!script)
-    return NotApplicable{"TensorFlow Lite is not installed: run \"make peers\""};
+    return NotApplicable{notInstalled("TensorFlow Lite")};
   spec.command.argv = {"node", script->string()};
   return spec;
 }
@@ -64,7 +71,7 @@ static Outcome<RunnerSpec> findTensorFlowJs() {
   RunnerSpec spec{"tensorflowjs", {}, {"tensorflow", "savedmodel", "keras"}};
   auto script = runnerScript("tensorflowjs/Runner.mjs", "tensorflowjs/node_modules/@tensorflow/tfjs-core");
   if (!script)
-    return NotApplicable{"TensorFlow.js is not installed: run \"make peers\""};
+    return NotApplicable{notInstalled("TensorFlow.js")};
   spec.command.argv = {"node", script->string()};
   return spec;
 }
@@ -175,6 +182,15 @@ RunnerSpec runnerNamed(const std::string &name, const std::string &where) {
   Outcome<RunnerSpec> spec = findRunner(name);
   require(spec.done(), "{}: {}", where, spec.done() ? "" : spec.reason());
   return *spec;
+}
+
+std::string copiedPackage(const std::string &package, const std::filesystem::path &folder) {
+  std::filesystem::path copy = folder / std::filesystem::path(package).filename();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::filesystem::copy_file(package, copy, std::filesystem::copy_options::overwrite_existing, error);
+  require(!error, "{}: cannot copy to {}: {}", package, folder.string(), error.message());
+  return copy.string();
 }
 
 } // namespace lathe::lab

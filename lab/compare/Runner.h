@@ -7,6 +7,7 @@
 #include "lab/ops/TimingWorker.h"
 #include "support/ElementType.h"
 
+#include <filesystem>
 #include <map>
 
 namespace lathe::lab {
@@ -20,8 +21,12 @@ struct RunnerSpec {
   bool reads(std::string_view format) const;
 };
 
+/// A native library of TensorFlow Lite's C API; "": none.
+inline constexpr const char *tfliteLibraryVariable = "LATHE_TFLITE_LIBRARY";
+
 /// Returns the runner called `name`: one of programs beside this one ("onnxruntime", "opencv", "lathe", "reference"), of
-/// scripts under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"), or the command in $LATHE_TFLITE_RUNNER.
+/// scripts under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"). "tflite" is the program lathe-runner-tflite with
+/// the library in $LATHE_TFLITE_LIBRARY, or the command in $LATHE_TFLITE_RUNNER, where one of them is set.
 /// Declines with instructions if the program, or what it needs (lab/compare/OnnxRuntimePlace.h), is not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
 /// Like findRunner, but throws Error that begins with `where` instead of declining.
@@ -66,5 +71,10 @@ private:
 
   RunnerTimeouts timeouts;
 };
+
+/// Copies a package to `folder`, which is made, and returns the copy. A package is mapped in place, and where the page cache
+/// holds its pages changes its times by a few percent for as long as they stay there, through every start. So each start gets
+/// a copy, in other pages.
+std::string copiedPackage(const std::string &package, const std::filesystem::path &folder);
 
 } // namespace lathe::lab

@@ -94,6 +94,27 @@ TEST_F(RunnerTest, otherProtocolVersion) {
   EXPECT_NE(runner.failure().message().find("version 2"), std::string::npos) << runner.failure().message();
 }
 
+/// One line with the field, what was expected and what came.
+TEST_F(RunnerTest, greetingsThatLackSomething) {
+  auto messageOf = [&](const char *hello) {
+    RunnerSpec spec = fake();
+    spec.command.argv.insert(spec.command.argv.end(), {"--hello", hello});
+    auto runner = Runner::start(spec);
+    EXPECT_FALSE(runner.ok()) << hello;
+    return runner.ok() ? "" : runner.failure().message();
+  };
+  for (auto &[hello, says] : std::vector<std::pair<const char *, const char *>>{
+           {"{}", R"(expected 1 as "protocol" of the runner protocol, got no such field)"},
+           {R"({"protocol": "1", "version": "2"})", R"(expected 1 as "protocol" of the runner protocol, got "1")"},
+           {R"({"protocol": 1})", R"(expected a text as "version" of the runner protocol, got no such field)"},
+           {R"({"protocol": 1, "version": "2", "settings": 3})", R"(expected an object as "settings")"},
+           {R"({"protocol": 1, "version": "2", "uncounted": []})", R"(expected a text as "uncounted")"}}) {
+    std::string message = messageOf(hello);
+    EXPECT_NE(message.find(says), std::string::npos) << message;
+    EXPECT_EQ(message.find("json.exception"), std::string::npos) << message;
+  }
+}
+
 TEST_F(RunnerTest, unknownRunnersDeclineWithAReason) {
   auto found = findRunner("torch");
   ASSERT_FALSE(found.done());

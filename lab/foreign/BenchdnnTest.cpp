@@ -85,6 +85,15 @@ TEST_F(BenchdnnTest, linesArePoints) {
   EXPECT_EQ(counts.points.added + counts.points.replaced + counts.experiments.added, 0u);
 }
 
+TEST_F(BenchdnnTest, timesThatNoProcessorReachesSaySo) {
+  const std::string problem = "--mode=P --conv --dir=FWD_I ic64ih56oc64kh3ph1";
+  import(write("b.log", head + perf(problem, 1e-6, 1e-6)));
+  EXPECT_EQ(store.points().at(0).status, PointStatus::notVerified);
+  EXPECT_THAT(store.points().at(0).reason, HasSubstr("benchdnn; no algorithm takes 1e-09 s"));
+  import(write("c.log", head + perf(problem)));
+  EXPECT_THAT(store.points().at(1).reason, testing::Not(HasSubstr("no algorithm")));
+}
+
 TEST_F(BenchdnnTest, otherTemplates) {
   import(write("b.log", "Output template: mine,%prb%,%-time%,%ctime%,end\nperf,ignored\n"
                         "mine,--sum --scales=1,2 2x3,0.002,1.5,end\n"));

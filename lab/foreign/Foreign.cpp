@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace lathe::lab {
 
@@ -44,6 +45,23 @@ std::string firstKey(const std::string &text) {
   if (open == text.npos || text[open] != '"')
     return "";
   return text.substr(open + 1, text.find('"', open + 1) - open - 1);
+}
+
+/// Google Benchmark's output as people read it, or as CSV: not what --benchmark_format=json writes.
+bool isOtherGoogleBenchmark(const std::string &path) {
+  if (isNoText(path))
+    return false;
+  constexpr size_t mostLines = 100; // the context of the run stands in front
+  store::LineReader reader(path);
+  for (auto line = reader.next(); line && reader.number() <= mostLines; line = reader.next()) {
+    std::istringstream words(*line);
+    std::string first, second, third, fourth;
+    words >> first >> second >> third >> fourth;
+    if (line->starts_with("name,iterations,real_time,") ||
+        (first == "Benchmark" && second == "Time" && third == "CPU" && fourth.starts_with("Iterations")))
+      return true;
+  }
+  return false;
 }
 
 bool isOfBenchdnn(const std::string &line) {
@@ -83,6 +101,10 @@ std::string foreignFormatOf(const std::string &path) {
 
 store::RecordSource importSource(const std::string &path, const std::string &format) {
   std::string name = format.empty() ? foreignFormatOf(path) : format;
+  require((!name.empty() && name != "google-benchmark") || !isOtherGoogleBenchmark(path),
+          "{}: is output of Google Benchmark as text or CSV, expected JSON: run the benchmarks with "
+          "--benchmark_out=FILE --benchmark_out_format=json",
+          path);
   for (const Format &known : formats)
     if (name == known.name) {
       require(!store::isServerUrl(path), "{}: expected a file of {}, got a server", store::Location(path).text(), name);

@@ -1,5 +1,8 @@
 #include "lab/foreign/Gathered.h"
 
+#include "lab/judging/Statistics.h"
+#include "lab/machine/DeclaredPeak.h"
+#include "lab/problems/Problem.h"
 #include "store/ContentKey.h"
 #include "support/Text.h"
 
@@ -39,6 +42,26 @@ store::Point pointOf(Gathered &gathered) {
   return point;
 }
 
+/// Adds to the reason that no processor is so fast, where the problem is one of Lathe's.
+void noteUnreachable(store::Point &point, const store::Platform &platform) {
+  constexpr int mostThreads = 1024; // where the file does not say how many the machine has
+  if (point.status != store::PointStatus::notVerified || point.rounds.empty() || point.problem.op == "model")
+    return;
+  double operations = 0;
+  try {
+    operations = Problem::parse(point.problem.text).flops();
+  } catch (const Error &) { // a text of its own
+    return;
+  }
+  std::vector<double> seconds;
+  for (auto &round : point.rounds)
+    for (const store::Sample &sample : round)
+      seconds.push_back(double(std::max<int64_t>(sample.wallNs, 1)) * 1e-9);
+  double peak = declaredPeakAnywhere(platform.hardwareThreads > 0 ? platform.hardwareThreads : mostThreads);
+  if (std::string reason = beyondReach(operations, median(seconds), peak); !reason.empty())
+    point.reason += "; " + reason;
+}
+
 } // namespace
 
 ForeignPoints::ForeignPoints(std::string path, std::string format)
@@ -56,14 +79,15 @@ void ForeignPoints::identify(const json &part) {
     identify(std::string_view(part.dump()));
 }
 
-size_t ForeignPoints::add(store::Point point) {
-  auto [place, isNew] = byContent.try_emplace(point.key(), points.size());
+size_t ForeignPoints::add(store::Point point, const std::string &run) {
+  auto [place, isNew] = byContent.try_emplace(run + "\n" + point.key(), points.size());
   if (!isNew)
     return place->second;
   require(points.size() < mostPoints, "has more than {} different points, import it in parts", mostPoints);
   point.status = store::PointStatus::notVerified;
   point.reason = fmt::format("{}: {}", shownName(point.status), format);
   points.emplace_back().point = std::move(point);
+  points.back().run = run;
   return place->second;
 }
 
@@ -83,24 +107,37 @@ void ForeignPoints::addSample(Gathered &to, const store::Sample &counted) {
     to.counted.push_back(counted);
 }
 
+store::Experiment ForeignPoints::experimentOf(const std::string &run) const {
+  store::Experiment experiment;
+  experiment.uuid = store::contentKey(format + "\n" + identity + (run.empty() ? "" : "\n" + run));
+  experiment.kind = store::ExperimentKind::imported;
+  experiment.command = "file of " + format;
+  experiment.platform = platform.key();
+  experiment.settings = settings;
+  if (!run.empty())
+    experiment.settings["experiment"] = run;
+  experiment.started = experiment.finished = started;
+  return experiment;
+}
+
 void ForeignPoints::emit(const RecordVisitor &visit, std::vector<std::string> &notes) {
   require(!points.empty(), "{}: has no measurement ({})", path, format);
   if (dropped)
     notes.push_back(fmt::format("{}: {} left out: a point keeps its first {}", path,
                                 counted(int64_t(dropped), "sample"), mostSamples));
   settings["format"] = format;
-  store::Experiment experiment;
-  experiment.uuid = store::contentKey(format + "\n" + identity);
-  experiment.kind = store::ExperimentKind::imported;
-  experiment.command = "file of " + format;
-  experiment.platform = platform.key();
-  experiment.settings = settings;
-  experiment.started = experiment.finished = started;
   visit(platform);
-  visit(experiment);
+  std::map<std::string, std::string> experiments; // uuid by run
   for (Gathered &gathered : points) {
+    auto [uuid, isNew] = experiments.try_emplace(gathered.run);
+    if (isNew) {
+      store::Experiment experiment = experimentOf(gathered.run);
+      uuid->second = experiment.uuid;
+      visit(experiment);
+    }
     store::Point point = pointOf(gathered);
-    point.experiment = experiment.uuid;
+    noteUnreachable(point, platform);
+    point.experiment = uuid->second;
     point.measured = started;
     try {
       store::check(point);

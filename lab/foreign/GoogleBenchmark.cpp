@@ -143,6 +143,7 @@ public:
         addMean(mean, name, path);
       else
         ++aggregates;
+    points.each(addExactTime);
     if (aggregates)
       notes.push_back(fmt::format("{}: {} left out", path, counted(int64_t(aggregates), "aggregate")));
     if (fits)
@@ -161,19 +162,22 @@ private:
   Gathered &pointOf(const json &benchmark, const std::string &name, const std::string &quantity) {
     int64_t threads = integerOf(benchmark, "threads", 1, 1 << 20, 1);
     points.identify(benchmark);
-    return points.at(fmt::format("{}\n{}\n{}", name, threads, quantity), [&] {
-      store::Point point;
-      point.problem = {"benchmark", name, json::object()};
-      point.provider = "google-benchmark";
-      point.setting.threads = int(threads);
-      point.setting.type = "";
-      point.setting.extra = json::object();
-      if (!quantity.empty())
-        point.setting.extra["time"] = quantity;
-      if (benchmark.contains("label"))
-        point.implementation = foreignText(benchmark, "label");
-      return point;
-    });
+    return points.at(
+        fmt::format("{}\n{}\n{}", name, threads, quantity),
+        [&] {
+          store::Point point;
+          point.problem = {"benchmark", name, json::object()};
+          point.provider = "google-benchmark";
+          point.setting.threads = int(threads);
+          point.setting.type = "";
+          point.setting.extra = json::object();
+          if (!quantity.empty())
+            point.setting.extra["time"] = quantity;
+          if (benchmark.contains("label"))
+            point.implementation = foreignText(benchmark, "label");
+          return point;
+        },
+        benchmark.contains("experiment") ? foreignText(benchmark, "experiment") : "");
   }
   static void setFailed(Gathered &gathered, const json &benchmark) {
     bool failed = flag(benchmark, "error_occurred");
@@ -191,12 +195,18 @@ private:
       if (benchmark.contains(name))
         sample.*counter = integerOf(benchmark, name, 0, int64_t(1) << 60, 0);
     points.addSample(gathered, sample);
-    constexpr int64_t coarse = 1000; // below, whole nanoseconds lose more than a tenth of a percent
-    if (sample.wallNs < coarse)
-      addFigure(gathered, "real_time_ns", benchmark["real_time"].get<double>() * unit);
+    gathered.exactNanoseconds +=
+        (benchmark["real_time"].get<double>() * unit - gathered.exactNanoseconds) / double(++gathered.exact);
     for (auto &[name, value] : benchmark.items())
       if (value.is_number() && !isKnown(name))
         addFigure(gathered, foreignText(name, "the name of a counter"), value.get<double>());
+  }
+  /// Whole nanoseconds lose more than a tenth of a percent of a time below 1000: the mean of all repetitions as a figure.
+  static void addExactTime(Gathered &gathered) {
+    constexpr int64_t coarse = 1000;
+    if (std::any_of(gathered.counted.begin(), gathered.counted.end(),
+                    [](const store::Sample &sample) { return sample.wallNs < coarse; }))
+      gathered.point.figures["real_time_ns"] = gathered.exactNanoseconds;
   }
   static bool isKnown(const std::string &name) {
     return std::find(known.begin(), known.end(), name) != known.end() ||

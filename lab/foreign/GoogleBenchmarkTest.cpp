@@ -74,6 +74,33 @@ TEST_F(GoogleBenchmarkTest, countersOfSomeRepetitions) {
   EXPECT_EQ(store.points().at(0).figures.at("hits"), 3); // the mean of those that have it
 }
 
+/// The figure of a time below 1 us is the mean of all repetitions, of the slower ones, too.
+TEST_F(GoogleBenchmarkTest, exactTimesOfAllRepetitions) {
+  import(write("g.json", document({repetition("a", 671.25), repetition("a", 2108.75), repetition("b", 1390)})));
+  std::map<std::string, store::Point> points;
+  store.points({}, true, [&](const store::Point &point) { points[point.problem.text] = point; });
+  EXPECT_EQ(points.at("a").figures.at("real_time_ns"), 1390);
+  EXPECT_EQ(points.at("a").sampleCount(), 2u);
+  EXPECT_TRUE(points.at("b").figures.empty());
+}
+
+/// Our export writes the points of several experiments into one list.
+TEST_F(GoogleBenchmarkTest, runsOfAnExportAreExperiments) {
+  auto of = [](const std::string &experiment, double time) {
+    json entry = repetition("a", time);
+    entry["experiment"] = experiment;
+    return entry;
+  };
+  store::ImportCounts counts = import(write("g.json", document({of("one", 2000), of("one", 2100), of("two", 5000)})));
+  EXPECT_EQ(counts.experiments.added, 2u);
+  EXPECT_EQ(counts.points.added, 2u);
+  std::map<std::string, size_t> samples;
+  store.points({}, true, [&](const store::Point &point) { samples[point.experiment] = point.sampleCount(); });
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_EQ(samples.begin()->second + samples.rbegin()->second, 3u);
+  EXPECT_EQ(import(file("g.json")).points.added, 0u);
+}
+
 TEST_F(GoogleBenchmarkTest, contextBehindTheBenchmarks) {
   import(write("g.json", document({repetition("a", 0.25)}, false)));
   auto points = store.points();
@@ -125,6 +152,17 @@ TEST_F(GoogleBenchmarkTest, damageIsOneLine) {
   EXPECT_THAT(refused("{\"context\": {\"num_cpus\": -1}, \"benchmarks\": []}"), HasSubstr("'num_cpus' is -1"));
   EXPECT_THAT(refused("{\"context\": {}, \"benchmarks\": []}"), HasSubstr("has no measurement"));
   EXPECT_THAT(refused("{\"context\": {}, \"benchmarks\": [{\"a\": NaN}]}"), HasSubstr("is not valid JSON"));
+}
+
+TEST_F(GoogleBenchmarkTest, otherFormsAreNamed) {
+  const char *csv = "name,iterations,real_time,cpu_time,time_unit,bytes_per_second\n\"BM_a/8\",100,2,2,ns,\n";
+  const char *console = "2026-01-01T00:00:00+00:00\nRunning ./bench\n"
+                        "-----------------------------------------------------\n"
+                        "Benchmark           Time             CPU   Iterations\n"
+                        "-----------------------------------------------------\n"
+                        "BM_a/8           2.00 ns         2.00 ns          100\n";
+  for (const char *text : {csv, console})
+    EXPECT_THAT(refused(text), HasSubstr("is output of Google Benchmark as text or CSV, expected JSON"));
 }
 
 TEST_F(GoogleBenchmarkTest, filesThatAreWritten) {

@@ -41,6 +41,7 @@ void readOnnxRuntimeProfile(const std::string &path, const RecordVisitor &visit,
 ///   samples   real_time and cpu_time of each repetition, a round each; counters of hardware, if they
 ///             have the names of --benchmark_perf_counters, are counts; other counters are figures
 ///
+/// Benchmarks with different "experiment", which our own export writes, are of different experiments.
 /// Repetitions that have an error or were skipped make the point `failed` or `unimplemented`. Of
 /// aggregates, only a mean without repetitions is used; fits of complexity are left out.
 void readGoogleBenchmark(const std::string &path, const RecordVisitor &visit, std::vector<std::string> &notes);

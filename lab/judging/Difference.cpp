@@ -84,8 +84,13 @@ Difference differenceOfIntegers(const Tensor &computed, const Tensor &expected) 
   result.maximum = ratio(largest, expectedLargest);
   result.computed = computed.asDouble(result.worst);
   result.expected = expected.asDouble(result.worst);
-  result.broken = fmt::format("{} of {} elements differ; element {} is {}, expected {}", different, result.elements,
-                              result.worst, computed.asInteger(result.worst), expected.asInteger(result.worst));
+  if (isQuantised(computed.type())) {
+    result.steps = largest;
+    result.different = different;
+  } else {
+    result.broken = fmt::format("{} of {} elements differ; element {} is {}, expected {}", different, result.elements,
+                                result.worst, computed.asInteger(result.worst), expected.asInteger(result.worst));
+  }
   return result;
 }
 
@@ -102,9 +107,19 @@ Difference differenceOfTexts(const Tensor &computed, const Tensor &expected) {
 
 } // namespace
 
+bool Difference::within(const Tolerance &tolerance) const {
+  bool small = relative <= tolerance.relative && maximum <= tolerance.maximum;
+  bool fewSteps =
+      steps <= tolerance.steps && static_cast<double>(different) <= tolerance.share * static_cast<double>(elements);
+  return broken.empty() && (different == 0 ? small : fewSteps || (tolerance.behind && small));
+}
+
 std::string Difference::str() const {
   if (!broken.empty())
     return broken;
+  if (different)
+    return fmt::format("{} of {} elements differ, by {:g} at most (element {} is {:g}, expected {:g})", different,
+                       elements, steps, worst, computed, expected);
   std::string text = fmt::format("relative error {:.2e}, largest difference {:.2e} of the maximum", relative, maximum);
   auto count = [&](const char *what, int64_t number) {
     if (number)

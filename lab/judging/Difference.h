@@ -16,11 +16,11 @@ struct Difference {
   double computed = 0, expected = 0; // values of the element `worst`
   int64_t elements = 0;
   int64_t nan = 0, infinite = 0; // number of elements that are NaN, or infinite, in both
+  double steps = 0;              // quantised integers: largest |difference|
+  int64_t different = 0;         // quantised integers: number of elements that differ
   std::string broken; // reason why the tensors differ beyond any bound (shape, type, integers, NaN on one side), or ""
 
-  bool within(const Tolerance &tolerance) const {
-    return broken.empty() && relative <= tolerance.relative && maximum <= tolerance.maximum;
-  }
+  bool within(const Tolerance &tolerance) const;
   /// "relative error 3.1e-07, largest difference 2.2e-06 of the maximum; NaN in 3 of 512 elements, in both"
   std::string str() const;
 };
@@ -31,8 +31,9 @@ bool comparable(const Tensor &computed, const Tensor &expected);
 
 /// Compares the tensors. `expected` has the type of `computed` or, for floats, is in float64; then
 /// it is rounded to the type first. Numbers below the smallest normal number of f32, bf16 or f64
-/// count as zero on both sides, because kernels flush them. Integers, bools and texts must be
-/// equal. NaN and infinities must be in the same places.
+/// count as zero on both sides, because kernels flush them. Integers of up to 16 bits may be those of a
+/// quantiser: how many differ, and by how much, is for the bounds to judge. Other integers, bools and texts
+/// must be equal. NaN and infinities must be in the same places.
 Difference difference(const Tensor &computed, const Tensor &expected);
 
 } // namespace lathe::lab

@@ -107,6 +107,47 @@ Interval medianInterval(std::span<const double> samples, double confidence) {
   return {values[k - 1], values[values.size() - k]};
 }
 
+/// Medians of the rounds of all starts.
+static std::vector<double> mediansOfRounds(const Starts &starts) {
+  std::vector<double> medians;
+  for (auto &start : starts)
+    for (auto &round : start)
+      medians.push_back(median(round));
+  return medians;
+}
+
+static std::vector<double> allSamples(const Starts &starts) {
+  std::vector<double> samples;
+  for (auto &start : starts)
+    for (auto &round : start)
+      samples.insert(samples.end(), round.begin(), round.end());
+  return samples;
+}
+
+static std::vector<double> mediansOfStarts(const Starts &starts) {
+  std::vector<double> medians;
+  for (auto &start : starts)
+    medians.push_back(median(allSamples({start})));
+  return medians;
+}
+
+static Interval rangeOf(std::span<const double> values) {
+  if (values.empty())
+    return {};
+  auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return {*low, *high};
+}
+
+MedianEstimate medianOverStarts(const Starts &starts) {
+  constexpr size_t enough = 6; // 2 / 2^6 is below 5 %
+  if (starts.size() >= enough)
+    return {medianInterval(mediansOfStarts(starts))};
+  if (starts.size() > 1)
+    return {rangeOf(mediansOfStarts(starts)), true};
+  std::vector<double> rounds = mediansOfRounds(starts);
+  return {rangeOf(rounds.size() > 1 ? rounds : allSamples(starts)), true};
+}
+
 static Interval middleOf(std::vector<double> &ratios, double confidence) {
   std::sort(ratios.begin(), ratios.end());
   double tail = (1 - confidence) / 2 * 100;
@@ -147,6 +188,11 @@ static bool canReject(size_t m, size_t n, double confidence) {
 RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence,
                              int resamples, uint64_t seed) {
   require(!numerator.empty() && !denominator.empty(), "ratio of medians: no samples");
+  double ratio = median(numerator) / median(denominator);
+  if (!canReject(numerator.size(), denominator.size(), confidence)) {
+    Interval top = rangeOf(numerator), bottom = rangeOf(denominator);
+    return {ratio, {top.low / bottom.high, top.high / bottom.low}, true};
+  }
   Drawing random(seed);
   auto resampledMedian = [&](std::span<const double> samples) {
     std::vector<double> drawn(samples.size());
@@ -159,13 +205,23 @@ RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const 
     double top = resampledMedian(numerator); // in this order: the estimate is reproducible
     ratios.push_back(top / resampledMedian(denominator));
   }
-  double ratio = median(numerator) / median(denominator);
-  if (!canReject(numerator.size(), denominator.size(), confidence)) {
-    auto [topLow, topHigh] = std::minmax_element(numerator.begin(), numerator.end());
-    auto [bottomLow, bottomHigh] = std::minmax_element(denominator.begin(), denominator.end());
-    return {ratio, {*topLow / *bottomHigh, *topHigh / *bottomLow}, true};
-  }
   return {ratio, middleOf(ratios, confidence)};
+}
+
+RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence) {
+  if (std::min(numerator.size(), denominator.size()) >= leastStarts)
+    return ratioOfMedians(mediansOfStarts(numerator), mediansOfStarts(denominator), confidence);
+  std::vector<double> tops = mediansOfRounds(numerator), bottoms = mediansOfRounds(denominator);
+  if (std::min(tops.size(), bottoms.size()) < 2)
+    tops = allSamples(numerator), bottoms = allSamples(denominator);
+  Interval top = rangeOf(tops), bottom = rangeOf(bottoms);
+  return {median(tops) / median(bottoms), {top.low / bottom.high, top.high / bottom.low}, true};
+}
+
+bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts) {
+  constexpr double sureConfidence = 0.995; // that of faster and slower (Verdict.h)
+  return std::min(numeratorStarts, denominatorStarts) >= leastStarts &&
+         canReject(numeratorStarts, denominatorStarts, sureConfidence);
 }
 
 /// Each round's ratio of medians.
@@ -244,17 +300,16 @@ static double studentQuantile(double confidence, int freedom) {
   return high;
 }
 
-RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
-                              const std::vector<std::vector<std::vector<double>>> &denominator, double confidence) {
+RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence) {
   require(numerator.size() == denominator.size() && !numerator.empty(), "ratio over starts: {} against {}",
           numerator.size(), denominator.size());
-  if (numerator.size() < 3) {
+  if (numerator.size() < leastStarts) {
     std::vector<std::vector<double>> top, bottom;
     for (size_t i = 0; i < numerator.size(); ++i) {
       top.insert(top.end(), numerator[i].begin(), numerator[i].end());
       bottom.insert(bottom.end(), denominator[i].begin(), denominator[i].end());
     }
-    return rankedRatioInRounds(top, bottom, confidence);
+    return {rankedRatioInRounds(top, bottom, confidence).ratio, rangeOf(ratiosOfRounds(top, bottom)), true};
   }
   std::vector<double> logarithms;
   for (size_t i = 0; i < numerator.size(); ++i)
@@ -314,8 +369,7 @@ RatioEstimate geometricMean(std::span<const double> ratios, double confidence, i
   }
   double mean = std::exp(std::accumulate(logarithms.begin(), logarithms.end(), 0.0) / count);
   if (2 * std::exp2(-count) > 1 - confidence) { // not even the sign test could reject anything
-    auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
-    return {mean, {*low, *high}, true};
+    return {mean, rangeOf(ratios), true};
   }
   return {mean, middleOf(means, confidence)};
 }

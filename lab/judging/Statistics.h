@@ -46,8 +46,24 @@ struct Interval {
 
 /// Interval that contains the true median with at least this `confidence` for any distribution:
 /// order statistics (k, n + 1 - k) with a binomial tail of at most (1 - confidence) / 2 below k.
-/// With too few samples (fewer than 6 at 0.95) it is the whole range.
+/// With too few samples (fewer than 6 at 0.95) it is the whole range. The samples are taken for
+/// independent: repetitions of one process are not (medianOverStarts).
 Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
+
+/// Times in seconds by process start, round and repetition.
+using Starts = std::vector<std::vector<std::vector<double>>>;
+
+/// What several process starts tell of a median time.
+struct MedianEstimate {
+  Interval interval;
+  bool isRange = false; // too few starts: `interval` is only the range of what was measured
+};
+
+/// Interval of 95 % of the median over process starts: medianInterval of the medians of the starts,
+/// because what the memory of a process changes lasts as long as the process. With fewer than 6
+/// starts it is the range of their medians; of one start the range of the medians of its rounds; of
+/// one round the range of its samples. No samples: zero.
+MedianEstimate medianOverStarts(const Starts &starts);
 
 struct RatioEstimate {
   double ratio = 0;     // numerator / denominator, estimated as the function that returns it states
@@ -79,10 +95,24 @@ RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numera
 /// Kalibera and Jones ("Rigorous benchmarking in reasonable time", 2013): the placement of a
 /// process in memory changes times by a few percent, which no number of rounds averages out. Each
 /// start gives its Hodges-Lehmann ratio. The estimate is their geometric mean, with Student's
-/// interval over the starts. With fewer than three starts: rankedRatioInRounds over all rounds.
-RatioEstimate ratioOverStarts(const std::vector<std::vector<std::vector<double>>> &numerator,
-                              const std::vector<std::vector<std::vector<double>>> &denominator,
-                              double confidence = 0.95);
+/// interval over the starts. With fewer than three starts it is the Hodges-Lehmann ratio of all
+/// rounds, with the range of the ratios of the rounds.
+RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
+
+/// Ratio of medians of two sets of starts that had no turns together. With three or more starts on
+/// both sides it is ratioOfMedians of the medians of the starts. With fewer it is the ratio of the
+/// medians of all rounds with their range (of all samples, where a side has one round).
+RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
+
+/// Fewest process starts of a side that any verdict needs: how much starts differ is not known with
+/// fewer.
+constexpr size_t leastStarts = 3;
+/// Fewest starts of both sides with which ratioApart may call one side faster (its interval of
+/// 99.5 % is no range). With unequal numbers: canDecideApart.
+constexpr size_t leastStartsApart = 6;
+/// True if sides with so many starts, without turns, can have any verdict other than ambiguous or
+/// same.
+bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts);
 
 /// Warnings about a series of rounds.
 struct SeriesCheck {

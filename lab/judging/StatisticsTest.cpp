@@ -9,6 +9,14 @@
 
 using namespace lathe::lab;
 
+static std::vector<double> normalSamples(std::mt19937_64 &random, double mean, double deviation, int count) {
+  std::normal_distribution<double> distribution(mean, deviation);
+  std::vector<double> values(size_t(count), 0.0);
+  for (double &value : values)
+    value = distribution(random);
+  return values;
+}
+
 TEST(Statistics, summaryOfKnownValues) {
   std::vector<double> values{4, 1, 3, 2, 10};
   Summary s = summarize(values);
@@ -58,6 +66,61 @@ TEST(Statistics, medianIntervalFollowsTheBinomialTable) {
   EXPECT_EQ(five.high, 5);
 }
 
+/// Samples of a start are steady, and starts differ: an interval over samples would hold nothing but one start.
+TEST(Statistics, medianOverStartsTakesAStartForOneObservation) {
+  auto start = [](double time) { return std::vector<std::vector<double>>(5, {time, time * 1.001, time * 0.999}); };
+  Starts starts;
+  for (double time : {1.00, 1.05, 0.97, 1.02, 1.04})
+    starts.push_back(start(time));
+  MedianEstimate five = medianOverStarts(starts);
+  EXPECT_TRUE(five.isRange);
+  EXPECT_DOUBLE_EQ(five.interval.low, 0.97);
+  EXPECT_DOUBLE_EQ(five.interval.high, 1.05);
+  starts.push_back(start(0.95));
+  MedianEstimate six = medianOverStarts(starts);
+  EXPECT_FALSE(six.isRange);
+  EXPECT_DOUBLE_EQ(six.interval.low, 0.95);
+  EXPECT_DOUBLE_EQ(six.interval.high, 1.05);
+  MedianEstimate one = medianOverStarts({{{1, 2, 3}, {4, 5, 6}}}); // its rounds
+  EXPECT_TRUE(one.isRange);
+  EXPECT_DOUBLE_EQ(one.interval.low, 2);
+  EXPECT_DOUBLE_EQ(one.interval.high, 5);
+  MedianEstimate round = medianOverStarts({{{1, 2, 3}}}); // its samples
+  EXPECT_TRUE(round.isRange);
+  EXPECT_DOUBLE_EQ(round.interval.high, 3);
+  EXPECT_EQ(medianOverStarts({}).interval.high, 0);
+}
+
+/// Two runs of one program whose starts differ by 2 %, and within a start hardly: their intervals of 95 % meet.
+TEST(Statistics, intervalsOfEqualRunsAreHardlyEverDisjoint) {
+  const uint64_t seed = 11;
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  auto run = [&](size_t starts) {
+    Starts made;
+    for (double time : normalSamples(random, 1, 0.02, int(starts)))
+      made.push_back(std::vector<std::vector<double>>(4, normalSamples(random, time, 0.001, 3)));
+    return made;
+  };
+  auto disjoint = [](Interval a, Interval b) { return a.high < b.low || b.high < a.low; };
+  auto pooled = [](const Starts &starts) {
+    std::vector<double> samples;
+    for (auto &start : starts)
+      for (auto &round : start)
+        samples.insert(samples.end(), round.begin(), round.end());
+    return medianInterval(samples);
+  };
+  constexpr int pairs = 400;
+  int overStarts = 0, overSamples = 0;
+  for (int i = 0; i < pairs; ++i) {
+    Starts a = run(6 + size_t(i) % 7), b = run(6 + size_t(i) % 7);
+    overStarts += disjoint(medianOverStarts(a).interval, medianOverStarts(b).interval);
+    overSamples += disjoint(pooled(a), pooled(b));
+  }
+  EXPECT_LE(overStarts, pairs * 2 / 100);
+  EXPECT_GT(overSamples, pairs / 10); // what pooling the samples would say
+}
+
 TEST(Statistics, medianIntervalCoversTheTrueMedian) {
   const uint64_t seed = 20240611;
   SCOPED_TRACE(seed);
@@ -73,14 +136,6 @@ TEST(Statistics, medianIntervalCoversTheTrueMedian) {
   }
   EXPECT_GE(covered, experiments * 0.94);
   EXPECT_LE(covered, experiments * 0.99);
-}
-
-static std::vector<double> normalSamples(std::mt19937_64 &random, double mean, double deviation, int count) {
-  std::normal_distribution<double> distribution(mean, deviation);
-  std::vector<double> values(size_t(count), 0.0);
-  for (double &value : values)
-    value = distribution(random);
-  return values;
 }
 
 TEST(Statistics, ratioIntervalCoversTheTrueRatio) {
@@ -202,6 +257,8 @@ TEST(Statistics, startsAreTheUnitsOfTheirInterval) {
                 1e-6);
   }
   peers.pop_back(), ours.pop_back(); // two: no unit to speak of
+  EXPECT_TRUE(ratioOverStarts(peers, ours).isRange);
+  EXPECT_NEAR(std::log(ratioOverStarts(peers, ours).interval.high), 2, 1e-9);
   EXPECT_EQ(ratioOverStarts(peers, ours).ratio, rankedRatioInRounds(oneEach([] {
                                                                       std::vector<double> both(20, std::exp(1.0));
                                                                       both.insert(both.end(), 20, std::exp(2.0));

@@ -16,10 +16,11 @@ constexpr double largest = 5;
 
 /// What the plan's values went through so far.
 struct Path {
-  double terms = 0, stored = 0;
+  double terms = 0, stored = 0, quantised = 0;
   void join(const Path &other) {
     terms = std::max(terms, other.terms);
     stored = std::max(stored, other.stored);
+    quantised = std::max(quantised, other.quantised);
   }
 };
 
@@ -43,6 +44,7 @@ public:
     }
     roundings.terms = std::max(1.0, whole.terms);
     roundings.stored = std::max(1.0, whole.stored);
+    roundings.quantised = whole.quantised;
   }
 
 private:
@@ -76,14 +78,16 @@ private:
 
   void written(Path path, const std::vector<uint32_t> &outputs, double terms, Roundings &roundings) {
     path.terms += std::max(1.0, terms);
-    bool half = false;
+    bool half = false, integers = false;
     for (uint32_t output : outputs) {
       ElementType type = plan.values[output].type;
       roundings.add(type);
       roundings.bytes |= type == ElementType::i8 || type == ElementType::u8;
       half |= type == ElementType::f16 || type == ElementType::bf16;
+      integers |= isQuantised(type);
     }
     path.stored += half;
+    path.quantised += integers;
     for (uint32_t output : outputs) {
       paths[rootOf(output)].join(path);
       writers[rootOf(output)] = true;
@@ -135,6 +139,8 @@ double unitRoundoff(ElementType type) {
   }
 }
 
+bool isQuantised(ElementType type) { return isInteger(type) && bitWidth(type) <= 16; }
+
 void Roundings::add(ElementType type) {
   if (!isFloat(type))
     return;
@@ -181,6 +187,12 @@ Tolerance toleranceOf(const Roundings &roundings, Against against) {
     tolerance.relative = std::max(tolerance.relative, 5e-2);
     tolerance.maximum = std::max(tolerance.maximum, 1e-1);
   }
+  if (roundings.quantised > 0) {
+    // A sum that lies within its rounding error of the middle between two integers may be rounded either way.
+    tolerance.steps = 1;
+    tolerance.share = 0.1;
+    tolerance.behind = roundings.quantised > 1 || peer;
+  }
   return tolerance;
 }
 
@@ -209,6 +221,7 @@ Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, i
     roundings.onlyDoubles &= one.onlyDoubles;
     roundings.terms = std::max(roundings.terms, one.terms);
     roundings.stored = std::max(roundings.stored, one.stored);
+    roundings.quantised = std::max(roundings.quantised, one.quantised);
   }
   for (const runtime::Port &port : model.outputs())
     roundings.add(port.type); // an input, or a constant, handed through

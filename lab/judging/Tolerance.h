@@ -18,6 +18,10 @@ namespace lathe::lab {
 struct Tolerance {
   double relative = 2e-5; // L2 norm of the difference / L2 norm of the reference
   double maximum = 1e-4;  // largest |difference| / largest |reference|
+  // Of quantised integers. Both bounds hold, or `behind` is set and the two above hold.
+  double steps = 0;    // largest |difference|, in steps of the quantiser
+  double share = 0;    // share of the elements that differ
+  bool behind = false; // they may be behind other quantised integers, whose steps arrive
 };
 
 /// Roundings between the inputs and a result.
@@ -27,6 +31,7 @@ struct Roundings {
   ElementType half = ElementType::invalid;    // coarsest 16-bit type of stored values; invalid: none
   ElementType quarter = ElementType::invalid; // coarsest 8-bit float of stored values; invalid: none
   bool bytes = false;                         // kernels write 8-bit integers, quantised values if there are floats
+  double quantised = 0;                       // number of kernels that write quantised integers on the longest path
   bool packedWeights = false;                 // kernels read constants of 4 or 8 bits and write floats
   double terms = 1;                           // sum of the lengths of all sums on the longest path
   double stored = 1;                          // number of stored values of `half` on the longest path
@@ -42,6 +47,9 @@ enum class Against { judge, peer };
 
 /// Bounds for these roundings; zero if there are no floats.
 Tolerance toleranceOf(const Roundings &roundings, Against against = Against::judge);
+
+/// True for the integers that quantisers make. Wider integers count or point at something.
+bool isQuantised(ElementType type);
 
 /// Unit roundoff: half the distance between 1 and the next number of a floating-point type.
 double unitRoundoff(ElementType type);

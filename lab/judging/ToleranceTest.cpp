@@ -103,5 +103,34 @@ TEST(Difference, otherTypesMustBeEqual) {
   EXPECT_EQ(difference(floats({1}), floats({1, 2})).broken, "is f32 1, expected f32 2");
 }
 
+TEST(Difference, quantisedIntegersAreJudgedByStepsAndShare) {
+  auto bytes = [](int8_t first, int8_t second) {
+    std::vector<int8_t> values(20, 0);
+    values[0] = first;
+    values[1] = second;
+    return Tensor::of<int8_t>({20}, std::span<const int8_t>(values));
+  };
+  Roundings roundings;
+  roundings.add(ElementType::f32);
+  roundings.bytes = true;
+  roundings.quantised = 1;
+  Tolerance one = toleranceOf(roundings);
+  Difference tie = difference(bytes(1, 0), bytes(0, 0)); // relative to zeros it is infinite
+  EXPECT_EQ(tie.str(), "1 of 20 elements differ, by 1 at most (element 0 is 1, expected 0)");
+  EXPECT_TRUE(tie.within(one));
+  EXPECT_TRUE(difference(bytes(1, -1), bytes(0, 0)).within(one));
+  EXPECT_FALSE(difference(bytes(2, 0), bytes(0, 0)).within(one)); // two steps
+  EXPECT_FALSE(difference(Tensor::of<int8_t>({4}, {1, 2, 3, 5}), Tensor::of<int8_t>({4}, {1, 2, 3, 4})).within(one));
+  // Behind another quantiser steps are what the relative bounds allow.
+  Difference large = difference(bytes(100, 98), bytes(100, 100));
+  EXPECT_FALSE(large.within(one));
+  roundings.quantised = 2;
+  EXPECT_TRUE(large.within(toleranceOf(roundings)));
+  EXPECT_FALSE(difference(bytes(100, 80), bytes(100, 100)).within(toleranceOf(roundings)));
+  // A model of integers alone has no roundings, and no run other than the quantiser's may differ.
+  EXPECT_FALSE(tie.within(toleranceOf(Roundings())));
+  EXPECT_FALSE(difference(Tensor::of<int32_t>({1}, {100}), Tensor::of<int32_t>({1}, {101})).within(one));
+}
+
 } // namespace
 } // namespace lathe::lab

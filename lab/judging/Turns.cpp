@@ -165,6 +165,8 @@ std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions
 
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count) {
   Starts result;
+  if (starts.empty() && count > 0)
+    result.emplace_back(rounds.begin(), rounds.begin() + int64_t(count));
   size_t begin = 0;
   for (size_t here : starts) {
     size_t end = std::min(begin + here, count);
@@ -187,11 +189,6 @@ JudgedPair judgePair(const SideRounds &numerator, const SideRounds &denominator,
   Starts above = byStart(numerator.rounds, starts, common), below = byStart(denominator.rounds, starts, common);
   JudgedPair pair{besideOverhead(judgeInTurns(above, below, band), timeOf(numerator), timeOf(denominator))};
   size_t made = above.size();
-  pair.tooFewStarts = made < size_t(std::min(options.minStarts, 3));
-  if (pair.tooFewStarts) {
-    pair.verdict = Verdict::ambiguous;
-    pair.withinOverhead = false;
-  }
   pair.alone = pair.verdict;
   auto [low, high] = pair.ratio.interval;
   bool precise = !pair.ratio.isRange && (high - low) / 2 <= options.precision * pair.ratio.ratio;

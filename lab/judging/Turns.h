@@ -66,12 +66,11 @@ struct TurnWatch {
 std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch);
 
 /// Groups the first `count` rounds by process start; `starts` has the number of rounds of each
-/// start.
+/// start; empty: one start.
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count);
 
 /// The state of the comparison of two sides after some starts.
 struct JudgedPair : JudgedRatio {
-  bool tooFewStarts = false; // ambiguous for this reason
   /// Number of starts after which this pair needed no more (0: never), and its verdict then: the
   /// verdict of a run without other pairs.
   size_t decidedAfter = 0;
@@ -84,8 +83,8 @@ struct SideRounds {
 };
 
 /// Judges numerator / denominator by the rounds that both have, at least one. Gives no verdict
-/// before three starts (or minStarts, if less), because the difference between process starts is
-/// not known then. `before` is the judgement at the previous look.
+/// before three starts (leastStarts), because the difference between process starts is not known
+/// then. `before` is the judgement at the previous look.
 JudgedPair judgePair(const SideRounds &numerator, const SideRounds &denominator, const std::vector<size_t> &starts,
                      const TurnOptions &options, const JudgedPair &before = {}, double band = indifference);
 

@@ -32,7 +32,7 @@ Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double 
 
 std::string intervalText(const RatioEstimate &ratio) {
   auto [low, high] = ratio.interval;
-  return ratio.isRange ? fmt::format("{:.3f} to {:.3f}, too few rounds for an interval", low, high)
+  return ratio.isRange ? fmt::format("range {:.3f} to {:.3f}, too few for an interval", low, high)
                        : fmt::format("{:.0f} % interval {:.3f} to {:.3f}", 100 * shownConfidence, low, high);
 }
 
@@ -43,10 +43,26 @@ nlohmann::json toJson(const RatioEstimate &ratio) {
           {"confidence", ratio.isRange ? nlohmann::json() : nlohmann::json(shownConfidence)}};
 }
 
-nlohmann::json toJson(const JudgedRatio &judged) {
+std::string ambiguityOf(const JudgedRatio &judged, bool disturbed) {
+  if (judged.verdict != Verdict::ambiguous)
+    return "";
+  return judged.withinOverhead ? "call overhead"
+         : judged.tooFewStarts ? "too few starts"
+         : disturbed           ? "disturbed"
+                               : "wide interval";
+}
+
+std::string verdictText(const JudgedRatio &judged, bool disturbed) {
+  std::string why = ambiguityOf(judged, disturbed), word(name(judged.verdict));
+  return why.empty() ? word : fmt::format("{} ({})", word, why);
+}
+
+nlohmann::json toJson(const JudgedRatio &judged, bool disturbed) {
   nlohmann::json document = toJson(judged.ratio);
   document["verdict"] = name(judged.verdict);
   document["within_overhead"] = judged.withinOverhead;
+  document["too_few_starts"] = judged.tooFewStarts;
+  document["ambiguous_because"] = ambiguityOf(judged, disturbed);
   return document;
 }
 
@@ -69,12 +85,14 @@ JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const 
 
 JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band) {
   RatioEstimate ratio = ratioOverStarts(numerator, denominator, shownConfidence);
-  return {ratio, verdictOn(ratio, ratioOverStarts(numerator, denominator, sureConfidence), band)};
+  return {ratio, verdictOn(ratio, ratioOverStarts(numerator, denominator, sureConfidence), band), false,
+          numerator.size() < leastStarts};
 }
 
-JudgedRatio judgeApart(std::span<const double> numerator, std::span<const double> denominator, double band) {
-  RatioEstimate ratio = ratioOfMedians(numerator, denominator, shownConfidence);
-  return {ratio, verdictOn(ratio, ratioOfMedians(numerator, denominator, sureConfidence), band)};
+JudgedRatio judgeApart(const Starts &numerator, const Starts &denominator, double band) {
+  RatioEstimate ratio = ratioApart(numerator, denominator, shownConfidence);
+  return {ratio, verdictOn(ratio, ratioApart(numerator, denominator, sureConfidence), band), false,
+          !canDecideApart(numerator.size(), denominator.size())};
 }
 
 } // namespace lathe::lab

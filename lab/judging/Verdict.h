@@ -23,7 +23,7 @@ constexpr double indifference = 0.02;
 /// ambiguous: measure longer. An interval that is only a range (RatioEstimate) supports no verdict.
 Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band = indifference);
 
-/// "95 % interval 0.980 to 1.020", or "0.980 to 1.020, too few rounds for an interval".
+/// "95 % interval 0.980 to 1.020", or "range 0.980 to 1.020, too few for an interval".
 std::string intervalText(const RatioEstimate &ratio);
 /// {"ratio", "ratio_low", "ratio_high", "confidence"}. The confidence is 0.95, or null if low and
 /// high are only a range.
@@ -33,10 +33,18 @@ struct JudgedRatio {
   RatioEstimate ratio; // time of the numerator / time of the denominator, interval of 95 %
   Verdict verdict = Verdict::ambiguous;
   bool withinOverhead = false; // ambiguous because the cost of calls may explain the difference
+  bool tooFewStarts = false;   // with so many starts neither side is ever called faster
 };
 
-/// JSON of the ratio with "verdict" and "within_overhead".
-nlohmann::json toJson(const JudgedRatio &judged);
+/// Why the verdict is ambiguous: "call overhead", "too few starts", "disturbed" (other programs ran, or
+/// processors were slow; the caller knows), else "wide interval"; "" for another verdict.
+std::string ambiguityOf(const JudgedRatio &judged, bool disturbed = false);
+/// "faster", or "ambiguous (too few starts)".
+std::string verdictText(const JudgedRatio &judged, bool disturbed = false);
+
+/// JSON of the ratio with "verdict", "within_overhead", "too_few_starts" and "ambiguous_because"
+/// (ambiguityOf).
+nlohmann::json toJson(const JudgedRatio &judged, bool disturbed = false);
 
 /// Times of one side in seconds: a run, and a call that computes one element (empty: unknown).
 struct SideTime {
@@ -56,14 +64,10 @@ bool withinOverhead(const SideTime &a, const SideTime &b);
 /// Returns `judged`, with faster and slower changed to ambiguous if the times are `withinOverhead`.
 JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const SideTime &denominator);
 
-/// Times in seconds by process start, round and repetition.
-using Starts = std::vector<std::vector<std::vector<double>>>;
-
 /// Judges sides measured in turns by ratioOverStarts. Throws its errors.
 JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band = indifference);
 
-/// Judges two independent sets of observations by ratioOfMedians.
-JudgedRatio judgeApart(std::span<const double> numerator, std::span<const double> denominator,
-                       double band = indifference);
+/// Judges two sides that had no turns together by ratioApart.
+JudgedRatio judgeApart(const Starts &numerator, const Starts &denominator, double band = indifference);
 
 } // namespace lathe::lab

@@ -21,6 +21,14 @@ TEST(Verdict, ofIntervals) {
   EXPECT_EQ(verdictOn({1.04, {1.02, 1.06}}, {1.04, {1.01, 1.07}}, 0.05), Verdict::ambiguous);
 }
 
+/// A start of one round and one sample for each value.
+static Starts startsOf(const std::vector<double> &values) {
+  Starts starts;
+  for (double value : values)
+    starts.push_back({{value}});
+  return starts;
+}
+
 static Starts oneStart(const std::vector<double> &values) {
   Starts starts(1);
   for (double value : values)
@@ -28,60 +36,81 @@ static Starts oneStart(const std::vector<double> &values) {
   return starts;
 }
 
-/// Ten observations of which two point the other way: the interval of 95 % excludes 1, that of 99.5 % does not.
+/// Ten starts of which two point the other way: the interval of 95 % excludes 1, that of 99.5 % does not.
 TEST(Verdict, needsTheWiderIntervalOfWhateverWasMeasured) {
-  std::vector<double> slower = {0.97, 0.99, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09, 1.10, 1.11}, ones(10, 1.0);
-  JudgedRatio inTurns = judgeInTurns(oneStart(slower), oneStart(ones));
+  std::vector<double> slower = {0.94, 0.98, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09, 1.10, 1.11}, ones(10, 1.0);
+  JudgedRatio inTurns = judgeInTurns(startsOf(slower), startsOf(ones));
   EXPECT_GT(inTurns.ratio.interval.low, 1);
-  EXPECT_LT(ratioOverStarts(oneStart(slower), oneStart(ones), 0.995).interval.low, 1);
+  EXPECT_LT(ratioOverStarts(startsOf(slower), startsOf(ones), 0.995).interval.low, 1);
   EXPECT_EQ(inTurns.verdict, Verdict::ambiguous);
-  JudgedRatio apart = judgeApart(slower, ones);
+  JudgedRatio apart = judgeApart(startsOf(slower), startsOf(ones));
   EXPECT_GT(apart.ratio.interval.low, 1);
-  EXPECT_LT(ratioOfMedians(slower, ones, 0.995).interval.low, 1);
+  EXPECT_LT(ratioApart(startsOf(slower), startsOf(ones), 0.995).interval.low, 1);
   EXPECT_EQ(apart.verdict, Verdict::ambiguous);
   for (double &value : slower)
     value += 0.1;
-  EXPECT_EQ(judgeInTurns(oneStart(slower), oneStart(ones)).verdict, Verdict::faster);
-  EXPECT_EQ(judgeInTurns(oneStart(ones), oneStart(slower)).verdict, Verdict::slower);
-  EXPECT_EQ(judgeApart(slower, ones).verdict, Verdict::faster);
-  EXPECT_EQ(judgeApart(slower, ones, 0.5).verdict, Verdict::same);
+  EXPECT_EQ(judgeInTurns(startsOf(slower), startsOf(ones)).verdict, Verdict::faster);
+  EXPECT_EQ(judgeInTurns(startsOf(ones), startsOf(slower)).verdict, Verdict::slower);
+  EXPECT_EQ(judgeApart(startsOf(slower), startsOf(ones)).verdict, Verdict::faster);
+  EXPECT_EQ(judgeApart(startsOf(slower), startsOf(ones), 0.5).verdict, Verdict::same);
 }
 
-/// A neighbour takes half of the CPU in a few turns of one side.
+/// A neighbour takes half of the CPU in a few rounds of one side of a start.
 TEST(Verdict, disturbedRoundsAreOutvoted) {
   std::vector<double> ours;
   for (int round = 0; round < 12; ++round)
     ours.push_back(round < 3 ? 2.0 : 1.0 + 0.001 * round);
-  EXPECT_NE(judgeInTurns(oneStart(ours), oneStart(std::vector<double>(12, 1.0))).verdict, Verdict::faster);
+  Starts disturbed(6, oneStart(ours)[0]), even(6, oneStart(std::vector<double>(12, 1.0))[0]);
+  EXPECT_EQ(judgeInTurns(disturbed, even).verdict, Verdict::same);
 }
 
-/// Too few rounds for an interval of 95 % (6) or of 99.5 % (9) support no verdict, however clear they look.
-TEST(Verdict, needsEnoughRounds) {
-  auto of = [](size_t rounds, double slowdown) {
-    return judgeInTurns(oneStart(std::vector<double>(rounds, 1 + slowdown)), oneStart(std::vector<double>(rounds, 1)));
+/// Fewer than three starts have a range and support no verdict, however many rounds there are and however clear they
+/// look.
+TEST(Verdict, needsThreeStarts) {
+  auto of = [](size_t starts, double slowdown) {
+    return judgeInTurns(startsOf(std::vector<double>(starts, 1 + slowdown)), startsOf(std::vector<double>(starts, 1)));
   };
-  EXPECT_TRUE(of(5, 0).ratio.isRange);
-  EXPECT_FALSE(of(6, 0).ratio.isRange);
-  EXPECT_EQ(of(5, 0).verdict, Verdict::ambiguous);
-  EXPECT_EQ(of(6, 0).verdict, Verdict::same);
-  EXPECT_EQ(of(8, 0.5).verdict, Verdict::ambiguous);
-  EXPECT_EQ(of(9, 0.5).verdict, Verdict::faster);
-  EXPECT_EQ(toJson(of(5, 0).ratio)["confidence"], nullptr);
-  EXPECT_EQ(toJson(of(6, 0).ratio)["confidence"], 0.95);
-  EXPECT_EQ(intervalText(of(5, 0).ratio), "1.000 to 1.000, too few rounds for an interval");
-  EXPECT_EQ(intervalText(of(6, 0).ratio), "95 % interval 1.000 to 1.000");
+  std::vector<double> many(100, 1.5), ones(100, 1);
+  EXPECT_EQ(judgeInTurns(oneStart(many), oneStart(ones)).verdict, Verdict::ambiguous);
+  EXPECT_EQ(judgeApart(oneStart(many), oneStart(ones)).verdict, Verdict::ambiguous);
+  EXPECT_EQ(judgeApart(oneStart(ones), oneStart(ones)).verdict, Verdict::ambiguous);
+  EXPECT_TRUE(of(2, 0).ratio.isRange);
+  EXPECT_FALSE(of(3, 0).ratio.isRange);
+  EXPECT_EQ(of(2, 0).verdict, Verdict::ambiguous);
+  EXPECT_TRUE(of(2, 0).tooFewStarts);
+  EXPECT_EQ(of(3, 0).verdict, Verdict::same);
+  EXPECT_EQ(of(2, 0.5).verdict, Verdict::ambiguous);
+  EXPECT_EQ(of(3, 0.5).verdict, Verdict::faster);
+  EXPECT_EQ(toJson(of(2, 0).ratio)["confidence"], nullptr);
+  EXPECT_EQ(toJson(of(3, 0).ratio)["confidence"], 0.95);
+  EXPECT_EQ(intervalText(of(2, 0).ratio), "range 1.000 to 1.000, too few for an interval");
+  EXPECT_EQ(intervalText(of(3, 0).ratio), "95 % interval 1.000 to 1.000");
 }
 
-/// Two independent sets: with all of one below all of the other, three of each are no proof at 95 %, five none at 99.5.
-TEST(Verdict, needsEnoughIndependentObservations) {
+/// Without turns: with all of one below all of the other, three of each are no proof at 95 %, five none at 99.5.
+TEST(Verdict, needsMoreStartsWithoutTurns) {
   auto of = [](size_t count, double slowdown) {
-    return judgeApart(std::vector<double>(count, 1 + slowdown), std::vector<double>(count, 1));
+    return judgeApart(startsOf(std::vector<double>(count, 1 + slowdown)), startsOf(std::vector<double>(count, 1)));
   };
   EXPECT_TRUE(of(3, 0).ratio.isRange);
   EXPECT_EQ(of(3, 0).verdict, Verdict::ambiguous);
   EXPECT_EQ(of(4, 0).verdict, Verdict::same);
   EXPECT_EQ(of(5, 0.5).verdict, Verdict::ambiguous);
-  EXPECT_EQ(of(6, 0.5).verdict, Verdict::faster);
+  EXPECT_TRUE(of(5, 0.5).tooFewStarts);
+  EXPECT_EQ(of(leastStartsApart, 0.5).verdict, Verdict::faster);
+  EXPECT_FALSE(of(leastStartsApart, 0.5).tooFewStarts);
+  EXPECT_FALSE(canDecideApart(leastStartsApart - 1, leastStartsApart - 1));
+  EXPECT_FALSE(canDecideApart(2, 1000)); // how much starts differ is not known
+}
+
+TEST(Verdict, saysWhyItIsAmbiguous) {
+  JudgedRatio wide{{1.1, {0.9, 1.3}}, Verdict::ambiguous};
+  EXPECT_EQ(ambiguityOf(wide), "wide interval");
+  EXPECT_EQ(ambiguityOf(wide, true), "disturbed");
+  wide.tooFewStarts = true;
+  EXPECT_EQ(ambiguityOf(wide, true), "too few starts");
+  EXPECT_EQ(toJson(wide)["ambiguous_because"], "too few starts");
+  EXPECT_EQ(ambiguityOf({{1, {0.99, 1.01}}, Verdict::same}, true), "");
 }
 
 TEST(Verdict, whatCallsCostIsNoSpeed) {
@@ -103,6 +132,8 @@ TEST(Verdict, whatCallsCostIsNoSpeed) {
   EXPECT_FALSE(withinOverhead({20e-6, 12e-6}, {24e-6, 1e-6}));
   EXPECT_FALSE(withinOverhead({20e-6, 5e-6}, {10e-6, 5e-6})); // calls cost the same
   EXPECT_FALSE(withinOverhead({20e-6, {}}, {10e-6, 5e-6}));   // nobody knows
+  EXPECT_EQ(verdictText(beside), "ambiguous (call overhead)");
+  EXPECT_EQ(verdictText(judged), "faster");
   // What is the same or ambiguous by its times stays so.
   JudgedRatio same = besideOverhead({{1.0, {0.99, 1.01}}, Verdict::same}, peer, ours);
   EXPECT_EQ(same.verdict, Verdict::same);

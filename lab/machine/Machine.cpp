@@ -1,14 +1,19 @@
 #include "lab/machine/Machine.h"
 
+#include "lab/judging/Turns.h"
+#include "lab/machine/Disturbance.h"
 #include "machine/System.h"
 #include "support/PendingFile.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <list>
 #include <mutex>
+#include <thread>
 #include <unistd.h>
 
 namespace lathe::lab {
@@ -96,13 +101,14 @@ static MeasuredRates ratesOf(const MachineCeilings &machine) {
   return rates;
 }
 
-static std::optional<MachineCeilings> readCache() {
-  std::ifstream file(machineRecordPath());
+std::optional<MachineCeilings> keptIn(const std::string &path) {
+  std::ifstream file(path);
   json document = json::parse(file, nullptr, false);
   try {
     if (document.is_object() && document.at("format") == cacheFormat &&
         document.at("key") == cacheKey(describeMachine()))
-      return machineFromJson(document.at("machine"));
+      if (MachineCeilings machine = machineFromJson(document.at("machine")); implausible(machine).empty())
+        return machine;
   } catch (const std::exception &) { // altered by hand, or from another version: measure again
   }
   return std::nullopt;
@@ -136,7 +142,7 @@ static std::list<MachineCeilings> &everKnown() {
 static const MachineCeilings *loaded() {
   auto &known = everKnown();
   if (known.empty())
-    if (auto cached = readCache())
+    if (auto cached = keptIn(machineRecordPath()))
       known.push_back(std::move(*cached));
   return known.empty() ? nullptr : &known.back();
 }
@@ -146,17 +152,45 @@ const MachineCeilings *keptCeilings() {
   return loaded();
 }
 
-const MachineCeilings &machineCeilings() {
+static MachineCeilings measureQuietly(const MeasureOptions &options) {
+  static constexpr double look = 0.5, patience = 60; // seconds
+  QuietHooks hooks;
+  hooks.measure = [&] { return measureMachine(options); };
+  hooks.others = [] {
+    DisturbanceMeter meter;
+    std::this_thread::sleep_for(std::chrono::duration<double>(look));
+    return meter.read().otherProcessors.value_or(0);
+  };
+  hooks.now = steadySeconds;
+  hooks.say = [&](const std::string &line) {
+    if (options.say)
+      options.say(line);
+  };
+  bool never = std::getenv("LATHE_NO_WAIT") != nullptr;
+  if (never)
+    hooks.others = [] { return 0.0; };
+  return measureWhenQuiet(hooks, never ? 0 : patience);
+}
+
+const MachineCeilings &machineCeilings(const std::function<void(const std::string &line)> &say) {
   std::lock_guard guard(currentLock);
   if (const MachineCeilings *kept = loaded())
     return *kept;
-  const MachineCeilings &measured = everKnown().emplace_back(measureMachine());
-  writeCache(measured);
-  return measured;
+  MeasureOptions options;
+  options.say = say;
+  try {
+    const MachineCeilings &measured = everKnown().emplace_back(measureQuietly(options));
+    writeCache(measured);
+    return measured;
+  } catch (const Error &error) {
+    if (say)
+      say(error.what());
+    return everKnown().emplace_back(describeMachine());
+  }
 }
 
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options) {
-  MachineCeilings measured = measureMachine(options);
+  MachineCeilings measured = measureQuietly(options);
   writeCache(measured);
   std::lock_guard guard(currentLock);
   return everKnown().emplace_back(std::move(measured));

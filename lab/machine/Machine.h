@@ -2,7 +2,8 @@
 //
 // Ceilings are measured with hand-written kernels (lab/machine/MachineKernels.h), cached in machineRecordPath()
 // (machine/System.h) under a key made of CPU name, core count and kernel release, and read back from there. Measuring
-// takes about ten seconds. With many threads only some thread counts are measured; the others are interpolated linearly.
+// takes about ten seconds, and waits for a quiet machine before. Figures that cannot be right are neither kept nor read
+// back (`implausible`). With many threads only some thread counts are measured; the others are interpolated linearly.
 #pragma once
 
 #include "support/ElementType.h"
@@ -12,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,8 +83,12 @@ Roofline roofline(const MachineCeilings &machine, ElementType type, double flops
                   int threads);
 
 /// Returns the ceilings of this machine: already loaded, else from the cache file, else measured
-/// now and cached. A cache file that cannot be read or written is not an error. Thread-safe.
-const MachineCeilings &machineCeilings();
+/// now and cached. If the figures cannot be right even after waiting, they are those of describeMachine:
+/// none. A cache file that cannot be read or written is not an error. Thread-safe. `say` gets lines about
+/// waiting; it may be empty.
+const MachineCeilings &machineCeilings(const std::function<void(const std::string &line)> &say = {});
+/// Reads a cache file; nothing if it is none, if it is of another machine, or if its figures are implausible.
+std::optional<MachineCeilings> keptIn(const std::string &path);
 /// Returns the same without measuring: null if they are neither loaded nor in the cache file.
 const MachineCeilings *keptCeilings();
 
@@ -93,6 +99,7 @@ struct MeasureOptions {
   int maxThreads = 0;            // 0: all available
   double secondsPerPoint = 0.06; // time per point; the best of several runs counts
   std::function<void(std::string_view what, int done, int total)> progress; // may be empty
+  std::function<void(const std::string &line)> say = {};                    // about waiting; may be empty
 };
 MachineCeilings measureMachine(const MeasureOptions &options = {});
 /// Measures the present peak of `type` with `threads` threads in GFLOPS: the best of several runs within
@@ -103,7 +110,25 @@ double measurePeak(int threads, ElementType type = ElementType::f32, double seco
 double measureClock(double seconds = 0.02);
 /// Returns `machine` with this peak of `type` for `threads` threads.
 MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, ElementType type = ElementType::f32);
-/// Measures again, writes the cache file, and updates machineCeilings().
+/// Why these figures cannot be those of a machine: fewer operations or bytes with more threads, an
+/// innermost cache that is slower than memory, or figures far from the table by CPU
+/// (machine/MachineFacts.h); "": they can.
+std::string implausible(const MachineCeilings &machine);
+
+/// What measureWhenQuiet asks; each must be callable.
+struct QuietHooks {
+  std::function<MachineCeilings()> measure;
+  std::function<double()> others; // takes a moment; returns the processors that other programs keep busy
+  std::function<double()> now;    // seconds
+  std::function<void(const std::string &line)> say;
+};
+/// Waits until other programs are quiet, at most `patience` seconds, and measures, again while the time is not
+/// over and the figures are implausible. Throws Error if they stay so.
+MachineCeilings measureWhenQuiet(const QuietHooks &hooks, double patience);
+
+/// Measures again when the machine is quiet, writes the cache file, and updates machineCeilings(). Waits
+/// for 60 s at most, and not at all if the environment has LATHE_NO_WAIT. Throws Error, and keeps what was known, if
+/// the figures cannot be right.
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options = {});
 
 /// JSON with units in the keys: "gflops", "read_gb_s", "capacity_bytes".

@@ -1,5 +1,6 @@
 #include "lab/machine/Machine.h"
 
+#include "lab/machine/DeclaredPeak.h"
 #include "machine/System.h"
 
 #include <gtest/gtest.h>
@@ -72,6 +73,28 @@ TEST(Machine, peaksOfTheSameMinutesReplaceKeptOnes) {
   EXPECT_EQ(machine.gflops(ElementType::bf16, 2), 50);
 }
 
+/// Declared figures are above what any measurement can show, and no time below a quarter of the work is believed.
+TEST(Machine, declaredPeaksAreBounds) {
+  SystemFacts system;
+  system.architecture = "x86_64";
+  system.cpu = 1 << 20; // has no declared clock
+  double narrow = declaredPeak(system, ElementType::f32, 1);
+  EXPECT_DOUBLE_EQ(narrow, 2 * 2 * 8 * 6.5e9);
+  system.features = {"avx512f", "avx512vnni"};
+  EXPECT_DOUBLE_EQ(declaredPeak(system, ElementType::f32, 2), 2 * 2 * narrow);
+  EXPECT_DOUBLE_EQ(declaredPeak(system, ElementType::i8, 1), 8 * narrow);
+  EXPECT_DOUBLE_EQ(declaredPeak(system, {}, 1), declaredPeak(system, ElementType::i8, 1));
+  system.features.push_back("amx-int8");
+  EXPECT_DOUBLE_EQ(declaredPeak(system, ElementType::i8, 1), declaredPeakAnywhere(1));
+  system.architecture = "aarch64";
+  EXPECT_GE(declaredPeak(system, ElementType::f32, 1), 2 * 4 * 4 * 3.5e9); // four pipes of 128 bits
+  EXPECT_EQ(beyondReach(4e9, 1.01e-3, 1e12), "");
+  EXPECT_NE(beyondReach(4e9, 0.99e-3, 1e12).find("for 4e+09 operations"), std::string::npos);
+  EXPECT_EQ(beyondReach(0, 1e-9, 1e12), ""); // copies compute nothing
+  EXPECT_EQ(beyondReach(4e9, 0, 1e12), "");
+  EXPECT_GT(declaredPeak(ElementType::f32, 1), 0);
+}
+
 TEST(Machine, levels) {
   auto machine = example();
   EXPECT_EQ(machine.levelHolding(32768, 1).name, "L1");
@@ -94,6 +117,56 @@ TEST(Machine, rooflineArithmetic) {
   EXPECT_EQ(cache.bound, "L3");
   EXPECT_DOUBLE_EQ(cache.limitSeconds, 5e5 / 80e9);
   EXPECT_EQ(cache.share, 0);
+}
+
+TEST(Machine, figuresThatCannotBeRight) {
+  MachineCeilings machine = example();
+  machine.arithmetic[0].instruction = "vfmadd231ps ymm";
+  EXPECT_EQ(implausible(machine), "");
+  auto with = [&](auto change) {
+    MachineCeilings changed = machine;
+    change(changed);
+    return implausible(changed);
+  };
+  EXPECT_NE(with([](auto &m) { m.arithmetic[0].gflops[1] = 0.01; }).find("0.0 GFLOPS with 2 threads, with fewer"),
+            std::string::npos);
+  EXPECT_NE(with([](auto &m) { m.arithmetic[1].gflops[1] = 300; }), "");
+  EXPECT_EQ(with([](auto &m) { m.arithmetic[1].gflops[1] = 398; }), ""); // two threads of one core
+  EXPECT_NE(with([](auto &m) { m.levels[0].bandwidth[0].read = 0.1; }), "");
+  EXPECT_NE(with([](auto &m) { m.levels[0].bandwidth[1].read = 0.1; }), "");
+  EXPECT_NE(with([](auto &m) { m.levels[2].bandwidth = {{400, 6, 8}, {400, 10, 16}}; }).find("L1 delivers"),
+            std::string::npos);
+  EXPECT_NE(with([](auto &m) { m.levels[2].bandwidth[0].read = std::nan(""); }), "");
+  EXPECT_NE(with([](auto &m) { m.arithmetic[0].gflops = {3, 6}; }).find("by the table"), std::string::npos);
+  EXPECT_NE(with([](auto &m) { m.clockGhz = 0; }), "");
+  EXPECT_NE(implausible(describeMachine()), ""); // has no figures
+}
+
+/// A busy machine is waited for, and what fails even then is not kept.
+TEST(Machine, measuringWaitsForAQuietMachine) {
+  MachineCeilings right = example(), wrong = right;
+  right.arithmetic[0].instruction = wrong.arithmetic[0].instruction = "vfmadd231ps ymm";
+  wrong.levels[0].bandwidth[0].read = 0.1;
+  double now = 0, quietFrom = 10;
+  std::vector<std::string> lines;
+  QuietHooks hooks;
+  hooks.now = [&] { return now; };
+  hooks.others = [&] { return now += 0.5, now < quietFrom ? 2.0 : 0.01; };
+  hooks.say = [&](const std::string &line) { lines.push_back(line); };
+  hooks.measure = [&] { return now += 8, now - 8 < quietFrom ? wrong : right; };
+  EXPECT_EQ(toJson(measureWhenQuiet(hooks, 60)), toJson(right));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("60 s at most: other programs keep 2.0 processors busy"), std::string::npos);
+  EXPECT_GE(now, 18);
+  now = 0, quietFrom = 1e9, lines.clear();
+  EXPECT_THROW(measureWhenQuiet(hooks, 60), Error);
+  EXPECT_LT(now, 80);
+  EXPECT_EQ(lines.size(), 2u);
+  now = 0; // quiet as the system says, and the figures are wrong for a while
+  hooks.others = [&] { return now += 0.5, 0.0; };
+  quietFrom = 20;
+  EXPECT_EQ(toJson(measureWhenQuiet(hooks, 60)), toJson(right));
+  EXPECT_NE(lines.back().find("measuring again"), std::string::npos);
 }
 
 TEST(Machine, description) {
@@ -168,12 +241,16 @@ TEST(Machine, cacheFileIsUsedAndBadOnesAreNotErrors) {
   EXPECT_EQ(keptCeilings(), nullptr);
   MeasureOptions options;
   options.maxThreads = 1;
-  options.secondsPerPoint = 0.005;
+  options.secondsPerPoint = 0.03;
   auto &refreshed = refreshMachineCeilings(options);
   EXPECT_EQ(&machineCeilings(), &refreshed);
   EXPECT_EQ(keptCeilings(), &refreshed);
   std::ifstream file(machineRecordPath());
   auto document = nlohmann::json::parse(file);
   EXPECT_EQ(document["machine"], toJson(refreshed));
+  // What was kept before such figures were checked is not read.
+  document["machine"]["arithmetic"][0]["gflops"][0] = 0.01;
+  std::ofstream(machineRecordPath()) << document.dump();
+  EXPECT_FALSE(keptIn(machineRecordPath()).has_value());
   std::filesystem::remove_all(directory);
 }

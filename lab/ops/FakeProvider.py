@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """A provider for tests: FakeProvider.py [HOW]. Right without HOW, which is "wrong", "decline", "moody", "counted", "shared",
-"flushes" (it says that it has cold caches), "local" (it has relu, too), "remote" (so, and every call takes 0.6 ms more), or AT-WHAT with AT a request (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
-import array, os, sys
+"flushes" (it says that it has cold caches), "slow" (variant twin takes 0.2 s a call), "swift" (it says a nanosecond), "local" (it has relu, too), "remote" (so, and every call takes 0.6 ms more), or AT-WHAT with AT a request (prepare, run, time) and WHAT crash, hang, garbage, error, memory, empty."""
+import array, os, sys, time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 from FakeProgram import misbehave, read_npy, serve, write_npy  # noqa: E402
 
 how = sys.argv[1] if len(sys.argv) > 1 else ""
-held, preparations = None, 0
+held, preparations, variant = None, 0, ""
 # "moody": as fast as the process happens to be.
 mood = 0.9 + 0.2 * (os.getpid() * 7919 % 101) / 101 if how == "moody" else 1
 
@@ -49,7 +49,7 @@ def convolve(p, x, w, b):
 
 
 def answer(request):
-    global held, preparations
+    global held, preparations, variant
     what = request["do"]
     if what == "hello":
         return {"protocol": 2, "name": "fake", "version": "0.1", "operators": {"conv": ["auto", "twin"], **({"relu": ["auto"]} if how in ("remote", "local") else {})}, "cold": how == "flushes"}
@@ -61,10 +61,11 @@ def answer(request):
         if request["problem"]["op"] == "relu":
             held = None
             return {"implementation": "relu", "prepare_ns": 1000}
+        variant = request["variant"]
         p, files = convolution(request["problem"]), request["inputs"]
         held = p, convolve(p, *(read_npy(files[name])[1] if name in files else None for name in "xwb"))
         preparations += 1
-        return {"implementation": "loops", "prepare_ns": 1000 * preparations}
+        return {"implementation": "loops" if how != "slow" else variant, "prepare_ns": 1000 * preparations}
     if what == "run":
         p, y = held
         if how == "wrong":
@@ -74,6 +75,11 @@ def answer(request):
         return {"outputs": {"y": path}}
     if what == "time":
         runs = request["repetitions"]
+        if how == "swift":
+            return {"samples_ns": [1] * runs}
+        if how == "slow" and variant == "twin":
+            time.sleep(0.2 * runs)
+            return {"samples_ns": [200000000] * runs}
         work = (1000000 if held else 1000) + (600000 if how == "remote" else 0)
         answer = {"samples_ns": [int(mood * (work + 1000 * (i % 7))) for i in range(runs)]}
         if how == "counted":

@@ -1,6 +1,7 @@
 #include "lab/ops/OpsLab.h"
 
 #include "lab/TemporaryDirectory.h"
+#include "lab/machine/DeclaredPeak.h"
 #include "lab/machine/Disturbance.h"
 #include "lab/ops/CallCost.h"
 #include "lab/problems/Operands.h"
@@ -18,6 +19,7 @@ struct Contender {
   std::optional<ProviderWorker> worker; // started when it is needed; away after a failure that ended it
   double cpuOfEnded = 0;                // processor seconds of workers that are gone
   double secondsPerRun = 0;
+  double spentSeconds = 0; // in turns and starts of this row
   OpsPoint *point = nullptr;
 
   /// What the worker was last asked to prepare, and did; none after any failure.
@@ -277,10 +279,22 @@ struct OpsLab::State {
   template <class Work> void inTurn(Contender &contender, Work work) {
     if (!contender.running())
       return;
+    double began = steadySeconds();
     contender.worker->resume();
     work();
     if (contender.worker)
       contender.worker->pause();
+    contender.spentSeconds += steadySeconds() - began;
+  }
+
+  /// Whether the column gets no further turns in this row (OpsLabOptions).
+  bool usedUp(const Contender &contender) const {
+    if (contender.point->rounds.empty() || contender.spentSeconds <= options.maxSeconds / double(contenders.size()))
+      return false;
+    return std::any_of(contenders.begin(), contenders.end(), [&](const Contender &other) {
+      return other.point->provider == contender.point->provider && other.running() && other.secondsPerRun > 0 &&
+             other.secondsPerRun < contender.secondsPerRun;
+    });
   }
 
   double cpuSeconds() const {
@@ -292,6 +306,7 @@ struct OpsLab::State {
 
   /// The column's process anew: where its memory lies is chance, and a part of the time.
   void startAgain(Contender &contender, const Problem &problem) {
+    double began = steadySeconds();
     contender.cpuOfEnded += contender.cpuOfWorker();
     contender.worker->quit();
     contender.worker.reset();
@@ -299,13 +314,14 @@ struct OpsLab::State {
     answer(contender, problem, {});
     if (contender.worker)
       contender.worker->pause();
+    contender.spentSeconds += steadySeconds() - began;
   }
 
   /// A column as the engine sees it.
   struct Side : TimedSide {
     Side(State &state, Contender &contender, const Problem &problem)
         : state(state), contender(contender), problem(problem) {}
-    bool running() const override { return contender.running(); }
+    bool running() const override { return contender.running() && !state.usedUp(contender); }
     void startAgain() override { state.startAgain(contender, problem); }
     void estimate() override {
       state.inTurn(contender, [&] { state.estimate(contender); });
@@ -341,10 +357,36 @@ struct OpsLab::State {
     turns.fullSpeed = &speed;
     row.starts = takeTurns(pointers, turns, watch);
     row.slowRounds = speed.slow() - slow;
+    for (const Contender &contender : contenders)
+      contender.point->leftOut = usedUp(contender);
     decide(row);
     auto [others, stolen] = meter.read();
     row.otherProcessors = others;
     row.stolenProcessors = stolen;
+  }
+
+  /// Operations per second that the column's machine can do at most; another machine's are not known.
+  double peakOf(const Contender &contender, const Problem &problem) const {
+    std::optional<ElementType> type;
+    if (!problem.operands.empty())
+      type = problem.operands.front().type;
+    return contender.column.provider.remote ? declaredPeakAnywhere(setting.threads)
+                                            : declaredPeak(type, setting.threads);
+  }
+
+  /// A time that the machine cannot reach is not believed, and is compared with nothing.
+  void mistrustUnreachable(OpsRow &row) {
+    for (Contender &contender : contenders) {
+      OpsPoint &point = *contender.point;
+      if (!point.timed() || point.status != PointStatus::passed)
+        continue;
+      const Problem &problem = row.listed.problem;
+      std::string reason = beyondReach(problem.flops(), point.time.median, peakOf(contender, problem));
+      if (reason.empty())
+        continue;
+      point.status = PointStatus::mistrusted;
+      point.reason = reason;
+    }
   }
 
   /// Summaries of what was timed, and best against best.
@@ -356,7 +398,11 @@ struct OpsLab::State {
       for (auto &round : point.rounds)
         pooled.insert(pooled.end(), round.begin(), round.end());
       point.time = summarize(pooled);
-      if (!point.timed())
+    }
+    mistrustUnreachable(row);
+    for (size_t i = 0; i < row.points.size(); ++i) {
+      const OpsPoint &point = row.points[i];
+      if (!point.timed() || point.status != PointStatus::passed)
         continue;
       auto [found, isNew] = best.emplace(point.provider, i);
       if (!isNew && point.time.median < row.points[found->second].time.median)
@@ -403,6 +449,7 @@ OpsRow OpsLab::measure(const ListedProblem &problem, const OpsSetting &setting) 
   for (size_t i = 0; i < row.points.size(); ++i) {
     Contender &contender = state->contenders[i];
     contender.point = &row.points[i];
+    contender.spentSeconds = contender.secondsPerRun = 0;
     contender.point->provider = contender.column.provider.name;
     contender.point->variant = contender.column.variant;
     contender.point->schedule = contender.column.schedule;

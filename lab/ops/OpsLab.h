@@ -52,6 +52,7 @@ struct OpsPoint {
   std::vector<Counts> counts;               // of each round, over its samples
   std::string uncounted;                    // why counts are missing (TimingWorker)
   Summary time;
+  bool leftOut = false; // of later rounds: it had used its share of the row's time (OpsLabOptions)
   bool timed() const { return !rounds.empty(); }
 };
 
@@ -79,6 +80,9 @@ struct OpsRow {
   size_t slowRounds = 0; // that began while the processors did not run at full speed (lab/judging/FullSpeed.h)
 };
 
+/// A column whose turns and starts have taken longer than its share of a row, maxSeconds over the number
+/// of columns, gets no further rounds where another column of its provider is faster: no verdict waits
+/// for it, and it would starve the others. It has at least one round.
 struct OpsLabOptions : TurnOptions {
   uint64_t seed = 0; // seed of the operands
   bool checkOnly = false;

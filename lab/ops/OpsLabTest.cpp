@@ -26,10 +26,11 @@ static OpsLabOptions quick() {
   return options;
 }
 
-/// As many rounds as a verdict on one start needs.
-static OpsLabOptions enoughRounds() {
+/// As many starts as a verdict needs.
+static OpsLabOptions enoughStarts() {
   OpsLabOptions options = quick();
   options.minRounds = options.maxRounds = 9;
+  options.minStarts = options.maxStarts = 3;
   return options;
 }
 
@@ -50,7 +51,7 @@ TEST(OpsLab, agreesWithLoopsOverManyShapes) {
 }
 
 TEST(OpsLab, timesInTurnsAndJudges) {
-  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, enoughRounds()).measure(problem(), {2});
+  OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, enoughStarts()).measure(problem(), {2});
   EXPECT_EQ(row.setting.threads, 2);
   ASSERT_EQ(row.verdicts.size(), 1u);
   EXPECT_EQ(row.verdicts[0].peer, "peer");
@@ -72,16 +73,17 @@ TEST(OpsLab, timesInTurnsAndJudges) {
   EXPECT_NEAR(summaries[0].geometricMean.value_or(0), 1, 1e-9);
 }
 
-TEST(OpsLab, fewRoundsGiveNoVerdict) {
+TEST(OpsLab, oneStartGivesNoVerdict) {
   OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, quick()).measure(problem(), {});
   ASSERT_EQ(row.verdicts.size(), 1u);
-  EXPECT_TRUE(row.verdicts[0].ratio.isRange); // of three rounds
+  EXPECT_TRUE(row.verdicts[0].ratio.isRange); // of its rounds
   EXPECT_EQ(row.verdicts[0].verdict, Verdict::ambiguous);
+  EXPECT_TRUE(row.verdicts[0].tooFewStarts);
   EXPECT_TRUE(toJson(row)["verdicts"][0]["confidence"].is_null());
 }
 
 TEST(OpsLab, whatCallsCostIsNoVictory) {
-  OpsLab bench({fake("local", "ours"), fake("remote", "peer"), fake("", "silent")}, enoughRounds());
+  OpsLab bench({fake("local", "ours"), fake("remote", "peer"), fake("", "silent")}, enoughStarts());
   OpsRow row = bench.measure(problem(), {});
   ASSERT_EQ(row.verdicts.size(), 2u);
   const OpsVerdict &peer = row.verdicts[0], &silent = row.verdicts[1];
@@ -160,6 +162,39 @@ TEST(OpsLab, roundsAreALeastUntilTimeIsOver) {
     EXPECT_GE(rounds, 3u);
     EXPECT_LT(rounds, 200u);
   }
+}
+
+/// A provider that divides its times is compared with nothing.
+TEST(OpsLab, timesThatNoAlgorithmReachesAreMistrusted) {
+  OpsLab bench({fake("", "ours"), fake("swift", "peer"), fake("", "third")}, enoughStarts());
+  OpsRow row = bench.measure(problem("ic64ih28oc64kh3ph1"), {});
+  EXPECT_EQ(row.points[0].status, PointStatus::passed);
+  EXPECT_EQ(row.points[1].status, PointStatus::mistrusted);
+  EXPECT_NE(row.points[1].reason.find("no algorithm takes 1e-09 s"), std::string::npos) << row.points[1].reason;
+  ASSERT_EQ(row.verdicts.size(), 1u);
+  EXPECT_EQ(row.verdicts[0].peer, "third");
+}
+
+/// A variant that takes 0.2 s a call has a time, and the other columns have their starts and the verdict.
+TEST(OpsLab, aSlowVariantStarvesNobody) {
+  OpsLabOptions options = enoughStarts();
+  options.maxSeconds = 0.3; // a share of 0.1 s for each column
+  OpsLab bench({fake("slow", "ours"), fake("slow", "peer"), fake("slow", "peer", "twin")}, options);
+  OpsRow row = bench.measure(problem(), {});
+  EXPECT_EQ(row.starts.size(), 3u);
+  EXPECT_FALSE(row.points[0].leftOut || row.points[1].leftOut);
+  EXPECT_EQ(row.points[1].rounds.size(), row.points[0].rounds.size());
+  EXPECT_TRUE(row.points[2].leftOut);
+  EXPECT_EQ(row.points[2].rounds.size(), 1u);
+  EXPECT_EQ(toJson(row)["points"][2]["left_out"], true);
+  ASSERT_EQ(row.verdicts.size(), 1u);
+  EXPECT_EQ(row.verdicts[0].verdict, Verdict::same);
+  auto points = pointsOf(row);
+  EXPECT_EQ(points[2].starts, (std::vector<size_t>{1}));
+  // The fastest column of a provider is never left out, however slow it is.
+  OpsRow alone = OpsLab({fake("slow", "ours"), fake("slow", "peer", "twin")}, options).measure(problem(), {});
+  EXPECT_FALSE(alone.points[1].leftOut);
+  EXPECT_EQ(alone.points[1].rounds.size(), alone.points[0].rounds.size());
 }
 
 TEST(OpsLab, startsAreNotTakenForRounds) {

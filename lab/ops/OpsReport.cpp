@@ -1,7 +1,9 @@
+#include "lab/machine/Disturbance.h"
 #include "lab/ops/OpsLab.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 namespace lathe::lab {
@@ -30,6 +32,8 @@ static json toJson(const OpsPoint &point) {
   if (point.callSeconds)
     document["call_us"] = *point.callSeconds * 1e6;
   document.update(timesToJson(point.time, point.rounds, point.counts));
+  if (point.leftOut)
+    document["left_out"] = true;
   if (!point.uncounted.empty())
     document["uncounted"] = point.uncounted;
   if (point.timed()) {
@@ -45,13 +49,16 @@ json toJson(const OpsRow &row) {
   json points = json::array(), verdicts = json::array();
   for (auto &point : row.points)
     points.push_back(toJson(point));
+  size_t rounds = std::accumulate(row.starts.begin(), row.starts.end(), size_t(0));
+  bool disturbed = row.otherProcessors.value_or(0) > disturbingProcessors ||
+                   double(row.slowRounds) > unreliableSlowShare * double(rounds);
   for (auto &verdict : row.verdicts) {
     json entry = {{"peer", verdict.peer},
                   {"ours", row.points[verdict.ours].variant},
                   {"theirs", row.points[verdict.theirs].variant},
                   {"decided_after_starts", verdict.decidedAfter},
                   {"verdict_alone", std::string(name(verdict.alone))}};
-    entry.update(toJson(static_cast<const JudgedRatio &>(verdict)));
+    entry.update(toJson(static_cast<const JudgedRatio &>(verdict), disturbed));
     verdicts.push_back(std::move(entry));
   }
   const Problem &problem = row.listed.problem;

@@ -32,16 +32,31 @@ Result<json> TimingWorker::ask(const json &request, double timeoutSeconds) {
 }
 
 Result<json> TimingWorker::greet(std::string_view protocol, int protocolVersion, double timeoutSeconds) {
-  int spoken = 0;
-  auto answer = ask<json>({{"do", "hello"}, {"protocol", protocolVersion}}, timeoutSeconds, [&](const json &answer) {
-    answer.at("protocol").get_to(spoken);
-    answer.at("version").get_to(statedVersion);
-    statedSettings = answer.value("settings", json::object());
-    statedUncounted = answer.value("uncounted", "");
+  auto answer = ask({{"do", "hello"}, {"protocol", protocolVersion}}, timeoutSeconds);
+  if (!answer)
     return answer;
-  });
-  if (answer && spoken != protocolVersion)
+  auto wrong = [&](const char *field, const char *expected) {
+    auto found = answer->find(field);
+    return garbage(fmt::format("answer to 'hello': expected {} as \"{}\" of the {}, got {}", expected, field, protocol,
+                               found == answer->end() ? "no such field" : found->dump().substr(0, 60)));
+  };
+  auto is = [&](const char *field, bool (json::*type)() const noexcept, bool optional) {
+    auto found = answer->find(field);
+    return found == answer->end() ? optional : ((*found).*type)();
+  };
+  if (!is("protocol", &json::is_number_integer, false))
+    return wrong("protocol", std::to_string(protocolVersion).c_str());
+  if (int spoken = answer->at("protocol"); spoken != protocolVersion)
     return garbage(fmt::format("speaks version {} of the {}, expected {}", spoken, protocol, protocolVersion));
+  if (!is("version", &json::is_string, false))
+    return wrong("version", "a text");
+  if (!is("settings", &json::is_object, true))
+    return wrong("settings", "an object");
+  if (!is("uncounted", &json::is_string, true))
+    return wrong("uncounted", "a text");
+  answer->at("version").get_to(statedVersion);
+  statedSettings = answer->value("settings", json::object());
+  statedUncounted = answer->value("uncounted", "");
   return answer;
 }
 

@@ -4,11 +4,6 @@
 
 namespace lathe::lab {
 
-double ConvProblem::flops() const {
-  return 2.0 * double(batch * outChannels) * double(outHeight * outWidth) * double(inChannels / groups) *
-         double(kernelHeight * kernelWidth);
-}
-
 std::string ConvProblem::kind() const {
   if (groups > 1 && groups == inChannels)
     return "depthwise";

@@ -65,7 +65,7 @@ struct Problem {
   /// Types and extents of the results by the shape function; extents that depend on the operands'
   /// values are 0. Throws Error with the violated constraint.
   std::vector<ProblemOperand> results() const;
-  /// Nominal operations by the record (a multiply-accumulate counts as two), without the epilogue.
+  /// Nominal operations by the record (a multiply-accumulate is two, a tap in padding none), without the epilogue.
   double flops() const;
   /// Bytes of all inputs and results, each once: compulsory memory traffic.
   double bytes() const;

@@ -6,17 +6,22 @@ def Nn_ConvOp : NnOp<"conv", []> {
     x: N x C x spatial..., w: O x C/group x kernel..., b: O. Result: N x O x out..., with
     out = floordiv(in + padBegin + padEnd - (dilation * (kernel - 1) + 1), stride) + 1.
 
+    A third group of pads makes the padding of an axis follow its extent, as SAME does: 1 where the end has one more of an
+    odd padding (SAME_UPPER), -1 where the begin has (SAME_LOWER), 0 where the pads are as stated. The begin and the end are
+    the most that any extent takes then, together dilation * (kernel - 1).
+
     Constraints: conv_c1: rank of x is 3 to 5 and equals rank of w. conv_c2: C = w.dim(1) * group. conv_c3: strides,
-    dilations have one value a spatial axis, pads two (all begins, then all ends). conv_c4: group is positive and divides O.
-    conv_c5: strides and dilations are positive, pads are not negative. conv_c6: the dilated kernel fits into the padded
-    input and has at least one tap. conv_c7: b has O elements. conv_c8: element types agree and are numbers.
+    dilations have one value a spatial axis, pads two (all begins, then all ends) or three. conv_c4: group is positive and
+    divides O. conv_c5: strides and dilations are positive, pads are not negative, and what follows an extent is as above.
+    conv_c6: the dilated kernel fits into the padded input and has at least one tap. conv_c7: b has O elements. conv_c8:
+    element types agree and are numbers; beside x of f32, w may be f16.
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$w, Optional<NnTensor>:$b,
     NnI64s<>:$strides, NnI64s<>:$dilations, NnI64s<>:$pads, NnI64<"1">:$group);
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<"Conv", 1, 1000, 0>];
   let lowering = "contraction";
-  let flops = "product(out[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2 + (in.size() > 2 && in[2] ? product(out[0]->dims) : Dim(0))";
+  let flops = "out[0]->dims[0] * out[0]->dims[1] * in[1]->dims[1] * convTaps(*in[0], *out[0], std::span(in[1]->dims).subspan(2), a.strides, a.dilations, a.pads) * 2";
   let tolerance = "1e-5";
   let benchmarkAxes = ["batch", "inChannels", "height", "width", "outChannels", "kernel", "stride", "pad", "dilation", "group"];
 }
@@ -39,7 +44,7 @@ def Nn_ConvTransposeOp : NnOp<"conv_transpose", []> {
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<"ConvTranspose", 1, 1000, 0>];
   let lowering = "fold";
-  let flops = "product(in[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2 + (in.size() > 2 && in[2] ? product(out[0]->dims) : Dim(0))";
+  let flops = "in[0]->dims[0] * in[0]->dims[1] * in[1]->dims[1] * transposedTaps(*in[0], *out[0], std::span(in[1]->dims).subspan(2), a.strides, a.dilations, a.pads) * 2";
   let tolerance = "1e-5";
   let benchmarkAxes = ["batch", "inChannels", "height", "width", "outChannels", "kernel", "stride", "pad", "outputPadding", "dilation", "group"];
 }
@@ -63,7 +68,7 @@ def Nn_ConvIntegerOp : NnOp<"conv_integer", [AttrSizedOperandSegments]> {
   let results = (outs NnTensor:$y);
   let mappings = [Onnx<"ConvInteger", 10, 1000, 0>];
   let lowering = "contraction";
-  let flops = "product(out[0]->dims) * product(std::span(in[1]->dims).subspan(1)) * 2";
+  let flops = "out[0]->dims[0] * out[0]->dims[1] * in[1]->dims[1] * convTaps(*in[0], *out[0], std::span(in[1]->dims).subspan(2), a.strides, a.dilations, a.pads) * 2";
   let tolerance = "0";
   let benchmarkAxes = ["batch", "inChannels", "height", "width", "outChannels", "kernel", "stride", "pad", "dilation", "group"];
 }

@@ -1,5 +1,6 @@
 #include "ops/Contract.h"
 #include "ops/ReferenceSupport.h"
+#include "ops/WindowPads.h"
 
 namespace lathe {
 namespace {
@@ -22,7 +23,8 @@ struct ConvShape {
       out[axis] = y.dim(2 + i);
       stride[axis] = a.strides[i];
       dilation[axis] = a.dilations[i];
-      pad[axis] = a.pads[i];
+      int64_t window = (kernel[axis] - 1) * dilation[axis] + 1;
+      pad[axis] = a.pads[i] - windowShift(a.pads, i, spatial, window, stride[axis], in[axis]).constant();
     }
   }
   int64_t taps() const { return countOf(kernel); }
@@ -97,7 +99,7 @@ void convolve(const ConvShape &s, const T *x, const T *w, const T *b, T *y, cons
 } // namespace
 
 void runConv(const ConvAttrs &a, ReferenceCall &call) {
-  const Tensor &x = call.in(0), &w = call.in(1);
+  const Tensor &x = call.in(0), w = call.in(1).convertedTo(x.type());
   ConvShape shape(a, x, w, call.out(0));
   forNumber(x.type(), [&]<class Element>(Element) {
     using T = ContractType<Element>;

@@ -1,5 +1,6 @@
 #include "ops/Registry.h"
 #include "ops/ShapeRules.h"
+#include "ops/WindowPads.h"
 
 namespace lathe {
 
@@ -14,7 +15,7 @@ Dims convExtents(std::string_view op, const AnyConvAttrs &a, const TensorInfo &x
   require(a.strides.size() == spatial, "{}_c3: strides has {} values, expected {}", op, a.strides.size(), spatial);
   require(a.dilations.size() == spatial, "{}_c3: dilations has {} values, expected {}", op, a.dilations.size(),
           spatial);
-  require(a.pads.size() == 2 * spatial, "{}_c3: pads has {} values, expected {}", op, a.pads.size(), 2 * spatial);
+  checkPads((std::string(op) + "_c3").c_str(), a.pads, spatial);
   require(a.group > 0, "{}_c4: group={}, expected a positive number", op, a.group);
   require(mayDivide(a.group, w.dims[0]), "{}_c4: group={} does not divide {} output channels", op, a.group,
           w.dims[0].str());
@@ -31,6 +32,7 @@ Dims convExtents(std::string_view op, const AnyConvAttrs &a, const TensorInfo &x
     require(mayReach(w.dims[2 + i], 1), "{}_c6: kernel extent {} on spatial axis {}, expected at least 1", op,
             w.dims[2 + i].str(), i);
     Dim window = (w.dims[2 + i] - 1) * a.dilations[i] + 1;
+    checkFollowingPads((std::string(op) + "_c5").c_str(), a.pads, i, spatial, window);
     Dim padded = x.dims[2 + i] + a.pads[i] + a.pads[spatial + i];
     Dim room = padded - window;
     require(mayReach(room, 0), "{}_c6: kernel extent {} exceeds padded input extent {} on spatial axis {}", op,
@@ -50,7 +52,7 @@ InferResult inferConv(const ConvAttrs &a, const InferInputs &in) {
             w.dims[0].str());
     require(b->type == x.type, "conv_c8: x is {}, bias is {}, expected the same type", name(x.type), name(b->type));
   }
-  require(x.type == w.type, "conv_c8: x is {}, w is {}, expected the same type", name(x.type), name(w.type));
+  require(fitsWeights(x.type, w.type), "conv_c8: x is {}, w is {}, expected the same type", name(x.type), name(w.type));
   requireNumber(x.type, "conv_c8");
   return {TensorInfo{x.type, dims, std::nullopt}};
 }

@@ -48,7 +48,7 @@ template <class Element, class T> T scaled(T value, double factor) {
 } // namespace
 
 void runGemm(const GemmAttrs &attrs, ReferenceCall &call) {
-  const Tensor &a = call.in(0), &b = call.in(1);
+  const Tensor &a = call.in(0), b = call.in(1).convertedTo(a.type());
   Tensor &y = call.out(0);
   int64_t m = y.dim(0), n = y.dim(1), depth = a.dim(attrs.trans_a ? 0 : 1);
   std::vector<int64_t> cStrides(2, 0);
@@ -72,7 +72,7 @@ void runGemm(const GemmAttrs &attrs, ReferenceCall &call) {
 }
 
 void runMatMul(const MatMulAttrs &, ReferenceCall &call) {
-  const Tensor &a = call.in(0), &b = call.in(1);
+  const Tensor &a = call.in(0), b = call.in(1).convertedTo(a.type());
   Tensor &y = call.out(0);
   int64_t m = a.rank() > 1 ? a.dim(a.rank() - 2) : 1, n = b.rank() > 1 ? b.dim(b.rank() - 1) : 1,
           depth = a.dims().back();

@@ -9,7 +9,7 @@ InferResult inferGemm(const GemmAttrs &attrs, const InferInputs &in) {
   const Dim &m = a.dims[attrs.trans_a ? 1 : 0], &k = a.dims[attrs.trans_a ? 0 : 1];
   const Dim &n = b.dims[attrs.trans_b ? 0 : 1], &kb = b.dims[attrs.trans_b ? 1 : 0];
   require(mayAgree(k, kb), "gemm_c2: inner extents {} (of a) and {} (of b) differ", k.str(), kb.str());
-  require(a.type == b.type, "gemm_c4: a is {}, b is {}, expected the same type", name(a.type), name(b.type));
+  require(fitsWeights(a.type, b.type), "gemm_c4: a is {}, b is {}, expected the same type", name(a.type), name(b.type));
   requireNumber(a.type, "gemm_c4");
   Dims dims{m, n};
   if (const TensorInfo *c = operand(in, 2)) {
@@ -67,7 +67,8 @@ bool fitsFactor(const TensorInfo &zero, const TensorInfo &factor, size_t kept, s
 InferResult inferMatMul(const MatMulAttrs &, const InferInputs &in) {
   const TensorInfo &a = *in[0], &b = *in[1];
   Dims dims = productExtents("matmul", a, b);
-  require(a.type == b.type, "matmul_c4: a is {}, b is {}, expected the same type", name(a.type), name(b.type));
+  require(fitsWeights(a.type, b.type), "matmul_c4: a is {}, b is {}, expected the same type", name(a.type),
+          name(b.type));
   requireNumber(a.type, "matmul_c4");
   return {TensorInfo{a.type, dims, std::nullopt}};
 }

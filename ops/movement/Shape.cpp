@@ -3,7 +3,6 @@
 #include "ops/ShapeRules.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace lathe {
@@ -101,18 +100,23 @@ Dim between(const Dim &position, const Dim &low, const Dim &high) {
   return isNonNegative(high - least) ? least : minimum(least, high);
 }
 
+constexpr int64_t beyond = int64_t(1) << 31; // exporters write such a number for "to the end"
+
 /// A position counted from the end where negative, clamped to [low, high]; nothing where its sign is not known.
 std::optional<Dim> clamped(const Dim &position, const Dim &extent, const Dim &low, const Dim &high) {
-  constexpr int64_t beyond = int64_t(1) << 31; // exporters write such a number for "to the end"
   if (position == extent && high == extent)
     return extent;
+  if (position.isConstant() && extent.isConstant()) { // any number: sums of 64 bits would overflow
+    int64_t p = position.constant();
+    return std::clamp(p < 0 ? p + extent.constant() : p, low.constant(), high.constant());
+  }
   if (position.isConstant()) {
     int64_t p = position.constant();
-    if (!extent.isConstant() && p >= beyond)
+    if (p >= beyond)
       return high;
-    if (!extent.isConstant() && p <= -beyond)
+    if (p <= -beyond)
       return low;
-    if (p == 0 && low == Dim(0) && (!extent.isConstant() || extent.constant() > 0))
+    if (p == 0 && low == Dim(0))
       return low;
     return between(p < 0 ? extent + p : position, p < 0 ? low : Dim(low.constantOr(0)), high);
   }
@@ -136,8 +140,7 @@ Dim slicedExtent(const Dim &start, const Dim &end, int64_t step, const Dim &exte
       return 0;
     return n / step + (n % step != 0);
   }
-  if (step == std::numeric_limits<int64_t>::min())
-    return unknownDim();
+  step = std::clamp(step, -beyond, beyond); // no extent is so long
   Dim count = forward ? ceilDiv(length, step) : ceilDiv(Dim(0) - length, -step);
   return isNonNegative(count) ? count : maximum(count, 0);
 }

@@ -1,4 +1,5 @@
 #include "ops/ReferenceSupport.h"
+#include "ops/WindowPads.h"
 
 #include <limits>
 
@@ -21,7 +22,8 @@ struct PoolShape {
       out[axis] = y.dim(2 + i);
       stride[axis] = a.strides[i];
       dilation[axis] = a.dilations[i];
-      pad[axis] = a.pads[i];
+      int64_t window = (kernel[axis] - 1) * dilation[axis] + 1;
+      pad[axis] = a.pads[i] - windowShift(a.pads, i, spatial, window, stride[axis], in[axis]).constant();
       endPad[axis] = a.pads[spatial + i];
     }
   }

@@ -1,5 +1,6 @@
 #include "ops/Registry.h"
 #include "ops/ShapeRules.h"
+#include "ops/WindowPads.h"
 
 namespace lathe {
 namespace {
@@ -11,7 +12,7 @@ template <class PoolAttrs> InferResult inferPool(const PoolAttrs &a, const Infer
   require(a.kernel.size() == spatial, "pool_c2: kernel has {} values, expected {}", a.kernel.size(), spatial);
   require(a.strides.size() == spatial, "pool_c2: strides has {} values, expected {}", a.strides.size(), spatial);
   require(a.dilations.size() == spatial, "pool_c2: dilations has {} values, expected {}", a.dilations.size(), spatial);
-  require(a.pads.size() == 2 * spatial, "pool_c2: pads has {} values, expected {}", a.pads.size(), 2 * spatial);
+  checkPads("pool_c2", a.pads, spatial);
   requireNumber(x.type, "pool_c6");
   TensorInfo y{x.type, {x.dims[0], x.dims[1]}, std::nullopt};
   for (size_t i = 0; i < spatial; ++i) {
@@ -23,10 +24,13 @@ template <class PoolAttrs> InferResult inferPool(const PoolAttrs &a, const Infer
     Dim window = Dim(a.kernel[i] - 1) * a.dilations[i] + 1;
     require(begin < window.constant() && end < window.constant(), "pool_c4: pads [{}, {}] reach the window's extent {}",
             begin, end, window.str());
+    checkFollowingPads("pool_c3", a.pads, i, spatial, window);
     Dim padded = x.dims[2 + i] + begin + end;
     Dim room = padded - window;
-    require(mayReach(room, 0), "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}",
-            window.str(), padded.str(), i);
+    // With ceil_mode a window may reach over the end by less than a stride.
+    require(mayReach(room + (a.ceil_mode ? a.strides[i] - 1 : 0), 0),
+            "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}", window.str(), padded.str(),
+            i);
     Dim extent = floorDiv(room, a.strides[i]) + 1;
     if (a.ceil_mode) // less the windows that would start beyond x and its begin padding
       extent = minimum(ceilDiv(room, a.strides[i]) + 1, floorDiv(x.dims[2 + i] + begin - 1, a.strides[i]) + 1);

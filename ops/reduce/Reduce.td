@@ -3,7 +3,8 @@ include "ops/Base.td"
 // y = f over some axes, which become 1 (keepdims) or vanish. No axes: all of them, or none with noop_with_empty_axes.
 class Nn_Reduce<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let description = [{
-    Constraints: reduce_c1: axes are known, in [-rank, rank), none twice. reduce_c2: x has numbers.
+    Constraints: reduce_c1: axes are in [-rank, rank), none twice; without keepdims their number is
+    known. reduce_c2: x has numbers.
   }];
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$axes_in, NnI64s<>:$axes, NnBool<"true">:$keepdims, NnBool<"false">:$noop_with_empty_axes);
   let results = (outs NnTensor:$y);

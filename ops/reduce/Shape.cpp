@@ -7,11 +7,39 @@
 
 namespace lathe {
 
+namespace {
+
+/// The result where the axes are computed at run time: each extent stays or is 1, or the reduced ones are gone.
+TensorInfo computedAxes(const TensorInfo &x, const TensorInfo &axes, const ReduceFields &fields) {
+  require(isInteger(axes.type) && axes.rank() <= 1, "reduce_c1: the axes are {} {}, expected a vector of integers",
+          name(axes.type), str(axes.dims));
+  TensorInfo y{x.type, x.dims, std::nullopt};
+  for (Dim &dim : y.dims)
+    if (!(dim == Dim(1)))
+      dim = unknownDim();
+  if (fields.keepdims)
+    return y;
+  Dim count = product(axes.dims);
+  require(count.isConstant(),
+          "reduce_c1: the number of axes is computed at run time, so that the rank of the result is not known");
+  auto rank = static_cast<int64_t>(x.rank()), reduced = count.constant();
+  if (reduced == 0 && !fields.noop)
+    reduced = rank;
+  require(reduced <= rank, "reduce_c1: names {} axes of {}", reduced, rank);
+  if (reduced > 0)
+    y.dims = unknownDims(static_cast<size_t>(rank - reduced));
+  return y;
+}
+
+} // namespace
+
 InferResult inferReduce(const Attrs &attrs, const InferInputs &in) {
   const TensorInfo &x = *in[0];
   requireNumber(x.type, "reduce_c2");
   ReduceFields fields;
   attrs.clone()->visit(fields);
+  if (in.size() > 1 && in[1] && !in[1]->contents)
+    return {computedAxes(x, *in[1], fields)};
   std::vector<int64_t> axes = staticOperand(in, 1, fields.axes, "reduce_c1: axes");
   axes = normalizeAxes(axes, x.rank(), "reduce_c1");
   TensorInfo y{x.type, {}, std::nullopt};

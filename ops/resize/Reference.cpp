@@ -27,7 +27,7 @@ double sourcePosition(const ResizeAttrs &a, int64_t at, int64_t in, int64_t out,
   if (a.coordinate_mode == "tf_half_pixel_for_nn")
     return (x + 0.5) / scale;
   if (a.coordinate_mode == "pytorch_half_pixel")
-    return length == 1 ? -0.5 : (x + 0.5) / scale - 0.5;
+    return length > 1 ? (x + 0.5) / scale - 0.5 : 0;
   if (a.coordinate_mode == "half_pixel_symmetric")
     return in / 2.0 * (1 - out / length) + (x + 0.5) / scale - 0.5;
   if (a.coordinate_mode == "tf_crop_and_resize")

@@ -4,9 +4,9 @@ def Nn_ResizeOp : NnOp<"resize", [AttrSizedOperandSegments]> {
   let summary = "x resampled to other extents: nearest, linear or cubic";
   let description = [{
     `sizes` (extents of y, one an axis; -1 keeps the extent of x) or `scales` (y = floor(x * scale)) are given; an operand
-    without elements counts as absent. Where both are, sizes are the extents and scales say which positions of x are sampled: so
-    bind-extents writes computed scales. Beside the operands scales_in and sizes_in, `scales` has the scales that are known, and 0
-    elsewhere. roi (starts, then ends, in [0, 1] of each axis) is used by coordinate_mode
+    without elements counts as absent. Where both are, sizes are the extents, x * scale rounded down or to the nearest, and scales say
+    which positions of x are sampled: so bind-extents writes computed scales, and the importer one scale for all axes that keep their
+    aspect ratio. Beside the operands scales_in and sizes_in, `scales` has the scales that are known, and 0 elsewhere. roi (starts, then ends, in [0, 1] of each axis) is used by coordinate_mode
     "tf_crop_and_resize" only.
 
     mode: "nearest", "linear", "cubic". coordinate_mode, from an output position to an input position: "half_pixel",

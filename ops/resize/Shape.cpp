@@ -92,8 +92,8 @@ InferResult inferResize(const ResizeAttrs &a, const InferInputs &in) {
   if (a.scales.empty())
     return {y};
   Dims stated = scaledExtents(x.dims, a.scales, scales != nullptr);
-  for (size_t i = 0; i < stated.size(); ++i)
-    require(!y.dims[i].isConstant() || !stated[i].isConstant() || y.dims[i] == stated[i],
+  for (size_t i = 0; i < stated.size(); ++i) // rounded down, or to the nearest
+    require(!y.dims[i].isConstant() || !stated[i].isConstant() || y.dims[i] == stated[i] || y.dims[i] == stated[i] + 1,
             "resize_c1: size {} on axis {}, but the scale makes {}", y.dims[i].str(), i, stated[i].str());
   return {y};
 }

@@ -48,7 +48,7 @@ def Nn_MaxPoolIndicesOp : NnOp<"max_pool_indices"> {
   let arguments = (ins NnTensor:$x, NnI64s<>:$kernel, NnI64s<>:$strides, NnI64s<>:$pads, NnI64s<>:$dilations, NnBool<"false">:$ceil_mode,
     NnBool<"false">:$column_major);
   let results = (outs NnTensor:$indices);
-  let flops = "product(out[0]->dims) * product(toDims(a.kernel))";
+  let flops = "out[0]->dims[0] * out[0]->dims[1] * poolTaps(*in[0], *out[0], a.kernel, a.strides, a.dilations, a.pads, a.ceil_mode)";
   let lowering = "indexed";
 }
 

@@ -92,6 +92,16 @@ public:
   std::vector<mlir::Value> required(const std::string &flag, const std::string &name) const {
     std::vector<mlir::Value> values = resultsOf(name);
     require(!values.empty() || !isNode(name), "{}: {} {}: nothing reads the results of the node", source, flag, name);
+    if (auto origin = options.tensors.find(name); values.empty() && origin != options.tensors.end())
+      fail(
+          "{}: {} {}: no node of the imported graph makes this tensor: it is known before the run, or nothing needs it",
+          source, flag, name);
+    for (const auto &[tensor, origin] : options.tensors)
+      require(
+          !values.empty() || origin.node != name,
+          "{}: {} {}: the node is not in the imported graph: its results are known before the run, or nothing needs "
+          "them",
+          source, flag, name);
     if (values.empty())
       fail("{}: {} {}: has no node or tensor of that name{}", source, flag, name, nearest(name));
     return values;

@@ -207,16 +207,21 @@ private:
       return false;
     if (isElementwise(anchor))
       return true;
-    // An epilogue. Sums of integers become narrower ones in it, or real numbers; other anchors keep to one type.
+    // An epilogue. Sums of integers become narrower ones in it, or real numbers, and kernels compute f16 as f32; other
+    // anchors keep to one type.
     mlir::Value result = anchor->getResult(0);
     ElementType type = nn::infoOf(result).type;
     bool converts = familyOf(anchor) == "contraction" && isInteger(type);
-    if (!converts && nn::infoOf(op->getResult(0)).type != type)
+    auto isOther = [&](mlir::Value value) {
+      ElementType other = nn::infoOf(value).type;
+      return !converts && other != type && !(isSingleOrHalf(type) && isSingleOrHalf(other));
+    };
+    if (isOther(op->getResult(0)))
       return false;
     return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
       if (operand.getDefiningOp() && set.contains(operand.getDefiningOp()))
         return true;
-      if (!converts && nn::infoOf(operand).type != type)
+      if (isOther(operand))
         return false;
       return splatValue(operand).has_value() || variesByChannel(operand) ||
              (sameSpace(operand, result) && !operand.getDefiningOp<nn::ConstantOp>());
@@ -339,11 +344,20 @@ private:
     return from == ElementType::i8 || from == ElementType::u8;
   }
 
-  /// An epilogue of integer sums reads a quantised operand as bytes, a quarter of the numbers.
+  /// Types that kernels compute alike.
+  static bool isSingleOrHalf(ElementType type) { return type == ElementType::f32 || type == ElementType::f16; }
+
+  /// True for a value in f16 as f32.
+  static bool isWidenedHalf(mlir::Operation *op) {
+    return isOp(op, "cast") && nn::infoOf(op->getOperand(0)).type == ElementType::f16 &&
+           nn::infoOf(op->getResult(0)).type == ElementType::f32;
+  }
+
+  /// An epilogue of integer sums reads a quantised operand as bytes, a quarter of the numbers, and one of numbers reads
+  /// operands of f16 as they are.
   bool absorbDequantised() {
-    if (familyOf(anchor) != "contraction" || !isInteger(nn::infoOf(anchor->getResult(0)).type))
-      return false;
-    return absorbOperands(isDequantised);
+    bool sums = isInteger(nn::infoOf(anchor->getResult(0)).type);
+    return familyOf(anchor) == "contraction" && absorbOperands(sums ? isDequantised : isWidenedHalf);
   }
 
   /// Element-wise operators whose only users are inside the group, and which `mayBe`.

@@ -88,8 +88,8 @@ mlir::Value ExtentBuilder::joined(const std::vector<mlir::Value> &parts, const s
   return llvm::is_sorted(order) ? all : elements(all, order);
 }
 
-mlir::Value ExtentBuilder::bindUnknown(mlir::Value value, llvm::StringRef what) {
-  mlir::Value vector = vectorOf(value);
+mlir::Value ExtentBuilder::bindUnknown(mlir::Value value, llvm::StringRef what, mlir::Value vector,
+                                       llvm::function_ref<bool(const Dim &)> counts) {
   auto origins = movedElements(value);
   std::vector<mlir::Value> parts;
   std::vector<std::vector<int64_t>> at;
@@ -97,7 +97,7 @@ mlir::Value ExtentBuilder::bindUnknown(mlir::Value value, llvm::StringRef what) 
   for (size_t i = 0; i < origins.value_or(std::vector<MovedElement>()).size(); ++i) {
     const MovedElement &element = (*origins)[i];
     std::optional<Dim> known = content(element);
-    if (!known) {
+    if (!known || !counts(*known)) {
       unknown.push_back(static_cast<int64_t>(i));
       continue;
     }

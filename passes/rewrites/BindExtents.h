@@ -35,7 +35,12 @@ public:
   mlir::Value elements(mlir::Value vector, const std::vector<int64_t> &positions);
   /// An integer tensor of known count as an i64 vector of extents: elements that are known stay as they are, the others
   /// become symbols.
-  mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what);
+  mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what) {
+    return bindUnknown(value, what, vectorOf(value), [](const Dim &) { return true; });
+  }
+  /// Likewise. An element stays only if it `counts`; the others are those of `vector`.
+  mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what, mlir::Value vector,
+                          llvm::function_ref<bool(const Dim &)> counts);
   /// The vector whose element `at[i][j]` is element j of parts[i].
   mlir::Value joined(const std::vector<mlir::Value> &parts, const std::vector<std::vector<int64_t>> &at);
   /// The sum of an i64 tensor as an extent of at most `most`.

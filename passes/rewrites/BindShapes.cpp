@@ -79,9 +79,13 @@ Results reshape(mlir::Operation *op, ExtentBuilder &b) {
     stated = b.emit<MaxAttrs>("max", {product(b, stated), one});
     target = b.where(inferred, b.emit<DivAttrs>("div", {left, stated}), target);
   }
+  // What stands for itself stays: channels that are static, the batch.
+  auto counts = [zero = attrs.allow_zero](const Dim &dim) {
+    return dim.isConstant() ? dim.constant() >= (zero ? 0 : 1) : zero && !isUnknown(dim) && isNonNegative(dim);
+  };
   attrs.allow_zero = true;
   attrs.shape.clear();
-  return {b.emit("reshape", {x, b.bind(target, "extent")}, std::move(attrs))};
+  return {b.emit("reshape", {x, b.bindUnknown(operandOf(op, 1), "extent", target, counts)}, std::move(attrs))};
 }
 
 /// False where every target that fits leaves x as it is: then the reference, which refuses all others, is not lost with

@@ -2,6 +2,9 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace lathe {
 namespace {
 
@@ -22,6 +25,37 @@ std::optional<int64_t> resultBytes(mlir::Operation &op) {
     bytes += byteSize(nn::toElementType(type.getElementType()), type.getNumElements());
   }
   return bytes;
+}
+
+/// True if f16 has no number for an element that float32 holds: the operator has to run with wider results
+/// (WidenHalf.cpp).
+bool overflowsHalf(const OpRecord &record, const Attrs &attrs, const std::vector<const Value *> &operands,
+                   const std::vector<Value> &results) {
+  auto endless = [](const Value &value) {
+    if (value.tensor().type() != ElementType::f16)
+      return false;
+    for (int64_t i = 0, n = value.tensor().elements(); i < n; ++i)
+      if (!std::isfinite(value.tensor().asDouble(i)))
+        return true;
+    return false;
+  };
+  if (std::string_view(record.name) == "cast" || std::none_of(results.begin(), results.end(), endless))
+    return false;
+  std::vector<Value> wide(operands.size());
+  std::vector<const Value *> inputs(operands.size(), nullptr);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i]) {
+      bool half = operands[i]->tensor().type() == ElementType::f16;
+      wide[i] = half ? Value(operands[i]->tensor().convertedTo(ElementType::f32)) : *operands[i];
+      inputs[i] = &wide[i];
+    }
+  std::vector<Value> again = evaluateOperator(record, attrs, inputs);
+  for (size_t r = 0; r < results.size(); ++r)
+    if (results[r].tensor().type() == ElementType::f16)
+      for (int64_t i = 0, n = results[r].tensor().elements(); i < n; ++i)
+        if (std::isfinite(again[r].tensor().asDouble(i)) && !std::isfinite(results[r].tensor().asDouble(i)))
+          return true;
+  return false;
 }
 
 void fold(mlir::Operation &op, const OpRecord &record) {
@@ -54,6 +88,8 @@ void fold(mlir::Operation &op, const OpRecord &record) {
   } catch (const Error &error) {
     fail("{}: {}", nn::describe(op.getLoc()), error.what());
   }
+  if (overflowsHalf(record, *nn::attrsOf(&op), operands, results))
+    return;
   std::vector<mlir::ElementsAttr> folded;
   int64_t stored = 0;
   for (const Value &result : results) {

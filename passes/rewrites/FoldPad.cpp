@@ -1,3 +1,4 @@
+#include "ops/WindowPads.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
@@ -32,6 +33,8 @@ template <class PoolAttrs>
 std::optional<std::vector<int64_t>> poolPads(const PoolAttrs &pool, const std::vector<int64_t> &outer) {
   std::vector<int64_t> pads(outer);
   size_t spatial = pool.kernel.size();
+  if (hasFollowingPads(pool.pads, spatial))
+    return std::nullopt;
   for (size_t i = 0; i < pads.size(); ++i) {
     pads[i] += pool.pads.empty() ? 0 : pool.pads[i];
     int64_t dilation = pool.dilations.empty() ? 1 : pool.dilations[i % spatial];
@@ -53,7 +56,7 @@ void fold(mlir::Operation *op) {
     return;
   if (conv) {
     auto attrs = nn::attrsAs<ConvAttrs>(op);
-    if (pad.value != 0)
+    if (pad.value != 0 || hasFollowingPads(attrs.pads, outer->size() / 2))
       return;
     for (size_t i = 0; i < outer->size(); ++i)
       attrs.pads[i] += (*outer)[i];

@@ -3,7 +3,8 @@
 // The code of a convolution has its spatial extents as constants. A matrix product takes any number of rows: one for
 // every output position, with the input elements under all taps side by side as columns. The elements under tap t are a
 // slice of the padded input from t * dilation on, with the stride as step. Where every channel has a filter of its own
-// (depthwise), the slices are multiplied by one number a channel and added up.
+// (depthwise), the slices are multiplied by one number a channel and added up. Bytes stay bytes in slices and products.
+#include "ops/WindowPads.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
@@ -19,14 +20,16 @@ constexpr int64_t mostGroups = 64;
 class Rewriter {
 public:
   explicit Rewriter(mlir::Operation *op)
-      : op(op), attrs(nn::attrsAs<ConvAttrs>(op)), b(op), loc(op->getLoc()), spatial(attrs.strides.size()),
+      : op(op), integers(isOp(op, "conv_integer")), attrs(attrsOf(op)), b(op), loc(op->getLoc()), spatial(attrs.strides.size()),
         weights(rankedType(op->getOperand(1))) {
     taps = std::accumulate(weights.getShape().begin() + 2, weights.getShape().end(), int64_t(1), std::multiplies<>());
   }
 
   bool depthwise() const {
-    return attrs.group > 1 && weights.getDimSize(1) == 1 && weights.getDimSize(0) == attrs.group;
+    return !(integers && operandOf(op, 3)) && attrs.group > 1 && weights.getDimSize(1) == 1 && weights.getDimSize(0) == attrs.group;
   }
+
+  int64_t groups() const { return attrs.group; }
 
   void run() {
     mlir::Value x = padded(op->getOperand(0)), result;
@@ -56,6 +59,7 @@ public:
 
 private:
   mlir::Operation *op;
+  bool integers; // bytes and their zero points, conv_integer
   ConvAttrs attrs;
   mlir::OpBuilder b;
   mlir::Location loc;
@@ -63,6 +67,27 @@ private:
   mlir::RankedTensorType weights;
   int64_t taps = 1;
   std::vector<mlir::Operation *> replaced; // before the last one, in order
+
+  /// conv_integer's attributes are conv's.
+  static ConvAttrs attrsOf(mlir::Operation *op) {
+    if (!isOp(op, "conv_integer"))
+      return nn::attrsAs<ConvAttrs>(op);
+    auto integer = nn::attrsAs<ConvIntegerAttrs>(op);
+    ConvAttrs attrs;
+    attrs.strides = integer.strides;
+    attrs.dilations = integer.dilations;
+    attrs.pads = integer.pads;
+    attrs.group = integer.group;
+    return attrs;
+  }
+
+  mlir::Value zeroPoint() const { return integers ? operandOf(op, 2) : mlir::Value(); }
+  mlir::Value bias() const { return integers ? mlir::Value() : operandOf(op, 2); }
+  mlir::Value wide(mlir::Value value) {
+    CastAttrs attrs;
+    attrs.to = ElementType::i32;
+    return nn::buildValue(b, loc, "cast", {value}, std::move(attrs));
+  }
 
   /// N x C x spatial... to N x spatial... x C, and back.
   TransposeAttrs channelsLast() const {
@@ -101,7 +126,46 @@ private:
                : nullptr;
   }
 
+  mlir::Value vector(const std::vector<int64_t> &values) {
+    return makeConstant(b, loc, Tensor::of<int64_t>({static_cast<int64_t>(values.size())}, std::span(values)),
+                        constantName(op, ".pads"));
+  }
+
+  /// What nn.pad takes where padding follows the extents of x (ops/WindowPads.h): on every axis as many positions that the
+  /// last window is whole, of which the begin gets half.
+  mlir::Value followingPads(mlir::Value x) {
+    std::vector<int64_t> strides = attrs.strides, upTo, needed, lower, follows, begins, ends;
+    for (size_t i = 0; i < spatial; ++i) {
+      int64_t rule = attrs.pads[2 * spatial + i];
+      upTo.push_back(strides[i] - 1);
+      needed.push_back(attrs.dilations[i] * (weights.getDimSize(static_cast<unsigned>(2 + i)) - 1) + 1 - strides[i]);
+      lower.push_back(rule == sameLower);
+      follows.push_back(rule != statedPads);
+      begins.push_back(rule == statedPads ? attrs.pads[i] : 0);
+      ends.push_back(rule == statedPads ? attrs.pads[spatial + i] : 0);
+    }
+    auto emit = [&](llvm::StringRef name, mlir::Value left, mlir::Value right, auto &&operation) {
+      return nn::buildValue(b, loc, name, {left, right}, std::move(operation));
+    };
+    ShapeAttrs behindChannels;
+    behindChannels.start = 2;
+    mlir::Value in = nn::buildValue(b, loc, "shape", {x}, std::move(behindChannels)), stride = vector(strides);
+    mlir::Value windows = emit("div", emit("add", in, vector(upTo), AddAttrs()), stride, DivAttrs());
+    mlir::Value total = emit("sub", emit("mul", windows, stride, MulAttrs()), in, SubAttrs());
+    total = emit("add", total, vector(needed), AddAttrs());
+    if (llvm::any_of(needed, [](int64_t extent) { return extent < 0; }))
+      total = emit("max", total, vector(std::vector<int64_t>(spatial, 0)), MaxAttrs());
+    mlir::Value half = emit("div", emit("add", total, vector(lower), AddAttrs()), vector({2}), DivAttrs());
+    auto orStated = [&](mlir::Value values, const std::vector<int64_t> &stated) {
+      return emit("add", emit("mul", values, vector(follows), MulAttrs()), vector(stated), AddAttrs());
+    };
+    mlir::Value outer = vector({0, 0}), rest = emit("sub", total, half, SubAttrs());
+    return nn::buildValue(b, loc, "concat", {outer, orStated(half, begins), outer, orStated(rest, ends)}, ConcatAttrs());
+  }
+
   mlir::Value padded(mlir::Value x) {
+    if (hasFollowingPads(attrs.pads, spatial))
+      return nn::buildValue(b, loc, "pad", {x, followingPads(x), zeroPoint()}, PadAttrs());
     if (llvm::all_of(attrs.pads, [](int64_t pad) { return pad == 0; }))
       return x;
     PadAttrs pad;
@@ -110,7 +174,7 @@ private:
       pad.pads[2 + i] = attrs.pads[i];
       pad.pads[2 + spatial + 2 + i] = attrs.pads[spatial + i];
     }
-    return nn::buildValue(b, loc, "pad", {x, {}, {}}, std::move(pad));
+    return nn::buildValue(b, loc, "pad", {x, {}, zeroPoint()}, std::move(pad));
   }
 
   mlir::Value slice(mlir::Value x, SliceAttrs slice) {
@@ -154,8 +218,8 @@ private:
                                whole ? op->getOperand(1) : part(op->getOperand(1), 0, group * outGroup, outGroup)));
     }
     mlir::Value result = concat(groups);
-    if (mlir::Value bias = operandOf(op, 2))
-      result = nn::buildValue(b, loc, "add", {result, bias}, AddAttrs());
+    if (mlir::Value each = bias())
+      result = nn::buildValue(b, loc, "add", {result, each}, AddAttrs());
     return result;
   }
 
@@ -174,6 +238,8 @@ private:
     matrix.shape = {taps * weights.getDimSize(1), -1};
     w = nn::buildValue(b, loc, "transpose", {w}, std::move(order));
     w = nn::buildValue(b, loc, "reshape", {w, {}}, std::move(matrix));
+    if (integers)
+      return nn::buildValue(b, loc, "matmul_integer", {rows, w, zeroPoint(), operandOf(op, 3)}, MatMulIntegerAttrs());
     return nn::buildValue(b, loc, "matmul", {rows, w}, MatMulAttrs());
   }
 
@@ -189,27 +255,34 @@ private:
     ReshapeAttrs flat;
     flat.shape = {weights.getDimSize(0), taps};
     mlir::Value w = nn::buildValue(b, loc, "reshape", {op->getOperand(1), {}}, std::move(flat)), sum;
+    if (integers) {
+      x = wide(x);
+      w = wide(w);
+      if (mlir::Value zero = zeroPoint())
+        x = nn::buildValue(b, loc, "sub", {x, wide(zero)}, SubAttrs());
+    }
     for (int64_t tap = 0; tap < taps; ++tap) {
       mlir::Value term =
           nn::buildValue(b, loc, "mul", {underTap(x, tap, 2), perChannel(part(w, 1, tap, 1))}, MulAttrs());
       sum = sum ? nn::buildValue(b, loc, "add", {sum, term}, AddAttrs()) : term;
     }
-    if (mlir::Value bias = operandOf(op, 2))
-      sum = nn::buildValue(b, loc, "add", {sum, perChannel(bias)}, AddAttrs());
+    if (mlir::Value each = bias())
+      sum = nn::buildValue(b, loc, "add", {sum, perChannel(each)}, AddAttrs());
     return sum;
   }
 };
 
 /// True for a convolution with an open spatial extent that the rewriter computes.
 bool isOpen(mlir::Operation *op) {
-  if (!isOp(op, "conv"))
+  bool integers = isOp(op, "conv_integer");
+  if (!integers && !isOp(op, "conv"))
     return false;
   auto x = rankedType(op->getOperand(0)), w = rankedType(op->getOperand(1)), result = rankedType(op->getResult(0));
   if (!x || !w || !result || !w.hasStaticShape() || w.getNumElements() == 0 || x.isDynamicDim(1) ||
-      !llvm::isa<mlir::FloatType>(x.getElementType()))
+      (!integers && !llvm::isa<mlir::FloatType>(x.getElementType())))
     return false;
   bool open = llvm::any_of(x.getShape().drop_front(2), mlir::ShapedType::isDynamic);
-  return open && (Rewriter(op).depthwise() || nn::attrsAs<ConvAttrs>(op).group <= mostGroups);
+  return open && (Rewriter(op).depthwise() || Rewriter(op).groups() <= mostGroups);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "ir/SymbolicShapes.h"
+#include "ops/WindowPads.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
@@ -84,6 +85,16 @@ void makeStatic(mlir::Operation *op, const SymbolicTarget &target, const nn::Sym
   op->setAttr(target.attribute, mlir::DenseI64ArrayAttr::get(op->getContext(), *values));
 }
 
+/// Padding that follows extents which are known by now becomes a number.
+void settlePads(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
+  if (!op->hasAttr("pads") || op->getNumOperands() == 0)
+    return;
+  auto attrs = nn::attrsOf(op);
+  Dims second = op->getNumOperands() > 1 ? shapes.of(op->getOperand(1)).dims : Dims();
+  if (settlePads(*attrs, shapes.of(op->getOperand(0)).dims, second))
+    nn::setAttrs(op, *attrs);
+}
+
 } // namespace
 
 void staticOperands(mlir::ModuleOp module) {
@@ -107,6 +118,7 @@ void staticOperands(mlir::ModuleOp module) {
     for (const SymbolicTarget &target : symbolicTargets)
       if (isOp(&op, target.op))
         makeStatic(&op, target, shapes);
+    settlePads(&op, shapes);
   }
 }
 

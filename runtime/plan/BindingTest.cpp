@@ -56,7 +56,9 @@ TEST_F(BindingTest, relationsOfExtents) {
                {Relation::oneOrEqual, 1, 3, true}, {Relation::oneOrEqual, 3, 1, false},
                {Relation::atLeast, 4, 3, true},    {Relation::atLeast, 2, 3, false},
                {Relation::divides, 3, 6, true},    {Relation::divides, 4, 6, false},
-               {Relation::divides, 0, 0, true},    {Relation::divides, 0, 6, false}};
+               {Relation::divides, 0, 0, true},    {Relation::divides, 0, 6, false},
+               {Relation::broadcasts, 1, 3, true}, {Relation::broadcasts, 3, 1, true},
+               {Relation::broadcasts, 3, 3, true}, {Relation::broadcasts, 3, 2, false}};
   for (const auto &[relation, left, right, expected] : cases) {
     Context context(twoSymbols(relation).model());
     context.setInput(0, ramp(right));
@@ -69,7 +71,7 @@ TEST_F(BindingTest, relationsOfExtents) {
 TEST_F(BindingTest, refusesRulesItCannotCheck) {
   TestPlan unknown = twoSymbols();
   unknown.plan().rules[0]->relation = relationCount;
-  EXPECT_EQ(errorOf([&] { unknown.model(); }), "test.lathe: malformed plan: rule of 'node 'sum'': relation 4");
+  EXPECT_EQ(errorOf([&] { unknown.model(); }), "test.lathe: malformed plan: rule of 'node 'sum'': relation 5");
   TestPlan unbound = twoSymbols();
   unbound.plan().rules[0]->left = "K";
   EXPECT_EQ(errorOf([&] { unbound.model(); }),

@@ -30,18 +30,22 @@ private:
 
 } // namespace
 
-std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name) {
+std::vector<NpzMember> parseNpz(std::span<const char> bytes, const std::string &name, const NpzWanted &wanted) {
   ZipArchive archive(bytes, name, "a .npz archive");
   std::vector<NpzMember> members;
   for (const ZipMember &member : archive.members()) {
-    NpyArray array = parseNpy(archive.contents(member), name + "(" + member.name + ")");
-    members.push_back({member.name.ends_with(".npy") ? member.name.substr(0, member.name.size() - 4) : member.name,
-                       std::move(array)});
+    std::string array = member.name.ends_with(".npy") ? member.name.substr(0, member.name.size() - 4) : member.name;
+    std::string place = name + "(" + member.name + ")";
+    NpyHeader header = parseNpyHeader(archive.beginning(member, mostNpyHeaderBytes), member.unpacked, place);
+    if (!wanted || wanted(array, header))
+      members.push_back({array, parseNpy(archive.contents(member), place)});
   }
   return members;
 }
 
-std::vector<NpzMember> readNpz(const std::string &path) { return parseNpz(readFile(path), path); }
+std::vector<NpzMember> readNpz(const std::string &path, const NpzWanted &wanted) {
+  return parseNpz(readFile(path), path, wanted);
+}
 
 void writeNpz(const std::string &path, std::span<const NpzEntry> entries) {
   std::vector<std::string> names;

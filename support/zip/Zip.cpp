@@ -2,6 +2,7 @@
 
 #include "support/Error.h"
 
+#include <algorithm>
 #include <cstring>
 #include <zlib.h>
 
@@ -109,6 +110,18 @@ void ZipArchive::readExtra(ZipMember &member, uint64_t at, uint64_t length) cons
 }
 
 std::vector<char> ZipArchive::contents(const ZipMember &member) const {
+  std::vector<char> result = unpacked(member, member.unpacked);
+  auto checksum = ::crc32_z(0, reinterpret_cast<const Bytef *>(result.data()), result.size());
+  require(checksum == member.crc, "{}: member '{}' is damaged: its checksum does not fit", name, member.name);
+  return result;
+}
+
+std::vector<char> ZipArchive::beginning(const ZipMember &member, uint64_t most) const {
+  return unpacked(member, std::min(most, member.unpacked));
+}
+
+/// The bytes of a member as the archive holds them.
+const char *ZipArchive::packedBytes(const ZipMember &member) const {
   require((member.flags & 1) == 0, "{}: member '{}' is encrypted", name, member.name);
   require(member.method == 0 || member.method == 8,
           "{}: member '{}' is packed by method {}, expected stored or deflated", name, member.name, member.method);
@@ -116,30 +129,30 @@ std::vector<char> ZipArchive::contents(const ZipMember &member) const {
   require(u32(member.offset) == localSignature, "{}: malformed archive: member '{}' is missing", name, member.name);
   uint64_t data = member.offset + localBytes + u16(member.offset + 26) + u16(member.offset + 28);
   need(data, member.packed);
-  std::vector<char> result;
-  if (member.method == 0) {
-    require(member.packed == member.unpacked, "{}: malformed archive: member '{}'", name, member.name);
-    result.assign(bytes.begin() + static_cast<ptrdiff_t>(data),
-                  bytes.begin() + static_cast<ptrdiff_t>(data + member.packed));
-  } else {
-    // Deflate cannot gain more than a factor of 1032: a larger claim is a lie that would cost memory.
-    require(member.unpacked <= member.packed * 1032 + 64, "{}: malformed archive: member '{}' claims {} bytes", name,
-            member.name, member.unpacked);
-    result = inflated(member, bytes.data() + data);
-  }
-  auto checksum = ::crc32_z(0, reinterpret_cast<const Bytef *>(result.data()), result.size());
-  require(checksum == member.crc, "{}: member '{}' is damaged: its checksum does not fit", name, member.name);
-  return result;
+  return bytes.data() + data;
 }
 
-std::vector<char> ZipArchive::inflated(const ZipMember &member, const char *from) const {
-  std::vector<char> result(member.unpacked);
+std::vector<char> ZipArchive::unpacked(const ZipMember &member, uint64_t most) const {
+  const char *data = packedBytes(member);
+  if (member.method == 0) {
+    require(member.packed == member.unpacked, "{}: malformed archive: member '{}'", name, member.name);
+    return {data, data + most};
+  }
+  // Deflate cannot gain more than a factor of 1032: a larger claim is a lie that would cost memory.
+  require(member.unpacked <= member.packed * 1032 + 64, "{}: malformed archive: member '{}' claims {} bytes", name,
+          member.name, member.unpacked);
+  return inflated(member, data, most);
+}
+
+std::vector<char> ZipArchive::inflated(const ZipMember &member, const char *from, uint64_t most) const {
+  std::vector<char> result(most);
   z_stream stream{};
   require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "{}: zlib does not start", name);
   uint64_t read = 0, written = 0;
   int status = Z_OK;
   char none;
-  while (status == Z_OK) {
+  bool whole = most == member.unpacked;
+  while (status == Z_OK && (whole || written < most)) {
     auto in = static_cast<uInt>(std::min<uint64_t>(member.packed - read, 1u << 30));
     auto out = static_cast<uInt>(std::min<uint64_t>(result.size() - written, 1u << 30));
     stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(from + read));
@@ -153,7 +166,8 @@ std::vector<char> ZipArchive::inflated(const ZipMember &member, const char *from
       break; // no progress: the data is longer or shorter than it says
   }
   ::inflateEnd(&stream);
-  require(status == Z_STREAM_END && written == result.size(), "{}: member '{}' is damaged", name, member.name);
+  require((status == Z_STREAM_END || !whole) && written == result.size(), "{}: member '{}' is damaged", name,
+          member.name);
   return result;
 }
 

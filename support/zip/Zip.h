@@ -30,6 +30,8 @@ public:
   /// The unpacked bytes, which are checked against their checksum. Throws Error for members that are encrypted,
   /// damaged or packed by another method.
   std::vector<char> contents(const ZipMember &member) const;
+  /// The first `most` unpacked bytes, or all of them if there are fewer. No checksum is checked.
+  std::vector<char> beginning(const ZipMember &member, uint64_t most) const;
 
 private:
   std::span<const char> bytes;
@@ -45,7 +47,9 @@ private:
   void findDirectory(const char *expected, bool anywhere);
   void readMembers();
   void readExtra(ZipMember &member, uint64_t at, uint64_t length) const;
-  std::vector<char> inflated(const ZipMember &member, const char *from) const;
+  const char *packedBytes(const ZipMember &member) const;
+  std::vector<char> unpacked(const ZipMember &member, uint64_t most) const;
+  std::vector<char> inflated(const ZipMember &member, const char *from, uint64_t most) const;
 };
 
 namespace zip {

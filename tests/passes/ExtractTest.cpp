@@ -153,9 +153,9 @@ struct Fixture : testing::Test {
     options.tensors = std::move(tensors);
     return cutGraph(*module, options);
   }
-  std::string complaint(std::vector<std::string> from, std::vector<std::string> to) {
+  std::string complaint(std::vector<std::string> from, std::vector<std::string> to, TensorOrigins tensors = {}) {
     try {
-      cut(std::move(from), std::move(to));
+      cut(std::move(from), std::move(to), std::move(tensors));
     } catch (const Error &error) {
       return error.what();
     }
@@ -195,6 +195,13 @@ TEST_F(ExtractNames, WhatIsWrongIsSaid) {
   EXPECT_EQ(complaint({}, {"atc"}), "net.onnx: --to atc: has no node or tensor of that name (did you mean 'act'?)");
   EXPECT_EQ(complaint({"view"}, {"act"}), "net.onnx: --to act does not depend on --from view");
   EXPECT_EQ(complaint({"nothing like it"}, {}), "net.onnx: --from nothing like it: has no node or tensor of that name");
+  const TensorOrigins left = {{"gone", {"unused", 0, 0}}}; // of the file, but not in the graph
+  EXPECT_EQ(complaint({}, {"gone"}, left),
+            "net.onnx: --to gone: no node of the imported graph makes this tensor: it is known before "
+            "the run, or nothing needs it");
+  EXPECT_EQ(complaint({}, {"unused"}, left),
+            "net.onnx: --to unused: the node is not in the imported graph: its results are known "
+            "before the run, or nothing needs them");
   EXPECT_THAT(complaint({"act:7"}, {}), testing::StartsWith("net.onnx: --from act:7: has no node or tensor"));
 }
 

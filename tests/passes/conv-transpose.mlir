@@ -47,6 +47,35 @@ func.func @main(%x: tensor<1x2x7xf32>) -> tensor<1x4x10xf32> {
 
 // -----
 
+// Kernel 3, stride 2: even positions have two taps, odd ones one. No weight is added for the second.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[A:.*]] = nn.conv {{.*}}pads = array<i64: 1, 1>{{.*}}tensor<1x1x2xf32>
+// CHECK: %[[B:.*]] = nn.conv {{.*}}pads = array<i64: 0, 1>{{.*}}tensor<1x1x1xf32>
+// CHECK: nn.concat %{{.*}}, %{{.*}} {axis = 1 : i64}
+// CHECK: twin: equal (max rel
+func.func @main(%x: tensor<1x1x4xf32>) -> tensor<1x1x9xf32> {
+  %w = nn.constant {value = dense<[[[1., 2., 3.]]]> : tensor<1x1x3xf32>} : tensor<1x1x3xf32>
+  %y = nn.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, pads = array<i64: 0, 0>, output_padding = array<i64: 0>} : (tensor<1x1x4xf32>, tensor<1x1x3xf32>) -> tensor<1x1x9xf32>
+  return %y : tensor<1x1x9xf32>
+}
+
+// -----
+
+// Stride 3, kernel 2: the third phase has no tap, but a bias.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.conv {{.*}} -> tensor<1x2x4xf32>
+// CHECK: nn.pad
+// CHECK: nn.add
+// CHECK: twin: equal (max rel
+func.func @main(%x: tensor<1x1x4xf32>) -> tensor<1x1x11xf32> {
+  %w = nn.constant {value = dense<[[[1., 2.]]]> : tensor<1x1x2xf32>} : tensor<1x1x2xf32>
+  %b = nn.constant {value = dense<0.5> : tensor<1xf32>} : tensor<1xf32>
+  %y = nn.conv_transpose %x, %w, %b {strides = array<i64: 3>, dilations = array<i64: 1>, pads = array<i64: 0, 0>, output_padding = array<i64: 0>} : (tensor<1x1x4xf32>, tensor<1x1x2xf32>, tensor<1xf32>) -> tensor<1x1x11xf32>
+  return %y : tensor<1x1x11xf32>
+}
+
+// -----
+
 // Weights that are computed stay with the reference.
 // CHECK-LABEL: func.func @main
 // CHECK: nn.conv_transpose

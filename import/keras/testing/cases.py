@@ -14,20 +14,21 @@ def data(*shape):
     return random.uniform(-1, 1, shape).astype("float32").astype("float64")
 
 
-def model_of(layer, inputs, outputs=1, dtypes=None, as_list=False):
-    """One layer on all inputs."""
+def model_of(layer, inputs, outputs=1, dtypes=None, as_list=False, opened=False):
+    """One layer on all inputs. `opened`: the file leaves all extents between batch and channels open."""
     names = [f"x{i}" for i in range(len(inputs))]
-    layers = [input_layer(name, each.shape[1:], str(each.dtype).replace("float64", "float32"))
-              for name, each in zip(names, inputs)]
+    shapes = [[None] * (each.ndim - 2) + [each.shape[-1]] if opened else each.shape[1:] for each in inputs]
+    layers = [input_layer(name, shape, str(each.dtype).replace("float64", "float32"))
+              for name, shape, each in zip(names, shapes, inputs)]
     if not layer.calls:
         arguments = [Ref(name) for name in names]
         layer.calls = [([arguments] if as_list else arguments, {})]
     return Model("model", [*layers, layer], names, [Ref(layer.name, 0, i) for i in range(outputs)])
 
 
-def one(name, kind, config, inputs, outputs, weights=(), parts=None, as_list=False, calls=None):
+def one(name, kind, config, inputs, outputs, weights=(), parts=None, as_list=False, calls=None, opened=False):
     layer = Layer(kind, "layer", config, weights, parts, calls or [])
-    return name, model_of(layer, inputs, len(outputs), as_list=as_list), inputs, outputs
+    return name, model_of(layer, inputs, len(outputs), as_list=as_list, opened=opened), inputs, outputs
 
 
 # ---- Convolutions and pooling
@@ -51,6 +52,16 @@ def convolutions():
                       "output_padding": None if output_padding is None else [output_padding] * count}
             yield one(f"Conv{count}DTranspose_{padding}{stride}{output_padding}", f"Conv{count}DTranspose", config, [x],
                       [ref.conv_transpose(x, w, stride, padding, 1, output_padding) + b], [w, b])
+    w, d = data(3, 3, 4, 5), data(3, 3, 4, 2)
+    for rows, columns in ((7, 8), (8, 7), (1, 2)): # strided and padded along extents that the file leaves open
+        x, config = data(2, rows, columns, 4), {"kernel_size": [3, 3], "strides": [2, 2], "padding": "same", "use_bias": False}
+        yield one(f"Conv2D_open{rows}", "Conv2D", {"filters": 5, **config}, [x], [ref.conv(x, w, 2, "same")], [w], opened=True)
+        yield one(f"DepthwiseConv2D_open{rows}", "DepthwiseConv2D", {"depth_multiplier": 2, **config}, [x],
+                  [ref.depthwise(x, d, 2, "same")], [d], opened=True)
+        pool = {"pool_size": [3, 3], "strides": [2, 2], "padding": "same"}
+        yield one(f"MaxPooling2D_open{rows}", "MaxPooling2D", pool, [x], [ref.max_pool(x, 3, 2, "same")], opened=True)
+        yield one(f"AveragePooling2D_open{rows}", "AveragePooling2D", pool, [x], [ref.average_pool(x, 3, 2, "same")],
+                  opened=True)
     w = data(2, 2, 2, 6)
     yield one("Conv2D_groups", "Conv2D", {"filters": 6, "kernel_size": [2, 2], "groups": 2, "use_bias": False}, [x2],
               [ref.conv(x2, w, groups=2)], [w])

@@ -2,6 +2,7 @@
 
 #include "ir/Main.h"
 #include "ir/SymbolicShapes.h"
+#include "ops/WindowPads.h"
 
 #include <algorithm>
 #include <map>
@@ -72,7 +73,7 @@ std::optional<Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation *anc
   Problem problem;
   const OpRecord &record = *nn::recordOf(anchor);
   problem.op = record.name;
-  problem.attrs = nn::attrsOf(anchor);
+  std::unique_ptr<Attrs> attrs = nn::attrsOf(anchor);
   size_t index = 0;
   for (mlir::Value value : nn::operandsByRecord(anchor)) {
     size_t at = std::min(index++, record.operands.size() - 1);
@@ -91,6 +92,10 @@ std::optional<Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation *anc
                                 : bool(value.getDefiningOp<nn::ConstantOp>());
     problem.operands.push_back(std::move(operand));
   }
+  if (!problem.operands.empty())
+    settlePads(*attrs, toDims(problem.operands[0].dims),
+               problem.operands.size() > 1 ? toDims(problem.operands[1].dims) : Dims());
+  problem.attrs = std::move(attrs);
   try {
     problem.check(problem.op);
   } catch (const Error &) { // extents that its values decide

@@ -148,7 +148,7 @@ private:
 
 int decode(const std::string &path, int64_t steps, int threads, bool shared) {
   auto place = lab::onnxRuntimeLibrary();
-  require(place.has_value(), "ONNX Runtime is not installed: run \"make peers\"");
+  require(place.has_value(), "{}", lab::notInstalled("ONNX Runtime"));
   Library library = openOnnxRuntime(place->string());
   auto env = make(*library.api, library.api->releaseEnv, library.api->createEnv, errorLevel, "lathe");
   Decoder decoder(*library.api, *env, path, threads, steps, shared);

@@ -78,7 +78,7 @@ private:
     if (library.api)
       return;
     auto place = lab::onnxRuntimeLibrary();
-    require(place.has_value(), "ONNX Runtime is not installed: run \"make peers\"");
+    require(place.has_value(), "{}", lab::notInstalled("ONNX Runtime"));
     ort::Library opened = ort::openOnnxRuntime(place->string());
     env = ort::make(*opened.api, opened.api->releaseEnv, opened.api->createEnv, ort::errorLevel, "lathe");
     library = opened;

@@ -123,7 +123,9 @@ ModelNames graphNames(std::string_view bytes) {
   ModelNames names;
   names.channelsLast = true;
   for (const GraphNode &node : nodes) {
-    read.insert(node.inputs.begin(), node.inputs.end());
+    for (const std::string &input : node.inputs)
+      if (bool order = input.starts_with('^'); !order || !noOutputs.contains(node.op))
+        read.insert(input.substr(order));
     names.channelsLast &= !node.channelsFirst;
   }
   for (const GraphNode &node : nodes) {

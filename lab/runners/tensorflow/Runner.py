@@ -14,7 +14,7 @@ import numpy as np
 
 TYPES = {"float32": "f32", "float64": "f64", "float16": "f16", "int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64",
          "uint16": "u16", "uint32": "u32", "uint64": "u64", "bool": "bool"}
-# Operators whose results are no outputs of a frozen graph even if nothing reads them.
+# Operators whose results are no outputs of a frozen graph even if nothing reads them; "OP:1": result 1 and those behind it.
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "NoOutputs.txt")) as file:
     NO_OUTPUTS = set(file.read().split())
 tf = None
@@ -101,12 +101,28 @@ def load_saved_model(folder, signature):
     return Model(inputs, outputs, call)
 
 
+def unmerged(nodes):
+    """Names of the nodes of branches and bodies, which have a value only where the branch is taken."""
+    readers, found = {}, set()
+    for node in nodes:
+        for name in node.input:
+            readers.setdefault(name.lstrip("^").split(":")[0], []).append(node)
+    open_nodes = [node for node in nodes if node.op in ("Switch", "RefSwitch")]
+    while open_nodes:
+        node = open_nodes.pop()
+        if node.op not in ("Merge", "RefMerge", "Exit", "RefExit") and node.name not in found:
+            found.add(node.name)
+            open_nodes += readers.get(node.name, [])
+    return found
+
+
 def frozen_ports(nodes):
-    """Names of the nodes that Lathe's importer takes for inputs and outputs of a frozen graph (import/tensorflow/Reader.cpp)."""
+    """Names of the nodes that Lathe's importer takes for inputs and outputs of a frozen graph (import/tensorflow/FrozenPorts.cpp)."""
     operands = {node.name: [name.split(":")[0] for name in node.input if not name.startswith("^")] for node in nodes}
     read = {name for names in operands.values() for name in names}
     last = [node for node in nodes if node.name not in read and node.op not in NO_OUTPUTS]
-    outputs = [node.name for node in last if node.op != "Exit"] or [node.name for node in last]
+    aside = unmerged(nodes) | {name[1:] for node in nodes if node.op not in NO_OUTPUTS for name in node.input if name.startswith("^")}
+    outputs = [node.name for node in last if node.op not in ("Exit", "RefExit") and node.name not in aside] or [node.name for node in last]
     needed, open_names = set(), list(outputs)
     while open_names:
         name = open_names.pop()
@@ -114,6 +130,12 @@ def frozen_ports(nodes):
             needed.add(name)
             open_names += operands.get(name, [])
     return [node.name for node in nodes if node.op == "Placeholder" and node.name in needed], outputs
+
+
+def are_outputs(op, results):
+    """The results of a last node that are outputs."""
+    numbers = [i for i in range(len(results)) if "%s:%d" % (op, i) in NO_OUTPUTS]
+    return results[:numbers[0]] if numbers else results
 
 
 def load_graph(path):
@@ -124,7 +146,8 @@ def load_graph(path):
     wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
     tensors = [wrapped.graph.get_tensor_by_name(name + ":0") for name in feeds]
     results = [(name if not i else "%s:%d" % (name, i), tensor) for name in fetches
-               for i, tensor in enumerate(wrapped.graph.get_operation_by_name(name).outputs)]
+               for operation in [wrapped.graph.get_operation_by_name(name)]
+               for i, tensor in enumerate(are_outputs(operation.type, operation.outputs))]
     function = wrapped.prune(tensors, [tensor for _, tensor in results])
     return Model([port(name, each.dtype, each.shape) for name, each in zip(feeds, tensors)],
                  [port(name, each.dtype, each.shape) for name, each in results],

@@ -56,11 +56,13 @@ FAKE = textwrap.dedent('''
         def __init__(self, name, op, *inputs): self.name, self.op, self.input = name, op, inputs
     class GraphDef:
         def ParseFromString(self, text):
-            self.node = [Node("in", "Placeholder"), Node("five", "Const"), Node("out", "Mul", "in", "five"), Node("left", "Exit", "in:0"),
-                         Node("checked", "Placeholder"), Node("check", "Assert", "checked", "^out")]
+            self.node = [Node("in", "Placeholder"), Node("five", "Const"), Node("out", "FusedBatchNormV3", "in", "five", "^five"), Node("left", "Exit", "in:0"),
+                         Node("checked", "Placeholder"), Node("check", "Assert", "checked", "^out"),
+                         Node("branches", "Switch", "checked", "checked"), Node("pivot", "Identity", "branches:1")]
     class Wrapped:
         graph = types.SimpleNamespace(get_tensor_by_name=lambda name: Spec(name, [None]),
-                                      get_operation_by_name=lambda name: types.SimpleNamespace(outputs=[Spec(name + ":0", [None])]))
+                                      get_operation_by_name=lambda name: types.SimpleNamespace(
+                                          type="FusedBatchNormV3", outputs=[Spec(name + ":0", [None]), Spec(name + ":1", [None])]))
         def prune(self, feeds, fetches):
             assert [each.name for each in feeds] == ["in:0"] and [each.name for each in fetches] == ["out:0"]
             return lambda tensor: [times(5, tensor)]

@@ -6,16 +6,19 @@ import { decode } from './Protobuf.mjs';
 import { dtypeOf, extentsOf, tensorOfProto } from './Tensors.mjs';
 
 const isVariable = op => ['VarHandleOp', 'VariableV2', 'Variable'].includes(op);
-/// Operators whose results are no outputs of a frozen graph even if nothing reads them.
+/// Operators whose results are no outputs of a frozen graph even if nothing reads them; "OP:1": result 1 and those behind it.
 const noOutputs = new Set(readFileSync(new URL('../tensorflow/NoOutputs.txt', import.meta.url), 'utf8').trim().split('\n'));
 /// How many results operators have that have several: a number, or the attribute that says it.
 const resultCounts = { FusedBatchNorm: 5, FusedBatchNormV2: 5, FusedBatchNormV3: 6, IdentityN: 'T', If: 'Tout', Merge: 2,
   NonMaxSuppressionV4: 2, NonMaxSuppressionV5: 3, Split: 'num_split', SplitV: 'num_split', StatelessIf: 'Tout', StatelessWhile: 'T',
   Switch: 2, TopKV2: 2, Unique: 2, Unpack: 'num', While: 'T' };
 
-function resultCount(node) {
+/// Numbers of the results of a node that are outputs if nothing reads them.
+function outputNumbers(node) {
   const rule = resultCounts[node.op] ?? 1, said = node.attr?.[rule];
-  return typeof rule === 'number' ? rule : said?.list?.type?.length ?? said?.i ?? 1;
+  const count = typeof rule === 'number' ? rule : said?.list?.type?.length ?? said?.i ?? 1;
+  const numbers = Array.from({ length: count }, (_, i) => i), end = numbers.findIndex(i => noOutputs.has(`${node.op}:${i}`));
+  return end < 0 ? numbers : numbers.slice(0, end);
 }
 
 /// "node", "node:1" or, inside of functions, "node:result:1".
@@ -154,12 +157,33 @@ function functionJson(given, functions, weights) {
 
 const portOf = (name, tensor, number, shape) => ({ name, tensor, number, dims: !shape || shape.unknownRank ? null : extentsOf(shape) });
 
+/// Names of the nodes that are no outputs as long as there are others (import/tensorflow/FrozenPorts.cpp). `given` are the nodes of the
+/// file, which name what they wait for.
+function nodesAside(given) {
+  const readers = new Map(), inBranch = new Set(), ending = ['Exit', 'RefExit'];
+  for (const node of given)
+    for (const input of node.input ?? []) {
+      const name = nodeOf(input.replace('^', ''));
+      readers.set(name, [...(readers.get(name) ?? []), node]);
+    }
+  const open = given.filter(node => ['Switch', 'RefSwitch'].includes(node.op));
+  while (open.length) {
+    const node = open.pop();
+    if (['Merge', 'RefMerge', ...ending].includes(node.op) || inBranch.has(node.name))
+      continue;
+    inBranch.add(node.name);
+    open.push(...(readers.get(node.name) ?? []));
+  }
+  const awaited = given.filter(node => !noOutputs.has(node.op)).flatMap(node => (node.input ?? []).filter(input => input.startsWith('^')));
+  return new Set([...inBranch, ...awaited.map(input => input.slice(1)), ...given.filter(node => ending.includes(node.op)).map(node => node.name)]);
+}
+
 /// Inputs and outputs of a frozen graph: its placeholders, and the results that nothing reads.
-function frozenPorts(nodes, producer) {
-  const read = new Set(nodes.flatMap(node => node.input.map(nodeOf)));
+function frozenPorts(nodes, given, producer) {
+  const read = new Set(nodes.flatMap(node => node.input.map(nodeOf))), aside = nodesAside(given);
   const open = nodes.filter(node => !read.has(node.name) && !noOutputs.has(node.op));
-  const left = open.filter(node => node.op !== 'Exit');
-  const outputs = (left.length ? left : open).flatMap(node => Array.from({ length: resultCount(node) }, (_, i) => {
+  const left = open.filter(node => !aside.has(node.name));
+  const outputs = (left.length ? left : open).flatMap(node => outputNumbers(node).map(i => {
     const name = i ? `${node.name}:${i}` : node.name;
     return portOf(name, name, null, null);
   }));
@@ -223,7 +247,7 @@ export function readGraph(path, signatureName) {
   const functions = new Map((graph.library?.function ?? []).map(one => [one.signature.name, one]));
   const unfolding = new Unfolding(functions);
   const outside = unfolding.add(graph.node ?? [], '', new Map());
-  const ports = saved ? signaturePorts(saved.signature) : frozenPorts(unfolding.nodes, graph.versions?.producer ?? 0);
+  const ports = saved ? signaturePorts(saved.signature) : frozenPorts(unfolding.nodes, graph.node ?? [], graph.versions?.producer ?? 0);
   for (const port of ports.outputs)
     port.tensor = outside(port.tensor);
   let bundle = null, keys = null;

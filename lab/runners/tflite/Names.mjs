@@ -1,4 +1,4 @@
-// The names that a TensorFlow Lite file gives its tensors.
+// The names that a TensorFlow Lite file gives its tensors, and parts of a file between such tensors.
 
 /// A table of a flatbuffer at `at`; fields have the positions of import/tflite/tflite.fbs.
 class Table {
@@ -23,6 +23,14 @@ class Table {
       return '';
     const begin = place + this.file.readUInt32LE(place);
     return this.file.subarray(begin + 4, begin + 4 + this.file.readUInt32LE(begin)).toString('utf8');
+  }
+  /// A vector of numbers; null: the file does not have it.
+  numbers(field) {
+    const place = this.place(field);
+    if (!place)
+      return null;
+    const begin = place + this.file.readUInt32LE(place);
+    return Array.from({ length: this.file.readUInt32LE(begin) }, (_, i) => this.file.readInt32LE(begin + 4 + 4 * i));
   }
   tables(field) {
     const place = this.place(field);
@@ -57,4 +65,60 @@ export function tensorNames(file) {
     names[i] ??= take(tensor.text(3) || `tensor${i}`);
   });
   return names;
+}
+
+/// Where the fields of import/tflite/tflite.fbs stand.
+const subgraphs = 2, signatures = 7, subgraphInputs = 1, subgraphOutputs = 2, operators = 3, operatorInputs = 1, operatorOutputs = 2;
+
+/// Positions of the operators that the tensors `to` need if those of `from` are given.
+function neededOperators(graph, from, to) {
+  const steps = graph.tables(operators), makers = new Map();
+  steps.forEach((step, i) => (step.numbers(operatorOutputs) ?? []).forEach(tensor => makers.set(tensor, i)));
+  const needed = new Set(), open = [...to];
+  while (open.length) {
+    const tensor = open.pop(), maker = makers.get(tensor);
+    if (from.has(tensor) || maker === undefined || needed.has(maker))
+      continue;
+    needed.add(maker);
+    open.push(...(steps[maker].numbers(operatorInputs) ?? []));
+  }
+  return steps.map((_, i) => i).filter(i => needed.has(i));
+}
+
+/// The file whose first subgraph is the part between tensors, by the names that tensorNames gives; an empty list: from the
+/// inputs, or to the outputs. Vectors of operators become shorter in place, those of tensors are written behind the file.
+export function partOf(file, from, to) {
+  const names = tensorNames(file);
+  const numbersOf = list => list.map(name => {
+    const number = names.indexOf(name);
+    if (number < 0)
+      throw new Error(`no tensor '${name}' in the first subgraph`);
+    return number;
+  });
+  const part = Buffer.concat([file, Buffer.alloc((4 - file.length % 4) % 4), Buffer.alloc(8 + 4 * (from.length + to.length))]);
+  const model = new Table(part, part.readUInt32LE(0)), [graph] = model.tables(subgraphs);
+  const inputs = from.length ? numbersOf(from) : graph.numbers(subgraphInputs), outputs = to.length ? numbersOf(to) : graph.numbers(subgraphOutputs);
+  const kept = neededOperators(graph, new Set(inputs), outputs);
+  const place = graph.place(operators), list = place + part.readUInt32LE(place);
+  kept.forEach((position, i) => { // offsets are relative to where they stand
+    const old = list + 4 + 4 * position, now = list + 4 + 4 * i;
+    part.writeUInt32LE(old + part.readUInt32LE(old) - now, now);
+  });
+  part.writeUInt32LE(kept.length, list);
+  let end = part.length - 8 - 4 * (from.length + to.length);
+  const replace = (field, numbers) => {
+    part.writeUInt32LE(end - graph.place(field), graph.place(field));
+    for (const number of [numbers.length, ...numbers]) {
+      part.writeInt32LE(number, end);
+      end += 4;
+    }
+  };
+  if (from.length)
+    replace(subgraphInputs, inputs);
+  if (to.length)
+    replace(subgraphOutputs, outputs);
+  const aliases = model.place(signatures); // they name the inputs and outputs of the whole
+  if (aliases)
+    part.writeUInt32LE(0, aliases + part.readUInt32LE(aliases));
+  return part;
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { types as all } from '../node/Npy.mjs';
 import { serve } from '../node/Serve.mjs';
-import { tensorNames } from './Names.mjs';
+import { partOf, tensorNames } from './Names.mjs';
 
 const require = createRequire(import.meta.url);
 const modulePath = require.resolve('@tensorflow/tfjs-tflite/wasm/tflite_web_api_cc_simd.js');
@@ -17,8 +17,6 @@ const { int64, ...types } = all; // which this build does not hand out
 class Model {
   /// A module of its own, so that memory and failures of a model end with it.
   static async load(path, { from, to }) {
-    if (from.length || to.length)
-      throw new Error('this build runs whole models alone');
     const said = [];
     const note = text => {
       said.push(String(text));
@@ -29,14 +27,14 @@ class Model {
       return {}; // done later
     };
     const module = await require(modulePath)({ instantiateWasm, print: note, printErr: note });
-    const file = readFileSync(path);
+    const whole = readFileSync(path), file = from.length || to.length ? partOf(whole, from, to) : whole;
     const place = module._malloc(file.length); // the interpreter reads weights from there as long as it lives
     module.HEAPU8.set(file, place);
     const made = module.TFLiteWebModelRunner.CreateFromBufferAndOptions(
       place, file.length, { numThreads: 1, enableProfiling: false, maxProfilingBufferEntries: 1 });
     if (!made.ok())
       throw new Error(`TensorFlow Lite does not load ${path}: ${[...said, made.errorMessage()].join(' ').replace(/\s+/g, ' ')}`);
-    return new Model(made.value(), tensorNames(file), said);
+    return new Model(made.value(), tensorNames(whole), said);
   }
 
   constructor(interpreter, names, said) {

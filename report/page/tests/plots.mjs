@@ -6,8 +6,11 @@ import { run } from "./run.mjs";
 const { legend, paint } = await load("charts/plot.ts");
 const { curves } = await load("charts/curves.ts");
 const { markedBaseline, speedups } = await load("charts/speedups.ts");
-const { figuresText } = await load("data/networks.ts");
+const { figuresText, firstRows } = await load("data/networks.ts");
 const { settingFacts } = await load("data/settings.ts");
+const { judge } = await load("data/statistics.ts");
+const { statisticOf, statistics } = await load("data/dataset.ts");
+const { matches, speedupsOver, cellsAcrossPlatforms } = await load("data/cells.ts");
 const { visibleIn } = await load("data/visible.ts");
 const { tasksOf } = await load("data/tuning.ts");
 const { speedupsOver } = await load("data/cells.ts");
@@ -80,7 +83,9 @@ const tests = {
       rounds: () => [Float64Array.of(1, 2, 3)],
       startsOf: () => [],
       column: (name) => (name === "experiment" ? [0, 1, 2, 3, 4, 5, 6] : [0, 0, 0, 0, 0, 0, 0]),
-      experiment: () => ({ verdict_starts: 0 }),
+      experiment: () => ({ in_turns: false, platform: 0 }),
+      document: { platforms: [{ name: "X" }] },
+      statistic: "median",
       count: 7,
     };
     const [full, single] = [{ problem: "many", context: "ops" }, { problem: "one", context: "ops" }];
@@ -154,13 +159,81 @@ const tests = {
         ["starts", "6"],
         ["adapt", "yes"],
         ["mean", "1, 2"],
-        ["space", "cache 2.00 KiB"],
+        ["space", "cache 2.05 kB"],
       ],
     );
     assert.equal(
       figuresText({ pictures: 40, top1: 0.1, predicted_us: 1500, package_bytes: 2048, score: 0.25, "confusion 0 1": 3 }),
-      "pictures 40, top1 10.0 %, predicted 1.500 ms, package 2.00 KiB, score 0.2500",
+      "pictures 40, top1 10.0 %, predicted 1.500 ms, package 2.05 kB, score 0.2500",
     );
+  },
+
+  async "any statistic of the samples may stand for a time"() {
+    const values = [10, 1, 4, 2, 3];
+    assert.deepEqual(
+      statistics.map((name) => Number(statisticOf(values, name).toFixed(9))),
+      [3, 1, 4, 1.2, 2, 4, 8.8],
+    );
+  },
+
+  async "ratios are those of the chosen statistic, and few starts have a range"() {
+    // Six starts each; the second point has the same minima, and every other sample takes twice as long.
+    const sides = [0, 1].map((slow) =>
+      Array.from({ length: 12 }, (_round, round) => Float64Array.of(100 + round, 100 + round, 100 + round).map((time, i) => (slow && i ? 2 * time : time))),
+    );
+    const data = (statistic, starts) => ({
+      statistic,
+      rounds: (point) => sides[point],
+      startsOf: () => starts,
+      column: (name) => (name === "experiment" ? [0, 1] : [0, 0]),
+      experiment: () => ({ in_turns: true }),
+      number: () => NaN,
+    });
+    const six = [2, 2, 2, 2, 2, 2];
+    const median = judge(data("median", six), 1, 0);
+    assert.deepEqual([median.verdict, median.isRange, Math.round(median.ratio * 10)], ["faster", false, 20]);
+    const least = judge(data("minimum", six), 1, 0);
+    assert.equal(least.ratio, 1);
+    for (const starts of [[], [6, 6]]) {
+      const few = judge(data("median", starts), 1, 0);
+      assert.deepEqual([few.verdict, few.isRange], ["ambiguous", true]);
+      assert(few.low < few.ratio && few.ratio < few.high);
+    }
+    assert.equal(judge(data("median", [4, 4, 4]), 1, 0).verdict, "ambiguous"); // three of each are no proof
+  },
+
+  async "a baseline on one platform is compared with all"() {
+    const platforms = [{ name: "EPYC 9755", key: "ab12" }, { name: "Xeon", key: "cd34" }];
+    const data = {
+      document: { platforms, settings: [{ schedule: "" }] },
+      columns: ["lathe"],
+      columnOf: [0, 0],
+      column: (name) => (name === "problem" ? [0, 0] : [0, 0]),
+      text: () => "lathe",
+      columnText: () => "lathe",
+      setting: () => ({ schedule: "", text: "" }),
+      experiment: (point) => ({ kind: "ops", platform: point }),
+      platform: (point) => platforms[point],
+      counts: () => true,
+      time: (point) => 1 + point,
+    };
+    assert.equal(matches(data, 0, "lathe@epyc"), true);
+    assert.equal(matches(data, 1, "lathe@epyc"), false);
+    assert.equal(matches(data, 1, "lathe@cd"), true);
+    assert.equal(matches(data, 1, "lathe"), true);
+    const found = speedupsOver(data, cellsAcrossPlatforms(data, [0, 1]), "lathe@Xeon");
+    assert.deepEqual(found.map(({ point, baseline }) => [point, baseline]), [[0, 1]]);
+  },
+
+  async "every row of a sweep is compared with its first one, of another model, too"() {
+    const sweeps = [0, 0, 0, 1, 1, 2];
+    const data = {
+      count: sweeps.length,
+      counts: (point) => point !== 0, // the first row has no time
+      problem: (point) => ({ operator: point === 2 ? "conv" : "model", text: point % 2 ? "int8.onnx" : "float.onnx" }),
+      experiment: (point) => ({ uuid: `e${sweeps[point]}`, command: sweeps[point] === 2 ? "bench m" : "sweep m" }),
+    };
+    assert.deepEqual([...firstRows(data)], [["e0", 1], ["e1", 3]]);
   },
 
   async "control characters of names are text, and commands stay commands"() {

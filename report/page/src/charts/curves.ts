@@ -5,8 +5,9 @@ import { digits, time } from "../data/format";
 export interface CurvePoint {
   x: number;
   seconds: number; // NaN: none
-  low: number; // of a 95 % interval, seconds
+  low: number; // of the whisker, seconds
   high: number;
+  spread?: string; // what the whisker is
   point: number; // index, -1: none
   label: string;
 }
@@ -130,7 +131,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
       ["", source.label],
       ["time", time(source.seconds)],
       ...(source.high > source.low
-        ? [["95 % interval", `${time(source.low)} to ${time(source.high)}`] as [string, string]]
+        ? [[source.spread ?? "range", `${time(source.low)} to ${time(source.high)}`] as [string, string]]
         : []),
     ]);
   });

@@ -14,7 +14,7 @@ export function pointTip(data: Dataset, point: number, more: [string, string][] 
   if (data.timed(point))
     lines.push(
       ["median", time(number("median"))],
-      ["95 % interval", `${time(number("low"))} to ${time(number("high"))}`],
+      [data.spreadName(point), `${time(number("low"))} to ${time(number("high"))}`],
       ["quartiles", `${time(number("p25"))} to ${time(number("p75"))}`],
       ["samples", count(data.nanoseconds(point).length, "sample")],
     );

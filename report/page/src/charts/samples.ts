@@ -1,4 +1,4 @@
-// The samples of one point in the order of measuring, rounds apart, with the median and its interval.
+// The samples of one point in the order of measuring, rounds apart, with the median and its interval or range.
 import { axis, base, colour, hover, inks, round125, tip, type Look, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
 import { digits, time } from "../data/format";

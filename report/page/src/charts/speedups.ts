@@ -2,7 +2,7 @@
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts/types/dist/shared";
 import { pointTip } from "./points";
 import { axis, base, fit, hover, inks, legend, paint, textWidth, type Look, type Mark, type Paint, type Plot } from "./plot";
-import { judgeOnce, type Speedup } from "../data/cells";
+import { judgeOnce, platformOf, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
 import { interval, notVerified, ratio, statusText, tick } from "../data/format";
 
@@ -84,11 +84,18 @@ export function speedups(
   look: Look,
 ): Plot {
   const baseline = markedBaseline(data, found, chosen);
+  const { platforms } = data.document,
+    across = platformOf(chosen) !== undefined && platforms.length > 1;
+  /** The bar's name, with its platform where bars of several stand beside each other. */
+  const nameOf = (point: number) =>
+    data.scheduledText(point) + (across ? ` on ${data.platform(point).name}` : "");
+  const colourOf = (name: string) => {
+    if (!colours.has(name)) colours.set(name, colours.size);
+    return colours.get(name)!;
+  };
   const rows = [...new Set(found.map((item) => item.cell))];
   const byRow = rows.map((cell) => found.filter((item) => item.cell === cell));
-  const columns = [...new Set(found.map((item) => data.scheduledText(item.point)))].sort(
-    (a, b) => colours.get(a)! - colours.get(b)!,
-  );
+  const columns = [...new Set(found.map((item) => nameOf(item.point)))].sort((a, b) => colourOf(a) - colourOf(b));
   const narrow = look.width < 640,
     contexts = new Set(rows.map((cell) => cell.context)),
     { middles, height } = rowsOf(
@@ -104,7 +111,7 @@ export function speedups(
     const items: { value: number[]; point: number; isRange: boolean }[] = [];
     byRow.forEach((row, y) =>
       row.forEach((item, at) => {
-        if (data.scheduledText(item.point) !== column) return;
+        if (nameOf(item.point) !== column) return;
         const judged = judgeOnce(data, item.baseline, item.point);
         low = Math.min(low, judged.low);
         high = Math.max(high, judged.high);
@@ -122,7 +129,7 @@ export function speedups(
         });
       }),
     );
-    const painted = paint(colours.get(column)!, look);
+    const painted = paint(colourOf(column), look);
     return {
       type: "custom",
       name: column,
@@ -172,7 +179,7 @@ export function speedups(
       };
     },
   };
-  const keys = legend(look, columns, { paints: columns.map((column) => paint(colours.get(column)!, look)) });
+  const keys = legend(look, columns, { paints: columns.map((column) => paint(colourOf(column), look)) });
   const labelOf = (value: number) => {
     const cell = rows[middles.findIndex((middle) => Math.abs(middle - value) < 1)];
     if (!cell) return "";

@@ -4,7 +4,8 @@ import { pointTip } from "./points";
 import { axis, base, fit, hover, inks, paint, type Look, type Mark, type Plot } from "./plot";
 import type { Dataset } from "../data/dataset";
 import { tick } from "../data/format";
-import { density, percentile, type Density } from "../data/statistics";
+import { percentile } from "../data/percentile";
+import { density, type Density } from "../data/statistics";
 import type { Cell } from "../data/cells";
 
 export type Grouping = "provider" | "variant" | "schedule" | "platform";
@@ -32,13 +33,12 @@ export function groupOf(data: Dataset, point: number, by: Grouping): string {
 }
 
 function fastestOfGroups(data: Dataset, cell: Cell, by: Grouping): Map<string, number> {
-  const groups = new Map<string, number>(),
-    median = data.column("median");
+  const groups = new Map<string, number>();
   for (const point of cell.points) {
     if (!data.timed(point)) continue;
     const name = groupOf(data, point, by),
       known = groups.get(name);
-    if (known === undefined || median[point] < median[known]) groups.set(name, point);
+    if (known === undefined || data.time(point) < data.time(known)) groups.set(name, point);
   }
   return groups;
 }
@@ -47,7 +47,7 @@ function panelOf(data: Dataset, cell: Cell, by: Grouping, measure: Measure, colo
   const groups = fastestOfGroups(data, cell, by),
     { flops } = data.problem(cell.points[0]);
   const gflops = measure === "gflops" && flops > 0;
-  const slowest = Math.max(...[...groups.values()].map((point) => data.number(point, "median")));
+  const slowest = Math.max(...[...groups.values()].map((point) => data.time(point)));
   const [factor, unit] = gflops
     ? [0, "GFLOPS"]
     : slowest >= 1
@@ -60,7 +60,7 @@ function panelOf(data: Dataset, cell: Cell, by: Grouping, measure: Measure, colo
     const values = Float64Array.from(data.nanoseconds(point), (ns) => (gflops ? flops / ns : ns * (factor as number)));
     return { name, point, colour: colours.get(name)!, sorted: values.sort() };
   });
-  violins.sort((a, b) => data.number(a.point, "median") - data.number(b.point, "median"));
+  violins.sort((a, b) => data.time(a.point) - data.time(b.point));
   return { title: cell.problem, context: cell.context, unit: unit as string, violins };
 }
 

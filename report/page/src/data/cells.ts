@@ -1,5 +1,5 @@
 // Cells: points that did the same work under the same conditions, which alone are compared.
-import type { Dataset } from "./dataset";
+import type { Dataset, Statistic } from "./dataset";
 import { problemTitle } from "./format";
 import { judge, type Judged } from "./statistics";
 
@@ -60,17 +60,30 @@ export function fastest(
   points: ArrayLike<number>,
   accepts: (point: number) => boolean = () => true,
 ): number {
-  const median = data.column("median");
   let best = -1;
   for (let i = 0; i < points.length; ++i) {
     const point = points[i];
-    if (data.counts(point) && accepts(point) && (best < 0 || median[point] < median[best])) best = point;
+    if (data.counts(point) && accepts(point) && (best < 0 || data.time(point) < data.time(best))) best = point;
   }
   return best;
 }
 
-/** A baseline: a provider, or a column of it, or that with a schedule ("onednn:auto", "lathe:auto:default"). */
-export function matches(data: Dataset, point: number, baseline: string): boolean {
+/** What stands between a column and the platform of a baseline: "onednn:auto@EPYC 9755". */
+export const atPlatform = "@";
+export const platformOf = (baseline: string): string | undefined =>
+  baseline.includes(atPlatform) ? baseline.slice(baseline.lastIndexOf(atPlatform) + 1) : undefined;
+
+/**
+ * A baseline: a provider, or a column of it, or that with a schedule ("onednn:auto", "lathe:auto:default"), and a platform
+ * behind it, by a part of its name or the beginning of its key.
+ */
+export function matches(data: Dataset, point: number, whole: string): boolean {
+  const platform = platformOf(whole),
+    baseline = platform === undefined ? whole : whole.slice(0, -platform.length - atPlatform.length);
+  if (platform !== undefined) {
+    const { name, key } = data.platform(point);
+    if (!key.startsWith(platform) && !name.toLowerCase().includes(platform.toLowerCase())) return false;
+  }
   const provider = data.text(point, "provider"),
     column = data.columnText(point);
   return (
@@ -80,13 +93,14 @@ export function matches(data: Dataset, point: number, baseline: string): boolean
   );
 }
 
-/** matches, for many points: asked once for each column and setting. */
+/** matches, for many points: asked once for each column, setting and platform. */
 function matcher(data: Dataset, baseline: string): (point: number) => boolean {
   const settings = data.document.settings.length,
     setting = data.column("setting"),
-    known = new Uint8Array(data.columns.length * settings); // 0: not asked, 1: no, 2: yes
+    platforms = data.document.platforms.length,
+    known = new Uint8Array(data.columns.length * settings * platforms); // 0: not asked, 1: no, 2: yes
   return (point) => {
-    const at = data.columnOf[point] * settings + setting[point];
+    const at = (data.columnOf[point] * settings + setting[point]) * platforms + data.experiment(point).platform;
     if (!known[at]) known[at] = matches(data, point, baseline) ? 2 : 1;
     return known[at] === 2;
   };
@@ -123,11 +137,13 @@ export function speedupsOver(data: Dataset, cells: Cell[], baseline: string): Sp
   return found;
 }
 
-const judged = new WeakMap<Dataset, Map<number, Judged>>();
+const judged = new WeakMap<Dataset, Map<Statistic, Map<number, Judged>>>();
 /** judge, remembered: time of `top` divided by the time of `bottom`. */
 export function judgeOnce(data: Dataset, top: number, bottom: number): Judged {
-  let known = judged.get(data);
-  if (!known) judged.set(data, (known = new Map()));
+  let all = judged.get(data);
+  if (!all) judged.set(data, (all = new Map()));
+  let known = all.get(data.statistic);
+  if (!known) all.set(data.statistic, (known = new Map()));
   const key = top * data.count + bottom;
   let result = known.get(key);
   if (!result) known.set(key, (result = judge(data, top, bottom)));

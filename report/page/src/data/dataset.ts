@@ -1,6 +1,7 @@
 // The measurements of a document, by index of the point.
 import { offsets, unpack, type Numbers } from "./columns";
 import { notVerified, settingTitle, statusText } from "./format";
+import { percentile } from "./percentile";
 import { visible, visibleIn } from "./visible";
 import { schemaVersion, type Document, type Experiment, type Platform, type Problem, type Setting } from "./schema";
 
@@ -23,6 +24,24 @@ export type NumberName =
   | "cache_misses"
   | "gigahertz"
   | "roofline_share";
+/** What stands for the time of a point. */
+export const statistics = ["median", "minimum", "mean", "5th percentile", "quartile", "third quartile", "95th percentile"] as const;
+export type Statistic = (typeof statistics)[number];
+const percents: Partial<Record<Statistic, number>> = {
+  minimum: 0,
+  "5th percentile": 5,
+  quartile: 25,
+  median: 50,
+  "third quartile": 75,
+  "95th percentile": 95,
+};
+/** The statistic of values, which are not empty. */
+export function statisticOf(values: ArrayLike<number>, statistic: Statistic): number {
+  const percent = percents[statistic];
+  if (percent === undefined) return Array.from(values).reduce((a, b) => a + b, 0) / values.length;
+  return percentile(Float64Array.from(values).sort(), percent);
+}
+
 export type TextName =
   | "provider"
   | "variant"
@@ -33,7 +52,7 @@ export type TextName =
   | "repro"
   | "measured"
   | "bound";
-export type IndexName = "experiment" | "problem" | "setting" | "starts" | "cell" | "current";
+export type IndexName = "experiment" | "problem" | "setting" | "starts" | "cell" | "current" | "is_range";
 
 interface Samples {
   nanoseconds: Numbers;
@@ -72,7 +91,9 @@ export class Dataset {
   private readonly experimentOf: Numbers;
   private readonly problemOf: Numbers;
   private readonly settingOf: Numbers;
-  private readonly medianOf: Numbers;
+  private timeOf: Numbers; // by `chosen`
+  private chosen: Statistic = "median";
+  private readonly times = new Map<Statistic, Numbers>();
   private readonly comparable: Uint8Array; // 1: passed or not verified here, with a time
   private readSamples?: Samples;
   private readonly repros: string[]; // texts as they are
@@ -107,9 +128,10 @@ export class Dataset {
       this.column("problem"),
       this.column("setting"),
     ];
-    this.medianOf = this.column("median");
+    this.timeOf = this.column("median");
+    this.times.set("median", this.timeOf);
     const passed = document.texts.map((text) => text === "passed" || text === notVerified);
-    this.comparable = Uint8Array.from(this.medianOf, (time, point) => (time > 0 && passed[status[point]] ? 1 : 0));
+    this.comparable = Uint8Array.from(this.timeOf, (time, point) => (time > 0 && passed[status[point]] ? 1 : 0));
   }
 
   /** Work that would come with the first point that is opened, as pieces for quiet moments. */
@@ -182,21 +204,50 @@ export class Dataset {
   statusText(point: number): string {
     return this.unchecked(point) ? "not verified" : statusText(this.text(point, "status"));
   }
+  /** What the interval of the point's median is, as a title: of 95 % over starts, or only a range. */
+  spreadName(point: number): string {
+    if (!this.isRange(point)) return "95 % interval, over starts";
+    return this.startsOf(point).length > 1 ? "range of starts" : "range of one start";
+  }
+  /** Whether the point has too few starts for an interval. */
+  isRange(point: number): boolean {
+    return this.column("is_range")[point] === 1;
+  }
   /** Passed or not verified here, with a time: the only points that are compared. */
   counts(point: number): boolean {
     return this.comparable[point] === 1;
   }
   timed(point: number): boolean {
-    return this.medianOf[point] > 0;
+    return this.timeOf[point] > 0;
   }
-  /** 1e9 operations a second at the median; NaN if unknown. */
+  /** What stands for the time of every point: of all samples, in comparisons of the samples of each start. */
+  get statistic(): Statistic {
+    return this.chosen;
+  }
+  set statistic(statistic: Statistic) {
+    let values = this.times.get(statistic);
+    if (!values) {
+      const median = this.column("median");
+      values = Float64Array.from(median, (time, point) =>
+        time > 0 ? statisticOf(this.nanoseconds(point), statistic) * 1e-9 : time,
+      );
+      this.times.set(statistic, values);
+    }
+    this.timeOf = values;
+    this.chosen = statistic;
+  }
+  /** Seconds, by the chosen statistic; NaN without samples. */
+  time(point: number): number {
+    return this.timeOf[point];
+  }
+  /** 1e9 operations a second at this time; NaN if unknown. */
   gflops(point: number): number {
     const { flops } = this.problem(point);
-    return flops > 0 ? (flops * 1e-9) / this.medianOf[point] : NaN;
+    return flops > 0 ? (flops * 1e-9) / this.timeOf[point] : NaN;
   }
   gigabytesPerSecond(point: number): number {
     const { bytes } = this.problem(point);
-    return bytes > 0 ? (bytes * 1e-9) / this.medianOf[point] : NaN;
+    return bytes > 0 ? (bytes * 1e-9) / this.timeOf[point] : NaN;
   }
   figures(point: number): Record<string, number> {
     return this.document.points.figures[point] ?? {};

@@ -25,9 +25,9 @@ export const milliseconds = (seconds: number): string =>
 export const percent = (share: number): string => (Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : "");
 export const ratio = (value: number): string => (Number.isFinite(value) ? `${value.toFixed(3)}×` : "");
 export function bytes(value: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0;
-  for (; value >= 1024 && unit + 1 < units.length; ++unit) value /= 1024;
+  for (; value >= 1000 && unit + 1 < units.length; ++unit) value /= 1000;
   return `${digits(value, 3)} ${units[unit]}`;
 }
 export const count = (value: number, noun: string): string =>

@@ -75,8 +75,10 @@ export interface ComparedPoint {
   ratio_high?: number;
   confidence?: number | null; // null: the interval is only the range
   verdict?: "faster" | "slower" | "same" | "ambiguous";
+  too_few_starts?: boolean; // for faster and slower
+  ambiguous_because?: string;
 }
-export type ComparedSide = Omit<Experiment, "platform" | "verdict_starts"> & { platform: string; platform_name: string; points: number };
+export type ComparedSide = Omit<Experiment, "platform" | "in_turns"> & { platform: string; platform_name: string; points: number };
 export interface CompareDocument {
   live: Live;
   before: ComparedSide;
@@ -88,9 +90,11 @@ export interface CompareDocument {
   ambiguous: number;
   only_before: number;
   only_after: number;
+  too_few_starts: number; // points
   geometric_mean?: number;
   geometric_mean_low?: number;
   geometric_mean_high?: number;
+  geometric_mean_is_range?: boolean;
 }
 
 export interface ErrorDocument {

@@ -15,6 +15,16 @@ export function networkPoints(data: Dataset, points: number[]): number[] {
 export const sweepPoints = (data: Dataset, points: number[]): number[] =>
   points.filter((point) => data.problem(point).operator === "model" && isSweep(data, point));
 
+/** The first point with a time of each sweep, by experiment: all rows are compared with it, those of other models, too. */
+export function firstRows(data: Dataset): Map<string, number> {
+  const firsts = new Map<string, number>();
+  for (const point of sweepPoints(data, Array.from({ length: data.count }, (_value, index) => index))) {
+    const { uuid } = data.experiment(point);
+    if (data.counts(point) && !firsts.has(uuid)) firsts.set(uuid, point);
+  }
+  return firsts;
+}
+
 /** The value of an option of `lathe compile`, as "3" for "-O". */
 export function compileOption(data: Dataset, point: number, option: string): string {
   const defaults: Record<string, string> = { "-O": "3", "--layout": "auto", "--target": "native" };
@@ -45,7 +55,7 @@ export function confusionOf(data: Dataset, point: number): Confusion | undefined
   return { point, classes: ordered, names: ordered.map((index) => String(named?.[index] ?? index)), counts };
 }
 const shares = new Set(["top1", "top5", "changed", "agreeing"]);
-/** A figure with its unit: "pictures 40", "top1 10.0 %", "package 5.04 MiB". */
+/** A figure with its unit: "pictures 40", "top1 10.0 %", "package 5.04 MB". */
 function figureText(name: string, value: number): string {
   const [, what, unit] = /^(.*)_(bytes|us|ms)$/.exec(name) ?? [];
   if (unit === "bytes") return `${what} ${bytes(value)}`;

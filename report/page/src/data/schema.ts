@@ -54,7 +54,7 @@ export interface Experiment {
   version: string;
   build: string;
   platform: number; // index
-  verdict_starts: number; // its points took turns, and a verdict over two of them needs so many starts; 0: no turns
+  in_turns: boolean; // its points took turns, and are compared round by round
   settings: Record<string, unknown>;
   detail?: Record<string, unknown>; // what was measured: of a profile the graph of the kernels
   started: string;

@@ -2,8 +2,10 @@
 // lab/judging/Statistics.cpp, Verdict.cpp, judgePair in Turns.cpp, and judgeTimes in report/Rows.cpp). The baseline is
 // chosen on the page, so the page computes them. They are equal to what `lathe ops analyze` prints, and for points
 // measured in turns to what the verb that measured them printed; a test compares them (cli/tests/report_browser_test.py).
-import type { Dataset } from "./dataset";
+// With another statistic than the median (Dataset.statistic) the statistic of each start takes the place of its median.
+import { statisticOf, type Dataset, type Statistic } from "./dataset";
 import type { Numbers } from "./columns";
+import { percentile } from "./percentile";
 
 export interface Ratio {
   ratio: number;
@@ -22,14 +24,6 @@ const shown = 0.95,
   band = 0.02,
   overheadReach = 2;
 
-/** Percentile of sorted values, interpolated linearly. */
-export function percentile(sorted: ArrayLike<number>, percent: number): number {
-  if (!sorted.length) return NaN;
-  const position = (percent / 100) * (sorted.length - 1),
-    below = Math.floor(position);
-  if (below + 1 >= sorted.length) return sorted[sorted.length - 1];
-  return sorted[below] + (position - below) * (sorted[below + 1] - sorted[below]);
-}
 export function median(values: ArrayLike<number>): number {
   return percentile(Float64Array.from(values).sort(), 50);
 }
@@ -151,9 +145,28 @@ function byStart(rounds: Numbers[], starts: number[]): Numbers[][] {
   return starts.map((count) => rounds.slice(next, (next += count)));
 }
 
-function ratiosOverStarts(top: Numbers[][], bottom: Numbers[][], confidences: number[]): Ratio[] {
-  if (top.length < 3) return rankedRatios(top.flat(), bottom.flat(), confidences);
-  const logs = top.map((rounds, i) => Math.log(rankedRatios(rounds, bottom[i], [shown])[0].ratio));
+/** Fewest process starts of a side that any verdict needs. */
+const leastStarts = 3;
+const extremes = (values: ArrayLike<number>): [number, number] =>
+  Array.from(values).reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+
+const pooled = (rounds: Numbers[]) => Float64Array.from(rounds.flatMap((round) => Array.from(round)));
+/** The ratio of two sides of rounds in turns: over the rounds for medians, else of the statistic of all samples. */
+const ratioInTurns = (top: Numbers[], bottom: Numbers[], statistic: Statistic): number =>
+  statistic === "median"
+    ? rankedRatios(top, bottom, [shown])[0].ratio
+    : statisticOf(pooled(top), statistic) / statisticOf(pooled(bottom), statistic);
+
+function ratiosOverStarts(top: Numbers[][], bottom: Numbers[][], confidences: number[], statistic: Statistic): Ratio[] {
+  if (top.length < leastStarts) {
+    const tops = top.flat(),
+      bottoms = bottom.flat(),
+      of = (round: Numbers) => statisticOf(round, statistic),
+      [low, high] = extremes(tops.map((round, i) => of(round) / of(bottoms[i]))),
+      ratio = ratioInTurns(tops, bottoms, statistic);
+    return confidences.map(() => ({ ratio, low, high, isRange: true }));
+  }
+  const logs = top.map((rounds, i) => Math.log(ratioInTurns(rounds, bottom[i], statistic)));
   const n = logs.length,
     mean = logs.reduce((a, b) => a + b) / n;
   const deviation = Math.sqrt(logs.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
@@ -183,8 +196,6 @@ export function ratioOfMedians(top: Float64Array, bottom: Float64Array, confiden
     random = randomNumbers(),
     resamples = 2000;
   const drawnMedian = (values: Float64Array) => median(values.map(() => values[random() % values.length]));
-  const extremes = (values: Float64Array) =>
-    values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
   const [topLow, topHigh] = extremes(top),
     [bottomLow, bottomHigh] = extremes(bottom);
   let ratios: Float64Array | undefined;
@@ -209,32 +220,32 @@ function inTurns(data: Dataset, a: number, b: number): boolean {
   const experiment = data.column("experiment"),
     starts = data.column("starts");
   return (
-    data.experiment(a).verdict_starts > 0 &&
+    data.experiment(a).in_turns &&
     experiment[a] === experiment[b] &&
     starts[a] === starts[b] &&
     data.rounds(a).length === data.rounds(b).length
   );
 }
 
-/** Whether points measured in turns have too few starts for a verdict: how much starts differ is not known then. */
-const tooFewStarts = (data: Dataset, point: number): boolean =>
-  Math.max(1, data.startsOf(point).length) < data.experiment(point).verdict_starts;
-
-/** What counts as one observation of points that were not measured in turns. */
-function observations(data: Dataset, point: number, other: number): Float64Array {
-  const enough = (list: (p: number) => number, least: number) => Math.min(list(point), list(other)) >= least;
-  const pooled = (rounds: Numbers[]) => Float64Array.from(rounds.flatMap((round) => Array.from(round)));
-  if (enough((p) => data.startsOf(p).length, 3))
-    return Float64Array.from(byStart(data.rounds(point), data.startsOf(point)), (start) => median(pooled(start)));
-  if (enough((p) => data.rounds(p).length, 6)) return Float64Array.from(data.rounds(point), (round) => median(round));
-  return pooled(data.rounds(point));
+/** Ratio of two sides that had no turns together: a start is one observation. */
+function ratiosApart(top: Numbers[][], bottom: Numbers[][], confidences: number[], statistic: Statistic): Ratio[] {
+  const sides = [top, bottom],
+    of = (each: (starts: Numbers[][]) => ArrayLike<number>) => sides.map((side) => Float64Array.from(each(side)));
+  if (sides.every((side) => side.length >= leastStarts)) {
+    const [tops, bottoms] = of((starts) => starts.map((start) => statisticOf(pooled(start), statistic)));
+    return ratioOfMedians(tops, bottoms, confidences);
+  }
+  const byRound = sides.every((side) => side.flat().length >= 2),
+    [tops, bottoms] = of((starts) => (byRound ? starts.flat().map((round) => statisticOf(round, statistic)) : pooled(starts.flat()))),
+    [topLow, topHigh] = extremes(tops),
+    [bottomLow, bottomHigh] = extremes(bottoms),
+    range = { ratio: median(tops) / median(bottoms), low: topLow / bottomHigh, high: topHigh / bottomLow };
+  return confidences.map(() => ({ ...range, isRange: true }));
 }
 
-function ratios(data: Dataset, top: number, bottom: number, turns: boolean, confidences: number[]): Ratio[] {
-  if (!turns)
-    return ratioOfMedians(observations(data, top, bottom), observations(data, bottom, top), confidences);
-  const sides = [top, bottom].map((point) => byStart(data.rounds(point), data.startsOf(point)));
-  return ratiosOverStarts(sides[0], sides[1], confidences);
+function ratios(data: Dataset, top: number, bottom: number, confidences: number[]): Ratio[] {
+  const [above, below] = [top, bottom].map((point) => byStart(data.rounds(point), data.startsOf(point)));
+  return (inTurns(data, top, bottom) ? ratiosOverStarts : ratiosApart)(above, below, confidences, data.statistic);
 }
 
 function withinOverhead(data: Dataset, a: number, b: number): boolean {
@@ -246,9 +257,8 @@ function withinOverhead(data: Dataset, a: number, b: number): boolean {
 
 /** Time of `top` divided by the time of `bottom`; both have times. */
 export function judge(data: Dataset, top: number, bottom: number): Judged {
-  const turns = inTurns(data, top, bottom),
-    [speed, certain] = ratios(data, top, bottom, turns, [shown, sure]);
-  let verdict = turns && tooFewStarts(data, top) ? "ambiguous" : verdictOn(speed, certain);
+  const [speed, certain] = ratios(data, top, bottom, [shown, sure]);
+  let verdict = verdictOn(speed, certain);
   const overhead = (verdict === "faster" || verdict === "slower") && withinOverhead(data, top, bottom);
   if (overhead) verdict = "ambiguous";
   return { ...speed, verdict, withinOverhead: overhead };

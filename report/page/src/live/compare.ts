@@ -45,7 +45,7 @@ function tiles(data: CompareDocument): HTMLElement {
     "div",
     { class: "tiles" },
     mean
-      ? tile(`${mean.toFixed(3)}×`, "geometric mean of the speedups", interval(data.geometric_mean_low!, data.geometric_mean_high!, false))
+      ? tile(`${mean.toFixed(3)}×`, "geometric mean of the speedups", interval(data.geometric_mean_low!, data.geometric_mean_high!, !!data.geometric_mean_is_range))
       : null,
     tile(String(data.faster), "faster"),
     tile(String(data.slower), "slower"),
@@ -161,6 +161,9 @@ export function startCompare(host: HTMLElement, data: CompareDocument): void {
           "Time before divided by time after, for points with equal problem, column and setting. The sides were not measured in turns: on a busy machine a ratio contains other changes.",
         ),
         warn ? h("p", { class: "note warned" }, warn) : null,
+        data.too_few_starts
+          ? h("p", { class: "note warned" }, `${count(data.too_few_starts, "point")} cannot be faster or slower: that verdict needs six starts of each side (lathe ops bench --starts 6).`)
+          : null,
         h("div", { class: "section-body filled" }, shown.table),
       ),
       h(

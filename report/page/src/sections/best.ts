@@ -44,11 +44,11 @@ export const best: Section = {
         { name: "setting", width: "minmax(9.5rem, 1fr)", text: (row) => data.contextText(row.point) },
         { name: "fastest", width: "minmax(8.5rem, 1.2fr)", text: (row) => data.columnText(row.point) },
         {
-          name: "median",
+          name: "time",
           width: "6.2rem",
           numeric: true,
-          text: (row) => time(data.number(row.point, "median")),
-          value: (row) => data.number(row.point, "median"),
+          text: (row) => time(data.time(row.point)),
+          value: (row) => data.time(row.point),
         },
         {
           name: "GFLOPS",
@@ -62,7 +62,7 @@ export const best: Section = {
           name: "next / fastest",
           width: "8.2rem",
           numeric: true,
-          value: (row) => (row.next < 0 ? NaN : data.number(row.next, "median") / data.number(row.point, "median")),
+          value: (row) => (row.next < 0 ? NaN : data.time(row.next) / data.time(row.point)),
           text: (row) => (row.next < 0 ? "" : ratio(judged(row).ratio)),
         },
         {
@@ -76,7 +76,7 @@ export const best: Section = {
           name: "95 % interval",
           width: "9.6rem",
           numeric: true,
-          value: (row) => (row.next < 0 ? NaN : data.number(row.next, "median") / data.number(row.point, "median")),
+          value: (row) => (row.next < 0 ? NaN : data.time(row.next) / data.time(row.point)),
           text: (row) => (row.next < 0 ? "" : interval(judged(row).low, judged(row).high, judged(row).isRange)),
         },
         { name: "schedule", width: "minmax(10rem, 1.4fr)", text: (row) => data.scheduleText(row.point) },

@@ -21,22 +21,24 @@ export const settingColumn = (data: Dataset, width: string): TableColumn<number>
   full: (point) => data.setting(point).text,
 });
 
-/** The median and its interval. */
+/** The time, by the chosen statistic, and the interval of the median over the starts. */
 export const timeColumns = (data: Dataset): TableColumn<number>[] => [
   {
-    name: "median",
+    name: "time",
     width: "6.2rem",
     numeric: true,
-    text: (point) => time(data.number(point, "median")),
-    value: (point) => data.number(point, "median"),
+    text: (point) => time(data.time(point)),
+    value: (point) => data.time(point),
   },
   {
-    name: "95 % interval",
-    width: "11rem",
+    name: "median: 95 % interval",
+    width: "14rem",
     numeric: true,
     value: (point) => data.number(point, "high") - data.number(point, "low"),
     text: (point) =>
-      data.timed(point) ? `${time(data.number(point, "low"))} – ${time(data.number(point, "high"))}` : "",
+      data.timed(point)
+        ? `${time(data.number(point, "low"))} – ${time(data.number(point, "high"))}${data.isRange(point) ? " (range)" : ""}`
+        : "",
   },
 ];
 

@@ -1,7 +1,7 @@
 // Machines, versions and commands: what the numbers belong to.
 import notices from "virtual:notices";
 import { bytes, count, date, digits } from "../data/format";
-import type { Platform } from "../data/schema";
+import type { Experiment, Platform } from "../data/schema";
 import { settingFacts } from "../data/settings";
 import { commandLine, facts, h } from "../ui/dom";
 import type { Section, View } from "../ui/view";
@@ -12,7 +12,15 @@ function machineText(platform: Platform): string {
   return platform.kernel ? "physical" : "";
 }
 
-function platformCard(platform: Platform): HTMLElement {
+/** The clock of one busy core, as the last experiment on the platform has recorded it. */
+function latestClock(experiments: Experiment[], platform: number): string {
+  const known = experiments
+    .filter((experiment) => experiment.platform === platform && Number(experiment.detail?.clock_ghz) > 0)
+    .sort((a, b) => (a.started < b.started ? 1 : -1));
+  return known.length ? `${digits(Number(known[0].detail!.clock_ghz), 3)} GHz, ${date(known[0].started)}` : "";
+}
+
+function platformCard(platform: Platform, clock: string): HTMLElement {
   const libraries = Object.entries(platform.libraries)
     .map(([name, version]) => `${name} ${version}`)
     .join(", ");
@@ -43,6 +51,7 @@ function platformCard(platform: Platform): HTMLElement {
           .join(", "),
       ],
       ["memory", platform.memory_bytes ? bytes(platform.memory_bytes) : ""],
+      ["clock of a busy core", clock],
       ["governor", platform.governor],
       ["boost", platform.boost],
       ["system", platform.kernel],
@@ -107,7 +116,7 @@ export const environment: Section = {
       `Show ${all.length - shownFirst} more experiments`,
     );
     host.append(
-      h("div", { class: "cards" }, ...document.platforms.map(platformCard)),
+      h("div", { class: "cards" }, ...document.platforms.map((platform, index) => platformCard(platform, latestClock(document.experiments, index)))),
       cards,
       ...(all.length > shownFirst ? [more] : []),
       h(

@@ -47,12 +47,14 @@ function tiles(view: View): HTMLElement[] {
         : ""),
     ),
   ];
+  const above = shares.filter((share) => share > 1).length;
   if (shares.length)
     shown.push(
       tile(
         percent(median(shares)),
         "median share of the roofline",
-        `of ${count(shares.length, "point")} with known ceilings`,
+        `of ${count(shares.length, "point")} with known ceilings` +
+          (above ? `; ${count(above, "point")} above 100 %: Winograd and other algorithms need fewer operations than are counted` : ""),
       ),
     );
   if (document.tuning.count)

@@ -26,8 +26,8 @@ function curvesOf(data: Dataset, points: number[], colours: Map<string, number>)
     const name = data.columnText(point),
       curve = lines.get(name) ?? { name, colour: colours.get(name) ?? 0, form: "line" as const, points: [] };
     lines.set(name, curve);
-    const [seconds, low, high] = [data.number(point, "median"), data.number(point, "low"), data.number(point, "high")];
-    curve.points.push({ x: places.indexOf(label(point)), seconds, low, high, point, label: label(point) });
+    const [seconds, low, high] = [data.time(point), data.number(point, "low"), data.number(point, "high")];
+    curve.points.push({ x: places.indexOf(label(point)), seconds, low, high, spread: data.spreadName(point), point, label: label(point) });
   }
   for (const curve of lines.values()) curve.points.sort((a, b) => a.x - b.x);
   return [[...lines.values()], places];
@@ -60,7 +60,7 @@ export function segmentRuns(data: Dataset, points: number[], colours: Map<string
 export const segments: Section = {
   id: "segments",
   title: "Segments",
-  note: "Median times of parts of a network with two runtimes: up to a node (growing parts), and between two nodes (blocks). Whiskers are 95 % intervals of the median.",
+  note: "Times of parts of a network with two runtimes: up to a node (growing parts), and between two nodes (blocks). Whiskers are 95 % intervals of the median over six or more starts, with fewer starts their range.",
   applies: (view: View) => view.data.document.problems.some((problem) => problem.operator === "segment"),
   mount(host, view) {
     const pick: Pick<Run> = new Pick(

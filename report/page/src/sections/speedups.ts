@@ -1,6 +1,6 @@
 // Speedups over a baseline that the reader chooses.
 import { speedups as plot } from "../charts/speedups";
-import { cellsOf, judgeOnce, matches, speedupsOver, type Speedup } from "../data/cells";
+import { atPlatform, cellsAcrossPlatforms, cellsOf, judgeOnce, matches, platformOf, speedupsOver, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
 import { interval, notVerified, ratio, statusText } from "../data/format";
 import { geometricMean } from "../data/statistics";
@@ -123,10 +123,17 @@ export const speedups: Section = {
       name,
       providers.includes(name) && !data.columns.includes(name) ? `${shownAs(name)} (fastest variant)` : name,
     ]);
+    // On one platform, for all platforms.
+    const { platforms } = data.document;
+    if (platforms.length > 1)
+      for (const column of data.columns)
+        for (const { name } of platforms)
+          options.push([`${column}${atPlatform}${name}`, `${column} on ${name}, for all platforms`]);
     const update = async () => {
       const mine = ++turn;
       const points = comparable(view);
-      found = speedupsOver(data, cellsOf(data, points), baseline);
+      const cells = platformOf(baseline) === undefined ? cellsOf : cellsAcrossPlatforms;
+      found = speedupsOver(data, cells(data, points), baseline);
       chart.draw();
       table.element.hidden = true;
       state.textContent = found.length

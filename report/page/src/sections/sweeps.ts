@@ -1,24 +1,20 @@
 // The rows of sweeps: levels, layouts, targets and threads of one network.
 import { judgeOnce } from "../data/cells";
 import { bytes, interval, percent, problemTitle, ratio, time } from "../data/format";
-import { compileOption, sweepPoints } from "../data/networks";
+import { compileOption, firstRows, sweepPoints } from "../data/networks";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
 import { statusClass } from "./columns";
 
 interface Row {
   point: number;
-  first: number; // the first row with a time, of the same sweep and network
+  first: number; // the first row with a time, of the same sweep
 }
 
 function rowsOf(view: View): Row[] {
   const { data } = view,
-    firsts = new Map<string, number>();
-  return sweepPoints(data, view.points).map((point) => {
-    const key = `${data.experiment(point).uuid} ${data.problem(point).text}`;
-    if (data.counts(point) && !firsts.has(key)) firsts.set(key, point);
-    return { point, first: firsts.get(key) ?? -1 };
-  });
+    firsts = firstRows(data);
+  return sweepPoints(data, view.points).map((point) => ({ point, first: firsts.get(data.experiment(point).uuid) ?? -1 }));
 }
 
 function columnsOf(view: View): TableColumn<Row>[] {
@@ -50,11 +46,11 @@ function columnsOf(view: View): TableColumn<Row>[] {
     text("layout", "5.2rem", (row) => compileOption(data, row.point, "--layout")),
     text("target", "6rem", (row) => compileOption(data, row.point, "--target")),
     number("threads", "5rem", (row) => data.setting(row.point).threads, String),
-    number("median", "6.2rem", (row) => data.number(row.point, "median"), time),
+    number("time", "6.2rem", (row) => data.time(row.point), time),
     number(
       "speedup",
       "5.6rem",
-      (row) => (compared(row) ? data.number(row.first, "median") / data.number(row.point, "median") : NaN),
+      (row) => (compared(row) ? data.time(row.first) / data.time(row.point) : NaN),
       (_value, row) => ratio(judged(row).ratio),
     ),
     {

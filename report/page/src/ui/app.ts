@@ -1,5 +1,5 @@
 // The frame of the page: title, theme, filters, navigation, and sections that are filled when they come into sight.
-import type { Dataset } from "../data/dataset";
+import { statistics, type Dataset, type Statistic } from "../data/dataset";
 import { count, date, statusText } from "../data/format";
 import { sections } from "../sections/all";
 import { Details } from "./details";
@@ -80,6 +80,16 @@ function filters(view: View, signal: AbortSignal): HTMLElement {
   add("Provider", "provider", texts("provider"));
   add("Threads", "threads", values(all.settings.map((setting) => String(setting.threads))));
   add("Status", "status", texts("status"));
+  if (data.document.points.count) {
+    const element = choice(
+      "Time",
+      statistics.map((name): [string, string] => [name, name]),
+      view.filter.statistic,
+      (value) => view.setFilter({ statistic: value as Statistic }),
+    );
+    controls.push(element.querySelector("select")!);
+    bar.append(element);
+  }
   const old = h("input", {
     type: "checkbox",
     checked: view.filter.superseded,
@@ -96,7 +106,7 @@ function filters(view: View, signal: AbortSignal): HTMLElement {
       click: () => {
         search.value = "";
         old.checked = false;
-        for (const control of controls) control.value = "";
+        for (const control of controls) control.selectedIndex = 0;
         view.setFilter({ ...everything });
       },
     },

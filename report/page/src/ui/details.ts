@@ -14,7 +14,7 @@ function timing(data: Dataset, point: number): [string, string][] {
     speed = data.gflops(point);
   return [
     ["median", time(of("median"))],
-    ["95 % interval of the median", known(of("low"), (low) => `${time(low)} to ${time(of("high"))}`)],
+    [`median, ${data.spreadName(point)}`, known(of("low"), (low) => `${time(low)} to ${time(of("high"))}`)],
     ["quartiles", known(of("p25"), (low) => `${time(low)} to ${time(of("p75"))}`)],
     ["least", time(of("min"))],
     ["speed", speed > 0 ? `${digits(speed)} GFLOPS, ${digits(data.gigabytesPerSecond(point))} GB/s` : ""],

@@ -1,6 +1,6 @@
 // The state of the page: which points are shown, in which colours, and who is told of changes.
 import type { Look } from "../charts/plot";
-import type { Dataset } from "../data/dataset";
+import type { Dataset, Statistic } from "../data/dataset";
 import { isDark } from "./theme";
 
 export interface Filter {
@@ -11,6 +11,7 @@ export interface Filter {
   threads: string;
   status: string;
   superseded: boolean; // also points that were measured again later
+  statistic: Statistic; // what stands for the time of a point
 }
 
 export const everything: Filter = {
@@ -21,6 +22,7 @@ export const everything: Filter = {
   threads: "",
   status: "",
   superseded: false,
+  statistic: "median",
 };
 
 export class View {
@@ -67,6 +69,7 @@ export class View {
   }
   setFilter(change: Partial<Filter>): void {
     this.filter = { ...this.filter, ...change };
+    this.data.statistic = this.filter.statistic;
     this.choosePoints();
     this.changed();
   }

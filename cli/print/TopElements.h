@@ -1,0 +1,21 @@
+// The greatest elements of outputs: what a classifier thinks.
+#pragma once
+
+#include "cli/Common.h"
+#include "runtime/Tensor.h"
+
+#include <span>
+#include <string>
+
+namespace lathe::cli {
+
+/// Adds --print-top.
+void addTop(Options &options, int64_t &count);
+
+/// The `count` greatest elements along the last axis of every tensor of numbers, with their positions, greatest first; of
+/// equal ones the lower position comes first, and NaN last. Printed (if `print`) a line for each row, and added to
+/// json["outputs"], which printOutputs has written, as "top": a list of rows of {"index", "value"}.
+void printTop(std::span<const std::string> names, std::span<const Value> outputs, int64_t count, nlohmann::json &json,
+              bool print);
+
+} // namespace lathe::cli

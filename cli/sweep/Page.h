@@ -1,0 +1,13 @@
+// The page of `lathe sweep`: the rows with everything that is known of them.
+#pragma once
+
+#include "cli/print/Document.h"
+#include "cli/sweep/Report.h"
+
+namespace lathe::cli {
+
+/// Rows, failures, confusion matrices, changed decisions, operators that keep the layout of the model, and operators without
+/// kernels. `command`: the command line.
+print::Document sweepDocument(const Sweep &sweep, const std::string &command, bool finished);
+
+} // namespace lathe::cli

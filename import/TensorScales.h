@@ -1,0 +1,17 @@
+// Scales of the tensors inside of a quantised model.
+#pragma once
+
+#include "import/Import.h"
+#include "support/Quantization.h"
+
+#include <map>
+#include <string>
+
+namespace lathe {
+
+/// What the first results of nodes stand for, by the name of the node: of the main subgraph of a TFLite file. Empty for other
+/// formats, whose quantised values are integers between QuantizeLinear and DequantizeLinear. Throws Error if the file cannot
+/// be read.
+std::map<std::string, Quantization> tensorScales(const std::string &path, const ImportOptions &options = {});
+
+} // namespace lathe

@@ -1,0 +1,14 @@
+// Finds what computes a node of the model, for `verify --output` and `profile --until`.
+#pragma once
+
+#include "runtime/Context.h"
+
+#include <optional>
+#include <string>
+
+namespace lathe::lab {
+
+/// The last instruction of the plan that computes `node`, the name of a node or of a kernel. Nothing if none does.
+std::optional<uint32_t> instructionOf(const runtime::Context &context, const std::string &node);
+
+} // namespace lathe::lab

@@ -1,0 +1,17 @@
+// The names that a TensorFlow Lite file gives its inputs and outputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lathe::tflite_native {
+
+struct PortNames {
+  std::vector<std::string> inputs, outputs; // in the order of the first subgraph
+};
+
+/// Reads the names as Lathe's importer gives them (import/tflite/Reader.cpp): those of the first signature of the first
+/// subgraph, else the tensors' own, made unique by numbers. Throws Error for a file that is no TFLite file or is damaged.
+PortNames portNames(const std::string &path);
+
+} // namespace lathe::tflite_native

@@ -1,0 +1,90 @@
+#include "ops/WindowTaps.h"
+
+#include "ops/WindowPads.h"
+
+#include <algorithm>
+
+namespace lathe {
+namespace {
+
+constexpr int64_t mostTaps = 4096; // of an axis that are looked at one by one
+
+int64_t floorOf(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+
+struct Axis {
+  Dim positions, elements;
+  int64_t stride, dilation;
+  Dim begin; // padding
+  /// Known where `positions` are all that fit into `elements` with stated pads at both ends: then no position is compared
+  /// with the number of positions.
+  std::optional<int64_t> end;
+};
+
+/// Positions p in [0, positions) with 0 <= p * stride - begin + tap * dilation < elements.
+Dim positionsOf(const Axis &axis, int64_t tap, int64_t taps) {
+  Dim lacks = axis.begin - tap * axis.dilation; // elements before that of position 0
+  if (axis.positions.isConstant() && axis.elements.isConstant() && lacks.isConstant()) {
+    int64_t low = std::max<int64_t>(0, -floorOf(-lacks.constant(), axis.stride));
+    int64_t last = floorOf(axis.elements.constant() - 1 + lacks.constant(), axis.stride);
+    return std::max<int64_t>(0, std::min(axis.positions.constant() - 1, last) - low + 1);
+  }
+  if (!axis.end || !lacks.isConstant())
+    return maximum(0, minimum(axis.positions - 1, floorDiv(axis.elements - 1 + lacks, axis.stride)) -
+                          maximum(0, ceilDiv(lacks, axis.stride)) + 1);
+  int64_t low = std::max<int64_t>(0, -floorOf(-lacks.constant(), axis.stride));
+  int64_t limit = std::min(lacks.constant(), axis.begin.constant() + *axis.end - (taps - 1) * axis.dilation);
+  Dim count = floorDiv(axis.elements - 1 + limit, axis.stride) - low + 1;
+  return limit >= axis.stride * (low - 1) ? count : maximum(0, count); // of one element and more
+}
+
+Dim pairsOf(const Axis &axis, const Dim &taps) {
+  if (taps.constantOr(mostTaps + 1) > mostTaps)
+    return axis.positions * taps;
+  Dim pairs = 0;
+  for (int64_t tap = 0; tap < taps.constant(); ++tap)
+    pairs = pairs + positionsOf(axis, tap, taps.constant());
+  return pairs;
+}
+
+/// Of windows over x, whose padding may follow its extent. `allFit`: y has all windows that fit between the pads.
+Dim windowTaps(const TensorInfo &x, const TensorInfo &y, const Dims &kernel, const std::vector<int64_t> &strides,
+               const std::vector<int64_t> &dilations, const std::vector<int64_t> &pads, bool allFit) {
+  Dim pairs = 1;
+  for (size_t i = 0, spatial = kernel.size(); i < spatial; ++i) {
+    int64_t window = (kernel[i].constantOr(1) - 1) * dilations[i] + 1;
+    Axis axis{y.dims[2 + i],
+              x.dims[2 + i],
+              strides[i],
+              dilations[i],
+              pads[i] - windowShift(pads, i, spatial, window, strides[i], x.dims[2 + i]),
+              {}};
+    if (allFit)
+      axis.end = pads[spatial + i];
+    pairs = pairs * pairsOf(axis, kernel[i]);
+  }
+  return pairs;
+}
+
+} // namespace
+
+Dim convTaps(const TensorInfo &x, const TensorInfo &y, std::span<const Dim> kernel, const std::vector<int64_t> &strides,
+             const std::vector<int64_t> &dilations, const std::vector<int64_t> &pads) {
+  return windowTaps(x, y, Dims(kernel.begin(), kernel.end()), strides, dilations, pads, true);
+}
+
+Dim poolTaps(const TensorInfo &x, const TensorInfo &y, const std::vector<int64_t> &kernel,
+             const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
+             const std::vector<int64_t> &pads, bool ceilMode) {
+  return windowTaps(x, y, toDims(kernel), strides, dilations, pads, !ceilMode);
+}
+
+Dim transposedTaps(const TensorInfo &x, const TensorInfo &y, std::span<const Dim> kernel,
+                   const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
+                   const std::vector<int64_t> &pads) {
+  Dim pairs = 1;
+  for (size_t i = 0; i < kernel.size(); ++i)
+    pairs = pairs * pairsOf({x.dims[2 + i], y.dims[2 + i], strides[i], dilations[i], pads[i], {}}, kernel[i]);
+  return pairs;
+}
+
+} // namespace lathe

@@ -1,0 +1,97 @@
+#include "verify/Inside.h"
+
+#include "runtime/plan/Program.h"
+
+#include <set>
+
+namespace lathe::verify {
+namespace {
+
+class Observer {
+public:
+  Observer(runtime::Context &context, const NodeValues &expected, const std::map<std::string, Tensor> &outputs,
+           const lab::Tolerance &tolerance)
+      : context(context), expected(expected), outputs(outputs), tolerance(tolerance) {
+    for (uint32_t i = 0; i < context.instructionCount(); ++i)
+      for (uint32_t value : context.instruction(i).outputs)
+        if (std::string node = nodeOf(context.instruction(i), value); !node.empty())
+          last[node] = i;
+  }
+
+  void observe(uint32_t instruction) {
+    runtime::InstructionInfo info = context.instruction(instruction);
+    if (info.outputs.empty() || !seen.insert(instruction).second)
+      return;
+    ++found.kernels;
+    std::optional<LeftOut> left;
+    for (uint32_t value : info.outputs) {
+      NodeComparison comparison = compare(info, instruction, value);
+      if (comparison.difference) {
+        found.compared.push_back(
+            {comparison.node, std::string(info.name), {info.nodes.begin(), info.nodes.end()}, *comparison.difference});
+        found.instructions.push_back(instruction);
+      } else if (!left) {
+        left = LeftOut{std::string(info.name), nameOf(value), comparison.reason};
+      }
+    }
+    if (left)
+      found.leftOut.push_back(std::move(*left));
+  }
+
+  Inside found;
+
+private:
+  runtime::Context &context;
+  const NodeValues &expected;
+  const std::map<std::string, Tensor> &outputs;
+  const lab::Tolerance &tolerance;
+  std::map<std::string, uint32_t> last; // the last instruction that writes a value of the node
+  std::set<uint32_t> seen;              // a loop runs an instruction several times
+
+  const std::string &nameOf(uint32_t value) const { return context.plan().values[value].name; }
+
+  bool isOutput(uint32_t value) const {
+    const std::vector<uint32_t> &all = context.plan().outputs;
+    return std::find(all.begin(), all.end(), value) != all.end();
+  }
+
+  /// The node whose result, or step, the value is; outputs have names of their own.
+  std::string nodeOf(const runtime::InstructionInfo &info, uint32_t value) const {
+    if (!isOutput(value))
+      return expected.nodeOf(nameOf(value));
+    return info.nodes.empty() || !expected.isNode(info.nodes.back()) ? "" : info.nodes.back();
+  }
+
+  NodeComparison compare(const runtime::InstructionInfo &info, uint32_t instruction, uint32_t value) const {
+    if (!context.plan().outermost[instruction])
+      return {"", {}, "is inside of a branch or a loop, whose results are compared"};
+    Value computed = context.readValue(value);
+    if (!computed.isTensor())
+      return {"", {}, "is no tensor"};
+    if (isOutput(value))
+      if (auto output = outputs.find(nameOf(value)); output != outputs.end())
+        return {output->first, lab::difference(computed.tensor(), output->second)};
+    std::string node = nodeOf(info, value);
+    auto at = last.find(node);
+    return expected.compare(computed.tensor(), node, at != last.end() && at->second == instruction, tolerance);
+  }
+};
+
+} // namespace
+
+Inside compareInside(runtime::Context &context, const NodeValues &expected,
+                     const std::map<std::string, Tensor> &outputs, const lab::Tolerance &tolerance) {
+  Observer observer(context, expected, outputs, tolerance);
+  runtime::RunOptions run;
+  run.observe = [&](uint32_t instruction) { observer.observe(instruction); };
+  context.run(run);
+  return std::move(observer.found);
+}
+
+std::string Divergence::str() const {
+  return fmt::format("first diverging node: '{}' (kernel {}: {}): {}; element {} is {:.8g}, the reference has {:.8g}",
+                     value, kernel, fmt::join(nodes, "+"), difference.str(), difference.worst, difference.computed,
+                     difference.expected);
+}
+
+} // namespace lathe::verify

@@ -1,0 +1,36 @@
+// The values inside a package beside the results of the graph's nodes.
+#pragma once
+
+#include "runtime/Context.h"
+#include "verify/NodeValues.h"
+
+namespace lathe::verify {
+
+/// A value of the package beside the reference's.
+struct Divergence {
+  std::string value, kernel;      // an output, or the node whose result the value is; the kernel that computes it
+  std::vector<std::string> nodes; // nodes of the kernel
+  lab::Difference difference;
+  /// "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is 1, the reference has 2"
+  std::string str() const;
+};
+
+/// A kernel whose result is not compared.
+struct LeftOut {
+  std::string kernel, value, reason;
+};
+
+/// The results of all kernels, and of operators without a kernel, in order of execution.
+struct Inside {
+  size_t kernels = 0;                 // that ran
+  std::vector<Divergence> compared;   // a kernel may have several results
+  std::vector<LeftOut> leftOut;       // one a kernel
+  std::vector<uint32_t> instructions; // of `compared`
+};
+
+/// Runs `context` on the inputs that it has, and compares what every instruction writes. `outputs` are the reference's
+/// outputs, by name.
+Inside compareInside(runtime::Context &context, const NodeValues &expected,
+                     const std::map<std::string, Tensor> &outputs, const lab::Tolerance &tolerance);
+
+} // namespace lathe::verify
