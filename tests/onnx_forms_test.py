@@ -14,8 +14,10 @@ import numpy as np
 
 import onnx_writer as onnx
 from onnx_cases import Fixed, cases
+from onnxruntime_runner import OnnxRuntime
 
 lathe, *words = sys.argv[1:]
+peer = OnnxRuntime(lathe) if "--peer" in words else None
 WAYS = [["-O", "0"], ["-O", "3"], ["--reference"]]
 
 
@@ -91,27 +93,28 @@ def on_lathe(part, folder):
 
 
 def on_peer(part, folder):
-    from onnxruntime_runner import onnxruntime
     arrays = {}
     for i, (name, array) in enumerate(part.arrays.items()):
         arrays[name] = os.path.join(folder, f"{i}.npy")
         np.save(arrays[name], array)
-    results = onnxruntime(lathe, part.write(folder), arrays, folder)
-    if results is None:
-        sys.exit(77)
+    results = peer.run(part.write(folder), arrays, folder)
+    if isinstance(results, str):
+        return [f"{part.cases[0].name}, ONNX Runtime: {results}"]
     return check(part, results, "ONNX Runtime")
 
 
 def main():
-    chosen = [case for case in cases() if "--peer" not in words or case.peer]
+    if peer and not peer.installed():
+        sys.exit(77)
+    chosen = [case for case in cases() if not peer or case.peer]
     parts = [Part([case]) for case in chosen]
-    if "--peer" not in words:
+    if not peer:
         parts = [Part([case for case in chosen if case.opset == opset]) for opset in sorted({case.opset for case in chosen})]
     wrong = []
     for part in parts:
         with tempfile.TemporaryDirectory() as folder:
             os.environ["XDG_CACHE_HOME"] = folder
-            wrong += (on_peer if "--peer" in words else on_lathe)(part, folder)
+            wrong += (on_peer if peer else on_lathe)(part, folder)
     print("\n".join(wrong))
     print(f"{len(chosen)} cases, {len(wrong)} differences")
     sys.exit(bool(wrong) or not chosen)

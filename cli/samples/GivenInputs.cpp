@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 namespace lathe::cli {
 namespace {
@@ -26,12 +27,13 @@ Tensor tensorOf(NpyArray array) {
   return tensor;
 }
 
-/// NaN has no integer.
+/// NaN has no integer. Says it once, however often inputs are read.
 void warnOfNaN(const runtime::Port &port, const Tensor &real, const std::string &from) {
+  static std::set<std::string> said;
   int64_t count = 0;
   for (int64_t i = 0; i < real.elements(); ++i)
     count += std::isnan(real.asDouble(i));
-  if (count)
+  if (count && said.insert(from + "\n" + port.name).second)
     std::cerr << printable(fmt::format(
                      "warning: {}: {} of {} elements are NaN; in the integers of input '{}' they are the number 0",
                      from, count, real.elements(), port.name))

@@ -28,7 +28,7 @@ std::optional<int64_t> resultBytes(mlir::Operation &op) {
 }
 
 /// True if f16 has no number for an element that float32 holds: the operator has to run with wider results
-/// (WidenHalf.cpp).
+/// (passes/half/WidenHalf.cpp).
 bool overflowsHalf(const OpRecord &record, const Attrs &attrs, const std::vector<const Value *> &operands,
                    const std::vector<Value> &results) {
   auto endless = [](const Value &value) {

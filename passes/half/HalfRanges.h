@@ -12,8 +12,9 @@ namespace lathe {
 /// Bounds of the magnitudes of all float values of a function.
 class HalfRanges {
 public:
-  /// The greatest magnitude that a float16 in memory holds safely: rounding errors of the kernels do not lead beyond 65504.
-  static constexpr double greatest = 65000;
+  /// The greatest number of float16. Results that are computed may exceed their bound by rounding errors, up to 65520, which
+  /// is rounded to infinity.
+  static constexpr double greatest = 65504;
 
   /// With `trustLinear`, results of linear operators are taken for numbers of float16 whatever the bounds say.
   HalfRanges(mlir::func::FuncOp function, bool trustLinear);

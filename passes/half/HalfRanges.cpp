@@ -1,8 +1,8 @@
-#include "passes/rewrites/HalfRanges.h"
+#include "passes/half/HalfRanges.h"
 
 #include "ops/reduce/ReduceFields.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,112 +16,60 @@ constexpr double unknown = std::numeric_limits<double>::infinity();
 /// The product of two magnitudes. Zero times unknown is unknown.
 double times(double a, double b) { return std::isinf(a) || std::isinf(b) ? unknown : a * b; }
 
-/// Bound of an element-wise function of one operand whose magnitude is at most `x`; nothing for functions that are not
-/// listed.
+/// True if `name` is a word of `list`.
+bool isOneOf(std::string_view name, std::string_view list) {
+  return llvm::is_contained(llvm::split(llvm::StringRef(list.data(), list.size()), ' '),
+                            llvm::StringRef(name.data(), name.size()));
+}
+
+constexpr std::string_view atMostOne =
+    "sigmoid tanh erf sign softsign hard_sigmoid sin cos softmax hardmax lp_normalize";
+constexpr std::string_view notLarger = "relu abs neg thresholded_relu hard_swish mish swish gelu asinh acosh floor";
+/// Results are elements of the operands, or means or extremes of them.
+constexpr std::string_view selecting =
+    "reshape transpose concat split slice gather expand tile pad max min mod where max_pool average_pool reduce_mean "
+    "reduce_max reduce_min space_to_depth depth_to_space gather_nd gather_elements compress top_k reverse_sequence "
+    "max_unpool roi_align unique bind_extents";
+/// Sums of products of operands and constants: in a network that was made for float16 they are numbers of float16.
+constexpr std::string_view linear = "conv conv_transpose gemm matmul add sub lstm gru rnn recurrence resize";
+
+/// Bound of an element-wise function of one operand whose magnitude is at most `x`; nothing for others.
 std::optional<double> unary(std::string_view name, mlir::Operation *op, double x) {
-  using Function = double (*)(mlir::Operation *, double);
-  auto one = [](mlir::Operation *, double) { return 1.0; };
-  auto same = [](mlir::Operation *, double x) { return x; };
-  auto two = [](mlir::Operation *, double) { return 2.0; };
-  static const std::pair<std::string_view, Function> table[] = {
-      {"sigmoid", one},
-      {"tanh", one},
-      {"erf", one},
-      {"sign", one},
-      {"softsign", one},
-      {"hard_sigmoid", one},
-      {"sin", one},
-      {"cos", one},
-      {"softmax", one},
-      {"hardmax", one},
-      {"lp_normalize", one},
-      {"atan", two},
-      {"asin", two},
-      {"acos", [](mlir::Operation *, double) { return 4.0; }},
-      {"atanh", [](mlir::Operation *, double) { return 10.0; }}, // of the greatest float32 below 1
-      {"relu", same},
-      {"abs", same},
-      {"neg", same},
-      {"thresholded_relu", same},
-      {"hard_swish", same},
-      {"mish", same},
-      {"swish", same},
-      {"gelu", same},
-      {"asinh", same},
-      {"acosh", same},
-      {"floor", [](mlir::Operation *, double x) { return x + 1; }},
-      {"ceil", [](mlir::Operation *, double x) { return x + 1; }},
-      {"round", [](mlir::Operation *, double x) { return x + 1; }},
-      {"softplus", [](mlir::Operation *, double x) { return x + 1; }},
-      {"sqrt", [](mlir::Operation *, double x) { return std::max(1.0, std::sqrt(x)); }},
-      {"exp", [](mlir::Operation *, double x) { return std::exp(x); }},
-      {"sinh", [](mlir::Operation *, double x) { return std::exp(x); }},
-      {"cosh", [](mlir::Operation *, double x) { return std::exp(x); }},
-      {"log", [](mlir::Operation *, double) { return 110.0; }}, // of the least and the greatest float32
-      {"selu", [](mlir::Operation *, double x) { return std::max(2.0, 1.1 * x); }},
-      {"leaky_relu", [](mlir::Operation *op,
-                        double x) { return times(x, std::max(1.0, std::abs(nn::attrsAs<LeakyReluAttrs>(op).alpha))); }},
-      {"elu", [](mlir::Operation *op, double x) { return std::max(x, std::abs(nn::attrsAs<EluAttrs>(op).alpha)); }},
-      {"celu", [](mlir::Operation *op, double x) { return std::max(x, std::abs(nn::attrsAs<CeluAttrs>(op).alpha)); }},
-      {"shrink", [](mlir::Operation *op, double x) { return x + std::abs(nn::attrsAs<ShrinkAttrs>(op).bias); }},
-      {"clip",
-       [](mlir::Operation *op, double x) {
-         auto clip = nn::attrsAs<ClipAttrs>(op);
-         if (operandOf(op, 1) || operandOf(op, 2))
-           return unknown;
-         // What lies outside becomes a bound.
-         double low = std::isinf(clip.min) ? x : std::abs(clip.min),
-                high = std::isinf(clip.max) ? x : std::abs(clip.max);
-         return std::max(low, high);
-       }},
-  };
-  for (const auto &[each, function] : table)
-    if (each == name)
-      return function(op, x);
-  return std::nullopt;
-}
-
-/// Operators whose results are elements of their operands, or means or extremes of them.
-bool selects(std::string_view name) {
-  static constexpr std::string_view names[] = {"reshape",
-                                               "transpose",
-                                               "concat",
-                                               "split",
-                                               "slice",
-                                               "gather",
-                                               "expand",
-                                               "tile",
-                                               "pad",
-                                               "max",
-                                               "min",
-                                               "mod",
-                                               "where",
-                                               "max_pool",
-                                               "average_pool",
-                                               "reduce_mean",
-                                               "reduce_max",
-                                               "reduce_min",
-                                               "space_to_depth",
-                                               "depth_to_space",
-                                               "gather_nd",
-                                               "gather_elements",
-                                               "compress",
-                                               "top_k",
-                                               "reverse_sequence",
-                                               "max_pool_indices",
-                                               "max_unpool",
-                                               "roi_align",
-                                               "unique",
-                                               "bind_extents"};
-  return llvm::is_contained(names, name);
-}
-
-/// Operators that add products of their operands and constants, or sums: in a network that was made for float16 their
-/// results are numbers of float16.
-bool isLinear(std::string_view name) {
-  static constexpr std::string_view names[] = {"conv", "conv_transpose", "gemm",  "matmul", "add", "sub", "lstm", "gru",
-                                               "rnn",  "recurrence",     "resize"};
-  return llvm::is_contained(names, name);
+  if (isOneOf(name, atMostOne))
+    return 1;
+  if (isOneOf(name, notLarger))
+    return x;
+  if (isOneOf(name, "ceil round"))
+    return std::ceil(x);
+  if (name == "softplus")
+    return x < 12 ? x + 1 : x; // less than half a unit of float16 more
+  if (isOneOf(name, "atan asin acos"))
+    return 4;
+  if (isOneOf(name, "exp sinh cosh"))
+    return std::exp(x);
+  if (name == "atanh")
+    return 10; // of the greatest float32 below 1
+  if (name == "log")
+    return 110; // of the least and the greatest float32
+  if (name == "sqrt")
+    return std::max(1.0, std::sqrt(x));
+  if (name == "selu")
+    return std::max(2.0, 1.1 * x);
+  if (name == "leaky_relu")
+    return times(x, std::max(1.0, std::abs(nn::attrsAs<LeakyReluAttrs>(op).alpha)));
+  if (name == "elu")
+    return std::max(x, std::abs(nn::attrsAs<EluAttrs>(op).alpha));
+  if (name == "celu")
+    return std::max(x, std::abs(nn::attrsAs<CeluAttrs>(op).alpha));
+  if (name == "shrink")
+    return x + std::abs(nn::attrsAs<ShrinkAttrs>(op).bias);
+  if (name != "clip")
+    return std::nullopt;
+  auto clip = nn::attrsAs<ClipAttrs>(op);
+  if (operandOf(op, 1) || operandOf(op, 2))
+    return unknown;
+  // What lies outside becomes a limit.
+  return std::max(std::isinf(clip.min) ? x : std::abs(clip.min), std::isinf(clip.max) ? x : std::abs(clip.max));
 }
 
 /// True for a reduction of scatter whose results are not among its operands.
@@ -173,7 +121,7 @@ double termsOf(const TensorInfo &x, const std::vector<int64_t> &axes, bool all) 
 double greatestOf(ElementType type) {
   switch (type) {
   case ElementType::f16:
-    return 65504;
+    return HalfRanges::greatest;
   case ElementType::f32:
   case ElementType::bf16:
   case ElementType::f64:
@@ -197,7 +145,7 @@ HalfRanges::HalfRanges(mlir::func::FuncOp function, bool trustLinear) : shapes(f
         if (!info.isTensor() || !isFloat(info.type))
           continue;
         double most = boundOf(&op, result.getResultNumber());
-        if (trustLinear && info.type == ElementType::f16 && isLinear(nn::recordOf(&op)->name))
+        if (trustLinear && info.type == ElementType::f16 && isOneOf(nn::recordOf(&op)->name, linear))
           most = std::min(most, greatest);
         bounds[result] = most;
       }
@@ -255,7 +203,8 @@ double HalfRanges::contraction(mlir::Operation *op) const {
     const Dim &terms = b.dims[transposed ? b.rank() - 1 : b.rank() - 2];
     sums = terms.isConstant() ? times(times(left, right), static_cast<double>(terms.constant())) : unknown;
   }
-  return times(sums, scale) + added;
+  constexpr double rounding = 1.0001; // of long sums
+  return times(times(sums, scale) + added, rounding);
 }
 
 double HalfRanges::reduction(mlir::Operation *op, std::string_view kind) const {
@@ -295,7 +244,7 @@ double HalfRanges::boundOf(mlir::Operation *op, unsigned result) const {
   std::string_view name = nn::recordOf(op)->name;
   if (std::optional<double> most = unary(name, op, operand(op, 0)))
     return *most;
-  if (selects(name)) {
+  if (isOneOf(name, selecting)) {
     double most = largestOperand(op);
     return name == "pad" ? std::max(most, std::abs(nn::attrsAs<PadAttrs>(op).value)) : most;
   }

@@ -1,6 +1,6 @@
 // Decides which float16 values are float32 in memory (docs/numerics.md, Range), and rewrites the operators around them.
 #include "passes/Passes.h"
-#include "passes/rewrites/HalfRanges.h"
+#include "passes/half/HalfRanges.h"
 
 #include "llvm/ADT/DenseSet.h"
 
