@@ -386,8 +386,15 @@ void writeOperator(NodeWriter &w) {
   writeDirect(w, record, *mapping);
 }
 
+/// The opset that allows the types of `op`, where they came later than its form.
+static int64_t opsetOfTypes(mlir::Operation &op) {
+  ElementType type = nn::infoOf(op.getResult(0)).type;
+  bool half = type == ElementType::f16 || type == ElementType::bf16;
+  return op.getName().stripDialect() == "range" && half ? 27 : exportedOpset;
+}
+
 int64_t opsetOf(mlir::Operation &op) {
-  int64_t opset = exportedOpset;
+  int64_t opset = op.getNumResults() ? opsetOfTypes(op) : exportedOpset;
   if (const OpRecord *record = nn::recordOf(&op))
     for (const FormatMapping &mapping : record->mappings) // the newest form is what is written
       if (mapping.format == std::string_view("onnx") && mapping.until > exportedOpset)
