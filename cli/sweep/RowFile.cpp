@@ -1,5 +1,7 @@
 #include "cli/sweep/RowFile.h"
 
+#include "store/ContentKey.h"
+
 #include <filesystem>
 #include <fstream>
 
@@ -31,6 +33,20 @@ runtime::Port portFrom(const json &document) {
   return port;
 }
 
+/// A point that no experiment has yet, with a word in the place of what the store fills in.
+json pointJson(store::Point point) {
+  point.experiment = "unstored";
+  point.measured = store::timeNow();
+  return store::toJson(point);
+}
+
+store::Point pointFrom(const json &document) {
+  store::Point point = store::pointFromJson(document);
+  point.experiment.clear();
+  point.measured.clear();
+  return point;
+}
+
 json toJson(const SweepRow &row) {
   json document{{"failed", row.failed},
                 {"reason", row.reason},
@@ -39,7 +55,7 @@ json toJson(const SweepRow &row) {
                 {"verification", row.verification},
                 {"title", row.title},
                 {"foreign_build", row.foreignBuild},
-                {"point", row.point ? store::toJson(*row.point) : json()},
+                {"point", row.point ? pointJson(*row.point) : json()},
                 {"inputs", row.inputs},
                 {"picture", row.picture ? portJson(*row.picture) : json()},
                 {"uncompiled", json::array()},
@@ -61,7 +77,7 @@ void take(SweepRow &row, const json &document) {
   row.foreignBuild = document.at("foreign_build");
   row.inputs = document.at("inputs").get<std::map<std::string, std::string>>();
   if (const json &point = document.at("point"); !point.is_null())
-    row.point = store::pointFromJson(point);
+    row.point = pointFrom(point);
   if (const json &picture = document.at("picture"); !picture.is_null())
     row.picture = portFrom(picture);
   row.uncompiled.clear();

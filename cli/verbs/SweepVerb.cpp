@@ -268,8 +268,8 @@ nlohmann::json SweepFlags::identity(const Arguments &arguments, const std::vecto
 }
 
 /// Prepares and classifies the rows. `kept` gets the state after each step.
-void prepareRows(Sweep &sweep, SweepFlags &flags, const RowFolder &folder, const Arguments &arguments,
-                 KeptWhenInterrupted<Sweep> &kept) {
+void prepareAll(Sweep &sweep, SweepFlags &flags, const RowFolder &folder, const Arguments &arguments,
+                KeptWhenInterrupted<Sweep> &kept) {
   Progress progress("sweep");
   TimeLeft left;
   prepareRows(
@@ -295,7 +295,7 @@ void writePages(const SweepFlags &flags, const Sweep &sweep, const std::string &
 }
 
 /// Times the prepared rows.
-void timeRows(Sweep &sweep, const SweepFlags &flags, KeptWhenInterrupted<Sweep> &kept) {
+void timeAll(Sweep &sweep, const SweepFlags &flags, KeptWhenInterrupted<Sweep> &kept) {
   lab::TemporaryDirectory folder("sweep-timing");
   Progress progress("sweep");
   sweep.timing = timeRows(
@@ -362,8 +362,8 @@ int sweepVerb(const Arguments &arguments) {
   };
   KeptWhenInterrupted<Sweep> kept([&](const Sweep &soFar) { report(soFar, false); });
   RowFolder folder(flags.identity(arguments, sweep.rows));
-  prepareRows(sweep, flags, folder, arguments, kept);
-  timeRows(sweep, flags, kept);
+  prepareAll(sweep, flags, folder, arguments, kept);
+  timeAll(sweep, flags, kept);
   kept.forget();
   report(sweep, true);
   folder.finish();
