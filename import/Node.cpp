@@ -369,10 +369,25 @@ static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
   return node.emit("concat", parts, {{"axis", int64_t(0)}});
 }
 
+/// Where `dims` are the products of the extents before an axis and behind it, the length of what is behind, which may be
+/// longer than one axis; 0 where they are not.
+static size_t axesBehind(const Dims &own, const Dims &dims) {
+  for (size_t axis = 1; dims.size() == 2 && axis < own.size(); ++axis)
+    if (product(std::span(own).first(axis)) == dims[0] && product(std::span(own).subspan(axis)) == dims[1])
+      return own.size() - axis;
+  return 0;
+}
+
 mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
   const TensorInfo known = info(x);
   if (known.dims == dims)
     return x;
+  // Each step computes one of two products.
+  if (size_t behind = axesBehind(known.dims, dims); behind > 1 && !dims[0].isConstant() && !dims[1].isConstant()) {
+    Dims joined(known.dims.begin(), known.dims.end() - static_cast<int64_t>(behind));
+    joined.push_back(dims[1]);
+    return reshape(reshape(x, joined), dims);
+  }
   std::vector<int64_t> shape;
   bool zero = false, copies = false, inferred = false, computed = false;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -46,10 +46,22 @@ Dim pairsOf(const Axis &axis, const Dim &taps) {
   return pairs;
 }
 
+/// The product of `axes`, or `all` pairs, those in the padding among them, where the formula is too long for a plan: every
+/// tap of an open axis may add a term, and the axes multiply.
+Dim productOf(const Dims &axes, const Dim &all) {
+  constexpr size_t longest = 2000;
+  try {
+    Dim pairs = product(axes);
+    return pairs.str().size() <= longest ? pairs : all;
+  } catch (const Error &) { // of arithmetic on extents that has too many terms
+    return all;
+  }
+}
+
 /// Of windows over x, whose padding may follow its extent. `allFit`: y has all windows that fit between the pads.
 Dim windowTaps(const TensorInfo &x, const TensorInfo &y, const Dims &kernel, const std::vector<int64_t> &strides,
                const std::vector<int64_t> &dilations, const std::vector<int64_t> &pads, bool allFit) {
-  Dim pairs = 1;
+  Dims pairs;
   for (size_t i = 0, spatial = kernel.size(); i < spatial; ++i) {
     int64_t window = (kernel[i].constantOr(1) - 1) * dilations[i] + 1;
     Axis axis{y.dims[2 + i],
@@ -60,9 +72,9 @@ Dim windowTaps(const TensorInfo &x, const TensorInfo &y, const Dims &kernel, con
               {}};
     if (allFit)
       axis.end = pads[spatial + i];
-    pairs = pairs * pairsOf(axis, kernel[i]);
+    pairs.push_back(pairsOf(axis, kernel[i]));
   }
-  return pairs;
+  return productOf(pairs, product(std::span(y.dims).subspan(2)) * product(kernel));
 }
 
 } // namespace
@@ -81,10 +93,10 @@ Dim poolTaps(const TensorInfo &x, const TensorInfo &y, const std::vector<int64_t
 Dim transposedTaps(const TensorInfo &x, const TensorInfo &y, std::span<const Dim> kernel,
                    const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
                    const std::vector<int64_t> &pads) {
-  Dim pairs = 1;
+  Dims pairs;
   for (size_t i = 0; i < kernel.size(); ++i)
-    pairs = pairs * pairsOf({x.dims[2 + i], y.dims[2 + i], strides[i], dilations[i], pads[i], {}}, kernel[i]);
-  return pairs;
+    pairs.push_back(pairsOf({x.dims[2 + i], y.dims[2 + i], strides[i], dilations[i], pads[i], {}}, kernel[i]));
+  return productOf(pairs, product(std::span(x.dims).subspan(2)) * product(kernel));
 }
 
 } // namespace lathe
