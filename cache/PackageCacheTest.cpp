@@ -149,17 +149,31 @@ TEST_F(PackageCacheTest, VerdictsFollowTheContent) {
        same = runtime::Model::fromBytes(packageBytes(2), "b.lathe"),
        other = runtime::Model::fromBytes(packageBytes(3), "a.lathe"),
        unchecked = runtime::Model::fromBytes(packageBytes(2), "a.lathe", {}, {.checkConstants = false});
-  EXPECT_EQ(keptVerdict(*package), std::nullopt);
-  keepVerdict(*unchecked, {true, "2026-01-01", "nobody knows what of", ""});
-  EXPECT_EQ(keptVerdict(*package), std::nullopt);
-  keepVerdict(*package, {false, "2026-05-01", "mistrusted: output 'y' ...", "output 'y' ..."});
-  auto kept = keptVerdict(*same);
+  const Judge own{1, package->source()}, edited{2, package->source()}, foreign{3, "another.onnx"};
+  EXPECT_EQ(keptVerdict(*package, 1), std::nullopt);
+  keepVerdict(*unchecked, own, {true, "2026-01-01", "nobody knows what of", ""});
+  EXPECT_EQ(keptVerdict(*package, 1), std::nullopt);
+  keepVerdict(*package, own, {false, "2026-05-01", "mistrusted: output 'y' ...", "output 'y' ..."});
+  auto kept = keptVerdict(*same, 1);
   ASSERT_TRUE(kept);
   EXPECT_FALSE(kept->passed);
   EXPECT_EQ(kept->date, "2026-05-01");
   EXPECT_EQ(kept->mistrusted, "output 'y' ...");
-  EXPECT_EQ(keptVerdict(*other), std::nullopt);
-  EXPECT_EQ(keptVerdict(*unchecked), std::nullopt);
+  EXPECT_EQ(keptVerdict(*other, 1), std::nullopt);
+  EXPECT_EQ(keptVerdict(*unchecked, 1), std::nullopt);
+
+  // Another model has a verdict of its own.
+  EXPECT_EQ(keptVerdict(*package, 3), std::nullopt);
+  keepVerdict(*package, foreign, {true, "2026-05-02", "fine", ""});
+  EXPECT_TRUE(keptVerdict(*package, 3)->passed);
+  EXPECT_FALSE(keptVerdict(*package, 1)->passed);
+  // Without a model: by one of the name that the package has, right if it is right by any.
+  EXPECT_FALSE(keptVerdict(*package)->passed);
+  keepVerdict(*package, edited, {true, "2026-05-03", "fine", ""});
+  EXPECT_EQ(keptVerdict(*package)->date, "2026-05-03");
+  keepVerdict(*package, own, {false, "2026-05-04", "wrong", ""});
+  EXPECT_EQ(keptVerdict(*package, 1)->date, "2026-05-04");
+  EXPECT_EQ(keptVerdict(*package)->date, "2026-05-03");
 }
 
 TEST_F(PackageCacheTest, DamagedVerdictsAreNone) {

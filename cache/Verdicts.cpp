@@ -32,17 +32,20 @@ bool has(const nlohmann::json &entry, const char *member, const std::string &val
   return entry.is_object() && entry.contains(member) && entry[member] == value;
 }
 
-/// The last verdict whose `member` is `value`.
+/// The last verdict whose `member` is `value`, one that passed if there is one: a package that computes one of the models is
+/// right.
 std::optional<KeptVerdict> lastVerdict(const runtime::Model &package, const char *member, const std::string &value) {
   std::string path = pathOf(package);
   if (path.empty())
     return std::nullopt;
   markUsed(path);
   nlohmann::json verdicts = verdictsAt(path);
-  for (auto entry = verdicts.rbegin(); entry != verdicts.rend(); ++entry)
-    if (has(*entry, member, value))
-      return verdictIn(*entry);
-  return std::nullopt;
+  std::optional<KeptVerdict> found;
+  for (const nlohmann::json &entry : verdicts)
+    if (std::optional<KeptVerdict> verdict = has(entry, member, value) ? verdictIn(entry) : std::nullopt;
+        verdict && (!found || verdict->passed || !found->passed))
+      found = verdict;
+  return found;
 }
 
 } // namespace

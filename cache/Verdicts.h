@@ -30,7 +30,8 @@ struct Judge {
 void keepVerdict(const runtime::Model &package, const Judge &judge, const KeptVerdict &verdict);
 /// Returns nothing if there is no verdict by this model or it cannot be read.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package, uint64_t model);
-/// The last verdict by a model of the name that the package says it was compiled from: for a package without its model.
+/// The verdict by a model of the name that the package says it was compiled from, for a package without its model: the last
+/// one that passed, else the last one.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package);
 
 nlohmann::json toJson(const KeptVerdict &verdict);

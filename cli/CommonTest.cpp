@@ -1,9 +1,19 @@
 #include "cli/Common.h"
+#include "cli/UsedRecords.h"
 
 #include <gtest/gtest.h>
 
 using namespace lathe;
 using namespace lathe::cli;
+
+TEST(Common, tasksWithoutOpenExtents) {
+  EXPECT_EQ(withoutOpenExtents("task/2 | matmul | f32 ?x64; f32 64x32 constant -> f32 ?x32 | none | 1 thread | znver4"),
+            "task/2 | matmul | f32 1x64; f32 64x32 constant -> f32 1x32 | none | 1 thread | znver4");
+  EXPECT_EQ(withoutOpenExtents("task/2 | matmul | f32 1x64 -> f32 1x32 | none | 1 thread | znver4"), std::nullopt);
+  // The code of a convolution depends on height and width.
+  EXPECT_EQ(withoutOpenExtents("task/2 | conv | f32 ?x3x?224x?224 -> f32 ?x8x?224x?224 | none | 1 thread | znver4"),
+            std::nullopt);
+}
 
 TEST(Common, tablesAsJson) {
   Table table({textColumn("node"), textColumn("operator").key("op"), numberColumn("time", "ms"), textColumn("note")});

@@ -59,19 +59,17 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
     addVariants(options);
   add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
       ->capture_default_str();
-  add(Scope::zoo, options.add_option("--zoo-batch", zooBatch, "Build a zoo model for this batch size (default: 1)"))
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
-      ->type_name("N");
-  add(Scope::zoo,
-      options.add_option(
-          "--zoo-sequence", zooSequence,
-          "Build a zoo model that reads sequences for this number of steps or tokens (default: the model's own)"))
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
-      ->type_name("T");
+  auto addExtent = [&](const char *name, int64_t &value, const char *type, const char *help) {
+    add(Scope::zoo, options.add_option(name, value, help))
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
+        ->type_name(type);
+  };
+  addExtent("--zoo-batch", zooBatch, "N", "Build a zoo model for this batch size (default: 1)");
+  addExtent("--zoo-sequence", zooSequence, "T",
+            "Build a zoo model that reads sequences for this number of steps or tokens (default: the model's own)");
   options.afterParse([this, use, takesPackages] {
     requireHonoured(use, takesPackages);
-    if (use == ModelUse::run)
-      sayIfCrowded(threads);
+    sayIfCrowded(use == ModelUse::run ? threads : 1);
   });
 }
 

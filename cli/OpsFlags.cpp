@@ -1,6 +1,7 @@
 #include "cli/OpsFlags.h"
 
 #include "cli/FrontVerbs.h"
+#include "cli/ModelFlags.h"
 #include "cli/ProblemLists.h"
 #include "cli/Self.h"
 #include "cli/print/Describe.h"

@@ -3,6 +3,7 @@
 #include "cache/ModelFiles.h"
 #include "cli/Self.h"
 #include "cli/UsedRecords.h"
+#include "cli/print/Terminal.h"
 
 #include "import/Foreign.h"
 #include "import/Import.h"

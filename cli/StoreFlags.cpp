@@ -9,8 +9,16 @@
 
 namespace lathe::cli {
 
+/// Several processes of a command may read one store.
+static void sayNotice(const std::string &line) {
+  if (line.ends_with(store::readAsItIs))
+    sayOnce("LATHE_READ_ONLY_SAID", line);
+  else
+    say(line);
+}
+
 // Each library that opens stores has its own copy of the function that is set.
-static const bool noticesAreSaid = (store::setStoreNotice([](const std::string &line) { say(line); }), true);
+static const bool noticesAreSaid = (store::setStoreNotice(sayNotice), true);
 
 std::vector<std::string> storeFiles(const std::string &store) {
   return store::isServerUrl(store) ? std::vector<std::string>{} : std::vector{store, store + "-wal"};

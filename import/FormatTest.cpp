@@ -265,8 +265,8 @@ TEST_F(FormatTest, ErrorsNameFileNodeAndVersion) {
             "m.lines: node 0 'p' (product, revision 2): initializer 'w': has 1 values, expected 4");
   EXPECT_EQ(
       error(network, {.shapes = {{"x", {2, 3}}}}),
-      "m.lines: node 1 'fc' (product, revision 2): matmul_c2: the reduction extents are 3 and 2, expected equal ones "
-      "(--shape: input 'x' is N x 2 in the model)");
+      "m.lines: node 1 'fc' (product, revision 2): matmul_c2: inner extents 3 (of a, 2x3) and 2 (of b, 2x3) differ "
+      "(--shape: input 'x' is Nx2 in the model)");
   EXPECT_EQ(error("revision 2\nwhat\n"), "m.lines: line 2: got 'what'");
 }
 

@@ -319,8 +319,11 @@ std::vector<ValueRecord> Graph::outputsLeft() {
   for (int index : leftOut)
     for (const std::string &name : namesRead(model.graph.nodes[static_cast<size_t>(index)])) {
       GraphValue *value = find(name);
-      if (value && value->value && value->producer >= 0 && info(value->value).isTensor() && names.insert(name).second)
-        outputs.push_back({.name = name, .type = info(value->value).type});
+      if (value && value->value && value->producer >= 0 && info(value->value).isTensor() && names.insert(name).second) {
+        ValueRecord &output = outputs.emplace_back();
+        output.name = name;
+        output.type = info(value->value).type;
+      }
     }
   require(!outputs.empty(), "{}: nothing is left without the nodes that are not supported", fileName);
   return outputs;

@@ -156,7 +156,9 @@ void Graph::leaveOut(int index) {
   for (const std::string &name : model.graph.nodes[static_cast<size_t>(index)].outputs) {
     if (!read.contains(name))
       continue;
-    ValueRecord record{.name = name, .type = ElementType::f32};
+    ValueRecord record;
+    record.name = name;
+    record.type = ElementType::f32;
     for (const ValueRecord &value : model.graph.values)
       if (value.name == name)
         record = value;

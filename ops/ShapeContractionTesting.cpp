@@ -138,6 +138,9 @@ TEST(Shape, PoolsAndNormalisation) {
   expectViolation("pool_c3", "max_pool", with(a, [](auto &a) { a.kernel = {3, 0}; }), {x});
   expectViolation("pool_c4", "max_pool", with(a, [](auto &a) { a.pads = {3, 0, 0, 0}; }), {x});
   expectViolation("pool_c5", "max_pool", a, {tensor("f32 1 1 0 9")});
+  auto over = with(a, [](auto &a) { a.kernel = {5, 5}, a.ceil_mode = true, a.pads = {0, 0, 0, 0}; });
+  EXPECT_EQ(infer("max_pool", over, {tensor("f32 1 1 4 5")}), "f32 1 1 1 1");
+  expectViolation("pool_c5", "max_pool", over, {tensor("f32 1 1 3 5")});
   expectViolation("pool_c6", "max_pool", a, {tensor("string 1 1 9 9")});
   AveragePoolAttrs average;
   expectViolation("pool_c2", "average_pool", average, {x});

@@ -119,6 +119,10 @@ TEST(Shape, Slice) {
   // What is behind a convolution's padding is not below 0, whatever the symbol is.
   EXPECT_EQ(infer("slice", slice({1}, {-1}, {0}, {2}), {tensor("f32 H+2")}), "f32 floordiv(H + 1, 2)");
   EXPECT_EQ(infer("slice", slice({5}, {2}, {1}), {x}), "f32 N 0");
+  EXPECT_EQ(infer("slice", slice({-1}, {INT64_MAX}, {0}, {-1}), {tensor("f32 3")}), "f32 0");
+  EXPECT_EQ(infer("slice", slice({INT64_MAX}, {INT64_MIN}, {0}, {-1}), {tensor("f32 3")}), "f32 3");
+  EXPECT_EQ(infer("slice", slice({INT64_MAX}, {INT64_MIN}, {0}, {INT64_MIN + 1}), {tensor("f32 N")}),
+            "f32 floordiv(N + 2147483647, 2147483648)");
   EXPECT_EQ(infer("slice", SliceAttrs(), {x, values("0"), tensor("i64 1"), values("1")}), "f32 N ?");
   EXPECT_EQ(contents("slice", slice({0}, {2}), {values("N 3 7")}), "N 3");
   EXPECT_EQ(contents("slice", slice({-1}, {-100}, {0}, {-1}), {values("N 3 7")}), "7 3 N");
@@ -140,6 +144,8 @@ TEST(Shape, Resize) {
   EXPECT_EQ(infer("resize", ResizeAttrs(), {x, absent, tensor("f32 4")}), "f32 ? ? ? ?");
   expectViolation("resize_c1", "resize", ResizeAttrs(), {x});
   expectViolation("resize_c1", "resize", with(a, [](auto &a) { a.sizes = {1, 1, 1, 1}; }), {x});
+  EXPECT_EQ(infer("resize", with(a, [](auto &a) { a.sizes = {-1, -1, 16, 3}; }), {x}), "f32 N 3 16 3"); // 2.5 is rounded
+  expectViolation("resize_c1", "resize", with(a, [](auto &a) { a.sizes = {-1, -1, 16, 4}; }), {x});
   expectViolation("resize_c2", "resize", a, {tensor("f32 2")});
   expectViolation("resize_c3", "resize", with(a, [](auto &a) { a.scales = {1, 1, 0, 1}; }), {x});
   expectViolation("resize_c3", "resize", with(ResizeAttrs(), [](auto &a) { a.sizes = {1, 1, -2, 1}; }), {x});

@@ -3,7 +3,7 @@
 // file or URL and the database's message.
 //
 // SQL is written once, in what both dialects have. Parameters are `?`. The differences that remain
-// are in store/Sqlite.cpp and store/PostgresDialect.h.
+// are in store/Sqlite.cpp and store/postgres/PostgresDialect.h.
 #pragma once
 
 #include "store/Connection.h"

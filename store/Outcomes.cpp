@@ -9,8 +9,8 @@ namespace {
 
 /// All but the experiment: that is missing where records were shipped, or the experiment was removed. The date comes first.
 auto identityOf(const TuningOutcome &o) {
-  return std::tie(o.measured, o.verdict, o.status, o.reason, o.seconds, o.samples, o.searcher, o.buildSeconds, o.runSeconds,
-                  o.version, o.build, o.disturbance.otherProcessors, o.disturbance.stolenProcessors);
+  return std::tie(o.measured, o.verdict, o.status, o.reason, o.seconds, o.samples, o.searcher, o.buildSeconds,
+                  o.runSeconds, o.version, o.build, o.disturbance.otherProcessors, o.disturbance.stolenProcessors);
 }
 
 struct ByIdentity {

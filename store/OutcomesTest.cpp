@@ -67,8 +67,8 @@ TuningOutcome anyOutcome(std::mt19937 &random) {
   case 2:
     return measuredOn(day, 1e-3 * (1 + double(random() % 3)), "");
   default:
-    TuningOutcome outcome = measuredOn(day, 1e-3 * (1 + double(random() % 3)), random() % 2 ? "xgb" : "ga",
-                                       TuningVerdict(random() % 3));
+    TuningOutcome outcome =
+        measuredOn(day, 1e-3 * (1 + double(random() % 3)), random() % 2 ? "xgb" : "ga", TuningVerdict(random() % 3));
     outcome.experiment = random() % 2 ? "e1" : "";
     return outcome;
   }
@@ -219,7 +219,8 @@ protected:
     if (random() % 4)
       put(machine, task, anySchedule(), measuredOn(++day, anySeconds(), ""));
     else
-      put(machine, task, anySchedule(), failedOn(++day, random() % 2 ? PointStatus::timedOut : PointStatus::failed, ""));
+      put(machine, task, anySchedule(),
+          failedOn(++day, random() % 2 ? PointStatus::timedOut : PointStatus::failed, ""));
   }
 
   void merge(Machine &into, const Machine &from) {

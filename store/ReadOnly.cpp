@@ -24,7 +24,7 @@ Store openForReading(const std::string &path) {
   Location place(path);
   if (place.isServer() || !place.mayExist() || mayWriteFile(path))
     return Store(path, {.create = false});
-  storeNotice(fmt::format("{}: is read-only for this user: read as it is now", place.text()));
+  storeNotice(fmt::format("{}: {}", place.text(), readAsItIs));
   Database database(place, Database::Mode::readOnly, 2);
   if (schemaVersion(database) == int64_t(schemaSteps().size()))
     return openReadOnly(path);

@@ -11,6 +11,8 @@ namespace lathe::store {
 /// gone for `busySeconds`.
 Store openReadOnly(const std::string &path, double busySeconds = 2);
 
+/// The end of the notice of openForReading.
+inline constexpr std::string_view readAsItIs = "is read-only for this user: read as it is now";
 /// Opens an existing store for a command that only reads: as Store's constructor does, which upgrades it. Of a file
 /// that this process may not write: as openReadOnly does, or a private copy if the schema is older; a notice says so.
 Store openForReading(const std::string &path);

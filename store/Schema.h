@@ -10,7 +10,7 @@ namespace lathe::store {
 
 /// SQL that upgrades a store from version i to version i + 1, for every i; version 0 is an empty
 /// file or database. Only append steps: stores of every version exist. The text is SQLite's dialect
-/// (store/PostgresDialect.h translates it). On a server, a step that inserts rows with ids must set
+/// (store/postgres/PostgresDialect.h translates it). On a server, a step that inserts rows with ids must set
 /// the sequence of the ids, too.
 std::span<const char *const> schemaSteps();
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <unistd.h>
@@ -245,8 +246,42 @@ bool mayWriteFile(const std::string &link) {
   return ::access(path.c_str(), W_OK) == 0 && ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
 }
 
+/// True if a write-ahead log has a transaction: a frame with the salt of the log and, as the last one of a transaction, the
+/// size of the database (https://sqlite.org/fileformat2.html#walformat).
+static bool hasTransaction(const std::string &log) {
+  constexpr size_t header = 32, frameHeader = 24;
+  std::ifstream file(log, std::ios::binary);
+  auto read = [&](char *bytes, size_t count) { return bool(file.read(bytes, std::streamsize(count))); };
+  auto number = [](const char *bytes) {
+    uint32_t value = 0;
+    for (int i = 0; i < 4; ++i)
+      value = value << 8 | static_cast<unsigned char>(bytes[i]);
+    return value;
+  };
+  char first[header], frame[frameHeader];
+  if (!read(first, header))
+    return false;
+  while (read(frame, frameHeader)) {
+    bool isOfLog = std::memcmp(frame + 8, first + 16, 8) == 0;
+    if (!isOfLog)
+      return false;
+    if (number(frame + 4) != 0)
+      return true;
+    file.seekg(number(first + 8), std::ios::cur); // a page
+  }
+  return false;
+}
+
 void removeIfEmpty(const std::string &path) {
-  if (hasContent(path + "-wal"))
+  try { // On a full disk SQLite may be unable to read, but says so if another process writes.
+    SqliteConnection connection(path, path, SQLITE_OPEN_READWRITE, 0);
+    connection.begin(TransactionKind::write);
+    connection.rollback();
+  } catch (const LockedFile &) {
+    return;
+  } catch (const Error &) {
+  }
+  if (hasTransaction(path + "-wal"))
     return;
   try {
     SqliteConnection connection(unchangingUrl(path), path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, 0);
@@ -256,7 +291,8 @@ void removeIfEmpty(const std::string &path) {
     return;
   }
   std::error_code ignored;
-  std::filesystem::remove(path, ignored);
+  for (const char *suffix : {"", "-wal", "-shm", "-journal"})
+    std::filesystem::remove(path + suffix, ignored);
 }
 
 std::unique_ptr<Connection> openSqlite(const std::string &path, const std::string &name, OpenMode mode,

@@ -15,10 +15,10 @@ namespace {
 
 /// Makes `path` for this user alone where it is missing. Returns what is wrong with it, or "".
 std::string obstacle(const std::string &path, bool shared) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  std::error_code above; // a home folder that this user may not write
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), above);
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return fmt::format("cannot create: {}", std::strerror(errno));
+    return fmt::format("cannot create: {}", above ? above.message() : std::strerror(errno));
   struct stat status;
   // Where everybody may make files a link could lead anywhere; below a home folder it is the user's own.
   if ((shared ? ::lstat(path.c_str(), &status) : ::stat(path.c_str(), &status)) != 0)

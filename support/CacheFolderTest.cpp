@@ -64,6 +64,11 @@ TEST_F(CacheFolderTest, saysWhatIsInTheWay) {
     Variable xdg("XDG_CACHE_HOME", (folder + "/file").c_str());
     EXPECT_THAT(reasonOf("packages"), HasSubstr(folder + "/file/lathe: cannot create: "));
   }
+  if (fs::is_directory("/sys/kernel")) { // where nobody may make a folder
+    Variable xdg("XDG_CACHE_HOME", "/sys/kernel/cache");
+    EXPECT_THAT(reasonOf("packages"), HasSubstr("/sys/kernel/cache/lathe: cannot create: "));
+    EXPECT_THAT(reasonOf("packages"), testing::Not(HasSubstr("No such file")));
+  }
   Variable xdg("XDG_CACHE_HOME", folder.c_str());
   std::ofstream(folder + "/lathe") << "x";
   EXPECT_EQ(reasonOf(), folder + "/lathe: is not a folder");

@@ -17,17 +17,35 @@ def run(lathe, *arguments):
     return result.stdout
 
 
+class OnnxRuntime:
+    """ONNX Runtime in one process for any number of models (docs/runner-protocol.md)."""
+
+    def __init__(self, lathe):
+        self.runner = Runner(os.path.join(os.path.dirname(lathe), "lathe-runner-onnxruntime"))
+
+    def installed(self):
+        hello = self.runner.ask(do="hello", protocol=1)
+        if not hello.get("ok"):
+            print(f"NO ONNX RUNTIME: {hello['error']}")
+        return bool(hello.get("ok"))
+
+    def run(self, model, inputs, folder):
+        """The outputs by name, or a text that says why there are none."""
+        for request in ({"do": "load", "path": model}, {"do": "inputs", "files": inputs}, {"do": "run", "directory": folder}):
+            answer = self.runner.ask(**request)
+            if not answer.get("ok"):
+                return answer.get("error", "no answer")
+        return {name: np.load(path) for name, path in answer["outputs"].items()}
+
+
 def onnxruntime(lathe, model, inputs, folder):
-    """The outputs of ONNX Runtime by name; nothing where it is missing (docs/runner-protocol.md)."""
-    runner = Runner(os.path.join(os.path.dirname(lathe), "lathe-runner-onnxruntime"))
-    hello = runner.ask(do="hello", protocol=1)
-    if not hello.get("ok"):
-        print(f"NO ONNX RUNTIME: {hello['error']}")
+    """The outputs of ONNX Runtime by name; nothing where it is missing."""
+    runtime = OnnxRuntime(lathe)
+    if not runtime.installed():
         return None
-    for request in ({"do": "load", "path": model}, {"do": "inputs", "files": inputs}, {"do": "run", "directory": folder}):
-        answer = runner.ask(**request)
-        assert answer.get("ok"), (request, answer)
-    return {name: np.load(path) for name, path in answer["outputs"].items()}
+    results = runtime.run(model, inputs, folder)
+    assert not isinstance(results, str), (model, results)
+    return results
 
 
 def expect_equal(name, got, want):

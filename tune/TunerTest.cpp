@@ -170,6 +170,17 @@ TEST(Tuner, keepsFasterSchedulesAndNoneThatIsNot) {
   }
 }
 
+TEST(Tuner, theTimeLeftIncludesTheTurns) {
+  Model model;
+  FakeRunner runner(model);
+  TuneOptions options = quick(runner);
+  options.settleSeconds = 1000;
+  std::optional<double> left;
+  Tuner tuner(model.tasks, runner, options, {.progress = [&](const TuneState &state) { left = state.secondsLeft; }});
+  tuner.search();
+  EXPECT_GE(left.value_or(0), 1000);
+}
+
 TEST(Tuner, staysWithThePriorWhereAllAreAlike) {
   Model model;
   FakeRunner runner(model);

@@ -4,7 +4,10 @@
 #include "passes/Rewrite.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace lathe::verify {
 
@@ -21,6 +24,14 @@ bool belongsTo(mlir::Operation *op, const std::string &node) {
 
 /// Operators that change the order or the extents of their operand, and no element.
 bool onlyMoves(mlir::Operation *op) { return isOp(op, "transpose") || isOp(op, "reshape"); }
+
+/// True for the permutation in the middle of a channel shuffle: groups and the channels of a group change places.
+bool shufflesChannels(const Axes &perm) {
+  for (size_t axis = 0; axis < perm.size(); ++axis)
+    if (perm[axis] != static_cast<int64_t>(axis == 1 ? 2 : axis == 2 ? 1 : axis))
+      return false;
+  return perm.size() >= 4;
+}
 
 /// True if other nodes read `value`, itself or after operators of `node` have moved it.
 bool isResult(mlir::Value value, const std::string &node) {
@@ -79,20 +90,82 @@ Tensor transposed(const Tensor &tensor, const Axes &perm) {
   return result;
 }
 
+/// Projections of the channels (axis 1) of a tensor of float64 on some random directions: equal channels have equal ones.
+std::vector<std::array<double, 4>> projections(const Tensor &tensor) {
+  std::vector<std::array<double, 4>> result(static_cast<size_t>(tensor.dim(1)));
+  int64_t inner = 1, channels = tensor.dim(1);
+  for (size_t axis = 2; axis < tensor.rank(); ++axis)
+    inner *= tensor.dim(axis);
+  for (int64_t image = 0; image < tensor.dim(0); ++image)
+    for (int64_t channel = 0; channel < channels; ++channel) {
+      const double *from = tensor.as<double>() + (image * channels + channel) * inner;
+      uint64_t random = static_cast<uint64_t>(image) + 1;
+      for (int64_t i = 0; i < inner; ++i)
+        for (double &sum : result[static_cast<size_t>(channel)]) {
+          random = random * 6364136223846793005u + 1442695040888963407u;
+          sum += from[i] * (static_cast<double>(random >> 40) / (1 << 24) - 0.5);
+        }
+    }
+  return result;
+}
+
+/// `value` with its channels in the order in which `like` seems to have them.
+Tensor inChannelOrder(const Tensor &value, const Tensor &like) {
+  Tensor real = value.convertedTo(ElementType::f64);
+  auto wanted = projections(like.convertedTo(ElementType::f64)), given = projections(real);
+  std::vector<size_t> byFirst(given.size());
+  std::iota(byFirst.begin(), byFirst.end(), size_t(0));
+  std::sort(byFirst.begin(), byFirst.end(), [&](size_t a, size_t b) { return given[a][0] < given[b][0]; });
+  std::vector<bool> used(given.size());
+  constexpr ptrdiff_t window = 16;
+  Tensor result(ElementType::f64, value.dims());
+  int64_t channels = value.dim(1), inner = value.dim(0) ? value.elements() / (value.dim(0) * channels) : 0;
+  for (size_t channel = 0; channel < wanted.size(); ++channel) {
+    auto at = std::lower_bound(byFirst.begin(), byFirst.end(), wanted[channel][0],
+                               [&](size_t a, double first) { return given[a][0] < first; }) -
+              byFirst.begin();
+    size_t best = byFirst.size();
+    double least = INFINITY;
+    auto consider = [&](size_t candidate) {
+      double distance = 0;
+      for (size_t i = 0; i < 4; ++i)
+        distance += std::abs(given[candidate][i] - wanted[channel][i]);
+      if (!used[candidate] && (distance < least || best == byFirst.size())) {
+        least = distance;
+        best = candidate;
+      }
+    };
+    for (ptrdiff_t i = std::max<ptrdiff_t>(0, at - window);
+         i < std::min<ptrdiff_t>(static_cast<ptrdiff_t>(byFirst.size()), at + window); ++i)
+      consider(byFirst[static_cast<size_t>(i)]);
+    for (size_t i = 0; i < byFirst.size() && best == byFirst.size(); ++i)
+      consider(i);
+    used[best] = true;
+    for (int64_t image = 0; image < value.dim(0); ++image)
+      std::copy_n(real.as<double>() + (image * channels + static_cast<int64_t>(best)) * inner, inner,
+                  result.as<double>() + (image * channels + static_cast<int64_t>(channel)) * inner);
+  }
+  return result.convertedTo(value.type());
+}
+
 /// The nearest of the forms that a value may have.
 class Nearest {
 public:
-  Nearest(const Tensor &computed, const Tolerance &tolerance) : computed(computed), tolerance(tolerance) {}
+  Nearest(const Tensor &computed, const Tolerance &tolerance, bool shuffles)
+      : computed(computed), tolerance(tolerance), shuffles(shuffles) {}
+
+  bool agrees() const { return found && found->within(tolerance); }
 
   void add(const Tensor &value) {
-    if (value.elements() != computed.elements() || (found && found->within(tolerance)))
-      return;
-    take(value);
-    if (bitWidth(value.type()) < 8 || value.type() == ElementType::string)
-      return;
-    for (const Axes &perm : channelMoves(value.rank()))
-      if (permuted(value.dims(), perm) != value.dims() || value.rank() > 2)
-        take(transposed(value, perm));
+    if (value.elements() != computed.elements() || bitWidth(value.type()) < 8 || value.type() == ElementType::string)
+      return take(value);
+    Tensor typed = inTypeOf(value);
+    take(typed);
+    for (const Axes &perm : channelMoves(typed.rank()))
+      if (permuted(typed.dims(), perm) != typed.dims() || typed.rank() > 2)
+        take(transposed(typed, perm));
+    if (shuffles && typed.dims() == computed.dims() && typed.rank() > 2 && !agrees() && typed.elements() > 0)
+      take(inChannelOrder(typed, computed));
   }
 
   std::optional<Difference> found;
@@ -100,29 +173,49 @@ public:
 private:
   const Tensor &computed;
   const Tolerance &tolerance;
+  bool shuffles;
+
+  /// Kernels may hold integers of the graph in another type, or sums of products of integers as floats.
+  Tensor inTypeOf(const Tensor &value) const {
+    if (!isInteger(value.type()) || value.type() == computed.type())
+      return value;
+    return isFloat(computed.type())     ? value.convertedTo(ElementType::f64)
+           : isInteger(computed.type()) ? value.convertedTo(computed.type())
+                                        : value;
+  }
 
   void take(const Tensor &value) {
-    if (found && found->within(tolerance))
+    if (agrees() || value.elements() != computed.elements())
       return;
     Tensor form = value.dims() == computed.dims() ? value : value.reshaped(computed.dims());
     if (!lab::comparable(computed, form))
       return;
     Difference difference = lab::difference(computed, form);
-    if (!found || difference.within(tolerance) || (!found->broken.empty() && difference.broken.empty()) ||
-        (found->broken.empty() == difference.broken.empty() && difference.relative < found->relative))
+    bool nearer = !found || difference.within(tolerance) || (!found->broken.empty() && difference.broken.empty()) ||
+                  (found->broken.empty() == difference.broken.empty() && difference.relative < found->relative);
+    if (nearer)
       found = difference;
   }
 };
 
 } // namespace
 
+NodeValues::Role NodeValues::roleOf(mlir::Value value, const std::string &node) {
+  if (isResult(value, node))
+    return Role::result;
+  mlir::Operation *op = value.getDefiningOp();
+  mlir::Operation *before = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+  return onlyMoves(op) && (!before || !belongsTo(before, node)) ? Role::operand : Role::step;
+}
+
 void NodeValues::add(mlir::Operation *op, std::span<const Value> results) {
   std::vector<std::string> names = nn::nodeNames(op->getLoc());
+  shuffles |= isOp(op, "transpose") && shufflesChannels(nn::attrsAs<TransposeAttrs>(op).perm);
   if (names.empty())
     return;
   for (size_t i = 0; i < results.size(); ++i)
     if (results[i].isTensor() && results[i].tensor().defined())
-      nodes[names.back()].push_back({results[i].tensor(), isResult(op->getResult(i), names.back())});
+      nodes[names.back()].push_back({results[i].tensor(), roleOf(op->getResult(i), names.back())});
 }
 
 std::string NodeValues::nodeOf(const std::string &value) const {
@@ -137,11 +230,21 @@ NodeComparison NodeValues::compare(const Tensor &computed, const std::string &no
   auto found = nodes.find(node);
   if (found == nodes.end())
     return {"", {}, "the model has no node of its name"};
-  Nearest nearest(computed, tolerance);
-  for (auto made = found->second.rbegin(); made != found->second.rend(); ++made)
-    if (made->result || !last)
+  Nearest nearest(computed, tolerance, shuffles);
+  for (auto made = found->second.rbegin(); made != found->second.rend() && !nearest.agrees(); ++made)
+    if (made->role == Role::result || !last)
       nearest.add(made->value);
-  if (!last && (!nearest.found || !nearest.found->within(tolerance)))
+  if (nearest.agrees())
+    return {node, nearest.found};
+  // The node itself may be computed where a later one is, and the package keeps what it reads.
+  bool isOther = !last || !nearest.found;
+  Nearest other(computed, tolerance, shuffles);
+  for (const Made &made : found->second)
+    if (made.role != Role::result && (isOther || made.role == Role::operand) && !other.agrees())
+      other.add(made.value);
+  if (other.agrees())
+    return {node, other.found};
+  if (!last)
     return {node, {}, "is a step on the way to the node's result, which the model does not have"};
   if (!nearest.found)
     return {

@@ -42,11 +42,19 @@ public:
                          const lab::Tolerance &tolerance) const;
 
 private:
+  enum class Role {
+    result,  // another node reads it, perhaps after it was moved
+    operand, // of the node, moved
+    step
+  };
   struct Made {
     Tensor value;
-    bool result; // another node reads it, perhaps after it was moved
+    Role role;
   };
   std::map<std::string, std::vector<Made>> nodes; // in order of execution
+  bool shuffles = false;                          // the graph shuffles channels, which passes move into weights
+
+  static Role roleOf(mlir::Value value, const std::string &node);
 };
 
 } // namespace lathe::verify

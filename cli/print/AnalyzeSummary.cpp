@@ -1,5 +1,6 @@
 #include "cli/print/AnalyzeSummary.h"
 
+#include "cli/Common.h"
 #include "lab/judging/Statistics.h"
 #include "support/Text.h"
 

@@ -1,5 +1,6 @@
 #include "cli/print/AnalyzeTables.h"
 
+#include "cli/Common.h"
 #include "lab/problems/ProblemSyntax.h"
 #include "support/Text.h"
 

@@ -1,5 +1,6 @@
 #include "cli/print/ProfileTable.h"
 
+#include "cli/Common.h"
 #include "schedule/Algorithms.h"
 
 namespace lathe::cli {
@@ -12,9 +13,7 @@ ElementType factorsOf(const runtime::InstructionInfo &info) {
       type = schedule.word("type");
   } catch (const Error &) { // of a package of another version
   }
-  return type == "bf16"                          ? ElementType::bf16
-         : type.empty() || type == "f32"         ? ElementType::f32
-                                                 : ElementType::i8;
+  return type == "bf16" ? ElementType::bf16 : type.empty() || type == "f32" ? ElementType::f32 : ElementType::i8;
 }
 
 namespace {

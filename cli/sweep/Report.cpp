@@ -64,7 +64,9 @@ void addName(std::vector<TableCell> &cells, const SweepRow &row, const Sweep &sw
 
 void addRatio(std::vector<TableCell> &cells, const std::optional<lab::JudgedPair> &pair, const std::string &otherwise) {
   cells.push_back(pair ? fmt::format("{:.3f}", pair->ratio.ratio) : otherwise);
-  cells.push_back(pair ? fmt::format("{:.3f} to {:.3f}", pair->ratio.interval.low, pair->ratio.interval.high) : "");
+  cells.push_back(pair ? fmt::format("{:.3f} to {:.3f}{}", pair->ratio.interval.low, pair->ratio.interval.high,
+                                     pair->ratio.isRange ? " (range)" : "")
+                       : "");
 }
 
 std::vector<TableCell> cellsOf(const SweepRow &row, const Sweep &sweep) {

@@ -6,6 +6,7 @@
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
 #include "runtime/QuantizedTensor.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from fixture import LATHE, Cli, main
+from fixture import LATHE, Cli, main, one_outcome
 
 
 # In the place of lathe-runner: what it computes is wrong.
@@ -93,6 +93,57 @@ class Tune(Cli):
             database.execute("UPDATE tuning SET schedule = 'direct/99 px=1', verdict = 'faster' WHERE id = (SELECT max(id) FROM tuning WHERE seconds IS NOT NULL)")
         database.close()
         self.assertEqual(self.figures(*command)["ended"], "every task is at its limit")
+
+    def test_an_open_batch_is_tuned_with_extent_1(self):
+        """Records of the kernel with an open batch serve the one with batch 1, and the reverse."""
+        net, store, package = self.path("batch.mlir"), self.path("batch.db"), self.path("batch.lathe")
+        x, y, w = "tensor<?x64xf32>", "tensor<?x32xf32>", "tensor<64x32xf32>"
+        with open(net, "w") as file:
+            file.write(f'func.func @main(%x: {x} {{nn.name = "x", nn.dims = ["N", "64"]}}) -> ({y} {{nn.name = "y"}}) {{\n'
+                       f'  %w = nn.constant {{value = dense<0.25> : {w}}} : {w}\n'
+                       f'  %0 = nn.matmul %x, %w : ({x}, {w}) -> {y} loc("product")\n  return %0 : {y}\n}}\n')
+        report = self.figures("tune", net, "--trials", "6", "--margin", "0", "--store", store)
+        self.assertGreater(report["trials"], 1)
+        task, = report["tasks"]
+        self.assertEqual(task["trials"], 6)
+        self.assertIn(" | f32 ?x64; ", task["key"])
+        self.assertGreater(task["GFLOPS"], 0)
+        # One of the others was faster, as a made-up verdict says.
+        records = [record for record in self.records(store) if record["task"] == task["key"] and record["status"] == "passed"]
+        prior = self.kernel(net, package, "--no-records")[0]
+        chosen = next(record["schedule"] for record in records if record["schedule"] != prior)
+        closed = task["key"].replace("?x", "1x")
+        for keys, is_open in [(task["key"], True), (closed, False)]:
+            with sqlite3.connect(store) as database:
+                one_outcome(database)
+                database.execute("UPDATE tuning SET verdict = CASE WHEN schedule = ? THEN 'faster' ELSE 'open' END WHERE seconds IS NOT NULL", (chosen,))
+                database.execute("UPDATE task SET text = ? WHERE text IN (?, ?)", (keys, task["key"], closed))
+            database.close()
+            for flags in ([], ["--shape", "x=1x64"]):
+                schedule, origin = self.kernel(net, package, "--store", store, *flags)
+                self.assertEqual((schedule, "record" in origin), (chosen, True), (is_open, flags))
+        self.assertNotEqual(self.kernel(net, package, "--store", store, "--shape", "x=2x64")[1:], (chosen,))
+        self.assertNotIn("record", self.kernel(net, package, "--store", store, "--shape", "x=2x64")[1])
+
+    def kernel(self, net, package, *flags):
+        """Schedule and origin of the only kernel."""
+        self.lathe("compile", net, "-o", package, *flags)
+        kernel, = self.figures("inspect", package)["plans"][0]["kernels"]
+        return kernel["schedule"], kernel["origin"]
+
+    def test_a_model_of_which_nothing_can_be_measured(self):
+        """The outputs of a product with zeros are constant, which is no evidence: exit code 1, and the reason."""
+        net = self.path("constant.mlir")
+        w = "tensor<64x32xf32>"
+        with open(net, "w") as file:
+            file.write(f'func.func @main(%x: tensor<4x64xf32> {{nn.name = "x"}}) -> (tensor<4x32xf32> {{nn.name = "y"}}) {{\n'
+                       f'  %w = nn.constant {{value = dense<0.25> : {w}}} : {w}\n'
+                       f'  %0 = nn.matmul %x, %w : (tensor<4x64xf32>, {w}) -> tensor<4x32xf32> loc("product")\n'
+                       f'  %1 = nn.is_nan %0 : (tensor<4x32xf32>) -> tensor<4x32xi1> loc("none")\n'
+                       f'  %2 = nn.cast %1 {{to = f32}} : (tensor<4x32xi1>) -> tensor<4x32xf32> loc("cast")\n  return %2 : tensor<4x32xf32>\n}}\n')
+        done = self.lathe("tune", net, "--trials", "2", "--tasks", "product", "--store", self.path("constant.db"), code=1)
+        self.assertIn("no task can be measured: ", done.stderr)
+        self.assertIn("no task can be measured; ", done.stdout)
 
     def convolutions(self, name, batch, layers):
         """A network of convolutions of 32 channels, each (name, window, groups)."""

@@ -34,6 +34,66 @@ class Verify(Cli):
                 self.lathe(*command[1:])
                 self.lathe("verify", cut, "-i", self.path("diverging.inputs"), "--seeds", "0")
 
+    def test_a_verdict_belongs_to_model_and_bounds(self):
+        other, package = self.path("other.mlir"), self.path("other.lathe")
+        with open(other, "w") as file:
+            file.write(network().replace("dense<[0.1, -0.2", "dense<[0.9, -0.2"))
+        self.lathe("compile", other, "-o", package)
+        at = ("--repetitions", "3", "--no-store")
+        # Bounds that let anything pass say nothing to those who ask for the usual ones.
+        self.lathe("verify", self.net, "--package", package, "--relative", "10", "--maximum", "10")
+        self.assertFalse(self.figures("bench", package, *at)["verified"])
+        self.lathe("verify", self.net, "--package", package, code=1)
+        self.assertIn("FAILED", self.figures("bench", package, *at)["verification"])
+        # The package is right by the model that it was compiled from, and stays wrong by the other one.
+        self.assertTrue(self.figures("profile", other, *at)["verified"])
+        self.assertTrue(self.figures("bench", other, *at)["verified"])
+        self.assertTrue(self.figures("bench", package, *at)["verified"])
+        self.lathe("verify", self.net, "--package", package, code=1)
+        self.assertTrue(self.figures("profile", other, *at)["verified"])
+
+    def test_all_compares_every_kernel(self):
+        for flags in ["-O", "0"], ["-O", "3"], ["--layout", "nhwc"], ["--layout", "blocked"]:
+            report = self.figures("verify", self.net, "--all", "--seeds", "1", *flags)
+            self.assertEqual((report["compared_kernels"], report["left_out"]), (report["kernels"], []))
+        said = self.lathe("verify", self.net, "--all", "--seeds", "1").stdout
+        self.assertRegex(said, rf"compared {report['kernels']} of {report['kernels']} kernels")
+        # A node inside of a kernel: the result of the kernel.
+        values = [run["value"] for run in self.figures("verify", self.net, "--seeds", "1", "--output", "conv1")["runs"]]
+        self.assertEqual(values, ["prob", "relu1"])
+        self.error("verify", self.net, "--output", "nowhere", says="--output nowhere: no kernel computes it")
+
+    def quantised(self, name, scale=0.3, zero=100):
+        """A convolution between dequantise and quantise. Every thirtieth sum lies between two results."""
+        weights = ", ".join(f"[[[{37 * i % 15 * 2 - 15}]]]" for i in range(8))
+        image, result = "tensor<1x1x24x24xTYPE>", "tensor<1x8x24x24xTYPE>"
+        real, ours = image.replace("TYPE", "f32"), result.replace("TYPE", "f32")
+        return self.module(name, f'%x: {image.replace("TYPE", "ui8")} {{nn.name = "x"}}', f'{result.replace("TYPE", "ui8")} {{nn.name = "y"}}', f"""
+          %w = nn.constant {{value = dense<[{weights}]> : tensor<8x1x1x1xi8>}} : tensor<8x1x1x1xi8>
+          %s = nn.constant {{value = dense<0.1> : tensor<f32>}} : tensor<f32>
+          %t = nn.constant {{value = dense<{scale}> : tensor<f32>}} : tensor<f32>
+          %z = nn.constant {{value = dense<{zero}.0> : tensor<f32>}} : tensor<f32>
+          %0 = nn.cast %x {{to = f32}} : ({image.replace("TYPE", "ui8")}) -> {real}
+          %1 = nn.mul %0, %s : ({real}, tensor<f32>) -> {real}
+          %2 = nn.cast %w {{to = f32}} : (tensor<8x1x1x1xi8>) -> tensor<8x1x1x1xf32>
+          %3 = nn.mul %2, %s : (tensor<8x1x1x1xf32>, tensor<f32>) -> tensor<8x1x1x1xf32>
+          %4 = nn.conv %1, %3 {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}} : ({real}, tensor<8x1x1x1xf32>) -> {ours}
+          %5 = nn.div %4, %t : ({ours}, tensor<f32>) -> {ours}
+          %6 = nn.round %5 : ({ours}) -> {ours}
+          %7 = nn.add %6, %z : ({ours}, tensor<f32>) -> {ours}
+          %8 = nn.clip %7 {{min = 0.0 : f64, max = 255.0 : f64, operandSegmentSizes = array<i32: 1, 0, 0>}} : ({ours}) -> {ours}
+          %9 = nn.cast %8 {{to = ui8}} : ({ours}) -> {result.replace("TYPE", "ui8")}
+          return %9 : {result.replace("TYPE", "ui8")}""")
+
+    def test_a_quantiser_may_round_a_tie_either_way(self):
+        model, package = self.quantised("ties"), self.path("ties.lathe")
+        said = self.lathe("verify", model, "--seeds", "1").stdout
+        self.assertRegex(said, r"ok +y .*: \d+ of 4608 elements differ, by 1 at most")
+        # All elements off by a step, and some by more.
+        for wrong in self.quantised("zero", zero=101), self.quantised("scale", scale=0.2):
+            self.lathe("compile", wrong, "-o", package)
+            self.assertFalse(self.figures("verify", model, "--package", package, "--seeds", "1", code=1)["passed"])
+
     def test_outputs_nobody_should_trust(self):
         path = self.path("zero.mlir")
         with open(path, "w") as file:

@@ -1,6 +1,6 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/LeftOut.h"
 #include "cli/models/ModelFormat.h"
-#include "cli/print/LeftOut.h"
 #include "cli/print/PortText.h"
 
 #include "export/onnx/Export.h"
@@ -113,10 +113,7 @@ int extractVerb(const Arguments &arguments) {
                       {"outputs", nlohmann::json::array()}};
   mlir::func::FuncOp main = mainFunction(*cut.module);
   std::string text = fmt::format("{}: {}\n", flags.output, counted(int64_t(cut.nodes), "operator"));
-  if (!leftOut.empty()) {
-    text += "without nodes of the model that are not supported, whose results are inputs:\n";
-    text += describeUnsupported(leftOut, options.tableStyle(), json) + describeLeftBehind(*source.module, json);
-  }
+  text += describeLeftOut(leftOut, *source.module, options.tableStyle(), json);
   text += describePorts("input", inputPorts(*cut.module), json["inputs"]);
   text += describePorts("output", outputPorts(main, nn::SymbolicShapes(main)), json["outputs"]);
   if (flags.withInputs) {

@@ -1,8 +1,8 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/models/LeftOut.h"
 #include "cli/print/BlocksPrint.h"
 #include "cli/print/InspectPackage.h"
 #include "cli/print/LayoutPrint.h"
-#include "cli/print/LeftOut.h"
 #include "cli/print/PortText.h"
 #include "ir/Bodies.h"
 #include "passes/interpret/Ports.h"
@@ -173,6 +173,21 @@ std::string describeProducer(mlir::ModuleOp module, json &document) {
   return fmt::format("producer: {}\n", printable(producer.str()));
 }
 
+/// Inputs, outputs and figures.
+std::string describeGraph(Source &source, bool blocks, const TableStyle &style, json &document) {
+  mlir::ModuleOp module = *source.module;
+  mlir::func::FuncOp main = mainFunction(module);
+  nn::SymbolicShapes shapes(main);
+  GraphFigures figures(main, shapes);
+  std::string text = describePorts("input", inputPorts(module), document["inputs"]);
+  text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
+  text += figures.describe(source.fileBytes, style, document);
+  text += figures.describeContractions(style, document["contractions"]);
+  if (blocks)
+    text += describeBlocks(main, shapes, document["flops"], style, document["blocks"]);
+  return text;
+}
+
 int printCanonical(const Options &options, const std::string &model, mlir::ModuleOp module) {
   options.refuse({"--blocks", "--layouts"}, "has no effect with --canonical, which prints the canonical text alone");
   std::string text = canonicalText(module);
@@ -226,24 +241,11 @@ int inspectVerb(const Arguments &arguments) {
   Source source = loadPart(model, leftOut);
   if (canonical)
     return printCanonical(options, model.model, *source.module);
-  mlir::func::FuncOp main = mainFunction(*source.module);
-  nn::SymbolicShapes shapes(main);
   json document{{"model", model.model},     {"file_bytes", source.fileBytes}, {"inputs", json::array()},
                 {"outputs", json::array()}, {"operators", json::object()},    {"contractions", json::array()}};
-  GraphFigures figures(main, shapes);
-  std::string text = describeProducer(*source.module, document);
-  if (!leftOut.empty()) {
-    text += fmt::format("without {}:\n",
-                        leftOut.size() == 1 ? "a node that is not supported" : "nodes that are not supported");
-    text += describeUnsupported(leftOut, options.tableStyle(), document);
-    text += describeLeftBehind(*source.module, document);
-  }
-  text += describePorts("input", inputPorts(*source.module), document["inputs"]);
-  text += describePorts("output", outputPorts(main, shapes), document["outputs"]);
-  text += figures.describe(source.fileBytes, options.tableStyle(), document);
-  text += figures.describeContractions(options.tableStyle(), document["contractions"]);
-  if (blocks)
-    text += describeBlocks(main, shapes, document["flops"], options.tableStyle(), document["blocks"]);
+  std::string text = describeProducer(*source.module, document) +
+                     describeLeftOut(leftOut, *source.module, options.tableStyle(), document) +
+                     describeGraph(source, blocks, options.tableStyle(), document);
   if (layouts) // last: it changes the module
     text += describeLayouts(*source.module, model, options, document["layouts"]);
   if (options.printsText())

@@ -1,4 +1,5 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/print/Terminal.h"
 #include "codegen/target/Target.h"
 #include "lab/machine/Machine.h"
 #include "support/Text.h"

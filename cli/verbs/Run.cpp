@@ -105,15 +105,17 @@ bool hasNaN(const Value &value) {
 
 /// Integers inside of a model have no NaN: outputs without one may hide it.
 void warnOfLostNaN(const runtime::Context &context, const std::vector<Value> &values) {
-  std::span<const runtime::Port> ports = context.model().inputs();
-  for (size_t i = 0; i < context.model().outputs().size(); ++i)
-    if (hasNaN(context.output(i)))
-      return;
+  std::string names;
   for (size_t i = 0; i < values.size(); ++i)
     if (hasNaN(values[i]))
-      std::cerr << fmt::format("warning: input '{}' holds NaN, and no output does: the model makes numbers of it, as "
-                               "integers inside of quantised models do\n",
-                               printable(ports[i].name));
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(context.model().inputs()[i].name));
+  for (size_t i = 0; !names.empty() && i < context.model().outputs().size(); ++i)
+    if (hasNaN(context.output(i)))
+      return;
+  if (!names.empty())
+    std::cerr << fmt::format("warning: input {} holds NaN, and no output does: the model makes numbers of it, as "
+                             "integers inside of quantised models do\n",
+                             names);
 }
 
 double runOnce(runtime::Context &context, const InputFlags &inputs, const std::vector<std::string> &shapes) {

@@ -53,6 +53,15 @@ std::vector<std::string> layoutsOf(const std::string &text) {
   return layouts;
 }
 
+/// Throws ChildFailed for a target that the compiler does not know, whose rows would all say so.
+void requireTargets(const std::vector<std::string> &targets) {
+  std::string model = temporaryFolder() / "target.mlir";
+  writeFile(model, "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
+  for (const std::string &target : targets)
+    if (target != "native")
+      runSelf({"check", model, "--target", target, "--quiet"});
+}
+
 struct SweepFlags {
   ModelFlags model;
   InputFlags inputs;
@@ -197,6 +206,8 @@ ModelFlags SweepFlags::flagsOf(const std::string &name) const {
 }
 
 std::vector<SweepRow> SweepFlags::rows() const {
+  if (!step.asked())
+    requireTargets(targets);
   std::vector<std::string> models{model.model};
   models.insert(models.end(), with.begin(), with.end());
   std::vector<int64_t> counts = parseCounts("--threads", threads);
@@ -219,15 +230,6 @@ std::vector<SweepRow> SweepFlags::rows() const {
     addRuntimeRows(flags, rows);
   }
   return rows;
-}
-
-/// Throws ChildFailed for a target that the compiler does not know, whose rows would all say so.
-void requireTargets(const std::vector<std::string> &targets) {
-  std::string model = temporaryFolder() / "target.mlir";
-  writeFile(model, "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
-  for (const std::string &target : targets)
-    if (target != "native")
-      runSelf({"check", model, "--target", target, "--quiet"});
 }
 
 void SweepFlags::addRuntimeRows(const ModelFlags &flags, std::vector<SweepRow> &rows) const {
@@ -266,8 +268,8 @@ nlohmann::json SweepFlags::identity(const Arguments &arguments, const std::vecto
 }
 
 /// Prepares and classifies the rows. `kept` gets the state after each step.
-void prepareRows(Sweep &sweep, SweepFlags &flags, const RowFolder &folder, const Arguments &arguments,
-                 KeptWhenInterrupted<Sweep> &kept) {
+void prepareAll(Sweep &sweep, SweepFlags &flags, const RowFolder &folder, const Arguments &arguments,
+                KeptWhenInterrupted<Sweep> &kept) {
   Progress progress("sweep");
   TimeLeft left;
   prepareRows(
@@ -293,7 +295,7 @@ void writePages(const SweepFlags &flags, const Sweep &sweep, const std::string &
 }
 
 /// Times the prepared rows.
-void timeRows(Sweep &sweep, const SweepFlags &flags, KeptWhenInterrupted<Sweep> &kept) {
+void timeAll(Sweep &sweep, const SweepFlags &flags, KeptWhenInterrupted<Sweep> &kept) {
   lab::TemporaryDirectory folder("sweep-timing");
   Progress progress("sweep");
   sweep.timing = timeRows(
@@ -330,8 +332,6 @@ int sweepVerb(const Arguments &arguments) {
   options.parseAll(arguments);
   if (flags.step.step != "prepare")
     flags.readPictures();
-  if (!flags.step.asked())
-    requireTargets(flags.targets);
   Sweep sweep;
   sweep.rows = flags.rows();
   sweep.classifies = flags.classifies();
@@ -362,8 +362,8 @@ int sweepVerb(const Arguments &arguments) {
   };
   KeptWhenInterrupted<Sweep> kept([&](const Sweep &soFar) { report(soFar, false); });
   RowFolder folder(flags.identity(arguments, sweep.rows));
-  prepareRows(sweep, flags, folder, arguments, kept);
-  timeRows(sweep, flags, kept);
+  prepareAll(sweep, flags, folder, arguments, kept);
+  timeAll(sweep, flags, kept);
   kept.forget();
   report(sweep, true);
   folder.finish();

@@ -105,8 +105,8 @@ void VerifyFlags::addComparison(Options &options) {
       ->type_name("NODE");
   options.add_flag(
       "--all", verification.all,
-      "Compare the result of every kernel, too, in whatever layout it is; list those that the model has no "
-      "value for");
+      "Compare the result of every kernel, too, whatever its layout is; list the kernels without a value of "
+      "the model");
   options.add_option("--relative", verification.relative,
                      "Set the largest relative L2 error (default: docs/numerics.md; 2e-05 for fp32)");
   options.add_option(
@@ -238,6 +238,16 @@ void printDivergence(const verify::Divergence &divergence, const std::string &co
   json["place"] = divergence.str();
 }
 
+/// Everything about one set.
+void printSet(const VerifyFlags &flags, const InputSet &inputs, mlir::ModuleOp module, const verify::SetResult &result,
+              nlohmann::json &json, bool print) {
+  printComparisons(inputs.title, result, json, print);
+  if (flags.verification.all)
+    printCoverage(inputs.title, result, json, print);
+  if (const auto &found = result.divergence)
+    printDivergence(*found, extractCommand(flags.model, inputs.flags, module, *found), json, print);
+}
+
 void requireJudgeMemory(mlir::ModuleOp module, std::span<const Value> inputs, const std::string &model) {
   EvaluateOptions judging;
   judging.judge = true;
@@ -322,11 +332,7 @@ int verifyVerb(const Arguments &arguments) {
     requireJudgeMemory(*source.module, values, model.model);
     verify::SetResult result = verification.run(values);
     verdict.add(inputs.title, result);
-    printComparisons(inputs.title, result, json, options.printsText());
-    if (flags.verification.all)
-      printCoverage(inputs.title, result, json, options.printsText());
-    if (const auto &found = result.divergence)
-      printDivergence(*found, extractCommand(model, inputs.flags, *source.module, *found), json, options.printsText());
+    printSet(flags, inputs, *source.module, result, json, options.printsText());
   }
 
   const std::string summary = verdict.summary(precision);

@@ -33,7 +33,9 @@ TEST(Resize, randomExtents) {
       if (static_cast<double>(in.back()) * scales.back() < 1)
         scales.back() = 1, out.back() = in.back();
     }
-    bool bySizes = random() % 2;
+    bool bySizes = random() % 2, rounded = !bySizes && random() % 3 == 0; // sizes beside scales
+    for (size_t i = 2; rounded && i < in.size(); ++i)
+      out[i] = static_cast<int64_t>(std::floor(static_cast<double>(in[i]) * scales[i] + 0.5));
     std::string type = mode == "nearest" ? std::vector<std::string>{"f32", "i8", "f64", "f16"}[random() % 4]
                                          : std::vector<std::string>{"f32", "f32", "f64", "bf16"}[random() % 4];
     auto tensor = [&](const std::vector<int64_t> &dims) {
@@ -50,8 +52,9 @@ TEST(Resize, randomExtents) {
                     "  return %y : {1}\n}}",
                     tensor(in), tensor(out), mode, coordinates[random() % std::size(coordinates)],
                     rounding[random() % std::size(rounding)],
-                    bySizes ? fmt::format("sizes = array<i64: {}>", fmt::join(out, ", "))
-                            : fmt::format("scales = array<f64: {}>", fmt::join(scaleTexts, ", ")),
+                    (bySizes || rounded ? fmt::format("sizes = array<i64: {}>", fmt::join(out, ", ")) : "") +
+                        (rounded ? ", " : "") +
+                        (bySizes ? "" : fmt::format("scales = array<f64: {}>", fmt::join(scaleTexts, ", "))),
                     antialias && mode != "nearest" ? ", antialias = true" : "",
                     random() % 4 == 0 ? ", exclude_outside = true" : "");
     std::string schedule = random() % 2 ? "" : fmt::format("resize/1 grain={}", upTo(1000));
@@ -133,7 +136,8 @@ struct OpenResize {
       int64_t in = upTo(spatial == 3 ? 9 : random() % 4 ? 24 : 3), out = upTo(spatial == 3 ? 9 : 40);
       float scale = static_cast<float>(out) / static_cast<float>(in) * (random() % 2 ? 1.0F : 1.07F);
       if (byScales)
-        out = static_cast<int64_t>(std::floor(static_cast<double>(in) * static_cast<double>(scale)));
+        out = static_cast<int64_t>( // rounded down, or to the nearest
+            std::floor(static_cast<double>(in) * static_cast<double>(scale) + (random() % 2 ? 0.5 : 0)));
       if (out < 1) { // where the quotient is rounded down
         scale = 1;
         out = in;

@@ -21,11 +21,10 @@ void importSplit(Node &node) {
   mlir::Value computed;
   if (node.version() < 13)
     sizes = node.intsAttr("split");
-  else if (node.has(1))
-    if (auto known = node.staticInts(node.in(1)))
-      sizes = *known;
-    else
-      computed = node.in(1);
+  else if (auto known = node.has(1) ? node.staticInts(node.in(1)) : std::nullopt)
+    sizes = *known;
+  else
+    computed = node.inOrNull(1);
   if (node.version() >= 18) {
     int64_t stated = node.intAttr("num_outputs", count);
     require(!sizes.empty() || computed || stated == count, "num_outputs is {}, expected {} as there are outputs",

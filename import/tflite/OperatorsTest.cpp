@@ -427,6 +427,24 @@ TEST(OperatorsTest, WhatIsNotSupportedIsCollected) {
                                                      testing::Not(HasSubstr("\n"))));
 }
 
+TEST(OperatorsTest, CustomOperatorsAreLeftOut) {
+  TestFile f;
+  int x = f.input("x", {4}), a = f.value({4}, file::TensorType::FLOAT32, "before"),
+      b = f.value({2}, file::TensorType::INT32, "own"), y = f.value({2}, file::TensorType::INT32, "y");
+  f.op(ABS, {x}, {a});
+  f.op(CUSTOM, {a}, {b}, BuiltinOptions::NONE, 0, "Mine");
+  f.op(ABS, {b}, {y});
+  f.output(y);
+  auto context = makeContext();
+  ImportOptions options;
+  options.leaveOut = true;
+  auto module = importModelOf(format(), *context, f.bytes(), "m.tflite", ".", options);
+  std::string text;
+  llvm::raw_string_ostream(text) << *module;
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("tensor<2xi32> {nn.name = \"own\"}"), HasSubstr("nn.name = \"before\""),
+                                   HasSubstr("nn.left_behind = 0")));
+}
+
 TEST(OperatorsTest, TheSupportPageIsCurrent) {
   std::ifstream file(LATHE_SOURCE_DIR "/docs/generated/tflite.md");
   std::stringstream text;

@@ -115,6 +115,7 @@ public:
     readNodes(record, storage);
     readOutputs(record);
     readConstants(record);
+    describeCustomResults(record);
     return record;
   }
 
@@ -236,6 +237,14 @@ private:
     require(op.code() < sizeOf(model.operator_codes()), "{}: operator {} has code {}, expected one below {}", place,
             index, op.code(), sizeOf(model.operator_codes()));
     return *element(model.operator_codes(), op.code());
+  }
+
+  /// An import that leaves custom operators out needs to know what they give.
+  void describeCustomResults(GraphRecord &record) const {
+    for (size_t i = 0; main && i < sizeOf(graph.operators()); ++i)
+      if (const file::Operator &op = *element(graph.operators(), i); codeOf(codeAt(i)) == BuiltinOperator::CUSTOM)
+        for (size_t j = 0; j < sizeOf(op.outputs()); ++j)
+          record.values.push_back(value(at(op.outputs(), j, "a result")));
   }
 
   // ---- Variables.

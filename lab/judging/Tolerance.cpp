@@ -139,8 +139,6 @@ double unitRoundoff(ElementType type) {
   }
 }
 
-bool isQuantised(ElementType type) { return isInteger(type) && bitWidth(type) <= 16; }
-
 void Roundings::add(ElementType type) {
   if (!isFloat(type))
     return;

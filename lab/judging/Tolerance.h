@@ -49,7 +49,7 @@ enum class Against { judge, peer };
 Tolerance toleranceOf(const Roundings &roundings, Against against = Against::judge);
 
 /// True for the integers that quantisers make. Wider integers count or point at something.
-bool isQuantised(ElementType type);
+inline bool isQuantised(ElementType type) { return isInteger(type) && bitWidth(type) <= 16; }
 
 /// Unit roundoff: half the distance between 1 and the next number of a floating-point type.
 double unitRoundoff(ElementType type);

@@ -132,10 +132,12 @@ private:
         continue;
       auto attrs = nn::attrsAs<ConstantOfShapeAttrs>(&op);
       mlir::OpBuilder b(&op);
-      Tensor value(ElementType::f64, {1});
+      bool scalar = shapes.of(op.getResult(0)).rank() == 0; // there is no extent to expand to
+      Tensor value(ElementType::f64, scalar ? std::vector<int64_t>() : std::vector<int64_t>{1});
       value.as<double>()[0] = attrs.value;
       mlir::Value constant = makeConstant(b, op.getLoc(), value.convertedTo(attrs.type), constantName(&op, ".value"));
-      mlir::Value expanded = nn::buildValue(b, op.getLoc(), "expand", {constant, op.getOperand(0)}, ExpandAttrs());
+      mlir::Value expanded =
+          scalar ? constant : nn::buildValue(b, op.getLoc(), "expand", {constant, op.getOperand(0)}, ExpandAttrs());
       shapes.set(expanded, shapes.of(op.getResult(0)));
       expanded.setType(op.getResult(0).getType());
       op.getResult(0).replaceAllUsesWith(expanded);

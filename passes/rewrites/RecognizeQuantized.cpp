@@ -3,6 +3,8 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <cmath>
 
 namespace lathe {
@@ -21,21 +23,21 @@ class IntegerProduct {
 public:
   explicit IntegerProduct(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
 
-  /// Replaces the operator if it is one.
-  void run() {
+  /// Replaces the operator if it is one. Returns the product of the sums with their scale; null where it is none.
+  mlir::Operation *run() {
     bool conv = isOp(op, "conv"), gemm = isOp(op, "gemm"), matmul = isOp(op, "matmul");
     if ((!conv && !gemm && !matmul) || !readOperands())
-      return;
+      return nullptr;
     outputAxis = conv ? 0 : 1;
     if (gemm && !readGemm())
-      return;
+      return nullptr;
     if (matmul && rankedType(weights.x).getRank() != 2)
-      return;
+      return nullptr;
     if (!weights.scale.perTensor() && weights.scale.axis != (gemmTransposes ? 0 : outputAxis))
-      return;
+      return nullptr;
     outputs = rankedType(op->getOperand(1)).getDimSize(gemmTransposes ? 0 : outputAxis);
     if (!readBias())
-      return;
+      return nullptr;
     moveZeroPoint();
     mlir::Value sums = conv ? convolution() : product();
     if (bias)
@@ -47,10 +49,12 @@ public:
     for (double scale : weights.scale.scale)
       factors.push_back(static_cast<float>(scale * data.scale.scale[0]));
     result = nn::buildValue(b, loc, "mul", {result, perOutput(ElementType::f32, factors, ".scale")}, MulAttrs());
+    mlir::Operation *scaled = result.getDefiningOp();
     if (floatBias)
       result = nn::buildValue(b, loc, "add", {result, perOutput(ElementType::f32, *floatBias, ".bias")}, AddAttrs());
     result.setType(op->getResult(0).getType());
     replaceWith(op, result);
+    return scaled;
   }
 
 private:
@@ -182,11 +186,14 @@ private:
   }
 };
 
-/// (x * a + c) / s becomes x * (a / s) + c / s, also with a relu between: one factor instead of two.
+using Products = llvm::DenseSet<mlir::Operation *>;
+
+/// (x * a + c) / s becomes x * (a / s) + c / s, also with a relu between: one factor instead of two. x * a is one of
+/// `products`: where the model itself spells out integer sums and their factors, its roundings are meant.
 class ScaleMerger {
 public:
-  explicit ScaleMerger(const QuantizedForm &form)
-      : quotient(form.ops.front()), scale(form.scale.scale.empty() ? 0 : form.scale.scale[0]),
+  ScaleMerger(const QuantizedForm &form, const Products &products)
+      : products(products), quotient(form.ops.front()), scale(form.scale.scale.empty() ? 0 : form.scale.scale[0]),
         perTensor(form.scale.perTensor()) {}
 
   void run() {
@@ -199,8 +206,7 @@ public:
       chain.push_back(op);
       op = op->getOperand(0).getDefiningOp();
     }
-    // Only behind integer sums: elsewhere the division is ONNX's.
-    if (!isOp(op, "mul") || !op->getOperand(1).getDefiningOp<nn::ConstantOp>() || !isOp(op->getOperand(0), "cast"))
+    if (!products.contains(op))
       return;
     divide(op);
     for (mlir::Operation *each : chain)
@@ -210,6 +216,7 @@ public:
   }
 
 private:
+  const Products &products;
   mlir::Operation *quotient;
   double scale;
   bool perTensor;
@@ -271,10 +278,14 @@ template <class Visit> void forEach(mlir::ModuleOp module, Visit visit) {
 } // namespace
 
 void recognizeQuantized(mlir::ModuleOp module) {
-  forEach(module, [](mlir::Operation *op) { IntegerProduct(op).run(); });
-  forEach(module, [](mlir::Operation *op) {
+  Products products;
+  forEach(module, [&](mlir::Operation *op) {
+    if (mlir::Operation *scaled = IntegerProduct(op).run())
+      products.insert(scaled);
+  });
+  forEach(module, [&](mlir::Operation *op) {
     if (std::optional<QuantizedForm> form = nn::quantizeAt(op))
-      ScaleMerger(*form).run();
+      ScaleMerger(*form, products).run();
   });
   forEach(module, [](mlir::Operation *op) { moveIntegers(op); });
   deadCode(module);

@@ -28,14 +28,19 @@ int64_t offsetOf(const std::string &term, const std::map<char, int64_t> &extents
   return offset;
 }
 
+using TestExtent = onnx::TestModel::Extent;
+
 TEST(Einsum, RandomEquationsEqualTheirDefinition) {
   uint64_t first = firstSeed();
   for (uint64_t seed = first; seed < first + 150; ++seed) {
     std::mt19937_64 random(seed);
     auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
     std::map<char, int64_t> extents;
-    for (char label : std::string("abcdE"))
+    std::map<char, std::string> symbols;
+    for (char label : std::string("abcdE")) {
       extents[label] = 1 + below(4);
+      symbols[label] = fmt::format("extent_{}", label);
+    }
     std::vector<std::string> terms(1 + below(3));
     std::set<char> used;
     std::string equation, left;
@@ -67,7 +72,8 @@ TEST(Einsum, RandomEquationsEqualTheirDefinition) {
       std::vector<onnx::TestModel::Extent> dims;
       std::vector<int64_t> numbers;
       for (char label : terms[i]) {
-        dims.emplace_back(static_cast<int>(extents[label]));
+        bool open = below(3) == 0;
+        dims.emplace_back(open ? TestExtent(&symbols[label][0]) : TestExtent(static_cast<int>(extents[label])));
         numbers.push_back(extents[label]);
       }
       model.input(all[i], dims);
@@ -114,6 +120,12 @@ TEST(Einsum, EllipsesBroadcast) {
   model.input("x", {2, 3, 4}).input("y", {3, 4, 5}).output("r");
   model.node("Einsum", {"x", "y"}, {"r"}).attr("equation", "...i,...ij->...j");
   EXPECT_NE(model.imported().find("-> (tensor<2x3x5xf32>"), std::string::npos) << model.imported();
+  for (bool first : {false, true}) { // either side may have extent 1
+    onnx::TestModel one(13);
+    one.input("x", {first ? 1 : 2, 4}).input("y", {first ? 2 : 1, 4}).output("r");
+    one.node("Einsum", {"x", "y"}, {"r"}).attr("equation", "...i,...i->...i");
+    EXPECT_NE(one.imported().find("-> (tensor<2x4xf32>"), std::string::npos) << one.imported();
+  }
   onnx::TestModel wrong(13);
   wrong.input("x", {2, 3}).output("r").node("Einsum", {"x"}, {"r"}).attr("equation", "ijk->i");
   EXPECT_NE(wrong.imported().find("rank 2, its term 3 labels"), std::string::npos) << wrong.imported();

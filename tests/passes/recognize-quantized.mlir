@@ -51,3 +51,27 @@ func.func @main(%x: tensor<1x4x4x4xui8>) -> tensor<1x4x2x2xui8> {
   %8 = nn.cast %7 {to = ui8} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xui8>
   return %8 : tensor<1x4x2x2xui8>
 }
+
+// -----
+
+// Sums that the model spells out keep both of its roundings: its text, in which constants are folded, gives the same bits.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.matmul_integer
+// CHECK: nn.mul
+// CHECK: nn.div
+// CHECK: twin: equal
+func.func @main(%x: tensor<2x3xui8>) -> tensor<2x2xui8> {
+  %w = nn.constant {value = dense<[[1, -2], [3, 127], [5, 6]]> : tensor<3x2xi8>} : tensor<3x2xi8>
+  %a = nn.constant {value = dense<5.9999997E-4> : tensor<f32>} : tensor<f32>
+  %s = nn.constant {value = dense<0.11> : tensor<f32>} : tensor<f32>
+  %z = nn.constant {value = dense<7.0> : tensor<f32>} : tensor<f32>
+  %0 = nn.matmul_integer %x, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0>} : (tensor<2x3xui8>, tensor<3x2xi8>) -> tensor<2x2xi32>
+  %1 = nn.cast %0 {to = f32} : (tensor<2x2xi32>) -> tensor<2x2xf32>
+  %2 = nn.mul %1, %a : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %3 = nn.div %2, %s : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %4 = nn.round %3 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %5 = nn.add %4, %z : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %6 = nn.clip %5 {min = 0.0 : f64, max = 255.0 : f64, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %7 = nn.cast %6 {to = ui8} : (tensor<2x2xf32>) -> tensor<2x2xui8>
+  return %7 : tensor<2x2xui8>
+}

@@ -35,8 +35,8 @@ def verify(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lite
     package: Judge this package (default: the model compiled with these flags)
     model_: Judge the package by this model (default: the zoo network that it names)
     seeds: Use this many sets of random inputs
-    output: Compare the value of this node, too
-    all: Compare the result of every kernel, too
+    output: Compare the result of the kernel that computes this node, too
+    all: Compare the result of every kernel, too, whatever its layout is; list the kernels without a value of the model
     relative: Set the largest relative L2 error (default: docs/numerics.md; 2e-05 for fp32)
     maximum: Set the largest |difference| over the largest |reference| (default: docs/numerics.md; 0.0001 for fp32)
     Other arguments are those of `compile`.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "store/Connection.h"
-#include "store/Libpq.h"
+#include "store/postgres/Libpq.h"
 
 #include <optional>
 #include <string>

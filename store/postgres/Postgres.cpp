@@ -1,7 +1,7 @@
 // Stores on PostgreSQL servers.
 #include "store/Database.h"
-#include "store/PostgresConnection.h"
-#include "store/PostgresDialect.h"
+#include "store/postgres/PostgresConnection.h"
+#include "store/postgres/PostgresDialect.h"
 #include "support/Text.h"
 
 #include <chrono>

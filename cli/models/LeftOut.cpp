@@ -1,4 +1,4 @@
-#include "cli/print/LeftOut.h"
+#include "cli/models/LeftOut.h"
 
 #include "import/Import.h"
 #include "support/Text.h"
@@ -62,6 +62,16 @@ std::string describeLeftBehind(mlir::ModuleOp module, nlohmann::json &json) {
   json["left_behind"] = behind.getInt();
   return fmt::format("{} behind it left out as well; give the extents of its results with{}\n",
                      counted(behind.getInt(), "node"), shapes);
+}
+
+std::string describeLeftOut(const std::vector<ImportIssue> &issues, mlir::ModuleOp module, const TableStyle &style,
+                            nlohmann::json &json) {
+  if (issues.empty())
+    return "";
+  std::string text = fmt::format("without {}, whose results are inputs:\n",
+                                 issues.size() == 1 ? "a node that is not supported" : "nodes that are not supported");
+  text += describeUnsupported(issues, style, json);
+  return text + describeLeftBehind(module, json);
 }
 
 } // namespace lathe::cli

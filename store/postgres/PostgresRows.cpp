@@ -1,6 +1,6 @@
 // Rows of PostgreSQL servers: all at once, in pieces, or one by one.
-#include "store/PostgresConnection.h"
-#include "store/PostgresDialect.h"
+#include "store/postgres/PostgresConnection.h"
+#include "store/postgres/PostgresDialect.h"
 
 #include <charconv>
 

@@ -11,4 +11,8 @@ std::string describeUnsupported(const std::vector<ImportIssue> &issues, const Ta
 /// is. json["left_behind"] and json["unknown_values"] receive it.
 std::string describeLeftBehind(mlir::ModuleOp module, nlohmann::json &json);
 
+/// Both, where the model is without the nodes; "" where there are none.
+std::string describeLeftOut(const std::vector<ImportIssue> &issues, mlir::ModuleOp module, const TableStyle &style,
+                            nlohmann::json &json);
+
 } // namespace lathe::cli

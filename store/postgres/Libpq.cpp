@@ -1,4 +1,4 @@
-#include "store/Libpq.h"
+#include "store/postgres/Libpq.h"
 
 #include "support/Error.h"
 

@@ -1,4 +1,4 @@
-#include "store/PostgresDialect.h"
+#include "store/postgres/PostgresDialect.h"
 
 #include "store/ContentKey.h"
 

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Cases after public bug reports (LATHE_TEST_DATA/reports) on every road of a model:  reports_test.py LATHE SOURCE BUILD CASES [--failed] [PATTERN]
+
+Every case is a folder with a model, inputs and the outputs that NumPy computed from the specification. It is run at -O 0 and -O 3, by
+the references, with --exact-math, as package and as graph text, exported to ONNX and loaded back, staged as Python and built again, and
+judged by `verify`. A road fails where a value, a shape or a name differs, or where Lathe refuses the model.
+
+--failed   only the cases of tests/reports.txt, which an earlier version got wrong or refused
+PATTERN    only the cases whose names contain it
+
+Cases that the specification leaves open ("ambiguous" in their meta.json) are run and do not count. Exit code 77 without the cases.
+"""
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+LATHE, SOURCE, BUILD, CASES = sys.argv[1:5]
+WORDS = sys.argv[5:]
+PATTERN = "".join(word for word in WORDS if word != "--failed")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(SOURCE, "python"), "PYTHONDONTWRITEBYTECODE": "1",
+               "LATHE_LIBRARY_DIR": os.path.join(BUILD, "lib")}
+
+
+class Refused(Exception):
+    pass
+
+
+def lathe(*arguments, codes=(0,)):
+    return command(LATHE, *arguments, codes=codes)
+
+
+def command(*words, codes=(0,)):
+    try:
+        done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        raise Refused("more than 300 s") from None
+    text = (done.stdout + done.stderr).decode(errors="replace").strip()
+    if done.returncode not in codes:
+        raise Refused(f"exit code {done.returncode}: {text[-300:]}")
+    return text
+
+
+class Case:
+    def __init__(self, folder):
+        self.folder = folder
+        self.name = os.path.basename(folder)
+        with open(os.path.join(folder, "meta.json")) as file:
+            self.meta = json.load(file)
+        self.model = os.path.join(folder, self.meta["model"])
+        self.options = self.meta["opts"]
+        self.inputs = []
+        for i, name in enumerate(self.meta["inputs"]):
+            self.inputs += ["-i", f"{name}={folder}/in{i}.npy"]
+
+    @property
+    def ambiguous(self):
+        return "ambiguous" in self.options
+
+    def outputs(self, temporary, model, *flags):
+        """Runs the model (a file of any kind) on the inputs, and says what is wrong of its outputs."""
+        path = os.path.join(temporary, "outputs.npz")
+        lathe("run", model, *self.inputs, "-o", path, "--quiet", *flags)
+        with np.load(path) as arrays:
+            return self.compare({name: arrays[name] for name in arrays.files})
+
+    def compare(self, arrays):
+        wrong = []
+        for i, name in enumerate(self.meta["outputs"]):
+            expected = np.load(f"{self.folder}/exp{i}.npy")
+            got = arrays.get(name)
+            if got is None and len(arrays) == len(self.meta["outputs"]):
+                got = list(arrays.values())[i]
+                if name is not None and self.meta["model"] != "model.h5":  # weights of HDF5 do not say what outputs are called
+                    wrong.append(f"output '{name}' has another name")
+            problem = "is missing" if got is None else self.difference(got, expected)
+            if problem:
+                wrong.append(f"output '{name}' {problem}")
+        return "; ".join(wrong)
+
+    def difference(self, got, expected):
+        if got.shape != expected.shape:
+            return f"has shape {got.shape}, expected {expected.shape}"
+        if not expected.size:
+            return ""
+        step = self.options.get("qtol")
+        if expected.dtype.kind != "f":
+            worst = int(np.abs(got.astype(np.int64) - expected.astype(np.int64)).max()) if step else int((got != expected).any())
+            return f"differs by {worst} in {int((got != expected).sum())} of {expected.size}" if worst > (step or 0) else ""
+        got, expected = got.astype(float), expected.astype(float)
+        finite = np.isfinite(expected)
+        if not np.array_equal(got[~finite], expected[~finite], equal_nan=True) or not np.isfinite(got[finite]).all():
+            return "has NaN or infinity in other places"
+        if not finite.any():
+            return ""
+        largest = np.abs(expected[finite]).max()
+        bound = 0.11 * step if step else self.options.get("tol", 1e-4) * max(largest, 1e-30)
+        off = np.abs(got - expected)[finite].max()
+        return f"is off by {off:.3g} of {largest:.3g}" if off > bound else ""
+
+
+def run_with(*flags):
+    return lambda case, temporary: case.outputs(temporary, case.model, *flags)
+
+
+def written(suffix, *words):
+    """A road by a file that another verb writes."""
+    def road(case, temporary):
+        path = os.path.join(temporary, "written" + suffix)
+        lathe(words[0], case.model, "-o", path, "--quiet", *words[1:])
+        return case.outputs(temporary, path)
+    return road
+
+
+def staged(case, temporary):
+    source, text = os.path.join(temporary, "net.py"), os.path.join(temporary, "net.mlir")
+    lathe("stage", case.model, "-o", source, "--quiet")
+    command(sys.executable, source, text)
+    return case.outputs(temporary, text)
+
+
+def verified(case, _):
+    """Outputs that say nothing (constant, all zero) are mistrusted, with exit code 1: the cases are small, and the other roads judge."""
+    text = lathe("verify", case.model, *case.inputs, "--seeds", "0", codes=(0, 1))
+    return "" if text.startswith(("verified", "mistrusted")) else text[:300]
+
+
+ROADS = {
+    "-O 0": run_with("-O", "0"),
+    "-O 3": run_with("-O", "3"),
+    "--reference": run_with("--reference"),
+    "--exact-math": run_with("--exact-math"),
+    "package": written(".lathe", "compile"),
+    "graph text": written(".mlir", "compile", "--emit", "graph"),
+    "export": written(".onnx", "export"),
+    "stage": staged,
+    "verify": verified,
+}
+
+
+def check(case):
+    """The roads that fail, with what is wrong."""
+    failed = []
+    for name, road in ROADS.items():
+        with tempfile.TemporaryDirectory() as temporary:
+            try:
+                wrong = road(case, temporary)
+            except Refused as refused:
+                wrong = str(refused)
+        if wrong:
+            failed.append((name, wrong))
+    return case, failed
+
+
+def cases():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "reports.txt")) as file:
+        listed = {line.strip() for line in file if line.strip() and not line.startswith("#")}
+    folders = [os.path.join(CASES, part, "cases", name) for part in ("fail", "open")
+               for name in sorted(os.listdir(os.path.join(CASES, part, "cases")))]
+    names = {os.path.basename(folder) for folder in folders}
+    assert listed <= names, f"tests/reports.txt lists cases that do not exist: {sorted(listed - names)}"
+    # A case of both parts is one case.
+    chosen = {os.path.basename(folder): folder for folder in folders
+              if PATTERN in os.path.basename(folder) and ("--failed" not in WORDS or os.path.basename(folder) in listed)}
+    return [Case(folder) for folder in chosen.values()]
+
+
+def main():
+    if not os.path.isdir(CASES):
+        print(f"skipped: {CASES} is missing (LATHE_TEST_DATA)")
+        return 77
+    chosen = cases()
+    with tempfile.TemporaryDirectory() as home:
+        ENVIRONMENT.update(XDG_CACHE_HOME=os.path.join(home, "cache"), XDG_DATA_HOME=os.path.join(home, "data"))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            results = list(pool.map(check, chosen))
+    for case, failed in results:
+        for road, wrong in failed:
+            print(f"{'ambiguous' if case.ambiguous else 'FAILED'} {case.name}, {road}: {wrong}")
+    counted = [failed for case, failed in results if not case.ambiguous]
+    bad = sum(1 for failed in counted if failed)
+    print(f"{len(counted)} cases on {len(ROADS)} roads ({len(results) - len(counted)} ambiguous ones do not count):")
+    print(f"{len(counted) - bad} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+sys.exit(main())
