@@ -149,15 +149,15 @@ TEST(OpsLab, ourProviderCounts) {
 
 TEST(OpsLab, roundsAreALeastUntilTimeIsOver) {
   OpsLabOptions options = quick();
-  options.minStarts = 2;
+  options.minStarts = 3;
   options.maxStarts = 1000; // so that no start lasts by itself
-  options.minRounds = options.maxRounds = 400;
+  options.minRounds = options.maxRounds = 600;
   OpsLab bench({fake("", "ours"), fake("", "peer")}, options);
-  EXPECT_EQ(bench.measure(problem(), {}).starts, (std::vector<size_t>(2, 200)));
+  EXPECT_EQ(bench.measure(problem(), {}).starts, (std::vector<size_t>(3, 200)));
 
   options.maxSeconds = 0.02;
   OpsRow hurried = OpsLab({fake("", "ours"), fake("", "peer")}, options).measure(problem(), {});
-  ASSERT_EQ(hurried.starts.size(), 2u);
+  ASSERT_EQ(hurried.starts.size(), 3u);
   for (size_t rounds : hurried.starts) {
     EXPECT_GE(rounds, 3u);
     EXPECT_LT(rounds, 200u);
