@@ -59,11 +59,11 @@ class Parameters(Cli):
         for axis in (0, 2, -2, -4):
             self.expect(squeezed, {"x": x, "a": np.array([axis])}, {"y": np.maximum(np.squeeze(x, axis), 0)}, levels=LEVELS[1:])
         for axes in ([1], [4]):  # of extent 3; none
-            self.refused(squeezed, {"x": x, "a": np.array(axes)}, "m.onnx: node 0 's' \\(Squeeze")
+            self.refused(squeezed, {"x": x, "a": np.array(axes)}, "m.onnx: .*'s'")
         ports[1] = ("a", [2], "int64")
         both = self.written([node("Squeeze", "x a", "y")], ports)
         self.expect(both, {"x": x, "a": np.array([2, 0])}, {"y": x[0, :, 0]})
-        self.refused(both, {"x": x, "a": np.array([0, 0])}, "Squeeze.*elements")
+        self.refused(both, {"x": x, "a": np.array([0, 0])}, "m.onnx: .*index|m.onnx: .*indices")
         ports[0] = ("x", ["N", 3], "float32")
         more = self.written([node("Unsqueeze", "x a", "y")], ports)
         for axes in ([0, 3], [1, -1], [-1, -2], [2, 0]):

@@ -114,9 +114,10 @@ mlir::Value squeezeAt(Node &node, mlir::Value x, mlir::Value axes) {
   mlir::Value extents =
       node.emit("where", {here, reshaped(node, node.emit("shape", {x}), {1, rank}), node.constantInts({}, {0})});
   mlir::Value target = sumOver(node, extents, 1, false);
-  // An axis that is named twice leaves one too many; the elements do not fit then.
-  mlir::Value most = node.emit("reduce_max", {named}, {{"axes", Ints{0}}, {"keepdims", true}});
-  return node.emit("reshape", {x, node.emit("mul", {target, most})}, {{"allow_zero", true}});
+  // An axis that is named twice leaves one too many, whose place is beyond the result. Otherwise this adds 0.
+  mlir::Value last = node.emit("gather", {countUp(node, left), slice(node, place, rank - 1, rank)});
+  mlir::Value none = node.emit("sub", {last, node.constantInts({}, {left - 1})});
+  return node.emit("reshape", {x, node.emit("add", {target, none})}, {{"allow_zero", true}});
 }
 
 mlir::Value unsqueezeAt(Node &node, mlir::Value x, mlir::Value axes) {
