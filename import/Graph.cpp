@@ -65,6 +65,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Graph::run() {
   try {
     importNodes(outputs);
     throwProblems(function);
+    requireShapesUsed();
     finish(function);
   } catch (const UnsupportedError &) {
     throw;
@@ -321,6 +322,7 @@ std::vector<ValueRecord> Graph::outputsLeft() {
       GraphValue *value = find(name);
       if (value && value->value && value->producer >= 0 && info(value->value).isTensor() && names.insert(name).second) {
         ValueRecord &output = outputs.emplace_back();
+        ++addedOutputs;
         output.name = name;
         output.type = info(value->value).type;
       }
@@ -352,6 +354,7 @@ void Graph::finish(mlir::func::FuncOp function) {
   if (!leftOut.empty()) {
     llvm::SmallVector<llvm::StringRef> unknown(unknownValues.begin(), unknownValues.end());
     module->setAttr(unknownValuesAttribute, builder.getStrArrayAttr(unknown));
+    module->setAttr(addedOutputsAttribute, builder.getI64IntegerAttr(addedOutputs));
     module->setAttr(leftBehindAttribute, builder.getI64IntegerAttr(leftBehind));
   }
   module.walk([](mlir::func::FuncOp any) { tidy(any.getBody().front()); }); // bodies first

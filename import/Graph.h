@@ -113,6 +113,7 @@ private:
   void addInput(mlir::func::FuncOp function, const std::string &name, TensorInfo info,
                 const std::optional<Quantization> &quantization);
   void leaveOut(int index);
+  void requireShapesUsed();
   // Order.cpp
   void declareResults();
   std::vector<int> nodesInOrder(const std::vector<std::string> &outputs);
@@ -130,6 +131,7 @@ private:
   void finish(mlir::func::FuncOp function);
   mlir::Value resultOf(const ValueRecord &output);
   std::vector<ValueRecord> outputsLeft();
+  int64_t addedOutputs = 0;
 };
 
 } // namespace lathe::source

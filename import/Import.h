@@ -45,6 +45,8 @@ struct ImportOptions {
 inline constexpr const char *assumptionAttribute = "nn.assumption";
 /// Attribute of a module: names of values that a node which was left out gives and of which the extents are not known.
 inline constexpr const char *unknownValuesAttribute = "nn.unknown_values";
+/// Attribute of a module: number of its last outputs, which are operands of nodes that were left out.
+inline constexpr const char *addedOutputsAttribute = "nn.added_outputs";
 /// Attribute of a module: number of nodes that were left out because they depend on such a value.
 inline constexpr const char *leftBehindAttribute = "nn.left_behind";
 

@@ -137,12 +137,20 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
     }
     bindExtents(name, inputs.back().info.dims);
   }
+  for (const NodeRecord &node : model.graph.nodes) // a node that is left out
+    names.insert(node.outputs.begin(), node.outputs.end());
   for (auto &[name, extents] : options.shapes)
-    require(options.leaveOut ||
-                std::any_of(inputs.begin(), inputs.end(), [&](auto &input) { return input.record->name == name; }),
-            "{}: --shape names input '{}', which the model does not have", fileName, name);
+    require(names.contains(name), "{}: --shape names input '{}', which the model does not have", fileName, name);
   for (Declared &input : inputs)
     addInput(function, input.record->name, std::move(input.info), input.record->quantization);
+}
+
+void Graph::requireShapesUsed() {
+  for (auto &[name, extents] : options.shapes) {
+    GraphValue *value = find(name);
+    require(value && value->value && llvm::isa<mlir::BlockArgument>(value->value),
+            "{}: --shape names input '{}', which the model does not have", fileName, name);
+  }
 }
 
 /// The results of a node that is not supported become inputs, where it is known what they are.

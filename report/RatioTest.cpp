@@ -48,6 +48,18 @@ TEST(Ratio, takesAStartOfTheProcessForOneObservation) {
   EXPECT_DOUBLE_EQ(apart.interval.high, 4);
 }
 
+/// Without turns, what other programs did while one side ran is in the ratio.
+TEST(Ratio, ofADisturbedSideHasNoVerdictWithoutTurns) {
+  Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 2);
+  ours.disturbed = true;
+  EXPECT_EQ(judgeTimes(peer, ours).verdict, lab::Verdict::faster); // in turns both had the same disturbance
+  peer.experiment = "another";
+  EXPECT_EQ(judgeTimes(peer, ours).verdict, lab::Verdict::ambiguous);
+  EXPECT_EQ(judgeTimes(ours, peer).verdict, lab::Verdict::ambiguous);
+  ours.disturbed = false;
+  EXPECT_EQ(judgeTimes(peer, ours).verdict, lab::Verdict::faster);
+}
+
 /// One or two starts have a range and no verdict, however many rounds there are and whoever judges.
 TEST(Ratio, ofFewStartsIsARange) {
   Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);

@@ -98,6 +98,8 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
     if (counts.size() != rounds.size()) // a document whose rounds somebody has chosen from
       counts.clear();
     point.rounds = lab::samplesOf(rounds, counts);
+    if (row.contains("other_processors"))
+      point.disturbance.otherProcessors = row.at("other_processors").get<double>();
     auto starts = row.value("starts", std::vector<size_t>());
     if (starts.size() > 1 && std::accumulate(starts.begin(), starts.end(), size_t(0)) == point.rounds.size())
       point.starts = starts; // else it stopped on the way
@@ -215,10 +217,14 @@ static bool inTurns(const Row &a, const Row &b) {
 lab::Starts startsOf(const Row &row) { return lab::byStart(row.rounds, row.starts, row.rounds.size()); }
 
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band) {
-  if (!inTurns(numerator, denominator))
-    return lab::besideOverhead(lab::judgeApart(startsOf(numerator), startsOf(denominator), band),
-                               {numerator.median, numerator.callSeconds},
-                               {denominator.median, denominator.callSeconds});
+  if (!inTurns(numerator, denominator)) {
+    lab::JudgedRatio judged =
+        lab::besideOverhead(lab::judgeApart(startsOf(numerator), startsOf(denominator), band),
+                            {numerator.median, numerator.callSeconds}, {denominator.median, denominator.callSeconds});
+    if (numerator.disturbed || denominator.disturbed) // what the others did is in the ratio, in turns it would cancel
+      judged.verdict = lab::Verdict::ambiguous;
+    return judged;
+  }
   std::vector<size_t> starts = numerator.starts;
   if (starts.empty())
     starts = {numerator.rounds.size()};

@@ -49,8 +49,11 @@ TypeRules::TypeRules(const std::string &path) {
         rule.checked = false;
       else
         (results ? rule.outputs : rule.inputs).push_back(wordOf(word));
-    for (std::string name; names >> name;)
-      rules[name] = rule;
+    for (std::string name; names >> name;) {
+      size_t version = name.find('@');
+      int64_t since = version == std::string::npos ? 0 : std::stoll(name.substr(version + 1));
+      rules[name.substr(0, version)][since] = rule;
+    }
   }
 }
 
@@ -82,34 +85,47 @@ TypeRules::Word TypeRules::wordOf(const std::string &text) const {
 
 std::vector<std::string> TypeRules::faults(const ModelProto &model) const {
   std::vector<std::string> faults;
-  check(model.graph(), {}, faults);
+  int64_t opset = 0;
+  for (const OperatorSetIdProto &set : model.opset_import())
+    if (set.domain().empty())
+      opset = set.version();
+  check(model.graph(), {}, opset, faults);
   return faults;
 }
 
-void TypeRules::check(const GraphProto &graph, Types types, std::vector<std::string> &faults) const {
+/// The newest rule that holds; null if there is none.
+const TypeRules::Rule *TypeRules::ruleOf(const std::string &op, int64_t opset) const {
+  auto found = rules.find(op);
+  if (found == rules.end())
+    return nullptr;
+  auto behind = found->second.upper_bound(opset);
+  return behind == found->second.begin() ? nullptr : &std::prev(behind)->second;
+}
+
+void TypeRules::check(const GraphProto &graph, Types types, int64_t opset, std::vector<std::string> &faults) const {
   for (const ValueInfoProto &input : graph.input())
     types[input.name()] = typeOf(input);
   for (const TensorProto &tensor : graph.initializer())
     types[tensor.name()] = fromOnnxType(tensor.data_type());
   for (const NodeProto &node : graph.node())
-    check(node, types, faults);
+    check(node, types, opset, faults);
   for (const ValueInfoProto &output : graph.output())
     if (ElementType found = types[output.name()]; found != ElementType::invalid && found != typeOf(output))
       faults.push_back(
           fmt::format("output '{}' is {}, declared as {}", output.name(), name(found), name(typeOf(output))));
 }
 
-void TypeRules::check(const NodeProto &node, Types &types, std::vector<std::string> &faults) const {
-  auto found = rules.find(node.op_type());
+void TypeRules::check(const NodeProto &node, Types &types, int64_t opset, std::vector<std::string> &faults) const {
+  const Rule *found = ruleOf(node.op_type(), opset);
   for (const AttributeProto &attribute : node.attribute())
     if (attribute.has_g())
-      check(attribute.g(), types, faults);
-  if (found == rules.end() || !found->second.checked) {
-    if (found == rules.end())
+      check(attribute.g(), types, opset, faults);
+  if (!found || !found->checked) {
+    if (!found)
       faults.push_back(fmt::format("{}: no rule in onnx_types.txt", node.op_type()));
     return;
   }
-  const Rule &rule = found->second;
+  const Rule &rule = *found;
   std::map<std::string, ElementType> bound;
   auto fault = [&](const std::string &what) {
     faults.push_back(fmt::format("{} '{}': {}", node.op_type(), node.name(), what));

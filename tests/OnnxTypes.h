@@ -31,13 +31,14 @@ private:
   using Types = std::map<std::string, ElementType>; // of values
 
   std::map<std::string, std::set<ElementType>> sets;
-  std::map<std::string, Rule> rules;
+  std::map<std::string, std::map<int64_t, Rule>> rules; // by the first opset
 
   void readSet(const std::string &name, const std::string &words);
   std::set<ElementType> typesOf(const std::string &word) const;
   Word wordOf(const std::string &text) const;
-  void check(const GraphProto &graph, Types types, std::vector<std::string> &faults) const;
-  void check(const NodeProto &node, Types &types, std::vector<std::string> &faults) const;
+  const Rule *ruleOf(const std::string &op, int64_t opset) const;
+  void check(const GraphProto &graph, Types types, int64_t opset, std::vector<std::string> &faults) const;
+  void check(const NodeProto &node, Types &types, int64_t opset, std::vector<std::string> &faults) const;
 };
 
 } // namespace lathe::onnx

@@ -39,10 +39,10 @@ if not shutil.which("node") or not models:
     sys.exit(77)
 for model in models:
     with tempfile.TemporaryDirectory() as folder:
-        part, extracted, report = (os.path.join(folder, name) for name in ("part.tflite", "extracted.mlir", "report.json"))
+        part, extracted, report = (os.path.join(folder, name) for name in ("part.tflite", "extracted.onnx", "report.json"))
         run(lathe, "segments", model, "--list", "--quiet", "--json", report)
         with open(report) as file:
-            places = [row["node"] for row in json.load(file)["places"]["rows"] if row["one_tensor_passes"]]
+            places = [row["node"] for row in json.load(file)["places"] if row["one_tensor_passes"]]
         first, last = places[len(places) // 3], places[2 * len(places) // 3]
         for begin, end in ((first, last), ("", first), (last, "")):
             done = cut(model, begin, end, part)
@@ -52,7 +52,8 @@ for model in models:
             assert len(ours) == len(theirs) and all(np.array_equal(a, b) for a, b in zip(ours, theirs)), (model, begin, end)
         assert "no tensor 'nowhere'" in cut(model, "nowhere", "", part).stderr
         print(f"{model}: three parts are the same")
-        if os.path.isdir(os.path.join(RUNNER, "node_modules")):
+        # XNNPACK has a rounding of its own for quantised layers (docs/runner-protocol.md).
+        if os.path.isdir(os.path.join(RUNNER, "node_modules")) and "int8" not in os.path.basename(model):
             run(lathe, "segments", model, "--with", "tflite", "--at", f"{first},{last}", "--repeat", "1", "--no-store", "--quiet", "--json", report)
             with open(report) as file:
                 parts = json.load(file)

@@ -25,7 +25,7 @@ void TimeLeft::update(size_t done, size_t total, double now) {
 std::optional<double> TimeLeft::seconds() const {
   if (done <= first || done >= total)
     return std::nullopt;
-  return (last - began) / double(done - first) * double(total - done);
+  return (last - began) / double(done - first) * double(total - done) + afterwards;
 }
 
 namespace {

@@ -11,12 +11,15 @@ namespace lathe::cli {
 /// changes or `done` decreases.
 class TimeLeft {
 public:
+  /// `afterwards`: seconds that the task takes after its last part.
+  explicit TimeLeft(double afterwards = 0) : afterwards(afterwards) {}
   /// `now` is in seconds from any fixed moment.
   void update(size_t done, size_t total, double now);
   /// Remaining seconds at the last update; nothing if nothing was done yet or nothing is left.
   std::optional<double> seconds() const;
 
 private:
+  double afterwards;
   size_t total = 0, first = 0, done = 0;
   double began = 0, last = 0;
 };

@@ -18,6 +18,14 @@ TEST(TimeLeft, followsFromWhatWasDone) {
   EXPECT_EQ(left.seconds(), std::nullopt);
 }
 
+TEST(TimeLeft, whatComesAfterwardsIsCounted) {
+  TimeLeft left(30);
+  left.update(0, 10, 5);
+  EXPECT_EQ(left.seconds(), std::nullopt);
+  left.update(2, 10, 9);
+  EXPECT_DOUBLE_EQ(left.seconds().value(), 46);
+}
+
 TEST(TimeLeft, whatWasThereBeforeIsNotCounted) {
   TimeLeft left;
   left.update(90, 100, 0); // an interrupted run goes on

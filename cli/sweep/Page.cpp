@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace lathe::cli {
@@ -99,10 +100,22 @@ void addDecisions(std::vector<Section> &sections, const Sweep &sweep) {
   }
 }
 
+/// The operator of a node "model.tflite: node 14 'fc' (FULLY_CONNECTED, schema 3)" in the terms of its format; `otherwise` where
+/// the node does not say.
+std::string operatorOf(const std::string &node, const std::string &otherwise) {
+  size_t open = node.rfind(" ("), comma = node.find(',', open);
+  return open == std::string::npos || comma == std::string::npos ? otherwise : node.substr(open + 2, comma - open - 2);
+}
+
+/// The node without the file, which a column names.
+std::string withoutFile(const std::string &node, const SweepRow &row) {
+  const std::string file = row.model.model + ": ";
+  return node.starts_with(file) ? node.substr(file.size()) : node;
+}
+
 /// Operators of a kind that keep the layout for one reason.
 struct Kept {
-  size_t count = 0;
-  std::string example; // the first node
+  std::set<std::string> nodes;
   std::vector<std::string> rows;
 };
 
@@ -112,17 +125,15 @@ void addLayouts(std::vector<Section> &sections, const Sweep &sweep) {
   for (const SweepRow &row : sweep.rows) {
     if (row.compiled.is_null())
       continue;
-    std::map<std::tuple<std::string, std::string, std::string>, size_t> here;
+    std::set<std::tuple<std::string, std::string, std::string>> here;
     for (const json &one : row.compiled.at("layouts").at("unconverted")) {
-      std::tuple key(shownModel(row), one.at("op").get<std::string>(), one.at("reason").get<std::string>());
-      ++here[key];
-      if (kept[key].example.empty())
-        kept[key].example = one.at("node").get<std::string>();
+      std::string node = one.at("node");
+      std::tuple key(shownModel(row), operatorOf(node, one.at("op")), one.at("reason").get<std::string>());
+      here.insert(key);
+      kept[key].nodes.insert(withoutFile(node, row));
     }
-    for (const auto &[key, count] : here) {
-      kept[key].count = std::max(kept[key].count, count);
+    for (const auto &key : here)
       kept[key].rows.push_back(rowText(row, false));
-    }
   }
   if (kept.empty())
     return;
@@ -130,8 +141,8 @@ void addLayouts(std::vector<Section> &sections, const Sweep &sweep) {
                textColumn("why it is computed in the model's own order"), textColumn("rows")});
   for (const auto &[key, one] : kept) {
     const auto &[model, op, reason] = key;
-    table.row(
-        {model, op, std::to_string(one.count), one.example, reason, fmt::format("{}", fmt::join(one.rows, "; "))});
+    table.row({model, op, std::to_string(one.nodes.size()), *one.nodes.begin(), reason,
+               fmt::format("{}", fmt::join(one.rows, "; "))});
   }
   sections.push_back({"Operators that keep the layout of the model",
                       {"All other operators that have channels compute in the layout that was chosen or asked for."},

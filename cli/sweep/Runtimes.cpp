@@ -6,6 +6,7 @@
 #include "runtime/NpyTensor.h"
 #include "runtime/QuantizedTensor.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace lathe::cli {
@@ -65,6 +66,22 @@ std::vector<Tensor> outputsOf(const SweepRow &ours, lab::Tolerance &tolerance,
   for (size_t i = 0; i < model->outputs().size(); ++i)
     outputs.push_back(realNumbers(model->outputs()[i], context.output(i).tensor().clone()));
   return outputs;
+}
+
+/// Bounds for quantised outputs of runtimes that round in other ways, as docs/numerics.md states them.
+lab::Tolerance ofSteps(lab::Tolerance tolerance) {
+  lab::Roundings bytes;
+  bytes.add(ElementType::f32);
+  bytes.bytes = true;
+  lab::Tolerance steps = lab::toleranceOf(bytes, lab::Against::peer);
+  return {std::max(tolerance.relative, steps.relative), std::max(tolerance.maximum, steps.maximum)};
+}
+
+/// What to try where quantised outputs differ.
+std::string roundingHint(const SweepRow &row) {
+  return row.runtime == "tflite" && row.model.requantizeRounding == "reference"
+             ? "; TensorFlow Lite's optimised kernels round as --requantize-rounding optimised"
+             : "";
 }
 
 /// Compares the outputs of a run with those of `ours`; what disagrees becomes the reason of the row.

@@ -70,7 +70,7 @@ class Compare(Cli):
             self.assertIn("has other types: quantised inputs and outputs are compared as real numbers", figures["sides"][1]["notes"])
             self.assertGreater(figures["peers"][0]["outputs"][0]["relative_l2"] if ours == real else 1, 1e-4)
         self.assertFalse(self.check(real, "--with", integer, code=1)["agrees"])
-        self.assertEqual(self.check(integer, "--with", integer)["sides"][1]["notes"], [])
+        self.assertNotIn("notes", self.check(integer, "--with", integer)["sides"][1])
 
     def test_errors_name_the_models(self):
         short = self.write("short.mlir", 'func.func @main(%a: tensor<4xf32> {nn.name = "a"}, %b: tensor<4xf32> {nn.name = "b"}) -> (tensor<4xf32> {nn.name = "c"}) {\n'

@@ -141,7 +141,7 @@ class Evaluate(Cli):
         self.assertNotIn("top1", self.figures("evaluate", self.model, "--data", plain, "--no-store"))
         quantised = self.path("blue8.mlir")
         with open(quantised, "w") as file:
-            file.write(blue("i8", "0.01", -5))
+            file.write(blue("i8", "0.02", -5))
         changed = self.figures("evaluate", self.model, "--data", data, "--against", quantised, "--no-store")["changed"]
         self.assertEqual(changed, 3)  # it always says blue
         self.error("evaluate", self.model, "--data", data, "--mean", "0.5", says="--mean.*as they are")

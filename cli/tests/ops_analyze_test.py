@@ -105,7 +105,7 @@ class OpsAnalyze(Cli):
         doubled = self.path("doubled.json")
         for factor, path in [(1, results[0]), (2, doubled)]:
             for row in document["rows"]:
-                row["starts"] = [2] * 6
+                row.update(starts=[2] * 6, other_processors=0)
                 for point in row["points"]:
                     point["rounds_ns"] = [[1000 * factor, 1001 * factor, 1002 * factor]] * 12
             with open(path, "w") as file:

@@ -137,8 +137,7 @@ class Sweep(Cli):
         described = self.write(name + ".json", json.dumps(model))
         schema = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", "tflite", "tflite.fbs")
         subprocess.run(["flatc", "--binary", "--root-type", "lathe.tflite.file.Model", "-o", self.folder.name, schema, described], check=True)
-        written = glob.glob(self.path(name + ".*"))
-        (binary,) = [path for path in written if not path.endswith(".json")]
+        (binary,) = [path for path in glob.glob(self.path(name + ".*")) if not path.endswith((".json", ".tflite"))]
         os.rename(binary, self.path(name + ".tflite"))
         return self.path(name + ".tflite")
 
@@ -186,10 +185,11 @@ class Sweep(Cli):
         self.error("sweep", model, "--tflite-library", "/no/such/file", says="--tflite-library /no/such/file: no such file")
 
     def rows_kept(self):
-        return glob.glob(self.path("cache/lathe/sweeps/*/row*.json"))
+        return glob.glob(self.path("cache/lathe/sweeps/*/row[0-9].json"))
 
     def test_a_killed_sweep_continues(self):
-        arguments = ["sweep", self.net, "--levels", "0,1,2,3", "--exact-math", *SHORT, "--no-store"]
+        path = self.path("continued.json")
+        arguments = ["sweep", self.net, "--levels", "0,1,2,3", "--exact-math", *SHORT, "--no-store", "--json", path]
         running = subprocess.Popen([LATHE, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while running.poll() is None and not self.rows_kept():
             time.sleep(0.005)
@@ -197,7 +197,9 @@ class Sweep(Cli):
         running.wait()
         with open(min(self.rows_kept())) as file:
             first = json.load(file)["compiled"]
-        figures = self.figures(*arguments)
+        self.lathe(*arguments)
+        with open(path) as file:
+            figures = json.load(file)
         self.assertEqual(figures["rows"][0]["compiled"], first)
         self.assertEqual([row["reason"] for row in figures["rows"]], [""] * 4)
         self.assertEqual(self.rows_kept(), [])  # nothing is left to continue

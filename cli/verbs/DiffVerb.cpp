@@ -46,8 +46,7 @@ struct DiffFlags {
     options.add_option("before", before, side)->required();
     options
         .add_option("after", after, "the other side, in one of the same forms; several are each compared with before")
-        ->required()
-        ->expected(1, 1000);
+        ->required();
     options
         .add_option("--fail-on", failOn,
                     "Return exit code 1 on these, by commas: slower, slower:3% (verdict slower, by more than 3 %), "

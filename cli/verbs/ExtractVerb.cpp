@@ -103,6 +103,11 @@ int extractVerb(const Arguments &arguments) {
     flags.cut.tensors = tensorOrigins(model, importOptions(flags.model));
   std::vector<ImportIssue> leftOut;
   Source source = loadPart(flags.model, leftOut);
+  if (auto added = (*source.module)->getAttrOfType<mlir::IntegerAttr>(addedOutputsAttribute);
+      added && flags.cut.to.empty()) {
+    flags.cut.to = outputNames(mainFunction(*source.module));
+    flags.cut.to.resize(flags.cut.to.size() - static_cast<size_t>(added.getInt()));
+  }
   Cut cut = cutGraph(*source.module, flags.cut);
   exportOnnxFile(*cut.module, flags.output);
 

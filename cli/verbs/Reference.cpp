@@ -32,8 +32,10 @@ int referenceVerb(const Arguments &arguments) {
   options.parseAll(arguments);
 
   Source source = loadSource(model);
-  if (overrideDefaults(model, unknownInputs(inputPorts(*source.module), inputs)))
-    source = loadSource(model);
+  if (overrideDefaults(model, unknownInputs(inputPorts(*source.module), inputs))) {
+    Source again = loadSource(model);
+    std::swap(source, again); // the module that was read first goes before its context
+  }
   if (!output.empty())
     requireValuesPath(output, outputNames(mainFunction(*source.module)).size());
   mlir::func::FuncOp main = mainFunction(*source.module);

@@ -271,7 +271,7 @@ nlohmann::json SweepFlags::identity(const Arguments &arguments, const std::vecto
 void prepareAll(Sweep &sweep, SweepFlags &flags, const RowFolder &folder, const Arguments &arguments,
                 KeptWhenInterrupted<Sweep> &kept) {
   Progress progress("sweep");
-  TimeLeft left;
+  TimeLeft left(flags.turns.maxSeconds); // of timing, behind the last row
   prepareRows(
       {sweep.rows, flags.inputs, flags.pictures, folder, arguments}, flags.classifies(),
       [&](const std::string &what, size_t row) {

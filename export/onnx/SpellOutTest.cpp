@@ -214,10 +214,11 @@ TEST_F(SpellOut, ConvTransposeOfIntegersBecomesConvInteger) {
           %z = nn.constant {{value = dense<{3}> : tensor<{0}>}} : tensor<{0}>
           %xc = nn.sub %xi, %z : (tensor<{1}{0}>, tensor<{0}>) -> tensor<{1}{0}>
           %wc = nn.cast %w {{to = {0}}} : (tensor<{4}{5}>) -> tensor<{4}{0}>
-          %y = nn.conv_transpose %xc, %wc {{dilations = array<i64: {6}>, group = {7} : i64, pads = array<i64: {8}>,
+          %y = nn.conv_transpose {12}, %wc {{dilations = array<i64: {6}>, group = {7} : i64, pads = array<i64: {8}>,
             strides = array<i64: {9}>, output_padding = array<i64: {10}>}} : (tensor<{1}{0}>, tensor<{4}{0}>)
             -> tensor<{11}{0}>)",
-                            c.sums, x, c.type, zero, w, kernel, c.dilations, c.group, c.pads, c.strides, c.output, y));
+                            c.sums, x, c.type, zero, w, kernel, c.dilations, c.group, c.pads, c.strides, c.output, y,
+                            zero ? "%xc" : "%xi")); // importers subtract no zero
       std::string bytes = exportOnnx(*module);
       EXPECT_NE(bytes.find("ConvInteger"), bytes.npos);
       EXPECT_EQ(bytes.find("ConvTranspose"), bytes.npos);

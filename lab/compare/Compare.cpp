@@ -3,6 +3,7 @@
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Outputs.h"
 #include "lab/compare/Ports.h"
+#include "lab/compare/SideInputs.h"
 #include "lab/machine/DeclaredPeak.h"
 #include "lab/machine/Disturbance.h"
 #include "runtime/Context.h"
@@ -41,13 +42,6 @@ struct Running {
     result->failure = outcome.failure();
     return std::nullopt;
   }
-};
-
-/// Of the first side, as bound.
-struct Input {
-  RunnerPort port; // with the extents of the tensor
-  Tensor tensor;
-  std::string file;
 };
 
 class Comparing {
@@ -182,75 +176,17 @@ private:
         matchInputs(*first, side);
   }
 
-  /// The inputs that a side of so many inputs takes: without the variables, if it keeps them itself.
-  std::vector<const Input *> inputsFor(Running &side) {
-    std::vector<const Input *> all, others;
-    for (const Input &input : inputs) {
-      all.push_back(&input);
-      if (!options.variables.contains(input.port.name))
-        others.push_back(&input);
-    }
-    if (side.model.inputs.size() != others.size() || others.size() == all.size())
-      return all;
-    side.result->notes.push_back(
-        fmt::format("keeps the variables {} itself; they begin with zero", fmt::join(options.variables, ", ")));
-    return others;
-  }
-
   /// Finds the file for every input of a side; throws Error where the side is another network.
   void matchInputs(const Running &first, Running &side) {
-    std::vector<RunnerPort> ours;
-    std::vector<const Input *> candidates = inputsFor(side);
-    for (const Input *input : candidates)
-      ours.push_back(input->port);
-    const std::vector<RunnerPort> &theirs = side.model.inputs;
-    compareTypes(first, ours, side);
-    auto pairs = side.real ? pairPorts(realPorts(ours, scalesOf(first)), realPorts(theirs, scalesOf(side)))
-                           : pairPorts(ours, theirs);
-    require(ours.size() == theirs.size() && std::all_of(pairs.begin(), pairs.end(), [](auto &pair) { return pair; }),
-            "{} has inputs {}, {} has {}: not the same network", first.called, portsText(ours), side.called,
-            portsText(theirs));
-    for (size_t i = 0; i < theirs.size(); ++i)
-      giveInput(first, *candidates[*pairs[i]], side, i);
+    auto loaded = [&](const Running &run) { return LoadedSide{run.called, run.model, scalesOf(run)}; };
+    std::string stem = (directory.path / fmt::format("side{}-input", &side - running.data())).string();
+    SideInputs matched = inputsOfSide(inputs, loaded(first), loaded(side), options, stem);
+    side.inputs = std::move(matched.files);
+    side.real = matched.real;
+    std::move(matched.notes.begin(), matched.notes.end(), std::back_inserter(side.result->notes));
   }
 
   const Scales &scalesOf(const Running &side) const { return sides[size_t(&side - running.data())].scales; }
-
-  /// Whether a side has other types than the first one, of real numbers that are the same.
-  void compareTypes(const Running &first, const std::vector<RunnerPort> &ours, Running &side) {
-    auto paired = [&](const std::vector<RunnerPort> &mine, const std::vector<RunnerPort> &theirs) {
-      return allPaired(mine, theirs) || !allPaired(realPorts(mine, scalesOf(first)), realPorts(theirs, scalesOf(side)));
-    };
-    side.real = !paired(ours, side.model.inputs) || !paired(first.model.outputs, side.model.outputs);
-    if (side.real)
-      side.result->notes.emplace_back("has other types: quantised inputs and outputs are compared as real numbers");
-  }
-
-  /// Writes what input i of a side gets, where it is not the file of the first side.
-  void giveInput(const Running &first, const Input &input, Running &side, size_t i) {
-    const RunnerPort &port = side.model.inputs[i];
-    std::string &file = side.inputs[port.name] = input.file;
-    PortFit fit = fitOf(input.port, port);
-    auto shapes = [&] {
-      return fmt::format("input '{}' of {} is {}, '{}' of {} is {}", port.name, side.called, extentsText(port),
-                         input.port.name, first.called, extentsText(input.port));
-    };
-    require(fit.fits, "{}: not the same network", shapes());
-    std::string note = port.name == input.port.name ? "" : fmt::format(" takes '{}'", input.port.name);
-    Tensor tensor = side.real ? realNumbers(scalesOf(first), input.port.name, input.tensor) : input.tensor;
-    if (!fit.permutation.empty()) {
-      require(options.adaptLayouts, "{}: another layout, give --adapt-layouts to transpose it", shapes());
-      tensor = transposed(tensor, fit.permutation);
-      note += fmt::format("{} transposed from {} to {}", note.empty() ? " is" : ",", extentsText(input.port),
-                          extentsText(portOf("", tensor)));
-    }
-    if (side.real || !fit.permutation.empty()) {
-      file = (directory.path / fmt::format("input{}-of{}.npy", i, &side - running.data())).string();
-      writeNpy(file, npyView(side.real ? elementsFor(scalesOf(side), port, tensor) : tensor));
-    }
-    if (!note.empty())
-      side.result->notes.push_back(fmt::format("input '{}'{}", port.name, note));
-  }
 
   void bindInputs(Running &side) { side.take(side.runner->setInputs(side.inputs)); }
 
@@ -261,7 +197,7 @@ private:
       return;
     say(side.runner.name + " is called with such inputs");
     std::vector<CallInput> such;
-    for (const Input &input : inputs)
+    for (const BoundInput &input : inputs)
       such.push_back({input.tensor.type(), input.tensor.dims()});
     std::string call = side.call ? side.call(such) : (directory.path / "call.onnx").string();
     if (!side.call)
@@ -485,7 +421,7 @@ private:
       return 0;
     try {
       runtime::Context context(runtime::Model::load(sides[0].model));
-      for (const Input &input : inputs)
+      for (const BoundInput &input : inputs)
         if (auto index = context.model().findInput(input.port.name))
           context.setInput(*index, input.tensor);
       if (!context.model().outputs().empty())
@@ -504,7 +440,7 @@ private:
   double operations = 0; // of one run
   FullSpeed fullSpeed;
   TemporaryDirectory directory{"compare"};
-  std::vector<Input> inputs;
+  std::vector<BoundInput> inputs;
   Comparison comparison;
   std::vector<Running> running;
   bool timing = false;

@@ -117,9 +117,9 @@ struct Comparison {
   bool agrees() const;      // with every peer, and no side failed or has times that nobody believes
 };
 
-/// Compares the sides. Where one side is quantised and another one is not, both get and give the same real numbers. Inputs and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws
-/// Error if the inputs do not match, if layouts differ without `adaptLayouts`, or if a given input does not exist.
-/// Failures of runners are in the result.
+/// Compares the sides. Where one side is quantised and another one is not, both get and give the same real numbers. Inputs
+/// and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws Error if the inputs do not match,
+/// if layouts differ without `adaptLayouts`, or if a given input does not exist. Failures of runners are in the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
 
 /// Values of the input `number`, in the range that networks take.

@@ -145,8 +145,7 @@ TEST_F(CompareTest, timesThatNoAlgorithmReachesAreNotBelieved) {
   EXPECT_TRUE(comparison.sides[0].unreachable.empty());
   std::string text = describe(comparison);
   EXPECT_NE(text.find("no ratio to theirs: its times are not believed"), std::string::npos) << text;
-  EXPECT_NE(text.find("warning: the times of theirs are not believed: no algorithm takes 3e-06 s"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("warning: the times of theirs are not believed: no algorithm takes"), std::string::npos) << text;
   auto points = pointsOf(comparison, {"model", "m", {}}, {});
   EXPECT_EQ(points[0].status, store::PointStatus::passed);
   EXPECT_EQ(points[1].status, store::PointStatus::mistrusted);

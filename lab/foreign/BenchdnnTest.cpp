@@ -42,6 +42,11 @@ TEST_F(BenchdnnTest, problemsBecomeOurs) {
   EXPECT_EQ(benchdnnProblem("--matmul --dt=bf16 64x256:256x128").type, "bf16");
 }
 
+TEST_F(BenchdnnTest, operationsAreThoseOfBenchdnn) { // 0.0131072 Gops
+  Problem problem = Problem::parse(benchdnnProblem("--conv mb1ic64ih14oc64oh14kh3ph1").problem.text);
+  EXPECT_DOUBLE_EQ(problem.flops(), 2.0 * 64 * 64 * 40 * 40);
+}
+
 TEST_F(BenchdnnTest, otherProblemsKeepTheirText) {
   for (auto &[text, op, kept] :
        {std::tuple("--mode=P --bnorm --dir=FWD_D ic64ih56", "bnorm", "--bnorm --dir=FWD_D ic64ih56"),

@@ -90,7 +90,7 @@ MachineCeilings measureWhenQuiet(const QuietHooks &hooks, double patience) {
     if (why.empty())
       return measured;
     if (hooks.now() >= end && tries >= leastTries)
-      fail("machine: the figures cannot be right: {}; nothing is kept, measure again while no other program runs", why);
+      fail("the figures cannot be right: {}; nothing is kept, measure again while no other program runs", why);
     hooks.say(fmt::format("measuring again, the figures cannot be right: {}", why));
   }
 }

@@ -36,7 +36,7 @@ func.func @main(%x: tensor<1x4x3x3xf16>, %y: tensor<1x4x3x3xf16>) -> tensor<1x4x
 // CHECK-LABEL: func.func @main
 // CHECK-DAG: %[[W:.*]] = nn.constant {{.*}} : tensor<4x4xf16>
 // CHECK-DAG: %[[B:.*]] = nn.constant {{.*}} : tensor<4xf32>
-// CHECK: nn.gemm %{{.*}}, %[[W]], %[[B]] {{.*}} : (tensor<2x4xf32>, tensor<4x4xf16>, tensor<4xf32>) -> tensor<2x4xf32>
+// CHECK: nn.gemm %{{.*}}, %[[W]], %[[B]] : (tensor<2x4xf32>, tensor<4x4xf16>, tensor<4xf32>) -> tensor<2x4xf32>
 func.func @main(%x: tensor<2x4xf16>) -> tensor<2x4xf16> {
   %w = nn.constant {value = dense<2.0> : tensor<4x4xf16>} : tensor<4x4xf16>
   %b = nn.constant {value = dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf16>} : tensor<4xf16>

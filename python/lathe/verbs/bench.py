@@ -7,13 +7,13 @@ from lathe import results
 from lathe._process import Arrays, Pairs, Path, Progress, Texts, execute
 
 
-def bench(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
-          signature: str | None = None, custom: Pairs | None = None, target: str | None = None, machine: Path | None = None,
-          threads: int | None = None, level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None,
-          exact_math: bool | None = None, references_only: bool | None = None, memory: Literal["any", "small"] | None = None,
-          precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None, no_records: bool | None = None,
-          schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
-          zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
+def bench(model: Path, *, shape: Pairs | None = None, override: Texts | None = None,
+          requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
+          target: str | None = None, machine: Path | None = None, threads: int | None = None, level: int | None = None,
+          layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None, references_only: bool | None = None,
+          memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None,
+          no_records: bool | None = None, schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None,
+          range: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
           check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
           fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, repetitions: int | None = None,
           warm_up: int | None = None, max_seconds: float | None = None, interval: float | None = None, store: Path | None = None,

@@ -7,18 +7,19 @@ from lathe import results
 from lathe._process import Arrays, Pairs, Path, Progress, Texts, execute
 
 
-def compare(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
-            signature: str | None = None, custom: Pairs | None = None, target: str | None = None, machine: Path | None = None,
-            threads: int | None = None, level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None,
-            exact_math: bool | None = None, references_only: bool | None = None, memory: Literal["any", "small"] | None = None,
-            precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None, no_records: bool | None = None,
-            schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
-            zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
+def compare(model: Path, *, shape: Pairs | None = None, override: Texts | None = None,
+            requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
+            target: str | None = None, machine: Path | None = None, threads: int | None = None, level: int | None = None,
+            layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None, references_only: bool | None = None,
+            memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None,
+            no_records: bool | None = None, schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None,
+            range: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
             check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
             fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, with_: Texts | None = None,
             adapt_layouts: bool | None = None, check_only: bool | None = None, max_seconds: float | None = None, starts: int | None = None,
             max_rounds: int | None = None, relative: float | None = None, maximum: float | None = None, store: Path | None = None,
-            no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.CompareResult:
+            no_store: bool | None = None, tflite_library: Path | None = None, quiet: bool | None = None, wide: bool | None = None,
+            progress: Progress | None = None) -> results.CompareResult:
     """Compare the outputs of a model with other runtimes, then time all of them in turns: while one runs
     the others stand still. Every runtime is started several times, because processes of one program differ.
     When interrupted, print and keep what was measured. Exit code 1 when outputs differ or a side fails.
@@ -42,6 +43,7 @@ def compare(model: Path, *, shape: Pairs | None = None, requantize_rounding: Lit
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tflite_library: Run TFLite files with this native library of TensorFlow Lite's C API, libtensorflowlite_c.so, as the runtime tflite
     Other arguments are those of `compile`.
     """
     return execute(compare, locals())

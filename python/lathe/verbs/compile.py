@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Literal
 
 from lathe import results
-from lathe._process import Pairs, Path, Progress, execute
+from lathe._process import Pairs, Path, Progress, Texts, execute
 
 
-def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = None,
+def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = None, override: Texts | None = None,
             requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
             target: str | None = None, machine: Path | None = None, threads: int | None = None, level: int | None = None,
             layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None, references_only: bool | None = None,
@@ -20,7 +20,8 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
             progress: Progress | None = None) -> results.Compilation:
     """Compile a model to a native package, print a stage of the compilation, or explain its choices.
 
-    shape: Set the extents of an input with symbolic dimensions, as NAME=1x3x224x224
+    shape: Set the extents of an input, as NAME=1x3x224x224: symbolic ones, and fixed ones where the model allows it (-1: as the model states)
+    override: Make this input an input although the ONNX file has a default value for it, which is a constant otherwise
     requantize_rounding: Round quantised TFLite models as TensorFlow Lite's reference or optimised kernels
     signature: Import this signature of a SavedModel (default: serving_default) or of a TFLite file (default: its first subgraph)
     custom: Define a Keras layer by its class: textual IR whose @main takes the layer's inputs, then its weights (docs/keras.md)

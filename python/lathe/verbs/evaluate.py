@@ -7,17 +7,17 @@ from lathe import results
 from lathe._process import Pairs, Path, Progress, Texts, execute
 
 
-def evaluate(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
-             signature: str | None = None, custom: Pairs | None = None, target: str | None = None, machine: Path | None = None,
-             threads: int | None = None, level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None,
-             exact_math: bool | None = None, references_only: bool | None = None, memory: Literal["any", "small"] | None = None,
-             precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None, no_records: bool | None = None,
-             schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
-             zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, store: Path | None = None,
-             no_store: bool | None = None, check_constants: Literal["once", "always", "never"] | None = None, data: Path | None = None,
-             labels: Path | None = None, skip_unreadable: bool | None = None, random_crops: int | None = None, against: str | None = None,
-             seed: int | None = None, confusion: Path | None = None, preprocess: Literal["flags", "model"] | None = None,
-             fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
+def evaluate(model: Path, *, shape: Pairs | None = None, override: Texts | None = None,
+             requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
+             target: str | None = None, machine: Path | None = None, threads: int | None = None, level: int | None = None,
+             layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None, references_only: bool | None = None,
+             memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None,
+             no_records: bool | None = None, schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None,
+             range: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
+             store: Path | None = None, no_store: bool | None = None, check_constants: Literal["once", "always", "never"] | None = None,
+             data: Path | None = None, labels: Path | None = None, skip_unreadable: bool | None = None, random_crops: int | None = None,
+             against: str | None = None, seed: int | None = None, confusion: Path | None = None, tflite_library: Path | None = None,
+             preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
              pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
              channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
              input_scale: float | None = None, input_zero_point: int | None = None, quiet: bool | None = None, wide: bool | None = None,
@@ -29,14 +29,15 @@ def evaluate(model: Path, *, shape: Pairs | None = None, requantize_rounding: Li
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     check_constants: Check a package's weights against their hash: once per version of the file, always or never
-    data: Read pictures from a folder with a folder a class, from a folder of pictures without classes, or from a CSV file with the columns file and
-        class
+    data: Read pictures or .npy files from a folder with a folder a class, from a folder without classes, or from a CSV file with the columns file and
+        class; or arrays with an array labels from an .npz file
     labels: Read the names of the classes from FILE, one a line
     skip_unreadable: Leave out pictures that cannot be read, and name them, instead of ending with an error
     random_crops: Classify this many random crops of at least half the sides instead of the whole pictures
     against: Decide with this model, too, and count changed decisions: a model, a package, onnxruntime or tflite
     seed: Set the seed of random crops
     confusion: Write the confusion matrix as a picture
+    tflite_library: Run TFLite files with this native library of TensorFlow Lite's C API, libtensorflowlite_c.so, as the runtime tflite
     preprocess: Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the model's file states
     fit: Fit pictures: stretch them to the input, or resize the shorter side and crop the middle
     resize: Set the shorter side before --fit crop, in pixels (default: the input's)

@@ -7,7 +7,7 @@ from lathe import results
 from lathe._process import Arrays, Pairs, Path, Progress, Texts, execute
 
 
-def extract(model: Path, output: Path | None = None, *, shape: Pairs | None = None,
+def extract(model: Path, output: Path | None = None, *, shape: Pairs | None = None, override: Texts | None = None,
             requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
             zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, input: Arrays | None = None,
             fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None, from_: Texts | None = None,

@@ -35,7 +35,8 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     epilogue: Set the epilogue of short texts of convolutions and fc: none, or bias, add and relu joined by + (default: bias+relu; none for integer
         types)
     repetitions: Time at least this many rounds in the first --starts starts; once --max-seconds are used up, three rounds per start
-    starts: Start every provider at least this often; more follow until the verdict is decided or time is up
+    starts: Start every provider at least this often; more follow until the verdict is decided or time is up (1: no more, and no verdict; `lathe ops
+        diff` needs 6)
     max_starts: Start every provider at most this often; the verdict then stays ambiguous
     max_seconds: Time a row for at most this long, preparation and checks excluded, in seconds
     max_minutes: Begin no new row after this time, in minutes (0: no limit)
@@ -55,13 +56,13 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     return execute(bench, locals())
 
 
-def problems(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
-             signature: str | None = None, custom: Pairs | None = None, target: str | None = None, machine: Path | None = None,
-             threads: int | None = None, level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None,
-             exact_math: bool | None = None, references_only: bool | None = None, memory: Literal["any", "small"] | None = None,
-             precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None, optimize_for: Pairs | None = None,
-             zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, csv: Path | None = None,
-             quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+def problems(model: Path, *, shape: Pairs | None = None, override: Texts | None = None,
+             requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
+             target: str | None = None, machine: Path | None = None, threads: int | None = None, level: int | None = None,
+             layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None, references_only: bool | None = None,
+             memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
+             optimize_for: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
+             csv: Path | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
     """List the distinct operators of a compiled model (constants folded, operators fused) with their counts, as problems
     for `lathe ops bench`. Symbolic extents that no --shape gives are 1.
 
@@ -101,11 +102,12 @@ def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind:
     return execute(analyze, locals())
 
 
-def diff(before: Path, after: Path, *, fail_on: Texts | None = None, all: bool | None = None, rows: int | None = None, store: Path | None = None,
-         wide: bool | None = None, progress: Progress | None = None) -> results.Result:
-    """Compare two experiments point by point: ratios of medians with intervals, verdicts, changes of status,
-    points of one side only. The sides were not measured in turns, so use a quiet machine; `lathe compare`
-    and `lathe ops bench` measure in turns. Exit code 1 when --fail-on holds for a point.
+def diff(before: Path, after: Path | Sequence[Path], *, fail_on: Texts | None = None, all: bool | None = None, rows: int | None = None,
+         store: Path | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+    """Compare experiments with a first one point by point: ratios of medians with intervals, verdicts, changes of status,
+    points of one side only. Faster and slower need six starts of each side (`lathe ops bench --starts 6`).
+    The sides were not measured in turns, so use a quiet machine; `lathe compare` and `lathe ops bench`
+    measure in turns. Exit code 1 when --fail-on holds for a point.
 
     fail_on: Return exit code 1 on these, by commas: slower, slower:3% (verdict slower, by more than 3 %), failed (passed before), missing
     all: Show also points that are the same

@@ -7,7 +7,7 @@ from lathe import results
 from lathe._process import Pairs, Path, Progress, Texts, execute
 
 
-def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = None,
+def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = None, override: Texts | None = None,
              requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
              target: str | None = None, machine: Path | None = None, threads: int | None = None, level: int | None = None,
              layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None, references_only: bool | None = None,
@@ -33,8 +33,8 @@ def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = N
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
     output: Write the quantised ONNX model here (-: standard output)
-    calibration: Calibrate with these inputs: a folder with a picture, an .npy or an .npz a sample, or an .npz with an array for each input (default:
-        random numbers)
+    calibration: Calibrate with these inputs: a folder, or folders of classes in it, with a picture, an .npy or an .npz a sample, a CSV file that
+        lists such files, or an .npz with an array for each input (default: random numbers)
     samples: Read at most this many calibration inputs
     random_crops: Calibrate with this many random crops of a folder's pictures; a crop has at least half of each side
     seed: Set the seed of random inputs and crops

@@ -57,8 +57,8 @@ def export(file: Path, *, task: str | None = None, family: str | None = None, cp
 
 def import_(file: Path | Sequence[Path], *, store: Path | None = None, progress: Progress | None = None) -> results.Result:
     """Add the tuning records of archives and store files, and logs of AutoTVM 0.2 for viewing, to the store. All
-    files are checked first; then either all are added or none. Of two records of one schedule for one task on
-    one platform the later one stays.
+    files are checked first; then either all are added or none. Records of one schedule for one task on one
+    platform become one: it has all times, and the verdict of the last comparison with the default schedule.
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     """

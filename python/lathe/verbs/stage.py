@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Literal
 
 from lathe import results
-from lathe._process import Pairs, Path, Progress, execute
+from lathe._process import Pairs, Path, Progress, Texts, execute
 
 
-def stage(model: Path, output: Path | None = None, *, shape: Pairs | None = None,
+def stage(model: Path, output: Path | None = None, *, shape: Pairs | None = None, override: Texts | None = None,
           requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
           zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None, flat: bool | None = None,
           quiet: bool | None = None, progress: Progress | None = None) -> results.StageResult:

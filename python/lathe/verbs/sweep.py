@@ -7,28 +7,33 @@ from lathe import results
 from lathe._process import Arrays, Pairs, Path, Progress, Texts, execute
 
 
-def sweep(model: Path, *, shape: Pairs | None = None, requantize_rounding: Literal["reference", "optimised"] | None = None,
-          signature: str | None = None, custom: Pairs | None = None, exact_math: bool | None = None, memory: Literal["any", "small"] | None = None,
-          precision: Literal["fp32", "bf16"] | None = None, no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None,
-          zoo_sequence: int | None = None, with_: Texts | None = None, levels: str | None = None, target: Texts | None = None,
-          threads: str | None = None, layouts: str | None = None, input: Arrays | None = None, fill: Literal["zeros", "ones", "random"] | None = None,
-          seed: int | None = None, data: Path | None = None, labels: Path | None = None, skip_unreadable: bool | None = None,
-          random_crops: int | None = None, preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None,
-          resize: int | None = None, pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None,
-          std: Texts | None = None, channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
+def sweep(model: Path, *, shape: Pairs | None = None, override: Texts | None = None,
+          requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
+          exact_math: bool | None = None, memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None,
+          no_records: bool | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
+          with_: Texts | None = None, levels: str | None = None, target: Texts | None = None, threads: str | None = None, layouts: str | None = None,
+          against: Texts | None = None, tflite_library: Path | None = None, input: Arrays | None = None,
+          fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, data: Path | None = None, labels: Path | None = None,
+          skip_unreadable: bool | None = None, random_crops: int | None = None, preprocess: Literal["flags", "model"] | None = None,
+          fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
+          pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
+          channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
           input_scale: float | None = None, input_zero_point: int | None = None, max_seconds: float | None = None, starts: int | None = None,
-          store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None,
-          progress: Progress | None = None) -> results.SweepResult:
+          html: Path | None = None, markdown: Path | None = None, store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None,
+          wide: bool | None = None, progress: Progress | None = None) -> results.SweepResult:
     """Compile a model at every level, layout, target and number of threads, verify each package, and time all of them
     in turns: one row a package, with its speedup over the first row, its size beside the original's, the time of a
     compilation from scratch, and what has no kernel. With --data, count the right decisions, and those that agree
-    with the first row. When interrupted, print and keep what was measured.
+    with the first row; with --against, run the models in their original runtimes, too. When interrupted, print and
+    keep what was measured; the same command continues with the rows that are missing.
 
     with_: Sweep these models, too: names separated by commas
     levels: Compile at these levels of -O, as 0-4 or 0,3
     target: Compile for this target (lathe help compile); repeat the flag for several (default: native)
     threads: Run with these numbers of threads, as 1,2
     layouts: Compile with these layouts of activations (--layout of compile), as nchw,nhwc,blocked,auto
+    against: Run the models in these runtimes, too, where they read them: names separated by commas; a row for each number of threads
+    tflite_library: Run TFLite files with this native library of TensorFlow Lite's C API, libtensorflowlite_c.so, as the runtime tflite
     input: Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a folder of .npy files; floats are
         quantised where the input has a scale
     fill: Fill the inputs that no --input gives with zeros, ones or random numbers
@@ -49,6 +54,8 @@ def sweep(model: Path, *, shape: Pairs | None = None, requantize_rounding: Liter
     input_zero_point: Quantise pixels with this zero point (default: 0)
     max_seconds: Time all rows for at most this long, later starts of their processes included, in seconds
     starts: Start the process of every row at least this often; more starts follow until every verdict is decided or --max-seconds have passed
+    html: Write the rows with confusion matrices, changed decisions and layouts as a page
+    markdown: Write the same as Markdown
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements

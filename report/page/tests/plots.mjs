@@ -13,7 +13,6 @@ const { statisticOf, statistics } = await load("data/dataset.ts");
 const { matches, speedupsOver, cellsAcrossPlatforms } = await load("data/cells.ts");
 const { visibleIn } = await load("data/visible.ts");
 const { tasksOf } = await load("data/tuning.ts");
-const { speedupsOver } = await load("data/cells.ts");
 
 const looks = [false, true].map((dark) => ({ dark, width: 900, still: true }));
 const packed = (values, type) => ({
@@ -56,10 +55,12 @@ const tests = {
     };
     const columns = ["lathe:auto", "lathe:direct", "onednn:auto"];
     const data = {
-      document: { settings: [{ schedule: "" }] },
+      document: { platforms: [{ name: "X" }], settings: [{ schedule: "" }] },
+      experiment: () => ({ platform: 0 }),
+      time: (point) => [2, NaN, 1][point],
       columns,
       columnOf: [0, 1, 2],
-      column: (name) => (name === "median" ? [2, NaN, 1] : [0, 0, 0]),
+      column: () => [0, 0, 0],
       counts: (point) => point !== 1,
       text: (point, name) => texts[name][point],
       columnText: (point) => columns[point],

@@ -22,7 +22,8 @@ export interface Judged extends Ratio {
 const shown = 0.95,
   sure = 0.995,
   band = 0.02,
-  overheadReach = 2;
+  overheadReach = 2,
+  disturbing = 0.15; // processors
 
 export function median(values: ArrayLike<number>): number {
   return percentile(Float64Array.from(values).sort(), 50);
@@ -258,7 +259,9 @@ function withinOverhead(data: Dataset, a: number, b: number): boolean {
 /** Time of `top` divided by the time of `bottom`; both have times. */
 export function judge(data: Dataset, top: number, bottom: number): Judged {
   const [speed, certain] = ratios(data, top, bottom, [shown, sure]);
-  let verdict = verdictOn(speed, certain);
+  // Without turns, what other programs did is in the ratio.
+  const disturbed = [top, bottom].some((point) => data.number(point, "other_processors") > disturbing);
+  let verdict = disturbed && !inTurns(data, top, bottom) ? "ambiguous" : verdictOn(speed, certain);
   const overhead = (verdict === "faster" || verdict === "slower") && withinOverhead(data, top, bottom);
   if (overhead) verdict = "ambiguous";
   return { ...speed, verdict, withinOverhead: overhead };
