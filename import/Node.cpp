@@ -382,8 +382,9 @@ mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
   const TensorInfo known = info(x);
   if (known.dims == dims)
     return x;
-  // Each step computes one of two products.
-  if (size_t behind = axesBehind(known.dims, dims); behind > 1 && !dims[0].isConstant() && !dims[1].isConstant()) {
+  // Each step computes one of two products, where both are products of several extents.
+  if (size_t behind = axesBehind(known.dims, dims);
+      behind > 1 && behind + 1 < known.dims.size() && !dims[0].isConstant() && !dims[1].isConstant()) {
     Dims joined(known.dims.begin(), known.dims.end() - static_cast<int64_t>(behind));
     joined.push_back(dims[1]);
     return reshape(reshape(x, joined), dims);

@@ -1,6 +1,9 @@
 // Operators that pick, place or sample elements, where ONNX's form is not the record's.
 #include "export/onnx/GraphWriter.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace lathe::onnx {
 namespace {
 
@@ -112,6 +115,29 @@ bool isIndicesOfPoolBefore(mlir::Operation &op) {
   auto b = nn::attrsAs<MaxPoolAttrs>(before);
   return a.kernel == b.kernel && a.strides == b.strides && a.pads == b.pads && a.dilations == b.dilations &&
          a.ceil_mode == b.ceil_mode;
+}
+
+void keepAspectRatio(NodeWriter &w, ResizeAttrs &a) {
+  const Dims x = nn::infoOf(w.op.getOperand(0)).dims;
+  auto first = std::find_if(a.scales.begin(), a.scales.end(), [](double scale) { return scale != 1; });
+  const double scale = first == a.scales.end() ? 1 : *first;
+  std::vector<double> scales = std::exchange(a.scales, {});
+  if (scale == 1) // the sizes say it all
+    return;
+  bool stated = false;
+  for (size_t i = 0; i < scales.size(); ++i) {
+    if (scales[i] == 1) {
+      a.sizes[i] = -1;
+      continue;
+    }
+    require(scales[i] == scale && x[i].isConstant(),
+            "a resize with sizes and scales has a form in ONNX only for one scale and static extents");
+    bool exact = static_cast<double>(a.sizes[i]) / static_cast<double>(x[i].constant()) == scale;
+    stated |= exact;
+    a.sizes[i] += !exact;
+  }
+  require(stated, "a resize whose scale is not the quotient of a size and an extent has no form in ONNX");
+  w.attr("keep_aspect_ratio_policy", "not_larger");
 }
 
 void addIndexedWriters(Writers &table) {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <limits>
 #include <unordered_map>
-#include <utility>
 
 namespace lathe::onnx {
 namespace {
@@ -250,31 +249,6 @@ void writePad(NodeWriter &w) {
   w.node.set_op_type("Pad");
   writeOperands(w, *nn::recordOf(&w.op), a);
   w.attr("mode", a.mode);
-}
-
-/// Sizes beside one scale: a resize that keeps the aspect ratio. ONNX finds the scale as the smallest quotient of size and
-/// extent: that of an axis whose size is exact; the other axes get more than the scale makes of them.
-void keepAspectRatio(NodeWriter &w, ResizeAttrs &a) {
-  const Dims x = nn::infoOf(w.op.getOperand(0)).dims;
-  auto first = std::find_if(a.scales.begin(), a.scales.end(), [](double scale) { return scale != 1; });
-  const double scale = first == a.scales.end() ? 1 : *first;
-  std::vector<double> scales = std::exchange(a.scales, {});
-  if (scale == 1) // the sizes say it all
-    return;
-  bool stated = false;
-  for (size_t i = 0; i < scales.size(); ++i) {
-    if (scales[i] == 1) {
-      a.sizes[i] = -1;
-      continue;
-    }
-    require(scales[i] == scale && x[i].isConstant(),
-            "a resize with sizes and scales has a form in ONNX only for one scale and static extents");
-    bool exact = static_cast<double>(a.sizes[i]) / static_cast<double>(x[i].constant()) == scale;
-    stated |= exact;
-    a.sizes[i] += !exact;
-  }
-  require(stated, "a resize whose scale is not the quotient of a size and an extent has no form in ONNX");
-  w.attr("keep_aspect_ratio_policy", "not_larger");
 }
 
 void writeResize(NodeWriter &w) {
