@@ -48,20 +48,21 @@ Dim pairsOf(const Axis &axis, const Dim &taps) {
 
 /// Of windows over x, whose padding may follow its extent. `allFit`: y has all windows that fit between the pads.
 Dim windowTaps(const TensorInfo &x, const TensorInfo &y, const Dims &kernel, const std::vector<int64_t> &strides,
-               const std::vector<int64_t> &dilations, const std::vector<int64_t> &pads, bool allFit) {
+               const std::vector<int64_t> &dilations, const std::vector<int64_t> &pads, bool allFit,
+               bool exact = true) {
+  constexpr size_t longestText = 1500; // plans hold the count as a text, and limit texts
   Dim pairs = 1;
   for (size_t i = 0, spatial = kernel.size(); i < spatial; ++i) {
     int64_t window = (kernel[i].constantOr(1) - 1) * dilations[i] + 1;
-    Axis axis{y.dims[2 + i],
-              x.dims[2 + i],
-              strides[i],
-              dilations[i],
-              pads[i] - windowShift(pads, i, spatial, window, strides[i], x.dims[2 + i]),
-              {}};
+    Dim shift = windowShift(pads, i, spatial, window, strides[i], x.dims[2 + i]);
+    Axis axis{y.dims[2 + i], x.dims[2 + i], strides[i], dilations[i], pads[i] - (exact ? shift : Dim(0)), {}};
     if (allFit)
       axis.end = pads[spatial + i];
     pairs = pairs * pairsOf(axis, kernel[i]);
   }
+  // As if the most padding were stated: at the borders of open extents, a tap more or less.
+  if (exact && hasFollowingPads(pads, kernel.size()) && pairs.str().size() > longestText)
+    return windowTaps(x, y, kernel, strides, dilations, pads, allFit, /*exact=*/false);
   return pairs;
 }
 
