@@ -129,15 +129,16 @@ void checkFollowingPads(const char *constraint, const std::vector<int64_t> &pads
                         const Dim &window) {
   int64_t rule = ruleOf(pads, axis, spatial);
   require(rule == statedPads || rule == sameUpper || rule == sameLower,
-          "{}: the third group of pads has the value {} for spatial axis {}, expected 0, 1 or -1", constraint, rule, axis);
+          "{}: the third group of pads has the value {} for spatial axis {}, expected 0, 1 or -1", constraint, rule,
+          axis);
   if (rule == statedPads)
     return;
   require(window.isConstant(), "{}: pads that follow the extent of a window {} that is not known", constraint,
           window.str());
   int64_t total = window.constant() - 1, begin = beginOf(total, rule).constant();
   require(pads[axis] == begin && pads[spatial + axis] == total - begin,
-          "{}: pads [{}, {}] on spatial axis {}, expected [{}, {}] where they follow the extent", constraint, pads[axis],
-          pads[spatial + axis], axis, begin, total - begin);
+          "{}: pads [{}, {}] on spatial axis {}, expected [{}, {}] where they follow the extent", constraint,
+          pads[axis], pads[spatial + axis], axis, begin, total - begin);
 }
 
 } // namespace lathe

@@ -64,12 +64,8 @@ Dim windowTaps(const TensorInfo &x, const TensorInfo &y, const Dims &kernel, con
   Dims pairs;
   for (size_t i = 0, spatial = kernel.size(); i < spatial; ++i) {
     int64_t window = (kernel[i].constantOr(1) - 1) * dilations[i] + 1;
-    Axis axis{y.dims[2 + i],
-              x.dims[2 + i],
-              strides[i],
-              dilations[i],
-              pads[i] - windowShift(pads, i, spatial, window, strides[i], x.dims[2 + i]),
-              {}};
+    Dim shift = windowShift(pads, i, spatial, window, strides[i], x.dims[2 + i]);
+    Axis axis{y.dims[2 + i], x.dims[2 + i], strides[i], dilations[i], pads[i] - shift, {}};
     if (allFit)
       axis.end = pads[spatial + i];
     pairs.push_back(pairsOf(axis, kernel[i]));

@@ -54,7 +54,8 @@ TEST(Dim, BroadcastsInAnyOrder) {
   EXPECT_EQ(all.substitute(as(1)).str(), "1");
   EXPECT_EQ(all.substitute([&](const std::string &s) { return s == "H" ? std::optional<Dim>(1) : std::nullopt; }),
             broadcastDim(N, W));
-  for (auto [h, w, expected] : {std::array{3, 3, 3}, {1, 5, 5}, {5, 1, 5}, {1, 1, 1}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}}) {
+  for (auto [h, w, expected] :
+       {std::array{3, 3, 3}, {1, 5, 5}, {5, 1, 5}, {1, 1, 1}, {0, 1, 0}, {1, 0, 0}, {0, 0, 0}}) {
     EXPECT_EQ(both.evaluate([&](const std::string &name) { return name == "H" ? h : w; }), expected);
     EXPECT_EQ(varies(H).evaluate([&](const std::string &) { return h; }), h != 1);
   }

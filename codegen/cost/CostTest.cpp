@@ -146,8 +146,8 @@ TEST(Cost, isPositiveWhereExtentsWouldBeBelowZero) {
   // Behind a window of 5 an extent is -3 where symbols count as 1.
   std::string x = "tensor<1x1x?x4xf32>", dims = "{nn.dims = [\"1\", \"1\", \"H + -4\", \"4\"]}";
   TextFacts read("func.func private @k(%x: " + x + " " + dims + ", %y: " + x + " " + dims + ") -> " + x +
-                     " attributes {nn.family = \"movement\"} {\n  %z = nn.concat %x, %y {axis = 2 : i64} : (" + x + ", " +
-                     x + ") -> " + x + "\n  return %z : " + x + "\n}\n",
+                     " attributes {nn.family = \"movement\"} {\n  %z = nn.concat %x, %y {axis = 2 : i64} : (" + x +
+                     ", " + x + ") -> " + x + "\n  return %z : " + x + "\n}\n",
                  Target::parse("znver4"));
   ASSERT_TRUE(read.facts) << read.reason;
   EXPECT_GT(read.facts->predict(*priorSchedule(*read.facts)).total(), 0);

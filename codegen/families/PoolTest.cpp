@@ -39,7 +39,8 @@ TEST_F(Pool, randomWindows) {
       pads[i] = random() % 2 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(window));
       pads[rank + i] = random() % 2 ? pads[i] : static_cast<int64_t>(random() % static_cast<uint64_t>(window));
       int64_t room = in[2 + i] + pads[i] + pads[rank + i] - window;
-      legal &= room + (ceil ? strides[i] - 1 : 0) >= 0 && (dilations[i] == 1 || in[2 + i] >= window); // no window without an element
+      legal &= room + (ceil ? strides[i] - 1 : 0) >= 0 &&
+               (dilations[i] == 1 || in[2 + i] >= window); // no window without an element
       int64_t extent = room / strides[i] + 1;
       if (ceil)
         extent = std::min((room + strides[i] - 1) / strides[i] + 1, (in[2 + i] + pads[i] - 1) / strides[i] + 1);
@@ -128,7 +129,8 @@ TEST_F(Pool, paddingFollowsOpenExtents) {
     std::string schedule = random() % 2 ? "" : fmt::format("pool/2 grain={} interleave={}", upTo(300), upTo(5));
     for (int64_t extent : {upTo(3), upTo(9), 10 + upTo(9), 10 + upTo(9)})
       EXPECT_EQ(checkKernel(text, target, seed, 3e-7, -5, 5, schedule, {{"H", upTo(12)}, {"W", extent}}), "")
-          << "seed " << seed << "\n" << text;
+          << "seed " << seed << "\n"
+          << text;
   }
 }
 

@@ -300,10 +300,12 @@ TEST(Quantized, PaddingFollowsOpenExtents) {
     std::vector<int8_t> weights(4 * 3 * 3 * 2);
     for (size_t i = 0; i < weights.size(); ++i)
       weights[i] = static_cast<int8_t>(int(i * 37 % 101) - 50);
-    int w = f.constant<int8_t>({4, 3, 3, 2}, weights, f.scale({0.02f}, {0})), b = f.constant<int32_t>({4}, {10, -20, 30, 0});
+    int w = f.constant<int8_t>({4, 3, 3, 2}, weights, f.scale({0.02f}, {0})),
+        b = f.constant<int32_t>({4}, {10, -20, 30, 0});
     auto half = [](int extent) { return (extent + 1) / 2; };
     Ints once = {1, half(height), half(width), 4}, twice = {1, half(once[1]), half(once[2]), 4};
-    int y = f.quantisedValue(once, to.type, to.factor, to.zero), most = f.quantisedValue(twice, to.type, to.factor, to.zero),
+    int y = f.quantisedValue(once, to.type, to.factor, to.zero),
+        most = f.quantisedValue(twice, to.type, to.factor, to.zero),
         mean = f.quantisedValue(twice, to.type, to.factor, to.zero);
     f.op(CONV_2D, {x, w, b}, {y}, BuiltinOptions::Conv2D,
          file::CreateConv2DOptions(f.builder, file::Padding::SAME, 2, 2).Union());

@@ -52,13 +52,12 @@ TEST_F(BindingTest, relationsOfExtents) {
     Relation relation;
     int64_t left, right;
     bool holds;
-  } cases[] = {{Relation::equal, 3, 3, true},      {Relation::equal, 1, 3, false},
-               {Relation::oneOrEqual, 1, 3, true}, {Relation::oneOrEqual, 3, 1, false},
-               {Relation::atLeast, 4, 3, true},    {Relation::atLeast, 2, 3, false},
-               {Relation::divides, 3, 6, true},    {Relation::divides, 4, 6, false},
-               {Relation::divides, 0, 0, true},    {Relation::divides, 0, 6, false},
-               {Relation::broadcasts, 1, 3, true}, {Relation::broadcasts, 3, 1, true},
-               {Relation::broadcasts, 3, 3, true}, {Relation::broadcasts, 3, 2, false}};
+  } cases[] = {
+      {Relation::equal, 3, 3, true},       {Relation::equal, 1, 3, false},     {Relation::oneOrEqual, 1, 3, true},
+      {Relation::oneOrEqual, 3, 1, false}, {Relation::atLeast, 4, 3, true},    {Relation::atLeast, 2, 3, false},
+      {Relation::divides, 3, 6, true},     {Relation::divides, 4, 6, false},   {Relation::divides, 0, 0, true},
+      {Relation::divides, 0, 6, false},    {Relation::broadcasts, 1, 3, true}, {Relation::broadcasts, 3, 1, true},
+      {Relation::broadcasts, 3, 3, true},  {Relation::broadcasts, 3, 2, false}};
   for (const auto &[relation, left, right, expected] : cases) {
     Context context(twoSymbols(relation).model());
     context.setInput(0, ramp(right));

@@ -82,8 +82,8 @@ std::string network(int64_t rule, const std::string &batch) {
   };
   conv("32x3x3x3", 3, 2, 1);
   conv("32x1x5x5", 5, 2, 32);
-  text += fmt::format("  %p = nn.max_pool {} {{kernel = array<i64: 3, 3>, {}}} : ({}) -> {}\n", last, window(3, 2), wide,
-                      wide);
+  text += fmt::format("  %p = nn.max_pool {} {{kernel = array<i64: 3, 3>, {}}} : ({}) -> {}\n", last, window(3, 2),
+                      wide, wide);
   return "func.func @main(%x: " + image + " {nn.dims = [\"" + batch + "\", \"3\", \"H\", \"W\"]}) -> " + wide + " {\n" +
          text + "  return %p : " + wide + "\n}";
 }
@@ -104,9 +104,11 @@ TEST_F(OpenExtents, paddingFollowsThem) {
 /// The same network of known extents states its padding.
 TEST_F(OpenExtents, paddingOfKnownExtentsIsANumber) {
   std::string open = network(1, "N"), known = open;
-  known.replace(known.find("tensor<?x3x?x?xf32> {"), std::string("tensor<?x3x?x?xf32> {nn.dims = [\"N\", \"3\", \"H\", \"W\"]}").size(),
+  known.replace(known.find("tensor<?x3x?x?xf32> {"),
+                std::string("tensor<?x3x?x?xf32> {nn.dims = [\"N\", \"3\", \"H\", \"W\"]}").size(),
                 "tensor<2x3x16x15xf32>");
-  known.replace(known.find("(tensor<?x3x?x?xf32>"), std::string("(tensor<?x3x?x?xf32>").size(), "(tensor<2x3x16x15xf32>");
+  known.replace(known.find("(tensor<?x3x?x?xf32>"), std::string("(tensor<?x3x?x?xf32>").size(),
+                "(tensor<2x3x16x15xf32>");
   std::vector<Value> inputs = {reals({2, 3, 16, 15})};
   for (int level : {0, 3})
     EXPECT_EQ(compiled(known, inputs, level), compiled(open, inputs, level));
