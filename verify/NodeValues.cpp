@@ -90,9 +90,11 @@ Tensor transposed(const Tensor &tensor, const Axes &perm) {
   return result;
 }
 
+using Projections = std::vector<std::array<double, 4>>;
+
 /// Projections of the channels (axis 1) of a tensor of float64 on some random directions: equal channels have equal ones.
-std::vector<std::array<double, 4>> projections(const Tensor &tensor) {
-  std::vector<std::array<double, 4>> result(static_cast<size_t>(tensor.dim(1)));
+Projections projections(const Tensor &tensor) {
+  Projections result(static_cast<size_t>(tensor.dim(1)));
   int64_t inner = 1, channels = tensor.dim(1);
   for (size_t axis = 2; axis < tensor.rank(); ++axis)
     inner *= tensor.dim(axis);
@@ -109,42 +111,54 @@ std::vector<std::array<double, 4>> projections(const Tensor &tensor) {
   return result;
 }
 
-/// `value` with its channels in the order in which `like` seems to have them.
-Tensor inChannelOrder(const Tensor &value, const Tensor &like) {
-  Tensor real = value.convertedTo(ElementType::f64);
-  auto wanted = projections(like.convertedTo(ElementType::f64)), given = projections(real);
-  std::vector<size_t> byFirst(given.size());
-  std::iota(byFirst.begin(), byFirst.end(), size_t(0));
-  std::sort(byFirst.begin(), byFirst.end(), [&](size_t a, size_t b) { return given[a][0] < given[b][0]; });
+/// Channels by their first projection.
+std::vector<size_t> sorted(const Projections &channels) {
+  std::vector<size_t> order(channels.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return channels[a][0] < channels[b][0]; });
+  return order;
+}
+
+/// For each channel of `wanted` the nearest of `given`, each taken once. Both are the same up to their order and to
+/// rounding errors, so that channels have nearly the same place in the order of their projections.
+std::vector<size_t> nearestChannels(const Projections &wanted, const Projections &given) {
+  std::vector<size_t> order = sorted(given), result(wanted.size());
   std::vector<bool> used(given.size());
-  constexpr ptrdiff_t window = 16;
-  Tensor result(ElementType::f64, value.dims());
-  int64_t channels = value.dim(1), inner = value.dim(0) ? value.elements() / (value.dim(0) * channels) : 0;
-  for (size_t channel = 0; channel < wanted.size(); ++channel) {
-    auto at = std::lower_bound(byFirst.begin(), byFirst.end(), wanted[channel][0],
-                               [&](size_t a, double first) { return given[a][0] < first; }) -
-              byFirst.begin();
-    size_t best = byFirst.size();
+  constexpr size_t window = 8;
+  size_t rank = 0;
+  for (size_t channel : sorted(wanted)) {
+    size_t best = order.size();
     double least = INFINITY;
     auto consider = [&](size_t candidate) {
       double distance = 0;
       for (size_t i = 0; i < 4; ++i)
         distance += std::abs(given[candidate][i] - wanted[channel][i]);
-      if (!used[candidate] && (distance < least || best == byFirst.size())) {
+      if (!used[candidate] && (best == order.size() || distance < least)) {
         least = distance;
         best = candidate;
       }
     };
-    for (ptrdiff_t i = std::max<ptrdiff_t>(0, at - window);
-         i < std::min<ptrdiff_t>(static_cast<ptrdiff_t>(byFirst.size()), at + window); ++i)
-      consider(byFirst[static_cast<size_t>(i)]);
-    for (size_t i = 0; i < byFirst.size() && best == byFirst.size(); ++i)
-      consider(i);
+    for (size_t i = rank - std::min(rank, window); i < std::min(order.size(), rank + window + 1); ++i)
+      consider(order[i]);
+    for (size_t i = 0; i < order.size() && best == order.size(); ++i)
+      consider(order[i]);
     used[best] = true;
-    for (int64_t image = 0; image < value.dim(0); ++image)
-      std::copy_n(real.as<double>() + (image * channels + static_cast<int64_t>(best)) * inner, inner,
-                  result.as<double>() + (image * channels + static_cast<int64_t>(channel)) * inner);
+    result[channel] = best;
+    ++rank;
   }
+  return result;
+}
+
+/// `value` with its channels in the order in which `like` seems to have them.
+Tensor inChannelOrder(const Tensor &value, const Tensor &like) {
+  Tensor real = value.convertedTo(ElementType::f64), result(ElementType::f64, value.dims());
+  std::vector<size_t> from = nearestChannels(projections(like.convertedTo(ElementType::f64)), projections(real));
+  int64_t channels = value.dim(1), inner = value.elements() / (value.dim(0) * channels);
+  for (int64_t image = 0; image < value.dim(0); ++image)
+    for (int64_t channel = 0; channel < channels; ++channel)
+      std::copy_n(real.as<double>() +
+                      (image * channels + static_cast<int64_t>(from[static_cast<size_t>(channel)])) * inner,
+                  inner, result.as<double>() + (image * channels + channel) * inner);
   return result.convertedTo(value.type());
 }
 
@@ -156,10 +170,13 @@ public:
 
   bool agrees() const { return found && found->within(tolerance); }
 
-  void add(const Tensor &value) {
+  /// `anyType`: kernels may hold steps as integers of another width, or sums of products of integers as floats.
+  void add(const Tensor &value, bool anyType) {
+    if (agrees())
+      return;
     if (value.elements() != computed.elements() || bitWidth(value.type()) < 8 || value.type() == ElementType::string)
       return take(value);
-    Tensor typed = inTypeOf(value);
+    Tensor typed = anyType ? inTypeOf(value) : value;
     take(typed);
     for (const Axes &perm : channelMoves(typed.rank()))
       if (permuted(typed.dims(), perm) != typed.dims() || typed.rank() > 2)
@@ -175,7 +192,6 @@ private:
   const Tolerance &tolerance;
   bool shuffles;
 
-  /// Kernels may hold integers of the graph in another type, or sums of products of integers as floats.
   Tensor inTypeOf(const Tensor &value) const {
     if (!isInteger(value.type()) || value.type() == computed.type())
       return value;
@@ -205,17 +221,29 @@ NodeValues::Role NodeValues::roleOf(mlir::Value value, const std::string &node) 
     return Role::result;
   mlir::Operation *op = value.getDefiningOp();
   mlir::Operation *before = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
-  return onlyMoves(op) && (!before || !belongsTo(before, node)) ? Role::operand : Role::step;
+  return onlyMoves(op) && (!before || !belongsTo(before, node)) ? Role::moved : Role::step;
 }
 
 void NodeValues::add(mlir::Operation *op, std::span<const Value> results) {
   std::vector<std::string> names = nn::nodeNames(op->getLoc());
   shuffles |= isOp(op, "transpose") && shufflesChannels(nn::attrsAs<TransposeAttrs>(op).perm);
+  for (size_t i = 0; i < results.size(); ++i)
+    addInput(op->getResult(i), results[i]);
   if (names.empty())
     return;
+  std::vector<Made> &made = nodes[names.back()];
+  for (mlir::Value operand : op->getOperands())
+    if (auto value = values.find(operand);
+        value != values.end() && !(operand.getDefiningOp() && belongsTo(operand.getDefiningOp(), names.back())))
+      made.push_back({value->second, Role::operand});
   for (size_t i = 0; i < results.size(); ++i)
     if (results[i].isTensor() && results[i].tensor().defined())
-      nodes[names.back()].push_back({results[i].tensor(), roleOf(op->getResult(i), names.back())});
+      made.push_back({results[i].tensor(), roleOf(op->getResult(i), names.back())});
+}
+
+void NodeValues::addInput(mlir::Value value, const Value &given) {
+  if (given.isTensor() && given.tensor().defined())
+    values[value] = given.tensor();
 }
 
 std::string NodeValues::nodeOf(const std::string &value) const {
@@ -230,28 +258,20 @@ NodeComparison NodeValues::compare(const Tensor &computed, const std::string &no
   auto found = nodes.find(node);
   if (found == nodes.end())
     return {"", {}, "the model has no node of its name"};
-  Nearest nearest(computed, tolerance, shuffles);
-  for (auto made = found->second.rbegin(); made != found->second.rend() && !nearest.agrees(); ++made)
-    if (made->role == Role::result || !last)
-      nearest.add(made->value);
-  if (nearest.agrees())
-    return {node, nearest.found};
-  // The node itself may be computed where a later one is, and the package keeps what it reads.
-  bool isOther = !last || !nearest.found;
-  Nearest other(computed, tolerance, shuffles);
+  Nearest nearest(computed, tolerance, shuffles), step(computed, tolerance, shuffles);
   for (const Made &made : found->second)
-    if (made.role != Role::result && (isOther || made.role == Role::operand) && !other.agrees())
-      other.add(made.value);
-  if (other.agrees())
-    return {node, other.found};
-  if (!last)
-    return {node, {}, "is a step on the way to the node's result, which the model does not have"};
-  if (!nearest.found)
-    return {
-        node,
-        {},
-        fmt::format("the node has no result of {} {}", fmt::join(computed.dims(), "x"), lathe::name(computed.type()))};
-  return {node, nearest.found};
+    if (made.role == Role::result)
+      nearest.add(made.value, false);
+  // Passes may compute the node where a later one is, and the package keeps a step, or what the node reads in another order.
+  bool anyStep = !last || !nearest.found;
+  for (const Made &made : found->second)
+    if (!nearest.agrees() && made.role != Role::result && (anyStep || made.role == Role::moved))
+      step.add(made.value, true);
+  if (nearest.agrees() || (last && nearest.found && !step.agrees()))
+    return {node, nearest.found};
+  if (step.agrees())
+    return {node, step.found};
+  return {node, {}, "is a step on the way to the node's result that the model does not have"};
 }
 
 } // namespace lathe::verify

@@ -29,6 +29,8 @@ struct NodeComparison {
 /// is compared with each form of the results that has its extents, and the nearest one counts.
 class NodeValues {
 public:
+  /// Keeps an input of the model.
+  void addInput(mlir::Value value, const Value &given);
   /// Keeps the results of an operator that ran.
   void add(mlir::Operation *op, std::span<const Value> results);
 
@@ -44,7 +46,8 @@ public:
 private:
   enum class Role {
     result,  // another node reads it, perhaps after it was moved
-    operand, // of the node, moved
+    operand, // of the node
+    moved,   // operand
     step
   };
   struct Made {
@@ -52,6 +55,7 @@ private:
     Role role;
   };
   std::map<std::string, std::vector<Made>> nodes; // in order of execution
+  llvm::DenseMap<mlir::Value, Tensor> values;     // of the whole graph
   bool shuffles = false;                          // the graph shuffles channels, which passes move into weights
 
   static Role roleOf(mlir::Value value, const std::string &node);

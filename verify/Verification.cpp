@@ -46,6 +46,9 @@ struct Verification::Judge {
     evaluation.judge = true;
     evaluation.threads = allProcessors();
     if (inside)
+      for (auto [argument, input] : llvm::zip(mainFunction(module).getArguments(), inputs))
+        inside->addInput(argument, input);
+    if (inside)
       evaluation.observe = [&](mlir::Operation *op, std::span<const Value> results) { inside->add(op, results); };
     return evaluate(module, inputs, evaluation);
   }

@@ -115,7 +115,7 @@ TEST_F(VerificationTest, BoundsCanBeGiven) {
 
 /// Two convolutions, a sum and a mean as TFLite and Keras write them, with the channels last: nodes of several operators.
 /// Height and width are equal, and so are rows and columns, so that extents alone do not tell the order of the axes.
-std::string channelsLast(const std::string &first = "0.5", const std::string &second = "0.25") {
+std::string nodesOfSeveralOperators(const std::string &first = "0.5", const std::string &second = "0.25") {
   auto weights = [](const std::string &one) {
     std::string text;
     for (int i = 0; i < 36; ++i)
@@ -142,28 +142,35 @@ std::string channelsLast(const std::string &first = "0.5", const std::string &se
 }
 
 TEST_F(VerificationTest, ResultsAreComparedInAnyLayout) {
-  auto module = parse(channelsLast());
+  auto module = parse(nodesOfSeveralOperators());
   Tensor image(ElementType::f32, {1, 4, 4, 4});
   for (int i = 0; i < 64; ++i)
     image.as<float>()[i] = static_cast<float>(i * 37 % 64) / 32 - 0.9f;
   std::vector<Value> given{Value(image)};
-  for (int level : {0, 1, 2, 3})
-    for (LayoutChoice layout :
-         {LayoutChoice::automatic, LayoutChoice::planes, LayoutChoice::channelsLast, LayoutChoice::blocked}) {
-      SCOPED_TRACE(fmt::format("-O {}, layout {}", level, int(layout)));
-      SetResult right = Verification(compiled(channelsLast(), level, layout), *module, {.all = true}).run(given);
-      EXPECT_EQ(right.failed(), nullptr);
-      EXPECT_GE(right.kernels, 3u);
-      EXPECT_TRUE(right.leftOut.empty()) << right.leftOut[0].value << " " << right.leftOut[0].reason;
-      for (bool early : {true, false}) {
-        std::string other = early ? channelsLast("2.5") : channelsLast("0.5", "2.5");
-        SetResult wrong = Verification(compiled(other, level, layout), *module, {}).run(given);
-        ASSERT_TRUE(wrong.divergence);
-        EXPECT_THAT(wrong.divergence->nodes, testing::Contains(early ? "first" : "second"));
-        Verification one(compiled(other, level, layout), *module, {.nodes = {early ? "first" : "second"}});
-        EXPECT_EQ(one.run(given).comparisons.back().passed, false);
-      }
+  using enum LayoutChoice;
+  for (auto [level, layout] : {std::pair{0, automatic},
+                               {1, automatic},
+                               {2, automatic},
+                               {3, automatic},
+                               {3, planes},
+                               {3, channelsLast},
+                               {3, blocked}}) {
+    SCOPED_TRACE(fmt::format("-O {}, layout {}", level, name(layout)));
+    SetResult right =
+        Verification(compiled(nodesOfSeveralOperators(), level, layout), *module, {.all = true}).run(given);
+    EXPECT_EQ(right.failed(), nullptr);
+    EXPECT_GE(right.kernels, 3u);
+    EXPECT_TRUE(right.leftOut.empty()) << right.leftOut[0].value << " " << right.leftOut[0].reason;
+    for (const char *node : {"first", "second"}) {
+      bool early = node == std::string("first");
+      auto package =
+          compiled(early ? nodesOfSeveralOperators("2.5") : nodesOfSeveralOperators("0.5", "2.5"), level, layout);
+      SetResult wrong = Verification(package, *module, {.nodes = {node}}).run(given);
+      ASSERT_TRUE(wrong.divergence);
+      EXPECT_THAT(wrong.divergence->nodes, testing::Contains(node));
+      EXPECT_FALSE(wrong.comparisons.back().passed);
     }
+  }
 }
 
 TEST_F(VerificationTest, OutputsThatSayNothingAreMistrusted) {

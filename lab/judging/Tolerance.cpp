@@ -37,7 +37,7 @@ public:
       if (auto *call = std::get_if<runtime::CallKernel>(&instruction->operation))
         kernel(*call, roundings);
       else if (auto *reference = std::get_if<runtime::CallReference>(&instruction->operation))
-        written(pathOf(reference->inputs), reference->outputs, 1, roundings);
+        written(pathOf(reference->inputs), reference->outputs, 1, /*computes=*/true, roundings);
       else if (std::holds_alternative<runtime::If>(instruction->operation) ||
                std::holds_alternative<runtime::Loop>(instruction->operation))
         blocks = true;
@@ -76,7 +76,8 @@ private:
     return path;
   }
 
-  void written(Path path, const std::vector<uint32_t> &outputs, double terms, Roundings &roundings) {
+  /// `computes`: the elements are not only moved.
+  void written(Path path, const std::vector<uint32_t> &outputs, double terms, bool computes, Roundings &roundings) {
     path.terms += std::max(1.0, terms);
     bool half = false, integers = false;
     for (uint32_t output : outputs) {
@@ -87,7 +88,7 @@ private:
       integers |= isQuantised(type);
     }
     path.stored += half;
-    path.quantised += integers;
+    path.quantised += integers && computes;
     for (uint32_t output : outputs) {
       paths[rootOf(output)].join(path);
       writers[rootOf(output)] = true;
@@ -114,7 +115,7 @@ private:
     });
     roundings.packedWeights |= small && std::any_of(outputs.begin(), outputs.end(),
                                                     [&](uint32_t output) { return isFloat(plan.values[output].type); });
-    written(path, outputs, elements > 0 ? operations / elements / 2 : 1, roundings);
+    written(path, outputs, elements > 0 ? operations / elements / 2 : 1, operations > 0, roundings);
   }
 };
 
