@@ -3,7 +3,7 @@
 #include "cli/Values.h"
 #include "lab/judging/OutputSummary.h"
 #include "runtime/QuantizedTensor.h"
-#include "support/ArrayNames.h"
+#include "support/zip/ArrayNames.h"
 #include "support/Memory.h"
 #include "support/Npy.h"
 #include "support/PendingFile.h"

@@ -61,7 +61,7 @@ std::vector<char> npyBytes(const NpyView &view);
 void writeNpy(const std::string &path, const NpyView &view);
 
 struct NpzEntry {
-  std::string name; // any text: writeNpz makes it safe (memberNames of support/ArrayNames.h) and adds ".npy"
+  std::string name; // any text: writeNpz makes it safe (memberNames of support/zip/ArrayNames.h) and adds ".npy"
   NpyView view;
 };
 /// Writes a stored (not deflated) archive. Each member and the whole archive must be below 4 GiB.

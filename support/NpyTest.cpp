@@ -1,5 +1,5 @@
 #include "support/Npy.h"
-#include "support/ArrayNames.h"
+#include "support/zip/ArrayNames.h"
 #include "support/ErrorTesting.h"
 #include "support/File.h"
 

@@ -135,30 +135,16 @@ void readIntegers(const ContractionProblem &problem, mlir::Operation *anchor, Co
     throw Declined{"a zero point of weights in several groups, or with open extents (widen-integer)"};
 }
 
-/// `computedInput`: the kernel makes the input itself, so that `input` is no argument. `mayBeOpen`: spatial extents may
-/// be known to the run only.
-ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *anchor, bool computedInput = false,
-                          bool mayBeOpen = false) {
-  mlir::func::FuncOp function = problem.function();
-  const nn::SymbolicShapes &shapes = problem.shapes;
-  ConvAttrs attrs = convAttrs(anchor);
-  auto operands = nn::operandsByRecord(anchor);
-  ConvGeometry conv;
-  TensorInfo x = shapes.of(operands[0]), w = shapes.of(operands[1]), y = shapes.of(anchor->getResult(0));
-  conv.inputType = x.type;
-  conv.weightsType = w.type;
-  conv.type = y.type;
-  if (conv.type == ElementType::boolean || !KernelBuilder::computes(conv.type))
-    throw Declined{fmt::format("no convolution of elements of type {}", name(conv.type))};
-  conv.images = x.dims[0];
-  auto fixed = [](const Dim &dim, const char *what) {
-    if (!dim.isConstant())
-      throw Declined{fmt::format("{} {} is not static", what, dim.str())};
-    return dim.constant();
-  };
-  conv.groups = attrs.group;
-  conv.inChannels = fixed(w.dims[1], "the input channel count");
-  conv.outChannels = fixed(w.dims[0], "the output channel count") / conv.groups;
+int64_t fixed(const Dim &dim, const char *what) {
+  if (!dim.isConstant())
+    throw Declined{fmt::format("{} {} is not static", what, dim.str())};
+  return dim.constant();
+}
+
+/// Kernel, stride, dilation and begin of the padding of the three spatial axes; those that the convolution lacks have extent 1.
+/// Returns the rest, which may be open.
+OpenExtents readAxes(ConvGeometry &conv, const ConvAttrs &attrs, const TensorInfo &x, const TensorInfo &w,
+                     const TensorInfo &y) {
   size_t spatial = x.rank() - 2, lead = 3 - spatial;
   OpenExtents extents;
   for (size_t i = 0; i < 3; ++i) {
@@ -177,6 +163,29 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
       extents.mostShift[i] = mostShift(attrs.pads, at, spatial, window, conv.stride[i]);
     }
   }
+  return extents;
+}
+
+/// `computedInput`: the kernel makes the input itself, so that `input` is no argument. `mayBeOpen`: spatial extents may
+/// be known to the run only.
+ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *anchor, bool computedInput = false,
+                          bool mayBeOpen = false) {
+  mlir::func::FuncOp function = problem.function();
+  const nn::SymbolicShapes &shapes = problem.shapes;
+  ConvAttrs attrs = convAttrs(anchor);
+  auto operands = nn::operandsByRecord(anchor);
+  ConvGeometry conv;
+  TensorInfo x = shapes.of(operands[0]), w = shapes.of(operands[1]), y = shapes.of(anchor->getResult(0));
+  conv.inputType = x.type;
+  conv.weightsType = w.type;
+  conv.type = y.type;
+  if (conv.type == ElementType::boolean || !KernelBuilder::computes(conv.type))
+    throw Declined{fmt::format("no convolution of elements of type {}", name(conv.type))};
+  conv.images = x.dims[0];
+  conv.groups = attrs.group;
+  conv.inChannels = fixed(w.dims[1], "the input channel count");
+  conv.outChannels = fixed(w.dims[0], "the output channel count") / conv.groups;
+  OpenExtents extents = readAxes(conv, attrs, x, w, y);
   if (mayBeOpen && !(allConstant(extents.in) && allConstant(extents.out)))
     setOpen(conv, std::move(extents), problem.kernel.typical);
   else

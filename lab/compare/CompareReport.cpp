@@ -170,6 +170,25 @@ static std::string milliseconds(double seconds) {
   return fmt::format("{:.{}f}", seconds * 1e3, decimals);
 }
 
+/// How our time compares with the peer's, or why there is no ratio; "" where nothing was timed.
+static std::string ratioText(const Comparison &comparison, const PeerResult &peer) {
+  const SideResult &ours = comparison.sides.at(0), &theirs = comparison.sides[peer.peer];
+  if (!comparison.timed)
+    return "";
+  if (saysNothing(theirs))
+    return fmt::format("no ratio to {}: its times say nothing of a native build", theirs.name);
+  if (peer.judged)
+    return fmt::format("{} runs at {:.3f}x the speed of {} ({}, {}, {}): {}", ours.name, peer.judged->ratio.ratio,
+                       theirs.name, intervalText(peer.judged->ratio),
+                       counted(int64_t(comparison.starts.size()), "start"), counted(comparison.threads, "thread"),
+                       verdictText(*peer.judged, isDisturbed(comparison)));
+  bool believed = ours.unreachable.empty() && theirs.unreachable.empty();
+  return fmt::format("no ratio to {}: {}", theirs.name,
+                     !peer.agrees ? "no timing without an answer"
+                     : believed   ? "a side failed"
+                                  : "its times are not believed");
+}
+
 std::string describe(const Comparison &comparison, const TableStyle &style) {
   std::string text;
   auto line = [&]<class... Args>(fmt::format_string<Args...> format, Args &&...args) {
@@ -213,18 +232,8 @@ std::string describe(const Comparison &comparison, const TableStyle &style) {
     }
     if (peer.agrees)
       line("outputs agree with {}: relative L2 {:.1e}, largest difference {:.1e}", theirs, worstL2, worstDifference);
-    if (saysNothing(comparison.sides[peer.peer]))
-      line("no ratio to {}: its times say nothing of a native build", theirs);
-    else if (peer.judged)
-      line("{} runs at {:.3f}x the speed of {} ({}, {}, {}): {}", ours, peer.judged->ratio.ratio, theirs,
-           intervalText(peer.judged->ratio), counted(int64_t(comparison.starts.size()), "start"),
-           counted(comparison.threads, "thread"), verdictText(*peer.judged, isDisturbed(comparison)));
-    else if (bool believed = comparison.sides[0].unreachable.empty() && comparison.sides[peer.peer].unreachable.empty();
-             comparison.timed)
-      line("no ratio to {}: {}", theirs,
-           !peer.agrees ? "no timing without an answer"
-           : believed   ? "a side failed"
-                        : "its times are not believed");
+    if (std::string ratio = ratioText(comparison, peer); !ratio.empty())
+      line("{}", ratio);
   }
   for (const std::string &warning : warningsOf(comparison))
     line("warning: {}", warning);

@@ -1,7 +1,7 @@
 // .npz: zip archives of arrays.
 #include "support/Npy.h"
 
-#include "support/ArrayNames.h"
+#include "support/zip/ArrayNames.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/zip/Zip.h"

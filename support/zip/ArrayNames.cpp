@@ -1,4 +1,4 @@
-#include "support/ArrayNames.h"
+#include "support/zip/ArrayNames.h"
 
 #include "support/Text.h"
 
