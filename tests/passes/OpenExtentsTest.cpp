@@ -27,7 +27,7 @@ const std::vector<std::string> &broadcasting() {
       "  %z = nn.where %c, %x, %y : (tensor<?x?xi1>, tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>\n",
       "  %s = nn.shape %y : (tensor<?x?xf32>) -> tensor<2xi64>\n"
       "  %z = nn.expand %x, %s : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x?xf32>\n",
-      "  %m = nn.max %x, %y" + pair + "  %t = nn.add %m, %y" + pair + "  %z = nn.exp %t : (tensor<?x?xf32>) -> " +
+      "  %m = nn.max %x, %y" + pair + "  %t = nn.add %m, %y" + pair + "  %z = nn.neg %t : (tensor<?x?xf32>) -> " +
           "tensor<?x?xf32>\n",
   };
   return all;
@@ -74,10 +74,11 @@ std::string network(int64_t rule, const std::string &batch) {
                        stride, begin, end, rule);
   };
   auto conv = [&](const std::string &weights, int64_t kernel, int64_t stride, int64_t groups) {
+    std::string number = std::to_string(text.size()), name = "%y" + number;
     text += fmt::format("  %w{0} = nn.constant {{value = dense<1.0> : {1}}} : {1}\n"
                         "  %y{0} = nn.conv {2}, %w{0} {{{3}, group = {4} : i64}} : ({5}, {1}) -> {6}\n",
-                        text.size(), tensor(weights), last, window(kernel, stride), groups, type, wide);
-    last = text.substr(text.rfind("%y"), text.find(" =", text.rfind("%y")) - text.rfind("%y"));
+                        number, tensor(weights), last, window(kernel, stride), groups, type, wide);
+    last = name;
     type = wide;
   };
   conv("32x3x3x3", 3, 2, 1);
