@@ -226,12 +226,6 @@ ViewAxis stackWalk(const Dims &own, const Dims &all, Dim size) {
   return walk;
 }
 
-int64_t fixed(const Dim &dim, const char *what) {
-  if (!dim.isConstant())
-    throw Declined{fmt::format("{} {} is not static", what, dim.str())};
-  return dim.constant();
-}
-
 /// Extents and strides of ONNX's Gemm, which multiplies two matrices.
 void setGemm(GemmGeometry &gemm, const GemmAttrs &attrs, const TensorInfo &a, const TensorInfo &b) {
   gemm.batch = 1;
