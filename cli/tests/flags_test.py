@@ -29,21 +29,21 @@ NEEDED = {"diff-models": ["model.onnx"], "export": ["-o", "whole.onnx"], "stage"
           "compare": ["--with", "other.lathe"], "tune": ["--list-tasks"], "quantize": ["-o", "q.onnx"], "evaluate": ["--data", "pictures"]}
 
 # Flags of single verbs. Each stands here once it is either honoured with every other flag, or among the conflicts below.
-OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--other-signature", "--tolerance", "--all"],
+OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "--canonical", "--layouts", "--quiet"], "diff-models": ["--other-shape", "--other-signature", "--tolerance", "--all", "--values", "--seed", "--input", "--batch", "--fill"],
        "compile": ["--output", "--emit", "--explain", "--export-space", "--points", "--seed", "--layouts", "--jobs", "--store", "--quiet"],
-       "run": ["--output", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
+       "run": ["--output", "--print-top", "--reference", "--dequantize", "--steps", "--state", "--store", "--quiet"], "bench": ["--repetitions", "--warm-up", "--max-seconds", "--interval", "--quiet", *RECORD],
        "profile": ["--until", "--repetitions", "--trace", "--trace-events", "--html", "--svg", "--wide", "--no-check", "--quiet", *RECORD],
        "verify": ["--package", "--model", "--seeds", "--steps", "--state", "--output", "--all", "--relative", "--maximum", "--store", "--quiet"],
        "export": ["--output", "--quiet"], "stage": ["--output", "--flat", "--quiet"], "extract": ["--from", "--to", "--node", "--output", "--inputs", "--quiet"],
        "segments": ["--with", "--checkpoints", "--at", "--list", "--repeat", "--max-seconds", "--quiet", *RECORD],
-       "compare": ["--with", "--adapt-layouts", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
+       "compare": ["--with", "--tflite-library", "--adapt-layouts", "--check-only", "--max-seconds", "--starts", "--max-rounds", "--relative", "--maximum", "--quiet", *RECORD],
        "tune": ["--trials", "--budget", "--early-stopping", "--margin", "--searcher", "--seed", "--tasks", "--list-tasks", "--evaluate-model", "--train-model", "--start-model", "--export-space", "--points", "--problem", "--suite", "--problems",
                 "--all", "--max-seconds", "--again", "--via", "--via-directory", "--compare", "--output", "--quiet", *RECORD],
        "quantize": ["--output", "--calibration", "--samples", "--calibrate-method", "--percentile", "--activation-type", "--activation-symmetric",
                     "--per-tensor", "--reduce-range", "--dynamic", "--weights", "--block", "--zero-points", "--equalize", "--bias-correction", "--nodes-to-exclude", "--max-drop", "--min-cosine",
                     "--only-faster", *RECORD, "--quiet", *PICTURES],
-       "evaluate": ["--data", "--labels", "--skip-unreadable", "--against", "--confusion", *RECORD, "--quiet", *PICTURES],
-       "sweep": [*SHAPE, *IMPORT, *ZOO, "--exact-math", "--memory", "--precision", "--no-records", "--with", "--levels", "--layouts", "--target", "--threads", "--input",
+       "evaluate": ["--data", "--tflite-library", "--labels", "--skip-unreadable", "--against", "--confusion", *RECORD, "--quiet", *PICTURES],
+       "sweep": [*SHAPE, *IMPORT, *ZOO, "--exact-math", "--memory", "--precision", "--no-records", "--with", "--against", "--tflite-library", "--html", "--markdown", "--levels", "--layouts", "--target", "--threads", "--input",
                  "--fill", "--data", "--labels", "--skip-unreadable", "--max-seconds", "--starts", "--quiet", *RECORD, *PICTURES],
        "ops problems": ["--csv", "--quiet"], "machine": ["--refresh", "--threads", "--quiet"],
        "zoo": ["--output", "--batch", "--dynamic-batch", "--sequence", "--seed", "--list", "--quiet"],
@@ -129,8 +129,6 @@ CONFLICTS = [
     ("--with reference", "compare PACKAGE --with reference", "net.lathe is a compiled package"),
     ("--seed 4", "run MODEL --fill ones --seed 4", "draws no random numbers"),
     ("--check-constants never", "run MODEL --reference --fill ones --check-constants never", "loads no package"),
-    ("--state x=y", "run MODEL --fill ones --state x=y", "passes nothing on"),
-    ("--state x=y", "verify MODEL --state x=y", "passes nothing on"),
     ("--seeds 3", "verify MODEL --fill ones --seeds 3", "draws no random numbers"),
     ("--model", "verify MODEL --model MODEL", "is a model and judges itself"),
     ("--package", "verify PACKAGE --package PACKAGE", "give one package"),
@@ -180,7 +178,7 @@ CONFLICTS = [
     ("--measured-ms 3", "ops analyze --what estimate --measured-ms 3", "no network"),
     ("--problems", "ops analyze --problems x.csv", "--suite"),
     ("--epilogue none", "ops analyze --epilogue none", "--suite"),
-    ("--store", "ops diff MODEL MODEL --store x.db", "both sides are files"),
+    ("--store", "ops diff MODEL MODEL --store x.db", "all sides are files"),
 ]
 
 
@@ -324,8 +322,9 @@ class Flags(Cli):
             self.assertEqual(self.outputs(one, "-i", self.path("x2.npy"), "--batch", "2")["y"].shape, (2, 4))
             self.error("run", one, "-i", self.path("x1.npy"), "--batch", "2", says="--batch 2: input 'x' is 1x4")
             self.error("run", one, "--fill", "ones", "--shape", "z=2x4", says="'z'")
-            self.error("run", one, "--fill", "ones", "--shape", "x=2x5", says="--shape|extent 5")
             self.error("run", one, "--fill", "ones", "--shape", "x=3x4", "--batch", "2", says="--batch 2")
+        self.lathe("run", model, "--fill", "ones", "--shape", "x=2x5")  # an extent that the file states is replaced
+        self.error("run", package, "--fill", "ones", "--shape", "x=2x5", says="--shape|extent 5")
         self.error("run", package, "-i", self.path("x1.npy"), "--shape", "x=2x4", says="--shape x=2x4: the input given is 1x4")
         self.error("run", self.package, "--fill", "ones", "--shape", "data=1x3x24x24", says="--shape.*only symbolic extents")
         self.error("run", self.net, "--fill", "ones", "--shape", "data=1x3x24x24", says="textual IR states its shapes")

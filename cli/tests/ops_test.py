@@ -54,7 +54,7 @@ class Ops(Cli):
         row = self.lathe(*bench, "--provider", "lathe", "--max-seconds", "0.02", "--starts", "1", "--quiet", "--no-store")
         self.assertEqual((row.stdout, row.stderr), ("", ""))
         row = self.lathe(*bench, "--provider", "lathe,lathe:plain", "--max-seconds", "0.02", "--starts", "1", "--no-store")
-        self.assertRegex(row.stdout, r"  lathe:auto \d+\.\d us  lathe:plain \d+\.\d us\n")
+        self.assertRegex(row.stdout, r"  lathe:auto \d+\.\d us.*  lathe:plain \d+\.\d us")
         self.assertRegex(row.stdout, r"a call with one element, 1 thread: lathe \d+\.\d\d us\n")
 
     def test_single_operators_go_on_where_they_were(self):
@@ -90,7 +90,7 @@ class Ops(Cli):
         none = self.figures(*bench, "--schedule", "records")["rows"][0]["points"]
         self.assertEqual([p["status"] for p in none], ["unimplemented", "unimplemented", "passed"])
         self.assertIn("no tuning record of the task task/2 | conv ", none[0]["reason"])
-        literal = "direct/1 oc=1 px=2"
+        literal = "direct/1 px=2"  # what is the default is left out
         measured = self.figures(*bench, "--schedule", "default,direct/1 px=2 oc=1")["rows"][0]
         points = {(p["variant"], p.get("schedule", "")): p for p in measured["points"] if p["provider"] == "lathe"}
         self.assertEqual(set(points), {(v, s) for v in ["auto", "plain"] for s in ["", literal]})

@@ -123,8 +123,8 @@ void SweepFlags::addRuntimes(Options &options) {
   options
       .add_option(
           "--against", against,
-          "Run the models in these runtimes, too, where they read them: names separated by commas; a row for each "
-          "number of threads")
+          "Run the models in these runtimes, too, where they read them, a row for each number of threads: onnxruntime, "
+          "tflite, tensorflowjs, tensorflow, opencv, separated by commas")
       ->delimiter(',')
       ->check(offersList({"onnxruntime", "tflite", "tensorflowjs", "tensorflow", "opencv"}))
       ->type_name("RUNTIME");

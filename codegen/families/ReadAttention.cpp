@@ -49,7 +49,7 @@ ViewAxis batchWalk(const TensorView &view, const Dims &all) {
 ViewAxis broadcastAxis(const TensorView &view, const Dims &scores, size_t axis) {
   size_t missing = scores.size() - view.dims.size();
   Dim own = axis >= missing ? view.dims[axis - missing] : Dim(1), stride = 0;
-  if (own == scores[axis])
+  if (axis >= missing && own == scores[axis])
     return view.axes[axis - missing];
   if (own.isConstant() && own != Dim(1))
     throw Declined{fmt::format("an operand of {} broadcast to {}", str(view.dims), str(scores))};

@@ -381,7 +381,7 @@ TEST(Symbols, ShapeOptionBindsThem) {
   EXPECT_THAT(m.imported({.shapes = {{"a", {2, 4}}}}),
               AllOf(HasSubstr("-> (tensor<2x4xf32>"), Not(HasSubstr("nn.dims"))));
   EXPECT_THAT(m.imported({.shapes = {{"a", {-1, 4}}}}), HasSubstr("nn.dims"));
-  EXPECT_THAT(m.imported({.shapes = {{"a", {2, 5}}}}), HasSubstr("extent 5 on axis 1, expected 4"));
+  EXPECT_THAT(m.imported({.shapes = {{"a", {2, 5}}}}), HasSubstr("5 against 4 on axis 1 (--shape: input 'a' is Nx4"));
   EXPECT_THAT(m.imported({.shapes = {{"a", {2}}}}), HasSubstr("1 extents, expected 2"));
   EXPECT_THAT(m.imported({.shapes = {{"a", {2, 4}}, {"b", {3, 4}}}}), HasSubstr("binds 'N' to 2 and 3"));
   EXPECT_THAT(m.imported({.shapes = {{"c", {2, 4}}}}), HasSubstr("'c', which the model does not have"));
