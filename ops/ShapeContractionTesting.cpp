@@ -56,7 +56,7 @@ TEST(Shape, Products) {
   expectViolation("gemm_c1", "gemm", gemm, {tensor("f32 8"), tensor("f32 8 5")});
   expectViolation("gemm_c2", "gemm", gemm, {tensor("f32 2 7"), tensor("f32 8 5")});
   expectViolation("gemm_c3", "gemm", gemm, {tensor("f32 2 8"), tensor("f32 8 5"), tensor("f32 3 5")});
-  expectViolation("gemm_c4", "gemm", gemm, {tensor("f32 2 8"), tensor("f16 8 5")});
+  expectViolation("gemm_c4", "gemm", gemm, {tensor("f32 2 8"), tensor("f64 8 5")});
   EXPECT_EQ(infer("matmul", MatMulAttrs(), {tensor("f32 N 1 4 8"), tensor("f32 3 8 5")}), "f32 N 3 4 5");
   EXPECT_EQ(infer("matmul", MatMulAttrs(), {tensor("f32 8"), tensor("f32 8")}), "f32");
   expectViolation("matmul_c1", "matmul", MatMulAttrs(), {tensor("f32"), tensor("f32 2")});

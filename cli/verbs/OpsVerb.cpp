@@ -147,7 +147,8 @@ public:
     require(recording.on() || !flags.readsRecords(), "--schedule records reads the store: not with --no-store");
   }
 
-  int run(const std::vector<lab::ListedProblem> &problems) {
+  /// `ready` is called when everything that was asked for is known to be possible.
+  int run(const std::vector<lab::ListedProblem> &problems, const std::function<void()> &ready) {
     if (const std::string &via = flags.bench.via; !via.empty())
       recording.elsewhere(via, columns.of(problems.front().problem.op).front().platform);
     flags.bench.recordedSchedules = [&](const std::string &task) { return recording.bestSchedule(task); };
@@ -155,6 +156,7 @@ public:
       std::cout << said << std::flush;
     total = problems.size() * settings.size();
     plan(problems);
+    ready();
     flags.bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
     for (auto &entry : problems)
       for (const lab::OpsSetting &setting : settings)
@@ -320,8 +322,7 @@ int benchOps(const Arguments &arguments) {
     return success;
   }
   BenchRun run(flags, record, options, arguments);
-  sayNotes();
-  return run.run(problems);
+  return run.run(problems, sayNotes);
 }
 
 int problemsOps(const Arguments &arguments) { return forwardToCompiler("problems", arguments); }
