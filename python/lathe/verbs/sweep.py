@@ -32,7 +32,8 @@ def sweep(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
     target: Compile for this target (lathe help compile); repeat the flag for several (default: native)
     threads: Run with these numbers of threads, as 1,2
     layouts: Compile with these layouts of activations (--layout of compile), as nchw,nhwc,blocked,auto
-    against: Run the models in these runtimes, too, where they read them: names separated by commas; a row for each number of threads
+    against: Run the models in these runtimes, too, where they read them, a row for each number of threads: onnxruntime, tflite, tensorflowjs,
+        tensorflow, opencv, separated by commas
     tflite_library: Run TFLite files with this native library of TensorFlow Lite's C API, libtensorflowlite_c.so, as the runtime tflite
     input: Read an input: NAME=FILE.npy, NUMBER=FILE.npy (from 0), FILE.npy for a single input, FILE.npz, or a folder of .npy files; floats are
         quantised where the input has a scale
