@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -24,7 +25,8 @@ protected:
   void TearDown() override { std::filesystem::remove_all(folder); }
   std::string file(const std::string &name) { return (folder / name).string(); }
   void python(const std::string &code) {
-    std::string command = "cd '" + folder.string() + "' && /usr/bin/python3 -c \"import numpy as np\n" + code + "\"";
+    std::ofstream(file("make.py")) << "import numpy as np\n" + code;
+    std::string command = "cd '" + folder.string() + "' && /usr/bin/python3 make.py";
     ASSERT_EQ(std::system(command.c_str()), 0) << code;
   }
   template <class T> std::vector<T> values(const NpyArray &array) {
