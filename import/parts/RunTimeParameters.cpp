@@ -65,7 +65,14 @@ mlir::Value withExtent(Node &node, mlir::Value x, int64_t axis, mlir::Value exte
   return result;
 }
 
+/// Null: from the beginning, or to the end.
 mlir::Value pieceOf(Node &node, mlir::Value x, int64_t axis, mlir::Value start, mlir::Value end) {
+  if (!start && !end)
+    return x;
+  if (!start)
+    return node.emit("slice", {x, {}, end}, {{"starts", Ints{0}}, {"axes", Ints{axis}}});
+  if (!end)
+    return node.emit("slice", {x, start}, {{"ends", Ints{std::numeric_limits<int64_t>::max()}}, {"axes", Ints{axis}}});
   return node.emit("slice", {x, start, end}, {{"axes", Ints{axis}}});
 }
 
@@ -147,7 +154,7 @@ Values piecesOf(Node &node, mlir::Value x, int64_t axis, mlir::Value sizes, int6
   x = withExtent(node, x, axis, total);
   mlir::Value ends = node.emit("cum_sum", {known}, {{"axis", 0}});
   Values pieces;
-  mlir::Value start = vectorOf(node, {0});
+  mlir::Value start;
   for (int64_t i = 0; i < count; ++i) {
     mlir::Value end = slice(node, ends, i, i + 1);
     pieces.push_back(pieceOf(node, x, axis, start, end));
@@ -164,10 +171,9 @@ Values equalPieces(Node &node, mlir::Value x, int64_t axis, int64_t count, bool 
   if (!uneven)
     x = withExtent(node, x, axis, node.emit("mul", {size, number}));
   Values pieces;
-  mlir::Value start = vectorOf(node, {0});
+  mlir::Value start;
   for (int64_t i = 1; i <= count; ++i) {
-    mlir::Value end = i == count ? vectorOf(node, {std::numeric_limits<int64_t>::max()})
-                                 : node.emit("mul", {size, vectorOf(node, {i})});
+    mlir::Value end = i == count ? mlir::Value() : node.emit("mul", {size, vectorOf(node, {i})});
     pieces.push_back(pieceOf(node, x, axis, start, end));
     start = end;
   }
