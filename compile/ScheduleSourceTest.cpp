@@ -184,7 +184,7 @@ TEST_F(ScheduleSourceTest, timesAreOfSchedulesThatRecordsDoNotChange) {
   KernelLibrary library(target, {}, none, {records.source}, times);
   EXPECT_FALSE(library.measuredSeconds(function));
   EXPECT_THAT(asked, testing::ElementsAre(testing::Pair(task(function), prior),
-                                          testing::Pair(task(function), "map/2 grain=64 interleave=1"),
+                                          testing::Pair(task(function), "map/2 grain=64"),
                                           testing::Pair(task(function), prior)));
   EXPECT_FALSE(KernelLibrary(target, {}, none).measuredSeconds(function));
   EXPECT_EQ(library.size(), 0u);

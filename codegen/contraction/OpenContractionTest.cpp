@@ -149,7 +149,7 @@ TEST_F(OpenContraction, illegalSchedulesDeclineWithAReason) {
   EXPECT_THAT(reason(dense, "direct/1 px=14 unroll=8 type=bf16"), testing::HasSubstr("not converted"));
   EXPECT_THAT(reason(dense, "winograd/2 m=4 mr=7 oc=2 pointsplit=2"), testing::HasSubstr("pointsplit=2"));
   EXPECT_THAT(reason(openConv("f32", "", "32x1x3x3", 32), "lanewise/1 px=7"), testing::HasSubstr("their own block"));
-  EXPECT_THAT(reason(openConv("i32", "", "32x32x3x3", 1), ""), testing::HasSubstr("of i32 is not static"));
+  EXPECT_THAT(reason(openConv("i32", "", "32x32x3x3", 1), ""), testing::HasSubstr("of i32 by i32 is not static"));
 }
 
 } // namespace
