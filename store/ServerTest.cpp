@@ -354,6 +354,7 @@ TEST_F(ServerTest, hostileTextsComeBackAsTheyWere) {
   TuningRecord record = someTuning(1);
   record.schedule = "direct/1 " + std::string(50000, 'p');
   record.searcher = "xgb";
+  record.verdict = TuningVerdict::faster; // only what was compared is chosen
   store.addTuning({record}, task, somePlatform(evil));
   store.addTuning({record}, task, somePlatform(evil));
   EXPECT_EQ(store.tuning({.task = task.text}).size(), 1u);

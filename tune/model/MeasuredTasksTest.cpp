@@ -13,7 +13,7 @@ namespace {
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const char *const schedules[] = {"direct/1 oc=2 px=4", "direct/1 oc=1 px=7"};
+const char *const schedules[] = {"direct/1 oc=2 px=4", "direct/1 px=7"};
 
 /// The convolution on a target, as a kernel whose records are found again.
 struct Kernel {
