@@ -327,12 +327,21 @@ mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const Tensor
     mlir::Value value;
     if (extent.isConstant())
       value = builder.constantInts({1}, {extent.constant()});
-    for (mlir::Value other : carried) {
-      const Dims &dims = node.graph.info(other).dims;
-      auto at = static_cast<int64_t>(std::find(dims.begin(), dims.end(), extent) - dims.begin());
-      if (!value && at < static_cast<int64_t>(dims.size()))
-        value = builder.emit("shape", {other}, {{"start", at}, {"end", at + 1}});
-    }
+    auto read = [&](const Dim &wanted) {
+      for (mlir::Value other : carried) {
+        const Dims &dims = node.graph.info(other).dims;
+        auto at = static_cast<int64_t>(std::find(dims.begin(), dims.end(), wanted) - dims.begin());
+        if (!value && at < static_cast<int64_t>(dims.size()))
+          value = builder.emit("shape", {other}, {{"start", at}, {"end", at + 1}});
+      }
+    };
+    read(extent);
+    // Where two extents meet, the loop runs with equal ones: those that are carried have the extent.
+    std::vector<std::string> symbols;
+    if (extent.str().starts_with("broadcast("))
+      extent.collectSymbols(symbols);
+    for (const std::string &symbol : symbols)
+      read(Dim::symbol(symbol));
     if (!value)
       node.unsupported(fmt::format("extent '{}' of what its iterations write is not known before it", extent.str()));
     extents.push_back(value);
