@@ -329,7 +329,7 @@ static mlir::Value operandLike(Node &node, const Dims &dims) {
   return found;
 }
 
-/// The extent `dim`, which has a formula, of an operand of the node; null where no operand has it.
+/// Reads the extent `dim` from the shape of an operand that has it; null where no operand has it. `dim` is no constant.
 static mlir::Value extentOfOperand(Node &node, const Dim &dim) {
   for (size_t i = 0; i < node.inputCount() && !isUnknown(dim); ++i)
     if (node.has(i)) {

@@ -1,4 +1,4 @@
-// Merging of tuning records: what it gives, that no order changes it, and that compilations get no schedule that lost.
+// Merging of tuning records: the result does not depend on the order, and no schedule that lost is chosen.
 #include "store/Outcomes.h"
 
 #include "store/Archive.h"

@@ -72,7 +72,7 @@ void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count) {
   setPieces(op, x, axis, Ints(static_cast<size_t>(count), extent / count));
 }
 
-/// Sizes that are computed, with what is left in the place of -1.
+/// Computed sizes. An entry of -1 becomes the rest of the extent.
 static mlir::Value withoutRest(Emitter &op, mlir::Value sizes, mlir::Value extent) {
   mlir::Value zero = op.node.constantInts({}, {0}), rest = op.node.constantInts({}, {-1});
   mlir::Value known = op.emit("max", {sizes, zero});

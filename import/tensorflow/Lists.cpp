@@ -336,7 +336,7 @@ mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const Tensor
       }
     };
     read(extent);
-    // Where two extents meet, the loop runs with equal ones: those that are carried have the extent.
+    // Two extents that broadcast are taken to be equal here, so a carried value that has one of them tells the extent.
     std::vector<std::string> symbols;
     if (extent.str().starts_with("broadcast("))
       extent.collectSymbols(symbols);

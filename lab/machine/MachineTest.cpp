@@ -73,7 +73,8 @@ TEST(Machine, peaksOfTheSameMinutesReplaceKeptOnes) {
   EXPECT_EQ(machine.gflops(ElementType::bf16, 2), 50);
 }
 
-/// Declared figures are above what any measurement can show, and no time below a quarter of the work is believed.
+/// Declared peaks exceed every measured one. A time is not believed if a quarter of the operations at the declared peak
+/// takes longer.
 TEST(Machine, declaredPeaksAreBounds) {
   SystemFacts system;
   system.architecture = "x86_64";
