@@ -306,7 +306,7 @@ std::string writeFiles(const ProfileFlags &flags, const Prepared &prepared, cons
   store::Experiment experiment = recording.described();
   if (!recording.on()) {
     experiment = experimentHere(store::ExperimentKind::profile, "profile", arguments, flags.settings());
-    experiment.detail["graph"] = measured.graph;
+    experiment.detail = {{"clock_ghz", measured.clock}, {"graph", measured.graph}};
   }
   nlohmann::json document = profilePage(experiment, measured.points, machine, "profile of " + flags.modelName());
   if (!flags.page.empty()) {
