@@ -182,8 +182,8 @@ TEST(PackedWeights, dequantizeLinearInBlocks) {
 
 TEST(PackedWeights, whatIsNotSupportedIsNamed) {
   onnx::TestModel model = matMulNBits({96, 50, 32, 4}, Zero::none);
-  model.graph->mutable_node(0)->mutable_attribute(3)->set_i(36); // block_size
-  EXPECT_NE(model.imported().find("blocks of 36 steps that do not divide 96"), std::string::npos) << model.imported();
+  model.graph->mutable_node(0)->mutable_attribute(2)->set_i(3); // bits
+  EXPECT_NE(model.imported().find("weights of 3 bits, only 4 and 8 are"), std::string::npos) << model.imported();
 }
 
 } // namespace
