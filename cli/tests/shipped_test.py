@@ -114,7 +114,8 @@ class Shipped(Cli):
         several = self.decided("several.db", first="faster")
         with sqlite3.connect(several) as database:
             database.execute("UPDATE tuning SET verdict = 'faster' WHERE seconds IS NOT NULL")
-            tasks = [text for [text] in database.execute("SELECT DISTINCT task.text FROM tuning JOIN task ON task.id = task WHERE seconds IS NOT NULL ORDER BY text")]
+            tasks = [text for [text] in database.execute("SELECT DISTINCT task.text FROM tuning JOIN task ON task.id = task WHERE seconds IS NOT NULL\n"
+                                                         "AND text NOT LIKE 'graph/%' ORDER BY text")]
             for number, text in enumerate((f"graph/1 | {self.task}", self.task.replace(f" | {cpu} ", " | z80 "), self.task + " L4=1M/1")):
                 database.execute("INSERT INTO task(id, text, family) VALUES (?, ?, 'contraction')", (1000 + number, text))
                 database.execute("INSERT INTO tuning(task, platform, schedule, status, reason, seconds, samples, verdict, searcher, version, build, measured)"
