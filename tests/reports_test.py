@@ -3,7 +3,8 @@
 
 Every case is a folder with a model, inputs and the outputs that NumPy computed from the specification. It is run at -O 0 and -O 3, by
 the references, with --exact-math, as package and as graph text, exported to ONNX and loaded back, staged as Python and built again, and
-judged by `verify`. A road fails where a value, a shape or a name differs, or where Lathe refuses the model.
+judged by `verify`; an ONNX file also runs with all extents of its inputs open. A road fails where a value, a shape or a name differs, or
+where Lathe refuses the model, but open extents may be refused with the node and a reason.
 
 --failed   only the cases of tests/reports.txt, which an earlier version got wrong or refused
 PATTERN    only the cases whose names contain it
@@ -11,9 +12,11 @@ PATTERN    only the cases whose names contain it
 Cases that the specification leaves open ("ambiguous" in their meta.json) are run and do not count. Exit code 77 without the cases.
 """
 import concurrent.futures
+import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -138,6 +141,78 @@ def staged(case, temporary):
     return case.outputs(temporary, text)
 
 
+def fields(data):
+    """The fields of a protobuf message: number, wire type, value (bytes of messages and texts)."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (data[at] & 127) << shift
+            shift += 7
+            at += 1
+            if data[at - 1] < 128:
+                return value
+    while at < len(data):
+        number, kind = divmod(varint(), 8)
+        if kind == 0:
+            yield number, kind, varint()
+        else:
+            size = {1: 8, 5: 4}.get(kind) or varint()
+            yield number, kind, data[at:at + size]
+            at += size
+
+
+def message(parts):
+    def varint(value):
+        text = b""
+        while value > 127:
+            text += bytes([value & 127 | 128])
+            value >>= 7
+        return text + bytes([value])
+    return b"".join(varint(number * 8 + kind) + (varint(value) if kind == 0 else varint(len(value)) * (kind == 2) + value)
+                    for number, kind, value in parts)
+
+
+def with_open_extents(model):
+    """The bytes of an ONNX file, whose inputs and outputs have symbols as extents; initializers stay what they are."""
+    graph = next(value for number, _, value in fields(model) if number == 7)
+    fixed = {value for number, _, tensor in fields(graph) if number == 5 for each, _, value in fields(tensor) if each == 8}
+    symbols = itertools.count()
+
+    def changed(data, path):
+        if not path:  # a dimension
+            return message([(2, 2, b"open%d" % next(symbols))])
+        return message([(number, kind, changed(value, path[1:]) if number == path[0] else value) for number, kind, value in fields(data)])
+
+    def value_info(data):
+        name = next(value for number, _, value in fields(data) if number == 1)
+        return data if name in fixed else changed(data, (2, 1, 2, 1))  # type, tensor type, shape, dimension
+    graph = message([(number, kind, value_info(value) if number in (11, 12) else value) for number, kind, value in fields(graph) if number != 13])
+    return message([(number, kind, graph if number == 7 else value) for number, kind, value in fields(model)])
+
+
+# How an error names what it is about.
+PLACE = r"(node \d+ '.*' \(\w+, opset \d+\)|not supported: '.*' \(\w+, opset \d+\)|input '.*': expected|input '.*' has no shape)"
+
+
+def opened(case, temporary):
+    """With all extents of the inputs open: right, or refused with the node and a reason."""
+    if not case.model.endswith(".onnx"):
+        return ""
+    folder = shutil.copytree(os.path.dirname(case.model), os.path.join(temporary, "open"))  # with its external data
+    path = os.path.join(folder, os.path.basename(case.model))
+    with open(case.model, "rb") as file:
+        model = with_open_extents(file.read())
+    with open(path, "wb") as file:
+        file.write(model)
+    try:
+        return case.outputs(temporary, path)
+    except Refused as refused:
+        return "" if re.match(rf"exit code 2: lathe run: {re.escape(path)}: {PLACE}", str(refused)) else str(refused)
+
+
 def verified(case, _):
     """Outputs that say nothing (constant, all zero) are mistrusted, with exit code 1: the cases are small, and the other roads judge."""
     text = lathe("verify", case.model, *case.inputs, "--seeds", "0", *case.flags, codes=(0, 1))
@@ -154,6 +229,7 @@ ROADS = {
     "export": written(".onnx", "export"),
     "stage": staged,
     "verify": verified,
+    "open": opened,
 }
 
 

@@ -116,7 +116,10 @@ mlir::Value fromFront(ExtentBuilder &b, mlir::Value positions, mlir::Value exten
 
 std::optional<Results> slice(mlir::Operation *op, ExtentBuilder &b) {
   auto attrs = nn::attrsAs<SliceAttrs>(op);
-  if (isComputed(op, 3, b) || isComputed(op, 4, b))
+  auto hasOpenLength = [&](size_t index) {
+    return isComputed(op, index, b) && !b.info(operandOf(op, index)).dims[0].isConstant();
+  };
+  if (isComputed(op, 3, b) || isComputed(op, 4, b) || hasOpenLength(1) || hasOpenLength(2))
     return std::nullopt;
   auto valuesOf = [&](size_t index, const std::vector<int64_t> &attribute) {
     mlir::Value operand = operandOf(op, index);
