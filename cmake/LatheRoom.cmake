@@ -49,6 +49,11 @@ function(lathe_use_mlir TARGET)
   lathe_use_pch(${TARGET} ${PCH})
 endfunction()
 
+# Tests have caches and a store of their own: what somebody has measured or tuned on this machine changes no result of a
+# test, and no test adds to it.
+set(LATHE_TEST_ENVIRONMENT LATHE_NO_RECORDS=1 LATHE_NO_WAIT=1 XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/home/cache
+  XDG_DATA_HOME=${CMAKE_BINARY_DIR}/home/data)
+
 # lathe_test_name(VARIABLE FILE [CASE]): tests are called after the file they are written in, from the top of the tree and
 # without its extension, so that `ctest -R '^runtime/'` runs a room and `ctest -R families/MapTest` one file.
 function(lathe_test_name VARIABLE FILE)
@@ -78,7 +83,7 @@ function(lathe_script_test FILE)
     set(T_TIMEOUT 900)
   endif()
   add_test(NAME ${NAME} COMMAND ${T_COMMAND} ${T_ARGUMENTS})
-  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 ENVIRONMENT "LATHE_NO_RECORDS=1;LATHE_NO_WAIT=1")
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 ENVIRONMENT "${LATHE_TEST_ENVIRONMENT}")
   if(T_SLOW)
     set_tests_properties(${NAME} PROPERTIES LABELS slow)
   endif()
@@ -121,7 +126,7 @@ function(lathe_test NAME)
   list(GET TESTS 0 FIRST)
   lathe_test_name(TEST ${FIRST})
   add_test(NAME ${TEST} COMMAND ${NAME})
-  set_tests_properties(${TEST} PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "LATHE_NO_RECORDS=1;LATHE_NO_WAIT=1")
+  set_tests_properties(${TEST} PROPERTIES TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${LATHE_TEST_ENVIRONMENT}")
   if(T_SLOW)
     set_tests_properties(${TEST} PROPERTIES LABELS slow)
   endif()

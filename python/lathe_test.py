@@ -161,14 +161,15 @@ class WrapperTest(unittest.TestCase):
         self.compiled("test_relu")
         path, package = (os.path.join(self.folder.name, "product" + suffix) for suffix in (".mlir", ".lathe"))
         with open(path, "w") as file:
-            file.write("""func.func @main(%a: tensor<16x4xf32> {nn.name = "a"}, %b: tensor<4x16xf32> {nn.name = "b"}) -> (tensor<16x16xf32> {nn.name = "c"}) {
-  %0 = nn.matmul %a, %b : (tensor<16x4xf32>, tensor<4x16xf32>) -> tensor<16x16xf32>
-  return %0 : tensor<16x16xf32>
+            file.write("""func.func @main(%a: tensor<64x64xf32> {nn.name = "a"}) -> (tensor<64x64xf32> {nn.name = "c"}) {
+  %b = nn.constant {value = dense<1.0> : tensor<64x64xf32>} : tensor<64x64xf32>
+  %0 = nn.matmul %a, %b : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
 }
 """)
         near = np.float32(1 + 2**-10)  # rounds to 1
-        inputs = [np.full((16, 4), near), np.ones((4, 16), np.float32)]
-        np.testing.assert_array_equal(lathe.compile(path, package).run(inputs)["c"], np.full((16, 16), 4 * near))
+        inputs = [np.full((64, 64), near)]
+        np.testing.assert_array_equal(lathe.compile(path, package).run(inputs)["c"], np.full((64, 64), 64 * near))
         with self.assertRaisesRegex(lathe.Error, "--precision: fp8 not in {fp32,bf16}"):
             lathe.compile(path, package, precision="fp8")
         with self.assertRaisesRegex(lathe.Error, "avx512bf16"):
@@ -178,7 +179,7 @@ class WrapperTest(unittest.TestCase):
         except lathe.Error as error:
             self.assertIn("avx512bf16", str(error))
             self.skipTest(str(error))
-        np.testing.assert_array_equal(model.run(inputs)["c"], np.full((16, 16), 4, np.float32))
+        np.testing.assert_array_equal(model.run(inputs)["c"], np.full((64, 64), 64, np.float32))
 
 
     def test_quantised_ports(self):

@@ -95,6 +95,7 @@ class Verbs(Cli):
         self.same_text(text, "compile", self.net, "--emit", "schedule")
         with self.assertRaisesRegex(lathe.Error, "no package was written"):
             text.package
+        made = lathe.compile(self.net, self.path("one_thread.lathe"))
         again = lathe.compile(self.net, self.path("again.lathe"), schedule=str(text))
         x = np.random.default_rng(0).standard_normal((1, 3, 12, 12)).astype(np.float32)
         np.testing.assert_array_equal(again.run([x])["prob"], made.run([x])["prob"])
@@ -102,8 +103,8 @@ class Verbs(Cli):
     def test_models_have_the_verbs_as_methods(self):
         model = lathe.load(self.net, threads=2)
         x = np.random.default_rng(0).standard_normal((1, 3, 12, 12)).astype(np.float32)
-        expected = lathe.load(self.package).run([x])["prob"]
-        np.testing.assert_array_equal(model.run({"data": x})["prob"], expected)
+        expected = lathe.load(self.package).run([x])["prob"]  # compiled for one thread, with other schedules
+        np.testing.assert_allclose(model.run({"data": x})["prob"], expected, rtol=1e-5)
         self.assertEqual(repr(model.inputs[0]), "data: float32 1x3x12x12")
         self.assertTrue(model.verify(seeds=1).ok)
         self.assertIsInstance(lathe.load(self.package), lathe.Package)
