@@ -55,8 +55,8 @@ class Tune(Cli):
 
     def test_a_search_keeps_records_and_goes_on_from_them(self):
         store = self.path("store.db")
-        command = ["tune", self.net, "--trials", "6", "--margin", "0", "--store", store, "--compare"]
-        report = self.figures(*command)
+        command = ["tune", self.net, "--trials", "6", "--margin", "0", "--store", store]
+        report = self.figures(*command, "--compare")
         self.assertEqual(report["ended"], "every task is at its limit")
         records = self.records(store)
         trials = {task["key"]: task["trials"] for task in report["tasks"]}
