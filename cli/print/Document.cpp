@@ -7,15 +7,19 @@
 namespace lathe::cli::print {
 namespace {
 
-constexpr const char *style = ":root{color-scheme:light dark}"
-                              "body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}"
-                              "h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.2rem}"
-                              ".wide{overflow-x:auto}"
-                              "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
-                              "th,td{padding:.25rem .7rem;text-align:left;border-bottom:1px solid color-mix(in "
-                              "srgb,currentColor 20%,transparent);"
-                              "white-space:nowrap}td.number,th.number{text-align:right}"
-                              "svg{max-width:100%;height:auto;background:#fff;color:#000}";
+constexpr const char *style =
+    ":root{color-scheme:light dark}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:max(75rem,92vw);margin:2rem auto;padding:0 1rem}"
+    "p,h2{max-width:75rem}"
+    "h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.2rem}"
+    ".wide{overflow-x:auto}"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    "th,td{padding:.25rem .7rem;text-align:left;border-bottom:1px solid color-mix(in "
+    "srgb,currentColor 20%,transparent);"
+    "vertical-align:top;white-space:nowrap}"
+    "td.number,th.number{text-align:right}"
+    "td.long{white-space:normal;overflow-wrap:anywhere;min-width:24ch}"
+    "svg{max-width:100%;height:auto;background:#fff;color:#000}";
 
 /// Text between tags: names in models and files are untrusted.
 std::string escaped(std::string_view text) {
@@ -52,8 +56,10 @@ std::string markdownCell(std::string_view text) {
 std::string htmlTable(const Table &table) {
   std::string text = "<div class=\"wide\"><table>\n<thead><tr>";
   auto cell = [&](const char *tag, size_t column, const std::string &content) {
-    bool number = table.columnList()[column].alignsRight;
-    return fmt::format("<{}{}>{}</{}>", tag, number ? " class=\"number\"" : "", escaped(content), tag);
+    const char *kind = table.columnList()[column].alignsRight ? " class=\"number\""
+                       : content.size() > 40                  ? " class=\"long\""
+                                                              : "";
+    return fmt::format("<{}{}>{}</{}>", tag, kind, escaped(content), tag);
   };
   for (size_t i = 0; i < table.columnList().size(); ++i)
     text += cell("th", i, table.columnList()[i].heading());

@@ -96,10 +96,11 @@ void judgeRow(SweepRow &row, const SweepRow &ours, const std::map<std::string, s
     if (file == files.end())
       return failRow(row, fmt::format("{} has no output '{}'", row.title, port.name));
     lab::Agreement agreement =
-        lab::agreementOf(port.name, expected[i], realNumbers(port, toTensor(readNpy(file->second))), tolerance);
+        lab::agreementOf(port.name, expected[i], realNumbers(port, toTensor(readNpy(file->second))),
+                         port.quantization ? ofSteps(tolerance) : tolerance);
     if (!agreement.agrees)
-      return failRow(row,
-                     fmt::format("output '{}' of {} differs from Lathe's: {}", port.name, row.title, agreement.reason));
+      return failRow(row, fmt::format("output '{}' of {} differs from Lathe's: {}{}", port.name, row.title,
+                                      agreement.reason, port.quantization ? roundingHint(row) : ""));
     if (agreement.relativeL2 >= worst.relativeL2)
       worst = agreement;
   }
