@@ -2,6 +2,9 @@
 
 #include "runtime/plan/Program.h"
 
+#include <algorithm>
+#include <array>
+#include <map>
 #include <set>
 
 namespace lathe::verify {
@@ -24,14 +27,20 @@ public:
       return;
     ++found.kernels;
     std::optional<LeftOut> left;
+    Makers makers = makersOf(info);
     for (uint32_t value : info.outputs) {
       NodeComparison comparison = compare(info, instruction, value);
       if (comparison.difference) {
-        found.compared.push_back(
-            {comparison.node, std::string(info.name), {info.nodes.begin(), info.nodes.end()}, *comparison.difference});
+        bool agrees = comparison.difference->within(tolerance);
+        found.compared.push_back({comparison.node, agrees ? std::string(info.name) : text(makers.kernels),
+                                  agrees ? Names(info.nodes.begin(), info.nodes.end()) : makers.nodes,
+                                  *comparison.difference});
         found.instructions.push_back(instruction);
-      } else if (!left) {
-        left = LeftOut{std::string(info.name), nameOf(value), comparison.reason};
+        unknown.erase(value);
+      } else {
+        unknown[value] = makers;
+        if (!left)
+          left = LeftOut{std::string(info.name), nameOf(value), comparison.reason};
       }
     }
     if (left)
@@ -41,12 +50,41 @@ public:
   Inside found;
 
 private:
+  using Names = std::vector<std::string>;
+  /// The kernels that may have made a value wrong: its own, and those before it whose results are not compared.
+  struct Makers {
+    Names kernels, nodes;
+  };
+
   runtime::Context &context;
   const NodeValues &expected;
   const std::map<std::string, Tensor> &outputs;
   const lab::Tolerance &tolerance;
   std::map<std::string, uint32_t> last; // the last instruction that writes a value of the node
   std::set<uint32_t> seen;              // a loop runs an instruction several times
+  std::map<uint32_t, Makers> unknown;   // of values that are not compared
+
+  static void append(Names &names, const std::string &name) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  }
+
+  static std::string text(const Names &names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
+  Makers makersOf(const runtime::InstructionInfo &info) const {
+    Makers makers;
+    auto add = [&](const auto &kernels, const auto &nodes) {
+      for (const auto &kernel : kernels)
+        append(makers.kernels, std::string(kernel));
+      for (const std::string &node : nodes)
+        append(makers.nodes, node);
+    };
+    for (uint32_t value : info.inputs)
+      if (auto before = unknown.find(value); before != unknown.end())
+        add(before->second.kernels, before->second.nodes);
+    add(std::array{info.name}, info.nodes);
+    return makers;
+  }
 
   const std::string &nameOf(uint32_t value) const { return context.plan().values[value].name; }
 

@@ -8,8 +8,9 @@ namespace lathe::verify {
 
 /// A value of the package beside the reference's.
 struct Divergence {
-  std::string value, kernel;      // an output, or the node whose result the value is; the kernel that computes it
-  std::vector<std::string> nodes; // nodes of the kernel
+  std::string value;              // an output, or the node whose result the value is
+  std::string kernel;             // that computes it; out of bounds: behind the kernels before it that are not compared
+  std::vector<std::string> nodes; // of these kernels
   lab::Difference difference;
   /// "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is 1, the reference has 2"
   std::string str() const;
