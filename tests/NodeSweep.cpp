@@ -91,7 +91,7 @@ public:
       bool real = isFloat(port.type);
       std::uniform_real_distribution<double> numbers(real ? -1 : isSignedInteger(port.type) ? -100 : 0, real ? 1 : 100);
       for (int64_t i = 0; i < tensor.elements(); ++i)
-        tensor.as<double>()[i] = numbers(random);
+        tensor.as<double>()[i] = dims.empty() ? 1 : numbers(random); // scalars keep all or nothing in dropout
       inputs.push_back(Value(tensor.convertedTo(port.type)));
     }
   }
