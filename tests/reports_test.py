@@ -35,9 +35,6 @@ REFUSED = {
     "dyn_rank_unknown": "input 'x' has no shape; give one with --shape",
     "if_ranks_differ_False": "its branches give an output of rank 0 and 2",
     "tf_cond_v1_True": "a part of control flow that is no branch and no while loop",  # the file ends before its Merge
-    "matmulnbits_K20_b16_zp1": "element type u4 cannot be written to ONNX",
-    "matmulnbits_K33_b16_zp0": "element type u4 cannot be written to ONNX",
-    "min_matmulnbits": "element type u4 cannot be written to ONNX",
 }
 # Inputs with a default value that the case overrides: a package or a file has them as inputs only where they are named.
 OVERRIDDEN = {"min_default_input": ["--override", "s"]}

@@ -137,6 +137,42 @@ TEST_F(ExportText, OperatorsNoConformanceCaseHas) {
   EXPECT_EQ(result, again(*module));
 }
 
+/// Opset 21 is the first with integers of 4 bits; the operators that compute with them come later still.
+TEST_F(ExportText, FourBitsRaiseTheOpset) {
+  auto module = parse(R"(
+    func.func @main(%x: tensor<3x5xf32> {nn.name = "x"}) -> (tensor<3x5xf32> {nn.name = "y"}) {
+      %c = nn.constant {value = dense<-3> : tensor<15xi4>} : tensor<15xi4>
+      %d = nn.constant {value = dense_resource<w> : tensor<15xui4>} : tensor<15xui4>
+      %0 = nn.reshape %c {shape = array<i64: 3, 5>} : (tensor<15xi4>) -> tensor<3x5xi4>
+      %1 = nn.cast %0 {to = f32} : (tensor<3x5xi4>) -> tensor<3x5xf32>
+      %2 = nn.reshape %d {shape = array<i64: 3, 5>} : (tensor<15xui4>) -> tensor<3x5xui4>
+      %3 = nn.cast %2 {to = f32} : (tensor<3x5xui4>) -> tensor<3x5xf32>
+      %4 = nn.add %x, %1 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+      %5 = nn.add %4, %3 : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+      return %5 : tensor<3x5xf32>
+    }
+    {-# dialect_resources: { builtin: { w: "0x4000000001234567890ABC0E" } } #-})");
+  std::string bytes = exportOnnx(*module);
+  EXPECT_NE(bytes.find("\x10\x15"), bytes.npos) << "opset_import: version = 21";
+  mlir::MLIRContext second, third;
+  auto once = importOnnxBytes(second, bytes, "again.onnx");
+  auto twice = importOnnxBytes(third, exportOnnx(*once), "again.onnx");
+  EXPECT_EQ(text(*once), text(*twice));
+  EXPECT_THAT(text(*once), testing::HasSubstr("01234567890ABC0E"));
+  auto gathers = parse(R"(
+    func.func @main(%i: tensor<2xi64> {nn.name = "i"}) -> (tensor<2xui4> {nn.name = "y"}) {
+      %c = nn.constant {value = dense<3> : tensor<15xui4>} : tensor<15xui4>
+      %0 = nn.gather %c, %i : (tensor<15xui4>, tensor<2xi64>) -> tensor<2xui4> loc("g")
+      return %0 : tensor<2xui4>
+    })");
+  try {
+    exportOnnx(*gathers);
+    FAIL() << "Gather of ONNX takes no integers of 4 bits";
+  } catch (const Error &error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("'g' (gather): an operand of element type u4 cannot be written"));
+  }
+}
+
 TEST_F(ExportText, ExternalDataComesBack) {
   auto module = parse(R"(
     func.func @main(%x: tensor<2x512xf32> {nn.name = "x"}) -> (tensor<2x512xf32> {nn.name = "y"}) {

@@ -18,6 +18,9 @@ std::string expanded(const nn::ConstantData &data) {
   for (int64_t extent : data.dims)
     count *= extent;
   std::string bytes;
+  if (bitWidth(data.type) == 4) // two elements a byte
+    return std::string(static_cast<size_t>(byteSize(data.type, count)),
+                       static_cast<char>((data.bytes[0] & 15) | data.bytes[0] << 4));
   bytes.reserve(count * data.bytes.size());
   for (int64_t i = 0; i < count; ++i)
     bytes.append(data.bytes.data(), data.bytes.size());
@@ -25,8 +28,18 @@ std::string expanded(const nn::ConstantData &data) {
 }
 
 void requireExportable(ElementType type, mlir::Location loc) {
-  require(toOnnxType(type) != TensorProto::UNDEFINED && type != ElementType::i4 && type != ElementType::u4,
-          "{}: element type {} cannot be written to ONNX opset {}", nn::describe(loc), name(type), exportedOpset);
+  require(toOnnxType(type) != TensorProto::UNDEFINED, "{}: element type {} cannot be written to ONNX opset {}",
+          nn::describe(loc), name(type), exportedOpset);
+}
+
+/// Operators of ONNX take integers of 4 bits where they only move or convert them.
+void requireFourBitsAllowed(mlir::Operation &op) {
+  for (llvm::StringRef allowed : {"reshape", "transpose", "cast", "pad", "shape"})
+    if (op.getName().stripDialect() == allowed)
+      return;
+  for (mlir::Value operand : op.getOperands())
+    require(!hasFourBits(operand), "{}: operand of element type {} cannot be written to ONNX",
+            nn::describe(op.getLoc()), name(nn::infoOf(operand).type));
 }
 
 /// The IR version that came with an opset.
@@ -77,6 +90,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
     require(!nn::layoutOf(result), "{}: has a blocked layout, export needs the graph level", nn::describe(op.getLoc()));
     requireExportable(nn::infoOf(result).type, op.getLoc());
   }
+  requireFourBitsAllowed(op);
   if (llvm::isa<nn::IfOp, nn::LoopOp>(op))
     return writeControlFlow(op);
   require(nn::recordOf(&op) != nullptr, "{}: '{}' cannot be written to ONNX, export needs the graph level",
@@ -152,11 +166,13 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   require(main && !main.isExternal(), "export: the module has no function @main");
   int64_t version = exportedOpset;
+  if (llvm::any_of(main.getArguments(), hasFourBits))
+    version = fourBitOpset;
   module.walk([&](mlir::Operation *op) {
     if (nn::recordOf(op))
       version = std::max(version, opsetOf(*op));
     if (writtenPacked(op))
-      version = std::max<int64_t>(version, 21); // the first DequantizeLinear with blocks and with int4
+      version = std::max(version, fourBitOpset); // DequantizeLinear with blocks, too
   });
   opset->set_version(version);
   model.set_ir_version(irVersionOf(version));

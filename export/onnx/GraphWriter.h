@@ -102,6 +102,10 @@ private:
   AttributeProto &add(const std::string &name, AttributeProto::AttributeType kind);
 };
 
+/// The first opset with integers of 4 bits.
+constexpr int64_t fourBitOpset = 21;
+bool hasFourBits(mlir::Value value);
+
 /// Smallest opset that has the operators which writeOperator emits for `op`; at least
 /// exportedOpset.
 int64_t opsetOf(mlir::Operation &op);

@@ -360,8 +360,15 @@ void writeOperator(NodeWriter &w) {
   writeDirect(w, record, *mapping);
 }
 
+bool hasFourBits(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::ShapedType>(value.getType());
+  return type && type.getElementType().isInteger(4);
+}
+
 /// The opset that allows the types of `op`, where they came later than its form.
 static int64_t opsetOfTypes(mlir::Operation &op) {
+  if (llvm::any_of(op.getOperands(), hasFourBits) || llvm::any_of(op.getResults(), hasFourBits))
+    return fourBitOpset;
   ElementType type = nn::infoOf(op.getResult(0)).type;
   bool half = type == ElementType::f16 || type == ElementType::bf16;
   return op.getName().stripDialect() == "range" && half ? 27 : exportedOpset;
