@@ -38,8 +38,8 @@ void requireFourBitsAllowed(mlir::Operation &op) {
     if (op.getName().stripDialect() == allowed)
       return;
   for (mlir::Value operand : op.getOperands())
-    require(!hasFourBits(operand), "{}: operand of element type {} cannot be written to ONNX",
-            nn::describe(op.getLoc()), name(nn::infoOf(operand).type));
+    require(!hasFourBits(operand), "{}: an operand of element type {} cannot be written to ONNX opset {}",
+            nn::describe(op.getLoc()), name(nn::infoOf(operand).type), fourBitOpset);
 }
 
 /// The IR version that came with an opset.
