@@ -54,6 +54,9 @@ def pool(d):
         how["pads"] = [d.randint(0, span // 2) for span in spans * 2]
     else:
         how["auto_pad"] = auto
+        if auto != "VALID":
+            # ONNX Runtime pads for the window without its gaps, and cuts where a stride exceeds the window (docs/importers.md).
+            how.update(dilations=[1] * axes, strides=[min(pair) for pair in zip(kernel, how["strides"])])
     if op == "AveragePool":
         how["count_include_pad"] = d.randint(0, 1)
     x = np.round(d.reals(*d.dims(2, 3), *[span + n for span, n in zip(spans, d.dims(axes, 6))]))
@@ -171,7 +174,10 @@ def normalisation(d):
         opset = d.choice([18, 21])
         count = groups if opset == 18 else channels
         return op, opset, [x, d.reals(count), d.reals(count)], {"num_groups": groups}, 1
-    return op, 13, [x], {"axes": sorted(d.sample(range(x.ndim), d.randint(1, x.ndim)))}, 1
+    axes = sorted(d.sample(range(x.ndim), d.randint(1, x.ndim)))
+    if all(x.shape[axis] == 1 for axis in axes):  # ONNX Runtime's difference of squares may be below 0 where nothing varies
+        x = np.concatenate([x, -x], axes[0])
+    return op, 13, [x], {"axes": axes}, 1
 
 
 @family
