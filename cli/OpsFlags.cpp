@@ -416,28 +416,29 @@ std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
 
 std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const {
   const OpsFlags defaults;
-  std::vector<std::string> words = {"lathe",
-                                    "ops",
-                                    "bench",
-                                    entry.kind,
-                                    entry.text,
-                                    "--provider",
-                                    providers,
-                                    "--threads",
-                                    std::to_string(setting.threads),
-                                    "--seed",
-                                    std::to_string(bench.seed)};
+  std::vector<std::string> words = {"lathe", "ops", "bench", entry.kind, entry.text};
   auto add = [&](const char *flag, const std::string &value) { words.insert(words.end(), {flag, value}); };
+  add("--provider", providers);
+  add("--threads", std::to_string(setting.threads));
+  add("--seed", std::to_string(bench.seed));
   if (setting.cache != store::CacheState::hot)
     add("--cache", std::string(store::name(setting.cache)));
   if (setting.layout != lab::ActivationLayout::any)
     add("--layout", std::string(name(setting.layout)));
   if (schedules != defaults.schedules)
     add("--schedule", schedules);
-  if (!epilogue.empty() && epilogue != "bias+relu" && isShort(entry.text)) // else it says what follows
+  // A text that says the epilogue itself needs no flag, and a problem without one accepts none.
+  if (!epilogue.empty() && lab::parseProblem(entry.kind, entry.text).str() != entry.problem.str())
     add("--epilogue", epilogue);
-  if (bench.checkOnly)
+  if (bench.checkOnly) {
     words.push_back("--check-only");
+  } else { // defaults, too: those of another version may differ
+    add("--repetitions", std::to_string(repetitions));
+    add("--starts", std::to_string(bench.minStarts));
+    if (bench.minStarts > 1)
+      add("--max-starts", std::to_string(bench.maxStarts));
+    add("--max-seconds", fmt::format("{}", bench.maxSeconds));
+  }
   if (bench.timeouts.run != defaults.bench.timeouts.run)
     add("--timeout", fmt::format("{}", bench.timeouts.run));
   if (bench.limits.residentBytes != defaults.bench.limits.residentBytes)

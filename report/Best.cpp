@@ -32,6 +32,7 @@ std::vector<Best> best(const std::vector<Row> &rows) {
       lab::JudgedRatio judged = judgeTimes(*entry.second, *first);
       entry.ratio = judged.ratio;
       entry.verdict = judged.verdict;
+      entry.because = lab::ambiguityOf(judged, entry.second->disturbed || first->disturbed);
     }
   }
   return result;
@@ -77,6 +78,7 @@ json toJson(const Best &best) {
     document["second_median_ms"] = best.second->median * 1e3;
     document.update(toJson(best.ratio));
     document["verdict"] = name(best.verdict);
+    document["ambiguous_because"] = best.because;
   }
   return document;
 }

@@ -15,6 +15,7 @@ struct Best {
   lab::RatioEstimate ratio;    // time of `second` / time of `row`
   /// `faster` if `row` is faster with certainty; never `slower`.
   lab::Verdict verdict = lab::Verdict::ambiguous;
+  std::string because; // why `verdict` is ambiguous (lab::ambiguityOf)
 };
 
 /// Results for every cell that has a row that counts.

@@ -218,6 +218,7 @@ void PageData::addPoint(const store::Point &point) {
   rows.number("prepare_seconds", point.prepareSeconds);
   rows.number("call_seconds", point.callSeconds);
   rows.number("other_processors", point.disturbance.otherProcessors);
+  rows.integer("disturbed", row.disturbed);
   c.addTimes(point, row);
   c.addRoofline(row);
   c.addPlace(row, place);

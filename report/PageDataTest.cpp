@@ -88,6 +88,15 @@ TEST_F(PageDataTest, OfTwoMeasurementsTheLaterIsCurrent) {
   EXPECT_EQ(unpacked<uint32_t>(columns["cell"]), (std::vector<uint32_t>{0, 0, 1}));
 }
 
+TEST_F(PageDataTest, SaysWhichPointsWereDisturbed) {
+  store::Point alone = pointOf(convText(8, 8), {{1}}), busy = pointOf(convText(8, 16), {{1}});
+  alone.disturbance.otherProcessors = 0.01;
+  busy.disturbance.otherProcessors = 0.9;
+  for (const store::Point *point : {&alone, &busy})
+    data.addPoint(*point);
+  EXPECT_EQ(unpacked<uint32_t>(data.document()["points"]["columns"]["disturbed"]), (std::vector<uint32_t>{0, 1}));
+}
+
 TEST_F(PageDataTest, SchedulesShareACell) {
   store::Point first = pointOf(convText(8, 8), {{1}}), second = first, cold = first, other = first;
   second.setting.schedule = "direct/1 px=4";

@@ -181,6 +181,10 @@ TEST(Best, andHowOften) {
   EXPECT_EQ(found[1].row->provider, "onednn");
   EXPECT_EQ(found[1].verdict, lab::Verdict::same);
   EXPECT_FALSE(found[2].second);
+  EXPECT_EQ(toJson(found[0])["ambiguous_because"], "");
+  rows[1].starts.clear(); // one start
+  EXPECT_EQ(toJson(best(rows)[0])["verdict"], "ambiguous");
+  EXPECT_EQ(toJson(best(rows)[0])["ambiguous_because"], "too few starts");
   auto counts = countBest(found);
   EXPECT_EQ(counts[0].what, "lathe:auto");
   EXPECT_EQ(counts[0].best, 2u);

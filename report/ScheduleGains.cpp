@@ -31,6 +31,7 @@ ScheduleGains scheduleGains(const std::vector<Row> &rows) {
         lab::JudgedRatio judged = judgeTimes(*standard, *gain.best);
         gain.ratio = judged.ratio;
         gain.verdict = judged.verdict;
+        gain.because = lab::ambiguityOf(judged, standard->disturbed || gain.best->disturbed);
       }
       Group &group = groups[{contextText(*standard), column}];
       group.ratios.push_back(gain.ratio.ratio);
@@ -50,6 +51,7 @@ json toJson(const ScheduleGains &gains) {
     json document = identityJson(*gain.best);
     document.update(toJson(gain.ratio));
     document["verdict"] = name(gain.verdict);
+    document["ambiguous_because"] = gain.because;
     document["median_ms"] = gain.best->median * 1e3;
     document["default_median_ms"] = gain.standard->median * 1e3;
     document["schedule"] = scheduleOf(*gain.best);

@@ -13,6 +13,7 @@ struct ScheduleGain {
   lab::RatioEstimate ratio;                       // time of `standard` / time of `best`
   lab::Verdict verdict = lab::Verdict::same;      // faster: `best` is faster with certainty
   size_t schedules = 0;                           // number of schedules measured, with the default
+  std::string because = {};                       // why `verdict` is ambiguous (lab::ambiguityOf)
 
   bool isDefault() const { return best == standard; }
 };

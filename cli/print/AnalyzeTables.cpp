@@ -94,6 +94,11 @@ std::string speedupText(const report::Speedups &speedups, const std::string &bas
                  : "");
 }
 
+/// "faster", or "ambiguous (too few starts)".
+static std::string verdictCell(lab::Verdict verdict, const std::string &because) {
+  return std::string(name(verdict)) + (because.empty() ? "" : fmt::format(" ({})", because));
+}
+
 std::string bestText(const std::vector<report::Best> &best, const TableStyle &style) {
   Table table({problemColumn(), textColumn("setting").drop(1).shrink(8), textColumn("fastest").shrink(12),
                textColumn("schedule").drop(4).shrink(16), numberColumn("", "ms"), textColumn("next").drop(3).shrink(12),
@@ -102,7 +107,7 @@ std::string bestText(const std::vector<report::Best> &best, const TableStyle &st
     table.row({problemCell(*entry.row), report::contextText(*entry.row), report::columnOf(*entry.row),
                report::scheduleOf(*entry.row), millisecondsText(entry.row->median),
                entry.second ? report::columnOf(*entry.second) : "", entry.second ? number(entry.ratio.ratio) : "",
-               entry.second ? std::string(name(entry.verdict)) : "alone"});
+               entry.second ? verdictCell(entry.verdict, entry.because) : "alone"});
   Table counts({textColumn("fastest").shrink(24), numberColumn("times"), numberColumn("beyond doubt or alone")});
   for (auto &count : report::countBest(best))
     counts.row({count.what, std::to_string(count.best), std::to_string(count.clearly)});
@@ -115,11 +120,11 @@ std::string schedulesText(const report::ScheduleGains &gains, const TableStyle &
                numberColumn("default / best"), textColumn("95 % interval").drop(6), textColumn("verdict").drop(1),
                textColumn("best schedule").drop(2).shrink(16)});
   for (auto &gain : gains.rows)
-    table.row({problemCell(*gain.best), report::contextText(*gain.best), report::columnOf(*gain.best),
-               std::to_string(gain.schedules), millisecondsText(gain.standard->median),
-               millisecondsText(gain.best->median), number(gain.ratio.ratio),
-               gain.isDefault() ? "" : intervalCell(gain.ratio),
-               gain.isDefault() ? "the default" : std::string(name(gain.verdict)), report::scheduleOf(*gain.best)});
+    table.row(
+        {problemCell(*gain.best), report::contextText(*gain.best), report::columnOf(*gain.best),
+         std::to_string(gain.schedules), millisecondsText(gain.standard->median), millisecondsText(gain.best->median),
+         number(gain.ratio.ratio), gain.isDefault() ? "" : intervalCell(gain.ratio),
+         gain.isDefault() ? "the default" : verdictCell(gain.verdict, gain.because), report::scheduleOf(*gain.best)});
   Table summaries({providerColumn(), textColumn("setting").drop(1).shrink(8), numberColumn("problems"),
                    numberColumn("better than the default"), numberColumn("geometric mean"),
                    textColumn("95 % interval").drop(2)});
@@ -263,7 +268,7 @@ std::string diffText(const report::Diff &diff, bool all, const TableStyle &style
     const Row &row = point.after ? *point.after : *point.before;
     std::string verdict;
     if (point.speed)
-      verdict = point.because.empty() ? std::string(name(point.verdict)) : fmt::format("ambiguous ({})", point.because);
+      verdict = verdictCell(point.verdict, point.because);
     else if (!point.before || !point.after)
       verdict = point.before ? "only before" : "only after";
     else if (point.statusChanged())

@@ -63,10 +63,19 @@ class Browser(ReportCase):
         rows.db.commit()
         self.lathe("report", "--store", store, "-o", page, "--title", "T" * 400)
         best = self.figures("ops", "analyze", "--what", "best", "--store", store)["best"]["points"]
-        verdicts = [[entry["problem"], entry["verdict"], entry["ratio"], entry["ratio_low"], entry["ratio_high"]] for entry in best if "verdict" in entry]
+        said = lambda entry: entry["verdict"] + (f" ({entry['ambiguous_because']})" if entry["ambiguous_because"] else "")
+        verdicts = [[entry["problem"], said(entry), entry["ratio"], entry["ratio_low"], entry["ratio_high"]] for entry in best if "verdict" in entry]
         self.assertEqual({problem: verdict for problem, verdict, *_ in verdicts if "conv2" in problem or "conv1" in problem or "net.onnx" in problem},
-                         {"net from the inputs to conv1": "faster", "net from the inputs to conv2": "ambiguous", "net.onnx input 1x8": "faster"})
+                         {"net from the inputs to conv1": "faster", "net from the inputs to conv2": "ambiguous (too few starts)", "net.onnx input 1x8": "faster"})
         return {"page": page, "verdicts": verdicts}
+
+    def platforms(self):
+        """A page of the store with points of another platform."""
+        store, page = self.path("platforms.db"), self.path("platforms.html")
+        Rows(self.store).db.execute("VACUUM INTO ?", (store,))
+        self.lathe("ops", "bench", "conv2d", "ic8ih7oc8kh1", "ic8ih7oc16kh1", "ic8ih7oc32kh1", "--provider", "lathe,lathe:plain", "--max-seconds", "0.05", "--via", self.pretend("Pretended 9000"), "--store", store)
+        self.lathe("report", "--store", store, "-o", page)
+        return page
 
     def expected(self):
         points = self.points()
@@ -81,10 +90,10 @@ class Browser(ReportCase):
             found = self.figures("ops", "analyze", "--what", "speedup", "--baseline", baseline, "--store", self.store)["speedup"]["summaries"]
             speedups.append({"baseline": baseline, "means": [{"column": s["column"], "mean": s["geometric_mean"]} for s in found if ":" in s["column"]]})
         return {
-            "foreign": self.foreign(), "turns": self.turns(), "points": points, "current": len(current), "hostile": {"text": HOSTILE, "count": len([p for p in current if "onerror" in p["problem"].lower()])}, "speedups": speedups,
-            "sections": ["overview", "violins", "speedups", "roofline", "sweeps", "best", "segments", "profile", "graph", "tuning", "confusion", "points", "failures", "environment"],
+            "foreign": self.foreign(), "turns": self.turns(), "platforms": {"page": self.platforms(), "name": "Pretended 9000"}, "points": points, "current": len(current), "hostile": {"text": HOSTILE, "count": len([p for p in current if "onerror" in p["problem"].lower()])}, "speedups": speedups,
+            "sections": ["overview", "violins", "curves", "speedups", "roofline", "sweeps", "best", "segments", "profile", "graph", "tuning", "confusion", "points", "failures", "environment"],
             "filter": {"text": "plain", "count": len([p for p in current if p["variant"] == "plain"])},
-            "marks": {"violins": [3 * 2 + 2 * 2 + 2], "roofline": [3 * 2 + len(heavy)], "segments": [4, 0], "confusion": [3], "tuning": [2 * 4],
+            "marks": {"violins": [3 * 2 + 2 * 2 + 2], "curves": [3 * 2], "roofline": [3 * 2 + len(heavy)], "segments": [4, 0], "confusion": [3], "tuning": [2 * 4],
                       "profile": [len(kernels), min(25, len(kernels)), len(predicted)], "graph": [len(ends)]},
         }
 
@@ -95,7 +104,7 @@ class Browser(ReportCase):
             json.dump(self.expected(), file)
         ran = subprocess.run(["node", os.path.join(PAGE, "tests", "page.mjs"), self.page, expected, BROWSER], capture_output=True, text=True)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        self.assertEqual(ran.stdout.count("ok "), 16, ran.stdout)
+        self.assertEqual(ran.stdout.count("ok "), 18, ran.stdout)
 
 
 if __name__ == "__main__":

@@ -31,9 +31,11 @@ class Rows:
         first = self.one("SELECT * FROM point WHERE status = 'passed' ORDER BY id")
         known = self.one("SELECT id FROM problem WHERE key = ?", f"{operator} {text}")
         problem = known["id"] if known else self.db.execute("INSERT INTO problem (key, operator, text, detail) VALUES (?, ?, ?, ?)", (f"{operator} {text}", operator, text, json.dumps(detail))).lastrowid
-        point = self.copy("point", first, key=f"{experiment} {text} {provider}", experiment=experiment, problem=problem, provider=provider, variant="", figures=figures)
-        for sample in self.db.execute("SELECT * FROM sample WHERE point = ?", (first["id"],)).fetchall():
-            self.copy("sample", sample, point=point)
+        starts = [3] * 6  # a column that is far behind may have fewer
+        point = self.copy("point", first, key=f"{experiment} {text} {provider}", experiment=experiment, problem=problem, provider=provider, variant="", figures=figures, starts=json.dumps(starts))
+        sample = self.one("SELECT * FROM sample WHERE point = ?", first["id"])
+        for index in range(3 * sum(starts)):
+            self.copy("sample", sample, point=point, round=index // 3, repetition=index % 3, wall_ns=10000 + 10 * (index * 7 % 11))
 
     def tuning(self, experiment, times):
         platform = self.one("SELECT id FROM platform")["id"]

@@ -36,7 +36,7 @@ class Report(ReportCase):
         said = self.lathe("report", "--store", self.store, "--svg", folder).stdout
         files = sorted(os.listdir(folder))
         self.assertIn(f"{folder}: {len(files)} plots", said)
-        for kind in ["violins-time", "violins-gflops", "speedup", "roofline", "segments-parts", "profile-timeline", "profile-kernels", "profile-graph", "tuning", "confusion"]:
+        for kind in ["violins-time", "violins-gflops", "curves-time", "curves-gflops", "speedup", "roofline", "segments-parts", "profile-timeline", "profile-kernels", "profile-graph", "tuning", "confusion"]:
             self.assertTrue(any(name.startswith(kind) for name in files), (kind, files))
         for name in files:
             with open(os.path.join(folder, name), encoding="utf-8") as file:

@@ -44,7 +44,7 @@ class ServeBrowser(unittest.TestCase):
             expected = os.path.join(folder, "expected.json")
             with open(expected, "w", encoding="utf-8") as file:
                 json.dump({"experiments": [{"uuid": row["uuid"], "started": row["started"]} for row in rows.db.execute("SELECT uuid, started FROM experiment").fetchall()], "hostile": HOSTILE, "a": a, "b": b, "running": "running-0000",
-                           "verdicts": [point["verdict"] for point in diff["points"]], "ratios": [f"{point['ratio']:.3f}×" for point in diff["points"]]}, file)
+                           "verdicts": [point["verdict"] + (f" ({point['ambiguous_because']})" if point["ambiguous_because"] else "") for point in diff["points"]], "ratios": [f"{point['ratio']:.3f}×" for point in diff["points"]]}, file)
             with Server(store) as server:
                 with subprocess.Popen(["node", os.path.join(PAGE, "tests", "serve.mjs"), f"http://127.0.0.1:{server.port}", expected, BROWSER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as browser:
                     said = ""

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 
 import numpy as np
@@ -82,6 +83,36 @@ class Store(Cli):
         point = self.figures("store", "show", *at)["points"][0]
         self.assertEqual((point["status"], point["time"]["count"]), ("mistrusted", 3))
         self.assertIn("unverified", point["reason"])
+
+    def test_a_repro_line_measures_in_the_same_way(self):
+        first, again = ["--store", self.path("first.db")], self.path("again.db")
+        few = ["--starts", "2", "--max-seconds", "0.03"]
+        effort = [*few, "--max-starts", "3", "--repetitions", "5"]
+        verbs = [
+            ["ops", "bench", "conv2d", "ic8ih7oc8kh1", "--provider", "lathe:plain,lathe", "--epilogue", "none", "--batch", "2", "--cache", "cold", "--layout", "row",
+             "--schedule", "default", "--seed", "7", *effort],
+            ["ops", "bench", "gemm", "m8n8k8", "--provider", "lathe", "--type", "bf16", "--threads", "1,2", "--starts", "1", "--max-seconds", "0.02", "--repetitions", "3"],
+            ["ops", "bench", "fc", "mb1ic8oc8", "--provider", "lathe", "--epilogue", "bias", "--check-only"],
+            ["bench", self.net, "--max-seconds", "0.05", "--threads", "2"],
+            ["profile", self.net, "--repetitions", "3", "--threads", "2"],
+            ["compare", self.net, "--with", "reference", *few],
+            ["sweep", self.net, "--threads", "1,2", *few],
+        ]
+        same = ["operator", "problem", "provider", "variant", "setting"]
+        of = lambda points: sorted(json.dumps([point[name] for name in same], sort_keys=True) for point in points)
+        for verb in verbs:
+            self.lathe(*verb, *first)
+            made = self.figures("store", "show", *first)
+            lines = {point["repro"] for point in made["points"]}
+            points = []
+            for line in lines:
+                words = shlex.split(line)
+                at = words.index("--store") if "--store" in words else len(words)
+                self.lathe(*words[1:at], *words[at + 2:], "--store", again)
+                repeated = self.figures("store", "show", "--store", again)
+                self.assertEqual((repeated["kind"], repeated["settings"]), (made["kind"], made["settings"]), line)
+                points += repeated["points"]
+            self.assertEqual(of(points), of(made["points"]), lines)
 
     def test_what_is_not_kept(self):
         none = self.path("none.db")

@@ -353,6 +353,59 @@ const tests = {
     await context.close();
   },
 
+  async "nothing on two platforms has the same name"() {
+    const { tab, errors, context } = await open({}, pathToFileURL(expected.platforms.page).href),
+      { name } = expected.platforms;
+    for (const [id, columns] of [["points", ["problem", "column", "setting", "platform", "schedule", "kind"]], ["best", ["problem", "setting", "platform"]]]) {
+      await show(tab, id);
+      await tab.$eval(`#${id} .scroller`, (table) => (table.style.height = "4000px"));
+      await tab.waitForTimeout(60);
+      const texts = await Promise.all(columns.map((title) => column(tab, id, title))),
+        rows = texts[0].map((_text, row) => texts.map((list) => list[row]).join(" | "));
+      assert.equal(rows.length, await rowCount(tab, id));
+      assert.equal(new Set(rows).size, rows.length, rows.join("\n"));
+      assert(rows.some((row) => row.includes(name)));
+    }
+    for (const id of ["violins", "curves", "speedups"]) {
+      await show(tab, id);
+      if (id === "speedups") await tab.selectOption("#speedups select", "lathe:plain");
+      if (id === "speedups") await tab.waitForFunction(() => document.querySelector("#speedups .state").textContent === "");
+      const labels = new Set(),
+        [count] = await marks(tab, id);
+      await tab.focus(`#${id} .chart`);
+      for (let mark = 0; mark < count; ++mark) {
+        await tab.keyboard.press("ArrowRight");
+        labels.add(await tab.textContent(`#${id} .spoken`));
+      }
+      assert.equal(labels.size, count, id);
+      assert([...labels].some((label) => label.includes(name)) && ![...labels].every((label) => label.includes(name)), id);
+    }
+    await show(tab, "points");
+    await tab.locator("#points .body .row", { hasText: name }).first().click();
+    assert.match(await tab.textContent("dialog[open] h2"), new RegExp(` on ${name}$`));
+    assert.deepEqual(errors, []);
+    await context.close();
+  },
+
+  async "those who hear the page get numbers as people read them, with units"() {
+    const { tab, context } = await open(),
+      raw = /\d\.\d{6}|\de-\d{2}/;
+    for (const id of await everySection(tab)) {
+      const told = await tab.$$eval(`#${id} .chart:not(.empty) .canvas`, (list) => list.map((canvas) => canvas.getAttribute("aria-label")));
+      for (const text of told) {
+        assert.match(text, /^[A-Z].*, [\d,]+ marks?: /, id);
+        assert.doesNotMatch(text, raw, id);
+      }
+      if (["violins", "curves", "segments"].includes(id)) assert.match(told[0], / (ns|µs|ms|s)\b/, id);
+      for (const text of await tab.$$eval(`#${id} [role=gridcell]`, (cells) => cells.map((cell) => cell.getAttribute("aria-label") ?? cell.textContent)))
+        assert.doesNotMatch(text, raw, id);
+    }
+    const speeds = await tab.$$eval("#points .row [aria-label$=GFLOPS]", (cells) => cells.map((cell) => [cell.getAttribute("aria-label"), cell.textContent]));
+    assert(speeds.length > 3);
+    for (const [told, shown] of speeds) assert.equal(told, `${shown} GFLOPS`);
+    await context.close();
+  },
+
   async "long titles and narrow windows need no sideways scrolling"() {
     for (const width of [320, 360, 1280]) {
       const { tab, context } = await open({ viewport: { width, height: 800 } }, pathToFileURL(expected.turns.page).href);

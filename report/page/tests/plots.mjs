@@ -13,6 +13,8 @@ const { statisticOf, statistics } = await load("data/dataset.ts");
 const { matches, speedupsOver, cellsAcrossPlatforms } = await load("data/cells.ts");
 const { visibleIn } = await load("data/visible.ts");
 const { tasksOf } = await load("data/tuning.ts");
+const { violinParts, violins } = await load("charts/violins.ts");
+const { linesOf } = await load("data/axes.ts");
 
 const looks = [false, true].map((dark) => ({ dark, width: 900, still: true }));
 const packed = (values, type) => ({
@@ -45,6 +47,66 @@ const tests = {
     }
     const [row] = legend(looks[0], ["x".repeat(400)]).legend;
     assert(row.formatter("x".repeat(400)).length < 200);
+  },
+
+  async "more than twelve violins are in several panels, and a decade has a logarithmic axis"() {
+    // 30 columns of one cell; each is `factor` times as slow as the one before.
+    const make = (factor) => {
+      const names = Array.from({ length: 30 }, (_name, index) => `provider:implementation-${index}`),
+        times = names.map((_name, index) => 1e4 * factor ** index);
+      const data = {
+        problem: () => ({ flops: 1e6, text: "conv" }),
+        timed: () => true,
+        time: (point) => times[point] * 1e-9,
+        nanoseconds: (point) => Float64Array.of(0.99, 1, 1, 1.01).map((share) => share * times[point]),
+        columnText: (point) => names[point],
+      };
+      const cell = { points: names.map((_name, point) => point), problem: "conv", context: "ops" };
+      return { data, cells: [cell], names };
+    };
+    for (const look of [...looks, { ...looks[0], width: 360, still: false }])
+      for (const measure of ["time", "gflops"])
+        for (const [factor, type] of [[1.01, "value"], [1.5, "log"]]) {
+          const { data, cells, names } = make(factor),
+            parts = violinParts(data, cells, "variant"),
+            { option, marks } = violins(data, parts, "variant", measure, new Map(), look);
+          const shown = option.yAxis.map(({ data: labels }) => labels);
+          assert.equal(shown.length, 3);
+          assert(shown.every((labels) => labels.length <= 12), `${shown.map((labels) => labels.length)}`);
+          assert.deepEqual(shown.flat(), names);
+          assert.equal(new Set(marks.map(({ label }) => label())).size, 30);
+          assert.match(marks[29].label(), measure === "time" ? / median \d\S* (µs|ms|s)$/ : / median \d\S* GFLOPS$/);
+          assert.equal(new Set(shown.flat().map(option.yAxis[0].axisLabel.formatter)).size, 30); // names that are cut differ
+          assert.deepEqual(option.xAxis.map((axis) => axis.type), [type, type, type]);
+          if (type === "value") continue;
+          option.series.forEach(({ data: items }, panel) => {
+            const { min, max, axisLabel } = option.xAxis[panel];
+            for (const { value } of items) assert(min <= value[1] && value[2] <= max);
+            assert(axisLabel.customValues.length > 2);
+          });
+        }
+    const { data, cells } = make(1.5);
+    assert.equal(violinParts(data, [{ ...cells[0], points: cells[0].points.slice(0, 12) }], "variant").length, 1);
+  },
+
+  async "problems that differ in one number are a line"() {
+    const of = (...texts) => [...linesOf({ document: { problems: texts.map((text) => ({ operator: text.split(" ")[0], text })) } })];
+    const range = (values, text) => values.map((n) => text.replaceAll("N", n));
+    const [steps] = of(...range([1, 2, 3, 30], "relu x=Nx64"));
+    assert.deepEqual([steps.axis, steps.title, [...steps.values]], ["relu x[0]", "relu x=n×64", [[0, 1], [1, 2], [2, 3], [3, 30]]]);
+    // The channels of a convolution are in two operands; sizes that double are geometric.
+    const channels = of(...range([16, 32, 64], "conv x=1xNx56x56 w=8xNx3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1 +relu"));
+    assert.deepEqual(channels.map(({ axis, title, geometric }) => [axis, title, geometric]), [
+      ["conv x[1], w[1]", "conv x=1×n×56×56 w=8×n×3×3 pad 1 +relu", true],
+    ]);
+    assert.deepEqual(of(...range([10, 20, 30, 40], "relu x=N")).map(({ geometric }) => geometric), [false]);
+    // Of a grid, every row and every column that is long enough.
+    const grid = of(...[1, 2, 3].flatMap((m) => range([8, 16], `gemm a=${m}x4 b=4xN`)));
+    assert.deepEqual(grid.map(({ title, values }) => [title, values.size]), [["gemm a=n×4 b=4×8", 3], ["gemm a=n×4 b=4×16", 3]]);
+    // Two problems are no curve, and texts without numbers, of other types or of other operators are other problems.
+    assert.deepEqual(of("relu x=1x64", "relu x=2x64", "relu x=3x64:bf16", "tanh x=3x64", "custom", "<b>9x9", "softmax x=3x64 axis=-1"), []);
+    // A network by its inputs; the hash of the file is no number.
+    assert.deepEqual(of(...range([1, 4, 16], "net.onnx@0123456789abcdef data Nx3x8x8")).map(({ title }) => title), ["net.onnx data n×3×8×8"]);
   },
 
   async "a baseline that is the same as another column is that column"() {
@@ -110,6 +172,7 @@ const tests = {
       tasksOf({
         document: {
           texts,
+          platforms: [],
           tuning: {
             count: rows.length,
             tasks: [{ text: "t", family: "f" }],
@@ -192,15 +255,34 @@ const tests = {
     });
     const six = [2, 2, 2, 2, 2, 2];
     const median = judge(data("median", six), 1, 0);
-    assert.deepEqual([median.verdict, median.isRange, Math.round(median.ratio * 10)], ["faster", false, 20]);
+    assert.deepEqual([median.verdict, median.because, median.isRange, Math.round(median.ratio * 10)], ["faster", "", false, 20]);
     const least = judge(data("minimum", six), 1, 0);
     assert.equal(least.ratio, 1);
     for (const starts of [[], [6, 6]]) {
       const few = judge(data("median", starts), 1, 0);
-      assert.deepEqual([few.verdict, few.isRange], ["ambiguous", true]);
+      assert.deepEqual([few.verdict, few.because, few.isRange], ["ambiguous", "too few starts", true]);
       assert(few.low < few.ratio && few.ratio < few.high);
     }
-    assert.equal(judge(data("median", [4, 4, 4]), 1, 0).verdict, "ambiguous"); // three of each are no proof
+    assert.equal(judge(data("median", [4, 4, 4]), 1, 0).because, "too few starts"); // three of each are no proof
+    // The reasons, in the order in which lab/judging/Verdict.cpp gives them.
+    const disturbed = { column: (name) => (name === "experiment" ? [0, 1] : name === "disturbed" ? [0, 1] : [0, 0]) },
+      turns = { column: (name) => (name === "disturbed" ? [0, 1] : [0, 0]) },
+      wide = { rounds: (point) => sides[0].map((round, i) => round.map((time) => (point ? time * (i % 4 < 2 ? 0.6 : 2) : time))) },
+      calls = { number: (point, name) => (name === "median" ? [1, 2][point] : name === "call_seconds" ? [0, 1][point] : NaN) };
+    const reason = (starts, ...changes) => {
+      const judged = judge(Object.assign(data("median", starts), ...changes), 1, 0);
+      return judged.verdict === "ambiguous" ? judged.because : judged.verdict;
+    };
+    assert.equal(reason(six), "faster");
+    assert.equal(reason(six, disturbed), "disturbed");
+    assert.equal(reason(six, turns), "faster"); // in turns both had the same disturbance
+    assert.equal(reason([4, 4, 4], turns), "faster");
+    assert.equal(reason([6, 6], turns), "too few starts");
+    assert.equal(reason([6, 6], disturbed), "too few starts");
+    assert.equal(reason(six, calls), "call overhead");
+    assert.equal(reason(six, calls, disturbed), "call overhead");
+    assert.equal(reason(six, wide), "wide interval");
+    assert.equal(reason(six, wide, turns), "disturbed");
   },
 
   async "a baseline on one platform is compared with all"() {

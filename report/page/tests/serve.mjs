@@ -104,8 +104,9 @@ const tests = {
     assert.deepEqual(shown, words);
     const ratios = (await column(tab, "compared", "speedup")).filter(Boolean);
     assert.deepEqual(ratios, expected.ratios);
-    await tab.selectOption(".filters select", words[0]);
-    await rowCount(words.filter((word) => word === words[0]).length)(tab, "compared");
+    const [plain] = words[0].split(" ("); // the filter takes the verdict, whatever its reason
+    await tab.selectOption(".filters select", plain);
+    await rowCount(words.filter((word) => word.startsWith(plain)).length)(tab, "compared");
     await close();
   },
 

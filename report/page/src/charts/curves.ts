@@ -1,11 +1,11 @@
-// Lines over steps: segments of a network, and trials of a search.
-import { axis, base, colour, dashes, hover, inks, legend, shape, tip, type Look, type Mark, type Plot } from "./plot";
-import { digits, time } from "../data/format";
+// Lines over steps: segments of a network, trials of a search, and extents of a problem.
+import { axis, base, colour, dashes, fit, hover, inks, legend, shape, tip, type Look, type Mark, type Plot } from "./plot";
+import { digits, tick, time } from "../data/format";
 
 export interface CurvePoint {
   x: number;
-  seconds: number; // NaN: none
-  low: number; // of the whisker, seconds
+  value: number; // seconds or GFLOPS; NaN: none
+  low: number; // of the whisker
   high: number;
   spread?: string; // what the whisker is
   point: number; // index, -1: none
@@ -22,21 +22,35 @@ export interface CurvesAxes {
   x: string;
   y: string;
   labels?: string[]; // of the x positions
-  logarithmic: boolean;
+  logarithmic: boolean; // y, where the values span enough
+  geometric?: boolean; // x is logarithmic
+  gflops?: boolean; // what the curves show, else seconds
 }
 
 const oneRow = 26; // pixels of a legend of one row
 
-/** Curves of times, each with a whisker for its interval. */
+/** The ends of a logarithmic x axis, and its labels: the positions of the points, if they are few. */
+function xRange(list: Curve[], { geometric }: CurvesAxes): Record<string, unknown> {
+  if (!geometric) return { axisLabel: {} };
+  const places = [...new Set(list.flatMap((curve) => curve.points.map((point) => point.x)))].sort((a, b) => a - b),
+    [first, last] = [places[0], places[places.length - 1]],
+    customValues = places.length <= 16 ? places : undefined;
+  return { min: first / 1.15, max: last * 1.15, axisTick: { show: false, customValues }, axisLabel: { customValues, formatter: String } };
+}
+
+/** Curves of times or speeds, each with a whisker for its interval. */
 export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Look): Plot {
   const ink = inks(look),
     marks: Mark[] = [],
-    all = list.flatMap((curve) => curve.points.map((point) => point.high || point.seconds)).filter(Number.isFinite);
+    all = list.flatMap((curve) => curve.points.map((point) => point.high || point.value)).filter(Number.isFinite);
   const largest = Math.max(...all),
-    least = Math.min(...list.flatMap((curve) => curve.points.map((point) => point.seconds)).filter((time) => time > 0)),
+    least = Math.min(...list.flatMap((curve) => curve.points.map((point) => point.value)).filter((value) => value > 0)),
     logarithmic = axes.logarithmic && largest > 8 * least, // below that a decade leaves the plot empty
-    [factor, unit] = largest >= 1 ? [1, "s"] : largest >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
-  const series: object[] = [];
+    [factor, unit] = axes.gflops ? [1, "GFLOPS"] : largest >= 1 ? [1, "s"] : largest >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+  const series: object[] = [],
+    shown = (value: number) => (axes.gflops ? `${digits(value)} GFLOPS` : time(value)),
+    spreadOf = ({ spread, low, high }: CurvePoint): [string, string][] =>
+      high > low ? [[spread ?? "range", `${shown(low)} to ${shown(high)}`]] : [];
   list.forEach((curve) => {
     const index = series.length,
       fill = colour(curve.colour, look);
@@ -45,7 +59,8 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
         series: index,
         item,
         point: point.point,
-        label: () => `${curve.name}, ${point.label}: ${time(point.seconds)}`,
+        label: () =>
+          [`${curve.name}, ${point.label}: ${shown(point.value)}`, ...spreadOf(point).flat()].join(", "),
       }),
     );
     series.push({
@@ -59,7 +74,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
       lineStyle: { color: fill, width: curve.form === "dots" ? 0 : 2, type: dashes(curve.colour) },
       connectNulls: false,
       data: curve.points.map((point) => ({
-        value: [point.x, Number.isFinite(point.seconds) ? point.seconds * factor : null],
+        value: [point.x, Number.isFinite(point.value) ? point.value * factor : null],
         source: point,
       })),
     });
@@ -89,6 +104,7 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
         },
       });
   });
+  const range = xRange(list, axes);
   const names = legend(
     look,
     list.map((curve) => curve.name),
@@ -98,8 +114,9 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
     legend: names.legend,
     grid: { outerBoundsMode: "none", left: 58, right: 18, top: names.bottom + 32, bottom: axes.labels ? 118 : 48 },
     xAxis: axis(look, {
-      type: "value",
-      name: axes.x,
+      type: axes.geometric ? "log" : "value",
+      ...range,
+      name: fit(axes.x, look.width - 76),
       nameLocation: "middle",
       nameGap: axes.labels ? 98 : 26,
       splitLine: { show: false },
@@ -113,14 +130,14 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
             customValues: axes.labels.map((_label, index) => index),
             formatter: (value: number) => axes.labels![value] ?? "",
           }
-        : {},
+        : range.axisLabel,
     }),
     yAxis: axis(look, {
       type: logarithmic ? "log" : "value",
       scale: axes.logarithmic,
-      name: `${axes.y} (${unit})`,
+      name: axes.y === unit ? unit : `${axes.y} (${unit})`,
       nameTextStyle: { align: "left", color: ink.muted },
-      axisLabel: { formatter: (value: number) => digits(value, 3) },
+      axisLabel: { formatter: (value: number) => tick(value) },
     }),
     series,
   };
@@ -129,10 +146,8 @@ export function curves(list: Curve[], axes: CurvesAxes, height: number, look: Lo
     return tip([
       [item.seriesName],
       ["", source.label],
-      ["time", time(source.seconds)],
-      ...(source.high > source.low
-        ? [[source.spread ?? "range", `${time(source.low)} to ${time(source.high)}`] as [string, string]]
-        : []),
+      [axes.gflops ? "speed" : "time", shown(source.value)],
+      ...spreadOf(source),
     ]);
   });
   return { height: height - oneRow + names.bottom, option, marks };

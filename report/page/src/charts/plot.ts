@@ -110,7 +110,6 @@ export function base(look: Look): EChartsCoreOption {
     animation: false,
     backgroundColor: look.still ? ink.surface : "transparent",
     textStyle: { fontFamily: font, color: ink.text, fontSize: 12 },
-    aria: { enabled: !look.still },
     tooltip: look.still
       ? { show: false }
       : {

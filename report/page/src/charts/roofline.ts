@@ -81,6 +81,7 @@ function ceilingLines(ceilings: Ceilings, types: Set<string>, threads: number, l
 export interface RooflinePoints {
   ceilings: Ceilings | null;
   threads: number;
+  place: string; // " on EPYC 9755" where there are several platforms
   types: Set<string>; // element types
   large: boolean;
   columns: { name: string; points: number[]; values: Float64Array }[]; // intensity and speed of each point in turns
@@ -121,7 +122,7 @@ export function rooflinePoints(
         values[2 * item] = intensity(point);
         values[2 * item + 1] = data.gflops(point);
         const label = () =>
-          `${name}, ${data.problem(point).text}: ${digits(data.gflops(point))} GFLOPS at ${digits(intensity(point), 3)} FLOP/byte`;
+          `${name}${data.onPlatform(point)}, ${data.problem(point).text}: ${digits(data.gflops(point))} GFLOPS at ${digits(intensity(point), 3)} FLOP/byte`;
         marks.push({ series, item, point, label });
       });
       return { name, points: list, values };
@@ -129,6 +130,7 @@ export function rooflinePoints(
   return {
     ceilings: points.length ? data.platform(points[0]).ceilings : null,
     threads,
+    place: points.length ? data.onPlatform(points[0]) : "",
     types,
     large: points.length > many,
     columns,
@@ -211,7 +213,7 @@ export function roofline(data: Dataset, shown: RooflinePoints, colours: Map<stri
       type: "log",
       min: low,
       max: high,
-      name: look.width < 640 ? "operations per byte (FLOP/byte)" : "operations per byte of compulsory traffic (FLOP/byte)",
+      name: `operations per byte${look.width < 640 ? "" : " of compulsory traffic"} (FLOP/byte)${shown.place}`,
       nameLocation: "middle",
       nameGap: 28,
       axisLabel: { formatter: (value: number) => tick(value, 2) },

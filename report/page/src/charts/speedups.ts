@@ -4,7 +4,7 @@ import { pointTip } from "./points";
 import { axis, base, fit, hover, inks, legend, paint, textWidth, type Look, type Mark, type Paint, type Plot } from "./plot";
 import { judgeOnce, platformOf, type Speedup } from "../data/cells";
 import type { Dataset } from "../data/dataset";
-import { interval, notVerified, ratio, statusText, tick } from "../data/format";
+import { interval, notVerified, ratio, statusText, tick, verdictText } from "../data/format";
 
 const barHeight = 11,
   rowGap = 14;
@@ -87,8 +87,7 @@ export function speedups(
   const { platforms } = data.document,
     across = platformOf(chosen) !== undefined && platforms.length > 1;
   /** The bar's name, with its platform where bars of several stand beside each other. */
-  const nameOf = (point: number) =>
-    data.scheduledText(point) + (across ? ` on ${data.platform(point).name}` : "");
+  const nameOf = (point: number) => (across ? data.placedText(point) : data.scheduledText(point));
   const colourOf = (name: string) => {
     if (!colours.has(name)) colours.set(name, colours.size);
     return colours.get(name)!;
@@ -98,9 +97,10 @@ export function speedups(
   const columns = [...new Set(found.map((item) => nameOf(item.point)))].sort((a, b) => colourOf(a) - colourOf(b));
   const narrow = look.width < 640,
     contexts = new Set(rows.map((cell) => cell.context)),
+    told = contexts.size > 1 || (narrow && platforms.length > 1), // beside each row
     { middles, height } = rowsOf(
       byRow.map((items) => items.length),
-      contexts.size > 1,
+      told,
       narrow ? headRoom : 0,
     );
   const labels = narrow ? 14 : Math.min(440, look.width * 0.34);
@@ -108,7 +108,7 @@ export function speedups(
   let low = 0.8,
     high = 1.25;
   const series = columns.map((column, index) => {
-    const items: { value: number[]; point: number; isRange: boolean }[] = [];
+    const items: { value: number[]; point: number; isRange: boolean; verdict: string }[] = [];
     byRow.forEach((row, y) =>
       row.forEach((item, at) => {
         if (nameOf(item.point) !== column) return;
@@ -120,12 +120,13 @@ export function speedups(
           item: items.length,
           point: item.point,
           label: () =>
-            `${column}, ${item.cell.problem}, ${item.cell.context}: ${ratio(judged.ratio)} (${interval(judged.low, judged.high, judged.isRange)}), ${judged.verdict}`,
+            `${column}, ${item.cell.problem}, ${item.cell.context}: ${ratio(judged.ratio)} (${interval(judged.low, judged.high, judged.isRange)}), ${verdictText(judged)}`,
         });
         items.push({
           value: [middles[y], place(judged.ratio), place(judged.low), place(judged.high), at, row.length],
           point: item.point,
           isRange: judged.isRange,
+          verdict: verdictText(judged),
         });
       }),
     );
@@ -163,7 +164,7 @@ export function speedups(
     renderItem: (params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
       const row = params.dataIndex,
         middle = api.coord([0, middles[row]])[1];
-      const context = contexts.size > 1 ? fit(` · ${rows[row].context}`, fits * 0.45) : "";
+      const context = told ? fit(` · ${rows[row].context}`, fits * 0.45) : "";
       return {
         type: "text",
         style: {
@@ -183,7 +184,7 @@ export function speedups(
   const labelOf = (value: number) => {
     const cell = rows[middles.findIndex((middle) => Math.abs(middle - value) < 1)];
     if (!cell) return "";
-    return contexts.size > 1 ? `${fit(cell.problem, fits)}\n${fit(cell.context, fits)}` : fit(cell.problem, fits);
+    return told ? `${fit(cell.problem, fits)}\n${fit(cell.context, fits)}` : fit(cell.problem, fits);
   };
   const option = {
     ...base(look),
@@ -220,10 +221,11 @@ export function speedups(
     }),
     series: [...series, guide, ...(narrow ? [names] : [])],
   };
-  hover(option, (item: { data: { value: number[]; point: number; isRange: boolean } }) =>
+  hover(option, (item: { data: { value: number[]; point: number; isRange: boolean; verdict: string } }) =>
     pointTip(data, item.data.point, [
       ["speedup", ratio(2 ** item.data.value[1])],
       ["95 % interval", interval(2 ** item.data.value[2], 2 ** item.data.value[3], item.data.isRange)],
+      ["verdict", item.data.verdict],
     ]),
   );
   return { height: keys.bottom + 8 + height + 56, option, marks };

@@ -17,8 +17,7 @@ export class Cell {
   /** Kind of experiment, setting, and the platform where there are several. */
   get context(): string {
     const point = this.points[0];
-    if (!this.acrossPlatforms) return this.data.contextText(point);
-    return `${this.data.experiment(point).kind}, ${this.data.settingText(point)}`;
+    return this.acrossPlatforms ? this.data.conditionText(point) : this.data.contextText(point);
   }
 }
 

@@ -52,7 +52,7 @@ export type TextName =
   | "repro"
   | "measured"
   | "bound";
-export type IndexName = "experiment" | "problem" | "setting" | "starts" | "cell" | "current" | "is_range";
+export type IndexName = "experiment" | "problem" | "setting" | "starts" | "cell" | "current" | "is_range" | "disturbed";
 
 interface Samples {
   nanoseconds: Numbers;
@@ -180,6 +180,19 @@ export class Dataset {
     const { schedule } = this.setting(point);
     return this.columnText(point) + (schedule ? ` · ${schedule}` : "");
   }
+  /** The platform's name where there are points of several platforms, else "". */
+  platformText(point: number): string {
+    return this.document.platforms.length > 1 ? this.platform(point).name : "";
+  }
+  /** " on EPYC 9755" where there are points of several platforms, else "". */
+  onPlatform(point: number): string {
+    const name = this.platformText(point);
+    return name && ` on ${name}`;
+  }
+  /** scheduledText, with the platform where there are several. */
+  placedText(point: number): string {
+    return this.scheduledText(point) + this.onPlatform(point);
+  }
   /** The schedule that was asked for, else the implementation that ran. */
   scheduleText(point: number): string {
     const { schedule } = this.setting(point);
@@ -190,11 +203,13 @@ export class Dataset {
     const index = this.settingOf[point];
     return (this.settingTitles[index] ??= settingTitle(this.document.settings[index].text));
   }
-  /** Kind of experiment and setting: "ops, 1 thread"; with the platform where there are several. */
+  /** Kind of experiment and setting: "ops, 1 thread". */
+  conditionText(point: number): string {
+    return [this.experiment(point).kind, this.settingText(point)].filter(Boolean).join(", ");
+  }
+  /** conditionText, with the platform where there are several. */
   contextText(point: number): string {
-    const parts = [this.experiment(point).kind, this.settingText(point)];
-    if (this.document.platforms.length > 1) parts.push(this.platform(point).name);
-    return parts.filter(Boolean).join(", ");
+    return [this.conditionText(point), this.platformText(point)].filter(Boolean).join(", ");
   }
   /** Timed by a verb that compares nothing, such as `lathe bench`: nobody has verified its outputs. That is no failure. */
   unchecked(point: number): boolean {

@@ -77,6 +77,9 @@ export function settingTitle(text: string): string {
       .trim(),
   ).replace(/, $/, "");
 }
+/** "faster", "ambiguous (too few starts)" */
+export const verdictText = (judged: { verdict: string; because?: string }): string =>
+  judged.because ? `${judged.verdict} (${judged.because})` : judged.verdict;
 /** "0.95 to 1.05" */
 export function interval(low: number, high: number, isRange: boolean): string {
   return `${low.toFixed(3)} to ${high.toFixed(3)}${isRange ? " (range)" : ""}`;

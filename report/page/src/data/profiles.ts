@@ -78,7 +78,7 @@ export function profilesOf(data: Dataset, points: number[]): Profile[] {
         });
       kernels.sort((a, b) => a.index - b.index);
       return {
-        name: `${problemTitle(data.problem(run.whole).text)} — ${data.settingText(run.whole)}, ${data.text(run.whole, "measured").slice(0, 16).replace("T", " ")}`,
+        name: `${problemTitle(data.problem(run.whole).text)} — ${data.settingText(run.whole)}${data.onPlatform(run.whole)}, ${data.text(run.whole, "measured").slice(0, 16).replace("T", " ")}`,
         point: run.whole,
         seconds: mean(times(run.whole)),
         runs: chosen.length,

@@ -16,14 +16,14 @@ export interface Ratio {
 export type Verdict = "faster" | "slower" | "same" | "ambiguous";
 export interface Judged extends Ratio {
   verdict: Verdict;
+  because: string; // why the verdict is ambiguous; "" for another one (ambiguityOf in lab/judging/Verdict.cpp)
   withinOverhead: boolean; // the cost of calls may explain the difference
 }
 
 const shown = 0.95,
   sure = 0.995,
   band = 0.02,
-  overheadReach = 2,
-  disturbing = 0.15; // processors
+  overheadReach = 2;
 
 export function median(values: ArrayLike<number>): number {
   return percentile(Float64Array.from(values).sort(), 50);
@@ -258,13 +258,18 @@ function withinOverhead(data: Dataset, a: number, b: number): boolean {
 
 /** Time of `top` divided by the time of `bottom`; both have times. */
 export function judge(data: Dataset, top: number, bottom: number): Judged {
-  const [speed, certain] = ratios(data, top, bottom, [shown, sure]);
+  const [speed, certain] = ratios(data, top, bottom, [shown, sure]),
+    sides = [top, bottom],
+    turns = inTurns(data, top, bottom),
+    decided = verdictOn(speed, certain),
+    overhead = (decided === "faster" || decided === "slower") && withinOverhead(data, top, bottom),
+    disturbed = sides.some((point) => data.column("disturbed")[point] === 1),
+    [above, below] = sides.map((point) => data.startsOf(point).length || 1),
+    tooFew = Math.min(above, below) < leastStarts || (!turns && !canReject(above, below, sure));
   // Without turns, what other programs did is in the ratio.
-  const disturbed = [top, bottom].some((point) => data.number(point, "other_processors") > disturbing);
-  let verdict = disturbed && !inTurns(data, top, bottom) ? "ambiguous" : verdictOn(speed, certain);
-  const overhead = (verdict === "faster" || verdict === "slower") && withinOverhead(data, top, bottom);
-  if (overhead) verdict = "ambiguous";
-  return { ...speed, verdict, withinOverhead: overhead };
+  const verdict = overhead || (disturbed && !turns) ? "ambiguous" : decided;
+  const reason = overhead ? "call overhead" : tooFew ? "too few starts" : disturbed ? "disturbed" : "wide interval";
+  return { ...speed, verdict, because: verdict === "ambiguous" ? reason : "", withinOverhead: overhead };
 }
 
 /** Geometric mean with a percentile-bootstrap interval over the ratios. */

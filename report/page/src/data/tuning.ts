@@ -12,6 +12,7 @@ export interface Trial {
   seconds: number; // NaN: none
   measured: string;
   experiment: number; // index
+  platform: string; // its name; "" where there is one platform, or if it is not known
 }
 export interface Task {
   text: string;
@@ -40,13 +41,15 @@ function settle(task: Task): void {
 }
 
 export function tasksOf(data: Dataset): Task[] {
-  const { tuning, texts } = data.document;
+  const { tuning, texts, platforms } = data.document;
   if (!tuning.count) return [];
   const columns = new Map<string, Numbers>();
   const of = (name: string) => columns.get(name) ?? columns.set(name, unpack(tuning.columns[name])).get(name)!;
   const tasks = tuning.tasks.map((task): Task => ({ ...task, trials: [], default: -1, best: -1, passed: 0, unverified: 0 }));
   const text = (name: string, record: number) => texts[of(name)[record]] ?? "";
   const seconds = tuning.columns.seconds ? of("seconds") : undefined;
+  const platformOf = (record: number) =>
+    platforms.length > 1 ? (platforms[of("platform")[record]]?.name ?? "") : "";
   for (let record = 0; record < tuning.count; ++record)
     tasks[of("task")[record]].trials.push({
       schedule: text("schedule", record),
@@ -57,6 +60,7 @@ export function tasksOf(data: Dataset): Task[] {
       seconds: seconds ? seconds[record] : NaN,
       measured: text("measured", record),
       experiment: of("experiment")[record],
+      platform: platformOf(record),
     });
   for (const task of tasks) {
     task.trials.sort((a, b) => (a.measured < b.measured ? -1 : a.measured > b.measured ? 1 : 0));

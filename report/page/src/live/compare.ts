@@ -1,5 +1,5 @@
 // Two experiments beside each other. The ratios and verdicts come with the data: they are those of `lathe ops diff`.
-import { count, date, digits, interval, problemTitle, ratio, statusText, time } from "../data/format";
+import { count, date, digits, interval, problemTitle, ratio, statusText, time, verdictText } from "../data/format";
 import type { Change, CompareDocument, ComparedPoint, ComparedSide } from "../data/live";
 import { choice, commandLine, facts, h, tile } from "../ui/dom";
 import { hasWords, searchField } from "../ui/search";
@@ -34,7 +34,12 @@ const columns: TableColumn<ComparedPoint>[] = [
     text: (p) => (p.ratio ? interval(p.ratio_low!, p.ratio_high!, p.confidence === null) : ""),
     value: (p) => (p.ratio ? p.ratio_high! - p.ratio_low! : NaN),
   },
-  { name: "verdict", width: "10rem", text: outcome, badge: (p) => outcomeClass(outcome(p)) },
+  {
+    name: "verdict",
+    width: "14.5rem",
+    text: (p) => verdictText({ verdict: outcome(p), because: p.ambiguous_because }),
+    badge: (p) => outcomeClass(outcome(p)),
+  },
   { name: "schedule", width: "minmax(8rem, 1fr)", text: (p) => p.schedule },
   { name: "reason", width: "minmax(8rem, 1fr)", text: (p) => p.after?.reason || p.before?.reason || "" },
 ];

@@ -1,6 +1,7 @@
 // The sections in the order of the page.
 import type { Section } from "../ui/view";
 import { best } from "./best";
+import { curves } from "./curves";
 import { environment } from "./environment";
 import { failures, unverified } from "./failures";
 import { graph } from "./graph";
@@ -21,6 +22,7 @@ export const sections: Section[] = [
   sweeps,
   estimates,
   violins,
+  curves,
   speedups,
   roofline,
   best,

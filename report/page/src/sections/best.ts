@@ -1,6 +1,6 @@
 // The fastest column of each cell.
 import { cellsOf, fastest, judgeOnce, type Cell } from "../data/cells";
-import { digits, interval, problemTitle, ratio, time } from "../data/format";
+import { digits, interval, problemTitle, ratio, time, verdictText } from "../data/format";
 import { h } from "../ui/dom";
 import { TableView } from "../ui/table";
 import type { Section, View } from "../ui/view";
@@ -41,7 +41,8 @@ export const best: Section = {
           full: (row) => data.problem(row.point).text,
           value: (row) => data.problem(row.point).text,
         },
-        { name: "setting", width: "minmax(9.5rem, 1fr)", text: (row) => data.contextText(row.point) },
+        { name: "setting", width: "minmax(9.5rem, 1fr)", text: (row) => data.conditionText(row.point) },
+        { name: "platform", width: "minmax(8rem, 1fr)", text: (row) => data.platformText(row.point) },
         { name: "fastest", width: "minmax(8.5rem, 1.2fr)", text: (row) => data.columnText(row.point) },
         {
           name: "time",
@@ -54,6 +55,7 @@ export const best: Section = {
           name: "GFLOPS",
           width: "5.6rem",
           numeric: true,
+          unit: "GFLOPS",
           text: (row) => digits(data.gflops(row.point)),
           value: (row) => data.gflops(row.point),
         },
@@ -67,9 +69,8 @@ export const best: Section = {
         },
         {
           name: "verdict",
-          width: "7rem",
-          text: (row) => (row.next < 0 ? "alone" : judged(row).verdict),
-          value: (row) => (row.next < 0 ? "alone" : judged(row).verdict),
+          width: "14.5rem",
+          text: (row) => (row.next < 0 ? "alone" : verdictText(judged(row))),
           badge: (row) => (row.next < 0 ? "quiet" : judged(row).verdict === "faster" ? "good" : "quiet"),
         },
         {
@@ -87,8 +88,10 @@ export const best: Section = {
     return () => {
       const rows = bestOf(view),
         counts = new Map<string, number>();
-      for (const row of rows)
-        if (row.next >= 0) counts.set(data.columnText(row.point), (counts.get(data.columnText(row.point)) ?? 0) + 1);
+      for (const { next, point } of rows) {
+        const name = data.columnText(point) + data.onPlatform(point);
+        if (next >= 0) counts.set(name, (counts.get(name) ?? 0) + 1);
+      }
       const sorted = [...counts].sort((a, b) => b[1] - a[1]);
       wins.textContent = sorted.length
         ? `Fastest most often: ${sorted

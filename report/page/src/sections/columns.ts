@@ -21,6 +21,13 @@ export const settingColumn = (data: Dataset, width: string): TableColumn<number>
   full: (point) => data.setting(point).text,
 });
 
+/** The platform; the table has no such column where there is one. */
+export const platformColumn = (data: Dataset): TableColumn<number> => ({
+  name: "platform",
+  width: "minmax(8rem, 1fr)",
+  text: (point) => data.platformText(point),
+});
+
 /** The time, by the chosen statistic, and the interval of the median over the starts. */
 export const timeColumns = (data: Dataset): TableColumn<number>[] => [
   {

@@ -3,7 +3,7 @@ import { problemTitle } from "../data/format";
 import { h } from "../ui/dom";
 import { TableView } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { statusColumn } from "./columns";
+import { platformColumn, statusColumn } from "./columns";
 
 const bad = new Set(["failed", "mistrusted", "crashed", "timed_out", "memory_exceeded"]);
 
@@ -22,7 +22,8 @@ function reasons(host: HTMLElement, view: View, title: string, accepts: (point: 
         full: (point) => data.problem(point).text,
       },
       { name: "column", width: "minmax(9rem, 1fr)", text: (point) => data.columnText(point) },
-      { name: "setting", width: "minmax(8rem, 1fr)", text: (point) => data.contextText(point) },
+      { name: "setting", width: "minmax(8rem, 1fr)", text: (point) => data.conditionText(point) },
+      platformColumn(data),
       { name: "reason", width: "minmax(16rem, 3fr)", text: (point) => data.text(point, "reason") },
     ],
     (point) => view.open(point),

@@ -8,7 +8,7 @@ import { h } from "../ui/dom";
 import { Pick } from "../ui/pick";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { settingColumn, statusColumn, timeColumns } from "./columns";
+import { platformColumn, settingColumn, statusColumn, timeColumns } from "./columns";
 
 function networkColumns(view: View): TableColumn<number>[] {
   const { data } = view;
@@ -22,6 +22,7 @@ function networkColumns(view: View): TableColumn<number>[] {
     { name: "kind", width: "6rem", text: (point) => data.experiment(point).kind },
     { name: "runtime", width: "minmax(7rem, 1fr)", text: (point) => data.columnText(point) },
     settingColumn(data, "minmax(13rem, 1.8fr)"),
+    platformColumn(data),
     ...timeColumns(data),
     {
       name: "relative L2",
@@ -62,7 +63,7 @@ export const confusions: Section = {
     const state = h("p", { class: "state" });
     const pick: Pick<Confusion> = new Pick(
       "Evaluation",
-      ({ point }) => `${problemTitle(view.data.problem(point).text)} — ${view.data.settingText(point)}`,
+      ({ point }) => `${problemTitle(view.data.problem(point).text)} — ${view.data.settingText(point)}${view.data.onPlatform(point)}`,
       () => {
         const figures = pick.current ? view.data.figures(pick.current.point) : {};
         state.textContent = pick.current

@@ -2,7 +2,7 @@
 import { digits, moment, percent, problemTitle } from "../data/format";
 import { TableView, type TableColumn } from "../ui/table";
 import type { Section, View } from "../ui/view";
-import { settingColumn, statusColumn, timeColumns } from "./columns";
+import { platformColumn, settingColumn, statusColumn, timeColumns } from "./columns";
 
 function columnsOf(view: View): TableColumn<number>[] {
   const { data } = view;
@@ -18,6 +18,7 @@ function columnsOf(view: View): TableColumn<number>[] {
     },
     { name: "column", width: "minmax(9rem, 1.3fr)", text: (point) => data.columnText(point) },
     settingColumn(data, "minmax(8rem, 1fr)"),
+    platformColumn(data),
     ...timeColumns(data),
     {
       name: "quartiles / median",
@@ -30,6 +31,7 @@ function columnsOf(view: View): TableColumn<number>[] {
       name: "GFLOPS",
       width: "5.6rem",
       numeric: true,
+      unit: "GFLOPS",
       text: (point) => digits(data.gflops(point)),
       value: (point) => data.gflops(point),
     },
@@ -37,6 +39,7 @@ function columnsOf(view: View): TableColumn<number>[] {
       name: "GB/s",
       width: "5rem",
       numeric: true,
+      unit: "GB/s",
       text: (point) => digits(data.gigabytesPerSecond(point)),
       value: (point) => data.gigabytesPerSecond(point),
     },

@@ -47,6 +47,7 @@ function kernelTable(view: View, whole: () => number): TableView<Kernel> {
         name: "GFLOPS",
         width: "5.6rem",
         numeric: true,
+        unit: "GFLOPS",
         text: (kernel) => (kernel.flops ? digits((kernel.flops * 1e-9) / kernel.seconds) : ""),
         value: (kernel) => (kernel.flops ? kernel.flops / kernel.seconds : NaN),
       },

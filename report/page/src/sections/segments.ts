@@ -23,11 +23,12 @@ function curvesOf(data: Dataset, points: number[], colours: Map<string, number>)
   };
   for (const point of points) if (!places.includes(label(point))) places.push(label(point));
   for (const point of points) {
-    const name = data.columnText(point),
-      curve = lines.get(name) ?? { name, colour: colours.get(name) ?? 0, form: "line" as const, points: [] };
+    const column = data.columnText(point),
+      name = column + data.onPlatform(point),
+      curve = lines.get(name) ?? { name, colour: colours.get(column) ?? 0, form: "line" as const, points: [] };
     lines.set(name, curve);
-    const [seconds, low, high] = [data.time(point), data.number(point, "low"), data.number(point, "high")];
-    curve.points.push({ x: places.indexOf(label(point)), seconds, low, high, spread: data.spreadName(point), point, label: label(point) });
+    const [value, low, high] = [data.time(point), data.number(point, "low"), data.number(point, "high")];
+    curve.points.push({ x: places.indexOf(label(point)), value, low, high, spread: data.spreadName(point), point, label: label(point) });
   }
   for (const curve of lines.values()) curve.points.sort((a, b) => a.x - b.x);
   return [[...lines.values()], places];
@@ -48,7 +49,7 @@ export function segmentRuns(data: Dataset, points: number[], colours: Map<string
       [blocks, blockLabels] = curvesOf(data, rest, colours);
     const problem = problemTitle(data.problem(list[0]).text).replace(/ from .*$/, "");
     return {
-      name: `${problem} — ${data.settingText(list[0])}, ${data.text(list[0], "measured").slice(0, 16).replace("T", " ")}`,
+      name: `${problem} — ${data.settingText(list[0])}${data.onPlatform(list[0])}, ${data.text(list[0], "measured").slice(0, 16).replace("T", " ")}`,
       cumulative,
       cumulativeLabels,
       blocks,

@@ -13,6 +13,7 @@ import { idle, setBusy } from "../ui/work";
 interface Mean {
   column: string;
   setting: string;
+  platform: string; // "" where there is one
   problems: number;
   mean: ReturnType<typeof geometricMean>;
 }
@@ -42,7 +43,7 @@ export async function meansOf(data: Dataset, found: Speedup[], going: () => bool
   let paused = performance.now();
   for (const item of found) {
     const judged = judgeOnce(data, item.baseline, item.point),
-      key = `${data.scheduledText(item.point)}\n${data.contextText(item.point)}`;
+      key = `${data.scheduledText(item.point)}\n${data.conditionText(item.point)}\n${data.platformText(item.point)}`;
     if (!judged.withinOverhead) (groups.get(key) ?? groups.set(key, []).get(key)!).push(judged.ratio);
     if (performance.now() - paused > 20) {
       await idle();
@@ -52,8 +53,8 @@ export async function meansOf(data: Dataset, found: Speedup[], going: () => bool
   }
   const means: Mean[] = [];
   for (const [key, ratios] of groups) {
-    const [column, setting] = key.split("\n");
-    means.push({ column, setting, problems: ratios.length, mean: geometricMean(ratios) });
+    const [column, setting, platform] = key.split("\n");
+    means.push({ column, setting, platform, problems: ratios.length, mean: geometricMean(ratios) });
     await idle();
   }
   return means;
@@ -65,6 +66,7 @@ function meansTable(): TableView<Mean> {
     [
       { name: "column", width: "minmax(12rem, 2fr)", text: (row) => row.column },
       { name: "setting", width: "minmax(9rem, 1fr)", text: (row) => row.setting },
+      { name: "platform", width: "minmax(8rem, 1fr)", text: (row) => row.platform },
       {
         name: "problems",
         width: "6rem",

@@ -42,6 +42,7 @@ function columnsOf(view: View): TableColumn<Row>[] {
       text: (row) => problemTitle(data.problem(row.point).text),
       full: (row) => data.problem(row.point).text,
     },
+    text("platform", "minmax(8rem, 1fr)", (row) => data.platformText(row.point)),
     text("-O", "3rem", (row) => compileOption(data, row.point, "-O")),
     text("layout", "5.2rem", (row) => compileOption(data, row.point, "--layout")),
     text("target", "6rem", (row) => compileOption(data, row.point, "--target")),

@@ -11,9 +11,9 @@ import { statusClass } from "./columns";
 /** The trials of a task as they were measured, and the best of them so far. */
 export function taskCurves(task: Task): Curve[] {
   let best = Infinity;
-  const at = (x: number, seconds: number, label: string) => ({ x, seconds, low: NaN, high: NaN, point: -1, label });
+  const at = (x: number, value: number, label: string) => ({ x, value, low: NaN, high: NaN, point: -1, label });
   const tried = task.trials.map((trial, index) =>
-    at(index + 1, trial.seconds, `trial ${index + 1}, ${shorten(trial.schedule, 60)}`),
+    at(index + 1, trial.seconds, `trial ${index + 1}${trial.platform && ` on ${trial.platform}`}, ${shorten(trial.schedule, 60)}`),
   );
   const soFar = task.trials.map((trial, index) =>
     at(index + 1, (best = Math.min(best, trial.seconds > 0 ? trial.seconds : Infinity)), `after trial ${index + 1}`),
@@ -24,6 +24,9 @@ export function taskCurves(task: Task): Curve[] {
   ];
 }
 
+/** The platforms of the trials of a task. */
+const platformsText = (task: Task) =>
+  [...new Set(task.trials.map((trial) => trial.platform).filter(Boolean))].join(", ");
 const secondsOf = (task: Task, trial: number) => (trial < 0 ? NaN : task.trials[trial].seconds);
 const gain = (task: Task) => secondsOf(task, task.default) / secondsOf(task, task.best);
 const verdictText = (verdict: string) => (verdict === "no_gain" ? "no gain" : verdict);
@@ -57,6 +60,7 @@ export const tuning: Section = {
         { name: "status", width: "8rem", text: (trial) => statusText(trial.status), badge: (trial) => statusClass(trial.status) },
         { name: "verdict", width: "6rem", text: (trial) => verdictText(trial.verdict) },
         { name: "searcher", width: "8rem", text: (trial) => trial.searcher },
+        { name: "platform", width: "minmax(8rem, 1fr)", text: (trial) => trial.platform },
         { name: "schedule", width: "minmax(18rem, 2fr)", text: (trial) => trial.schedule },
         { name: "reason", width: "minmax(14rem, 1fr)", text: (trial) => trial.reason },
       ],
@@ -73,6 +77,7 @@ export const tuning: Section = {
       [
         { name: "task", width: "minmax(20rem, 3fr)", text: (task) => taskTitle(task.text), full: (task) => task.text },
         { name: "family", width: "8rem", text: (task) => task.family },
+        { name: "platform", width: "minmax(8rem, 1fr)", text: platformsText },
         {
           name: "trials",
           width: "5rem",

@@ -1,5 +1,5 @@
 // Distributions of the samples.
-import { groupOf, violins as plot, type Grouping, type Measure } from "../charts/violins";
+import { groupOf, violinParts, violins as plot, type Grouping, type Measure, type ViolinPart } from "../charts/violins";
 import { cellsAcrossPlatforms, cellsOf, type Cell } from "../data/cells";
 import type { Dataset } from "../data/dataset";
 import { ChartView } from "../ui/chart";
@@ -29,20 +29,21 @@ export const violins: Section = {
   title: "Distributions",
   note:
     "Each violin is the density of the samples; its bar has the quartiles, its line is the median. Of one group the fastest point is drawn. " +
+    "More than twelve violins of a problem are in several panels; an axis is logarithmic where the values span more than a decade. " +
     "Outliers, more than 3 interquartile ranges beyond a quartile, are counted but not drawn.",
   applies: (view) =>
     view.data.document.experiments.some((experiment) => experiment.kind !== "tune") && view.data.count > 0,
   mount(host, view) {
     let by: Grouping = "variant",
       measure: Measure = "time",
-      cells: Cell[] = [];
-    const pager = new Pager(12, "problem", () => chart.draw());
+      parts: ViolinPart[] = [];
+    const pager = new Pager(12, "panel", () => chart.draw());
     const chart: ChartView = new ChartView(view, "Violin plots", (width) => {
-      const shown = pager.slice(cells);
+      const shown = pager.slice(parts);
       return shown.length ? plot(view.data, shown, by, measure, view.colours, view.look(width)) : null;
     });
     const update = () => {
-      cells = violinCells(view.data, view.points, by);
+      parts = violinParts(view.data, violinCells(view.data, view.points, by), by);
       chart.draw();
     };
     host.append(

@@ -12,13 +12,14 @@ import type { Look, Plot } from "../charts/plot";
 import { predictions, sortedKernels, timeline } from "../charts/profile";
 import { roofline } from "../charts/roofline";
 import { speedups } from "../charts/speedups";
-import { violins } from "../charts/violins";
+import { violinParts, violins } from "../charts/violins";
 import { cellsOf, speedupsOver } from "../data/cells";
 import { Dataset } from "../data/dataset";
 import { confusionOf } from "../data/networks";
 import { familiesOf, profilesOf } from "../data/profiles";
 import type { Document } from "../data/schema";
 import { tasksOf } from "../data/tuning";
+import { axesOf, curvesOf, hasSpeed, lineRuns } from "../sections/curves";
 import { graphsOf } from "../sections/graph";
 import { machines, pointsOf } from "../sections/roofline";
 import { segmentRuns } from "../sections/segments";
@@ -74,9 +75,17 @@ function* plotsOf(view: View): Generator<[string, Plot[]]> {
   for (const measure of ["time", "gflops"] as const)
     yield [
       `violins-${measure}`,
-      pages(violinCells(data, points, "variant"), 12)
+      pages(violinParts(data, violinCells(data, points, "variant"), "variant"), 12)
         .slice(0, most)
-        .map((cells) => violins(data, cells, "variant", measure, colours, look)),
+        .map((parts) => violins(data, parts, "variant", measure, colours, look)),
+    ];
+  for (const measure of ["time", "gflops"] as const)
+    yield [
+      `curves-${measure}`,
+      lineRuns(view)
+        .filter((run) => measure === "time" || hasSpeed(data, run))
+        .slice(0, most)
+        .map((run) => curves(curvesOf(data, run, measure, colours), axesOf(run, measure), 420, look)),
     ];
   const baseline = usualBaseline(data, points),
     found = speedupsOver(data, cellsOf(data, points), baseline);

@@ -2,6 +2,7 @@
 import type { EChartsType } from "echarts/core";
 import { echarts } from "../charts/echarts";
 import type { Mark, Plot } from "../charts/plot";
+import { count } from "../data/format";
 import { h } from "./dom";
 import type { View } from "./view";
 import { inSight, later, setBusy } from "./work";
@@ -22,7 +23,7 @@ export class ChartView {
   /** `make` returns the plot for a width, or null where there is nothing to draw. */
   constructor(
     view: View,
-    title: string,
+    private readonly title: string,
     private readonly make: (width: number) => Plot | null,
     private readonly activate: (mark: Mark) => void = (mark) => mark.point >= 0 && view.open(mark.point),
   ) {
@@ -100,9 +101,18 @@ export class ChartView {
     }
     // A change of the size draws as well: once is enough.
     const resized = drawn && (drawn.getWidth() !== width || drawn.getHeight() !== plot.height);
-    this.chart.setOption(plot.option, { notMerge: true, lazyUpdate: resized });
+    const aria = { enabled: true, label: { description: this.description() } };
+    this.chart.setOption({ ...plot.option, aria }, { notMerge: true, lazyUpdate: resized });
     if (resized) this.chart.resize({ width, height: plot.height });
   };
+
+  /** What the plot shows, for those who hear the page: its first marks, with numbers as people read them. */
+  private description(): string {
+    const { title, marks } = this,
+      told = marks.slice(0, 10).map((mark) => mark.label()),
+      rest = marks.length - told.length;
+    return `${title}, ${count(marks.length, "mark")}: ${told.join("; ")}${rest ? `; and ${rest.toLocaleString("en")} more` : ""}.`;
+  }
 
   private key(event: KeyboardEvent): void {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];

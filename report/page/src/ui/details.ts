@@ -102,7 +102,7 @@ export class Details {
       h(
         "header",
         {},
-        h("div", {}, h("h2", {}, data.scheduledText(point)), h("p", { class: "problem" }, data.problem(point).text)),
+        h("div", {}, h("h2", {}, data.placedText(point)), h("p", { class: "problem" }, data.problem(point).text)),
         close,
       ),
       description(data, point),

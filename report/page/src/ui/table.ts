@@ -10,6 +10,7 @@ export interface TableColumn<Row> {
   value?(row: Row): number | string;
   full?(row: Row): string; // what a shortened text stands for
   numeric?: boolean;
+  unit?: string; // of the numbers, which the header has; those who hear the page hear it with every number
   badge?(row: Row): string; // class of a small coloured word
   link?(row: Row): string; // address of a page about the row
 }
@@ -172,7 +173,12 @@ export class TableView<Row> {
           link = column.link?.(row);
         return h(
           "div",
-          { role: "gridcell", class: column.numeric ? "numeric" : "", title: full },
+          {
+            role: "gridcell",
+            class: column.numeric ? "numeric" : "",
+            title: full,
+            "aria-label": !!column.unit && text !== "" && `${text} ${column.unit}`,
+          },
           badge
             ? h("span", { class: `badge ${badge}` }, text)
             : link
