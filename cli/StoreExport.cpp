@@ -1,5 +1,6 @@
 #include "cli/StoreExport.h"
 
+#include "report/RowMaker.h"
 #include "store/Lines.h"
 #include "support/Table.h"
 
@@ -57,7 +58,8 @@ std::vector<CsvColumn> firstColumns() {
   std::vector<CsvColumn> columns;
   addColumns(columns, "text", "experiment,operator,problem,provider,variant");
   addColumns(columns, "integer", "threads,batch");
-  addColumns(columns, "text", "type,layout,schedule,cache");
+  addColumns(columns, "text", "type,layout,schedule,cache,input_shape,weight_shape,output_shape");
+  addColumns(columns, "number", "flops,bytes");
   return columns;
 }
 
@@ -68,13 +70,31 @@ std::string titleLine(const std::vector<CsvColumn> &columns) {
   return line;
 }
 
+/// "1x64x56x56"; "" for an operand or a result that the problem does not have.
+std::string shapeOf(const std::vector<lab::ProblemOperand> &operands, size_t index) {
+  if (index >= operands.size())
+    return "";
+  return operands[index].dims.empty() ? "scalar" : fmt::format("{}", fmt::join(operands[index].dims, "x"));
+}
+
 /// The cells of firstColumns.
-Row rowOf(const Point &p) {
+Row rowOf(const Point &p, const report::RowMaker::Work &work) {
   Row row;
   row.text(p.experiment).text(p.problem.op).text(p.problem.text).text(p.provider).text(p.variant);
   row.number(p.setting.threads).number(p.setting.batch).text(p.setting.type).text(p.setting.layout);
   row.text(p.setting.schedule).text(name(p.setting.cache));
+  bool known = work.shape.has_value();
+  for (size_t operand : {0, 1})
+    row.text(known ? shapeOf(work.shape->operands, operand) : "");
+  row.text(known ? shapeOf(work.shape->results(), 0) : "");
+  for (double count : {work.flops, work.bytes})
+    row.number(count > 0 ? std::optional(count) : std::nullopt);
   return row;
+}
+
+/// Units of 1e9 in a second.
+std::optional<double> rate(double count, double nanoseconds) {
+  return count > 0 && nanoseconds > 0 ? std::optional(count / nanoseconds) : std::nullopt;
 }
 
 using Counter = std::optional<int64_t> Sample::*;
@@ -88,7 +108,8 @@ std::vector<CsvColumn> pointColumns() {
   addColumns(columns, "text", "figures");
   addColumns(columns, "integer", "samples");
   addColumns(columns, "number",
-             "median_ns,min_ns,mean_ns,max_ns,std_ns,cpu_ns,cycles,instructions,cache_misses,frequency_khz,"
+             "median_ns,min_ns,mean_ns,max_ns,std_ns,gflops,gbytes_per_second,cpu_ns,cycles,instructions,cache_misses,"
+             "frequency_khz,"
              "other_processors,stolen_processors");
   addColumns(columns, "text", "repro");
   return columns;
@@ -105,8 +126,10 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
   store::LineWriter writer(path);
   writer.line(titleLine(pointColumns()));
   size_t rows = 0;
+  report::RowMaker problems;
   store.points(filter, true, [&](const Point &p) {
-    Row row = rowOf(p);
+    report::RowMaker::Work work = problems.workOf(p);
+    Row row = rowOf(p, work);
     row.text(p.measured).text(name(p.status)).text(p.reason).text(p.providerVersion).text(p.implementation);
     row.number(p.prepareSeconds)
         .number(p.callSeconds)
@@ -117,6 +140,7 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
     row.number(time.count);
     for (double figure : {time.median, time.min, time.mean, time.max, time.standardDeviation})
       row.number(time.count ? std::optional(figure) : std::nullopt);
+    row.number(rate(work.flops, time.median)).number(rate(work.bytes, time.median));
     for (Counter counter :
          {&Sample::cpuNs, &Sample::cycles, &Sample::instructions, &Sample::cacheMisses, &Sample::frequencyKhz})
       row.number(meanOf(p.rounds, counter));
@@ -132,8 +156,9 @@ size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const 
   store::LineWriter writer(path);
   writer.line(titleLine(sampleColumns()));
   size_t rows = 0;
+  report::RowMaker problems;
   store.points(filter, true, [&](const Point &p) {
-    const Row common = rowOf(p);
+    const Row common = rowOf(p, problems.workOf(p));
     for (size_t round = 0; round < p.rounds.size(); ++round)
       for (size_t repetition = 0; repetition < p.rounds[round].size(); ++repetition) {
         const Sample &sample = p.rounds[round][repetition];

@@ -30,7 +30,7 @@ static void count(Row &row, const store::Point &point) {
     row.processors = cpu / wall;
 }
 
-const RowMaker::Work &RowMaker::workOf(const std::string &text) {
+const RowMaker::Work &RowMaker::parsed(const std::string &text) {
   constexpr size_t most = 10000; // then all are forgotten: memory stays small
   if (auto known = byText.find(text); known != byText.end())
     return known->second;
@@ -45,6 +45,13 @@ const RowMaker::Work &RowMaker::workOf(const std::string &text) {
     work.shape.reset();
   }
   return byText.emplace(text, std::move(work)).first->second;
+}
+
+RowMaker::Work RowMaker::workOf(const store::Point &point) {
+  const json &detail = point.problem.detail;
+  if (point.problem.op == "kernel" && detail.is_object()) // of a profile, which knows what its plan says
+    return {std::nullopt, detail.value("flops", 0.0), detail.value("bytes", 0.0)};
+  return findOp(point.problem.op) ? parsed(point.problem.text) : Work();
 }
 
 Row RowMaker::rowOf(const store::Point &point, const store::Experiment &experiment) {
@@ -74,16 +81,10 @@ Row RowMaker::rowOf(const store::Point &point, const store::Experiment &experime
   for (auto &round : row.rounds)
     samples.insert(samples.end(), round.begin(), round.end());
   row.median = lab::median(samples);
-  const json &detail = point.problem.detail;
-  if (row.op == "kernel" && detail.is_object()) { // of a profile, which knows what its plan says
-    row.flops = detail.value("flops", 0.0);
-    row.bytes = detail.value("bytes", 0.0);
-  } else if (findOp(row.op)) {
-    const Work &work = workOf(row.problem);
-    row.shape = work.shape;
-    row.flops = work.flops;
-    row.bytes = work.bytes;
-  }
+  Work work = workOf(point);
+  row.shape = std::move(work.shape);
+  row.flops = work.flops;
+  row.bytes = work.bytes;
   return row;
 }
 

@@ -12,13 +12,15 @@ public:
   /// As report::rowOf.
   Row rowOf(const store::Point &point, const store::Experiment &experiment);
 
-private:
   /// What the text of a problem says, as in Row.
   struct Work {
     std::optional<lab::Problem> shape;
     double flops = 0, bytes = 0;
   };
-  const Work &workOf(const std::string &text);
+  Work workOf(const store::Point &point);
+
+private:
+  const Work &parsed(const std::string &text);
 
   std::unordered_map<std::string, Work> byText;
 };

@@ -6,6 +6,25 @@ namespace lathe::cli {
 
 using report::Row;
 
+void addNetwork(Options &options, OpsFlags &flags, const char *help) {
+  auto *model = options.add_option("--from-model", flags.model, help)->type_name("MODEL");
+  options
+      .add_option("--suite", flags.suites,
+                  "Use a suite of problems instead of a network; its list says how often each problem occurs")
+      ->delimiter(',')
+      ->excludes(model);
+  options.add_option("--problems", flags.problems, "Search only this list (CSV) for the suite")->type_name("CSV");
+  options
+      .add_option("--epilogue", flags.epilogue,
+                  "Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + "
+                  "(default: bias+relu)")
+      ->capture_default_str();
+  options.afterParse([&] {
+    if (flags.suites.empty())
+      options.refuse({"--problems", "--epilogue"}, "no list of problems is read without --suite");
+  });
+}
+
 AnalyzedNetwork networkOf(OpsFlags &flags, const std::string &op) {
   AnalyzedNetwork network;
   auto add = [&](const std::vector<lab::ListedProblem> &entries) {
@@ -30,6 +49,8 @@ AnalyzedNetwork networkOf(OpsFlags &flags, const std::string &op) {
 
 std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
                                    int threads) {
+  if (named.empty())
+    return std::nullopt;
   store::Filter filter;
   filter.kind = store::ExperimentKind::bench;
   filter.op = "model";

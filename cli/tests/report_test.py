@@ -15,8 +15,21 @@ class Report(ReportCase):
         self.error("report", "--store", self.store, "-o", self.store, says="report.db")  # an input is never replaced
         self.error("report", "--store", self.store, "--baseline", "nonsense", "-o", self.path("x.html"), says="report: --baseline nonsense: has no points here, expected one of .*lathe")
         self.error("report", "--store", self.store, "--from-model", "zoo:nonsense", "-o", self.path("x.html"), says="lathe report: .*nonsense")
+        self.error("report", "--store", self.store, "--suite", "networks/nonsense", "-o", self.path("x.html"), says="lathe report: .*nonsense")
+        self.error("report", "--store", self.store, "--problems", "x.csv", "-o", self.path("x.html"), says="--problems x.csv: no list of problems is read without --suite")
         self.error("report", "--store", self.store, "--svg", "/proc/x", says="lathe report: --svg /proc/x: cannot create the folder: ")
         self.assertFalse(os.path.exists(self.path("x.html")))
+
+    def test_a_suite_is_a_network(self):
+        listed = self.path("list.csv")
+        store = self.path("suite.db")
+        self.lathe("ops", "problems", self.net, "--csv", listed)
+        with open(listed) as file:
+            suite = file.read().splitlines()[1].split(",")[0]
+        self.lathe("ops", "bench", "--suite", suite, "--problems", listed, "--provider", "lathe:auto", "--starts", "1", "--max-seconds", "0.05", "--store", store)
+        page = self.figures("report", "--store", store, "--suite", suite, "--problems", listed, "-o", self.path("suite.html"))
+        self.assertEqual({estimate["network"] for estimate in page["estimates"]}, {suite})
+        self.assertTrue(all(estimate["operators"] for estimate in page["estimates"]))
 
     def test_the_page_is_one_file(self):
         document = self.measured()

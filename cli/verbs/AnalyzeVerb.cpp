@@ -48,19 +48,7 @@ struct AnalyzeFlags {
         ->check(CLI::IsMember(allAnd(analyses)));
     options.add_option("--baseline", baseline, "Compute speedups over this provider")
         ->type_name("PROVIDER[:VARIANT[:SCHEDULE]][@PLATFORM]");
-    auto *model = options.add_option("--from-model", network.model, "Set the network of estimate, account and table");
-    model->type_name("MODEL");
-    options
-        .add_option("--suite", network.suites,
-                    "Use a suite of problems instead of a network; its list says how often each problem occurs")
-        ->delimiter(',')
-        ->excludes(model);
-    options.add_option("--problems", network.problems, "Search only this list (CSV) for the suite")->type_name("CSV");
-    options
-        .add_option("--epilogue", network.epilogue,
-                    "Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + "
-                    "(default: bias+relu)")
-        ->capture_default_str();
+    addNetwork(options, network, "Set the network of estimate, account and table");
     options
         .add_option("--measured-ms", measuredMs,
                     "Set the time of the whole network, in ms (default: its last verified `lathe bench` in the store)")
@@ -87,8 +75,6 @@ struct AnalyzeFlags {
       options.refuse({"--measured-ms"}, "only estimate and account compare with it, which --what leaves out");
     if (network.model.empty() && network.suites.empty())
       options.refuse({"--measured-ms"}, "no network is given, give --from-model or --suite");
-    if (network.suites.empty())
-      options.refuse({"--problems", "--epilogue"}, "no list of problems is read without --suite");
   }
   bool wants(const std::string &analysis) const { return what.empty() || given("all") || given(analysis); }
   bool given(const std::string &word) const { return std::find(what.begin(), what.end(), word) != what.end(); }

@@ -32,10 +32,7 @@ struct ReportFlags {
     options.add_option("--title", title, "Set the title of the page (default: the kinds of the experiments)");
     options.add_option("--baseline", baseline, "Show speedups over this provider first; the page can choose another")
         ->type_name("PROVIDER[:VARIANT[:SCHEDULE]][@PLATFORM]");
-    options
-        .add_option("--from-model", network.model,
-                    "Show the sum over the operators of this network beside its measured time")
-        ->type_name("MODEL");
+    addNetwork(options, network, "Show the sum over the operators of this network beside its measured time");
     options.addJson();
     options.afterParse([this] {
       if (page.empty() && svg.empty())
@@ -48,9 +45,11 @@ struct ReportFlags {
 
 /// Adds sums over the network's operators, with the caches as in the network and as measured.
 void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flags) {
-  if (flags.network.model.empty())
-    return;
   AnalyzedNetwork network = networkOf(flags.network, flags.filters.op);
+  if (network.parts.empty())
+    return;
+  std::string name =
+      flags.network.model.empty() ? fmt::format("{}", fmt::join(flags.network.suites, ", ")) : flags.network.model;
   std::vector<report::Row> rows = report::latest(report::rowsOf(store, flags.filters.filter(store)));
   auto asInNetwork = report::rowsAsInNetwork(rows, [&](const std::string &platform) {
     return report::networkState(report::constantBytes(network.parts), report::lastLevelBytes(store.platform(platform)));
@@ -59,7 +58,7 @@ void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flag
     return benchSeconds(store, network.text, estimate.platform, estimate.setting.threads);
   };
   for (const std::vector<report::Row> *list : {&asInNetwork, &rows})
-    data.addEstimates(flags.network.model, report::estimates(*list, network.parts, seconds));
+    data.addEstimates(name, report::estimates(*list, network.parts, seconds));
 }
 
 /// Throws Error unless a point is of the provider, variant and schedule of --baseline.
@@ -105,7 +104,8 @@ int reportVerb(const Arguments &arguments) {
       "Every mark leads to its raw samples and to the command that repeats it (docs/reports.md).",
       "  lathe report\n"
       "  lathe report --experiment 3f2a,81c0 -o convolutions.html --baseline onednn\n"
-      "  lathe report --kind ops --from-model zoo:resnet50 --svg plots\n");
+      "  lathe report --kind ops --from-model zoo:resnet50 --svg plots\n"
+      "  lathe report --suite networks/resnet50 --provider lathe,onednn\n");
   flags.add(options);
   options.parseAll(arguments);
   if (!flags.page.empty())

@@ -7,7 +7,8 @@ from lathe._process import Path, Progress, Texts, execute
 
 def report(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, operator: str | None = None,
            provider: str | None = None, output: Path | None = None, svg: Path | None = None, title: str | None = None, baseline: str | None = None,
-           from_model: str | None = None, progress: Progress | None = None) -> results.Result:
+           from_model: str | None = None, suite: Texts | None = None, problems: str | None = None, epilogue: str | None = None,
+           progress: Progress | None = None) -> results.Result:
     """Write measurements of the store as one page with plots, for a browser, without any network request.
     Every mark leads to its raw samples and to the command that repeats it (docs/reports.md).
 
@@ -22,5 +23,8 @@ def report(*, store: Path | None = None, experiment: Texts | None = None, kind: 
     title: Set the title of the page (default: the kinds of the experiments)
     baseline: Show speedups over this provider first; the page can choose another
     from_model: Show the sum over the operators of this network beside its measured time
+    suite: Use a suite of problems instead of a network; its list says how often each problem occurs
+    problems: Search only this list (CSV) for the suite
+    epilogue: Set the epilogue of the suite's convolutions and fc: none, or bias, add and relu joined by + (default: bias+relu)
     """
     return execute(report, locals())
