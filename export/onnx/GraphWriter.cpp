@@ -165,9 +165,7 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
 
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   require(main && !main.isExternal(), "export: the module has no function @main");
-  int64_t version = exportedOpset;
-  if (llvm::any_of(main.getArguments(), hasFourBits))
-    version = fourBitOpset;
+  int64_t version = llvm::any_of(main.getArguments(), hasFourBits) ? fourBitOpset : exportedOpset;
   module.walk([&](mlir::Operation *op) {
     if (nn::recordOf(op))
       version = std::max(version, opsetOf(*op));
