@@ -13,6 +13,8 @@ CONVOLUTION = "conv2d:ic16ih14oc16kh3ph1"
 
 
 class ShippedModels(Cli):
+    knows_machine = True
+
     @classmethod
     def setUpClass(cls):
         os.environ.pop("LATHE_NO_RECORDS", None)  # which the tests of all other verbs have
