@@ -16,7 +16,7 @@ PICTURES = ["--random-crops", "--seed", "--preprocess", "--fit", "--resize", "--
 ZOO = {"--zoo-seed": ["3"], "--zoo-batch": ["2"], "--zoo-sequence": ["5"]}
 THREADS = {"--threads": ["2"]}
 INPUTS = {"--input": ["x.npy"], "--fill": ["ones"], "--seed": ["1"], "--batch": ["2"]}
-RECORD = ["--store", "--no-store"]
+RECORD = ["--store", "--no-store", "--tag", "--note", "--name"]
 SELECT = ["--task", "--family", "--cpu", "--platform"]
 
 # What each verb does with MODEL.
@@ -50,16 +50,18 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "ops bench": ["--suite", "--problems", "--from-model", "--provider", "--threads", "--type", "--batch", "--cache", "--layout", "--schedule",
                      "--epilogue", "--repetitions", "--starts", "--max-starts", "--max-seconds", "--max-minutes", "--timeout", "--memory-limit",
                      "--seed", "--check-only", "--list", "--dry-run", "--via", "--via-directory", "--fresh", "--log", "--quiet", *RECORD],
-       "ops analyze": ["--store", "--experiment", "--kind", "--operator", "--provider", "--threads", "--what", "--baseline", "--from-model",
+       "ops analyze": ["--store", "--experiment", "--kind", "--tag", "--operator", "--provider", "--threads", "--what", "--baseline", "--from-model",
                        "--suite", "--problems", "--epilogue", "--measured-ms", "--rows", "--wide"],
        "ops diff": ["--fail-on", "--all", "--rows", "--store"],
        "serve": ["--store", "--port", "--host", "--token", "--open"],
-       "report": ["--store", "--experiment", "--kind", "--operator", "--provider", "--output", "--svg", "--title", "--baseline", "--from-model"],
-       "store path": ["--store"], "store list": ["--store", "--kind"], "store show": ["--store"],
+       "report": ["--store", "--experiment", "--kind", "--tag", "--operator", "--provider", "--output", "--svg", "--title", "--baseline", "--from-model",
+                  "--suite", "--problems", "--epilogue"],
+       "store path": ["--store"], "store list": ["--store", "--kind", "--tag"], "store show": ["--store"],
+       "store tag": ["--store", "--remove"], "store note": ["--store"], "store name": ["--store"],
        "records list": [*SELECT, "--status", "--rows", "--store", "--shipped"], "records best": [*SELECT, "--rows", "--store", "--shipped"],
        "records export": [*SELECT, "--status", "--store"], "records import": ["--store"], "records merge": [],
        "records prune": [*SELECT, "--keep", "--failures", "--other-versions", "--dry-run", "--store"], "records ship": ["--store"],
-       "store export": ["--format", "--samples", "--store", "--experiment", "--kind", "--operator", "--provider"],
+       "store export": ["--format", "--samples", "--store", "--experiment", "--kind", "--tag", "--operator", "--provider"],
        "store import": ["--format", "--store"], "store merge": [], "store trend": ["--provider", "--variant", "--store", "--csv"], "completion": []}
 MAY_HAVE = ["--wide", "--quiet"]  # flags of tables and progress, which never change a figure
 WITHOUT_JSON = ["store path", "serve", "completion"]
