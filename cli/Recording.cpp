@@ -3,6 +3,7 @@
 #include "cache/ModelFiles.h"
 #include "cli/Self.h"
 #include "cli/StoreFlags.h"
+#include "cli/store/StoreLabels.h"
 #include "lab/StoreRecords.h"
 #include "lab/machine/Machine.h"
 #include "process/ShellWords.h"
@@ -28,7 +29,16 @@ void RecordFlags::add(Options &app, ModelFlags *compiled) {
   if (compiled)
     app.afterParse([this, compiled] { compiled->store = file; });
   store->type_name("FILE|URL");
-  app.add_flag("--no-store", off, "Do not store the measurements")->excludes(store);
+  auto *none = app.add_flag("--no-store", off, "Do not store the measurements")->excludes(store);
+  app.add_option("--tag", tags, "Tag the experiment in the store with these words")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->delimiter(',')
+      ->type_name("TAG")
+      ->excludes(none);
+  app.add_option("--note", note, "Attach this note to the experiment in the store")->excludes(none);
+  app.add_option("--name", name, "Give the experiment this name in the store")->excludes(none);
+  app.afterParse([this] { labelsOf("", tags, note, name); });
 }
 
 ProgramBuild programBuild() {
@@ -62,7 +72,8 @@ store::Experiment experimentHere(store::ExperimentKind kind, const std::string &
 }
 
 Recording::Recording(const RecordFlags &flags, store::ExperimentKind kind, const std::string &verb,
-                     const Arguments &arguments, json settings) {
+                     const Arguments &arguments, json settings)
+    : flags(flags) {
   if (flags.off)
     return;
   try {
@@ -104,6 +115,7 @@ void Recording::begin() {
   if (!isElsewhere) // clocks change from day to day, and the platform does not say it
     experiment.detail["clock_ghz"] = lab::measureClock();
   experiment.uuid = opened->addExperiment(experiment, platform);
+  opened->addLabels(labelsOf(experiment.uuid, flags.tags, flags.note, flags.name));
 }
 
 void Recording::add(const store::TuningTask &task, std::vector<store::TuningRecord> records) {

@@ -11,10 +11,12 @@
 
 namespace lathe::cli {
 
-/// --store FILE|URL and --no-store, for verbs that measure.
+/// --store FILE|URL and --no-store, and --tag, --note and --name of the experiment, for verbs that measure.
 struct RecordFlags {
   std::string file; // or URL; "": the default
   bool off = false;
+  std::vector<std::string> tags;
+  std::string note, name;
 
   /// `compiled`: the model of a verb that compiles; its tuning records are those of this store.
   void add(Options &app, ModelFlags *compiled = nullptr);
@@ -85,6 +87,7 @@ private:
   std::optional<store::Store> opened;
   store::Experiment experiment; // its uuid is empty until the first point
   store::Platform platform;
+  RecordFlags flags;
   bool isElsewhere = false;   // measured on another machine
   std::set<std::string> kept; // keys of the points of a continued experiment
 };

@@ -6,6 +6,7 @@
 #include "store/ReadOnly.h"
 
 #include <cstdlib>
+#include <set>
 
 namespace lathe::cli {
 
@@ -47,6 +48,7 @@ void FilterFlags::add(CLI::App &app) {
       ->delimiter(',')
       ->type_name("ID");
   addKind(app);
+  addTag(app);
   app.add_option("--operator", op, "Take only points of this operator; model: whole models");
   addProvider(app, provider);
 }
@@ -65,10 +67,26 @@ void FilterFlags::addKind(CLI::App &app) {
       ->check(offers(kinds));
 }
 
+void FilterFlags::addTag(CLI::App &app) {
+  app.add_option("--tag", tags, "Take only experiments with all of these tags (`lathe store tag`)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->delimiter(',')
+      ->type_name("TAG");
+}
+
 store::Filter FilterFlags::filter(store::Store &store) const {
   store::Filter filter;
   for (const std::string &prefix : experiments)
     filter.experiments.push_back(store.experiment(prefix).uuid);
+  if (!tags.empty()) {
+    std::set<std::string> given(filter.experiments.begin(), filter.experiments.end());
+    filter.experiments.clear();
+    for (auto &[uuid, labels] : indexOf(store.labels(), store::LabelTarget::experiment))
+      if (labels.hasTags(tags) && (given.empty() || given.contains(uuid)))
+        filter.experiments.push_back(uuid);
+    require(!filter.experiments.empty(), "--tag {}: {} has no such experiment", fmt::join(tags, ","), store.path());
+  }
   if (!kind.empty())
     filter.kind = store::experimentKind(kind);
   filter.op = op;

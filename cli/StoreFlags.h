@@ -19,14 +19,17 @@ struct StoreFlags {
   store::Store open() const;
 };
 
-/// --experiment, --kind, --operator, --provider.
+/// --experiment, --kind, --tag, --operator, --provider.
 struct FilterFlags {
   std::vector<std::string> experiments; // ids or their beginnings
+  std::vector<std::string> tags;        // that experiments have
   std::string kind, op, provider;
 
   void add(CLI::App &app);
   /// Adds --kind alone.
   void addKind(CLI::App &app);
+  /// Adds --tag alone.
+  void addTag(CLI::App &app);
   /// Adds --provider alone.
   static void addProvider(CLI::App &app, std::string &provider);
   /// Converts the flags to a filter. Throws Error for an experiment that `store` does not have.

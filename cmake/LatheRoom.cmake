@@ -52,7 +52,7 @@ endfunction()
 # Tests have caches and a store of their own: what somebody has measured or tuned on this machine changes no result of a
 # test, and no test adds to it.
 set(LATHE_TEST_ENVIRONMENT LATHE_NO_RECORDS=1 LATHE_NO_WAIT=1 XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/home/cache
-  XDG_DATA_HOME=${CMAKE_BINARY_DIR}/home/data)
+  XDG_DATA_HOME=${CMAKE_BINARY_DIR}/home/data LATHE_TEST_FACTS=${CMAKE_BINARY_DIR}/home/machine/lathe/machine.json)
 
 # lathe_test_name(VARIABLE FILE [CASE]): tests are called after the file they are written in, from the top of the tree and
 # without its extension, so that `ctest -R '^runtime/'` runs a room and `ctest -R families/MapTest` one file.

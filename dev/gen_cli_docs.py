@@ -11,7 +11,7 @@ import sys
 import cli_description
 
 VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "quantize", "evaluate", "sweep", "export", "stage", "extract", "diff-models", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
-         "store", "store list", "store show", "store export", "store import", "store merge", "store trend", "store path", "records",
+         "store", "store list", "store show", "store export", "store import", "store merge", "store tag", "store note", "store name", "store trend", "store path", "records",
          "records list", "records best", "records export", "records import", "records merge", "records prune", "report", "serve", "tune", "machine", "zoo", "completion"]
 NOT_LISTED = {"records ship"}  # what `make records` runs
 

@@ -50,6 +50,7 @@ PageData collect(store::Store &store, const store::Filter &filter, PageHeader he
   }
   if (filter.op.empty() && filter.provider.empty()) // which records of schedules have not
     addTuning(data, store, chosen);
+  data.setLabels(store.labels());
   return data;
 }
 

@@ -33,6 +33,7 @@ struct PageData::Columns {
   PageHeader header;
   RowMaker maker;
   Dictionary<json> platforms, experiments, problems, settings;
+  std::vector<store::Label> labels;
   std::map<std::string, store::Platform> machines;              // by key
   std::map<std::string, const lab::MachineCeilings *> ceilings; // by key of the platform
   std::map<std::string, store::Experiment> experimentOf;        // by uuid
@@ -257,6 +258,8 @@ void PageData::addEstimates(const std::string &network, const std::vector<Estima
   }
 }
 
+void PageData::setLabels(const std::vector<store::Label> &labels) { columns->labels = labels; }
+
 size_t PageData::points() const { return columns->points; }
 size_t PageData::experiments() const { return columns->experiments.values.size(); }
 size_t PageData::tuningRecords() const { return columns->records; }
@@ -266,10 +269,23 @@ json PageData::document() const {
   json starts = json::array();
   for (auto &list : c.starts)
     starts.push_back(list);
-  std::map<std::string, std::string> names = platformNames(c.machines);
+  store::LabelIndex ofPlatforms = indexOf(c.labels, store::LabelTarget::platform);
+  std::map<std::string, std::string> names = platformNames(c.machines, ofPlatforms);
   std::vector<json> platforms = c.platforms.values;
-  for (json &platform : platforms)
-    platform["name"] = names.at(platform.at("key"));
+  for (json &platform : platforms) {
+    std::string key = platform.at("key");
+    platform.update(toJson(ofPlatforms[key]));
+    platform["name"] = names.at(key);
+  }
+  std::vector<json> experiments = c.experiments.values;
+  store::LabelIndex ofExperiments = indexOf(c.labels, store::LabelTarget::experiment);
+  for (json &experiment : experiments)
+    experiment.update(toJson(ofExperiments[experiment.at("uuid")]));
+  std::vector<json> problems = c.problems.values;
+  store::LabelIndex ofProblems = indexOf(c.labels, store::LabelTarget::problem);
+  if (!ofProblems.empty())
+    for (json &problem : problems)
+      problem.update(toJson(ofProblems[store::Problem{problem.at("operator"), problem.at("text")}.key()]));
   return {{"schema", pageSchema},
           {"title", c.header.title},
           {"command", c.header.command},
@@ -277,8 +293,8 @@ json PageData::document() const {
           {"created", c.header.created},
           {"baseline", c.header.baseline},
           {"platforms", platforms},
-          {"experiments", c.experiments.values},
-          {"problems", c.problems.values},
+          {"experiments", experiments},
+          {"problems", problems},
           {"settings", c.settings.values},
           {"starts", starts},
           {"texts", c.texts.values},

@@ -33,11 +33,15 @@ std::vector<std::string> differences(const store::Platform &platform) {
 
 } // namespace
 
-std::map<std::string, std::string> platformNames(const std::map<std::string, store::Platform> &platforms) {
+std::map<std::string, std::string> platformNames(const std::map<std::string, store::Platform> &platforms,
+                                                 const store::LabelIndex &given) {
   std::map<std::string, std::string> names;
   std::map<std::string, std::map<std::string, std::vector<std::string>>> groups; // by short name, by key
-  for (auto &[key, platform] : platforms)
-    groups[shortName(platform.cpu)][key] = differences(platform);
+  for (auto &[key, platform] : platforms) {
+    auto labels = given.find(key);
+    bool named = labels != given.end() && !labels->second.name.empty();
+    groups[named ? labels->second.name : shortName(platform.cpu)][key] = differences(platform);
+  }
   for (auto &[name, members] : groups) {
     for (auto &[key, parts] : members)
       names[key] = name;

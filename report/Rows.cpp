@@ -46,7 +46,8 @@ std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter) {
     return rows;
   for (auto &[key, platform] : platforms)
     platform = store.platform(key);
-  std::map<std::string, std::string> names = platformNames(platforms);
+  std::map<std::string, std::string> names =
+      platformNames(platforms, indexOf(store.labels(), store::LabelTarget::platform));
   for (Row &row : rows)
     row.platformName = names.at(row.platform);
   return rows;

@@ -33,7 +33,8 @@ json comparisonJson(store::Store &store, const std::string &before, const std::s
     points[i].erase("platform");
   }
   auto names = report::platformNames(
-      {{old.platform, store.platform(old.platform)}, {now.platform, store.platform(now.platform)}});
+      {{old.platform, store.platform(old.platform)}, {now.platform, store.platform(now.platform)}},
+      indexOf(store.labels(), store::LabelTarget::platform));
   document["before"] = sideJson(old, names, oldRows.size());
   document["after"] = sideJson(now, names, nowRows.size());
   return document;

@@ -66,7 +66,8 @@ json platformsJson(store::Store &store, const std::vector<store::ExperimentSumma
   std::map<std::string, store::Platform> platforms;
   for (auto &[key, sums] : byKey)
     platforms[key] = store.platform(key);
-  std::map<std::string, std::string> names = report::platformNames(platforms);
+  std::map<std::string, std::string> names =
+      report::platformNames(platforms, indexOf(store.labels(), store::LabelTarget::platform));
   json list = json::array();
   for (auto &[key, platform] : platforms) {
     const Sums &sums = byKey[key];

@@ -14,14 +14,16 @@ using nlohmann::json;
 
 // The first line says what follows, the others are a record each: {"point": {...}}.
 static constexpr const char *manifestKey = "lathe_store";
-// Format 2 has tasks, and tuning records with all that is known of them.
-static constexpr int64_t archiveFormat = 2;
+// Format 2 has tasks, and tuning records with all that is known of them. Format 3 has labels; an archive without any has
+// format 2, which older versions read.
+static constexpr int64_t formatOfTasks = 2, archiveFormat = 3;
 
 namespace {
 
 /// Counts and hashes lines of records as they are written or read.
 struct Tally {
   Store::Counts counts;
+  int64_t labels = 0;
   ContentHasher hasher;
 
   void add(const std::string &line, const Record &record) {
@@ -30,20 +32,28 @@ struct Tally {
     counts.platforms += std::holds_alternative<Platform>(record);
     counts.experiments += std::holds_alternative<Experiment>(record);
     counts.tuning += std::holds_alternative<TuningRecord>(record);
+    labels += std::holds_alternative<Label>(record);
     if (auto *point = std::get_if<Point>(&record)) {
       ++counts.points;
       counts.samples += int64_t(point->sampleCount());
     }
   }
   json manifest() const {
-    return {{"format", archiveFormat},    {"platforms", counts.platforms}, {"experiments", counts.experiments},
-            {"points", counts.points},    {"samples", counts.samples},     {"tuning", counts.tuning},
-            {"xxh3_128", hasher.digest()}};
+    json manifest = {{"format", labels ? archiveFormat : formatOfTasks},
+                     {"platforms", counts.platforms},
+                     {"experiments", counts.experiments},
+                     {"points", counts.points},
+                     {"samples", counts.samples},
+                     {"tuning", counts.tuning},
+                     {"xxh3_128", hasher.digest()}};
+    if (labels)
+      manifest["labels"] = labels;
+    return manifest;
   }
 };
 
 std::string lineOf(const Record &record) {
-  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning", "task"}; // as in Record
+  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning", "task", "label"}; // as in Record
   json document = std::visit([](auto &value) { return toJson(value); }, record);
   return json{{names[record.index()], document}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -60,6 +70,8 @@ Record recordOf(const std::string &line) {
     return pointFromJson(*entry);
   if (entry.key() == "task")
     return tuningTaskFromJson(*entry);
+  if (entry.key() == "label")
+    return labelFromJson(*entry);
   require(entry.key() == "tuning", "'{:.40}' is not a record of an archive", line);
   return tuningRecordFromJson(*entry);
 }
@@ -116,8 +128,22 @@ void eachRecord(Store &store, const Filter &filter, const std::function<void(con
   std::set<std::string> uuids;
   for (auto &summary : store.experiments(filter))
     uuids.insert(summary.experiment.uuid);
-  visitAll(store, std::move(uuids), tasks, visit);
-  store.points(filter, true, [&](const Point &point) { visit(point); });
+  std::set<std::pair<LabelTarget, std::string>> visited;
+  auto remembered = [&](const Record &record) {
+    if (auto *platform = std::get_if<Platform>(&record))
+      visited.emplace(LabelTarget::platform, platform->key());
+    else if (auto *experiment = std::get_if<Experiment>(&record))
+      visited.emplace(LabelTarget::experiment, experiment->uuid);
+    else if (auto *point = std::get_if<Point>(&record))
+      visited.emplace(LabelTarget::problem, point->problem.key());
+    visit(record);
+  };
+  visitAll(store, std::move(uuids), tasks, remembered);
+  store.points(filter, true, remembered);
+  bool all = everything && !filter.kind;
+  for (const Label &label : store.labels())
+    if (all || visited.contains({label.target, label.key}))
+      visit(label);
 }
 
 void eachTuning(Store &store, const TuningFilter &filter, const std::function<void(const Record &)> &visit) {

@@ -12,11 +12,11 @@
 
 namespace lathe::store {
 
-using Record = std::variant<Platform, Experiment, Point, TuningRecord, TuningTask>;
+using Record = std::variant<Platform, Experiment, Point, TuningRecord, TuningTask, Label>;
 
 /// Calls `visit` for every record that `filter` selects; a record comes after the records that it
 /// refers to. Tuning records are included only if the filter restricts nothing or asks for the kind
-/// `tune`. The order depends on the content alone.
+/// `tune`. Labels of what is visited come last; without a restriction, all. The order depends on the content alone.
 void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit);
 
 /// Calls `visit` for every tuning record that `filter` selects, and for what these refer to.
@@ -56,7 +56,7 @@ struct ImportCounts {
   struct Kind {
     size_t added = 0, replaced = 0, known = 0;
   };
-  Kind platforms, experiments, points, tuning;
+  Kind platforms, experiments, points, tuning, labels;
   size_t samples = 0;             // of points added and replaced
   std::vector<std::string> notes; // what was left out of the files, a line each
 };

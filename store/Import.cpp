@@ -64,6 +64,15 @@ private:
       counts.samples += point.sampleCount();
   }
 
+  void add(const Label &label) {
+    if (what == Imported::tuning)
+      return;
+    MergedLabel outcome = mergeLabel(store.connection(), label);
+    counts.labels.added += outcome == MergedLabel::added;
+    counts.labels.replaced += outcome == MergedLabel::changed;
+    counts.labels.known += outcome == MergedLabel::known;
+  }
+
   /// Inserts what only records need that come later.
   template <class Value, class Insert>
   static void addWaiting(std::map<std::string, Value> &waiting, const std::string &key, ImportCounts::Kind &kind,

@@ -203,8 +203,20 @@ static constexpr const char *version9 = R"(
 ALTER TABLE tuning ADD COLUMN outcomes TEXT NOT NULL DEFAULT '[]'; -- JSON, where there is more than one
 )";
 
+// Words of people (store/Labels.h). What they are attached to may come later, with another archive.
+static constexpr const char *version10 = R"(
+CREATE TABLE label (
+  target TEXT NOT NULL,              -- experiment, platform or problem
+  key TEXT NOT NULL,
+  kind TEXT NOT NULL,                -- name, note or 'tag WORD'
+  value TEXT NOT NULL,               -- '': removed
+  changed TEXT NOT NULL,
+  PRIMARY KEY (target, key, kind)
+) STRICT;
+)";
+
 static constexpr const char *steps[] = {version1, version2, version3, version4, version5,
-                                        version6, version7, version8, version9};
+                                        version6, version7, version8, version9, version10};
 
 std::span<const char *const> schemaSteps() { return steps; }
 

@@ -301,6 +301,16 @@ void Store::setDetail(const std::string &uuid, const nlohmann::json &detail) {
   });
 }
 
+void Store::addLabels(std::vector<Label> labels) {
+  for (Label &label : labels)
+    if (label.changed.empty())
+      label.changed = timeNow();
+  write(Transaction::Kind::append, [&](Store &into, bool) {
+    for (const Label &label : labels)
+      mergeLabel(into.database, label);
+  });
+}
+
 void Store::addPoint(Point point) { addPoints({std::move(point)}); }
 
 void Store::addPoints(std::vector<Point> points) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "store/Database.h"
+#include "store/Labels.h"
 #include "store/Owner.h"
 #include "store/Records.h"
 
@@ -63,8 +64,8 @@ struct TunedTask {
 struct ChosenSchedule {
   std::string task;
   TuningVerdict verdict = TuningVerdict::noGain; // faster; or noGain: the default schedule stays
-  std::string schedule;                        // "" with the verdict noGain
-  std::string platform;                        // key, of the machine that measured it
+  std::string schedule;                          // "" with the verdict noGain
+  std::string platform;                          // key, of the machine that measured it
   std::string measured;
 };
 
@@ -109,6 +110,8 @@ public:
   void finishExperiment(const std::string &uuid, const Disturbance &disturbance);
   /// Replaces the detail of an experiment, an object.
   void setDetail(const std::string &uuid, const nlohmann::json &detail);
+  /// Adds labels, all or none. An empty time becomes the current time. Throws Error for an impossible one.
+  void addLabels(std::vector<Label> labels);
   /// Adds a point with its samples; an empty time becomes the current time. The experiment must
   /// exist. Of two points with one key the later measurement stays.
   void addPoint(Point point);
@@ -155,6 +158,9 @@ public:
   /// the default schedule. Of the records of `platform`, or of all other platforms where it has none
   /// for the task: the fastest whose verdict is `faster`; without one the default schedule.
   std::vector<ChosenSchedule> chosenSchedules(const std::string &platform);
+
+  /// All labels, removed ones too, in the order of target, key and kind.
+  std::vector<Label> labels() { return readLabels(database); }
 
   struct Counts {
     int64_t platforms = 0, experiments = 0, points = 0, samples = 0, tuning = 0;

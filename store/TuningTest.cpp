@@ -241,7 +241,7 @@ TEST_F(TuningTest, olderTextsOfSchedulesMerge) {
       store.addTuning({someTuning(number)}, someTask(), somePlatform());
     // As version 8 has left them: a search has found no gain, and later `ops bench` has measured the same by another text.
     Database &old = store.connection();
-    old.execute("ALTER TABLE tuning DROP COLUMN outcomes; PRAGMA user_version = 8");
+    old.execute("DROP TABLE label; ALTER TABLE tuning DROP COLUMN outcomes; PRAGMA user_version = 8");
     old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14 type=f32', verdict = 'no_gain' WHERE id = 1");
     old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14', searcher = '', measured = '2099-01-01T00:00:00.000000Z'\n"
                 "WHERE id = 2");

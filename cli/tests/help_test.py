@@ -11,6 +11,8 @@ GROUPS = {"ops": ["bench", "problems", "analyze", "diff"], "store": ["path", "li
 
 
 class Help(Cli):
+    knows_machine = True
+
     def test_sub_verbs_are_listed_and_explained(self):
         for group, verbs in GROUPS.items():
             text = self.lathe(group, "--help").stdout

@@ -17,6 +17,8 @@ TWO_OUTPUTS = """func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<4
 
 
 class Output(Cli):
+    knows_machine = True
+
     def setUp(self):
         self.onnx = self.path("m.onnx")
         with open(self.onnx, "wb") as file:

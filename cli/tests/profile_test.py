@@ -9,6 +9,8 @@ from fixture import LATHE, Cli, main, network
 
 
 class Profile(Cli):
+    knows_machine = True
+
     def test_running_a_package_does_without_the_compiler(self):
         # LLVM alone would be 75 MB.
         self.assertLess(self.figures("bench", self.package, "--repetitions", "3")["peak_rss_bytes"], 40e6)

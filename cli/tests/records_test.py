@@ -17,6 +17,8 @@ TVM = {"input": ["llvm -mcpu=skylake-avx512", "conv2d_NCHWc.x86", [["TENSOR", [1
 
 
 class Records(Cli):
+    knows_machine = True
+
     @classmethod
     def setUpClass(cls):
         os.environ.pop("LATHE_NO_RECORDS", None)  # which the tests of all other verbs have

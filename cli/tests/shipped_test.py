@@ -12,6 +12,8 @@ BUILD = os.path.dirname(os.path.dirname(LATHE))
 
 
 class Shipped(Cli):
+    knows_machine = True
+
     @classmethod
     def setUpClass(cls):
         os.environ.pop("LATHE_NO_RECORDS", None)  # which the tests of all other verbs have

@@ -237,6 +237,46 @@ class Store(Cli):
         done = self.lathe("store", "import", cut, "--store", self.path("cut.db"))
         self.assertIn("cut.log:3: the file ends in the middle of this line", done.stderr)
 
+    def test_tags_notes_and_names(self):
+        store, other, page = self.path("labels.db"), self.path("labels2.db"), self.path("labels.html")
+        at = ["--store", store]
+        bench = ["ops", "bench", "eltwise", "1x64:relu", "--provider", "lathe:auto", "--starts", "1", "--max-seconds", "0.05", *at]
+        self.lathe(*bench, "--tag", "nightly,avx", "--note", "fans at full speed", "--name", "before the change")
+        self.lathe(*bench, "--fresh")
+        listed = lambda *flags: self.figures("store", "list", *at, *flags)["experiments"]
+        tagged, plain = listed()
+        self.assertEqual((tagged["tags"], tagged["note"], tagged["name"]), (["avx", "nightly"], "fans at full speed", "before the change"))
+        self.assertNotIn("tags", plain)
+        self.assertEqual([e["uuid"] for e in listed("--tag", "avx,nightly")], [tagged["uuid"]])
+        self.assertIn("before the change #avx #nightly", self.lathe("store", "list", "--wide", *at).stdout)
+        shown = self.figures("store", "tag", plain["uuid"][:8], "avx", "later", *at)
+        self.assertEqual((shown["target"], shown["key"], shown["tags"]), ("experiment", plain["uuid"], ["avx", "later"]))
+        self.assertEqual(len(listed("--tag", "avx")), 2)
+        self.lathe("store", "tag", tagged["uuid"][:8], "nightly", "--remove", *at)
+        self.error("store", "list", "--tag", "nightly", *at, says="--tag nightly: .*labels.db has no such experiment")
+        self.lathe("store", "name", "platform:here", "build server", *at)
+        problem = self.figures("store", "show", plain["uuid"], *at)["points"][0]["problem"]
+        self.lathe("store", "name", f"problem:{problem}", "small relu", *at)
+        self.lathe("store", "note", f"problem:{problem}", "a note", *at)
+        self.lathe("store", "note", f"problem:{problem}", "", *at)
+        self.assertIn("platform: build server\n", self.lathe("store", "show", plain["uuid"], *at).stdout)
+        # Archives and other stores have them; what was removed stays removed.
+        self.lathe("store", "merge", other, store)
+        self.lathe("store", "export", self.path("labels.jsonl"), *at)
+        self.lathe("store", "import", self.path("labels.jsonl"), "--store", other)
+        document = self.figures("report", "--store", other, "--tag", "avx", "-o", page)
+        self.assertEqual([sorted(e["tags"]) for e in document["experiments"]], [["avx"], ["avx", "later"]])
+        self.assertEqual([platform["name"] for platform in document["platforms"]], ["build server"])
+        self.assertEqual([(p["name"], "note" in p) for p in document["problems"]], [("small relu", False)])
+        self.assertEqual(len(self.figures("ops", "diff", tagged["uuid"], plain["uuid"], "--store", other)["points"]), 1)
+        self.error("store", "tag", "zz", "x", *at, says="no experiment's id begins with 'zz'")
+        self.error("store", "tag", plain["uuid"], "a b", *at, says="'a b' is no tag: expected at most 64 characters")
+        self.error("store", "name", "platform:zz", "x", *at, says="platform:zz: no key of a platform in .* begins so")
+        self.error("store", "name", "problem:nothing", "x", *at, says="problem:nothing: .* has no point of this problem")
+        self.error("store", "note", plain["uuid"], "x", "--store", self.path("none.db"), says="none.db: does not exist")
+        self.error(*bench[:4], "--tag", "a b", *at, says="--tag: 'a b' is no tag")
+        self.error(*bench[:4], "--tag", "a", "--no-store", says="--no-store")
+
     def test_other_programs_read_the_figures(self):
         store = ["--store", self.path("read.db")]
         self.lathe("ops", "bench", "conv2d", "ic16ih9oc24kh3ph1", "--provider", "lathe,lathe:plain", "--max-seconds", "0.05", *store)

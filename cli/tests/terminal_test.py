@@ -19,6 +19,8 @@ def model(nodes, names=("x", "y")):
 
 
 class Terminal(Cli):
+    knows_machine = True
+
     def written(self, name, content):
         with open(self.path(name), "wb") as file:
             file.write(content)

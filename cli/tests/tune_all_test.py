@@ -18,6 +18,8 @@ LIMITS = ["--trials", "3", "--margin", "0", "--budget", "40s", "--max-seconds", 
 
 
 class TuneAll(Cli):
+    knows_machine = True
+
     @classmethod
     def setUpClass(cls):
         os.environ.pop("LATHE_NO_RECORDS", None)

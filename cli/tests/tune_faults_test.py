@@ -9,6 +9,8 @@ FAULTS = {"crash": ("crashed", "signal 11"), "hang": ("timed_out", "no answer wi
 
 
 class TuneFaults(Cli):
+    knows_machine = True
+
     def records(self, store, *select):
         return self.figures("records", "list", "--store", store, *select)["records"]
 

@@ -24,6 +24,8 @@ json.dump({"arguments": arguments}, open(arguments[-1], "w"))
 
 
 class TunePython(Cli):
+    knows_machine = True
+
     def records(self, store):
         return self.figures("records", "list", "--store", store)["records"]
 

@@ -5,6 +5,8 @@ from fixture import Cli, main
 
 
 class TuneSpace(Cli):
+    knows_machine = True
+
     def space(self, *arguments):
         path = self.path("space.json")
         said = self.lathe("tune", *arguments, "--export-space", path).stdout

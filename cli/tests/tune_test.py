@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import time
 
+import numpy as np
+
 from fixture import LATHE, Cli, main, one_outcome
 
 
@@ -31,6 +33,8 @@ for line in sys.stdin:
 
 
 class Tune(Cli):
+    knows_machine = True
+
     @classmethod
     def setUpClass(cls):
         os.environ.pop("LATHE_NO_RECORDS", None)
@@ -97,13 +101,14 @@ class Tune(Cli):
     def test_an_open_batch_is_tuned_with_extent_1(self):
         """Records of the kernel with an open batch serve the one with batch 1, and the reverse."""
         store, package, w = self.path("batch.db"), self.path("batch.lathe"), "tensor<64x32xf32>"
+        weights = np.random.default_rng(3).standard_normal((64, 32)).astype("<f4").tobytes().hex().upper()
 
         def product(rows):
             path, x, y = self.path(f"product{rows}.mlir".replace("?", "-open")), f"tensor<{rows}x64xf32>", f"tensor<{rows}x32xf32>"
             dims = ', nn.dims = ["N", "64"]' if rows == "?" else ""
             with open(path, "w") as file:
                 file.write(f'func.func @main(%x: {x} {{nn.name = "x"{dims}}}) -> ({y} {{nn.name = "y"}}) {{\n'
-                           f'  %w = nn.constant {{value = dense<0.25> : {w}}} : {w}\n'
+                           f'  %w = nn.constant {{value = dense<"0x{weights}"> : {w}}} : {w}\n'
                            f'  %0 = nn.matmul %x, %w : ({x}, {w}) -> {y} loc("product")\n  return %0 : {y}\n}}\n')
             return path
 

@@ -4,7 +4,7 @@
 #include "cli/Self.h"
 #include "cli/ShippedRecords.h"
 #include "cli/StoreFlags.h"
-#include "cli/StoreImport.h"
+#include "cli/store/StoreImport.h"
 #include "cli/print/Describe.h"
 #include "support/Text.h"
 

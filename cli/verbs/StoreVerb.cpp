@@ -1,9 +1,10 @@
 // `lathe store`: what was measured, to be looked at, sent and merged.
 #include "cli/FrontVerbs.h"
-#include "cli/StoreExport.h"
 #include "cli/StoreFlags.h"
-#include "cli/StoreImport.h"
 #include "cli/analysis/StoreTrend.h"
+#include "cli/store/StoreExport.h"
+#include "cli/store/StoreImport.h"
+#include "cli/store/StoreLabels.h"
 #include "lab/foreign/Foreign.h"
 #include "report/Rows.h"
 #include "store/Archive.h"
@@ -34,20 +35,23 @@ int storeList(const Arguments &arguments) {
                   "  lathe store list\n  lathe store list --kind ops --json -\n");
   flags.add(options);
   filters.addKind(options);
+  filters.addTag(options);
   options.addWide();
   options.addJson();
   options.parseAll(arguments);
   store::Store store = flags.open();
   Table table({textColumn("id"), textColumn("started").drop(1), textColumn("kind"), numberColumn("points"),
-               numberColumn("passed").drop(2), textColumn("CPU").drop(3).shrink(12), textColumn("command").shrink(20)});
+               numberColumn("passed").drop(2), textColumn("CPU").drop(3).shrink(12), textColumn("labels").shrink(12),
+               textColumn("command").shrink(20)});
   json experiments = json::array();
+  store::LabelIndex labels = indexOf(store.labels(), store::LabelTarget::experiment);
   for (auto &summary : store.experiments(filters.filter(store))) {
     const store::Experiment &e = summary.experiment;
     bool isImported = e.kind == store::ExperimentKind::imported;
     table.row({e.uuid.substr(0, 8), e.started.substr(0, 19) + "Z",
                isImported ? fmt::format("{} ({})", name(e.kind), shownName(store::PointStatus::notVerified))
                           : std::string(name(e.kind)),
-               std::to_string(summary.points), std::to_string(summary.passed), summary.cpu,
+               std::to_string(summary.points), std::to_string(summary.passed), summary.cpu, labelText(labels[e.uuid]),
                e.command + (!e.finished.empty() ? ""
                             : summary.owner     ? fmt::format(" (measured by process {})", summary.owner->pid)
                                                 : " (not finished)")});
@@ -55,6 +59,7 @@ int storeList(const Arguments &arguments) {
     document["points"] = summary.points;
     document["passed"] = summary.passed;
     document["cpu"] = summary.cpu;
+    document.update(toJson(labels[e.uuid]));
     experiments.push_back(std::move(document));
   }
   store::Store::Counts counts = store.counts();
@@ -86,6 +91,16 @@ std::string machineText(const store::Platform &platform, const store::Experiment
                      platform.virtualized ? ", virtual machine (" + platform.hypervisor + ")" : "", e.version, e.build);
 }
 
+/// A line for the labels of the experiment, and one for those of its platform.
+std::string labelLines(const std::vector<store::Label> &labels, const store::Experiment &e) {
+  std::string lines;
+  for (auto [target, key] :
+       {std::pair{store::LabelTarget::experiment, e.uuid}, {store::LabelTarget::platform, e.platform}})
+    if (std::string text = labelText(indexOf(labels, target)[key]); !text.empty())
+      lines += fmt::format("{}: {}\n", name(target), printable(text));
+  return lines;
+}
+
 int storeShow(const Arguments &arguments) {
   StoreFlags flags;
   std::string id;
@@ -108,6 +123,7 @@ int storeShow(const Arguments &arguments) {
     std::cout << fmt::format("{} ({}), {} to {}\n{}\n", e.uuid, name(e.kind), e.started,
                              e.finished.empty() ? "(not finished)" : e.finished, printable(e.command));
     std::cout << printable(machineText(platform, e)) << "\n";
+    std::cout << labelLines(store.labels(), e);
     if (e.disturbance.otherProcessors)
       std::cout << fmt::format("others kept {:.2f} processors busy\n", *e.disturbance.otherProcessors);
   }
@@ -243,6 +259,9 @@ const Verb verbs[] = {
     {"export", "Write an archive, CSV or Google Benchmark's JSON", storeExport},
     {"import", "Add archives, store files and results of other programs to the store", storeImport},
     {"merge", "Merge archives and stores into the store named first", storeMerge},
+    {"tag", "Tag experiments, platforms and problems", storeTag},
+    {"note", "Attach a note to an experiment, a platform or a problem", storeNote},
+    {"name", "Name an experiment, a platform or a problem", storeName},
     {"trend", "Show times over dates and commits, and where they changed", storeTrend},
 };
 

@@ -17,7 +17,8 @@ def bench(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
           check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
           fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, repetitions: int | None = None,
           warm_up: int | None = None, max_seconds: float | None = None, interval: float | None = None, store: Path | None = None,
-          no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.BenchResult:
+          no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None, quiet: bool | None = None,
+          wide: bool | None = None, progress: Progress | None = None) -> results.BenchResult:
     """Time single runs with bound buffers, layout conversions included, until the median is known well enough.
     When interrupted, print and keep what was measured.
 
@@ -35,6 +36,9 @@ def bench(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     Other arguments are those of `compile`.
     """
     return execute(bench, locals())

@@ -18,8 +18,8 @@ def compare(model: Path, *, shape: Pairs | None = None, override: Texts | None =
             fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: Texts | None = None, with_: Texts | None = None,
             adapt_layouts: bool | None = None, check_only: bool | None = None, max_seconds: float | None = None, starts: int | None = None,
             max_rounds: int | None = None, relative: float | None = None, maximum: float | None = None, store: Path | None = None,
-            no_store: bool | None = None, tflite_library: Path | None = None, quiet: bool | None = None, wide: bool | None = None,
-            progress: Progress | None = None) -> results.CompareResult:
+            no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None,
+            tflite_library: Path | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.CompareResult:
     """Compare the outputs of a model with other runtimes, then time all of them in turns: while one runs
     the others stand still. Every runtime is started several times, because processes of one program differ.
     When interrupted, print and keep what was measured. Exit code 1 when outputs differ or a side fails.
@@ -43,6 +43,9 @@ def compare(model: Path, *, shape: Pairs | None = None, override: Texts | None =
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     tflite_library: Run TFLite files with this native library of TensorFlow Lite's C API, libtensorflowlite_c.so, as the runtime tflite
     Other arguments are those of `compile`.
     """

@@ -14,10 +14,11 @@ def evaluate(model: Path, *, shape: Pairs | None = None, override: Texts | None 
              memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None,
              no_records: bool | None = None, schedule: Path | None = None, optimize_for: Pairs | None = None, specialize: Pairs | None = None,
              range: Pairs | None = None, zoo_seed: int | None = None, zoo_batch: int | None = None, zoo_sequence: int | None = None,
-             store: Path | None = None, no_store: bool | None = None, check_constants: Literal["once", "always", "never"] | None = None,
-             data: Path | None = None, labels: Path | None = None, skip_unreadable: bool | None = None, random_crops: int | None = None,
-             against: str | None = None, seed: int | None = None, confusion: Path | None = None, tflite_library: Path | None = None,
-             preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
+             store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None,
+             check_constants: Literal["once", "always", "never"] | None = None, data: Path | None = None, labels: Path | None = None,
+             skip_unreadable: bool | None = None, random_crops: int | None = None, against: str | None = None, seed: int | None = None,
+             confusion: Path | None = None, tflite_library: Path | None = None, preprocess: Literal["flags", "model"] | None = None,
+             fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
              pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
              channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
              input_scale: float | None = None, input_zero_point: int | None = None, quiet: bool | None = None, wide: bool | None = None,
@@ -28,6 +29,9 @@ def evaluate(model: Path, *, shape: Pairs | None = None, override: Texts | None 
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     check_constants: Check a package's weights against their hash: once per version of the file, always or never
     data: Read pictures or .npy files from a folder with a folder a class, from a folder without classes, or from a CSV file with the columns file and
         class; or arrays with an array labels from an .npz file

@@ -14,7 +14,8 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
           max_minutes: float | None = None, timeout: float | None = None, memory_limit: str | int | None = None, seed: int | None = None,
           check_only: bool | None = None, list: bool | None = None, dry_run: bool | None = None, via: str | None = None,
           via_directory: Path | None = None, fresh: bool | None = None, log: Path | None = None, store: Path | None = None,
-          no_store: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.Result:
+          no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None, quiet: bool | None = None,
+          wide: bool | None = None, progress: Progress | None = None) -> results.Result:
     """Time libraries on single operators side by side. Every output is first checked against the reference;
     a wrong output gets no time. Each provider chooses the layout of its activations and packs its weights before
     the timing (variant `plain`: row-major activations). The first provider is ours: a ratio is a peer's best time
@@ -52,6 +53,9 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
     log: Append every measured row to FILE, one JSON object a line; rows that FILE has are read and not measured again
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     """
     return execute(bench, locals())
 
@@ -72,8 +76,8 @@ def problems(model: Path, *, shape: Pairs | None = None, override: Texts | None 
     return execute(problems, locals())
 
 
-def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, operator: str | None = None,
-            provider: str | None = None, threads: Texts | None = None,
+def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, tag: Texts | None = None,
+            operator: str | None = None, provider: str | None = None, threads: Texts | None = None,
             what: Literal["roofline", "counters", "speedup", "best", "schedules", "failed", "estimate", "account", "table", "correlation", "turning", "all"] | None = None,
             baseline: str | None = None, from_model: str | None = None, suite: Texts | None = None, problems: str | None = None,
             epilogue: str | None = None, measured_ms: float | None = None, rows: int | None = None, wide: bool | None = None,
@@ -86,6 +90,7 @@ def analyze(*, store: Path | None = None, experiment: Texts | None = None, kind:
     experiment: Take only these experiments, by id or its beginning
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
         bench
+    tag: Take only experiments with all of these tags (`lathe store tag`)
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     threads: Take only points with these numbers of threads, separated by commas

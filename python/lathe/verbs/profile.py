@@ -17,8 +17,8 @@ def profile(model: Path, *, shape: Pairs | None = None, override: Texts | None =
             check_constants: Literal["once", "always", "never"] | None = None, input: Arrays | None = None,
             fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None, until: str | None = None,
             repetitions: int | None = None, no_check: bool | None = None, trace: Path | None = None, trace_events: int | None = None,
-            html: Path | None = None, svg: Path | None = None, store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None,
-            wide: bool | None = None, progress: Progress | None = None) -> results.ProfileResult:
+            html: Path | None = None, svg: Path | None = None, store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None,
+            note: str | None = None, name: str | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.ProfileResult:
     """Show one row per kernel: source nodes, time, share, speed, share of the roofline, and the time that the cost model
     predicts as a share of the measured time. The outputs are verified first unless that was done before, and the
     machine's peak and clock are measured beside the runs (docs/profiling.md).
@@ -39,6 +39,9 @@ def profile(model: Path, *, shape: Pairs | None = None, override: Texts | None =
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     Other arguments are those of `compile`.
     """
     return execute(profile, locals())

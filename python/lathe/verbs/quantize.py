@@ -14,11 +14,11 @@ def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = N
              memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None,
              no_records: bool | None = None, schedule: Path | None = None, optimize_for: Pairs | None = None, zoo_seed: int | None = None,
              zoo_batch: int | None = None, zoo_sequence: int | None = None, store: Path | None = None, no_store: bool | None = None,
-             calibration: Path | None = None, samples: int | None = None, random_crops: int | None = None, seed: int | None = None,
-             calibrate_method: Literal["minmax", "percentile", "entropy"] | None = None, percentile: float | None = None,
-             preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None, resize: int | None = None,
-             pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
-             channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
+             tag: Texts | None = None, note: str | None = None, name: str | None = None, calibration: Path | None = None, samples: int | None = None,
+             random_crops: int | None = None, seed: int | None = None, calibrate_method: Literal["minmax", "percentile", "entropy"] | None = None,
+             percentile: float | None = None, preprocess: Literal["flags", "model"] | None = None, fit: Literal["stretch", "crop"] | None = None,
+             resize: int | None = None, pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None,
+             std: Texts | None = None, channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
              input_scale: float | None = None, input_zero_point: int | None = None, activation_type: Literal["uint8", "int8"] | None = None,
              activation_symmetric: bool | None = None, per_tensor: bool | None = None, reduce_range: bool | None = None, dynamic: bool | None = None,
              equalize: bool | None = None, bias_correction: Literal["none", "weights", "measured"] | None = None,
@@ -32,6 +32,9 @@ def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = N
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     output: Write the quantised ONNX model here (-: standard output)
     calibration: Calibrate with these inputs: a folder, or folders of classes in it, with a picture, an .npy or an .npz a sample, a CSV file that
         lists such files, or an .npz with an array for each input (default: random numbers)

@@ -5,10 +5,10 @@ from lathe import results
 from lathe._process import Path, Progress, Texts, execute
 
 
-def report(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, operator: str | None = None,
-           provider: str | None = None, output: Path | None = None, svg: Path | None = None, title: str | None = None, baseline: str | None = None,
-           from_model: str | None = None, suite: Texts | None = None, problems: str | None = None, epilogue: str | None = None,
-           progress: Progress | None = None) -> results.Result:
+def report(*, store: Path | None = None, experiment: Texts | None = None, kind: str | None = None, tag: Texts | None = None,
+           operator: str | None = None, provider: str | None = None, output: Path | None = None, svg: Path | None = None, title: str | None = None,
+           baseline: str | None = None, from_model: str | None = None, suite: Texts | None = None, problems: str | None = None,
+           epilogue: str | None = None, progress: Progress | None = None) -> results.Result:
     """Write measurements of the store as one page with plots, for a browser, without any network request.
     Every mark leads to its raw samples and to the command that repeats it (docs/reports.md).
 
@@ -16,6 +16,7 @@ def report(*, store: Path | None = None, experiment: Texts | None = None, kind: 
     experiment: Take only these experiments, by id or its beginning
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
         bench
+    tag: Take only experiments with all of these tags (`lathe store tag`)
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     output: Write the page to FILE (default: report.html, unless --svg is given)

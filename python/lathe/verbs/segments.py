@@ -16,8 +16,8 @@ def segments(model: Path, *, shape: Pairs | None = None, override: Texts | None 
              zoo_batch: int | None = None, zoo_sequence: int | None = None, input: Arrays | None = None,
              fill: Literal["zeros", "ones", "random"] | None = None, seed: int | None = None, batch: int | None = None, with_: str | None = None,
              checkpoints: int | None = None, at: Texts | None = None, list: bool | None = None, repeat: int | None = None,
-             max_seconds: float | None = None, store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None,
-             wide: bool | None = None, progress: Progress | None = None) -> results.SegmentsResult:
+             max_seconds: float | None = None, store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None,
+             note: str | None = None, name: str | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.SegmentsResult:
     """Time a network segment by segment, here and in another runtime: from the input to each checkpoint, and each
     block between two checkpoints alone, on the values that the whole network feeds it. The other runtime gets
     each part as ONNX, or runs it inside of a model of its own format. Outputs are compared at every
@@ -38,6 +38,9 @@ def segments(model: Path, *, shape: Pairs | None = None, override: Texts | None 
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     Other arguments are those of `compile`.
     """
     return execute(segments, locals())

@@ -15,12 +15,13 @@ def path(*, store: Path | None = None, progress: Progress | None = None) -> resu
     return execute(path, locals())
 
 
-def list(*, store: Path | None = None, kind: str | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.StoreListResult:
+def list(*, store: Path | None = None, kind: str | None = None, tag: Texts | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.StoreListResult:
     """List the experiments, the latest last.
 
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
         bench
+    tag: Take only experiments with all of these tags (`lathe store tag`)
     """
     return execute(list, locals())
 
@@ -34,8 +35,8 @@ def show(id: Path | None = None, *, store: Path | None = None, wide: bool | None
 
 
 def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | None = None, samples: bool | None = None, store: Path | None = None,
-           experiment: Texts | None = None, kind: str | None = None, operator: str | None = None, provider: str | None = None,
-           progress: Progress | None = None) -> results.Result:
+           experiment: Texts | None = None, kind: str | None = None, tag: Texts | None = None, operator: str | None = None,
+           provider: str | None = None, progress: Progress | None = None) -> results.Result:
     """Write measurements as an archive that `lathe store import` reads, or in another program's format.
     A FILE whose name ends in .gz is compressed.
 
@@ -45,6 +46,7 @@ def export(file: Path, *, format: Literal["jsonl", "csv", "benchmark-json"] | No
     experiment: Take only these experiments, by id or its beginning
     kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
         bench
+    tag: Take only experiments with all of these tags (`lathe store tag`)
     operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     """
@@ -68,6 +70,31 @@ def merge(into: Path, file: Path | Sequence[Path], *, progress: Progress | None 
     """Merge archives and stores, in files or on servers, into the store INTO, which is created if it does not exist.
     """
     return execute(merge, locals())
+
+
+def tag(object: Path, word: Path | Sequence[Path], *, store: Path | None = None, remove: bool | None = None, progress: Progress | None = None) -> results.Result:
+    """Tag an experiment, a platform or a problem, or remove tags. `--tag` of other verbs selects tagged experiments.
+
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
+    remove: Remove these tags
+    """
+    return execute(tag, locals())
+
+
+def note(object: Path, text: Path, *, store: Path | None = None, progress: Progress | None = None) -> results.Result:
+    """Attach a note to an experiment, a platform or a problem, or replace it.
+
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
+    """
+    return execute(note, locals())
+
+
+def name(object: Path, text: Path, *, store: Path | None = None, progress: Progress | None = None) -> results.Result:
+    """Name an experiment, a platform or a problem. Tables and reports show the name of a platform instead of its processor's.
+
+    store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)
+    """
+    return execute(name, locals())
 
 
 def trend(name: Path | None = None, *, provider: str | None = None, variant: str | None = None, store: Path | None = None, csv: Path | None = None,

@@ -19,8 +19,8 @@ def sweep(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
           pixel_range: Literal["auto", "0..1", "-1..1", "0..255"] | None = None, mean: Texts | None = None, std: Texts | None = None,
           channels: Literal["rgb", "bgr"] | None = None, input_layout: Literal["auto", "nchw", "nhwc"] | None = None,
           input_scale: float | None = None, input_zero_point: int | None = None, max_seconds: float | None = None, starts: int | None = None,
-          html: Path | None = None, markdown: Path | None = None, store: Path | None = None, no_store: bool | None = None, quiet: bool | None = None,
-          wide: bool | None = None, progress: Progress | None = None) -> results.SweepResult:
+          html: Path | None = None, markdown: Path | None = None, store: Path | None = None, no_store: bool | None = None, tag: Texts | None = None,
+          note: str | None = None, name: str | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.SweepResult:
     """Compile a model at every level, layout, target and number of threads, verify each package, and time all of them
     in turns: one row a package, with its speedup over the first row, its size beside the original's, the time of a
     compilation from scratch, and what has no kernel. With --data, count the right decisions, and those that agree
@@ -60,6 +60,9 @@ def sweep(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     Other arguments are those of `compile`.
     """
     return execute(sweep, locals())

@@ -18,8 +18,8 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, override: Tex
          early_stopping: int | None = None, margin: float | None = None, searcher: str | None = None, seed: int | None = None,
          tasks: str | None = None, list_tasks: bool | None = None, evaluate_model: bool | None = None, train_model: Path | None = None,
          start_model: Path | None = None, export_space: Path | None = None, points: int | None = None, store: Path | None = None,
-         no_store: bool | None = None, output: Path | None = None, compare: bool | None = None, quiet: bool | None = None, wide: bool | None = None,
-         progress: Progress | None = None) -> results.TuneResult:
+         no_store: bool | None = None, tag: Texts | None = None, note: str | None = None, name: str | None = None, output: Path | None = None,
+         compare: bool | None = None, quiet: bool | None = None, wide: bool | None = None, progress: Progress | None = None) -> results.TuneResult:
     """Search schedules for the kernels of a model by measuring them on this machine. Every candidate is
     checked against the reference; one is kept only where it is measurably faster than the default.
 
@@ -51,6 +51,9 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, override: Tex
     store: Store the measurements in this file or on this server, postgresql://HOST/DATABASE, and use its tuning records (default:
         ~/.local/share/lathe/lathe.db)
     no_store: Do not store the measurements
+    tag: Tag the experiment in the store with these words
+    note: Attach this note to the experiment in the store
+    name: Give the experiment this name in the store
     output: Write the tuned package to FILE; with --all, the table as a page in Markdown (default: neither)
     compare: Print the times of the untuned and the tuned package side by side
     Other arguments are those of `compile`.

@@ -27,7 +27,14 @@ export interface Ceilings {
   measured: string;
 }
 
-export interface Platform {
+/** What people have attached (`lathe store tag`, `note`, `name`). */
+export interface Labels {
+  name?: string;
+  note?: string;
+  tags?: string[];
+}
+
+export interface Platform extends Labels {
   key: string;
   name: string;
   cpu: string;
@@ -47,7 +54,7 @@ export interface Platform {
   ceilings: Ceilings | null;
 }
 
-export interface Experiment {
+export interface Experiment extends Labels {
   uuid: string;
   kind: string; // "ops", "bench", "compare", "profile", "segments", "tune", "evaluate", "quantize", "imported"
   command: string;
@@ -63,7 +70,7 @@ export interface Experiment {
   stolen_processors?: number;
 }
 
-export interface Problem {
+export interface Problem extends Labels {
   operator: string; // "model", "kernel" and "segment" for what is no operator
   text: string;
   flops: number; // 0: not known

@@ -29,6 +29,8 @@ function platformCard(platform: Platform, clock: string): HTMLElement {
     { class: "card" },
     h("h3", {}, platform.name),
     facts([
+      ["tags", (platform.tags ?? []).join(", ")],
+      ["note", platform.note ?? ""],
       [
         "processor",
         [
@@ -68,8 +70,11 @@ function experimentCard(view: View, index: number, points: number): HTMLElement 
   return h(
     "article",
     { class: "card" },
-    h("h3", {}, `${experiment.kind} ${experiment.uuid.slice(0, 8)}`),
+    h("h3", {}, experiment.name ?? `${experiment.kind} ${experiment.uuid.slice(0, 8)}`),
     facts([
+      ["experiment", experiment.name ? `${experiment.kind} ${experiment.uuid.slice(0, 8)}` : ""],
+      ["tags", (experiment.tags ?? []).join(", ")],
+      ["note", experiment.note ?? ""],
       ["points", points ? points.toLocaleString("en") : ""],
       ["started", date(experiment.started)],
       ["finished", experiment.finished ? date(experiment.finished) : "not finished"],

@@ -1,4 +1,4 @@
-#include "cli/StoreExport.h"
+#include "cli/store/StoreExport.h"
 
 #include "report/RowMaker.h"
 #include "store/Lines.h"

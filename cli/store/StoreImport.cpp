@@ -1,4 +1,4 @@
-#include "cli/StoreImport.h"
+#include "cli/store/StoreImport.h"
 
 #include "lab/foreign/Foreign.h"
 #include "support/Text.h"
@@ -36,6 +36,8 @@ int importFiles(const Options &options, const std::string &path, const std::vect
   if (everything)
     add("points", counts.points);
   add("tuning", counts.tuning);
+  if (everything)
+    add("labels", counts.labels);
   std::string said = counted(int64_t(counts.tuning.added), "tuning record");
   if (everything) {
     document["samples"] = counts.samples;

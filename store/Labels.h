@@ -1,0 +1,55 @@
+// Words that people attach to what a store holds: tags, a note, and a name that is shown instead of an id.
+#pragma once
+
+#include "store/Database.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lathe::store {
+
+enum class LabelTarget { experiment, platform, problem };
+
+/// One label. Labels of equal target, key and kind are one: of two, the one with the greater (changed, value) stays. So stores
+/// merge in any order to the same labels, and a label that was removed stays removed.
+struct Label {
+  LabelTarget target = LabelTarget::experiment;
+  std::string key;     // Experiment::uuid, Platform::key() or Problem::key()
+  std::string kind;    // "name", "note", or "tag WORD"
+  std::string value;   // the text; of a tag "set". "": removed
+  std::string changed; // UTC, as timeNow() returns it
+  bool operator==(const Label &) const = default;
+};
+
+std::string_view name(LabelTarget target);
+
+/// {"target": "experiment", "key", "kind", "value", "changed"}
+nlohmann::json toJson(const Label &label);
+/// Throws Error for a missing field or an impossible value.
+Label labelFromJson(const nlohmann::json &document);
+/// Throws Error for a key, kind, value or date that no label has.
+void checkLabel(const Label &label);
+
+/// What the labels of one object say; removed ones are left out.
+struct Labels {
+  std::string name, note;
+  std::vector<std::string> tags; // sorted
+  bool empty() const { return name.empty() && note.empty() && tags.empty(); }
+  /// True if `wanted` are among the tags.
+  bool hasTags(const std::vector<std::string> &wanted) const;
+};
+using LabelIndex = std::map<std::string, Labels>; // by key
+LabelIndex indexOf(const std::vector<Label> &labels, LabelTarget target);
+/// {"name", "note", "tags"}, what there is of them.
+nlohmann::json toJson(const Labels &labels);
+
+/// All labels, removed ones too, in the order of target, key and kind.
+std::vector<Label> readLabels(Database &database);
+enum class MergedLabel { added, changed, known };
+/// Adds a label in the caller's transaction.
+MergedLabel mergeLabel(Database &database, const Label &label);
+
+} // namespace lathe::store
