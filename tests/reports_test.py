@@ -32,12 +32,16 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(SOURCE, "python"), "PYTH
 
 # What Lathe refuses with a reason, until it does not; docs/onnx.md, docs/control-flow.md and docs/tensorflow.md have the limits.
 REFUSED = {
-    "dyn_rank_unknown": "input 'x' has no shape; give one with --shape",
+    # A limit of Lathe: ONNX allows it, but only the value of input 'c' decides whether the output has rank 0 or 2, and the rank of every
+    # value is fixed when a model is compiled.
     "if_ranks_differ_False": "its branches give an output of rank 0 and 2",
-    "tf_cond_v1_True": "a part of control flow that is no branch and no while loop",  # the file ends before its Merge
+    # A limit of the file: it ends with the nodes 't' and 'f' of the branches. No node has the name of the output 'y', and no Merge says
+    # which Switch belongs to which result.
+    "tf_cond_v1_True": "a part of control flow that is no branch and no while loop",
 }
-# Inputs with a default value that the case overrides: a package or a file has them as inputs only where they are named.
-OVERRIDDEN = {"min_default_input": ["--override", "s"]}
+# Flags that a case needs to be read. An input with a default value that the case overrides: a package or a file has it as an input only
+# where it is named. An input without a shape: the user states it, as the error says.
+FLAGS = {"min_default_input": ["--override", "s"], "dyn_rank_unknown": ["--shape", "x=3x4"]}
 
 
 class Refused(Exception):
@@ -70,7 +74,7 @@ class Case:
         self.inputs = []
         for i, name in enumerate(self.meta["inputs"]):
             self.inputs += ["-i", f"{name}={folder}/in{i}.npy"]
-        self.flags = OVERRIDDEN.get(self.name, [])
+        self.flags = FLAGS.get(self.name, [])
 
     @property
     def ambiguous(self):
@@ -119,7 +123,7 @@ class Case:
 
 
 def run_with(*flags):
-    return lambda case, temporary: case.outputs(temporary, case.model, *flags)
+    return lambda case, temporary: case.outputs(temporary, case.model, *case.flags, *flags)
 
 
 def written(suffix, *words):

@@ -36,8 +36,9 @@ public:
                                   agrees ? Names(info.nodes.begin(), info.nodes.end()) : makers.nodes,
                                   *comparison.difference});
         found.instructions.push_back(instruction);
-        unknown.erase(value);
-      } else {
+      }
+      std::erase_if(unknown, [&](const auto &before) { return overlap(before.first, value); });
+      if (!comparison.difference) {
         unknown[value] = makers;
         if (!left)
           left = LeftOut{std::string(info.name), nameOf(value), comparison.reason};
@@ -64,6 +65,16 @@ private:
   std::set<uint32_t> seen;              // a loop runs an instruction several times
   std::map<uint32_t, Makers> unknown;   // of values that are not compared
 
+  /// True if both have bytes in common: layouts of one order, reshapes and parts of concatenations are aliases.
+  bool overlap(uint32_t one, uint32_t other) const {
+    const std::vector<runtime::ValueInfo> &values = context.plan().values;
+    if (one == other || values[one].root != values[other].root)
+      return one == other;
+    runtime::ValuePlace a = context.place(one), b = context.place(other);
+    bool known = std::min({a.offset, a.bytes, b.offset, b.bytes}) >= 0;
+    return !known || (a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes);
+  }
+
   static void append(Names &names, const std::string &name) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
@@ -80,8 +91,9 @@ private:
         append(makers.nodes, node);
     };
     for (uint32_t value : info.inputs)
-      if (auto before = unknown.find(value); before != unknown.end())
-        add(before->second.kernels, before->second.nodes);
+      for (const auto &[before, its] : unknown)
+        if (overlap(before, value))
+          add(its.kernels, its.nodes);
     add(std::array{info.name}, info.nodes);
     return makers;
   }

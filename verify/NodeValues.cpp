@@ -2,6 +2,7 @@
 
 #include "ir/Bridge.h"
 #include "passes/Rewrite.h"
+#include "passes/interpret/Evaluate.h"
 
 #include <algorithm>
 #include <array>
@@ -162,6 +163,14 @@ Tensor inChannelOrder(const Tensor &value, const Tensor &like) {
   return result.convertedTo(value.type());
 }
 
+/// Quantised integers less their zero point: what kernels multiply.
+Tensor lessZeroPoint(const Tensor &value, const Tensor &zero) {
+  Tensor result(ElementType::i32, value.dims());
+  for (int64_t i = 0; i < result.elements(); ++i)
+    result.as<int32_t>()[i] = static_cast<int32_t>(value.asInteger(i) - zero.asInteger(0));
+  return result;
+}
+
 /// The nearest of the forms that a value may have.
 class Nearest {
 public:
@@ -217,7 +226,7 @@ private:
 } // namespace
 
 NodeValues::Role NodeValues::roleOf(mlir::Value value, const std::string &node) {
-  if (isResult(value, node))
+  if (value.use_empty() || isResult(value, node)) // a part of a split that nobody reads is computed, too
     return Role::result;
   mlir::Operation *op = value.getDefiningOp();
   mlir::Operation *before = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
@@ -236,6 +245,9 @@ void NodeValues::add(mlir::Operation *op, std::span<const Value> results) {
     if (auto value = values.find(operand);
         value != values.end() && !(operand.getDefiningOp() && belongsTo(operand.getDefiningOp(), names.back())))
       made.push_back({value->second, Role::operand});
+    else if (auto constant = operand.getDefiningOp<nn::ConstantOp>();
+             constant && lab::isQuantised(nn::infoOf(operand).type))
+      made.push_back({toTensor(constant.getValue()), Role::operand});
   for (size_t i = 0; i < results.size(); ++i)
     if (results[i].isTensor() && results[i].tensor().defined())
       made.push_back({results[i].tensor(), roleOf(op->getResult(i), names.back())});
@@ -267,6 +279,12 @@ NodeComparison NodeValues::compare(const Tensor &computed, const std::string &no
   for (const Made &made : found->second)
     if (!nearest.agrees() && made.role != Role::result && (anyStep || made.role == Role::moved))
       step.add(made.value, true);
+  for (const Made &zero : found->second)
+    for (const Made &made : found->second)
+      if (anyStep && !nearest.agrees() && !step.agrees() && made.role != Role::result &&
+          made.value.elements() == computed.elements() && zero.value.elements() == 1 &&
+          zero.value.type() == made.value.type() && lab::isQuantised(made.value.type()))
+        step.add(lessZeroPoint(made.value, zero.value), true);
   if (nearest.agrees() || (last && nearest.found && !step.agrees()))
     return {node, nearest.found};
   if (step.agrees())

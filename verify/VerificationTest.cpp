@@ -173,6 +173,43 @@ TEST_F(VerificationTest, ResultsAreComparedInAnyLayout) {
   }
 }
 
+/// Nobody reads the second part, which the kernel computes all the same.
+TEST_F(VerificationTest, UnusedResultsAreCompared) {
+  std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<2xf32> {nn.name = "y"}) {
+    %0:2 = nn.split %x {axis = 0 : i64, sizes = array<i64: 2, 2>} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>) loc("parts")
+    %1 = nn.relu %0#0 : (tensor<2xf32>) -> tensor<2xf32> loc("relu")
+    return %1 : tensor<2xf32> })";
+  auto module = parse(text);
+  SetResult result = Verification(compiled(text), *module, {.all = true})
+                         .run(std::vector<Value>{Value(Tensor::of<float>({4}, {1, 2, 3, 4}))});
+  EXPECT_EQ(result.failed(), nullptr) << result.failed()->value;
+  EXPECT_THAT(result.leftOut, testing::IsEmpty());
+  EXPECT_EQ(std::count_if(result.comparisons.begin(), result.comparisons.end(),
+                          [](const Comparison &one) { return one.value == "parts"; }),
+            2);
+}
+
+/// Where the weights are computed, zero points are subtracted by a kernel of its own.
+TEST_F(VerificationTest, OperandsLessTheirZeroPointAreCompared) {
+  std::string text = R"(
+  func.func @main(%x: tensor<1x1x2x2xi8> {nn.name = "x"}, %w: tensor<1x1x1x1xi8> {nn.name = "w"}) -> (tensor<1x1x2x2xi32> {nn.name = "y"}) {
+    %z = nn.constant {value = dense<-5> : tensor<i8>} : tensor<i8> loc("z")
+    %0 = nn.conv_integer %x, %w, %z {operandSegmentSizes = array<i32: 1, 1, 1, 0>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x1x2x2xi8>, tensor<1x1x1x1xi8>, tensor<i8>) -> tensor<1x1x2x2xi32> loc("conv")
+    return %0 : tensor<1x1x2x2xi32> })";
+  auto module = parse(text);
+  std::vector<Value> given{Value(Tensor::of<int8_t>({1, 1, 2, 2}, {1, 2, 3, 4})),
+                           Value(Tensor::of<int8_t>({1, 1, 1, 1}, {3}))};
+  SetResult right = Verification(compiled(text), *module, {.all = true}).run(given);
+  EXPECT_EQ(right.failed(), nullptr);
+  EXPECT_GE(right.kernels, 2u);
+  EXPECT_THAT(right.leftOut, testing::IsEmpty());
+  std::string other = text;
+  other.replace(other.find("dense<-5>"), 9, "dense<-6>");
+  SetResult wrong = Verification(compiled(other), *module, {.all = true}).run(given);
+  ASSERT_TRUE(wrong.divergence);
+  EXPECT_FALSE(wrong.leftOut.empty()); // nothing of the model less 6
+}
+
 TEST_F(VerificationTest, OutputsThatSayNothingAreMistrusted) {
   std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<4xf32> {nn.name = "y"}) {
     %0 = nn.sub %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("gone")

@@ -56,8 +56,16 @@ class Verify(Cli):
         for flags in ["-O", "0"], ["-O", "3"], ["--layout", "nhwc"], ["--layout", "blocked"]:
             report = self.figures("verify", self.net, "--all", "--seeds", "1", *flags)
             self.assertEqual((report["compared_kernels"], report["left_out"]), (report["kernels"], []))
-        said = self.lathe("verify", self.net, "--all", "--seeds", "1").stdout
-        self.assertRegex(said, rf"compared {report['kernels']} of {report['kernels']} kernels")
+        said = self.lathe("verify", self.net, "--all", "--seeds", "1", *flags).stdout
+        self.assertRegex(said, rf"compared {report['kernels']} of {report['kernels']} kernels \(random, seed 0\)\n")
+        # What the model does not have is counted by its reason.
+        report = self.figures("verify", "zoo:lstm", "--all", "--seeds", "1", "--zoo-sequence", "4")
+        left = report["kernels"] - report["compared_kernels"]
+        self.assertGreater(left, 0)
+        self.assertEqual((len(report["left_out"]), sum(report["left_out_reasons"].values())), (left, left))
+        said = self.lathe("verify", "zoo:lstm", "--all", "--seeds", "1", "--zoo-sequence", "4").stdout
+        for reason, count in report["left_out_reasons"].items():
+            self.assertIn(f"{count} ({reason})", said)
         # A node inside of a kernel: the result of the kernel.
         values = [run["value"] for run in self.figures("verify", self.net, "--seeds", "1", "--output", "conv1")["runs"]]
         self.assertEqual(values, ["prob", "relu1"])

@@ -14,6 +14,7 @@
 
 #include <ctime>
 #include <iostream>
+#include <map>
 
 namespace lathe::cli {
 
@@ -216,10 +217,17 @@ void printComparisons(const std::string &title, const verify::SetResult &result,
 /// With --all: the number of kernels that were compared, and the others with their reasons.
 void printCoverage(const std::string &title, const verify::SetResult &result, nlohmann::json &json, bool print) {
   size_t compared = result.kernels - result.leftOut.size();
+  std::map<std::string, size_t> reasons;
+  for (const verify::LeftOut &left : result.leftOut)
+    ++reasons[left.reason];
+  std::string others;
+  for (const auto &[reason, count] : reasons)
+    others += fmt::format("{}{} ({})", others.empty() ? "; left out: " : ", ", count, reason);
   if (print)
-    std::cout << fmt::format("compared {} of {} kernels ({})\n", compared, result.kernels, title);
+    std::cout << fmt::format("compared {} of {} kernels ({}){}\n", compared, result.kernels, title, others);
   json["kernels"] = result.kernels;
   json["compared_kernels"] = compared;
+  json["left_out_reasons"] = reasons;
   json["left_out"] = nlohmann::json::array();
   for (const verify::LeftOut &left : result.leftOut) {
     if (print)
