@@ -4,8 +4,8 @@
 #include "cli/Self.h"
 #include "cli/ShippedRecords.h"
 #include "cli/StoreFlags.h"
-#include "cli/store/StoreImport.h"
 #include "cli/print/Describe.h"
+#include "cli/store/StoreImport.h"
 #include "support/Text.h"
 
 #include <iostream>
