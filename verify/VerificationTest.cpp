@@ -173,6 +173,26 @@ TEST_F(VerificationTest, ResultsAreComparedInAnyLayout) {
   }
 }
 
+/// One operator stands for several nodes: its value is the result of the last one.
+TEST_F(VerificationTest, RecognizedActivationsHaveTheNameOfTheirResult) {
+  std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<f32> {nn.name = "y"}) {
+    %six = nn.constant {value = dense<6.0> : tensor<f32>} : tensor<f32>
+    %three = nn.constant {value = dense<3.0> : tensor<f32>} : tensor<f32>
+    %0 = nn.add %x, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("inner")
+    %1 = nn.clip %0 {min = 0.0 : f64, max = 6.0 : f64, operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<4xf32>) -> tensor<4xf32> loc("clip")
+    %2 = nn.div %x, %six : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("sixth")
+    %3 = nn.mul %2, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("swish")
+    %4 = nn.reduce_sum %3 {axes = array<i64: 0>, keepdims = false} : (tensor<4xf32>) -> tensor<f32> loc("sum")
+    %5 = nn.sqrt %4 : (tensor<f32>) -> tensor<f32> loc("root")
+    return %5 : tensor<f32> })";
+  auto module = parse(text);
+  SetResult result = Verification(compiled(text, 1), *module, {.all = true})
+                         .run(std::vector<Value>{Value(Tensor::of<float>({4}, {1, 2, -3, 4}))});
+  EXPECT_EQ(result.failed(), nullptr) << result.failed()->value;
+  EXPECT_TRUE(std::any_of(result.comparisons.begin(), result.comparisons.end(),
+                          [](const Comparison &one) { return one.value == "swish"; }));
+}
+
 /// Nobody reads the second part, which the kernel computes all the same.
 TEST_F(VerificationTest, UnusedResultsAreCompared) {
   std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<2xf32> {nn.name = "y"}) {

@@ -67,8 +67,9 @@ bool recognizeAt(mlir::Operation *op) {
     mlir::Value x = product.factors[i], other = product.factors[1 - i];
     if (!other.getDefiningOp() || x.getType() != op->getResult(0).getType())
       continue;
-    llvm::SmallVector<mlir::Operation *> ops = product.ops;
-    ops.push_back(other.getDefiningOp());
+    // The node whose result remains comes last: values are named after it.
+    llvm::SmallVector<mlir::Operation *> ops{other.getDefiningOp()};
+    llvm::append_range(ops, llvm::reverse(product.ops));
     mlir::OpBuilder b(op);
     if (mlir::Value value = activation(b, fuseLocations(ops), product.number, x, other)) {
       op->getResult(0).replaceAllUsesWith(value);
