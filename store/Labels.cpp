@@ -4,6 +4,7 @@
 #include "support/Text.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace lathe::store {
 
@@ -106,6 +107,25 @@ std::vector<Label> readLabels(Database &database) {
     checkLabel(labels.back());
   }
   return labels;
+}
+
+/// The time one microsecond after `time`, of which isTime is true.
+static std::string timeAfter(std::string_view time) {
+  auto number = [&](size_t at, size_t digits) { return std::stoi(std::string(time.substr(at, digits))); };
+  auto month = std::chrono::year(number(0, 4)) / number(5, 2);
+  int64_t days = std::chrono::sys_days(month / 1).time_since_epoch().count() + number(8, 2) - 1;
+  int64_t seconds = ((days * 24 + number(11, 2)) * 60 + number(14, 2)) * 60 + number(17, 2);
+  return timeText(seconds * 1000000 + number(20, 6) + 1);
+}
+
+std::string timeOfChange(Database &database, const Label &label) {
+  std::string now = timeNow();
+  Statement known(database, "SELECT changed FROM label WHERE target = ? AND key = ? AND kind = ?");
+  if (!known.bind(name(label.target), label.key, label.kind).step())
+    return now;
+  std::string before = known.text(0);
+  require(isTime(before), "'{:.40}' is no date", printable(before));
+  return std::max(now, timeAfter(before));
 }
 
 MergedLabel mergeLabel(Database &database, const Label &label) {

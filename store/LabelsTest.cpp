@@ -57,6 +57,24 @@ TEST_F(LabelsTest, areWhatWasSetLast) {
   EXPECT_EQ(indexOf(store.labels(), LabelTarget::experiment)["uuid"].name, "second 'quoted' \xc3\xa4");
 }
 
+/// Another machine's clock may be ahead: what is set here replaces what that machine set all the same.
+TEST_F(LabelsTest, whatIsSetNowReplacesADateOfTheFuture) {
+  Store store(place("lathe.db"));
+  for (std::string ahead :
+       {"2999-12-31T23:59:59.999999Z", "2999-12-31T23:59:60.000000Z", "2999-02-31T00:00:00.000000Z"}) {
+    auto note = [&] { return indexOf(store.labels(), LabelTarget::experiment)[ahead].note; };
+    auto set = [&](const std::string &value, const std::string &changed) {
+      store.addLabels({{LabelTarget::experiment, ahead, "note", value, changed}});
+    };
+    set("theirs", ahead);
+    ASSERT_EQ(note(), "theirs");
+    set("ours", "");
+    EXPECT_EQ(note(), "ours") << ahead;
+    set("", "");
+    EXPECT_EQ(note(), "") << ahead;
+  }
+}
+
 TEST_F(LabelsTest, impossibleOnesAreRefused) {
   Store store(place("lathe.db"));
   auto error = [&](const std::string &kind, const std::string &value, const std::string &key = "uuid") {

@@ -301,13 +301,13 @@ void Store::setDetail(const std::string &uuid, const nlohmann::json &detail) {
   });
 }
 
-void Store::addLabels(std::vector<Label> labels) {
-  for (Label &label : labels)
-    if (label.changed.empty())
-      label.changed = timeNow();
+void Store::addLabels(const std::vector<Label> &labels) {
   write(Transaction::Kind::append, [&](Store &into, bool) {
-    for (const Label &label : labels)
+    for (Label label : labels) {
+      if (label.changed.empty())
+        label.changed = timeOfChange(into.database, label);
       mergeLabel(into.database, label);
+    }
   });
 }
 

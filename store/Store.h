@@ -110,8 +110,8 @@ public:
   void finishExperiment(const std::string &uuid, const Disturbance &disturbance);
   /// Replaces the detail of an experiment, an object.
   void setDetail(const std::string &uuid, const nlohmann::json &detail);
-  /// Adds labels, all or none. An empty time becomes the current time. Throws Error for an impossible one.
-  void addLabels(std::vector<Label> labels);
+  /// Adds labels, all or none. Labels with an empty time change now (timeOfChange). Throws Error for an impossible one.
+  void addLabels(const std::vector<Label> &labels);
   /// Adds a point with its samples; an empty time becomes the current time. The experiment must
   /// exist. Of two points with one key the later measurement stays.
   void addPoint(Point point);
