@@ -266,7 +266,7 @@ private:
     return transposed(b, loc, right, swap);
   }
 
-  /// `value` with the outer axes of `like` before its last two; null where its type has several unknown extents.
+  /// `value` with the outer axes of `like` before its last two; null where its type has several unknown extents or an extent 0.
   static mlir::Value withOuterAxes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                                    mlir::RankedTensorType like) {
     auto type = rankedType(value);
@@ -277,7 +277,7 @@ private:
     ReshapeAttrs attrs;
     for (int64_t extent : dims)
       attrs.shape.push_back(mlir::ShapedType::isDynamic(extent) ? -1 : extent);
-    if (llvm::count(attrs.shape, -1) > 1)
+    if (llvm::count(attrs.shape, -1) > 1 || llvm::is_contained(dims, 0))
       return {};
     mlir::Value result = nn::buildValue(b, loc, "reshape", {value, {}}, std::move(attrs));
     result.setType(mlir::RankedTensorType::get(dims, type.getElementType()));

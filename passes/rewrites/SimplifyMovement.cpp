@@ -12,12 +12,18 @@ int64_t dynamicCount(mlir::RankedTensorType type) {
   return std::count_if(type.getShape().begin(), type.getShape().end(), mlir::ShapedType::isDynamic);
 }
 
-/// True when equal types mean equal extents: with more than one unknown extent elements could move between them.
-bool sameExtents(mlir::Value a, mlir::Value b) {
-  return a.getType() == b.getType() && rankedType(a) && dynamicCount(rankedType(a)) <= 1;
+/// True when the number of elements tells the unknown extent of `type`, if there is one: it has no other, and no extent 0.
+bool elementsTellExtents(mlir::RankedTensorType type) {
+  int64_t unknown = type ? dynamicCount(type) : 2;
+  return unknown == 0 || (unknown == 1 && !llvm::is_contained(type.getShape(), 0));
 }
 
-/// A reshape of `x` to `type`, which has at most one unknown extent.
+/// True when equal types mean equal extents.
+bool sameExtents(mlir::Value a, mlir::Value b) {
+  return a.getType() == b.getType() && elementsTellExtents(rankedType(a));
+}
+
+/// A reshape of `x` to `type`, of which elementsTellExtents is true.
 mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::RankedTensorType type) {
   ReshapeAttrs attrs;
   bool empty = llvm::is_contained(type.getShape(), 0);
@@ -37,7 +43,7 @@ bool simplifyReshape(mlir::Operation *op) {
   }
   auto type = rankedType(y);
   mlir::Operation *before = x.getDefiningOp();
-  if (!isOp(before, "reshape") || !type || dynamicCount(type) > 1)
+  if (!isOp(before, "reshape") || !elementsTellExtents(type))
     return false;
   mlir::OpBuilder b(op);
   replaceWith(op, reshapeTo(b, op->getLoc(), before->getOperand(0), type));
@@ -80,7 +86,7 @@ bool simplifyTranspose(mlir::Operation *op) {
     if (type.getDimSize(axis) != 1)
       moved.push_back(axis);
   auto result = rankedType(op->getResult(0));
-  if (std::is_sorted(moved.begin(), moved.end()) && result && dynamicCount(result) <= 1) {
+  if (std::is_sorted(moved.begin(), moved.end()) && elementsTellExtents(result)) {
     replaceWith(op, reshapeTo(b, op->getLoc(), x, result));
     return true;
   }
@@ -190,8 +196,8 @@ bool gatherOfOne(mlir::Operation *op) {
   auto indices = constantOf(op->getOperand(1));
   mlir::Value x = op->getOperand(0);
   auto type = rankedType(x), result = rankedType(op->getResult(0));
-  if (!indices || indices->elements() != 1 || indices->rank() > 1 || !type || !result || type.getRank() < 2 ||
-      dynamicCount(result) > 1)
+  if (!indices || indices->elements() != 1 || indices->rank() > 1 || !type || type.getRank() < 2 ||
+      !elementsTellExtents(result))
     return false;
   int64_t axis = axisOf(nn::attrsAs<GatherAttrs>(op).axis, x), extent = type.getDimSize(axis),
           index = indices->asInteger(0);

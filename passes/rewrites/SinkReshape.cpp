@@ -68,7 +68,8 @@ bool sink(mlir::Operation *op) {
       continue;
     auto inner = rankedType(reshape->getOperand(0));
     if (!inner || inner.getRank() == 0 || inner.getElementType() != whole.getElementType() ||
-        unknownExtents(inner) > 1 || unknownExtents(whole) > 1 || llvm::is_contained(whole.getShape(), 0))
+        unknownExtents(inner) > 1 || unknownExtents(whole) > 1 || llvm::is_contained(whole.getShape(), 0) ||
+        llvm::is_contained(inner.getShape(), 0))
       continue;
     mlir::OpBuilder b(op);
     llvm::SmallVector<mlir::Value> operands;

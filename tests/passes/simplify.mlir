@@ -145,3 +145,19 @@ func.func @main(%x: tensor<?x9x6xf32> {nn.dims = ["N", "9", "6"]}) -> tensor<?x2
   %b = nn.slice %a {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, starts = array<i64: 1, -5>, ends = array<i64: 9, -1>, axes = array<i64: 1, 2>, steps = array<i64: 2, 1>} : (tensor<?x4x6xf32>) -> tensor<?x2x4xf32>
   return %b : tensor<?x2x4xf32>
 }
+
+// -----
+
+// The number of elements, which is 0, does not tell an open extent: reshapes and transposes of axes of extent 1 stay.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[A:.*]] = nn.transpose %arg0
+// CHECK-NEXT: %[[B:.*]] = nn.reshape %arg0
+// CHECK-NEXT: %[[C:.*]] = nn.reshape %[[B]]
+// CHECK-NEXT: return %[[A]], %[[C]]
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<?x0x3x1xf32> {nn.dims = ["N", "0", "3", "1"]}) -> (tensor<?x1x0x3xf32>, tensor<?x0xf32>) {
+  %a = nn.transpose %x {perm = array<i64: 0, 3, 1, 2>} : (tensor<?x0x3x1xf32>) -> tensor<?x1x0x3xf32>
+  %b = nn.reshape %x {shape = array<i64: 0, 0, 3>} : (tensor<?x0x3x1xf32>) -> tensor<?x0x3xf32>
+  %c = nn.reshape %b {shape = array<i64: 0, 0>} : (tensor<?x0x3xf32>) -> tensor<?x0xf32>
+  return %a, %c : tensor<?x1x0x3xf32>, tensor<?x0xf32>
+}

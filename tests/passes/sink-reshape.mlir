@@ -35,3 +35,18 @@ func.func @main(%x: tensor<2x4xf32>, %w: tensor<4x8xf32>, %r: tensor<2x8x3x3xf32
   %y = nn.mul %v, %r : (tensor<2x8x1x1xf32>, tensor<2x8x3x3xf32>) -> tensor<2x8x3x3xf32>
   return %y : tensor<2x8x3x3xf32>
 }
+
+// -----
+
+// The other operand would get the shape of an empty product, whose open extent its elements do not tell.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.matmul
+// CHECK: nn.add {{.*}} -> tensor<?xf32>
+// CHECK: twin: equal
+func.func @main(%x: tensor<?x4xf32> {nn.dims = ["N", "4"]}, %w: tensor<4x0xf32>, %e: tensor<?x0xf32> {nn.dims = ["N", "0"]}) -> tensor<?xf32> {
+  %p = nn.matmul %x, %w : (tensor<?x4xf32>, tensor<4x0xf32>) -> tensor<?x0xf32>
+  %v = nn.reshape %p {shape = array<i64: -1>} : (tensor<?x0xf32>) -> tensor<?xf32>
+  %r = nn.reshape %e {shape = array<i64: -1>} : (tensor<?x0xf32>) -> tensor<?xf32>
+  %y = nn.add %v, %r : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
