@@ -129,7 +129,12 @@ class CancelTest(unittest.TestCase):
         told, signals = [], []
 
         def handler(*_):
-            signals.append(1)
+            try:
+                answer()
+            finally:
+                signals.append(1)  # last, so that no signal is sent while a handler runs
+
+        def answer():
             try:
                 self.context.reset_states()
                 return  # the run has not begun
