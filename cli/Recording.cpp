@@ -30,15 +30,10 @@ void RecordFlags::add(Options &app, ModelFlags *compiled) {
     app.afterParse([this, compiled] { compiled->store = file; });
   store->type_name("FILE|URL");
   auto *none = app.add_flag("--no-store", off, "Do not store the measurements")->excludes(store);
-  app.add_option("--tag", tags, "Tag the experiment in the store with these words")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->delimiter(',')
-      ->type_name("TAG")
-      ->excludes(none);
+  addTags(app, tags, "Tag the experiment in the store with these words")->excludes(none);
   app.add_option("--note", note, "Attach this note to the experiment in the store")->excludes(none);
   app.add_option("--name", name, "Give the experiment this name in the store")->excludes(none);
-  app.afterParse([this] { labelsOf("", tags, note, name); });
+  app.afterParse([this] { labelsOf("-", tags, note, name); }); // wrong texts are errors before anything is measured
 }
 
 ProgramBuild programBuild() {
@@ -115,8 +110,10 @@ void Recording::begin() {
   if (!isElsewhere) // clocks change from day to day, and the platform does not say it
     experiment.detail["clock_ghz"] = lab::measureClock();
   experiment.uuid = opened->addExperiment(experiment, platform);
-  opened->addLabels(labelsOf(experiment.uuid, flags.tags, flags.note, flags.name));
+  label();
 }
+
+void Recording::label() { opened->addLabels(labelsOf(experiment.uuid, flags.tags, flags.note, flags.name)); }
 
 void Recording::add(const store::TuningTask &task, std::vector<store::TuningRecord> records) {
   add(std::vector{store::TunedTask{task, std::move(records)}});
@@ -186,6 +183,7 @@ std::string Recording::resume() {
   store::Unfinished found = opened->takeOver(experiment.identity());
   experiment.uuid = found.experiment;
   if (!experiment.uuid.empty()) {
+    label();
     experiment.detail = opened->experiment(experiment.uuid).detail;
     opened->points({.experiments = {experiment.uuid}}, false,
                    [&](const store::Point &point) { kept.insert(point.key()); });

@@ -83,6 +83,8 @@ public:
 private:
   /// Creates the experiment if there is none yet, with the present clock of this machine in its detail ("clock_ghz").
   void begin();
+  /// Gives the experiment the labels of --tag, --note and --name.
+  void label();
 
   std::optional<store::Store> opened;
   store::Experiment experiment; // its uuid is empty until the first point

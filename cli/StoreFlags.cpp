@@ -37,10 +37,27 @@ void StoreFlags::add(Options &app) {
       ->type_name("FILE|URL");
 }
 
-store::Store StoreFlags::open() const {
-  store::Location place(path());
+static void requireStore(const std::string &path) {
+  store::Location place(path);
   require(place.mayExist(), "{}: does not exist: nothing was kept there yet", place.text());
+}
+
+store::Store StoreFlags::open() const {
+  requireStore(path());
   return store::openForReading(path());
+}
+
+store::Store StoreFlags::openToWrite() const {
+  requireStore(path());
+  return store::Store(path(), {.create = false});
+}
+
+CLI::Option *addTags(CLI::App &app, std::vector<std::string> &tags, const char *help) {
+  return app.add_option("--tag", tags, help)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->delimiter(',')
+      ->type_name("TAG");
 }
 
 void FilterFlags::add(CLI::App &app) {
@@ -68,11 +85,7 @@ void FilterFlags::addKind(CLI::App &app) {
 }
 
 void FilterFlags::addTag(CLI::App &app) {
-  app.add_option("--tag", tags, "Take only experiments with all of these tags (`lathe store tag`)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->delimiter(',')
-      ->type_name("TAG");
+  addTags(app, tags, "Take only experiments with all of these tags (`lathe store tag`)");
 }
 
 store::Filter FilterFlags::filter(store::Store &store) const {

@@ -17,7 +17,12 @@ struct StoreFlags {
   std::string path() const { return file.empty() ? store::defaultStorePath() : file; }
   /// Opens the store, at least to read (store::openForReading). Throws Error if there is none.
   store::Store open() const;
+  /// The same, to be written.
+  store::Store openToWrite() const;
 };
+
+/// Adds --tag, which may be given several times, with one tag or several separated by commas. It takes no words that follow.
+CLI::Option *addTags(CLI::App &app, std::vector<std::string> &tags, const char *help);
 
 /// --experiment, --kind, --tag, --operator, --provider.
 struct FilterFlags {

@@ -19,7 +19,7 @@ if(LATHE_MULTIARCH_LIBDIR AND EXISTS /etc/debian_version AND CMAKE_LIBRARY_ARCHI
 endif()
 
 set(LATHE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
-# Sources of tests are compiled for the compiler's speed: optimising them takes longer than they run.
+# Sources of tests are not optimised, to save compile time.
 set(LATHE_TEST_FLAGS $<$<CONFIG:Release>:-O0>)
 set(LATHE_TEST_DATA "${CMAKE_SOURCE_DIR}/../shared" CACHE PATH "Models, goldens, conformance cases and problem lists used by the tests")
 

@@ -37,7 +37,7 @@ public:
   void addPoint(const store::Point &point);
   /// Adds records of a task, in any order. Records whose experiment was not added have none.
   void addTask(const store::TunedTask &task);
-  /// Sets the labels of the store, which what was added and what comes gets.
+  /// Sets the labels of all platforms, experiments and problems of the page.
   void setLabels(const std::vector<store::Label> &labels);
   /// Adds sums over the operators of a network beside its measured time.
   void addEstimates(const std::string &network, const std::vector<Estimate> &estimates);

@@ -16,7 +16,8 @@ using Record = std::variant<Platform, Experiment, Point, TuningRecord, TuningTas
 
 /// Calls `visit` for every record that `filter` selects; a record comes after the records that it
 /// refers to. Tuning records are included only if the filter restricts nothing or asks for the kind
-/// `tune`. Labels of what is visited come last; without a restriction, all. The order depends on the content alone.
+/// `tune`. Labels come last: the labels of all visited records, or all labels if the filter restricts nothing. The order
+/// depends on the content alone.
 void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit);
 
 /// Calls `visit` for every tuning record that `filter` selects, and for what these refer to.

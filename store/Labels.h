@@ -13,8 +13,9 @@ namespace lathe::store {
 
 enum class LabelTarget { experiment, platform, problem };
 
-/// One label. Labels of equal target, key and kind are one: of two, the one with the greater (changed, value) stays. So stores
-/// merge in any order to the same labels, and a label that was removed stays removed.
+/// A tag, a note or a name of one object. An object has one label of each kind. When two labels of one object and kind meet,
+/// the later one stays (of equal dates the greater value). A removed label is a label with an empty value. Therefore stores
+/// that merge in any order have the same labels.
 struct Label {
   LabelTarget target = LabelTarget::experiment;
   std::string key;     // Experiment::uuid, Platform::key() or Problem::key()
@@ -26,11 +27,11 @@ struct Label {
 
 std::string_view name(LabelTarget target);
 
-/// {"target": "experiment", "key", "kind", "value", "changed"}
+/// Returns the object {"target": "experiment", "key", "kind", "value", "changed"}.
 nlohmann::json toJson(const Label &label);
 /// Throws Error for a missing field or an impossible value.
 Label labelFromJson(const nlohmann::json &document);
-/// Throws Error for a key, kind, value or date that no label has.
+/// Throws Error if the key, the kind, the value or the date is not valid.
 void checkLabel(const Label &label);
 
 /// What the labels of one object say; removed ones are left out.
@@ -43,7 +44,7 @@ struct Labels {
 };
 using LabelIndex = std::map<std::string, Labels>; // by key
 LabelIndex indexOf(const std::vector<Label> &labels, LabelTarget target);
-/// {"name", "note", "tags"}, what there is of them.
+/// Returns an object with "name", "note" and "tags". Fields without a value are absent.
 nlohmann::json toJson(const Labels &labels);
 
 /// All labels, removed ones too, in the order of target, key and kind.

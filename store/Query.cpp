@@ -202,6 +202,14 @@ Experiment Store::experiment(const std::string &prefix) {
   return found;
 }
 
+std::vector<std::string> Store::platformKeys() {
+  std::vector<std::string> keys;
+  Statement select(database, "SELECT key FROM platform ORDER BY key");
+  while (select.step())
+    keys.push_back(select.text(0));
+  return keys;
+}
+
 Platform Store::platform(const std::string &key) {
   Statement select(database, "SELECT cpu, architecture, features, caches, cores, hardware_threads, memory_bytes,\n"
                              "  governor, boost, hypervisor, virtualized, kernel, compiler, libraries\n"

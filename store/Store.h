@@ -135,6 +135,8 @@ public:
   /// Returns the experiment whose uuid begins with `prefix`. Throws Error if there is none or more
   /// than one.
   Experiment experiment(const std::string &prefix);
+  /// Returns the keys of all platforms, sorted.
+  std::vector<std::string> platformKeys();
   /// Returns the platform with this key. Throws Error if there is none.
   Platform platform(const std::string &key);
   /// Calls `visit` for every point. `visit` must not write to this store.

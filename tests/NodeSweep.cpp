@@ -1,11 +1,11 @@
-// node-sweep MODEL LEVEL: makes one weight of every layer of a model wrong, one after the other, and requires that `verify`
-// names a kernel that reads the weight as the first that diverges. A layer that hides one wrong element gets about
-// half of its elements wrong.
+// node-sweep MODEL LEVEL: damages one weight of every layer of a model, one layer after the other. `verify` must name a
+// kernel that reads the damaged weight as the first one that diverges.
 //
-// MODEL is a file of any format or zoo:NAME. The unchanged model must verify, and all of its kernels must be compared but for
-// steps that the model does not have. A wrong weight may change no output beyond its bounds, even with half of its elements wrong (the
-// inputs of the run make its product vanish): such layers are listed. Exit code 0: every other layer was found; 1: one was not; 77: there is no such
-// file.
+// MODEL is a file of any format or zoo:NAME. The unchanged model must verify, and `verify` must compare all of its kernels
+// except steps that the model does not have. First one element of the weight is damaged. If no output shows the damage,
+// about half of the elements are damaged. If no output shows that either, because other values hide the product, the layer
+// is listed as one that cannot be seen.
+// Exit code 0: every other layer was found; 1: a layer was not found; 77: the file does not exist.
 #include "compile/Compile.h"
 #include "import/Import.h"
 #include "ir/Bridge.h"

@@ -23,6 +23,8 @@ import tempfile
 
 import numpy as np
 
+from onnx_writer import varint
+
 LATHE, SOURCE, BUILD, CASES = sys.argv[1:5]
 WORDS = sys.argv[5:]
 PATTERN = "".join(word for word in WORDS if word != "--failed")
@@ -32,8 +34,8 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(SOURCE, "python"), "PYTH
 
 # What Lathe refuses with a reason, until it does not; docs/onnx.md, docs/control-flow.md and docs/tensorflow.md have the limits.
 REFUSED = {
-    # A limit of Lathe: ONNX allows it, but only the value of input 'c' decides whether the output has rank 0 or 2, and the rank of every
-    # value is fixed when a model is compiled.
+    # A limit of Lathe: the value of input 'c' decides whether the output has rank 0 or rank 2. Lathe fixes the rank of every value when
+    # it compiles a model.
     "if_ranks_differ_False": "its branches give an output of rank 0 and 2",
     # A limit of the file: it ends with the nodes 't' and 'f' of the branches. No node has the name of the output 'y', and no Merge says
     # which Switch belongs to which result.
@@ -146,7 +148,7 @@ def fields(data):
     """The fields of a protobuf message: number, wire type, value (bytes of messages and texts)."""
     at = 0
 
-    def varint():
+    def number_here():
         nonlocal at
         value = shift = 0
         while True:
@@ -156,22 +158,17 @@ def fields(data):
             if data[at - 1] < 128:
                 return value
     while at < len(data):
-        number, kind = divmod(varint(), 8)
+        number, kind = divmod(number_here(), 8)
         if kind == 0:
-            yield number, kind, varint()
+            yield number, kind, number_here()
         else:
-            size = {1: 8, 5: 4}.get(kind) or varint()
+            size = {1: 8, 5: 4}.get(kind) or number_here()
             yield number, kind, data[at:at + size]
             at += size
 
 
 def message(parts):
-    def varint(value):
-        text = b""
-        while value > 127:
-            text += bytes([value & 127 | 128])
-            value >>= 7
-        return text + bytes([value])
+    """The bytes of fields that fields() gives."""
     return b"".join(varint(number * 8 + kind) + (varint(value) if kind == 0 else varint(len(value)) * (kind == 2) + value)
                     for number, kind, value in parts)
 

@@ -52,7 +52,8 @@ public:
 
 private:
   using Names = std::vector<std::string>;
-  /// The kernels that may have made a value wrong: its own, and those before it whose results are not compared.
+  /// Kernels that may have computed a value wrongly: the kernel that writes it, and earlier kernels whose results are not
+  /// compared.
   struct Makers {
     Names kernels, nodes;
   };

@@ -9,8 +9,8 @@ namespace lathe::verify {
 /// A value of the package beside the reference's.
 struct Divergence {
   std::string value;              // an output, or the node whose result the value is
-  std::string kernel;             // that computes it; out of bounds: behind the kernels before it that are not compared
-  std::vector<std::string> nodes; // of these kernels
+  std::string kernel;             // computes it; if it is wrong, after earlier kernels whose results are not compared
+  std::vector<std::string> nodes; // of all these kernels
   lab::Difference difference;
   /// "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is 1, the reference has 2"
   std::string str() const;

@@ -173,7 +173,7 @@ TEST_F(VerificationTest, ResultsAreComparedInAnyLayout) {
   }
 }
 
-/// One operator stands for several nodes: its value is the result of the last one.
+/// The compiler replaces several nodes by one operator. The value of the operator is the result of the last node.
 TEST_F(VerificationTest, RecognizedActivationsHaveTheNameOfTheirResult) {
   std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<f32> {nn.name = "y"}) {
     %six = nn.constant {value = dense<6.0> : tensor<f32>} : tensor<f32>
@@ -209,7 +209,7 @@ TEST_F(VerificationTest, UnusedResultsAreCompared) {
             2);
 }
 
-/// Where the weights are computed, zero points are subtracted by a kernel of its own.
+/// If the run computes the weights, a separate kernel subtracts their zero points.
 TEST_F(VerificationTest, OperandsLessTheirZeroPointAreCompared) {
   std::string text = R"(
   func.func @main(%x: tensor<1x1x2x2xi8> {nn.name = "x"}, %w: tensor<1x1x1x1xi8> {nn.name = "w"}) -> (tensor<1x1x2x2xi32> {nn.name = "y"}) {

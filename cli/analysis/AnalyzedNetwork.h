@@ -15,12 +15,12 @@ struct AnalyzedNetwork {
   std::string text;    // how the texts of points of a model begin; what follows are the inputs. Of a suite: empty
 };
 
-/// Adds --from-model, whose help is `help`, --suite, --problems and --epilogue.
+/// Adds --from-model with the help text `help`, and --suite, --problems and --epilogue.
 void addNetwork(Options &options, OpsFlags &flags, const char *help);
 /// The network of --from-model or --suite; empty without them. `op` is --operator.
 AnalyzedNetwork networkOf(OpsFlags &flags, const std::string &op);
 
-/// The last verified time of a model in seconds, as `lathe bench` kept it; nothing of a suite. `named` is
+/// Returns the last verified time of a model in seconds, as `lathe bench` stored it. Returns nothing for a suite. `named` is
 /// AnalyzedNetwork::text.
 std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
                                    int threads);

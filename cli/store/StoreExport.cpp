@@ -4,6 +4,7 @@
 #include "store/Lines.h"
 #include "support/Table.h"
 
+#include <functional>
 #include <map>
 
 namespace lathe::cli {
@@ -58,7 +59,7 @@ std::vector<CsvColumn> firstColumns() {
   std::vector<CsvColumn> columns;
   addColumns(columns, "text", "experiment,operator,problem,provider,variant");
   addColumns(columns, "integer", "threads,batch");
-  addColumns(columns, "text", "type,layout,schedule,cache,input_shape,weight_shape,output_shape");
+  addColumns(columns, "text", "type,layout,schedule,cache,input_shape,input2_shape,output_shape");
   addColumns(columns, "number", "flops,bytes");
   return columns;
 }
@@ -92,7 +93,7 @@ Row rowOf(const Point &p, const report::RowMaker::Work &work) {
   return row;
 }
 
-/// Units of 1e9 in a second.
+/// GFLOPS of operations, or GB/s of bytes.
 std::optional<double> rate(double count, double nanoseconds) {
   return count > 0 && nanoseconds > 0 ? std::optional(count / nanoseconds) : std::nullopt;
 }
@@ -122,13 +123,26 @@ std::vector<CsvColumn> sampleColumns() {
   return columns;
 }
 
-size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
+/// Writes a CSV table. `addRows` receives each point with what the text of its problem says.
+static size_t writeCsv(store::Store &store, const store::Filter &filter, const std::string &path,
+                       const std::vector<CsvColumn> &columns,
+                       const std::function<void(const Point &, const report::RowMaker::Work &,
+                                                const std::function<void(const Row &)> &)> &addRows) {
   store::LineWriter writer(path);
-  writer.line(titleLine(pointColumns()));
+  writer.line(titleLine(columns));
   size_t rows = 0;
   report::RowMaker problems;
-  store.points(filter, true, [&](const Point &p) {
-    report::RowMaker::Work work = problems.workOf(p);
+  auto add = [&](const Row &row) {
+    writer.line(row.str());
+    ++rows;
+  };
+  store.points(filter, true, [&](const Point &point) { addRows(point, problems.workOf(point), add); });
+  writer.commit();
+  return rows;
+}
+
+size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
+  return writeCsv(store, filter, path, pointColumns(), [](const Point &p, const auto &work, const auto &add) {
     Row row = rowOf(p, work);
     row.text(p.measured).text(name(p.status)).text(p.reason).text(p.providerVersion).text(p.implementation);
     row.number(p.prepareSeconds)
@@ -145,32 +159,22 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
          {&Sample::cpuNs, &Sample::cycles, &Sample::instructions, &Sample::cacheMisses, &Sample::frequencyKhz})
       row.number(meanOf(p.rounds, counter));
     row.number(p.disturbance.otherProcessors).number(p.disturbance.stolenProcessors).text(p.repro);
-    writer.line(row.str());
-    ++rows;
+    add(row);
   });
-  writer.commit();
-  return rows;
 }
 
 size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
-  store::LineWriter writer(path);
-  writer.line(titleLine(sampleColumns()));
-  size_t rows = 0;
-  report::RowMaker problems;
-  store.points(filter, true, [&](const Point &p) {
-    const Row common = rowOf(p, problems.workOf(p));
+  return writeCsv(store, filter, path, sampleColumns(), [](const Point &p, const auto &work, const auto &add) {
+    const Row common = rowOf(p, work);
     for (size_t round = 0; round < p.rounds.size(); ++round)
       for (size_t repetition = 0; repetition < p.rounds[round].size(); ++repetition) {
         const Sample &sample = p.rounds[round][repetition];
         Row row = common;
         row.number(round).number(repetition).number(sample.wallNs).number(sample.cpuNs).number(sample.cycles);
         row.number(sample.instructions).number(sample.cacheMisses).number(sample.frequencyKhz);
-        writer.line(row.str());
-        ++rows;
+        add(row);
       }
   });
-  writer.commit();
-  return rows;
 }
 
 static json contextOf(const store::Platform &platform, const store::Experiment &experiment) {

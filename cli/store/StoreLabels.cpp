@@ -17,22 +17,20 @@ using store::LabelTarget;
 constexpr const char *objectHelp = "an experiment's id or its beginning; platform:KEY (the beginning of its key, or "
                                    "here); problem:TEXT";
 
-/// The platform whose key begins with `prefix`; "here": this machine.
+/// Returns the key that begins with `prefix`; of this machine for "here". Throws Error unless one platform has such a key.
 std::string platformOf(store::Store &store, const std::string &prefix) {
   if (prefix == "here")
     return lab::platformHere().key();
   std::set<std::string> found;
-  for (auto &summary : store.experiments())
-    if (summary.experiment.platform.starts_with(prefix))
-      found.insert(summary.experiment.platform);
-  for (const store::TuningRecord &record : store.tuning())
-    if (record.platform.starts_with(prefix))
-      found.insert(record.platform);
+  for (const std::string &key : store.platformKeys())
+    if (key.starts_with(prefix))
+      found.insert(key);
   require(!found.empty() && !prefix.empty(), "platform:{}: no key of a platform in {} begins so", prefix, store.path());
   require(found.size() == 1, "platform:{}: {} platforms begin so: {}", prefix, found.size(), fmt::join(found, ", "));
   return *found.begin();
 }
 
+/// The key of the problem with this text. Throws Error if the store has no point of it, or several operators have it.
 std::string problemOf(store::Store &store, const std::string &text) {
   store::Filter filter;
   filter.problem = text;
@@ -87,12 +85,6 @@ int write(const LabelFlags &flags, const Options &options, store::Store &store, 
   return success;
 }
 
-store::Store opened(const LabelFlags &flags) {
-  store::Location place(flags.store.path());
-  require(place.mayExist(), "{}: does not exist: nothing was kept there yet", place.text());
-  return store::Store(flags.store.path(), {.create = false});
-}
-
 int writeText(const char *kind, const char *verb, const char *about, const char *examples, const Arguments &arguments) {
   LabelFlags flags;
   std::string text;
@@ -100,7 +92,7 @@ int writeText(const char *kind, const char *verb, const char *about, const char 
   flags.add(options);
   options.add_option("text", text, "the text; '': remove it")->required();
   options.parseAll(arguments);
-  store::Store store = opened(flags);
+  store::Store store = flags.store.openToWrite();
   Label label = labelOf(store, flags.object);
   label.kind = kind;
   label.value = store::validUtf8(text);
@@ -113,12 +105,13 @@ std::vector<Label> labelsOf(const std::string &uuid, const std::vector<std::stri
                             const std::string &name) {
   std::vector<Label> labels;
   auto add = [&](const std::string &kind, const std::string &value, const char *flag) {
-    Label label{LabelTarget::experiment, uuid.empty() ? "-" : uuid, kind, value, store::timeNow()};
+    Label label{LabelTarget::experiment, uuid, kind, value, store::timeNow()};
     try {
       checkLabel(label);
     } catch (const Error &error) {
       fail("{}: {}", flag, error.what());
     }
+    label.changed.clear(); // the store dates it
     labels.push_back(label);
   };
   for (const std::string &tag : tags)
@@ -151,7 +144,7 @@ int storeTag(const Arguments &arguments) {
   options.add_option("word", tags, "words without spaces and commas")->required()->delimiter(',');
   options.add_flag("--remove", remove, "Remove these tags");
   options.parseAll(arguments);
-  store::Store store = opened(flags);
+  store::Store store = flags.store.openToWrite();
   Label label = labelOf(store, flags.object);
   std::vector<Label> labels;
   for (const std::string &tag : tags) {

@@ -14,12 +14,12 @@ int storeTag(const Arguments &arguments);
 int storeNote(const Arguments &arguments);
 int storeName(const Arguments &arguments);
 
-/// The labels of an experiment that --tag, --note and --name ask for; "": none. Throws Error, with the flag, for a text that
-/// no label has.
+/// Returns the labels that --tag, --note and --name give to the experiment `uuid`, without a date. Throws Error with the flag
+/// for a text that is no valid label.
 std::vector<store::Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags,
                                    const std::string &note, const std::string &name);
 
-/// "resnet50 nightly #avx2 #baseline: why it was measured"; "" without labels.
+/// "name #tag #tag: note", what there is of it; "" without labels.
 std::string labelText(const store::Labels &labels);
 
 } // namespace lathe::cli

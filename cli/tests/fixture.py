@@ -38,12 +38,13 @@ func.func @main(%data: tensor<1x3x12x12xf32> {nn.name = "data"}) -> (tensor<1x5x
 
 # "compile net.mlir: kernels 3/6, about 2 s left", of work that takes seconds (cli/print/Progress.h).
 PROGRESS = re.compile(r"(?!lathe )\w+ .*: .*\d+/\d+")
-# What a search says that measures a busy machine first.
-BUSY = re.compile(r"lathe \w+: (measuring again, |)the figures cannot be right: |machine: |\w+ [^ ]+: reading ")
+# Warnings of a verb that measured a busy machine.
+BUSY = re.compile(r"lathe \w+: (measuring again, |)the figures cannot be right: .*\n")
 
 
 def without_progress(said):
-    return "".join(line + "\n" for line in said.splitlines() if line and not PROGRESS.match(line) and not BUSY.match(line))
+    """Standard error without the lines of progress and the warnings about a busy machine."""
+    return "".join(line for line in BUSY.sub("", said).splitlines(keepends=True) if not PROGRESS.match(line) and not re.match(r"machine: |\w+ [^ ]+: reading ", line))
 
 
 def network(seed=1):

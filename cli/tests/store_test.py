@@ -290,13 +290,13 @@ class Store(Cli):
             self.assertEqual(len(own), int(row["samples"]))
             self.assertAlmostEqual(float(row["median_ns"]), float(np.median(own)), delta=1e-3)
             self.assertEqual(float(row["min_ns"]), own[0])
-        # Work and shapes of what the texts of the problems say; a model's text does not.
+        # The text of an operator's problem gives shapes and numbers of operations. The text of a model does not.
         for row in rows[:2]:
-            self.assertEqual([row[shape] for shape in ("input_shape", "weight_shape", "output_shape")], ["1x16x9x9", "24x16x3x3", "1x24x9x9"])
+            self.assertEqual([row[shape] for shape in ("input_shape", "input2_shape", "output_shape")], ["1x16x9x9", "24x16x3x3", "1x24x9x9"])
             self.assertEqual(float(row["flops"]), 2 * 16 * 24 * (3 * 9 - 2) ** 2)  # taps inside of the input: 25 along each axis
             self.assertAlmostEqual(float(row["gflops"]), float(row["flops"]) / float(row["median_ns"]), delta=1e-6 * float(row["gflops"]))
             self.assertAlmostEqual(float(row["gbytes_per_second"]), float(row["bytes"]) / float(row["median_ns"]), delta=1e-6 * float(row["gbytes_per_second"]))
-        self.assertEqual({rows[2][column] for column in ("input_shape", "weight_shape", "output_shape", "flops", "gflops")}, {""})
+        self.assertEqual({rows[2][column] for column in ("input_shape", "input2_shape", "output_shape", "flops", "gflops")}, {""})
         self.assertEqual({sample["flops"] for sample in samples if sample["operator"] == "conv"}, {rows[0]["flops"]})
         self.assertTrue(all(sample["cpu_ns"] for sample in samples))
         for row in rows:

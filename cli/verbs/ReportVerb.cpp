@@ -105,7 +105,7 @@ int reportVerb(const Arguments &arguments) {
       "  lathe report\n"
       "  lathe report --experiment 3f2a,81c0 -o convolutions.html --baseline onednn\n"
       "  lathe report --kind ops --from-model zoo:resnet50 --svg plots\n"
-      "  lathe report --suite networks/resnet50 --provider lathe,onednn\n");
+      "  lathe report --suite networks/resnet50 --provider lathe\n");
   flags.add(options);
   options.parseAll(arguments);
   if (!flags.page.empty())

@@ -32,7 +32,7 @@ void requireExportable(ElementType type, mlir::Location loc) {
           nn::describe(loc), name(type), exportedOpset);
 }
 
-/// Operators of ONNX take integers of 4 bits where they only move or convert them.
+/// Throws Error for an operator that computes with 4-bit integers. ONNX has only operators that move or convert them.
 void requireFourBitsAllowed(mlir::Operation &op) {
   for (llvm::StringRef allowed : {"reshape", "transpose", "cast", "pad", "shape"})
     if (op.getName().stripDialect() == allowed)

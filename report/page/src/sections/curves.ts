@@ -1,12 +1,13 @@
-// Times and speeds over an extent or an attribute that a sweep of problems varies.
+// Curves of time and GFLOPS over an extent or an attribute that varies in a sweep of problems.
 import { curves as plot, type Curve, type CurvesAxes } from "../charts/curves";
 import type { Measure } from "../charts/violins";
 import { hasLines, linesOf, type Line } from "../data/axes";
 import type { Dataset } from "../data/dataset";
 import { ChartView } from "../ui/chart";
-import { choice, h } from "../ui/dom";
+import { h } from "../ui/dom";
 import { Pick } from "../ui/pick";
 import type { Section, View } from "../ui/view";
+import { measureChoice } from "./violins";
 
 /** Points along a line under one setting, by the name of the curve. */
 export interface LineRun {
@@ -113,18 +114,10 @@ export const curves: Section = {
       (axis) => axis,
       () => where.show(runs.filter(({ line }) => line.axis === along.current)),
     );
-    const show = choice(
-      "Show",
-      [
-        ["time", "time"],
-        ["gflops", "GFLOPS"],
-      ],
-      measure,
-      (value) => {
-        measure = value as Measure;
-        along.show([...new Set(runs.map(({ line }) => line.axis))]);
-      },
-    );
+    const show = measureChoice(measure, (value) => {
+      measure = value;
+      along.show([...new Set(runs.map(({ line }) => line.axis))]);
+    });
     host.append(h("div", { class: "controls" }, show, along.element, where.element), state, chart.element);
     return () => {
       runs = lineRuns(view);

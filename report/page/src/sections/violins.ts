@@ -6,6 +6,18 @@ import { ChartView } from "../ui/chart";
 import { choice, h, Pager } from "../ui/dom";
 import type { Section } from "../ui/view";
 
+/** The control that chooses what a chart shows. */
+export const measureChoice = (measure: Measure, change: (value: Measure) => void): HTMLElement =>
+  choice(
+    "Show",
+    [
+      ["time", "time"],
+      ["gflops", "GFLOPS"],
+    ],
+    measure,
+    (value) => change(value as Measure),
+  );
+
 export const groupings: [Grouping, string][] = [
   ["variant", "provider and variant"],
   ["provider", "provider"],
@@ -54,18 +66,10 @@ export const violins: Section = {
           by = value as Grouping;
           update();
         }),
-        choice(
-          "Show",
-          [
-            ["time", "time"],
-            ["gflops", "GFLOPS"],
-          ],
-          measure,
-          (value) => {
-            measure = value as Measure;
-            chart.draw();
-          },
-        ),
+        measureChoice(measure, (value) => {
+          measure = value;
+          chart.draw();
+        }),
         pager.element,
       ),
       chart.element,
