@@ -113,10 +113,9 @@ Algorithm direct() {
        {"kc", "kc divides the input channels of a group into whole blocks"},
        {"held", "with a type that converts operands, kc is 0 and outer is rows: a range of rows is converted once for "
                 "all channels"},
-       open(
-           "with height or width open, kc is 0 and no operand is converted; width and outer=channels are for pointwise "
-           "convolutions of blocks, where width cuts the positions of an image into rows of which the last may be "
-           "shorter"),
+       open("with height or width open, kc is 0, the depth of volumes is 1, and type is neither bf16 nor i16add; width "
+            "and outer=channels are for pointwise convolutions of blocks, where width cuts the positions of an image "
+            "into rows of which the last may be shorter"),
        blockSteps,
        scratch,
        {"code", "a row has at most 1500 different bodies of code: tiles times taps"}}};
@@ -162,7 +161,8 @@ Algorithm lanewise() {
       {px("a row is split evenly"), rows()},
       {{"computes", "the kernel is one convolution"},
        registers("px accumulators and two operands fit the registers"),
-       open("with height or width open, the groups of a block read its own lanes, in blocks of a vector's channels"),
+       open("with height or width open and stated padding, the groups of a block read its own lanes, in blocks of a "
+            "vector's channels"),
        {"code", "a row has at most 20000 different steps: positions times taps times channels of a group"}}};
 }
 

@@ -23,7 +23,7 @@ std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometr
 
 void needExtents(RunTimeDims &dims, const ConvGeometry &conv) {
   dims.need(conv.images);
-  for (int axis = 1; axis < 3; ++axis) {
+  for (int axis = 0; axis < 3; ++axis) {
     dims.need(conv.inExtent(axis));
     dims.need(conv.outExtent(axis));
     if (conv.open)

@@ -128,16 +128,15 @@ void storeNeighbours(KernelBuilder &k, const ContractionFormat &format, Value ve
   storeUnits(k, format, elements(k, format, vector), base, offset);
 }
 
-void storeInterleaved(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<Value> steps, Value base,
-                      Value offset) {
+Value interleaved(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<Value> steps) {
   if (format.group == 1)
-    return storeUnits(k, format, elements(k, format, steps[0]), base, offset);
+    return steps[0];
   auto bits = unsigned(bitWidth(format.element));
   int64_t lanes = lanesOf(steps[0]);
   mlir::VectorType units = KernelBuilder::vectorOf(k.b.getIntegerType(bits * unsigned(format.group)), lanes);
   auto zeroExtended = [&](Value vector) -> Value {
-    Value narrow = k.b.create<mlir::arith::BitcastOp>(k.loc, KernelBuilder::vectorOf(k.b.getIntegerType(bits), lanes),
-                                                      elements(k, format, vector));
+    Value narrow =
+        k.b.create<mlir::arith::BitcastOp>(k.loc, KernelBuilder::vectorOf(k.b.getIntegerType(bits), lanes), vector);
     return k.b.create<mlir::arith::ExtUIOp>(k.loc, units, narrow);
   };
   Value all = zeroExtended(steps[0]);
@@ -147,7 +146,15 @@ void storeInterleaved(KernelBuilder &k, const ContractionFormat &format, llvm::A
     all = k.b.create<mlir::arith::OrIOp>(k.loc, all,
                                          k.b.create<mlir::arith::ShLIOp>(k.loc, zeroExtended(steps[step]), shift));
   }
-  storeUnits(k, format, all, base, offset);
+  return all;
+}
+
+void storeInterleaved(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<Value> steps, Value base,
+                      Value offset) {
+  llvm::SmallVector<Value> converted;
+  for (Value step : steps)
+    converted.push_back(elements(k, format, step));
+  storeUnits(k, format, interleaved(k, format, converted), base, offset);
 }
 
 Value multiplyAdd(KernelBuilder &k, const ContractionFormat &format, Value a, Value b, Value sum) {

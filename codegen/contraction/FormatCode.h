@@ -28,6 +28,8 @@ mlir::Value joined(KernelBuilder &k, const ContractionFormat &format, llvm::Arra
 /// Stores `vector` as lanes / group units from unit `offset` of `base` on; adjacent lanes share a unit.
 void storeNeighbours(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector, mlir::Value base,
                      mlir::Value offset);
+/// One unit per lane: step i of each unit comes from `steps[i]`, as elements() makes them; missing steps are zero.
+mlir::Value interleaved(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<mlir::Value> steps);
 /// Stores one unit per lane from unit `offset` of `base` on: step i of each unit comes from `steps[i]`; missing steps
 /// are zero.
 void storeInterleaved(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<mlir::Value> steps,

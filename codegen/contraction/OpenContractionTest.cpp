@@ -1,4 +1,5 @@
 // Convolutions whose height and width only a run knows: one kernel at several sizes against the references.
+#include "codegen/space/ContractionFormat.h"
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
@@ -21,7 +22,8 @@ const std::vector<Family> &families() {
   static const std::vector<Family> all = {{"dense", Grouping::dense, "direct"},
                                           {"grouped", Grouping::grouped, "direct"},
                                           {"depthwise", Grouping::depthwise, "lanewise"},
-                                          {"winograd", Grouping::winograd, "winograd"}};
+                                          {"winograd", Grouping::winograd, "winograd"},
+                                          {"gathered", Grouping::gathered, "lanewise"}};
   return all;
 }
 
@@ -36,20 +38,23 @@ std::vector<std::map<std::string, int64_t>> sizesOf(Random &random, const Kernel
   for (auto &[symbol, least] : text.least) {
     sizes[0][symbol] = least;
     sizes[1][symbol] = random.in(least, least + 4);
-    sizes[2][symbol] = random.in(least, least + 40);
+    sizes[2][symbol] = random.in(least, least + (text.least.size() > 2 ? 8 : 40));
   }
   return sizes;
 }
 
-/// "" or how the kernel by `schedule` misses its references at one of several sizes.
-std::string check(const KernelText &text, const Target &target, uint64_t seed, const std::string &schedule) {
+/// "" or how the kernel by `schedule` misses its references at one of several sizes. Sums of bytes are exact, one rounding
+/// of a scale that may follow is not.
+std::string check(const KernelText &text, const Target &target, uint64_t seed, const std::string &schedule,
+                  bool bytes = false) {
   KernelUnderTest kernel(text.str(), target, seed);
   Schedule used = schedule.empty() ? *priorSchedule(kernel.problem()) : Schedule::parse(schedule);
   Random random(seed);
   for (const std::map<std::string, int64_t> &size : sizesOf(random, text)) {
-    std::vector<Tensor> inputs = kernel.randomInputs(-1, 1, size), got = kernel.run(inputs, schedule);
-    std::vector<Tensor> expected = kernel.expected(inputs);
-    std::string what = difference(got[0], expected[0], toleranceOf(used), kernel.largestSum(inputs) + 1);
+    std::vector<Tensor> inputs = bytes ? kernel.randomInputs(-128, 255, size) : kernel.randomInputs(-1, 1, size);
+    std::vector<Tensor> got = kernel.run(inputs, schedule), expected = kernel.expected(inputs);
+    std::string what = bytes ? difference(got[0], expected[0], 2e-7)
+                             : difference(got[0], expected[0], toleranceOf(used), kernel.largestSum(inputs) + 1);
     if (!what.empty())
       return fmt::format("'{}' on {}: {}", used.str(), fmt::join(inputs[0].dims(), "x"), what);
   }
@@ -113,6 +118,57 @@ TEST_F(OpenContraction, everyScheduleMatchesReference) {
     EXPECT_GT(ran[algorithm], 4) << "nearly every schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
+TEST_F(OpenContraction, priorMultipliesBytes) {
+  Target native = Target::parse("native");
+  for (const std::string &name : {testTargetName(), std::string("x86-64-v3"), std::string("x86-64-v2")}) {
+    Target target = Target::parse(name);
+    if (!needsEmulator(target) && (native.featureBits & target.featureBits) != target.featureBits)
+      continue;
+    for (const Family &family : families())
+      for (int i = 0; i < wanted(6); ++i) {
+        uint64_t seed = baseSeed() + i;
+        Random random(seed * 8 + 3 + (&family - families().data()));
+        KernelText text = randomOpenConvInteger(random, target, family.grouping);
+        Outcome<Schedule> prior = priorSchedule(KernelUnderTest(text.str(), target, seed).problem());
+        ASSERT_TRUE(prior.done()) << prior.reason() << "\n" << text.str();
+        ASSERT_EQ(check(text, target, seed, "", /*bytes=*/true), "")
+            << family.name << " '" << prior->str() << "' on " << name << ", LATHE_SEED=" << seed << "\n"
+            << text.str();
+      }
+  }
+}
+
+TEST_F(OpenContraction, everyScheduleMultipliesBytes) {
+  Target target = testTarget();
+  std::map<std::string, int> ran; // by format, or by algorithm without one
+  for (const char *format : {"i8", "i16", "i32"})
+    for (const Family &family : families())
+      for (int i = 0; i < wanted(8) && family.grouping != Grouping::winograd; ++i) {
+        uint64_t seed = baseSeed() + i;
+        Random random(seed * 8 + 4 + (&family - families().data()));
+        KernelText text = randomOpenConvInteger(random, target, family.grouping);
+        KernelUnderTest kernel(text.str(), target, seed);
+        Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+        ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
+        bool direct = family.algorithm == "direct";
+        std::map<std::string, std::string> words;
+        if (direct)
+          words["type"] = format;
+        std::string schedule = randomSchedule(random, **facts, family.algorithm, words).str();
+        if (!kernel.declined(schedule).empty())
+          continue; // with a reason: legal schedules run, others say why not
+        ++ran[direct ? format : family.algorithm];
+        ASSERT_EQ(check(text, target, seed, schedule, /*bytes=*/true), "")
+            << family.name << " '" << schedule << "', LATHE_SEED=" << seed << "\n"
+            << text.str();
+      }
+  for (const char *format : {"i8", "i16"})
+    EXPECT_TRUE(ran[format] > 3 || !formatNamed(format, ElementType::i32).obstacle(target).empty())
+        << format << ", LATHE_SEED=" << baseSeed();
+  for (const char *name : {"i32", "lanewise"})
+    EXPECT_GT(ran[name], 3) << name << ": nearly every schedule is declined, LATHE_SEED=" << baseSeed();
+}
+
 TEST_F(OpenContraction, otherElementTypes) {
   Target target = testTarget();
   for (const Typed &typed : {Typed{"f16", 2e-3}, Typed{"bf16", 2e-2}})
@@ -136,6 +192,21 @@ std::string openConv(const char *type, const char *layout, const char *weights, 
                      x, w, group);
 }
 
+/// A convolution of 32 channels of bytes in blocks.
+std::string openBytes() {
+  std::string text = openConv("i32", ", #nn.blocked<1, 16>", "32x32x3x3", 1);
+  auto replace = [&](const std::string &from, const std::string &to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  };
+  replace("%x: tensor<1x32x?x?xi32", "%x: tensor<1x32x?x?xui8");
+  replace("(tensor<1x32x?x?xi32", "(tensor<1x32x?x?xui8");
+  replace("32x32x3x3xi32", "32x32x3x3xi8");
+  replace("nn.conv ", "nn.conv_integer ");
+  replace("group = 1 : i64", "group = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0>");
+  return text;
+}
+
 TEST_F(OpenContraction, illegalSchedulesDeclineWithAReason) {
   auto reason = [](const std::string &text, const char *schedule) {
     return KernelUnderTest(text, Target::parse("znver4"), 1).declined(schedule);
@@ -149,7 +220,10 @@ TEST_F(OpenContraction, illegalSchedulesDeclineWithAReason) {
   EXPECT_THAT(reason(dense, "direct/1 px=14 unroll=8 type=bf16"), testing::HasSubstr("not converted"));
   EXPECT_THAT(reason(dense, "winograd/2 m=4 mr=7 oc=2 pointsplit=2"), testing::HasSubstr("pointsplit=2"));
   EXPECT_THAT(reason(openConv("f32", "", "32x1x3x3", 32), "lanewise/1 px=7"), testing::HasSubstr("their own block"));
-  EXPECT_THAT(reason(openConv("i32", "", "32x32x3x3", 1), ""), testing::HasSubstr("of i32 by i32 is not static"));
+  EXPECT_EQ(reason(openConv("i32", "", "32x32x3x3", 1), ""), "");
+  EXPECT_THAT(reason(openBytes(), "direct/1 px=14 type=i16add unroll=2"), testing::HasSubstr("nor added"));
+  EXPECT_THAT(reason(openBytes(), "winograd/2 m=2 mr=7 mc=3 oc=2 type=i16"), testing::HasSubstr("static spatial"));
+  EXPECT_THAT(reason(openBytes(), "amx/1"), testing::HasSubstr("static spatial"));
 }
 
 } // namespace

@@ -26,7 +26,7 @@ void setStatic(ConvGeometry &conv, const OpenExtents &extents) {
 }
 
 void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, int64_t> &typical) {
-  if (!isFloat(conv.type) || conv.inputType != conv.type || conv.weightsType != conv.type)
+  if (isFloat(conv.type) && (conv.inputType != conv.type || conv.weightsType != conv.type))
     throw Declined{fmt::format("a spatial extent of a convolution of {} by {} is not static", name(conv.inputType),
                                name(conv.weightsType))};
   if (llvm::any_of(open.in, isUnknown) || llvm::any_of(open.out, isUnknown))
@@ -39,8 +39,8 @@ void setOpen(ConvGeometry &conv, OpenExtents open, const std::map<std::string, i
     conv.out[axis] = value(open.out[axis]);
   }
   conv.open = std::move(open);
-  if (!conv.planar())
-    throw Declined{"a spatial extent of a volume is not static"};
+  if (!conv.planar() && !conv.open->padsFollow()) // open-convolution makes a matrix product of it
+    throw Declined{"a spatial extent of a volume with stated padding is not static"};
 }
 
 std::map<std::string, int64_t> assumedExtents(const KernelProblem &problem) {

@@ -3,11 +3,14 @@
 //
 // A pointwise convolution of blocks reads the input where it is, and the positions of an image are one row. All others
 // copy the input rows of a range of output rows into scratch (OpenRows.h) and run their work items of that range from
-// there.
+// there. So does a format that converts operands, except for bytes in blocks that products take as they are; sums are
+// corrected for zero points tile by tile.
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/OpenRows.h"
 #include "codegen/contraction/WeightPacking.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <cmath>
 
@@ -21,8 +24,8 @@ struct OpenDirectExtents {
 
   OpenDirectExtents(const DirectPlan &plan, const ConvGeometry &geometry, RunTimeDims &dims) : held(plan) {
     positions = geometry.outPlane();
-    chunks = plan.held ? ceilDiv(geometry.outExtent(1), plan.rows)
-                       : maximum(Dim(1), floorDiv(positions, plan.rows * plan.rowWidth));
+    chunks = geometry.mergesOpenRows() ? maximum(Dim(1), floorDiv(positions, plan.rows * plan.rowWidth))
+                                       : ceilDiv(geometry.outExtent(1), plan.rows);
     needExtents(dims, geometry);
     for (const Dim &dim : {chunks, positions, held.plane, held.columns})
       dims.need(dim);
@@ -42,6 +45,8 @@ public:
 
   void emit() {
     int64_t tiles = conv.groups * plan.tiles.perGroup();
+    if (plan.format.correctsSums())
+      correction = units::correction(k, conv.inputZero, conv.inputType, plan.lanes);
     if (!plan.held)
       return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
     k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
@@ -67,10 +72,13 @@ private:
   // Position of the current work item: rows, or positions of pointwise convolutions, [first, last).
   Value image, first, last, group, tileOfGroup;
   int64_t vectors = 1, validChannels = 0;
+  Value correction; // units::correction()
+  using Range = std::pair<Value, Value>;
 
   Value value(const Dim &dim) const { return dims.value(k, dim); }
   int64_t wide() const { return vectors * plan.lanes; }
-  int64_t pixel() const { return conv.inBlock ? conv.inBlock : plan.held ? conv.inChannels : 1; }
+  /// Units of a position.
+  int64_t pixel() const { return conv.inBlock ? plan.blockUnits() : plan.steps; }
   /// Taps of a row that are one reduction: of a row-major input, whose columns are neighbours in scratch.
   bool joinsTaps() const { return !conv.inBlock && conv.dilation[2] == 1; }
   bool loopsOverTaps() const { return plan.kc >= 2 * plan.unroll; }
@@ -80,7 +88,8 @@ private:
   void emitPositions();
   void emitJoinedRows();
   void emitRows();
-  Values initial(int64_t width, Value channel);
+  Values initial(int64_t width, const Range &rows, const Range &columns);
+  Values corrections(const Range &rows, const Range &columns);
   Value channelOfTile();
   Value weightsOfTile();
   Value inputOfGroup();
@@ -91,17 +100,18 @@ private:
   Value tilesTimesTaps(int64_t width);
   void emitPointTile(int64_t width, Value at, Value number, Value pixelOfResult);
   void emitTile(int64_t width, Value row, Value column, Value number);
-  Values reduceTaps(int64_t width, Values acc, Value row, Value column, Value number);
-  Values reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value tapRow, Value column,
+  Values reduceTaps(int64_t width, Values acc, Value row, Value column, const Range &rows, const Range &columns,
+                    Value number);
+  Values reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value tapRow, Value column, const Range &columns,
                          const PanelPrefetch &ahead);
-  std::pair<Value, Value> tapsOfWidth(int64_t width, Value column);
+  Range tapsOfWidth(int64_t width, Value column);
   void finish(int64_t width, Value pixelOfResult, mlir::ValueRange acc);
 };
 
 /// `range`: (image, chunk).
 void OpenDirectGenerator::setRange(Value range) {
   image = quotient(k, range, chunks);
-  Value all = value(plan.held ? conv.outExtent(1) : extents.positions);
+  Value all = value(conv.mergesOpenRows() ? extents.positions : conv.outExtent(1));
   std::tie(first, last) = pieceOf(k, all, remainder(k, range, chunks), chunks);
 }
 
@@ -143,7 +153,7 @@ void OpenDirectGenerator::emitPositions() { plan.held && !extents.held.packed ? 
 /// The positions of all rows as one row.
 void OpenDirectGenerator::emitJoinedRows() {
   Value count = k.sub(last, first), start = first;
-  if (plan.held) {
+  if (!conv.mergesOpenRows()) {
     count = k.mul(count, outColumns);
     start = k.mul(first, outColumns);
   }
@@ -203,17 +213,18 @@ mlir::Value OpenDirectGenerator::weightsOfTile() {
   return k.add(k.mul(group, plan.groupStride()), k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
 }
 
-/// Offset of the group's channels, in scratch or in the input.
+/// Offset of the group's channels, in scratch or in the input, in units.
 mlir::Value OpenDirectGenerator::inputOfGroup() {
+  Value plane = value(plan.held ? extents.held.plane : conv.inPlane());
+  Value ofGroup = k.mul(k.mul(group, plan.steps), plane);
   if (plan.held)
-    return k.mul(k.mul(group, conv.inChannels), value(extents.held.plane));
-  Value images = k.mul(image, value(conv.inPlane() * Dim(conv.storedChannels())));
-  return k.add(images, k.mul(k.mul(group, conv.inChannels), value(conv.inPlane())));
+    return ofGroup;
+  return k.add(k.mul(image, k.mul(plane, conv.storedChannels() / conv.inBlock * plan.blockUnits())), ofGroup);
 }
 
 ReductionAxis OpenDirectGenerator::axis() const {
   if (conv.inBlock)
-    return {plan.steps, conv.inBlock, 1, 0}; // Microkernel::runStride
+    return {plan.steps, plan.blockUnits(), 1, 0}; // Microkernel::runStride
   int64_t steps = plan.steps * (joinsTaps() ? conv.kernel[2] : 1);
   return {steps, steps, 1, 0};
 }
@@ -236,15 +247,40 @@ llvm::SmallVector<int64_t> OpenDirectGenerator::offsets(int64_t width) const {
   return all;
 }
 
-OpenDirectGenerator::Values OpenDirectGenerator::initial(int64_t width, Value channel) {
-  if (!conv.bias)
+/// What sums begin with: the bias, and the corrections of the taps in `rows` and `columns` of the kernel.
+OpenDirectGenerator::Values OpenDirectGenerator::initial(int64_t width, const Range &rows, const Range &columns) {
+  if (!conv.bias && !correction)
     return micro.zeros(width * vectors);
-  Values bias =
-      biasVectors(k, conv, paddedBias, channel, vectors, plan.lanes, validChannels, [&] { return micro.zeros(1)[0]; });
+  Values first = conv.bias ? biasVectors(k, conv, paddedBias, channelOfTile(), vectors, plan.lanes, validChannels,
+                                         [&] { return micro.zeros(1)[0]; })
+                           : micro.zeros(vectors);
+  if (correction)
+    for (auto [sum, less] : llvm::zip(first, corrections(rows, columns)))
+      sum = k.b.create<mlir::arith::AddIOp>(k.loc, sum, less);
   Values acc;
   for (int64_t p = 0; p < width; ++p)
-    acc.append(bias.begin(), bias.end());
+    acc.append(first.begin(), first.end());
   return acc;
+}
+
+/// What every element of the input has too much, in the padding, too, times the sums of the weights of the taps.
+OpenDirectGenerator::Values OpenDirectGenerator::corrections(const Range &rows, const Range &columns) {
+  Value of = k.add(k.mul(group, plan.groupStride() / plan.steps),
+                   k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps));
+  of = k.add(of, conv.groups * plan.groupStride()); // behind the weights
+  Values sums = k.loop(rows.first, rows.second, 1, micro.zeros(vectors), [&](Value kh, mlir::ValueRange ofRows) {
+    return k.loop(columns.first, columns.second, 1, ofRows, [&](Value kw, mlir::ValueRange carried) {
+      Values next;
+      Value at = k.add(of, k.mul(k.add(k.mul(kh, conv.kernel[2]), kw), wide()));
+      for (int64_t v = 0; v < vectors; ++v)
+        next.push_back(k.b.create<mlir::arith::AddIOp>(
+            k.loc, carried[v], k.load(k.buffer(conv.weights), k.add(at, v * plan.lanes), plan.format.sum, plan.lanes)));
+      return next;
+    });
+  });
+  for (Value &sum : sums)
+    sum = k.b.create<mlir::arith::MulIOp>(k.loc, sum, correction);
+  return sums;
 }
 
 /// Adds the products of one reduction from `at` in `source` on.
@@ -254,7 +290,7 @@ OpenDirectGenerator::Values OpenDirectGenerator::reduce(mlir::ValueRange acc, in
   for (int64_t p = 0; p < width; ++p)
     rows.push_back(p);
   if (conv.inBlock)
-    micro.runStride = k.mul(value(plan.held ? extents.held.plane : conv.inPlane()), conv.inBlock);
+    micro.runStride = k.mul(value(plan.held ? extents.held.plane : conv.inPlane()), plan.blockUnits());
   VectorOperand b{k.buffer(conv.weights), wide()};
   return micro.reduce(acc, rows, offsets(width), vectors, source, at, axis, b, weights);
 }
@@ -265,18 +301,19 @@ void OpenDirectGenerator::emitPointTile(int64_t width, Value at, Value number, V
   Value from = k.add(inputOfGroup(), k.mul(plan.held ? at : pixelOfResult, pixel()));
   ReductionAxis steps = axis();
   micro.prefetch = micro.continued(panelAhead(number, steps, 1), k.constant(0), steps);
-  Values acc = initial(width, channelOfTile());
+  Range one = {k.constant(0), k.constant(1)};
+  Values acc = initial(width, one, one);
   finish(width, pixelOfResult, reduce(acc, width, source, from, steps, weightsOfTile()));
 }
 
 void OpenDirectGenerator::emitTile(int64_t width, Value row, Value column, Value number) {
-  Values acc = initial(width, channelOfTile());
-  acc = reduceTaps(width, acc, row, column, number);
+  Range rows = openTapRange(k, conv, dims, 1, row), columns = tapsOfWidth(width, column);
+  Values acc = reduceTaps(width, initial(width, rows, columns), row, column, rows, columns, number);
   finish(width, k.add(k.mul(row, outColumns), column), acc);
 }
 
-/// Taps of the width that any position of a tile finds inside; only where scratch has not all zeros of the padding.
-std::pair<mlir::Value, mlir::Value> OpenDirectGenerator::tapsOfWidth(int64_t width, Value column) {
+/// Taps of the width that any position of a tile finds inside; all of them where scratch has all of the padding.
+OpenDirectGenerator::Range OpenDirectGenerator::tapsOfWidth(int64_t width, Value column) {
   int64_t taps = conv.kernel[2], dilation = conv.dilation[2];
   Value all = k.constant(taps), none = k.constant(0);
   if (!extents.held.skipsTaps)
@@ -288,23 +325,24 @@ std::pair<mlir::Value, mlir::Value> OpenDirectGenerator::tapsOfWidth(int64_t wid
   return {quotientUp(k, missing, dilation), k.min(quotientUp(k, room, dilation), all)};
 }
 
+/// The taps in `rows` and `columns` of the kernel.
 OpenDirectGenerator::Values OpenDirectGenerator::reduceTaps(int64_t width, Values acc, Value row, Value column,
-                                                            Value number) {
-  auto [low, high] = openTapRange(k, conv, dims, 1, row);
+                                                            const Range &rows, const Range &columns, Value number) {
   ReductionAxis steps = axis();
   PanelPrefetch ahead = panelAhead(number, steps, joinsTaps() ? conv.kernel[1] : conv.taps());
   Value height = k.sub(k.add(windowAt(k, conv, dims, 1, row), -conv.padBegin[1]), copy.firstRow());
-  return k.loop(low, high, 1, acc, [&](Value kh, mlir::ValueRange carried) {
+  return k.loop(rows.first, rows.second, 1, acc, [&](Value kh, mlir::ValueRange carried) {
     Value inRow = k.mul(k.add(height, k.mul(kh, conv.dilation[1])), value(extents.held.columns));
     inRow = k.add(inRow, extents.held.before - conv.padBegin[2]);
-    return reduceRowOfTaps(width, Values(carried.begin(), carried.end()), inRow, kh, column, ahead);
+    return reduceRowOfTaps(width, Values(carried.begin(), carried.end()), inRow, kh, column, columns, ahead);
   });
 }
 
-/// All taps of row `kh`; `inRow`: position in scratch of the first tap of output column 0, at the begin that padBegin
+/// The taps of row `kh`; `inRow`: position in scratch of the first tap of output column 0, at the begin that padBegin
 /// states.
 OpenDirectGenerator::Values OpenDirectGenerator::reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value kh,
-                                                                 Value column, const PanelPrefetch &ahead) {
+                                                                 Value column, const Range &columns,
+                                                                 const PanelPrefetch &ahead) {
   ReductionAxis steps = axis();
   Value at = k.add(inRow, windowAt(k, conv, dims, 2, column)), weights = weightsOfTile(), group = inputOfGroup();
   auto tap = [&](mlir::ValueRange carried, Value number, Value kw) {
@@ -318,10 +356,8 @@ OpenDirectGenerator::Values OpenDirectGenerator::reduceRowOfTaps(int64_t width, 
   if (joinsTaps())
     return tap(acc, firstTap, k.constant(0));
   auto body = [&](Value kw, mlir::ValueRange carried) { return tap(carried, k.add(firstTap, kw), kw); };
-  if (loopsOverTaps()) {
-    auto [low, high] = tapsOfWidth(width, column);
-    return k.loop(low, high, 1, acc, body);
-  }
+  if (loopsOverTaps())
+    return k.loop(columns.first, columns.second, 1, acc, body);
   for (int64_t kw = 0; kw < conv.kernel[2]; ++kw)
     acc = body(k.constant(kw), acc);
   return acc;
@@ -356,7 +392,7 @@ GeneratedKernel generateOpenDirect(const ContractionProblem &problem, const Cont
     result.images = conv.images;
   result.units = conv.images * extents.chunks * Dim(conv.groups * plan.tiles.perGroup());
   if (plan.held)
-    result.scratchBytes = extents.held.elements * Dim(plan.format.unitBytes());
+    result.scratchBytes = extents.held.units * Dim(plan.format.unitBytes());
   addConvPackings(result, problem, conv, directPacking(plan), epilogue);
   return result;
 }

@@ -1,8 +1,9 @@
-// lanewise/1 where a run knows the spatial extents, for groups that read the lanes of their own block. A row of outputs is
+// lanewise/1 where a run knows the spatial extents. For groups that read the lanes of their own block, a row of outputs is
 // a tile at its beginning, tiles inside, and a tile at its end, which overlap where they must; all have the width that
 // the run chooses. So each of them knows which of its positions a tap finds inside. Rows too short for that are computed
-// position by position.
+// position by position, and so are volumes and lanes that are gathered.
 #include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/OpenConv.h"
 #include "codegen/contraction/WeightPacking.h"
 #include "codegen/space/LanewisePlan.h"
@@ -19,18 +20,22 @@ public:
   OpenLanewiseGenerator(KernelBuilder &k, const LanewisePlan &plan, const Dim &chunks, const Epilogue &epilogue,
                         const RunTimeDims &dims, bool paddedBias)
       : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), paddedBias(paddedBias),
-        wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias)), chunks(value(chunks)),
-        inColumns(value(conv.inExtent(2))), outColumns(value(conv.outExtent(2))), shift(value(conv.open->shift[2])) {}
+        wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias) && plan.access != Lanes::gathered),
+        chunks(value(chunks)), inPlane(value(conv.inPlane())), inRows(value(conv.inExtent(1))),
+        inColumns(value(conv.inExtent(2))), outRows(value(conv.outExtent(1))), outColumns(value(conv.outExtent(2))),
+        shift(value(conv.open->shift[2])), zeroPoint(units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes)) {}
 
   /// Work items: (image, block, chunk of rows).
   void emit() {
     k.loop(k.begin(), k.end(), 1, [&](Value unit) {
       Value rest = quotient(k, unit, chunks);
-      std::tie(firstRow, lastRow) = pieceOf(k, value(conv.outExtent(1)), remainder(k, unit, chunks), chunks);
+      Value rows = k.mul(value(conv.outExtent(0)), outRows); // of all planes
+      std::tie(firstRow, lastRow) = pieceOf(k, rows, remainder(k, unit, chunks), chunks);
       image = k.div(rest, plan.blocks());
       block = k.rem(rest, plan.blocks());
-      Value images = k.mul(image, value(conv.inPlane() * Dim(conv.storedChannels())));
-      input = k.add(images, k.mul(k.mul(block, value(conv.inPlane())), plan.lanes));
+      input = k.mul(image, value(conv.inPlane() * Dim(conv.storedChannels())));
+      if (plan.access != Lanes::gathered)
+        input = k.add(input, k.mul(k.mul(block, inPlane), plan.lanes));
       emitBlock();
     });
   }
@@ -45,10 +50,12 @@ private:
   const Epilogue &epilogue;
   const RunTimeDims &dims;
   bool paddedBias, wholeVectors;
-  Value chunks, inColumns, outColumns;
-  Value shift; // columns that windows lie behind the place that padBefore() states
+  Value chunks, inPlane, inRows, inColumns, outRows, outColumns;
+  Value shift;                                  // columns that windows lie behind the place that padBefore() states
+  Value zeroPoint;                              // of bytes; null: 0
   Value image, block, firstRow, lastRow, input; // of the work item
   int64_t validChannels = 0;
+  Values laneChannels; // gathered: the first channel of each lane's group
 
   Value value(const Dim &dim) const { return dims.value(k, dim); }
   int64_t taps() const { return conv.kernel[2]; }
@@ -69,12 +76,18 @@ private:
   Reach reach(int64_t width, const std::function<bool(int64_t position, int64_t tap)> &inside) const;
   Reach reachAtEnd(int64_t width, int64_t beyond) const;
   Values initial(int64_t width);
+  Value loadWeights(Value at);
   Value loadInput(Value offset, int64_t channel);
+  Value gatherInput(Value offset, Value channel);
+  Value converted(Value vector) { return units::operand(k, plan.format, vector, conv.inputType, zeroPoint); }
   Value multiplyAdd(Value x, Value y, Value z);
   Values overRowsOfTaps(Value row, Values acc, const std::function<Values(Values, Value inRow, Value weights)> &body);
   void emitTile(int64_t width, const Reach &reach, Value row, Value column);
   Values tapsOfRow(const Reach &reach, Values acc, Value start, Value weights);
+  Values rowsOfPlane(Value height, Value plane, Value weights, Values acc,
+                     const std::function<Values(Values, Value inRow, Value weights)> &body);
   void emitPosition(Value row, Value column);
+  Values positionTap(mlir::ValueRange sums, Value position, Value weights);
   void finish(int64_t width, Value row, Value column, mlir::ValueRange acc);
 };
 
@@ -119,12 +132,16 @@ TileWidth OpenLanewiseGenerator::tileWidth(int64_t width, Value last) {
 
 void OpenLanewiseGenerator::emitRowsOf(int64_t valid) {
   validChannels = valid;
+  laneChannels.clear();
+  for (int64_t lane = 0; plan.access == Lanes::gathered && lane < (conv.groups > 1 ? valid : 1); ++lane)
+    laneChannels.push_back(k.mul(k.div(k.add(k.mul(block, plan.lanes), lane), conv.outChannels), conv.inChannels));
   Value last = lastInside();
   llvm::SmallVector<TileWidth> widths;
+  bool tiles = plan.access != Lanes::gathered && conv.planar();
   for (int64_t eighths : {8, 6, 4, 2}) {
     int64_t width = (plan.px * eighths + 7) / 8;
     bool holdsPads = width * conv.stride[2] >= std::max(padBefore(), padAfter());
-    if (width > 1 && holdsPads && conv.stride[2] <= 4 && (widths.empty() || width < widths.back().positions))
+    if (tiles && width > 1 && holdsPads && conv.stride[2] <= 4 && (widths.empty() || width < widths.back().positions))
       widths.push_back(tileWidth(width, last));
   }
   widths.push_back({1, k.constant(never - 1)});
@@ -206,9 +223,14 @@ OpenLanewiseGenerator::Values OpenLanewiseGenerator::initial(int64_t width) {
   return Values(width, Epilogue::loadLanes(k, access, k.mul(block, plan.lanes), plan.lanes, validChannels));
 }
 
+/// One vector of weights at `at`: of bytes one unit a lane.
+mlir::Value OpenLanewiseGenerator::loadWeights(Value at) {
+  return k.load(k.buffer(conv.weights), at, plan.convertsBytes() ? plan.format.unit : conv.type, plan.lanes);
+}
+
 /// What each lane multiplies in step `channel` of its group.
 mlir::Value OpenLanewiseGenerator::loadInput(Value offset, int64_t channel) {
-  Value vector = k.load(k.buffer(conv.input), offset, conv.type, plan.lanes);
+  Value vector = converted(k.load(k.buffer(conv.input), offset, conv.inputType, plan.lanes));
   if (plan.access == Lanes::same)
     return vector;
   llvm::SmallVector<int64_t> from;
@@ -217,25 +239,58 @@ mlir::Value OpenLanewiseGenerator::loadInput(Value offset, int64_t channel) {
   return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
 }
 
+/// Likewise, lane by lane from wherever its channel lies; of one group all lanes read the same element.
+mlir::Value OpenLanewiseGenerator::gatherInput(Value offset, Value channel) {
+  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
+  for (auto [lane, first] : llvm::enumerate(laneChannels)) {
+    Value c = k.add(first, channel), plane = k.mul(c, inPlane);
+    if (conv.inBlock)
+      plane = k.add(k.mul(k.mul(k.div(c, conv.inBlock), inPlane), conv.inBlock), k.rem(c, conv.inBlock));
+    Value element = k.load(k.buffer(conv.input), k.add(offset, plane), conv.inputType);
+    if (conv.groups == 1)
+      return converted(k.splat(element, plan.lanes));
+    vector = k.b.create<mlir::vector::InsertOp>(k.loc, element, vector, int64_t(lane));
+  }
+  return converted(vector);
+}
+
 mlir::Value OpenLanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
+  if (plan.convertsBytes())
+    return units::multiplyAdd(k, plan.format, x, y, z);
   if (isFloat(conv.type))
     return k.fma(x, y, z);
   return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
 }
 
 /// Calls `body` for each row of taps of output row `row` that is inside, with the offsets of its first tap of output
-/// column 0 and of its weights.
+/// column 0 and of its weights. Rows of a volume count over all of its planes.
 OpenLanewiseGenerator::Values
 OpenLanewiseGenerator::overRowsOfTaps(Value row, Values acc,
                                       const std::function<Values(Values, Value inRow, Value weights)> &body) {
-  auto [low, high] = openTapRange(k, conv, dims, 1, row);
-  Value inHeight = k.add(windowAt(k, conv, dims, 1, row), -conv.padBegin[1]);
-  int64_t rowOfWeights = taps() * conv.inChannels * plan.lanes;
+  Value weights = k.mul(block, plan.blockStride());
+  if (conv.planar())
+    return rowsOfPlane(row, k.constant(0), weights, std::move(acc), body);
+  Value depth = quotient(k, row, outRows), height = remainder(k, row, outRows);
+  auto [low, high] = openTapRange(k, conv, dims, 0, depth);
+  Value inDepth = k.add(windowAt(k, conv, dims, 0, depth), -conv.padBegin[0]);
+  int64_t planeOfWeights = plan.blockStride() / conv.kernel[0];
+  return k.loop(low, high, 1, acc, [&](Value kd, mlir::ValueRange carried) {
+    return rowsOfPlane(height, k.add(inDepth, k.mul(kd, conv.dilation[0])), k.add(weights, k.mul(kd, planeOfWeights)),
+                       Values(carried.begin(), carried.end()), body);
+  });
+}
+
+/// The rows of taps of one plane of the kernel, whose weights begin at `weights`, in input plane `plane`.
+OpenLanewiseGenerator::Values
+OpenLanewiseGenerator::rowsOfPlane(Value height, Value plane, Value weights, Values acc,
+                                   const std::function<Values(Values, Value inRow, Value weights)> &body) {
+  auto [low, high] = openTapRange(k, conv, dims, 1, height);
+  Value inHeight = k.add(windowAt(k, conv, dims, 1, height), -conv.padBegin[1]);
   return k.loop(low, high, 1, acc, [&](Value kh, mlir::ValueRange carried) {
-    Value at = k.mul(k.add(inHeight, k.mul(kh, conv.dilation[1])), inColumns);
-    Value inRow = k.add(input, k.mul(k.add(k.add(at, shift), -padBefore()), plan.lanes));
-    Value weights = k.add(k.mul(block, plan.blockStride()), k.mul(kh, rowOfWeights));
-    return body(Values(carried.begin(), carried.end()), inRow, weights);
+    Value row = k.add(k.mul(plane, inRows), k.add(inHeight, k.mul(kh, conv.dilation[1])));
+    Value at = k.add(k.add(k.mul(row, inColumns), shift), -padBefore());
+    return body(Values(carried.begin(), carried.end()), k.add(input, k.mul(at, conv.inPixelStride())),
+                k.add(weights, k.mul(kh, taps() * conv.inChannels * plan.lanes)));
   });
 }
 
@@ -248,7 +303,7 @@ OpenLanewiseGenerator::Values OpenLanewiseGenerator::tapsOfRow(const Reach &reac
       if (reach[kw].first >= reach[kw].second)
         continue;
       Value at = k.add(weights, (kw * conv.inChannels + c) * plan.lanes);
-      Value weight = k.load(k.buffer(conv.weights), at, conv.type, plan.lanes);
+      Value weight = loadWeights(at);
       for (int64_t p = reach[kw].first; p < reach[kw].second; ++p) {
         int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
         Value &x = inputs[{column, c}];
@@ -271,17 +326,27 @@ void OpenLanewiseGenerator::emitTile(int64_t width, const Reach &reach, Value ro
 void OpenLanewiseGenerator::emitPosition(Value row, Value column) {
   auto [low, high] = openTapRange(k, conv, dims, 2, column);
   Values acc = overRowsOfTaps(row, initial(1), [&](Values carried, Value inRow, Value weights) {
-    Value start = k.add(inRow, k.mul(column, conv.stride[2] * plan.lanes));
+    int64_t pixel = conv.inPixelStride();
+    Value start = k.add(inRow, k.mul(column, conv.stride[2] * pixel));
     return k.loop(low, high, 1, carried, [&](Value kw, mlir::ValueRange sums) {
-      Value sum = sums[0], x = k.add(start, k.mul(kw, conv.dilation[2] * plan.lanes));
-      for (int64_t c = 0; c < conv.inChannels; ++c) {
-        Value at = k.add(weights, k.mul(k.add(k.mul(kw, conv.inChannels), c), plan.lanes));
-        sum = multiplyAdd(loadInput(x, c), k.load(k.buffer(conv.weights), at, conv.type, plan.lanes), sum);
-      }
-      return Values{sum};
+      return positionTap(sums, k.add(start, k.mul(kw, conv.dilation[2] * pixel)),
+                         k.add(weights, k.mul(kw, conv.inChannels * plan.lanes)));
     });
   });
   finish(1, row, column, acc);
+}
+
+/// One tap of one output position, whose weights begin at `weights`.
+OpenLanewiseGenerator::Values OpenLanewiseGenerator::positionTap(mlir::ValueRange sums, Value position, Value weights) {
+  if (plan.access == Lanes::gathered)
+    return k.loop(k.constant(0), k.constant(conv.inChannels), 1, sums, [&](Value c, mlir::ValueRange carried) {
+      Value weight = loadWeights(k.add(weights, k.mul(c, plan.lanes)));
+      return Values{multiplyAdd(gatherInput(position, c), weight, carried[0])};
+    });
+  Value sum = sums[0];
+  for (int64_t c = 0; c < conv.inChannels; ++c)
+    sum = multiplyAdd(loadInput(position, c), loadWeights(k.add(weights, c * plan.lanes)), sum);
+  return Values{sum};
 }
 
 void OpenLanewiseGenerator::finish(int64_t width, Value row, Value column, mlir::ValueRange acc) {
@@ -303,7 +368,7 @@ GeneratedKernel generateOpenLanewise(const ContractionProblem &problem, const Co
   LanewisePlan plan = makeLanewisePlan(facts.target, conv, schedule);
   RunTimeDims dims;
   needExtents(dims, conv);
-  Dim chunks = dims.need(ceilDiv(conv.outExtent(1), plan.rows));
+  Dim chunks = dims.need(ceilDiv(conv.outExtent(0) * conv.outExtent(1), plan.rows));
   Epilogue epilogue = convEpilogue(problem, conv, dims);
   ContractionKernel kernel(problem, dims);
   OpenLanewiseGenerator(kernel.k, plan, chunks, epilogue, dims, hasPaddedBias(problem, conv)).emit();

@@ -1,12 +1,17 @@
 #include "codegen/contraction/OpenRows.h"
 
+#include "codegen/contraction/FormatCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace lathe {
 
 OpenRows::OpenRows(const DirectPlan &plan) {
   const ConvGeometry &conv = plan.conv;
   int64_t reach = (plan.px - 1) * conv.stride[2], step = conv.stride[1]; // of a tile
   packed = conv.taps() == 1 && !conv.padded();
-  // Columns that are unrolled are all computed (DirectGenerator), and so is a row of taps that is one reduction.
+  merged = conv.mergesOpenRows();
+  // Columns that are unrolled are all computed (OpenDirectConv.cpp), and so is a row of taps that is one reduction.
   bool bounded = conv.inBlock && plan.kc >= 2 * plan.unroll;
   before = bounded ? std::min(conv.padBegin[2], reach) : conv.padBegin[2];
   after = bounded ? std::min(conv.open->padEnd[2], reach) : conv.open->padEnd[2];
@@ -14,7 +19,10 @@ OpenRows::OpenRows(const DirectPlan &plan) {
   int64_t padding = std::max(conv.padBegin[2], conv.open->padEnd[2]);
   bool must = before < conv.padBegin[2] || after < conv.open->padEnd[2];
   skipsTaps = must || (bounded && padding >= narrow * conv.stride[2]);
-  if (packed) {
+  if (merged) {
+    columns = conv.outPlane();
+    plane = minimum(Dim(2 * plan.rows * plan.rowWidth), columns); // OpenDirectExtents::chunks
+  } else if (packed) {
     columns = conv.outExtent(2);
     plane = minimum(Dim(plan.rows), conv.outExtent(1)) * columns;
   } else {
@@ -22,19 +30,58 @@ OpenRows::OpenRows(const DirectPlan &plan) {
     columns = conv.inExtent(2) + Dim(before + after);
     plane = minimum(Dim(most), conv.inExtent(1)) * columns;
   }
-  elements = plane * Dim(conv.storedChannels());
+  units =
+      plane * Dim(conv.inBlock ? conv.storedChannels() / conv.inBlock * plan.blockUnits() : conv.groups * plan.steps);
 }
 
 OpenRowsCopy::OpenRowsCopy(KernelBuilder &k, const DirectPlan &plan, const OpenRows &held, const RunTimeDims &dims)
     : k(k), plan(plan), conv(plan.conv), held(held), dims(dims),
       type(bitWidth(conv.inputType) == 16 ? ElementType::i16 : conv.inputType),
-      pixel(conv.inBlock ? conv.inBlock : conv.inChannels), inColumns(value(conv.inExtent(2))),
-      inPlane(value(conv.inPlane())) {}
+      to(plan.format.converts ? plan.format.element : type),
+      pixel(conv.inBlock ? conv.inBlock : plan.steps * (plan.format.converts ? plan.format.group : 1)),
+      inColumns(value(conv.inExtent(2))), inPlane(value(conv.inPlane())) {
+  Value none;
+  if (conv.inputZero)
+    none = k.load(k.buffer(*conv.inputZero), k.constant(0), type);
+  else
+    none = k.zero(k.computeType(type));
+  if (!plan.format.correctsSums() && conv.inputZero) {
+    outside = k.zero(k.computeType(to));
+    zero = converted(none);
+  } else {
+    outside = converted(none);
+  }
+}
+
+/// Elements of the input, one or a vector of them, as those of scratch. Formats that correct sums get the bytes with the
+/// sign that products take, others the differences from the zero point.
+mlir::Value OpenRowsCopy::converted(Value elements) {
+  if (!converts())
+    return elements;
+  auto vector = llvm::dyn_cast<mlir::VectorType>(elements.getType());
+  auto all = [&](Value scalar) { return vector ? k.splat(scalar, vector.getNumElements()) : scalar; };
+  if (plan.format.correctsSums()) {
+    if (!addedTo(k.target, type))
+      return elements;
+    Value high = k.b.create<mlir::arith::ConstantOp>(k.loc, k.b.getIntegerAttr(k.b.getIntegerType(8), -128));
+    return k.b.create<mlir::arith::XOrIOp>(k.loc, elements, all(high));
+  }
+  mlir::Type wide = k.computeType(to);
+  if (vector)
+    wide = KernelBuilder::vectorOf(wide, vector.getNumElements());
+  Value result = isUnsignedInteger(type) ? k.b.create<mlir::arith::ExtUIOp>(k.loc, wide, elements).getResult()
+                                         : k.b.create<mlir::arith::ExtSIOp>(k.loc, wide, elements).getResult();
+  return zero ? k.b.create<mlir::arith::SubIOp>(k.loc, result, all(zero)).getResult() : result;
+}
 
 void OpenRowsCopy::emit(Value imageOfRows, Value first, Value last) {
   image = imageOfRows;
   columns = held.packed ? value(conv.outExtent(2)) : inColumns;
-  if (held.packed) {
+  if (held.merged) {
+    firstHeld = first;
+    rows = k.constant(1);
+    columns = k.sub(last, first);
+  } else if (held.packed) {
     firstHeld = first;
     rows = k.sub(last, first);
   } else {
@@ -56,21 +103,23 @@ mlir::Value OpenRowsCopy::source(Value plane, Value row) {
   if (held.packed)
     at = k.mul(at, conv.stride[1]);
   Value offset = k.add(k.mul(image, value(conv.inPlane() * Dim(conv.storedChannels()))), plane);
+  if (held.merged)
+    return k.add(offset, k.mul(at, element));
   return k.add(offset, k.mul(k.mul(at, inColumns), element));
 }
 
-void OpenRowsCopy::clear(Value to, int64_t elements) {
+void OpenRowsCopy::clear(Value first, int64_t elements) {
   int64_t lanes = conv.inBlock ? conv.inBlock : 1;
-  mlir::Type element = k.memoryType(type);
-  Value zero = k.zero(lanes > 1 ? mlir::Type(KernelBuilder::vectorOf(element, lanes)) : element);
-  k.loop(k.constant(0), k.constant(elements), lanes, [&](Value i) { k.store(zero, k.scratch(), k.add(to, i), type); });
+  Value padding = lanes > 1 ? k.splat(outside, lanes) : outside;
+  k.loop(k.constant(0), k.constant(elements), lanes,
+         [&](Value i) { k.store(padding, k.scratch(), k.add(first, i), to); });
 }
 
-/// All rows of a plane of the input, with zeros on both sides. `to`: the first position in scratch.
-void OpenRowsCopy::copyRows(Value plane, Value to) {
+/// All rows of a plane of the input, with padding on both sides. `place`: the first position in scratch.
+void OpenRowsCopy::copyRows(Value plane, Value place) {
   Value heldColumns = value(held.columns);
   k.loop(k.constant(0), rows, 1, [&](Value row) {
-    Value at = k.mul(k.add(to, k.mul(row, heldColumns)), pixel);
+    Value at = k.mul(k.add(place, k.mul(row, heldColumns)), pixel);
     Value first = held.packed ? at : k.add(at, held.before * pixel);
     if (!held.packed)
       clear(at, held.before * pixel);
@@ -90,17 +139,21 @@ void OpenRowsCopy::copyBlocks() {
 }
 
 /// Vectors of positions, four of them side by side.
-void OpenRowsCopy::copyRow(Value from, Value to) {
+void OpenRowsCopy::copyRow(Value from, Value place) {
   constexpr int64_t together = 4;
   int64_t block = conv.inBlock, step = held.packed ? conv.stride[2] : 1;
   auto copy = [&](Value column, int64_t count) {
-    KernelBuilder::Values vectors;
+    if (converts() && step == 1) { // bytes of several positions are one vector
+      Value elements = k.load(k.buffer(conv.input), k.add(from, k.mul(column, block)), type, count * block);
+      return k.store(converted(elements), k.scratch(), k.add(place, k.mul(column, block)), to);
+    }
+    Values vectors;
     for (int64_t i = 0; i < count; ++i) {
       Value at = k.add(from, k.mul(k.add(column, i), step * block));
       vectors.push_back(k.load(k.buffer(conv.input), at, type, block));
     }
     for (int64_t i = 0; i < count; ++i)
-      k.store(vectors[i], k.scratch(), k.add(to, k.mul(k.add(column, i), block)), type);
+      k.store(converted(vectors[i]), k.scratch(), k.add(place, k.mul(k.add(column, i), block)), to);
   };
   Value whole = k.mul(k.div(columns, together), together);
   k.loop(k.constant(0), whole, together, [&](Value column) { copy(column, together); });
@@ -116,32 +169,46 @@ void OpenRowsCopy::copyPlanes() {
 }
 
 /// The channels of each position side by side.
-void OpenRowsCopy::interleaveRow(Value from, Value to) {
+void OpenRowsCopy::interleaveRow(Value from, Value first) {
   int64_t step = held.packed ? conv.stride[2] : 1;
   auto single = [&] {
     k.loop(k.constant(0), k.constant(conv.inChannels), 1, [&](Value channel) {
-      Value plane = k.add(from, k.mul(channel, inPlane)), place = k.add(to, channel);
+      Value plane = k.add(from, k.mul(channel, inPlane)), place = k.add(first, channel);
       k.loop(k.constant(0), columns, 1, [&](Value column) {
         Value element = k.load(k.buffer(conv.input), k.add(plane, k.mul(column, step)), type);
-        k.store(element, k.scratch(), k.add(place, k.mul(column, pixel)), type);
+        k.store(converted(element), k.scratch(), k.add(place, k.mul(column, pixel)), to);
       });
     });
   };
-  constexpr int64_t mostShuffled = 4; // channels: a vector takes as many shuffles
-  if (step > 1 || conv.inChannels > mostShuffled)
+  constexpr int64_t mostShuffled = 4; // units: a vector takes as many shuffles
+  if (step > 1 || plan.steps > mostShuffled)
     return single();
-  k.ifThen(k.less(columns, k.constant(plan.lanes)), single, [&] { interleaveVectors(from, to); });
+  k.ifThen(k.less(columns, k.constant(plan.lanes)), single, [&] { interleaveVectors(from, first); });
+}
+
+/// A vector of positions from `column` on for each unit of the channels.
+OpenRowsCopy::Values OpenRowsCopy::unitsOf(Value from, Value column) {
+  int64_t group = converts() ? plan.format.group : 1;
+  Values units, channels;
+  for (int64_t c = 0; c < conv.inChannels; ++c) {
+    Value plane = k.load(k.buffer(conv.input), k.add(k.add(from, k.mul(inPlane, c)), column), type, plan.lanes);
+    channels.push_back(converted(plane));
+    if (int64_t(channels.size()) == group || c + 1 == conv.inChannels) {
+      units.push_back(converts() ? units::interleaved(k, plan.format, channels) : channels[0]);
+      channels.clear();
+    }
+  }
+  return units;
 }
 
 /// Vectors of positions of each channel, the last ones at the end of the row.
-void OpenRowsCopy::interleaveVectors(Value from, Value to) {
-  int64_t lanes = plan.lanes, channels = conv.inChannels;
-  Value last = k.sub(columns, k.constant(lanes));
+void OpenRowsCopy::interleaveVectors(Value from, Value first) {
+  int64_t lanes = plan.lanes, channels = plan.steps; // or units of them
+  ElementType unit = converts() ? plan.format.unit : to;
+  Value last = k.sub(columns, k.constant(lanes)), start = converts() ? k.div(first, plan.format.group) : first;
   k.loop(k.constant(0), columns, lanes, [&](Value column) {
     Value at = k.min(column, last);
-    KernelBuilder::Values planes;
-    for (int64_t c = 0; c < channels; ++c)
-      planes.push_back(k.load(k.buffer(conv.input), k.add(k.add(from, k.mul(inPlane, c)), at), type, lanes));
+    Values planes = unitsOf(from, at);
     for (int64_t part = 0; part < channels; ++part) { // of the positions of one vector
       Value vector = planes[0];
       for (int64_t c = 0; c < channels && channels > 1; ++c) {
@@ -153,7 +220,7 @@ void OpenRowsCopy::interleaveVectors(Value from, Value to) {
         }
         vector = k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, planes[c], from);
       }
-      k.store(vector, k.scratch(), k.add(k.mul(at, pixel), k.add(to, part * lanes)), type);
+      k.store(vector, k.scratch(), k.add(k.mul(at, channels), k.add(start, part * lanes)), unit);
     }
   });
 }

@@ -1,5 +1,6 @@
-// Input rows of a convolution with open spatial extents in scratch, so that all tiles of a row are alike: with the zeros
-// of the padding, or, for one tap without padding, only the positions that are read.
+// Input rows of a convolution with open spatial extents in scratch, so that all tiles of a row are alike: with what stands
+// for the padding, or, for one tap without padding, only the positions that are read. Formats that convert operands
+// (codegen/space/ContractionFormat.h) find units in scratch.
 #pragma once
 
 #include "codegen/contraction/OpenConv.h"
@@ -8,22 +9,24 @@
 namespace lathe {
 
 /// What a work item has in scratch. Blocked: [block][row][column][channel of the block]; row-major:
-/// [group][row][column][channel of the group].
+/// [group][row][column][channel of the group]. Channels are units of a format that converts.
 struct OpenRows {
   explicit OpenRows(const DirectPlan &plan);
 
   bool packed;           // one tap without padding: positions that are read, one row behind the other
-  int64_t before, after; // columns of zeros; a tap that no position of a tile finds inside is left out
+  bool merged;           // the positions of an image are one row, of which a work item has a range
+  int64_t before, after; // columns of padding; a tap that no position of a tile finds inside is left out
   bool skipsTaps;        // of the width: there is padding for whole tiles, or more than zeros
   Dim plane;             // positions of a block or group
   Dim columns;           // positions of a row
-  Dim elements;          // all
+  Dim units;             // all; elements in formats that do not convert
 };
 
-/// Copies the input rows of output rows [first, last) of an image to scratch.
+/// Copies the input rows of output rows, or positions, [first, last) of an image to scratch.
 class OpenRowsCopy {
 public:
   using Value = mlir::Value;
+  using Values = KernelBuilder::Values;
   OpenRowsCopy(KernelBuilder &k, const DirectPlan &plan, const OpenRows &held, const RunTimeDims &dims);
 
   void emit(Value image, Value first, Value last);
@@ -36,12 +39,16 @@ private:
   const ConvGeometry &conv;
   const OpenRows &held;
   const RunTimeDims &dims;
-  ElementType type;         // elements are moved, not computed with
+  ElementType type, to;     // of elements in the input and in scratch; those of floats are moved, not computed with
   int64_t pixel;            // elements of a position in scratch
   Value inColumns, inPlane; // extents of the input
+  Value zero;               // zero point that the conversion subtracts, in the type of scratch; null: none
+  Value outside;            // what stands for an element of the padding
   Value image, firstHeld, rows, columns;
 
   Value value(const Dim &dim) const { return dims.value(k, dim); }
+  bool converts() const { return plan.format.converts; }
+  Value converted(Value elements);
   Value source(Value plane, Value row);
   void copyRows(Value plane, Value to);
   void copyBlocks();
@@ -50,6 +57,7 @@ private:
   void copyRow(Value from, Value to);
   void interleaveRow(Value from, Value to);
   void interleaveVectors(Value from, Value to);
+  Values unitsOf(Value from, Value column);
 };
 
 } // namespace lathe

@@ -116,7 +116,8 @@ TEST_F(Pool, paddingFollowsOpenExtents) {
       x += "x?";
       dims += i + 1 == rank ? ", \"W\"" : ", \"H\"";
     }
-    x += blocked ? fmt::format("xf32, #nn.blocked<1, {}>>", block) : "xf32>";
+    std::string type = average ? "f32" : std::vector<const char *>{"f32", "i8", "ui8"}[random() % 3];
+    x += "x" + type + (blocked ? fmt::format(", #nn.blocked<1, {}>>", block) : ">");
     std::vector<int64_t> pads = begins;
     for (const auto &more : {ends, rules})
       pads.insert(pads.end(), more.begin(), more.end());

@@ -108,9 +108,12 @@ EvenPieces evenPieces(int64_t extent, int64_t most) {
 
 namespace {
 
-/// Groups that are narrower than a block, or that do not end where blocks do, are computed lane by lane.
+/// Groups that are narrower than a block, or that do not end where blocks do, are computed lane by lane, and so are open
+/// volumes.
 bool needsLanewise(const Target &target, const ConvGeometry &conv) {
-  if (conv.groups == 1 || (conv.inputType != conv.type && conv.open))
+  if (conv.open && !conv.planar())
+    return true;
+  if (conv.groups == 1)
     return false;
   int64_t lanes = target.lanes(bitWidth(conv.type) == 16 ? 32 : bitWidth(conv.type));
   if (conv.inBlock && conv.inChannels % conv.inBlock)

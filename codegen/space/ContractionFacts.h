@@ -22,6 +22,9 @@ struct OpenExtents {
   /// Positions that windows lie behind the place that padBegin states (ops/WindowPads.h), and the most they may be.
   std::array<Dim, 3> shift = {};
   std::array<int64_t, 3> mostShift = {};
+
+  /// True if the padding of an axis follows its extent.
+  bool padsFollow() const { return mostShift != std::array<int64_t, 3>{}; }
 };
 
 /// A convolution of rank 1 to 3 as three spatial axes (depth, height, width; missing ones have extent 1).

@@ -15,6 +15,11 @@ void requireWholeGroups(const ContractionFacts &facts, const DirectPlan &plan) {
     illegal("groups", "the groups do not end where channel blocks do");
 }
 
+void requireOpen(const ConvGeometry &conv) {
+  if (conv.open && !conv.planar())
+    illegal("open", "direct needs the extents of a volume as numbers");
+}
+
 /// Open extents: positions of one row, in pieces of `width` of which the last may be shorter; else rows as they are.
 void setOpenWidth(DirectPlan &plan, const Schedule &schedule) {
   ConvGeometry &conv = plan.conv;
@@ -74,8 +79,8 @@ void setReduction(DirectPlan &plan, const Target &target, const Schedule &schedu
   const ConvGeometry &conv = plan.conv;
   if (conv.open && schedule.number("kc"))
     illegal("open", "kc={}: with open extents all channels are reduced at once", schedule.number("kc"));
-  if (conv.open && plan.format.converts)
-    illegal("open", "type={}: with open extents operands are not converted", plan.format.name);
+  if (conv.open && (plan.format.rounds || plan.sumsPositions()))
+    illegal("open", "type={}: with open extents operands are not converted to bf16 nor added", plan.format.name);
   plan.unroll = schedule.number("unroll");
   plan.steps = plan.format.unitsOf(conv.inChannels);
   if (addsOperands(plan.format))
@@ -158,6 +163,7 @@ DirectPlan makeDirectPlan(const ContractionFacts &facts, const ConvGeometry &geo
   plan.conv = geometry;
   plan.lanes = convLanes(facts.target, geometry);
   plan.format = scheduledFormat(schedule, facts.target, geometry.types());
+  requireOpen(geometry);
   requireWholeGroups(facts, plan);
   setWidth(plan, schedule);
   setTiles(plan, facts.target, schedule);

@@ -55,14 +55,14 @@ double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, in
 double slowdown(double waste, int threads) { return threads > 1 ? waste : 1 + 0.02 * (waste - 1); }
 
 ContractionFormat formatOf(const KernelFacts &facts, const ConvGeometry &conv) {
-  if (conv.open)
-    return plainFormat(conv.inputType);
+  if (conv.open && conv.inputType == conv.type)
+    return plainFormat(conv.type);
   ContractionFormat format = fastestFormat(facts.precision, facts.target, conv.types());
   // Instructions with two operands alone would need copies of the operands that are added. What is taken from the sums of
   // a tap shows beside few products: of 64 channels it cost 1 to 5 %, of 128 adding gained 9 % (Zen 4).
   constexpr int64_t fewest = 96; // input channels
   if (format.element == ElementType::i16 && facts.target.has("avx2") && conv.inBlock && conv.groups == 1 &&
-      conv.inChannels >= fewest)
+      conv.inChannels >= fewest && !conv.open)
     if (ContractionFormat added = formatNamed("i16add", conv.type);
         added.takes(conv.types()) && added.productsPerCycle(facts.target) > format.productsPerCycle(facts.target))
       return added;

@@ -29,8 +29,6 @@ LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, co
             name(conv.type));
   if (conv.weightsZero)
     illegal("computes", "lanewise takes weights without a zero point");
-  if (conv.open && plan.convertsBytes())
-    illegal("open", "with open extents lanewise converts no bytes");
   plan.joined = joinsColumns(target, conv);
   plan.lanes = convLanes(target, conv);
   plan.px = atMost("registers", "px", schedule.number("px"), int64_t(target.vectorRegisters) - 2);
@@ -42,8 +40,8 @@ LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, co
                 : blockOfLanes && conv.inChannels == conv.outChannels && plan.lanes % conv.inChannels == 0
                     ? Lanes::permuted
                     : Lanes::gathered;
-  if (conv.open && plan.access == Lanes::gathered)
-    illegal("open", "with open extents groups read lanes of their own block");
+  if (conv.open && plan.access == Lanes::gathered && !conv.open->padsFollow())
+    illegal("open", "with open extents and stated padding groups read lanes of their own block");
   plan.classes = tileClasses(conv, plan.px);
   int64_t steps = 0;
   for (const TileClass &tile : plan.classes)

@@ -55,7 +55,8 @@ void addEpilogue(KernelText &text, Random &random, const std::string &channel, c
 
 /// The spatial axes of a convolution as they are drawn.
 struct SpatialAxes {
-  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends, rules; // rules: ops/WindowPads.h; may be empty
+  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends,
+      rules; // rules: ops/WindowPads.h; may be empty
 
   /// One axis more of `rank`, whose extent is long enough for an output.
   void add(Random &random, int64_t rank, int64_t taps, int64_t stride, int64_t dilation, bool padded) {
@@ -176,12 +177,19 @@ struct OpenConv {
       if (random.chance(3)) // lanes of one block
         inGroup = outGroup = random.of<int64_t>({2, 4}), groups = random.of<int64_t>({4, 8, 16}), inBlocked = true;
     }
+    bool gathered = grouping == Grouping::gathered;
+    if (gathered) {
+      rank = random.in(1, 3), groups = random.in(rank == 3 ? 1 : 2, 20), inBlocked = random.chance(2);
+      inGroup = random.in(1, 5), outGroup = random.in(1, 3);
+    }
     int64_t stride = random.of<int64_t>({1, 1, 2, 3});
     for (int64_t i = 0; i < rank; ++i) {
       int64_t k = pointwise ? 1 : random.of<int64_t>({1, 2, 3, 3, 3, 5}), s = random.of<int64_t>({1, 1, 2, 3}),
               d = random.of<int64_t>({1, 1, 2, 7});
       if (winograd)
         k = 3, s = 1, d = 1;
+      if (gathered && i + 1 == rank) // the begin of the padding does follow
+        k = random.of<int64_t>({3, 5}), s = random.of<int64_t>({2, 3});
       axes.add(random, rank, k, pointwise ? stride : s, d, !pointwise && !random.chance(4));
       // As much padding as networks have, whose results have the extents of the input.
       if (!pointwise && random.chance(3))
@@ -190,13 +198,15 @@ struct OpenConv {
     for (int64_t i = 0; i < rank && !winograd && !pointwise; ++i)
       if (random.chance(3))
         axes.follow(static_cast<size_t>(i), random.of<int64_t>({1, 1, -1}));
+    if (gathered)
+      axes.follow(static_cast<size_t>(rank - 1), 1);
     open();
   }
 
   /// Names the extents; one of two may stay a number.
   void open() {
     for (int64_t i = 0; i < rank; ++i) {
-      std::string symbol = i + 1 == rank ? "W" : "H";
+      std::string symbol = i + 1 == rank ? "W" : i + 2 == rank ? "H" : "D";
       int64_t reach = axes.dilations[i] * (axes.kernel[i] - 1) + 1, pads = axes.begins[i] + axes.ends[i];
       in.push_back(symbol);
       out.push_back(fmt::format("floordiv({} + {}, {}) + 1", symbol, pads - reach, axes.strides[i]));
@@ -206,6 +216,47 @@ struct OpenConv {
     int64_t reach = axes.dilations[axis] * (axes.kernel[axis] - 1) + 1;
     return std::max<int64_t>(1, reach - axes.begins[axis] - axes.ends[axis]);
   }
+
+  int64_t channels() const { return groups * inGroup; }
+  int64_t outChannels() const { return groups * outGroup; }
+  std::string attributes() const { return convAttributes(axes.strides, axes.dilations, axes.pads(), groups); }
+};
+
+/// The texts of the operands of an open convolution, whose symbols `text` gets.
+struct OpenOperands {
+  std::string x, w, y, xDims, yDims, ones;
+
+  OpenOperands(Random &random, const Target &target, const OpenConv &conv, KernelText &text, const std::string &left,
+               const std::string &right, const std::string &sums) {
+    bool openBatch = random.chance(3);
+    int64_t images = random.in(1, 3);
+    std::string batch = openBatch ? "?" : std::to_string(images), batchDim = openBatch ? "N" : batch, unknown;
+    if (openBatch)
+      text.symbols["N"] = images;
+    for (int64_t i = 0; i < conv.rank; ++i) {
+      text.least[conv.in[i]] = conv.least(i);
+      text.symbols[conv.in[i]] = std::max(conv.axes.in[i], conv.least(i));
+      ones += "x1";
+      unknown += "x?";
+    }
+    auto tensor = [&](int64_t count, const std::string &type, bool blocked) {
+      return fmt::format("tensor<{}x{}{}x{}{}>", batch, count, unknown, type,
+                         blocked ? fmt::format(", #nn.blocked<1, {}>", target.channelBlock()) : "");
+    };
+    auto dims = [&](int64_t count, const std::vector<std::string> &extents) {
+      return fmt::format("\"{}\", \"{}\", \"{}\"", batchDim, count, fmt::join(extents, "\", \""));
+    };
+    x = tensor(conv.channels(), left, conv.inBlocked);
+    w = fmt::format("tensor<{}x{}x{}x{}>", conv.outChannels(), conv.inGroup, join(conv.axes.kernel, "x"), right);
+    y = tensor(conv.outChannels(), sums, conv.outBlocked);
+    xDims = dims(conv.channels(), conv.in);
+    yDims = dims(conv.outChannels(), conv.out);
+  }
+
+  std::string arguments(KernelText &text) const {
+    std::string input = text.argument(x, false, xDims);
+    return input + ", " + text.argument(w, true);
+  }
 };
 
 } // namespace
@@ -213,40 +264,18 @@ struct OpenConv {
 KernelText randomOpenConv(Random &random, const Target &target, Grouping grouping, const Typed &typed) {
   KernelText text;
   OpenConv conv(random, target, grouping);
-  bool openBatch = random.chance(3);
-  int64_t images = random.in(1, 3), channels = conv.groups * conv.inGroup, outChannels = conv.groups * conv.outGroup;
-  std::string batch = openBatch ? "?" : std::to_string(images), batchDim = openBatch ? "N" : batch, ones, unknown;
-  if (openBatch)
-    text.symbols["N"] = images;
-  for (int64_t i = 0; i < conv.rank; ++i) {
-    text.least[conv.in[i]] = conv.least(i);
-    text.symbols[conv.in[i]] = std::max(conv.axes.in[i], conv.least(i));
-    ones += "x1";
-    unknown += "x?";
-  }
-  auto tensor = [&](int64_t count, bool blocked) {
-    return fmt::format("tensor<{}x{}{}x{}{}>", batch, count, unknown, typed.name,
-                       blocked ? fmt::format(", #nn.blocked<1, {}>", target.channelBlock()) : "");
-  };
-  auto dims = [&](int64_t count, const std::vector<std::string> &extents) {
-    return fmt::format("\"{}\", \"{}\", \"{}\"", batchDim, count, fmt::join(extents, "\", \""));
-  };
-  std::string x = tensor(channels, conv.inBlocked);
-  std::string w =
-      fmt::format("tensor<{}x{}x{}x{}>", outChannels, conv.inGroup, join(conv.axes.kernel, "x"), typed.name);
-  text.type = tensor(outChannels, conv.outBlocked);
-  std::string operands = text.argument(x, false, dims(channels, conv.in)) + ", " + text.argument(w, true);
-  std::string types = x + ", " + w;
+  OpenOperands tensors(random, target, conv, text, typed.name, typed.name, typed.name);
+  int64_t outChannels = conv.outChannels();
+  text.type = tensors.y;
+  std::string operands = tensors.arguments(text), types = tensors.x + ", " + tensors.w;
   if (random.chance(2)) {
     std::string b = fmt::format("tensor<{}x{}>", outChannels, typed.name);
     operands += ", " + text.argument(b, !random.chance(4));
     types += ", " + b;
   }
-  text.op(fmt::format("conv {} {{{}}}", operands,
-                      convAttributes(conv.axes.strides, conv.axes.dilations, conv.axes.pads(), conv.groups)),
-          types);
-  addEpilogue(text, random, fmt::format("tensor<1x{}{}x{}>", outChannels, ones, typed.name),
-              dims(outChannels, conv.out), typed);
+  text.op(fmt::format("conv {} {{{}}}", operands, conv.attributes()), types);
+  addEpilogue(text, random, fmt::format("tensor<1x{}{}x{}>", outChannels, tensors.ones, typed.name), tensors.yDims,
+              typed);
   return text;
 }
 
@@ -425,6 +454,19 @@ KernelText randomConvInteger(Random &random, int64_t block) {
   factors.emit(text, random, "conv_integer", operands, x + ", " + w,
                convAttributes(axes.strides, axes.dilations, axes.pads(), groups) + ", ",
                fmt::format("tensor<1x{}{}xf32>", groups * outGroup, ones), /*constantRight=*/true, groups == 1);
+  return text;
+}
+
+KernelText randomOpenConvInteger(Random &random, const Target &target, Grouping grouping) {
+  KernelText text;
+  ByteFactors factors(random);
+  OpenConv conv(random, target, grouping);
+  OpenOperands tensors(random, target, conv, text, factors.left, factors.right, "i32");
+  text.type = tensors.y;
+  std::string operands = tensors.arguments(text);
+  factors.emit(text, random, "conv_integer", operands, tensors.x + ", " + tensors.w, conv.attributes() + ", ",
+               fmt::format("tensor<1x{}{}xf32>", conv.outChannels(), tensors.ones), /*constantRight=*/true,
+               /*mayHaveZero=*/false);
   return text;
 }
 

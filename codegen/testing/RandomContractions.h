@@ -43,7 +43,8 @@ struct KernelText {
   }
 };
 
-enum class Grouping { dense, grouped, depthwise, winograd }; // winograd: dense, 3x3, stride 1, blocked
+/// winograd: dense, 3x3, stride 1, blocked. gathered: groups of any size, volumes, too, whose padding follows an extent.
+enum class Grouping { dense, grouped, depthwise, winograd, gathered };
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
 /// A convolution whose spatial extents H and W (or W alone) are symbols, in a layout for which there is code.
@@ -54,6 +55,8 @@ KernelText randomGemm(Random &random, const Typed &typed = {});
 /// conv_integer or matmul_integer as widen-integer leaves them for kernels, perhaps with a conversion to f32 behind.
 /// `block`: channels per block of the convolution's values; 0: row-major.
 KernelText randomConvInteger(Random &random, int64_t block = 0);
+/// conv_integer as randomOpenConv.
+KernelText randomOpenConvInteger(Random &random, const Target &target, Grouping grouping);
 KernelText randomMatMulInteger(Random &random);
 
 } // namespace lathe

@@ -3,6 +3,7 @@
 // begins with few elements, or with none. The handle of a TensorArray is the number of elements that it was made with: a
 // vector of one element where the array grows when an element beyond its end is written, else a scalar.
 #include "import/tensorflow/TensorFlow.h"
+#include "support/DimForms.h"
 
 namespace lathe::tensorflow {
 namespace {
@@ -336,12 +337,15 @@ mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const Tensor
       }
     };
     read(extent);
-    // Two extents that broadcast are taken to be equal here, so a carried value that has one of them tells the extent.
+    // Extents that broadcast are taken to be equal here, so a carried value that has one of them tells the extent.
     std::vector<std::string> symbols;
-    if (extent.str().starts_with("broadcast("))
-      extent.collectSymbols(symbols);
+    extent.collectSymbols(symbols);
+    Dim meeting = 1;
     for (const std::string &symbol : symbols)
-      read(Dim::symbol(symbol));
+      meeting = broadcastDim(meeting, Dim::symbol(symbol));
+    for (const std::string &symbol : symbols)
+      if (extent == meeting)
+        read(Dim::symbol(symbol));
     if (!value)
       node.unsupported(fmt::format("extent '{}' of what its iterations write is not known before it", extent.str()));
     extents.push_back(value);

@@ -255,7 +255,7 @@ bool isOpen(mlir::Operation *op) {
 std::vector<std::string> imageExtents(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes) {
   std::vector<std::string> symbols;
   for (mlir::Operation &op : main.getBody().front())
-    if (isOp(&op, "conv")) {
+    if (isOp(&op, "conv") || isOp(&op, "conv_integer")) {
       Dims dims = shapes.of(op.getOperand(0)).dims;
       for (size_t axis = 2; axis < dims.size(); ++axis)
         if (!isUnknown(dims[axis]))

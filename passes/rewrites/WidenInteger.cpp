@@ -32,12 +32,12 @@ public:
 
   /// Subtracts constant zero points of the right factor from it. What fits stays in bytes, which targets multiply faster.
   /// What does not fit stays in bytes with one zero point, both as i8, where kernels can multiply the sums of the left
-  /// factor by that: not in groups, whose kernels take one channel a lane.
+  /// factor by that: not in groups, whose kernels take one channel a lane, and not where height or width is open.
   void centre() {
     mlir::Value right = factor(1, kernelAxes(), ElementType::i16), zero;
     if (std::optional<Tensor> values = constantOf(right); values && fitI8(*values)) {
       right = cast(right, ElementType::i8);
-    } else if (std::optional<int64_t> one = commonZeroPoint(); one && !inGroups()) {
+    } else if (std::optional<int64_t> one = commonZeroPoint(); one && !inGroups() && !isOpen()) {
       if (!isUnsigned(operandOf(op, 1)) && hasOneValue(operandOf(op, 3)))
         return; // as kernels take it
       right = asI8(operandOf(op, 1));
@@ -83,6 +83,10 @@ private:
   }
 
   bool inGroups() const { return isOp(op, "conv_integer") && nn::attrsAs<ConvIntegerAttrs>(op).group != 1; }
+  bool isOpen() const {
+    return isOp(op, "conv_integer") &&
+           llvm::any_of(rankedType(op->getOperand(0)).getShape().drop_front(2), mlir::ShapedType::isDynamic);
+  }
   static bool isUnsigned(mlir::Value value) { return nn::infoOf(value).type == ElementType::u8; }
 
   /// The zero point of the right factor, if it has only one.
