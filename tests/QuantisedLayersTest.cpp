@@ -75,7 +75,7 @@ TEST(QuantisedLayers, TablesAndFixedPoint) {
 }
 
 /// A network like MobileNet whose height and width are open, with SAME padding and strides: dense, depthwise and pointwise
-/// convolutions, an addition, and both pools. int8 with a scale a channel, or uint8 with zero points of the weights.
+/// convolutions, an addition, both pools, and a mean. int8 with a scale a channel, or uint8 with zero points of the weights.
 class OpenNetwork {
 public:
   OpenNetwork(Type type, uint64_t seed) : type(type), random(seed) {
@@ -91,6 +91,10 @@ public:
     x = conv(depthwise(sum, 3, 3, 1), 20, 3, 2);
     f.output(pool(MAX_POOL_2D, x));
     f.output(pool(AVERAGE_POOL_2D, x));
+    int mean = f.quantisedValue({1, 1, 1, channels}, type, 0.01f, zero());
+    f.op(MEAN, {x, f.constant<int32_t>({2}, {1, 2})}, {mean}, BuiltinOptions::Reducer,
+         file::CreateReducerOptions(f.builder, true).Union());
+    f.output(mean);
   }
 
   std::string bytes() { return f.bytes(); }

@@ -155,6 +155,12 @@ mlir::Value requantized(Operator &op, mlir::Value sums, std::span<const Multipli
     values.resize(1);
     shifts.resize(1);
   }
+  return requantized(op, sums, {constantVector(op, values, trailing), constantVector(op, shifts, trailing)}, to, limits,
+                     once);
+}
+
+mlir::Value requantized(Operator &op, mlir::Value sums, const Factors &factors, const Uniform &to, const Limits &limits,
+                        bool once) {
   bool optimised = op.node.graph.options.requantizeRounding == RequantizeRounding::optimised;
   const char *rounding = op.node.info(sums).type == ElementType::i64 ? "reduced"
                          : once && optimised                         ? "single"
@@ -165,8 +171,7 @@ mlir::Value requantized(Operator &op, mlir::Value sums, std::span<const Multipli
     fields.emplace_back("min", limits.least);
   if (limits.most < all.most)
     fields.emplace_back("max", limits.most);
-  return op.emit("requantize", {sums, constantVector(op, values, trailing), constantVector(op, shifts, trailing)},
-                 fields);
+  return op.emit("requantize", {sums, factors.multiplier, factors.shift}, fields);
 }
 
 mlir::Value rescaled(Operator &op, mlir::Value sums, Multiplier factor) {

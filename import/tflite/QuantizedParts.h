@@ -42,10 +42,16 @@ mlir::Value centred(Operator &op, mlir::Value x, int64_t zero, ElementType type 
 /// x limited, where the limits are narrower than its type.
 mlir::Value clamped(Operator &op, mlir::Value x, ElementType type, const Limits &limits);
 
+/// Factors of nn.requantize, which broadcast to its operand.
+struct Factors {
+  mlir::Value multiplier, shift;
+};
 /// nn.requantize of `sums` to `to`. `factors`: one, or one for each index of an axis with `trailing` axes behind it.
 /// `once`: rounded once where the import asks for the optimised kernels. Sums in i64 are rounded as such.
 mlir::Value requantized(Operator &op, mlir::Value sums, std::span<const Multiplier> factors, int64_t trailing,
                         const Uniform &to, const Limits &limits, bool once = false);
+mlir::Value requantized(Operator &op, mlir::Value sums, const Factors &factors, const Uniform &to, const Limits &limits,
+                        bool once = false);
 /// The same to i32 without zero point or limits: a sum on another scale.
 mlir::Value rescaled(Operator &op, mlir::Value sums, Multiplier factor);
 
@@ -53,10 +59,6 @@ mlir::Value rescaled(Operator &op, mlir::Value sums, Multiplier factor);
 mlir::Value number(Operator &op, int64_t value);
 /// x / 2^exponent of an i32, halves away from zero.
 mlir::Value dividedByPowerOfTwo(Operator &op, mlir::Value x, int exponent);
-/// Factors of nn.requantize, which broadcast to its operand.
-struct Factors {
-  mlir::Value multiplier, shift;
-};
 /// inverseRoot of an i32 of at least 0.
 Factors inverseRoots(Operator &op, mlir::Value x);
 

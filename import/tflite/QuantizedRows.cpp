@@ -130,21 +130,108 @@ void importL2Normalization(Operator &op) {
 
 // ---- Sums and means -----------------------------------------------------------------------------------------------
 
+
+/// The number of elements that one sum takes.
+struct Count {
+  Dim extent = 1;
+  mlir::Value value; // where only the run knows it: an i64, and 1 instead of 0
+
+  bool open() const { return !extent.isConstant(); }
+};
+
+Count countOf(Operator &op, const Reduction &reduction) {
+  Count count;
+  for (int64_t axis : reduction.axes)
+    count.extent = count.extent * op.dims(op.in(0))[static_cast<size_t>(axis)];
+  if (!count.open())
+    return count;
+  count.value = op.node.constantInts({}, {1});
+  for (int64_t axis : reduction.axes) {
+    mlir::Value extent = op.emit("shape", {op.in(0)}, {{"start", axis}, {"end", axis + 1}});
+    count.value = op.emit("mul", {count.value, op.node.reshape(extent, {})});
+  }
+  count.value = op.emit("max", {count.value, op.node.constantInts({}, {1})});
+  return count;
+}
+
+/// The factor of a mean: of the sum, over the number of elements, in as many bits as there is room for.
+Multiplier overCount(Multiplier factor, int64_t count) {
+  int bits = std::min({63 - std::countl_zero(static_cast<uint64_t>(count)), 32, 31 + factor.shift});
+  factor.value = static_cast<int32_t>((int64_t(factor.value) << bits) / count);
+  factor.shift -= bits;
+  return factor;
+}
+
+/// overCount() of a number that the run knows, below 2^31.
+Factors overCount(Operator &op, Multiplier factor, mlir::Value count) {
+  mlir::Value zeros = op.emit("count_leading_zeros", {op.node.cast(count, ElementType::i32)});
+  mlir::Value room = number(op, std::min(32, 31 + factor.shift));
+  mlir::Value bits = op.emit("min", {op.emit("sub", {number(op, 31), zeros}), room});
+  std::vector<int64_t> moved;
+  for (int bit = 0; bit < 32; ++bit)
+    moved.push_back(int64_t(factor.value) << bit);
+  mlir::Value left = op.emit("gather", {op.node.constantInts({32}, moved), bits}, {{"axis", 0}});
+  return {op.node.cast(op.emit("div", {left, count}), ElementType::i32),
+          op.emit("sub", {number(op, factor.shift), bits})};
+}
+
+/// multiplierOf() x.scale / (count * to.scale), in floats, of a number that the run knows, below 2^31.
+Factors spatialFactor(Operator &op, const Uniform &x, const Uniform &to, mlir::Value count) {
+  auto real = [&](double value) { return op.node.constantScalar(ElementType::f32, value); };
+  auto floats = [&](const std::vector<float> &values) {
+    const char *bytes = reinterpret_cast<const char *>(values.data());
+    return op.node.constant(
+        {ElementType::f32, {static_cast<int64_t>(values.size())}, {bytes, bytes + values.size() * sizeof(float)}, {}});
+  };
+  int most = 0;
+  std::frexp(x.scale / to.scale, &most);
+  require(most <= 30, "the scales {} and {} are too far apart", x.scale, to.scale);
+  constexpr int below = 32; // a count takes as many bits at most, and rounds up to one more
+  std::vector<float> least, scale;
+  std::vector<int64_t> shifts;
+  for (int shift = most - below; shift <= most; ++shift) {
+    least.push_back(std::ldexp(1.0F, shift - 1));
+    scale.push_back(shift < -31 ? 0.0F : std::ldexp(1.0F, 31 - shift));
+    shifts.push_back(std::max(shift, -31));
+  }
+  mlir::Value factor =
+      op.emit("div", {real(x.scale), op.emit("mul", {op.node.cast(count, ElementType::f32), real(to.scale)})});
+  mlir::Value reached = op.node.cast(op.emit("greater_equal", {factor, floats(least)}), ElementType::i32);
+  mlir::Value place = op.emit("reduce_sum", {reached}, {{"axes", std::vector<int64_t>{0}}, {"keepdims", false}});
+  place = op.emit("sub", {place, number(op, 1)});
+  auto taken = [&](mlir::Value table) { return op.emit("gather", {table, place}, {{"axis", 0}}); };
+  mlir::Value shift = taken(op.node.constantInts({below + 1}, shifts));
+  return {op.node.cast(op.emit("mul", {factor, taken(floats(scale))}), ElementType::i32),
+          op.node.cast(shift, ElementType::i32)};
+}
+
 Fields fieldsOf(const Reduction &reduction) { return {{"axes", reduction.axes}, {"keepdims", reduction.keepDims}}; }
 
 /// The optimised mean over height and width: one factor for the sum, the zero points rounded apart.
-void importSpatialMean(Operator &op, const Reduction &reduction, const Uniform &x, const Uniform &to, int64_t count) {
+void importSpatialMean(Operator &op, const Reduction &reduction, const Uniform &x, const Uniform &to,
+                       const Count &count) {
   float offset = static_cast<float>(x.zero) * x.scale / to.scale;
   require(std::abs(offset) < 1e9F, "the zero point of the operand is {} steps of the result, expected less than 10^9",
           offset);
   auto whole = static_cast<int64_t>(offset > 0 ? offset + 0.5F : offset - 0.5F);
-  Multiplier factor = multiplierOf(double(x.scale / (static_cast<float>(count) * to.scale)));
   mlir::Value sums = op.emit("reduce_sum", {op.node.cast(op.in(0), ElementType::i32)}, fieldsOf(reduction));
-  mlir::Value y = op.emit("add", {rescaled(op, sums, factor),
-                                  op.node.constantScalar(ElementType::i32, static_cast<double>(to.zero - whole))});
+  Uniform steps = {ElementType::i32, 1, 0};
+  mlir::Value scaled =
+      count.open() ? requantized(op, sums, spatialFactor(op, x, to, count.value), steps, limitsOf(steps.type))
+                   : rescaled(op, sums,
+                              multiplierOf(double(x.scale / (static_cast<float>(count.extent.constant()) * to.scale))));
+  mlir::Value y =
+      op.emit("add", {scaled, op.node.constantScalar(ElementType::i32, static_cast<double>(to.zero - whole))});
   Limits all = limitsOf(to.type);
   y = op.emit("clip", {y}, {{"min", static_cast<double>(all.least)}, {"max", static_cast<double>(all.most)}});
   op.set(op.node.cast(y, to.type));
+}
+
+/// The zero points of all elements of a sum of type `wide`.
+mlir::Value zerosOf(Operator &op, const Count &count, int64_t zero, ElementType wide) {
+  if (!count.open())
+    return op.node.constantScalar(wide, static_cast<double>(zero * count.extent.constant()));
+  return op.emit("mul", {op.node.cast(count.value, wide), op.node.constantScalar(wide, static_cast<double>(zero))});
 }
 
 /// The sum less the zero points, times a factor that holds the number of elements of a mean.
@@ -152,29 +239,25 @@ void importTotal(Operator &op) {
   op.node.expectInputs(2, 2);
   Reduction reduction = readReduction(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
-  Dim elements = 1;
-  for (int64_t axis : reduction.axes)
-    elements = elements * op.dims(op.in(0))[static_cast<size_t>(axis)];
-  if (!elements.isConstant() || elements.constant() <= 0)
-    op.unsupported(fmt::format("{} over {} elements", operatorName(op.code()), elements.str()));
-  int64_t count = elements.constant();
   if (reduction.axes.empty()) // nn would take all of them
     op.unsupported(fmt::format("{} over no axis", operatorName(op.code())));
+  Count count = countOf(op, reduction);
+  if (!count.open() && count.extent.constant() <= 0)
+    op.unsupported(fmt::format("{} over {} elements", operatorName(op.code()), count.extent.str()));
   bool spatial = op.node.rank(op.in(0)) == 4 && reduction.keepDims &&
                  (reduction.axes == std::vector<int64_t>{1, 2} || reduction.axes == std::vector<int64_t>{2, 1});
   if (op.code() == MEAN && spatial && x.type == ElementType::i8 &&
       op.node.graph.options.requantizeRounding == RequantizeRounding::optimised)
     return importSpatialMean(op, reduction, x, to, count);
-  Multiplier factor = multiplierOf(double(x.scale) / double(to.scale));
-  if (op.code() == MEAN) {
-    int bits = std::min({63 - std::countl_zero(static_cast<uint64_t>(count)), 32, 31 + factor.shift});
-    factor.value = static_cast<int32_t>((int64_t(factor.value) << bits) / count);
-    factor.shift -= bits;
-  }
   ElementType wide = x.type == ElementType::i16 ? ElementType::i64 : ElementType::i32;
   mlir::Value sums = op.emit("reduce_sum", {op.node.cast(op.in(0), wide)}, fieldsOf(reduction));
   if (x.zero)
-    sums = op.emit("sub", {sums, op.node.constantScalar(wide, static_cast<double>(x.zero * count))});
+    sums = op.emit("sub", {sums, zerosOf(op, count, x.zero, wide)});
+  Multiplier factor = multiplierOf(double(x.scale) / double(to.scale));
+  if (op.code() == MEAN && count.open())
+    return op.set(requantized(op, sums, overCount(op, factor, count.value), to, limitsOf(to.type)));
+  if (op.code() == MEAN)
+    factor = overCount(factor, count.extent.constant());
   op.set(requantized(op, sums, {&factor, 1}, 0, to, limitsOf(to.type)));
 }
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 namespace lathe::tflite {
 namespace {
@@ -245,6 +246,45 @@ TEST(Quantized, ComparisonsOnDifferentScales) {
       yes += wanted;
     }
     EXPECT_GT(yes, 10);
+  }
+}
+
+/// A total whose number of elements only the run knows has the bits of one that the file states.
+TEST(Quantized, OpenExtentsOfSumsAndMeans) {
+  std::mt19937 random(5);
+  auto within = [&](double least, double most) { return std::uniform_real_distribution(least, most)(random); };
+  for (int i = 0; i < 240; ++i) {
+    BuiltinOperator code = i % 4 ? MEAN : SUM;
+    bool wide = i % 5 == 0, keep = i % 3 != 0;
+    auto rounding = i % 2 ? RequantizeRounding::optimised : RequantizeRounding::reference;
+    Type type = wide ? Type::INT16 : i % 5 == 1 ? Type::UINT8 : Type::INT8;
+    auto zero = [&] {
+      return wide ? 0 : int64_t(within(type == Type::INT8 ? -128 : 0, type == Type::INT8 ? 127 : 255));
+    };
+    auto factor = [&] { return float(std::exp2(within(-9, 4))); };
+    Scale from{type, factor(), zero()}, to{type, factor(), zero()};
+    int height = int(std::exp2(within(0, 8))), width = int(std::exp2(within(0, 8)));
+    std::vector<double> values(static_cast<size_t>(height * width * 3));
+    for (double &value : values)
+      value = std::floor(within(from.least(), from.most() + 1));
+    Tensor x = Tensor::of<double>({1, height, width, 3}, values).convertedTo(from.element());
+    Tensor results[2];
+    for (bool open : {false, true}) {
+      TestFile f;
+      Ints stated = {1, open ? 1 : height, open ? 1 : width, 3}, signature = {1, -1, -1, 3};
+      int in = f.quantisedInput("x", stated, type, from.factor, from.zero, open ? signature : Ints());
+      int y = f.quantisedValue(keep ? Ints{1, 1, 1, 3} : Ints{1, 3}, type, to.factor, to.zero);
+      f.op(code, {in, f.constant<int32_t>({2}, {1, 2})}, {y}, BuiltinOptions::Reducer,
+           file::CreateReducerOptions(f.builder, keep).Union());
+      f.output(y);
+      ImportOptions options;
+      options.requantizeRounding = rounding;
+      results[open] = evaluated(f.bytes(), {x}, options).at(0);
+    }
+    for (int64_t c = 0; c < 3; ++c)
+      EXPECT_EQ(results[1].asInteger(c), results[0].asInteger(c))
+          << operatorName(code) << " of " << typeName(type) << ", " << height << " x " << width << ", scales "
+          << from.factor << " and " << to.factor << ", case " << i;
   }
 }
 

@@ -164,6 +164,12 @@ LayoutRule movementRule(mlir::Operation *op, const ChannelBlocks &blocks) {
     return concatOrSplitRule(op, blocks);
   if (!op->getNumOperands() || !blocks.of(op->getOperand(0)))
     return rowMajor("its type has no blocks, or its rank is not 3 to 5");
+  if (isOp(op, "shape")) { // reads no element
+    LayoutRule rule;
+    rule.operands = {Port::input};
+    rule.results = {Port::row};
+    return rule;
+  }
   if (isOp(op, "pad"))
     return padRule(op, blocks);
   if (isOp(op, "slice"))

@@ -93,6 +93,22 @@ bool simplifyTranspose(mlir::Operation *op) {
   return false;
 }
 
+/// An extent of transposed axes is one of the axes before: nothing moves for its sake.
+bool simplifyShape(mlir::Operation *op) {
+  mlir::Operation *before = op->getOperand(0).getDefiningOp();
+  auto attrs = nn::attrsAs<ShapeAttrs>(op);
+  if (!isOp(before, "transpose") || attrs.start < 0 || attrs.end != attrs.start + 1)
+    return false;
+  std::vector<int64_t> perm = permutation(before);
+  if (attrs.end > static_cast<int64_t>(perm.size()))
+    return false;
+  attrs.start = perm[static_cast<size_t>(attrs.start)];
+  attrs.end = attrs.start + 1;
+  mlir::OpBuilder b(op);
+  replaceWith(op, nn::buildValue(b, op->getLoc(), "shape", {before->getOperand(0)}, std::move(attrs)));
+  return true;
+}
+
 int64_t axisOf(int64_t axis, mlir::Value value) { return axis < 0 ? axis + rankedType(value).getRank() : axis; }
 
 bool simplifyConcat(mlir::Operation *op) {
@@ -364,6 +380,8 @@ bool simplifyMovement(mlir::Operation *op) {
     return simplifyReshape(op);
   if (isOp(op, "transpose"))
     return simplifyTranspose(op);
+  if (isOp(op, "shape"))
+    return simplifyShape(op);
   if (isOp(op, "concat"))
     return simplifyConcat(op);
   if (isOp(op, "split"))
