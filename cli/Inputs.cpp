@@ -183,10 +183,13 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
   requireFillHonoured(ports, flags, given);
   requireRoom(ports, flags, given, shapes);
+  InputFlags like = flags;
+  like.given.insert(like.given.end(), flags.like.begin(), flags.like.end());
   std::map<std::string, int64_t> known; // extents that given inputs tell
-  for (const runtime::Port &port : ports)
-    if (auto found = given.find(port.name); found != given.end() && found->second.isTensor())
-      bindSymbols(port, found->second.tensor().dims(), known);
+  for (const auto &[name, value] : givenInputs(ports, like))
+    for (const runtime::Port &port : ports)
+      if (port.name == name && value.isTensor())
+        bindSymbols(port, value.tensor().dims(), known);
   std::vector<Value> values;
   uint64_t index = 0;
   for (const runtime::Port &port : ports) {

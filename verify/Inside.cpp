@@ -15,10 +15,14 @@ public:
   Observer(runtime::Context &context, const NodeValues &expected, const std::map<std::string, Tensor> &outputs,
            const lab::Tolerance &tolerance)
       : context(context), expected(expected), outputs(outputs), tolerance(tolerance) {
-    for (uint32_t i = 0; i < context.instructionCount(); ++i)
-      for (uint32_t value : context.instruction(i).outputs)
-        if (std::string node = nodeOf(context.instruction(i), value); !node.empty())
+    for (uint32_t i = 0; i < context.instructionCount(); ++i) {
+      runtime::InstructionInfo info = context.instruction(i);
+      for (uint32_t value : info.outputs)
+        if (std::string node = nodeOf(info, value); !node.empty())
           last[node] = i;
+      for (const std::string &node : info.nodes)
+        last[node] = i;
+    }
   }
 
   void observe(uint32_t instruction) {
@@ -62,7 +66,7 @@ private:
   const NodeValues &expected;
   const std::map<std::string, Tensor> &outputs;
   const lab::Tolerance &tolerance;
-  std::map<std::string, uint32_t> last; // the last instruction that writes a value of the node
+  std::map<std::string, uint32_t> last; // the last instruction that computes a part of the node
   std::set<uint32_t> seen;              // a loop runs an instruction several times
   std::map<uint32_t, Makers> unknown;   // of values that are not compared
 

@@ -1,7 +1,10 @@
 """`lathe verify`: verdicts, where a network diverges first, outputs nobody should trust."""
 import shlex
 
+import numpy as np
+
 from fixture import Cli, main, network
+from onnx_writer import model, node, tensor, value
 
 
 class Verify(Cli):
@@ -70,6 +73,18 @@ class Verify(Cli):
         values = [run["value"] for run in self.figures("verify", self.net, "--seeds", "1", "--output", "conv1")["runs"]]
         self.assertEqual(values, ["prob", "relu1"])
         self.error("verify", self.net, "--output", "nowhere", says="--output nowhere: no kernel computes it")
+
+    def test_a_step_of_a_node_that_ends_in_the_next_kernel_is_not_its_result(self):
+        """The extents of all channels are open, too: random sets have those of the given input."""
+        given, half, dims = self.path("steps.npy"), np.float16, ["N", "C", "H", "W"]
+        constants = [tensor(name, np.linspace(0.5, 1.5, 5).astype(half)) for name in "sbmv"]
+        path = model(self.path("steps.onnx"), [node("BatchNormalization", ["x", *"sbmv"], ["y"], "bn"), node("Neg", ["y"], ["z"], "neg")],
+                     [value("x", dims, "float16")], [value("z", dims, "float16")], constants, opset=17)
+        np.save(given, np.linspace(-2, 2, 120).astype(half).reshape(2, 5, 3, 4))
+        for level in "0", "1", "2", "3":
+            report = self.figures("verify", path, "--all", "-i", f"x={given}", "-O", level)
+            self.assertTrue(report["passed"])
+            self.assertEqual({run["inputs"] for run in report["runs"]}, {"given inputs", "random, seed 1", "random, seed 2"})
 
     def quantised(self, name, scale=0.3, zero=100):
         """A convolution between dequantise and quantise. Every thirtieth sum lies between two results."""

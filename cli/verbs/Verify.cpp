@@ -15,6 +15,7 @@
 #include <ctime>
 #include <iostream>
 #include <map>
+#include <utility>
 
 namespace lathe::cli {
 
@@ -182,7 +183,7 @@ std::vector<InputSet> inputSets(const VerifyFlags &flags) {
     InputFlags inputs = flags.inputs;
     bool given = anyGiven && i == 0;
     if (!given)
-      inputs.given.clear();
+      inputs.like = std::exchange(inputs.given, {});
     else if (flags.seeds > 0) // --fill and --seed are of the other sets
       inputs.fillAsked = inputs.seedAsked = false;
     inputs.seed = flags.inputs.seed + i;
