@@ -224,7 +224,6 @@ void writeGroupNorm(NodeWriter &w) {
 
 void writeLpNormalize(NodeWriter &w) {
   auto a = nn::attrsAs<LpNormalizeAttrs>(&w.op);
-  require(a.epsilon == 0, "an lp_normalize with epsilon has no form in ONNX");
   writeOperandsOnly(w, "LpNormalization");
   w.attr("axis", a.axis);
   w.attr("p", a.p);
@@ -254,8 +253,13 @@ void writePad(NodeWriter &w) {
 void writeResize(NodeWriter &w) {
   auto a = nn::attrsAs<ResizeAttrs>(&w.op);
   w.node.set_op_type("Resize");
+  const Dims x = nn::infoOf(w.op.getOperand(0)).dims;
   if (!a.sizes.empty() && !a.scales.empty())
     keepAspectRatio(w, a);
+  else if (a.sizes.size() == x.size() && allConstant(x))
+    for (size_t i = 0; i < x.size(); ++i)
+      if (a.sizes[i] == -1)
+        a.sizes[i] = x[i].constant();
   // -1 keeps an extent: ONNX says so by leaving the axis out.
   std::vector<int64_t> axes, sizes;
   for (size_t i = 0; i < a.sizes.size(); ++i)

@@ -56,7 +56,8 @@ public:
 
   /// Newton's iterations of ops/quantize/Reference.cpp.
   mlir::Value fixedReciprocal() {
-    mlir::Value positive = clip(cast(op->getOperand(0), ElementType::i64), 1, std::exp2(31));
+    // ONNX Runtime compares numbers of 64 bits in halves, the lower ones with a sign: no limit may have bit 31.
+    mlir::Value positive = clip(cast(op->getOperand(0), ElementType::i64), 1, std::exp2(31) - 1);
     mlir::Value half = divide(normalized(positive).bits, number(2));
     mlir::Value y = emit("add", {number(1515870810), highProduct(half, number(-1010580540))}, AddAttrs());
     for (int step = 0; step < 3; ++step) {
@@ -170,7 +171,34 @@ private:
   }
 };
 
+/// An lp_normalize whose norm has a least value.
+bool isBoundedNorm(mlir::Operation *op) {
+  return isNamed(op, "lp_normalize") && nn::attrsAs<LpNormalizeAttrs>(op).epsilon != 0;
+}
+
+class NormSpeller : public Speller {
+public:
+  using Speller::Speller;
+
+  /// x / max(norm, epsilon)
+  mlir::Value lpNormalize() {
+    auto a = nn::attrsAs<LpNormalizeAttrs>(op);
+    mlir::Value x = op->getOperand(0);
+    mlir::Value norm =
+        a.p == 1 ? reduced(ReduceL1Attrs(), "reduce_l1", a.axis) : reduced(ReduceL2Attrs(), "reduce_l2", a.axis);
+    return divide(x, emit("max", {norm, number(a.epsilon, nn::infoOf(x).type)}, MaxAttrs()));
+  }
+
+private:
+  template <class ReduceAttrs> mlir::Value reduced(ReduceAttrs attrs, llvm::StringRef name, int64_t axis) {
+    attrs.axes = {axis};
+    return emit(name, {op->getOperand(0), mlir::Value()}, std::move(attrs));
+  }
+};
+
 mlir::Value spelled(mlir::Operation *op) {
+  if (isBoundedNorm(op))
+    return NormSpeller(op).lpNormalize();
   FixedPointSpeller speller(op);
   if (isNamed(op, "requantize"))
     return speller.requantize();
@@ -187,7 +215,7 @@ llvm::SmallVector<mlir::Operation *> toSpell(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Operation *> ops;
   module.walk([&](mlir::Operation *op) {
     if (nn::recordOf(op) && (isNamed(op, "requantize") || isNamed(op, "lookup") || isNamed(op, "count_leading_zeros") ||
-                             isNamed(op, "fixed_reciprocal") || isConvolutionOfIntegers(op)))
+                             isNamed(op, "fixed_reciprocal") || isConvolutionOfIntegers(op) || isBoundedNorm(op)))
       ops.push_back(op);
   });
   return ops;

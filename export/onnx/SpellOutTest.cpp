@@ -94,6 +94,16 @@ TEST_F(SpellOut, RequantizeOfBothRoundingsHasTheSameBits) {
     }
 }
 
+TEST_F(SpellOut, NormsWithALeastValue) {
+  for (int p : {1, 2}) {
+    auto module = parse("%x: tensor<3x2xf32>", "tensor<3x2xf32>",
+                        fmt::format("%y = nn.lp_normalize %x {{axis = 1 : i64, p = {} : i64, epsilon = 0.5 : f64}} : "
+                                    "(tensor<3x2xf32>) -> tensor<3x2xf32>",
+                                    p));
+    expectSame(*module, {Tensor::of<float>({3, 2}, {3, -4, 0, 0.25f, 0, 0})});
+  }
+}
+
 TEST_F(SpellOut, RequantizeOfWideSumsHasTheSameBits) {
   std::vector<int64_t> x = sums<int64_t>(4096);
   for (int64_t &value : x)

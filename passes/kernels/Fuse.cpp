@@ -360,13 +360,14 @@ private:
     return familyOf(anchor) == "contraction" && absorbOperands(sums ? isDequantised : isWidenedHalf);
   }
 
-  /// Element-wise operators whose only users are inside the group, and which `mayBe`.
+  /// Element-wise operators whose only users are inside the group, and which `mayBe`. What the anchor itself combines is
+  /// stored, unless it is element-wise, too.
   bool absorbOperands(bool (*mayBe)(mlir::Operation *) = isElementwise) {
     for (mlir::Operation *member : members)
       for (mlir::Value operand : member->getOperands()) {
         mlir::Operation *op = operand.getDefiningOp();
         if (!op || inside.contains(op) || members.size() >= mostOperators || !mayBe(op) || !fits(op, inside) ||
-            usedOutside(operand, inside))
+            usedOutside(operand, inside) || (member == anchor && !isElementwise(anchor)))
           continue;
         members.push_back(op);
         inside.insert(op);

@@ -243,3 +243,23 @@ func.func @main(%x: tensor<2x4x6x6xf32>) -> (tensor<2x8x6x6xf32>, tensor<2x4x6x6
   %b = nn.conv %a, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<2x4x6x6xf32>, tensor<8x4x1x1xf32>) -> tensor<2x8x6x6xf32>
   return %b, %a : tensor<2x8x6x6xf32>, tensor<2x4x6x6xf32>
 }
+
+// -----
+
+// An operand of f16 that a square product takes as f32 is converted before it: inside, no kernel could be made of it.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: nn.constant
+// CHECK-NEXT: %[[A:.*]] = call @elementwise(%arg0)
+// CHECK-NEXT: call @contraction(%[[A]], %{{.*}}, %arg1)
+// CHECK: func.func private @contraction(
+// CHECK-NEXT: nn.matmul
+// CHECK-NEXT: nn.add
+// CHECK-NEXT: return
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<4x4xf16>, %r: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %w = nn.constant {value = dense<0.25> : tensor<4x4xf16>} : tensor<4x4xf16>
+  %a = nn.cast %x {to = f32} : (tensor<4x4xf16>) -> tensor<4x4xf32>
+  %b = nn.matmul %a, %w : (tensor<4x4xf32>, tensor<4x4xf16>) -> tensor<4x4xf32>
+  %c = nn.add %b, %r : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %c : tensor<4x4xf32>
+}

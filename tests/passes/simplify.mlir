@@ -161,3 +161,19 @@ func.func @main(%x: tensor<?x0x3x1xf32> {nn.dims = ["N", "0", "3", "1"]}) -> (te
   %c = nn.reshape %b {shape = array<i64: 0, 0>} : (tensor<?x0x3xf32>) -> tensor<?x0xf32>
   return %a, %c : tensor<?x1x0x3xf32>, tensor<?x0xf32>
 }
+
+// -----
+
+// An extent of transposed axes is read from the value before; more than one stay where they are.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[T:.*]] = nn.transpose %arg0
+// CHECK-NEXT: %[[A:.*]] = nn.shape %arg0 {end = 3 : i64, start = 2 : i64}
+// CHECK-NEXT: %[[B:.*]] = nn.shape %[[T]]
+// CHECK-NEXT: return %[[A]], %[[B]]
+// CHECK: twin: equal (max rel 0.0e+00)
+func.func @main(%x: tensor<?x3x?xf32> {nn.dims = ["N", "3", "W"]}) -> (tensor<1xi64>, tensor<2xi64>) {
+  %t = nn.transpose %x {perm = array<i64: 0, 2, 1>} : (tensor<?x3x?xf32>) -> tensor<?x?x3xf32>
+  %a = nn.shape %t {start = 1 : i64, end = 2 : i64} : (tensor<?x?x3xf32>) -> tensor<1xi64>
+  %b = nn.shape %t {start = 0 : i64, end = 2 : i64} : (tensor<?x?x3xf32>) -> tensor<2xi64>
+  return %a, %b : tensor<1xi64>, tensor<2xi64>
+}
