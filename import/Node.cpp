@@ -340,8 +340,22 @@ static mlir::Value extentOfOperand(Node &node, const Dim &dim) {
   return {};
 }
 
-/// The values of `dims` as an operand. Extents that are not constants are extents of `x` in the same order, or those of
-/// an operand of the node; one may differ and is -1 then, as a reshape takes it.
+/// The product of neighbouring extents of `x` that is `dim`; null where there is none.
+static mlir::Value productOfExtents(Node &node, mlir::Value x, const Dim &dim) {
+  const Dims own = node.info(x).dims;
+  for (size_t first = 0; first < own.size() && !isUnknown(dim); ++first)
+    for (size_t last = first + 2; last <= own.size() && !isUnknown(own[first]) && !isUnknown(own[last - 1]); ++last)
+      if (product(std::span(own).subspan(first, last - first)) == dim) {
+        mlir::Value result = extentAt(node, x, static_cast<int64_t>(first));
+        for (size_t axis = first + 1; axis < last; ++axis)
+          result = node.emit("mul", {result, extentAt(node, x, static_cast<int64_t>(axis))});
+        return result;
+      }
+  return {};
+}
+
+/// The values of `dims` as an operand. Extents that are not constants are extents of `x` in the same order, products of
+/// them, or those of an operand of the node; one may differ and is -1 then, as a reshape takes it.
 static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
   if (mlir::Value like = operandLike(node, dims))
     return node.emit("shape", {like});
@@ -358,6 +372,8 @@ static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
       next = at + 1;
     } else if (mlir::Value given = extentOfOperand(node, dim)) {
       parts.push_back(given);
+    } else if (mlir::Value made = productOfExtents(node, x, dim)) {
+      parts.push_back(made);
     } else if (!inferred) {
       parts.push_back(node.constantInts({1}, {-1}));
       inferred = true;

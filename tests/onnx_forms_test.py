@@ -33,18 +33,18 @@ class Part:
                 name = "" if given is None else f"{case.name}.{i}"
                 names.append(name)
                 if isinstance(given, Fixed):
-                    constants.append(onnx.tensor(given.array, name))
+                    constants.append(onnx.tensor(name, given.array))
                 elif given is not None:
                     dims = list(given.shape)
                     if i in case.dims:
                         dims = [int(d) if d.isdigit() else f"{case.name}_{d}" for d in case.dims[i].split()]
-                    inputs.append(onnx.value(name, given.dtype, dims))
+                    inputs.append(onnx.value(name, dims, given.dtype))
                     self.arrays[name] = given
             results = ["" if e is None else f"{case.name}:{i}" for i, e in enumerate(case.expected)]
             kinds = {"f": "f4", "i": "i8", "b": "bool"}
-            outputs += [onnx.value(name, kinds[np.asarray(e).dtype.kind]) for name, e in zip(results, case.expected) if name]
+            outputs += [onnx.value(name, kind=kinds[np.asarray(e).dtype.kind]) for name, e in zip(results, case.expected) if name]
             nodes.append(onnx.node(case.op, names, results, case.name, **case.attributes))
-        self.model = onnx.model(chosen[0].opset, nodes, inputs, outputs, constants)
+        self.model = onnx.encoded(nodes, inputs, outputs, constants, opset=chosen[0].opset)
 
     def write(self, folder, name="m"):
         path = os.path.join(folder, f"{name}.onnx")

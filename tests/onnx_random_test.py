@@ -39,13 +39,14 @@ def model_of(op, opset, inputs, attributes, types, dims):
     for i, given in enumerate(inputs):
         names.append("" if given is None else f"i{i}")
         if isinstance(given, Fixed):
-            constants.append(onnx.tensor(given.array, names[-1]))
+            constants.append(onnx.tensor(names[-1], given.array))
         elif given is not None:
-            values.append(onnx.value(names[-1], given.dtype, dims[i]))
+            values.append(onnx.value(names[-1], dims[i], given.dtype))
             arrays[names[-1]] = given
     outputs = [f"o{i}" for i in range(len(types))]
     nodes = [onnx.node(op, names, outputs, "node", **attributes)]
-    return onnx.model(opset, nodes, values, [onnx.value(*one) for one in zip(outputs, types)], constants), arrays
+    results = [onnx.value(name, kind=kind) for name, kind in zip(outputs, types)]
+    return onnx.encoded(nodes, values, results, constants, opset=opset), arrays
 
 
 def outcome(lathe, peer, seed, folder):

@@ -1,4 +1,4 @@
-"""Small ONNX models as bytes: the least of protobuf that they need."""
+"""Small ONNX models as bytes, field by field: the least of protobuf that they need."""
 import struct
 
 import numpy as np
@@ -26,39 +26,67 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def tensor(array, name=""):
+def tensor(name, array):
     array = np.asarray(array)
     return (b"".join(field(1, extent) for extent in array.shape) + field(2, TYPES[array.dtype.name]) + field(8, name) +
             field(9, np.ascontiguousarray(array).tobytes()))
 
 
-def attribute(name, value):
+def sparse(name, values, indices, shape):
+    """The elements `values` at `indices`: their numbers, or a row of coordinates each."""
+    return (field(1, tensor(name, values)) + field(2, tensor("", np.asarray(indices, np.int64))) +
+            b"".join(field(3, extent) for extent in shape))
+
+
+def dimension(extent):
+    if extent is None:
+        return b""
+    return field(2 if isinstance(extent, str) else 1, extent)
+
+
+def value(name, dims=None, kind="float32"):
+    """`dims`: numbers, names of extents that are open, None for one without a name; None: the rank is not stated."""
+    shape = b"" if dims is None else field(2, b"".join(field(1, dimension(extent)) for extent in dims))
+    return field(1, name) + field(2, field(1, field(1, TYPES[np.dtype(kind).name]) + shape))
+
+
+def attribute(name, given):
     out = field(1, name)
-    if isinstance(value, (list, tuple)):
-        numbers = {int: (8, 7), float: (7, 6), str: (9, 8)}[type(value[0]) if value else int]
-        return out + b"".join(field(numbers[0], one) for one in value) + field(20, numbers[1])
-    if isinstance(value, np.ndarray):
-        return out + field(5, tensor(value)) + field(20, 4)
-    numbers = {int: (3, 2), float: (2, 1), str: (4, 3)}[type(value)]
-    return out + field(numbers[0], value) + field(20, numbers[1])
+    if isinstance(given, bytes):  # a graph
+        return out + field(6, given) + field(20, 5)
+    if isinstance(given, tuple):  # a sparse tensor
+        return out + field(22, sparse("", *given)) + field(20, 11)
+    if isinstance(given, np.ndarray):
+        return out + field(5, tensor("", given)) + field(20, 4)
+    many = isinstance(given, list)
+    first = given[0] if many and given else 0 if many else given
+    kind = 0 if isinstance(first, float) else 2 if isinstance(first, str) else 1  # in the order of AttributeProto.AttributeType
+    return out + b"".join(field((7, 8, 9)[kind] if many else (2, 3, 4)[kind], one) for one in (given if many else [given])) + field(
+        20, kind + (6 if many else 1))
 
 
 def node(op, inputs, outputs, name="", domain="", **attributes):
-    return (b"".join(field(1, one) for one in inputs) + b"".join(field(2, one) for one in outputs) + field(3, name) +
-            field(4, op) + b"".join(field(5, attribute(*one)) for one in attributes.items()) + field(7, domain))
+    """Lists of names, or texts of names between spaces."""
+    words = lambda text: text.split() if isinstance(text, str) else text
+    return (b"".join(field(1, one) for one in words(inputs)) + b"".join(field(2, one) for one in words(outputs)) +
+            field(3, name) + field(4, op) + b"".join(field(5, attribute(*one)) for one in attributes.items()) +
+            field(7, domain))
 
 
-def value(name, dtype, dims=None):
-    """`dims`: numbers, and names of extents that are open; None: the rank is not stated."""
-    kind = field(1, TYPES[np.dtype(dtype).name])
-    if dims is not None:
-        kind += field(2, b"".join(field(1, field(1 if isinstance(dim, int) else 2, dim)) for dim in dims))
-    return field(1, name) + field(2, field(1, kind))
+def graph(nodes, inputs=(), outputs=(), initializers=(), infos=(), sparses=()):
+    """`inputs`, `outputs`, `infos`: texts of value(). `initializers`: texts of tensor()."""
+    lists = {1: nodes, 5: initializers, 11: inputs, 12: outputs, 13: infos, 15: sparses}
+    return field(2, "g") + b"".join(field(number, one) for number, ones in lists.items() for one in ones)
 
 
-def model(opset, nodes, inputs, outputs, constants=()):
-    """`inputs`, `outputs`: texts of value(). `constants`: texts of tensor()."""
-    graph = b"".join(field(1, one) for one in nodes) + field(2, "g")
-    graph += b"".join(field(5, one) for one in constants)
-    graph += b"".join(field(11, one) for one in inputs) + b"".join(field(12, one) for one in outputs)
-    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, opset))
+def encoded(nodes, *parts, opset=18, ir=8, **more):
+    """The bytes of a model of one graph()."""
+    return (field(1, ir) + field(7, graph(nodes, *parts, **more)) + field(8, field(1, "") + field(2, opset)) +
+            field(8, field(1, "com.microsoft") + field(2, 1)))
+
+
+def model(path, *parts, **more):
+    """Writes encoded() to a file."""
+    with open(path, "wb") as file:
+        file.write(encoded(*parts, **more))
+    return path

@@ -12,6 +12,10 @@ import unittest
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests"))
+from onnx_writer import encoded, field, value
+from onnx_writer import node as onnx_node  # for tests
+
 LATHE = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "lathe"
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab", "runners", "onnxruntime", "node_modules")
 
@@ -71,30 +75,9 @@ def one_outcome(database):
         database.execute("UPDATE tuning SET samples = ?, outcomes = '[]' WHERE id = ?", (json.dumps(samples), identity))
 
 
-# The least of protobuf needed to write broken ONNX files.
-def field(number, value):
-    def varint(n):
-        out = b""
-        while n > 127:
-            out += bytes([n & 127 | 128])
-            n >>= 7
-        return out + bytes([n])
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    if isinstance(value, str):
-        value = value.encode()
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
 def onnx_model(*nodes, opset=13):
-    shape = field(2, field(1, field(1, 1)) + field(1, field(1, 4)))
-    tensor = lambda name: field(1, name) + field(2, field(1, field(1, 1) + shape))
-    graph = b"".join(field(1, node) for node in nodes) + field(2, "g") + field(11, tensor("x")) + field(12, tensor("y"))
-    return field(1, 8) + field(8, field(2, opset)) + field(7, graph)
-
-
-def onnx_node(op, inputs, outputs, name=""):
-    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name) + field(4, op))
+    """From x to y, vectors of four."""
+    return encoded(nodes, [value("x", [4])], [value("y", [4])], opset=opset)
 
 
 class Cli(unittest.TestCase):

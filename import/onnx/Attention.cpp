@@ -76,13 +76,15 @@ private:
       node.set(2, v);
   }
 
+  /// One over the root of the depth, by which the queries are divided where only the run knows it.
   double readScale() {
-    const Dim &depth = node.info(q).dims[3];
+    const Dim depth = node.info(q).dims[3];
     if (node.hasAttr("scale"))
       return node.floatAttr("scale", 1);
-    if (!depth.isConstant())
-      node.unsupported("the depth is not static and no scale is given");
-    return 1 / std::sqrt(static_cast<double>(depth.constant()));
+    if (depth.isConstant())
+      return 1 / std::sqrt(static_cast<double>(depth.constant()));
+    q = overRootOfExtent(node, q, 3);
+    return 1;
   }
 
   void readMasks() {

@@ -10,6 +10,11 @@ mlir::Value extentOf(Node &node, mlir::Value x, int64_t axis) {
   return node.reshape(node.emit("shape", {x}, {{"start", axis}, {"end", axis + 1}}), {});
 }
 
+mlir::Value overRootOfExtent(Node &node, mlir::Value x, int64_t axis) {
+  mlir::Value root = node.emit("sqrt", {node.cast(extentOf(node, x, axis), ElementType::f32)});
+  return node.emit("div", {x, node.cast(root, node.info(x).type)});
+}
+
 mlir::Value countTo(Node &node, mlir::Value size) {
   std::optional<std::vector<int64_t>> known = node.staticInts(size);
   if (!known)

@@ -47,14 +47,16 @@ private:
     return values;
   }
 
+  /// One over the root of the depth, by which the queries are divided where only the run knows it.
   double readScale() {
-    const Dim &depth = build.info(q).dims[3];
+    const Dim depth = build.info(q).dims[3];
     double scale = build.floatAttr("scale", 0);
     if (scale != 0)
       return scale;
-    if (!depth.isConstant())
-      node.unsupported("the depth is not static and no scale is given");
-    return 1 / std::sqrt(static_cast<double>(depth.constant()));
+    if (depth.isConstant())
+      return 1 / std::sqrt(static_cast<double>(depth.constant()));
+    q = overRootOfExtent(build, q, 3);
+    return 1;
   }
 
   /// Query heads for each head of keys and values.

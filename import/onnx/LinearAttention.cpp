@@ -78,11 +78,8 @@ private:
             lanes(0, Dim(queryHeads), "query").str(), depth.str());
     batch = build.info(build.in(0)).dims[0];
     scale = build.floatAttr("scale", 0);
-    if (scale == 0) {
-      if (!depth.isConstant())
-        node.unsupported("the depth is not static and no scale is given");
+    if (scale == 0 && depth.isConstant())
       scale = 1 / std::sqrt(static_cast<double>(depth.constant()));
-    }
     build.checkAllUnderstood();
   }
 
@@ -96,6 +93,8 @@ private:
 
   void prepare() {
     q = stepsFirst(0, heads, group, depth);
+    if (scale == 0) // the run knows the depth
+      q = overRootOfExtent(build, q, 4), scale = 1;
     k = stepsFirst(1, heads, depth, 1);
     v = stepsFirst(2, heads, 1, width);
     if (gated) { // for each lane of a key, or for each head

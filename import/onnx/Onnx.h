@@ -48,6 +48,8 @@ mlir::Value stepOf(Node &node, mlir::Value x, mlir::Value iteration, int64_t axi
 
 /// The extent of x along an axis, an i64 scalar.
 mlir::Value extentOf(Node &node, mlir::Value x, int64_t axis);
+/// x over the root of its extent along an axis, as attention scales queries.
+mlir::Value overRootOfExtent(Node &node, mlir::Value x, int64_t axis);
 /// 0, 1, ... below `size`, an i64 scalar, as a vector: a constant where the size is known.
 mlir::Value countTo(Node &node, mlir::Value size);
 /// A vector as a matrix of one column.

@@ -335,6 +335,51 @@ TEST_F(Composed, flexAttentionIsAttentionWithABias) {
   expectNear(y, run(plain, {q, k, v})[0].tensor(), 1e-6);
 }
 
+/// Scores are divided by the root of the depth, which only the run may know.
+TEST_F(Composed, openDepthOfAttention) {
+  auto attention = [](TestModel::Extent depth, bool flex) {
+    TestModel m(flex ? 26 : 24);
+    m.input("q", {2, 4, "L", depth}).input("k", {2, 2, "S", depth}).input("v", {2, 2, "S", 6}).output("y");
+    auto node = m.node(flex ? "FlexAttention" : "Attention", {"q", "k", "v"}, {"y"});
+    if (flex) {
+      m.model.add_opset_import()->set_domain("ai.onnx.preview");
+      m.model.mutable_opset_import(1)->set_version(1);
+      node.node->set_domain("ai.onnx.preview");
+    }
+    return m;
+  };
+  auto linear = [](TestModel::Extent lanes) {
+    TestModel m(27);
+    m.input("q", {2, "T", lanes}).input("k", {2, "T", lanes}).input("v", {2, "T", 5}).output("y").output("state");
+    m.node("LinearAttention", {"q", "k", "v"}, {"y", "state"})
+        .attr("q_num_heads", 1)
+        .attr("kv_num_heads", 1)
+        .attr("update_rule", "linear");
+    return m;
+  };
+  std::vector<Value> inputs = {reals({2, 4, 3, 7}), reals({2, 2, 5, 7}), reals({2, 2, 5, 6})};
+  for (bool flex : {false, true})
+    expectNear(run(attention("D", flex), inputs)[0].tensor(), run(attention(7, flex), inputs)[0].tensor(), 1e-6);
+  inputs = {reals({2, 9, 7}), reals({2, 9, 7}), reals({2, 9, 5})};
+  expectNear(run(linear("D"), inputs)[0].tensor(), run(linear(7), inputs)[0].tensor(), 1e-6);
+}
+
+/// Where all extents are open, any of them may be 0.
+TEST_F(Composed, flattenOfNothing) {
+  for (int axis = 0; axis <= 4; ++axis) {
+    TestModel m(17);
+    m.input("x", {"N", "C", "H", "W"}).output("y");
+    m.node("Flatten", {"x"}, {"y"}).attr("axis", axis);
+    for (std::vector<int64_t> dims :
+         {std::vector<int64_t>{0, 2, 3, 4}, {2, 0, 3, 4}, {2, 3, 0, 4}, {2, 3, 4, 0}, {0, 0, 0, 0}, {2, 3, 4, 5}}) {
+      int64_t rows = 1, columns = 1;
+      for (int i = 0; i < 4; ++i)
+        (i < axis ? rows : columns) *= dims[static_cast<size_t>(i)];
+      EXPECT_EQ(run(m, {reals(dims)})[0].tensor().dims(), (std::vector<int64_t>{rows, columns})) << "axis " << axis;
+    }
+  }
+}
+
 TEST_F(Composed, nGramsOfTextAndWeights) {
   auto model = [](const char *mode) {
     TestModel m(9);
