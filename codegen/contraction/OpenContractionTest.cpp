@@ -125,7 +125,7 @@ TEST_F(OpenContraction, priorMultipliesBytes) {
     if (!needsEmulator(target) && (native.featureBits & target.featureBits) != target.featureBits)
       continue;
     for (const Family &family : families())
-      for (int i = 0; i < wanted(6); ++i) {
+      for (int i = 0; i < wanted(2); ++i) {
         uint64_t seed = baseSeed() + i;
         Random random(seed * 8 + 3 + (&family - families().data()));
         KernelText text = randomOpenConvInteger(random, target, family.grouping);
@@ -140,33 +140,34 @@ TEST_F(OpenContraction, priorMultipliesBytes) {
 
 TEST_F(OpenContraction, everyScheduleMultipliesBytes) {
   Target target = testTarget();
-  std::map<std::string, int> ran; // by format, or by algorithm without one
-  for (const char *format : {"i8", "i16", "i32"})
-    for (const Family &family : families())
-      for (int i = 0; i < wanted(8) && family.grouping != Grouping::winograd; ++i) {
-        uint64_t seed = baseSeed() + i;
-        Random random(seed * 8 + 4 + (&family - families().data()));
-        KernelText text = randomOpenConvInteger(random, target, family.grouping);
-        KernelUnderTest kernel(text.str(), target, seed);
-        Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
-        ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
-        bool direct = family.algorithm == "direct";
-        std::map<std::string, std::string> words;
-        if (direct)
-          words["type"] = format;
-        std::string schedule = randomSchedule(random, **facts, family.algorithm, words).str();
-        if (!kernel.declined(schedule).empty())
-          continue; // with a reason: legal schedules run, others say why not
-        ++ran[direct ? format : family.algorithm];
-        ASSERT_EQ(check(text, target, seed, schedule, /*bytes=*/true), "")
-            << family.name << " '" << schedule << "', LATHE_SEED=" << seed << "\n"
-            << text.str();
-      }
-  for (const char *format : {"i8", "i16"})
-    EXPECT_TRUE(ran[format] > 3 || !formatNamed(format, ElementType::i32).obstacle(target).empty())
-        << format << ", LATHE_SEED=" << baseSeed();
-  for (const char *name : {"i32", "lanewise"})
-    EXPECT_GT(ran[name], 3) << name << ": nearly every schedule is declined, LATHE_SEED=" << baseSeed();
+  for (const std::string kind : {"i8", "i16", "i32", "lanewise"}) { // formats of direct, or the other algorithm
+    bool direct = kind != "lanewise";
+    if (direct && !formatNamed(kind, ElementType::i32).obstacle(target).empty())
+      continue;
+    int ran = 0;
+    for (int i = 0; i < 1000 && ran < wanted(4); ++i) { // most draws are declined
+      const Family &family = families()[size_t(i) % families().size()];
+      if (family.grouping == Grouping::winograd || direct != (family.algorithm == "direct"))
+        continue;
+      uint64_t seed = baseSeed() + i;
+      Random random(seed * 8 + 4);
+      KernelText text = randomOpenConvInteger(random, target, family.grouping);
+      KernelUnderTest kernel(text.str(), target, seed);
+      Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
+      ASSERT_TRUE(facts.done()) << facts.reason() << "\n" << text.str();
+      std::map<std::string, std::string> words;
+      if (direct)
+        words["type"] = kind;
+      std::string schedule = randomSchedule(random, **facts, family.algorithm, words).str();
+      if (!kernel.declined(schedule).empty())
+        continue; // with a reason: legal schedules run, others say why not
+      ++ran;
+      ASSERT_EQ(check(text, target, seed, schedule, /*bytes=*/true), "")
+          << family.name << " '" << schedule << "', LATHE_SEED=" << seed << "\n"
+          << text.str();
+    }
+    EXPECT_GT(ran, 0) << kind << ": every schedule is declined, LATHE_SEED=" << baseSeed();
+  }
 }
 
 TEST_F(OpenContraction, otherElementTypes) {
