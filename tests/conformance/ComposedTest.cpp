@@ -350,8 +350,10 @@ TEST_F(Composed, openDepthOfAttention) {
   };
   auto linear = [](TestModel::Extent lanes) {
     TestModel m(27);
-    m.input("q", {2, "T", lanes}).input("k", {2, "T", lanes}).input("v", {2, "T", 5}).output("y").output("state");
-    m.node("LinearAttention", {"q", "k", "v"}, {"y", "state"})
+    m.input("q", {2, "T", lanes}).input("k", {2, "T", lanes}).input("v", {2, "T", 5}).input("s", {2, 1, lanes, 5});
+    m.output("y")
+        .output("state")
+        .node("LinearAttention", {"q", "k", "v", "s"}, {"y", "state"})
         .attr("q_num_heads", 1)
         .attr("kv_num_heads", 1)
         .attr("update_rule", "linear");
@@ -360,7 +362,7 @@ TEST_F(Composed, openDepthOfAttention) {
   std::vector<Value> inputs = {reals({2, 4, 3, 7}), reals({2, 2, 5, 7}), reals({2, 2, 5, 6})};
   for (bool flex : {false, true})
     expectNear(run(attention("D", flex), inputs)[0].tensor(), run(attention(7, flex), inputs)[0].tensor(), 1e-6);
-  inputs = {reals({2, 9, 7}), reals({2, 9, 7}), reals({2, 9, 5})};
+  inputs = {reals({2, 9, 7}), reals({2, 9, 7}), reals({2, 9, 5}), reals({2, 1, 7, 5})};
   expectNear(run(linear("D"), inputs)[0].tensor(), run(linear(7), inputs)[0].tensor(), 1e-6);
 }
 
