@@ -76,8 +76,8 @@ def one_outcome(database):
 
 
 def onnx_model(*nodes, opset=13):
-    """From x to y, vectors of four."""
-    return encoded(nodes, [value("x", [4])], [value("y", [4])], opset=opset)
+    """From x to y, both 1x4."""
+    return encoded(nodes, [value("x", [1, 4])], [value("y", [1, 4])], opset=opset)
 
 
 class Cli(unittest.TestCase):
