@@ -3,11 +3,11 @@
 #include "cli/Values.h"
 #include "lab/judging/OutputSummary.h"
 #include "runtime/QuantizedTensor.h"
-#include "support/zip/ArrayNames.h"
 #include "support/Memory.h"
 #include "support/Npy.h"
 #include "support/PendingFile.h"
 #include "support/Text.h"
+#include "support/zip/ArrayNames.h"
 
 #include <algorithm>
 #include <charconv>
@@ -183,13 +183,18 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
   requireFillHonoured(ports, flags, given);
   requireRoom(ports, flags, given, shapes);
-  InputFlags like = flags;
-  like.given.insert(like.given.end(), flags.like.begin(), flags.like.end());
   std::map<std::string, int64_t> known; // extents that given inputs tell
-  for (const auto &[name, value] : givenInputs(ports, like))
+  auto bindExtents = [&](const std::map<std::string, Value> &inputs) {
     for (const runtime::Port &port : ports)
-      if (port.name == name && value.isTensor())
-        bindSymbols(port, value.tensor().dims(), known);
+      if (auto found = inputs.find(port.name); found != inputs.end() && found->second.isTensor())
+        bindSymbols(port, found->second.tensor().dims(), known);
+  };
+  bindExtents(given);
+  if (!flags.like.empty()) {
+    InputFlags like = flags;
+    like.given = flags.like;
+    bindExtents(givenInputs(ports, like));
+  }
   std::vector<Value> values;
   uint64_t index = 0;
   for (const runtime::Port &port : ports) {

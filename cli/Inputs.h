@@ -12,7 +12,7 @@ namespace lathe::cli {
 
 struct InputFlags {
   std::vector<std::string> given; // "name=x.npy", "x.npy" (single input), "all.npz", or a folder of writeValues
-  std::vector<std::string> like;  // inputs as `given` that only tell extents
+  std::vector<std::string> like;  // in the same forms; only the extents of these inputs are used
   std::string fill;               // "zeros", "ones", "random"; "": every input must be given
   uint64_t seed = 0;
   int64_t batch = 0; // extent of symbolic first dimensions; 0: 1

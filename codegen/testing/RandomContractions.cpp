@@ -55,8 +55,8 @@ void addEpilogue(KernelText &text, Random &random, const std::string &channel, c
 
 /// The spatial axes of a convolution as they are drawn.
 struct SpatialAxes {
-  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends,
-      rules; // rules: ops/WindowPads.h; may be empty
+  std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends;
+  std::vector<int64_t> rules; // ops/WindowPads.h; may be empty
 
   /// One axis more of `rank`, whose extent is long enough for an output.
   void add(Random &random, int64_t rank, int64_t taps, int64_t stride, int64_t dilation, bool padded) {
@@ -222,7 +222,7 @@ struct OpenConv {
   std::string attributes() const { return convAttributes(axes.strides, axes.dilations, axes.pads(), groups); }
 };
 
-/// The texts of the operands of an open convolution, whose symbols `text` gets.
+/// The types and extents of the operands of an open convolution as text. The constructor adds its symbols to `text`.
 struct OpenOperands {
   std::string x, w, y, xDims, yDims, ones;
 

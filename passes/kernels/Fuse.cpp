@@ -360,19 +360,21 @@ private:
     return familyOf(anchor) == "contraction" && absorbOperands(sums ? isDequantised : isWidenedHalf);
   }
 
-  /// Element-wise operators whose only users are inside the group, and which `mayBe`. What the anchor itself combines is
-  /// stored, unless it is element-wise, too.
+  /// Element-wise operators whose only users are inside the group, and which `mayBe`. An anchor
+  /// that is not element-wise reads its operands from memory, so those stay outside.
   bool absorbOperands(bool (*mayBe)(mlir::Operation *) = isElementwise) {
-    for (mlir::Operation *member : members)
+    for (mlir::Operation *member : members) {
+      if (member == anchor && !isElementwise(anchor))
+        continue;
       for (mlir::Value operand : member->getOperands()) {
         mlir::Operation *op = operand.getDefiningOp();
         if (!op || inside.contains(op) || members.size() >= mostOperators || !mayBe(op) || !fits(op, inside) ||
-            usedOutside(operand, inside) || (member == anchor && !isElementwise(anchor)))
+            usedOutside(operand, inside))
           continue;
-        members.push_back(op);
-        inside.insert(op);
+        absorb(op);
         return true;
       }
+    }
     return false;
   }
 };
