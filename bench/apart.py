@@ -4,7 +4,7 @@ medians in reports; writes the table of docs/measuring.md.
 
 usage: apart.py LATHE --folder DIR [--label TEXT] [--cycles N] [--max-minutes M] [--judge LATHE] [--write PAGE]
 
-A cycle is four runs of `lathe ops bench` over the same problems with the same provider: two equal ones (twins) and two whose
+A cycle is five runs of `lathe ops bench` over the same problems with the same provider: two equal ones (twins) and three whose
 every run takes a known share longer (LATHE_INJECT_SLOWDOWN). Each run is a file DIR/LABEL-N-SHARE.json as soon as it is
 finished; those that are there are not measured again, so a study may be interrupted at any time, or made in slices of
 --max-minutes. LABEL says under which load they were made. Afterwards all cycles of DIR are judged, by --judge if the
@@ -41,24 +41,25 @@ PROBLEMS = {"conv2d": ["ic16ih28oc32kh3ph1", "ic32ih28oc64kh1", "ic64ih14oc64kh3
             "gemm": ["m32n256k256", "m64n64k512", "m7n512k512"],
             "eltwise": ["1x64x28x28:relu", "64x768:gelu"],
             "softmax": ["256x128"]}
-SHARES = [0.0, 0.0, 0.05, 0.10]  # of the runs of a cycle
+SHARES = [0.0, 0.0, 0.05, 0.10, 0.25]  # of the runs of a cycle
 WINDOW, CHANGED = 12, 4
 BEGIN, END = "<!-- bench/apart.py writes from here -->", "<!-- to here -->"
 
 
 def measure(lathe, path, store, share, starts):
-    """One run over all problems: a document with the rows of all kinds. The store keeps an experiment of each kind."""
-    rows, experiments = [], []
+    """One run over all problems: its document, with the experiment in the store."""
     began = datetime.datetime.now(datetime.timezone.utc)
     with tempfile.TemporaryDirectory() as folder:
-        for kind, texts in PROBLEMS.items():
-            file = os.path.join(folder, kind + ".json")
-            command = [lathe, "ops", "bench", kind, *texts, "--provider", "lathe", "--starts", str(starts), "--max-starts", str(starts), "--max-seconds", "0.5",
-                       "--fresh", "--store", store, "--quiet", "--json", file]
-            run(command, env={**os.environ, "LATHE_INJECT_SLOWDOWN": "%g" % share})
-            rows += json.load(open(file))["rows"]
-            with contextlib.closing(sqlite3.connect(store)) as database:
-                experiments += [uuid for uuid, in database.execute("SELECT uuid FROM experiment ORDER BY id DESC LIMIT 1")]
+        suite, file = os.path.join(folder, "apart.csv"), os.path.join(folder, "run.json")
+        with open(suite, "w") as lines:
+            lines.write("suite,name,count,kind,problem\n")
+            lines.writelines("apart,%s,1,%s,%s\n" % (text.replace(":", "_"), kind, text) for kind, texts in PROBLEMS.items() for text in texts)
+        command = [lathe, "ops", "bench", "--problems", suite, "--suite", "apart", "--provider", "lathe", "--starts", str(starts), "--max-starts", str(starts),
+                   "--max-seconds", "0.5", "--fresh", "--store", store, "--quiet", "--json", file]
+        run(command, env={**os.environ, "LATHE_INJECT_SLOWDOWN": "%g" % share})
+        rows = json.load(open(file))["rows"]
+    with contextlib.closing(sqlite3.connect(store)) as database:
+        experiments = [uuid for uuid, in database.execute("SELECT uuid FROM experiment ORDER BY id DESC LIMIT 1")]
     document = {"rows": rows, "share": share, "experiments": experiments, "began": began.isoformat(timespec="seconds"),
                 "other_processors": sum(row.get("other_processors", 0) for row in rows) / len(rows)}
     with open(path + ".part", "w") as file:

@@ -12,7 +12,7 @@
 
 namespace lathe::cli {
 
-void TimeLeft::update(size_t done, size_t total, double now) {
+void TimeLeft::update(double done, size_t total, double now) {
   if (total != this->total || done < this->done) {
     this->total = total;
     first = done;
@@ -23,9 +23,9 @@ void TimeLeft::update(size_t done, size_t total, double now) {
 }
 
 std::optional<double> TimeLeft::seconds() const {
-  if (done <= first || done >= total)
+  if (done <= first || done >= double(total))
     return std::nullopt;
-  return (last - began) / double(done - first) * double(total - done) + afterwards;
+  return (last - began) / (done - first) * (double(total) - done) + afterwards;
 }
 
 namespace {
@@ -88,8 +88,8 @@ void Progress::show(const std::string &line) {
   }
 }
 
-void Progress::update(const std::string &what, size_t done, size_t total) {
-  left.update(done, total, std::chrono::duration<double>(Clock::now() - start).count());
+void Progress::update(const std::string &what, size_t done, size_t total, double begun) {
+  left.update(double(done) + begun, total, std::chrono::duration<double>(Clock::now() - start).count());
   if (!isDue())
     return;
   std::string line = what;

@@ -14,13 +14,14 @@ public:
   /// `afterwards`: seconds that the task takes after its last part.
   explicit TimeLeft(double afterwards = 0) : afterwards(afterwards) {}
   /// `now` is in seconds from any fixed moment.
-  void update(size_t done, size_t total, double now);
+  void update(double done, size_t total, double now);
   /// Remaining seconds at the last update; nothing if nothing was done yet or nothing is left.
   std::optional<double> seconds() const;
 
 private:
   double afterwards;
-  size_t total = 0, first = 0, done = 0;
+  size_t total = 0;
+  double first = 0, done = 0; // parts
   double began = 0, last = 0;
 };
 
@@ -33,8 +34,8 @@ public:
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
-  /// Reports progress; with `total` 0 only `what` is shown.
-  void update(const std::string &what, size_t done, size_t total);
+  /// Reports progress; with `total` 0 only `what` is shown. `begun`: what has been done of further parts.
+  void update(const std::string &what, size_t done, size_t total, double begun = 0);
   /// Reports progress of a task with a time limit: at most `secondsLeft` remain.
   void updateUntil(const std::string &what, double secondsLeft);
 

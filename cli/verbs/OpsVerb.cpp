@@ -154,17 +154,21 @@ public:
     flags.bench.recordedSchedules = [&](const std::string &task) { return recording.bestSchedule(task); };
     if (std::string said = flags.fresh ? "" : recording.resume(); options.printsText())
       std::cout << said << std::flush;
-    total = problems.size() * settings.size();
-    plan(problems);
-    ready();
-    flags.bench.progress = [&](const std::string &what) { progress.update(stage + ": " + what, done, total); };
     for (auto &entry : problems)
       for (const lab::OpsSetting &setting : settings)
-        take(entry, setting);
+        wanted.push_back({entry, setting});
+    plan();
+    ready();
+    flags.bench.progress = [&](const std::string &what, double begun) {
+      progress.update(what, done, wanted.size(), begun);
+    };
+    flags.bench.late = [&] { return timeIsUp(); };
+    lab::OpsLab([&](const std::string &op) -> auto & { return columns.of(op); }, flags.bench)
+        .measure([&] { return next(); }, [&](const lab::OpsRow &row) { keep(row); });
     if (!left)
       recording.finish();
     report(problems.front().problem.op);
-    return wrongPoints(rows) ? failedVerdict : success;
+    return wrongPoints(listed()) ? failedVerdict : success;
   }
 
 private:
@@ -177,12 +181,12 @@ private:
   RowLog log;
   Recording recording;
   Progress progress{"ops bench"};
-  std::string stage; // of the progress
-  std::string op;
-  std::unique_ptr<lab::OpsLab> laboratory; // of the operator `op`
   Clock::time_point began = Clock::now();
-  std::vector<json> rows; // known from the log, or measured
-  size_t total = 0, done = 0, left = 0, kept = 0, measured = 0;
+  std::vector<lab::OpsRequest> wanted;
+  size_t place = 0;                     // of the next one
+  std::map<std::string, size_t> places; // by key, of those that are being measured
+  std::map<size_t, json> rows;          // by place; known from the log, or measured
+  size_t done = 0, left = 0, kept = 0, measured = 0;
 
   /// How every point is measured.
   json identity() const {
@@ -210,57 +214,65 @@ private:
     return flags.minutes > 0 && std::chrono::duration<double>(Clock::now() - began).count() > flags.minutes * 60;
   }
 
-  void plan(const std::vector<lab::ListedProblem> &problems) {
+  void plan() {
     size_t missing = 0;
     std::set<std::string> seen; // a problem may be listed twice
-    for (auto &entry : problems)
-      for (const lab::OpsSetting &setting : settings)
-        if (std::string key = keyOf(entry, setting); !log.find(key) && seen.insert(key).second)
-          missing += missingPoints(recording, entry, setting, columns.of(entry.problem.op));
+    for (auto &[entry, setting] : wanted)
+      if (std::string key = keyOf(entry, setting); !log.find(key) && seen.insert(key).second)
+        missing += missingPoints(recording, entry, setting, columns.of(entry.problem.op));
     recording.plan(missing);
   }
 
-  void take(const lab::ListedProblem &entry, const lab::OpsSetting &setting) {
-    stage = entry.text;
-    std::string key = keyOf(entry, setting);
-    if (const json *known = log.find(key)) {
-      rows.push_back(*known);
-    } else if (missingPoints(recording, entry, setting, columns.of(entry.problem.op)) == 0) {
-      ++kept;
-    } else if (timeIsUp()) {
-      ++left;
-      return;
-    } else {
-      rows.push_back(measure(entry, setting, key));
-      ++measured;
+  /// The next row that must be measured.
+  std::optional<lab::OpsRequest> next() {
+    while (place < wanted.size()) {
+      size_t here = place++;
+      auto &[entry, setting] = wanted[here];
+      std::string key = keyOf(entry, setting);
+      if (const json *known = log.find(key)) {
+        rows[here] = *known;
+      } else if (places.contains(key) || missingPoints(recording, entry, setting, columns.of(entry.problem.op)) == 0) {
+        ++kept;
+      } else if (timeIsUp()) {
+        ++left;
+        continue;
+      } else {
+        places[key] = here;
+        return wanted[here];
+      }
+      ++done;
     }
-    ++done;
+    return std::nullopt;
   }
 
-  /// Measures a row, keeps and prints it.
-  json measure(const lab::ListedProblem &entry, const lab::OpsSetting &setting, const std::string &key) {
-    if (!laboratory || op != entry.problem.op) {
-      op = entry.problem.op;
-      laboratory = std::make_unique<lab::OpsLab>(columns.of(op), flags.bench);
-    }
-    progress.update(stage, done, total);
-    lab::OpsRow result = laboratory->measure(entry, setting);
-    std::string repro = flags.repro(entry, setting);
+  /// The rows in the order of the problems.
+  std::vector<json> listed() const {
+    std::vector<json> all;
+    for (auto &[place, row] : rows)
+      all.push_back(row);
+    return all;
+  }
+
+  /// Keeps a measured row and prints it.
+  void keep(const lab::OpsRow &result) {
+    std::string key = keyOf(result.listed, result.setting), repro = flags.repro(result.listed, result.setting);
     auto points = lab::pointsOf(result);
     for (store::Point &point : points)
       point.repro = repro;
     recording.add(std::move(points));
     recording.add(lab::tuningOf(result));
-    json row = lab::toJson(result);
+    json &row = rows[places.at(key)] = lab::toJson(result);
     row["key"] = key;
     row["repro"] = repro;
     log.add(row);
     if (options.printsText())
       printRow(row, options.tableStyle().width);
-    return row;
+    ++measured;
+    ++done;
   }
 
   void report(const std::string &firstOp) {
+    auto rows = listed();
     auto summaries = lab::summarizeOps(rows);
     if (options.printsText()) {
       printSummaries(summaries, options.tableStyle());

@@ -138,10 +138,17 @@ static Interval rangeOf(std::span<const double> values) {
   return {*low, *high};
 }
 
+/// The least and the largest of `values` without those beyond `confidence`: as many as fit into half of the rest are left
+/// out at either end. `values` are sorted.
+static Interval holding(const std::vector<double> &values, double confidence) {
+  auto outside = size_t((1 - confidence) / 2 * double(values.size()));
+  return {values[outside], values[values.size() - 1 - outside]};
+}
+
 MedianEstimate medianOverStarts(const Starts &starts) {
   constexpr size_t enough = 6; // 2 / 2^6 is below 5 %
   if (starts.size() >= enough)
-    return {medianInterval(mediansOfStarts(starts))};
+    return {holding(sorted(mediansOfStarts(starts)), 0.95)};
   if (starts.size() > 1)
     return {rangeOf(mediansOfStarts(starts)), true};
   std::vector<double> rounds = mediansOfRounds(starts);
@@ -185,37 +192,29 @@ static bool canReject(size_t m, size_t n, double confidence) {
   return 2 * std::exp(-logarithm) <= 1 - confidence;
 }
 
-RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator, double confidence,
-                             int resamples, uint64_t seed) {
-  require(!numerator.empty() && !denominator.empty(), "ratio of medians: no samples");
-  double ratio = median(numerator) / median(denominator);
-  if (!canReject(numerator.size(), denominator.size(), confidence)) {
-    Interval top = rangeOf(numerator), bottom = rangeOf(denominator);
-    return {ratio, {top.low / bottom.high, top.high / bottom.low}, true};
-  }
-  Drawing random(seed);
-  auto resampledMedian = [&](std::span<const double> samples) {
-    std::vector<double> drawn(samples.size());
-    for (double &value : drawn)
-      value = samples[random() % samples.size()];
-    return medianInPlace(drawn);
-  };
-  std::vector<double> ratios;
-  for (int i = 0; i < resamples; ++i) {
-    double top = resampledMedian(numerator); // in this order: the estimate is reproducible
-    ratios.push_back(top / resampledMedian(denominator));
-  }
-  return {ratio, middleOf(ratios, confidence)};
+static RatioEstimate withRange(std::span<const double> numerator, std::span<const double> denominator) {
+  Interval top = rangeOf(numerator), bottom = rangeOf(denominator);
+  return {median(numerator) / median(denominator), {top.low / bottom.high, top.high / bottom.low}, true};
 }
 
 RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence) {
-  if (std::min(numerator.size(), denominator.size()) >= leastStarts)
-    return ratioOfMedians(mediansOfStarts(numerator), mediansOfStarts(denominator), confidence);
+  if (std::min(numerator.size(), denominator.size()) >= leastStarts) {
+    std::vector<double> tops = mediansOfStarts(numerator), bottoms = mediansOfStarts(denominator);
+    RatioEstimate estimate = withRange(tops, bottoms);
+    if (!canReject(tops.size(), bottoms.size(), confidence))
+      return estimate;
+    std::vector<double> ratios; // of all pairs
+    for (double top : tops)
+      for (double bottom : bottoms)
+        ratios.push_back(top / bottom);
+    std::sort(ratios.begin(), ratios.end());
+    return {estimate.ratio, holding(ratios, confidence)};
+  }
   std::vector<double> tops = mediansOfRounds(numerator), bottoms = mediansOfRounds(denominator);
   if (std::min(tops.size(), bottoms.size()) < 2)
     tops = allSamples(numerator), bottoms = allSamples(denominator);
-  Interval top = rangeOf(tops), bottom = rangeOf(bottoms);
-  return {median(tops) / median(bottoms), {top.low / bottom.high, top.high / bottom.low}, true};
+  require(!tops.empty() && !bottoms.empty(), "ratio apart: no samples");
+  return withRange(tops, bottoms);
 }
 
 bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts) {

@@ -59,10 +59,10 @@ struct MedianEstimate {
   bool isRange = false; // too few starts: `interval` is only the range of what was measured
 };
 
-/// Interval of 95 % of the median over process starts: medianInterval of the medians of the starts,
-/// because what the memory of a process changes lasts as long as the process. With fewer than 6
-/// starts it is the range of their medians; of one start the range of the medians of its rounds; of
-/// one round the range of its samples. No samples: zero.
+/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the memory
+/// of a process changes lasts as long as the process. It does not become narrower with more starts: those of one run are
+/// close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it is called a range;
+/// of one start it is the range of the medians of its rounds; of one round the range of its samples. No samples: zero.
 MedianEstimate medianOverStarts(const Starts &starts);
 
 struct RatioEstimate {
@@ -70,13 +70,6 @@ struct RatioEstimate {
   Interval interval;    // for the requested confidence
   bool isRange = false; // too few observations for that confidence: `interval` is only their range
 };
-
-/// Ratio of medians of two independent sets with a percentile-bootstrap interval. Deterministic for
-/// a given seed. The interval is only a range if even two disjoint sets would not reject equality
-/// in the exact Mann-Whitney test: for sets of equal size, with fewer than 4 observations each at
-/// 0.95, or 6 at 0.995.
-RatioEstimate ratioOfMedians(std::span<const double> numerator, std::span<const double> denominator,
-                             double confidence = 0.95, int resamples = 2000, uint64_t seed = 1);
 
 /// Ratio of two sets measured in turns: element i of each has the samples of round i. Each round
 /// gives a ratio of medians, in which a disturbance of both sides (clock frequency, other programs)
@@ -99,9 +92,13 @@ RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numera
 /// rounds, with the range of the ratios of the rounds.
 RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
 
-/// Ratio of medians of two sets of starts that had no turns together. With three or more starts on
-/// both sides it is ratioOfMedians of the medians of the starts. With fewer it is the ratio of the
-/// medians of all rounds with their range (of all samples, where a side has one round).
+/// Ratio of two sets of starts that had no turns together. With three or more starts on both sides it is the ratio of the
+/// medians of the starts' medians, and the interval holds `confidence` of the ratios of a start of one side to a start of
+/// the other (all pairs). A bootstrap over the starts would be narrower, and wrong: what slows down a machine for a minute
+/// slows down all starts of a run. The interval is only a range if even two disjoint sets would not reject equality in the
+/// exact Mann-Whitney test: for sets of equal size, with fewer than 4 starts each at 0.95, or 6 at 0.995. With fewer than
+/// three starts it is the ratio of the medians of all rounds with their range (of all samples, where a side has one round).
+/// Throws Error if a side has no samples.
 RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
 
 /// Fewest process starts of a side that any verdict needs: how much starts differ is not known with

@@ -28,139 +28,128 @@ bool settled(const std::vector<TimedSide *> &sides, size_t rounds) {
   return true;
 }
 
-class Turns {
-public:
-  Turns(const std::vector<TimedSide *> &sides, TurnOptions given, const TurnWatch &watch)
-      : sides(sides), options(std::move(given)), watch(watch) {
-    if (!options.clock)
-      options.clock = steadySeconds;
-    options.minStarts = std::max(1, std::min(options.minStarts, options.roundsInAll));
-    options.maxStarts = std::max(options.minStarts, options.maxStarts);
-  }
-
-  std::vector<size_t> run() {
-    began = options.clock();
-    starting = options.startSeconds;
-    double timed = 0;
-    int look = options.minStarts;
-    for (int number = 1; number <= options.maxStarts && made < options.roundsInAll && !running().empty(); ++number) {
-      double start = options.clock();
-      if (number > 1) {
-        if (start + starting - began >= options.limitSeconds)
-          break;
-        std::vector<TimedSide *> order = inOrderOf(number);
-        for (TimedSide *side : order)
-          side->startAgain();
-      }
-      double ready = options.clock(), waitedBefore = waited;
-      if (number > 1)
-        starting = ready - start;
-      // Timing may take as long as starting did.
-      starts.push_back(timeStart(number, options.maxSeconds / options.maxStarts, ready - start));
-      made += int(starts.back());
-      double now = options.clock();
-      timed += now - ready - (waited - waitedBefore);
-      if (watch.afterStart)
-        watch.afterStart(starts);
-      bool over = now - began >= options.limitSeconds || (number >= options.minStarts && timed >= options.maxSeconds);
-      if (over)
-        break;
-      if (number < look)
-        continue;
-      look = std::max(look + 1, look * 4 / 3);
-      if (watch.decided && watch.decided(starts))
-        break;
-    }
-    return std::move(starts);
-  }
-
-private:
-  std::vector<TimedSide *> running() const {
-    std::vector<TimedSide *> found;
-    std::copy_if(sides.begin(), sides.end(), std::back_inserter(found), [](auto *side) { return side->running(); });
-    return found;
-  }
-
-  /// The running sides in the order in which start `number` begins. Memory that a process is given depends on what was
-  /// started before it, so everybody is first equally often.
-  std::vector<TimedSide *> inOrderOf(int number) const {
-    auto order = running();
-    if (!order.empty())
-      std::rotate(order.begin(), order.begin() + (number - 1) % std::ssize(order), order.end());
-    return order;
-  }
-
-  /// When start `number` must end, so that those of minStarts that are to come have as much time as this one.
-  double deadline(int number) const {
-    double now = options.clock(), left = options.limitSeconds - (now - began);
-    int toCome = std::max(0, options.minStarts - number);
-    return now + std::max(0.0, left - toCome * starting) / (toCome + 1);
-  }
-
-  /// The most rounds that start `number` may have.
-  int mostRounds(int number, int usual) const {
-    int left = options.roundsInAll - made, shared = std::max(1, options.minStarts - number + 1);
-    return std::min(usual, (left - 1) / shared + 1); // rounded up
-  }
-
-  void awaitFullSpeed(double until) {
-    if (!options.fullSpeed)
-      return;
-    double begin = options.clock();
-    options.fullSpeed->await(std::max(0.0, until - begin));
-    waited += options.clock() - begin;
-  }
-
-  /// Rounds of one start; how many were made: its share of minRounds, more for `least` seconds, and where rounds differ
-  /// so much that they say little of the start, for up to `most`. Its share of maxSeconds ends them after three, its
-  /// deadline after one.
-  size_t timeStart(int number, double least, double most) {
-    auto chosen = inOrderOf(number);
-    double until = deadline(number);
-    for (TimedSide *side : chosen)
-      side->estimate();
-    std::erase_if(chosen, [](auto *side) { return !side->running(); });
-    double first = options.clock(), waitedBefore = waited;
-    constexpr int always = 3;
-    int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, always);
-    int limit = mostRounds(number, std::max(options.maxRounds / options.minStarts, fewest));
-    double share = options.maxSeconds / options.minStarts;
-    int round = 0;
-    while (round < limit && !chosen.empty()) {
-      std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
-      awaitFullSpeed(until);
-      double turns = options.clock();
-      for (TimedSide *side : chosen)
-        if (side->running())
-          side->takeTurn();
-      std::erase_if(chosen, [](auto *side) { return !side->running(); });
-      ++round;
-      double now = options.clock(), elapsed = now - first - (waited - waitedBefore);
-      if (options.fullSpeed)
-        options.fullSpeed->measured(now - turns);
-      if (watch.afterRound)
-        watch.afterRound(number, round, began + options.limitSeconds - now);
-      bool enough = round >= fewest && elapsed >= least && (elapsed >= most || settled(chosen, size_t(round)));
-      if (enough || now >= until || (round >= always && elapsed >= share))
-        break;
-    }
-    return size_t(round);
-  }
-
-  const std::vector<TimedSide *> &sides;
-  TurnOptions options;
-  const TurnWatch &watch;
-  double began = 0;
-  double starting = 0; // seconds that starting all sides took last
-  double waited = 0;   // seconds, for processors at full speed
-  int made = 0;        // rounds
-  std::vector<size_t> starts;
-};
-
 } // namespace
 
+Turns::Turns(std::vector<TimedSide *> sides, TurnOptions given, TurnWatch watch)
+    : sides(std::move(sides)), options(std::move(given)), watch(std::move(watch)) {
+  if (!options.clock)
+    options.clock = steadySeconds;
+  options.minStarts = std::max(1, std::min(options.minStarts, options.roundsInAll));
+  options.maxStarts = std::max(options.minStarts, options.maxStarts);
+  starting = options.startSeconds;
+  look = options.minStarts;
+}
+
+bool Turns::step() {
+  int number = int(made.size()) + 1;
+  if (number > options.maxStarts || rounds >= options.roundsInAll || running().empty())
+    return false;
+  double start = options.clock();
+  if (!began)
+    began = start;
+  if (number > 1) {
+    if (start + starting - *began >= options.limitSeconds)
+      return false;
+    for (TimedSide *side : inOrderOf(number))
+      side->startAgain();
+  }
+  double ready = options.clock(), waitedBefore = waited;
+  if (number > 1)
+    starting = ready - start;
+  // Timing may take as long as starting did.
+  made.push_back(timeStart(number, options.maxSeconds / options.maxStarts, ready - start));
+  rounds += int(made.back());
+  double now = options.clock();
+  timed += now - ready - (waited - waitedBefore);
+  if (watch.afterStart)
+    watch.afterStart(made);
+  if (now - *began >= options.limitSeconds || (number >= options.minStarts && timed >= options.maxSeconds))
+    return false;
+  if (number >= look) {
+    look = std::max(look + 1, look * 4 / 3);
+    if (watch.decided && watch.decided(made))
+      return false;
+  }
+  return number < options.maxStarts && rounds < options.roundsInAll && !running().empty();
+}
+
+std::vector<TimedSide *> Turns::running() const {
+  std::vector<TimedSide *> found;
+  std::copy_if(sides.begin(), sides.end(), std::back_inserter(found), [](auto *side) { return side->running(); });
+  return found;
+}
+
+/// The running sides in the order in which start `number` begins. Memory that a process is given depends on what was
+/// started before it, so everybody is first equally often.
+std::vector<TimedSide *> Turns::inOrderOf(int number) const {
+  auto order = running();
+  if (!order.empty())
+    std::rotate(order.begin(), order.begin() + (number - 1) % std::ssize(order), order.end());
+  return order;
+}
+
+/// When start `number` must end, so that those of minStarts that are to come have as much time as this one.
+double Turns::deadline(int number) const {
+  double now = options.clock(), left = options.limitSeconds - (now - *began);
+  int toCome = std::max(0, options.minStarts - number);
+  return now + std::max(0.0, left - toCome * starting) / (toCome + 1);
+}
+
+/// The most rounds that start `number` may have.
+int Turns::mostRounds(int number, int usual) const {
+  int left = options.roundsInAll - rounds, shared = std::max(1, options.minStarts - number + 1);
+  return std::min(usual, (left - 1) / shared + 1); // rounded up
+}
+
+void Turns::awaitFullSpeed(double until) {
+  if (!options.fullSpeed)
+    return;
+  double begin = options.clock();
+  options.fullSpeed->await(std::max(0.0, until - begin));
+  waited += options.clock() - begin;
+}
+
+/// Rounds of one start; how many were made: its share of minRounds, more for `least` seconds, and where rounds differ
+/// so much that they say little of the start, for up to `most`. Its share of maxSeconds ends them after three, its
+/// deadline after one.
+size_t Turns::timeStart(int number, double least, double most) {
+  auto chosen = inOrderOf(number);
+  double until = deadline(number);
+  for (TimedSide *side : chosen)
+    side->estimate();
+  std::erase_if(chosen, [](auto *side) { return !side->running(); });
+  double first = options.clock(), waitedBefore = waited;
+  constexpr int always = 3;
+  int fewest = std::max((options.minRounds + options.minStarts - 1) / options.minStarts, always);
+  int limit = mostRounds(number, std::max(options.maxRounds / options.minStarts, fewest));
+  double share = options.maxSeconds / options.minStarts;
+  int round = 0;
+  while (round < limit && !chosen.empty()) {
+    std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
+    awaitFullSpeed(until);
+    double turns = options.clock();
+    for (TimedSide *side : chosen)
+      if (side->running())
+        side->takeTurn();
+    std::erase_if(chosen, [](auto *side) { return !side->running(); });
+    ++round;
+    double now = options.clock(), elapsed = now - first - (waited - waitedBefore);
+    if (options.fullSpeed)
+      options.fullSpeed->measured(now - turns);
+    if (watch.afterRound)
+      watch.afterRound(number, round, *began + options.limitSeconds - now);
+    bool enough = round >= fewest && elapsed >= least && (elapsed >= most || settled(chosen, size_t(round)));
+    if (enough || now >= until || (round >= always && elapsed >= share))
+      break;
+  }
+  return size_t(round);
+}
+
 std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch) {
-  return Turns(sides, std::move(options), watch).run();
+  Turns turns(sides, std::move(options), watch);
+  while (turns.step())
+    ;
+  return turns.starts();
 }
 
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count) {

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
 
 namespace lathe::lab {
 
@@ -59,10 +60,39 @@ struct TurnWatch {
   std::function<void(int start, int round, double secondsLeft)> afterRound;
 };
 
-/// Times the prepared sides until every verdict is decided or a limit is reached. Returns the
-/// number of rounds of each start. The first look is after minStarts starts, each further look
-/// after a third more starts, because every look is another chance of a wrong verdict. A side that
-/// fails gets no further turns.
+/// Times prepared sides start by start, until every verdict is decided or a limit is reached. The first look is after
+/// minStarts starts, each further look after a third more starts, because every look is another chance of a wrong
+/// verdict. A side that fails gets no further turns. Between two starts the caller may measure something else.
+class Turns {
+public:
+  /// The sides must outlive this object.
+  Turns(std::vector<TimedSide *> sides, TurnOptions options, TurnWatch watch);
+  /// Makes one start. Returns false if it was the last one, or if there is nothing left to time.
+  bool step();
+  /// The number of rounds of each start.
+  const std::vector<size_t> &starts() const { return made; }
+
+private:
+  std::vector<TimedSide *> running() const;
+  std::vector<TimedSide *> inOrderOf(int number) const;
+  double deadline(int number) const;
+  int mostRounds(int number, int usual) const;
+  void awaitFullSpeed(double until);
+  size_t timeStart(int number, double least, double most);
+
+  std::vector<TimedSide *> sides;
+  TurnOptions options;
+  TurnWatch watch;
+  std::optional<double> began; // the first start
+  double starting;             // seconds that starting all sides took last
+  double waited = 0;           // seconds, for processors at full speed
+  double timed = 0;            // seconds of all rounds
+  int look;                    // number of starts before the next look
+  int rounds = 0;
+  std::vector<size_t> made;
+};
+
+/// All starts of Turns, one after the other. Returns the number of rounds of each.
 std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch);
 
 /// Groups the first `count` rounds by process start; `starts` has the number of rounds of each

@@ -93,22 +93,42 @@ struct OpsLabOptions : TurnOptions {
   /// cannot read the store, gets it with the task (compile/ScheduleSource.h, TaskSchedules). Empty:
   /// there are no records.
   std::function<std::optional<std::string>(const std::string &task)> recordedSchedules;
-  std::function<void(const std::string &what)> progress; // may be empty
+  /// `begun`: how many rows the starts so far of those that are being measured amount to. May be empty.
+  std::function<void(const std::string &what, double begun)> progress;
+  /// Asked between starts; if it returns true, rows with minStarts starts get no more. Empty: never.
+  std::function<bool()> late;
 };
 
 /// Bounds for a right output, by the types of operands and results and the lengths of the sums.
 Tolerance toleranceOf(const Problem &problem);
 
-/// Measures rows one after the other; workers are reused. The provider of the first column is
-/// "ours".
+/// What is wanted of a row.
+struct OpsRequest {
+  ListedProblem listed;
+  OpsSetting setting;
+};
+
+/// Measures rows. Up to rowsAtATime of them are measured at a time: each in turn gets a start, so that the starts of a row
+/// are spread over as long as that takes. A machine that is slower for some seconds then shows in the spread of the starts
+/// (docs/measuring.md). The provider of the first column is "ours".
 class OpsLab {
 public:
+  static constexpr size_t rowsAtATime = 16;
+  static constexpr double bytesAtATime = 256e6; // of operands and results; one row may have more
+
+  /// The columns of an operator. The same list every time, as long as the laboratory exists.
+  using ColumnsOf = std::function<const std::vector<OpsColumn> &(const std::string &op)>;
+  OpsLab(ColumnsOf columnsOf, OpsLabOptions options);
+  /// The same columns for all operators.
   OpsLab(std::vector<OpsColumn> columns, OpsLabOptions options);
   ~OpsLab();
+  /// Measures what `next` gives until it gives nothing; `done` gets every row as soon as it is finished, in any order.
+  void measure(const std::function<std::optional<OpsRequest>()> &next, const std::function<void(OpsRow)> &done);
   OpsRow measure(const ListedProblem &problem, const OpsSetting &setting);
 
-private:
   struct State;
+
+private:
   std::unique_ptr<State> state;
 };
 

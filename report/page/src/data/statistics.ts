@@ -191,21 +191,14 @@ function randomNumbers(): () => number {
 const canReject = (m: number, n: number, confidence: number) =>
   2 * Math.exp(logFactorial(m) + logFactorial(n) - logFactorial(m + n)) <= 1 - confidence;
 
-/** Ratio of medians of two independent sets, with a percentile-bootstrap interval. */
-export function ratioOfMedians(top: Float64Array, bottom: Float64Array, confidences: number[]): Ratio[] {
+/** Ratio of the medians of two sets, with the interval that holds the ratios of all pairs but those beyond the confidence. */
+export function ratioOfPairs(top: Float64Array, bottom: Float64Array, confidences: number[]): Ratio[] {
   const ratio = median(top) / median(bottom),
-    random = randomNumbers(),
-    resamples = 2000;
-  const drawnMedian = (values: Float64Array) => median(values.map(() => values[random() % values.length]));
-  const [topLow, topHigh] = extremes(top),
-    [bottomLow, bottomHigh] = extremes(bottom);
-  let ratios: Float64Array | undefined;
+    pairs = Float64Array.from(Array.from(top).flatMap((above) => Array.from(bottom, (below) => above / below))).sort();
   return confidences.map((confidence) => {
-    if (!canReject(top.length, bottom.length, confidence))
-      return { ratio, low: topLow / bottomHigh, high: topHigh / bottomLow, isRange: true };
-    ratios ??= Float64Array.from({ length: resamples }, () => drawnMedian(top) / drawnMedian(bottom)).sort();
-    const tail = ((1 - confidence) / 2) * 100;
-    return { ratio, low: percentile(ratios, tail), high: percentile(ratios, 100 - tail), isRange: false };
+    const isRange = !canReject(top.length, bottom.length, confidence),
+      outside = isRange ? 0 : Math.floor(((1 - confidence) / 2) * pairs.length);
+    return { ratio, low: pairs[outside], high: pairs[pairs.length - 1 - outside], isRange };
   });
 }
 
@@ -234,7 +227,7 @@ function ratiosApart(top: Numbers[][], bottom: Numbers[][], confidences: number[
     of = (each: (starts: Numbers[][]) => ArrayLike<number>) => sides.map((side) => Float64Array.from(each(side)));
   if (sides.every((side) => side.length >= leastStarts)) {
     const [tops, bottoms] = of((starts) => starts.map((start) => statisticOf(pooled(start), statistic)));
-    return ratioOfMedians(tops, bottoms, confidences);
+    return ratioOfPairs(tops, bottoms, confidences);
   }
   const byRound = sides.every((side) => side.flat().length >= 2),
     [tops, bottoms] = of((starts) => (byRound ? starts.flat().map((round) => statisticOf(round, statistic)) : pooled(starts.flat()))),
