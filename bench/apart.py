@@ -124,7 +124,7 @@ class Judge:
 
     def __init__(self, lathe, store, folder):
         self.lathe, self.store, self.folder = lathe, store, folder
-        self.page = {}
+        self.spreads, self.copy = {}, None
 
     def of_files(self, before, after):
         return merged([json.loads(run([self.lathe, "ops", "diff", before, after, "--json", "-"]))])
@@ -153,28 +153,27 @@ class Judge:
 
     def medians(self, one):
         """{problem: low and high} of the points whose interval is no range."""
+        if one["path"] in self.spreads:
+            return self.spreads[one["path"]]
         document = json.load(open(self.document([one])))
         columns = {name: unpack(column) for name, column in document["points"]["columns"].items()}
-        return {document["problems"][columns["problem"][i]]["text"]: (columns["low"][i], columns["high"][i])
-                for i in range(document["points"]["count"]) if not columns["is_range"][i]}
+        self.spreads[one["path"]] = {document["problems"][columns["problem"][i]]["text"]: (columns["low"][i], columns["high"][i])
+                                     for i in range(document["points"]["count"]) if not columns["is_range"][i]}
+        return self.spreads[one["path"]]
 
     def changes(self, runs):
         """{problem: places of the changes} of `store trend` over these runs alone."""
-        part = os.path.join(self.folder, "part.db")
-        shutil.copyfile(self.store, part)
-        with contextlib.closing(sqlite3.connect(part)) as database:
-            keep = [uuid for one in runs for uuid in one["experiments"]]
-            gone = "SELECT id FROM experiment WHERE uuid NOT IN (%s)" % ",".join("?" * len(keep))
-            database.execute("DELETE FROM sample WHERE point IN (SELECT id FROM point WHERE experiment IN (%s))" % gone, keep)
-            database.execute("DELETE FROM point WHERE experiment IN (%s)" % gone, keep)
-            database.execute("DELETE FROM experiment WHERE id IN (%s)" % gone, keep)
+        if not self.copy:
+            self.copy = os.path.join(self.folder, "copy.db")
+            shutil.copyfile(self.store, self.copy)
+        uuids = [uuid for one in runs for uuid in one["experiments"]]
+        with contextlib.closing(sqlite3.connect(self.copy)) as database:
             # In the order of the runs: the slowed ones behind the others.
-            for number, one in enumerate(runs):
-                for uuid in one["experiments"]:
-                    database.execute("UPDATE point SET measured = ? WHERE experiment = (SELECT id FROM experiment WHERE uuid = ?)",
-                                     ("2026-01-%02dT00:00:00.000000Z" % (number + 1), uuid))
+            for number, uuid in enumerate(uuids):
+                database.execute("UPDATE point SET measured = ? WHERE experiment = (SELECT id FROM experiment WHERE uuid = ?)",
+                                 ("2026-01-%02dT00:00:00.000000Z" % (number + 1), uuid))
             database.commit()
-        told = json.loads(run([self.lathe, "store", "trend", "--provider", "lathe", "--store", part, "--json", "-"]))
+        told = json.loads(run([self.lathe, "store", "trend", "--experiment", ",".join(uuids), "--store", self.copy, "--json", "-"]))
         return {series["problem"]: [change["index"] for change in series["changes"]] for series in told["series"]}
 
 

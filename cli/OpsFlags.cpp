@@ -200,7 +200,9 @@ void OpsFlags::addEffort(Options &options) {
                   "Time a row for at most this long, preparation and checks excluded, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  options.add_option("--max-minutes", minutes, "Begin no new row after this time, in minutes (0: no limit)")
+  options
+      .add_option("--max-minutes", minutes,
+                  "Begin no row after this time, in minutes, and make no more starts than --starts (0: no limit)")
       ->check(CLI::NonNegativeNumber);
   options.add_option("--timeout", bench.timeouts.run, "Give up a request to a provider after this time, in seconds")
       ->check(CLI::PositiveNumber)

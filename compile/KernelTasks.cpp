@@ -42,14 +42,10 @@ void describe(KernelTask &task, mlir::func::FuncOp kernel, const Extents &known)
   nn::SymbolicShapes shapes(kernel);
   task.label = labelOf(kernel, shapes);
   task.extents = extentsOf(kernel, known);
-  task.flops = task.bytes = 0;
+  task.flops = 0;
   kernel.walk([&](mlir::Operation *op) { task.flops += double(valueOf(flopsOf(op, shapes), task.extents)); });
-  auto addBytes = [&](mlir::ValueRange values) {
-    for (mlir::Value value : values)
-      task.bytes += double(valueOf(physicalBytes(shapes.of(value), nn::layoutOf(value)), task.extents));
-  };
-  addBytes(kernel.getArguments());
-  addBytes(kernel.front().getTerminator()->getOperands());
+  mlir::ValueRange results = kernel.front().getTerminator()->getOperands();
+  task.bytes = double(valueOf(bytesMoved(kernel, kernel.getArguments(), results, shapes), task.extents));
 }
 
 } // namespace

@@ -20,7 +20,8 @@ struct KernelTask {
   /// Values of the kernel's symbols with which it is measured: those of --optimize-for, what costs assume of height and width
   /// of images (KernelFacts::assumed), else 1.
   Extents extents;
-  double flops = 0, bytes = 0; // of one call with these extents: operations, and bytes of all operands and results
+  double flops = 0,
+         bytes = 0; // of one call with these extents: operations, and bytes that it reads and writes (bytesMoved)
 };
 
 /// Returns the tasks of a module in the order of their first kernels. Lowers the module to kernels level. Throws Error.

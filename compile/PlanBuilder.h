@@ -6,6 +6,7 @@
 #include "ir/SymbolicShapes.h"
 #include "package/Writer.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
@@ -36,6 +37,11 @@ BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Cons
 
 /// Bytes of a value in memory: a blocked axis is padded to whole blocks.
 Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout);
+
+/// Bytes that one call of a kernel reads and writes; may depend on symbols. `operands` and `results` are those of the call, or
+/// of the function itself. What a slice or gather reads of an operand is at most as large as what it writes.
+Dim bytesMoved(mlir::func::FuncOp kernel, mlir::ValueRange operands, mlir::ValueRange results,
+               const nn::SymbolicShapes &shapes);
 
 /// Operations of one evaluation of `op` by its record; may depend on symbols.
 Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes);

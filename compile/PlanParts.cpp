@@ -92,26 +92,16 @@ void PlanParts::addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp functio
   row->predicted_cycles = kernel.predictedCycles;
 
   std::vector<TensorInfo> arguments;
-  Dim bytes = 0;
   std::string operands, results;
-  // What a slice or gather reads of its operand is as large as what it writes.
-  Dim written = 0;
-  for (mlir::Value result : call.getResults())
-    written = written + physicalBytes(shapes.of(result), nn::layoutOf(result));
   for (mlir::Value operand : call.getOperands()) {
     arguments.push_back(shapes.of(operand));
-    Dim whole = physicalBytes(arguments.back(), nn::layoutOf(operand));
-    bool part = row->family == "movement" && whole.isConstant() && written.isConstant() &&
-                written.constant() < whole.constant();
-    bytes = bytes + (part ? written : whole);
     operands += (operands.empty() ? "" : " * ") + str(arguments.back().dims);
   }
-  bytes = bytes + written;
   for (mlir::Value result : call.getResults()) {
     results += (results.empty() ? "" : ", ") + str(shapes.of(result).dims);
   }
   row->shapes = operands + " -> " + results;
-  row->bytes = bytes.str();
+  row->bytes = bytesMoved(function, call.getOperands(), call.getResults(), shapes).str();
 
   Dim flops = 0;
   nn::SymbolicShapes inside(function, arguments);
@@ -124,6 +114,18 @@ void PlanParts::addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp functio
   built.layoutConversions += onlyConverts;
   built.plan->kernels.push_back(std::move(row));
   built.code.push_back(kernel.code);
+}
+
+Dim bytesMoved(mlir::func::FuncOp kernel, mlir::ValueRange operands, mlir::ValueRange results,
+               const nn::SymbolicShapes &shapes) {
+  auto bytesOf = [&](mlir::Value value) { return physicalBytes(shapes.of(value), nn::layoutOf(value)); };
+  Dim written = 0, read = 0;
+  for (mlir::Value result : results)
+    written = written + bytesOf(result);
+  bool movement = attrText(kernel->getAttr("nn.family"), "") == "movement";
+  for (mlir::Value operand : operands)
+    read = read + (movement ? minimum(written, bytesOf(operand)) : bytesOf(operand));
+  return read + written;
 }
 
 Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout) {

@@ -421,7 +421,7 @@ mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
     }
   }
   mlir::Value result;
-  if (computed || (zero && copies))
+  if (computed || (zero && (copies || inferred)))
     result = emit("reshape", {x, extentsOf(*this, x, dims)}, {{"allow_zero", true}});
   else
     result = emit("reshape", {x}, {{"shape", shape}, {"allow_zero", zero}});

@@ -1,6 +1,7 @@
 #include "report/Trend.h"
 
 #include "lab/judging/Turns.h"
+#include "lab/judging/Verdict.h"
 
 #include <algorithm>
 #include <cmath>
@@ -155,6 +156,51 @@ Observation observationOf(const store::Point &point, const store::Experiment &ex
   return made;
 }
 
+/// The median of one end of the observations' spreads.
+double endOf(std::span<const Observation> observations, double lab::Interval::*end) {
+  std::vector<double> values;
+  for (const Observation &observation : observations)
+    values.push_back(observation.spread.interval.*end);
+  return lab::median(values);
+}
+
+/// Whether the starts of typical observations of both are apart by more than what counts as no difference.
+bool areApart(std::span<const Observation> before, std::span<const Observation> after) {
+  auto above = [](std::span<const Observation> slow, std::span<const Observation> fast) {
+    return endOf(slow, &lab::Interval::low) > endOf(fast, &lab::Interval::high) * (1 + lab::indifference);
+  };
+  return above(before, after) || above(after, before);
+}
+
+/// Removes changes that the spread of the observations on both sides may explain, the smallest first.
+void keepThoseApart(TrendSeries &series) {
+  std::vector<ChangePoint> &changes = series.changes;
+  std::span<const Observation> all = series.observations;
+  auto part = [&](size_t number) { // between two changes
+    size_t from = number == 0 ? 0 : changes[number - 1].index;
+    size_t to = number == changes.size() ? all.size() : changes[number].index;
+    return all.subspan(from, to - from);
+  };
+  auto medianOf = [&](size_t number) {
+    std::vector<double> times;
+    for (const Observation &observation : part(number))
+      times.push_back(observation.median);
+    return lab::median(times);
+  };
+  while (true) {
+    size_t least = changes.size();
+    for (size_t i = 0; i < changes.size(); ++i) {
+      changes[i].ratio = medianOf(i + 1) / medianOf(i);
+      auto size = [&](size_t of) { return std::abs(std::log(changes[of].ratio)); };
+      if (!areApart(part(i), part(i + 1)) && (least == changes.size() || size(i) < size(least)))
+        least = i;
+    }
+    if (least == changes.size())
+      return;
+    changes.erase(changes.begin() + std::ptrdiff_t(least));
+  }
+}
+
 /// Sorts the observations of each series by date and finds its changes.
 std::vector<TrendSeries> withChanges(std::map<std::vector<std::string>, TrendSeries> series) {
   std::vector<TrendSeries> found;
@@ -165,6 +211,7 @@ std::vector<TrendSeries> withChanges(std::map<std::vector<std::string>, TrendSer
     for (const Observation &observation : one.observations)
       times.push_back(observation.median);
     one.changes = changePoints(times);
+    keepThoseApart(one);
     found.push_back(std::move(one));
   }
   return found;
@@ -181,9 +228,7 @@ std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter
   }
   for (auto &[key, platform] : platforms)
     platform = store.platform(key);
-  store::Filter each;
-  each.provider = filter.provider;
-  each.variant = filter.variant;
+  store::Filter each = filter.points;
   std::map<std::vector<std::string>, TrendSeries> series;
   auto add = [&](const store::Point &point) {
     bool counts = point.status == store::PointStatus::passed || point.status == store::PointStatus::mistrusted;

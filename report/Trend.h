@@ -49,12 +49,16 @@ struct TrendSeries {
 /// fewer than ten observations has no change. Deterministic.
 std::vector<ChangePoint> changePoints(std::span<const double> times, double level = 0.01);
 
-/// What to read. Empty fields do not restrict.
+/// What to read. An empty text does not restrict.
 struct TrendFilter {
   std::string text = {}; // contained in the problem's text, or equal to the operator
-  std::string provider = {}, variant = {};
+  store::Filter points = {};
 };
 
+/// The changes of a series are changePoints of the medians, without those that the spread of the observations may explain: the
+/// spreads of typical observations (medians of both ends) before and after a change are apart by more than
+/// lab::indifference. Points that were measured close in time have errors in common, which the test does not know.
+///
 /// Series of the points that passed or are mistrusted and have a time above 0, in the order of problem,
 /// provider, variant, kind of experiment, setting and machine. A machine is its CPU, cores, hardware
 /// threads and memory: updates of its system belong to the history.

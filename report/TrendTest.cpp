@@ -142,6 +142,6 @@ TEST_F(TrendOfStore, seriesOfProblems) {
   EXPECT_EQ(one.changes[0].index, 14u);
   EXPECT_NEAR(one.changes[0].ratio, 0.9, 1e-3);
   EXPECT_TRUE(trendsOf(store, {.text = "nothing"}).empty());
-  EXPECT_TRUE(trendsOf(store, {.provider = "onednn"}).empty());
+  EXPECT_TRUE(trendsOf(store, {.points = {.provider = "onednn"}}).empty());
   EXPECT_EQ(trendsOf(store, {.text = "conv2d"}).size(), 2u); // the operator
 }

@@ -112,6 +112,11 @@ def outputs():
     picked = -np.take_along_axis(logarithms, labels[:, None], 1)[:, 0] * weight
     yield Case("cross_entropy", 13, "SoftmaxCrossEntropyLoss", [x, labels, weights], [picked.sum() / weight.sum(), logarithms],
                {"ignore_index": 1}, {0: "N 3 D", 1: "N D"})
+    # Of nothing; one extent is open beside an extent of 0.
+    nothing = np.zeros((4, 0, 2), "i8")
+    for reduction, loss in (("sum", np.array(0, "f4")), ("none", np.zeros((4, 0, 2), "f4"))):
+        yield Case(f"likelihood_of_nothing_{reduction}", 13, "NegativeLogLikelihoodLoss", [np.zeros((4, 3, 0, 2), "f4"), nothing], [loss],
+                   {"reduction": reduction}, {0: "N 3 0 D", 1: "4 0 E"})
 
 
 def resizes():

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 #include <set>
+#include <tuple>
 
 namespace lathe::cli {
 namespace {
@@ -178,18 +179,21 @@ std::string csvOf(const std::vector<report::TrendSeries> &all) {
 
 /// Throws Error that says which times there are none of, and which providers have others.
 [[noreturn]] void failWithoutTimes(store::Store &store, const report::TrendFilter &filter) {
+  const auto &[provider, variant] = std::tie(filter.points.provider, filter.points.variant);
   std::string wanted = filter.text.empty() ? "any problem" : "'" + filter.text + "'";
   auto timed = [&](const report::TrendFilter &wider) {
     std::set<std::string> providers;
     for (const report::TrendSeries &series : report::trendsOf(store, wider))
-      providers.insert(series.provider + (filter.variant.empty() ? "" : ":" + series.variant));
+      providers.insert(series.provider + (variant.empty() ? "" : ":" + series.variant));
     return providers;
   };
-  if (!filter.provider.empty() || !filter.variant.empty())
-    if (std::set<std::string> others = timed({.text = filter.text}); !others.empty())
+  report::TrendFilter wider = filter;
+  wider.points.provider = wider.points.variant = "";
+  if (!provider.empty() || !variant.empty())
+    if (std::set<std::string> others = timed(wider); !others.empty())
       fail("{}: has no times of {} by {}{}, only by {}", store.path(), wanted,
-           filter.provider.empty() ? "any provider" : filter.provider,
-           filter.variant.empty() ? "" : ":" + filter.variant, printable(fmt::format("{}", fmt::join(others, ", "))));
+           provider.empty() ? "any provider" : provider, variant.empty() ? "" : ":" + variant,
+           printable(fmt::format("{}", fmt::join(others, ", "))));
   fail("{}: has no times of {}", store.path(), wanted);
 }
 
@@ -197,8 +201,9 @@ std::string csvOf(const std::vector<report::TrendSeries> &all) {
 
 int storeTrend(const Arguments &arguments) {
   StoreFlags flags;
+  FilterFlags filterFlags;
   report::TrendFilter filter;
-  std::string csv;
+  std::string csv, variant;
   Options options(
       "store trend",
       "Show the times of a network or a problem over dates and commits of lathe, and the points where they\n"
@@ -206,14 +211,16 @@ int storeTrend(const Arguments &arguments) {
       "  lathe store trend\n  lathe store trend zoo:resnet50 --provider lathe\n"
       "  lathe store trend resnet50.onnx --csv trend.csv\n");
   options.add_option("name", filter.text, "a model, a part of a problem's text, or an operator (default: all)");
-  FilterFlags::addProvider(options, filter.provider);
-  options.add_option("--variant", filter.variant, "Take only points of this variant");
+  filterFlags.add(options);
+  options.add_option("--variant", variant, "Take only points of this variant");
   flags.add(options);
   options.addOutput("--csv", csv, "Write one row an observation as CSV (-: standard output)")->type_name("FILE");
   options.addWide();
   options.addJson();
   options.parseAll(arguments);
   store::Store store = flags.open();
+  filter.points = filterFlags.filter(store);
+  filter.points.variant = variant;
   bool named = !filter.text.empty();
   if (named && filter.text.find('/') != std::string::npos) // problems have the names of files alone
     filter.text = std::filesystem::path(filter.text).filename().string();

@@ -58,6 +58,13 @@ Label labelOf(store::Store &store, const std::string &object) {
   return label;
 }
 
+/// A name as it is kept: one line, because tables, legends and commands show it. Throws Error for any other.
+std::string nameFrom(const std::string &text) {
+  std::string name = store::validUtf8(text);
+  require(printable(name) == name, "the name '{:.80}' has control characters, expected one line", printable(name));
+  return name;
+}
+
 struct LabelFlags {
   StoreFlags store;
   std::string object;
@@ -95,7 +102,7 @@ int writeText(const char *kind, const char *verb, const char *about, const char 
   store::Store store = flags.store.openToWrite();
   Label label = labelOf(store, flags.object);
   label.kind = kind;
-  label.value = store::validUtf8(text);
+  label.value = kind == std::string_view("name") ? nameFrom(text) : store::validUtf8(text);
   return write(flags, options, store, {label});
 }
 
@@ -107,6 +114,8 @@ std::vector<Label> labelsOf(const std::string &uuid, const std::vector<std::stri
   auto add = [&](const std::string &kind, const std::string &value, const char *flag) {
     Label label{LabelTarget::experiment, uuid, kind, value, store::timeNow()};
     try {
+      if (kind == "name")
+        label.value = nameFrom(value);
       checkLabel(label);
     } catch (const Error &error) {
       fail("{}: {}", flag, error.what());
@@ -119,7 +128,7 @@ std::vector<Label> labelsOf(const std::string &uuid, const std::vector<std::stri
   if (!note.empty())
     add("note", store::validUtf8(note), "--note");
   if (!name.empty())
-    add("name", store::validUtf8(name), "--name");
+    add("name", name, "--name");
   return labels;
 }
 

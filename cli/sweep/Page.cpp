@@ -29,7 +29,7 @@ Section failures(const Sweep &sweep) {
   for (const SweepRow &row : sweep.rows)
     if (!row.reason.empty())
       table.row({rowText(row, severalModels(sweep)), row.reason});
-  return {"Rows that did not run", {}, std::move(table)};
+  return {"Rows without a time", {}, std::move(table)};
 }
 
 /// Counts of the classes that occur: a row a class, a column a decision.

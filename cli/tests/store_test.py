@@ -271,6 +271,8 @@ class Store(Cli):
         self.assertEqual(len(self.figures("ops", "diff", tagged["uuid"], plain["uuid"], "--store", other)["points"]), 1)
         self.error("store", "tag", "zz", "x", *at, says="no experiment's id begins with 'zz'")
         self.error("store", "tag", plain["uuid"], "a b", *at, says="'a b' is no tag: expected at most 64 characters")
+        self.error("store", "name", plain["uuid"], "two\nlines", *at, says=r"the name 'two\\nlines' has control characters, expected one line")
+        self.error(*bench, "--name", "two\nlines", says=r"--name: the name 'two\\nlines' has control characters")
         self.error("store", "name", "platform:zz", "x", *at, says="platform:zz: no key of a platform in .* begins so")
         self.error("store", "name", "problem:nothing", "x", *at, says="problem:nothing: .* has no point of this problem")
         self.error("store", "note", plain["uuid"], "x", "--store", self.path("none.db"), says="none.db: does not exist")

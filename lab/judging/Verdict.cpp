@@ -20,12 +20,12 @@ std::string_view name(Verdict verdict) {
   return "ambiguous";
 }
 
-Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band) {
+Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band, double beyond) {
   if (!speed.isRange && speed.interval.low >= 1 - band && speed.interval.high <= 1 + band)
     return Verdict::same;
-  if (!sure.isRange && sure.interval.low > 1 && speed.ratio > 1 + band)
+  if (!sure.isRange && sure.interval.low > 1 + beyond && speed.ratio > 1 + band)
     return Verdict::faster;
-  if (!sure.isRange && sure.interval.high < 1 && speed.ratio < 1 - band)
+  if (!sure.isRange && sure.interval.high < 1 - beyond && speed.ratio < 1 - band)
     return Verdict::slower;
   return Verdict::ambiguous;
 }
@@ -91,7 +91,7 @@ JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, dou
 
 JudgedRatio judgeApart(const Starts &numerator, const Starts &denominator, double band) {
   RatioEstimate ratio = ratioApart(numerator, denominator, shownConfidence);
-  return {ratio, verdictOn(ratio, ratioApart(numerator, denominator, sureConfidence), band), false,
+  return {ratio, verdictOn(ratio, ratioApart(numerator, denominator, sureConfidence), band, beyondApart), false,
           !canDecideApart(numerator.size(), denominator.size())};
 }
 

@@ -19,9 +19,9 @@ constexpr double indifference = 0.02;
 
 /// The verdict on `speed`, the peer's time / our time with its interval of 95 %, and `sure`, the
 /// same with the interval of 99.5 %. Same: the interval of 95 % is within 1 +- `band`. Faster
-/// (slower): the interval of 99.5 % is above (below) 1 and the estimate outside the band. Otherwise
+/// (slower): the interval of 99.5 % is above 1 + `beyond` (below 1 - `beyond`) and the estimate outside the band. Otherwise
 /// ambiguous: measure longer. An interval that is only a range (RatioEstimate) supports no verdict.
-Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band = indifference);
+Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band = indifference, double beyond = 0);
 
 /// "95 % interval 0.980 to 1.020", or "range 0.980 to 1.020, too few for an interval".
 std::string intervalText(const RatioEstimate &ratio);
@@ -66,6 +66,10 @@ JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const 
 
 /// Judges sides measured in turns by ratioOverStarts. Throws its errors.
 JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band = indifference);
+
+/// How far from 1 (below it, as far) the interval of 99.5 % of sides without turns must be for faster and slower: nothing
+/// cancels what the machine did in between. Half of the band: chosen by bench/apart.py (docs/measuring.md).
+constexpr double beyondApart = indifference / 2;
 
 /// Judges two sides that had no turns together by ratioApart.
 JudgedRatio judgeApart(const Starts &numerator, const Starts &denominator, double band = indifference);

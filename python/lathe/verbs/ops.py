@@ -40,7 +40,7 @@ def bench(operator: Path | None = None, problem: Path | Sequence[Path] | None = 
         diff` needs 6)
     max_starts: Start every provider at most this often; the verdict then stays ambiguous
     max_seconds: Time a row for at most this long, preparation and checks excluded, in seconds
-    max_minutes: Begin no new row after this time, in minutes (0: no limit)
+    max_minutes: Begin no row after this time, in minutes, and make no more starts than --starts (0: no limit)
     timeout: Give up a request to a provider after this time, in seconds
     memory_limit: Stop a provider whose resident memory exceeds this, such as 4GB; its points then fail (default 0: no limit)
     seed: Set the seed of the random operands

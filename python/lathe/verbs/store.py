@@ -97,11 +97,17 @@ def name(object: Path, text: Path, *, store: Path | None = None, progress: Progr
     return execute(name, locals())
 
 
-def trend(name: Path | None = None, *, provider: str | None = None, variant: str | None = None, store: Path | None = None, csv: Path | None = None,
+def trend(name: Path | None = None, *, experiment: Texts | None = None, kind: str | None = None, tag: Texts | None = None,
+          operator: str | None = None, provider: str | None = None, variant: str | None = None, store: Path | None = None, csv: Path | None = None,
           wide: bool | None = None, progress: Progress | None = None) -> results.Result:
     """Show the times of a network or a problem over dates and commits of lathe, and the points where they
     changed (docs/store.md). Without a name: one line a series.
 
+    experiment: Take only these experiments, by id or its beginning
+    kind: Take only experiments of this kind: ops, bench, compare, profile, segments, tune, evaluate, quantize, imported; those of `sweep` are of kind
+        bench
+    tag: Take only experiments with all of these tags (`lathe store tag`)
+    operator: Take only points of this operator; model: whole models
     provider: Take only points of this provider or runner
     variant: Take only points of this variant
     store: Use the store in this file or on this server, postgresql://HOST/DATABASE (default: ~/.local/share/lathe/lathe.db)

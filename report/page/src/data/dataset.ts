@@ -219,9 +219,9 @@ export class Dataset {
   statusText(point: number): string {
     return this.unchecked(point) ? "not verified" : statusText(this.text(point, "status"));
   }
-  /** What the interval of the point's median is, as a title: of 95 % over starts, or only a range. */
+  /** What `low` and `high` of the point are, as a title. */
   spreadName(point: number): string {
-    if (!this.isRange(point)) return "95 % interval, over starts";
+    if (!this.isRange(point)) return "95 % of the starts";
     return this.startsOf(point).length > 1 ? "range of starts" : "range of one start";
   }
   /** Whether the point has too few starts for an interval. */

@@ -202,10 +202,10 @@ export function ratioOfPairs(top: Float64Array, bottom: Float64Array, confidence
   });
 }
 
-function verdictOn(speed: Ratio, certain: Ratio): Verdict {
+function verdictOn(speed: Ratio, certain: Ratio, beyond: number): Verdict {
   if (!speed.isRange && speed.low >= 1 - band && speed.high <= 1 + band) return "same";
-  if (!certain.isRange && certain.low > 1 && speed.ratio > 1 + band) return "faster";
-  if (!certain.isRange && certain.high < 1 && speed.ratio < 1 - band) return "slower";
+  if (!certain.isRange && certain.low > 1 + beyond && speed.ratio > 1 + band) return "faster";
+  if (!certain.isRange && certain.high < 1 - beyond && speed.ratio < 1 - band) return "slower";
   return "ambiguous";
 }
 
@@ -254,7 +254,7 @@ export function judge(data: Dataset, top: number, bottom: number): Judged {
   const [speed, certain] = ratios(data, top, bottom, [shown, sure]),
     sides = [top, bottom],
     turns = inTurns(data, top, bottom),
-    decided = verdictOn(speed, certain),
+    decided = verdictOn(speed, certain, turns ? 0 : band / 2),
     overhead = (decided === "faster" || decided === "slower") && withinOverhead(data, top, bottom),
     disturbed = sides.some((point) => data.column("disturbed")[point] === 1),
     [above, below] = sides.map((point) => data.startsOf(point).length || 1),

@@ -38,7 +38,7 @@ export const timeColumns = (data: Dataset): TableColumn<number>[] => [
     value: (point) => data.time(point),
   },
   {
-    name: "median: 95 % interval",
+    name: "median: 95 % of the starts",
     width: "14rem",
     numeric: true,
     value: (point) => data.number(point, "high") - data.number(point, "low"),

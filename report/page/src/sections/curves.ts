@@ -87,7 +87,7 @@ export const hasSpeed = (data: Dataset, { line }: LineRun): boolean =>
 export const curves: Section = {
   id: "curves",
   title: "Curves",
-  note: "Problems that differ in one extent or attribute, n, as `lathe ops bench` measures them for a range such as `{1..60}x64:relu`: a curve for each column, with the interval of the median over six or more starts, with fewer starts their range. An axis is logarithmic where n grows by factors.",
+  note: "Problems that differ in one extent or attribute, n, as `lathe ops bench` measures them for a range such as `{1..60}x64:relu`: a curve for each column, with the interval that holds 95 % of six or more starts, with fewer starts their range. An axis is logarithmic where n grows by factors.",
   applies: ({ data }) => hasLines(data),
   mount(host, view) {
     const { data } = view;

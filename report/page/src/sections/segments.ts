@@ -61,7 +61,7 @@ export function segmentRuns(data: Dataset, points: number[], colours: Map<string
 export const segments: Section = {
   id: "segments",
   title: "Segments",
-  note: "Times of parts of a network with two runtimes: up to a node (growing parts), and between two nodes (blocks). Whiskers are 95 % intervals of the median over six or more starts, with fewer starts their range.",
+  note: "Times of parts of a network with two runtimes: up to a node (growing parts), and between two nodes (blocks). Whiskers hold 95 % of six or more starts, with fewer starts all.",
   applies: (view: View) => view.data.document.problems.some((problem) => problem.operator === "segment"),
   mount(host, view) {
     const pick: Pick<Run> = new Pick(
