@@ -115,3 +115,12 @@ TEST_F(ReadOnlyTest, readsAnOldStoreOfAnotherUser) {
   EXPECT_EQ(code, 0);
   EXPECT_EQ(Database(file("old.db"), Database::Mode::readOnly).integer("PRAGMA user_version"), 2);
 }
+
+TEST_F(ReadOnlyTest, saysThatAStoreCannotBeWritten) {
+  std::string path = file("lathe.db");
+  Store(path).addExperiment(someExperiment(), somePlatform());
+  int code = withoutRights(folder.string(), [&] {
+    return errorOf([&] { Store writer(path); }) == path + ": cannot be written: Permission denied" ? 0 : 1;
+  });
+  EXPECT_EQ(code, 0);
+}

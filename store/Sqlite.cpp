@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include <cctype>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -311,6 +312,9 @@ std::unique_ptr<Connection> openSqlite(const std::string &path, const std::strin
                                            : SQLITE_OPEN_READONLY;
   // SQLite's reader makes files beside a store, and finds its latest rows in one of them.
   std::string file = withoutLinks(path);
+  // SQLite would name the reason why there is no other file.
+  if (mode != OpenMode::readOnly && std::filesystem::exists(path, error) && !mayWriteFile(file))
+    fail("{}: cannot be written: {}", path, std::strerror(errno));
   if (mode == OpenMode::readOnly && !mayWriteFile(file) && !hasContent(file + "-wal") && !hasContent(file + "-journal"))
     return std::make_unique<SqliteConnection>(unchangingUrl(path), name, flags | SQLITE_OPEN_URI, busySeconds);
   return std::make_unique<SqliteConnection>(path, name, flags, busySeconds);
