@@ -416,7 +416,8 @@ std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
   return columns;
 }
 
-std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting) const {
+std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting,
+                            const std::string &store) const {
   const OpsFlags defaults;
   std::vector<std::string> words = {"lathe", "ops", "bench", entry.kind, entry.text};
   auto add = [&](const char *flag, const std::string &value) { words.insert(words.end(), {flag, value}); };
@@ -429,6 +430,8 @@ std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetti
     add("--layout", std::string(name(setting.layout)));
   if (schedules != defaults.schedules)
     add("--schedule", schedules);
+  if (readsRecords() && !store.empty())
+    add("--store", store);
   // A text that says the epilogue itself needs no flag, and a problem without one accepts none.
   if (!epilogue.empty() && lab::parseProblem(entry.kind, entry.text).str() != entry.problem.str())
     add("--epilogue", epilogue);

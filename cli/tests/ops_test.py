@@ -116,6 +116,7 @@ class Ops(Cli):
             row = self.figures("ops", "bench", "conv2d", conv, "--provider", "lathe", "--schedule", "records", *quick, *store)["rows"][0]
             wanted = [r["schedule"] for r in best if r["task"] == row["points"][0]["task"]]
             self.assertEqual([p["schedule_run"] for p in row["points"]], wanted)
+            self.assertIn(f"--schedule records --store {store[1]} ", row["repro"])
             self.assertEqual(row["points"][0]["status"], "passed")
         gains = self.figures("ops", "analyze", "--what", "schedules", *at)["schedules"]
         for gain in gains["points"]:

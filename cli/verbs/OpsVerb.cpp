@@ -145,6 +145,8 @@ public:
       : flags(flags), options(options), columns(flags), settings(flags.settings()), log(flags.log),
         recording(record, store::ExperimentKind::ops, "ops bench", arguments, identity()) {
     require(recording.on() || !flags.readsRecords(), "--schedule records reads the store: not with --no-store");
+    if (recording.on() && !record.file.empty())
+      namedStore = recording.store()->path();
   }
 
   /// `ready` is called when everything that was asked for is known to be possible.
@@ -179,6 +181,7 @@ private:
   Columns columns;
   std::vector<lab::OpsSetting> settings;
   RowLog log;
+  std::string namedStore; // as named by the command, without a password; "": the default
   Recording recording;
   Progress progress{"ops bench"};
   Clock::time_point began = Clock::now();
@@ -255,7 +258,8 @@ private:
 
   /// Keeps a measured row and prints it.
   void keep(const lab::OpsRow &result) {
-    std::string key = keyOf(result.listed, result.setting), repro = flags.repro(result.listed, result.setting);
+    std::string key = keyOf(result.listed, result.setting),
+                repro = flags.repro(result.listed, result.setting, namedStore);
     auto points = lab::pointsOf(result);
     for (store::Point &point : points)
       point.repro = repro;
