@@ -62,7 +62,7 @@ OWN = {"check": ["--strict", "--layouts", "--quiet"], "inspect": ["--blocks", "-
        "records export": [*SELECT, "--status", "--store"], "records import": ["--store"], "records merge": [],
        "records prune": [*SELECT, "--keep", "--failures", "--other-versions", "--dry-run", "--store"], "records ship": ["--store"],
        "store export": ["--format", "--samples", "--store", "--experiment", "--kind", "--tag", "--operator", "--provider"],
-       "store import": ["--format", "--store"], "store merge": [], "store trend": ["--provider", "--variant", "--store", "--csv"], "completion": []}
+       "store import": ["--format", "--store"], "store merge": [], "store trend": ["--experiment", "--kind", "--tag", "--operator", "--provider", "--variant", "--store", "--csv"], "completion": []}
 MAY_HAVE = ["--wide", "--quiet"]  # flags of tables and progress, which never change a figure
 WITHOUT_JSON = ["store path", "serve", "completion"]
 
