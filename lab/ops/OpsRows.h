@@ -1,0 +1,203 @@
+// What OpsLab consists of: processes, problems with their references, and the rows that are being measured.
+#pragma once
+
+#include "lab/TemporaryDirectory.h"
+#include "lab/machine/Disturbance.h"
+#include "lab/ops/OpsLab.h"
+#include "lab/problems/Operands.h"
+#include "runtime/NpyTensor.h"
+
+#include <deque>
+#include <filesystem>
+#include <list>
+
+namespace lathe::lab {
+
+/// The process of a column. It serves one row after the other.
+struct Contender {
+  OpsColumn column;
+  std::optional<ProviderWorker> worker; // started when it is needed; away after a failure that ended it
+  double cpuOfEnded = 0;                // processor seconds of workers that are gone
+
+  /// What the worker was last asked to prepare, and did; none after any failure.
+  struct Ready {
+    std::string problem;
+    store::CacheState cache;
+    ProviderRequest request;
+    ProviderPreparation preparation;
+  };
+  std::optional<Ready> ready;
+
+  double cpuOfWorker() const { return worker ? worker->usage().cpuSeconds : 0; }
+  double cpuSeconds() const { return cpuOfEnded + cpuOfWorker(); }
+  void quit() {
+    if (worker)
+      worker->quit();
+    forget();
+  }
+  /// A worker that has ended.
+  void forget() {
+    cpuOfEnded += cpuOfWorker();
+    worker.reset();
+    ready.reset();
+  }
+};
+
+/// A problem with its operands in files, and what its results must be. Rows that differ in their setting share it.
+struct Case {
+  std::string key;
+  std::filesystem::path folder;
+  ProviderOperands operands;
+  std::vector<Tensor> references; // by result
+  std::vector<std::string> names; // of results
+  Tolerance tolerance;
+  std::string aboutFailures; // what a wrong answer to it may come from
+  double bytes = 0;          // of operands and references
+
+  ~Case() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+};
+
+struct RowInTurns;
+
+struct OpsLab::State {
+  ColumnsOf columnsOf;
+  OpsLabOptions options;
+  TemporaryDirectory directory{"ops"};
+  const std::vector<OpsColumn> *columns = nullptr; // of the contenders
+  std::deque<Contender> contenders;
+  std::map<std::string, std::weak_ptr<const Case>> cases;                   // by problem
+  std::shared_ptr<const Case> last;                                         // another number of threads finds it ready
+  size_t folders = 0;                                                       // of cases
+  std::map<std::pair<std::string, int>, std::optional<double>> callSeconds; // by provider and threads
+  std::map<int, FullSpeed> speeds;                                          // by threads
+  std::list<RowInTurns> begun;
+
+  void say(const RowInTurns &row, const std::string &what) const;
+
+  void quitAll() {
+    for (Contender &contender : contenders)
+      contender.quit();
+  }
+
+  /// Makes these columns the contenders. The processes of others end.
+  void choose(const std::vector<OpsColumn> &wanted) {
+    if (columns == &wanted)
+      return;
+    quitAll();
+    contenders.clear();
+    for (const OpsColumn &column : wanted)
+      contenders.push_back({column});
+    columns = &wanted;
+  }
+
+  std::shared_ptr<const Case> knownCase(const Problem &problem) { return last = cases[problem.str()].lock(); }
+
+  std::shared_ptr<const Case> newCase(const Problem &problem) {
+    std::string key = problem.str();
+    auto made = std::make_shared<Case>();
+    made->key = key;
+    made->folder = directory.path / std::to_string(folders++);
+    std::filesystem::create_directory(made->folder);
+    auto values = makeOperands(problem, options.seed);
+    made->operands.seed = options.seed;
+    auto specs = problem.inputs();
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (!specs[i])
+        continue;
+      const std::string &name = specs[i]->name;
+      std::string &file = made->operands.files[name];
+      file = (made->folder / (name + ".in.npy")).string();
+      writeNpy(file, npyView(values[i]));
+      made->bytes += double(values[i].bytes());
+    }
+    made->tolerance = toleranceOf(problem);
+    made->aboutFailures = problem.op.ends_with("_integer")
+                              ? "; without VNNI libraries add pairs of 8-bit products in 16 bits, which saturates"
+                              : "";
+    // Rounded once, so that an output can be held against it element by element.
+    auto types = problem.results();
+    auto results = referenceResults(problem, values);
+    for (size_t i = 0; i < results.size(); ++i) {
+      made->references.push_back(results[i].convertedTo(types[i].type));
+      made->bytes += double(made->references.back().bytes());
+      made->names.push_back(types[i].name);
+    }
+    cases[key] = made;
+    return last = made;
+  }
+
+  /// Of this process and the contenders.
+  double cpuSeconds() const {
+    double seconds = ownCpuSeconds();
+    for (auto &contender : contenders)
+      seconds += contender.cpuSeconds();
+    return seconds;
+  }
+};
+
+/// A column in a row.
+struct Side : TimedSide {
+  Side(OpsLab::State &state, RowInTurns &row, size_t index) : state(state), row(row), index(index) {}
+
+  bool running() const override { return passed() && !usedUp(); }
+  void startAgain() override;
+  void estimate() override;
+  void takeTurn() override;
+  const std::vector<std::vector<double>> &rounds() const override { return point().rounds; }
+
+  bool usedUp() const;
+  void answer(std::span<const OpsPoint> earlier);
+  OpsPoint &point() const;
+
+private:
+  bool passed() const { return point().status == PointStatus::passed; }
+  Contender &contender() const { return state.contenders[index]; }
+  template <class T> std::optional<T> take(process::Result<T> outcome);
+  bool chooseSchedule(ProviderRequest &request);
+  std::optional<ProviderPreparation> prepare(const ProviderRequest &request);
+  bool start();
+  void measureCall();
+  void judge(const std::map<std::string, Tensor> &outputs);
+  void estimateNow();
+  void takeTurnNow();
+  template <class Work> void inTurn(Work work);
+
+  OpsLab::State &state;
+  RowInTurns &row;
+  size_t index; // of the column, and of the point
+  double secondsPerRun = 0;
+  double spentSeconds = 0; // in turns and starts
+};
+
+/// A row that is being measured.
+struct RowInTurns {
+  RowInTurns(OpsLab::State &state, OpsRequest request);
+  /// Makes one more start of all sides; false: it was the last one.
+  bool step();
+  /// Completes what is known of the row.
+  OpsRow finish();
+
+  size_t starts() const { return turns ? turns->starts().size() : 0; }
+  const Problem &problem() const { return row.listed.problem; }
+  const OpsSetting &setting() const { return row.setting; }
+
+  OpsLab::State &state;
+  const std::vector<OpsColumn> &columns;
+  OpsRow row;
+  std::shared_ptr<const Case> given;
+  std::deque<Side> sides;
+
+private:
+  double peakOf(const OpsColumn &column) const;
+  void mistrustUnreachable();
+  void decide();
+
+  std::optional<Turns> turns;
+  double seconds = 0; // of all steps
+  std::optional<double> otherSeconds, stolenSeconds;
+};
+
+} // namespace lathe::lab

@@ -1,0 +1,234 @@
+#include "lab/ops/CallCost.h"
+#include "lab/ops/OpsRows.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace lathe::lab {
+
+OpsPoint &Side::point() const { return row.row.points[index]; }
+
+/// Notes a failure, or hands the value out.
+template <class T> std::optional<T> Side::take(process::Result<T> outcome) {
+  if (outcome)
+    return std::move(*outcome);
+  point().status = statusOf(outcome.failure());
+  point().reason = outcome.failure().message();
+  point().rounds.clear();
+  point().counts.clear();
+  contender().ready.reset();
+  if (contender().worker && !contender().worker->alive())
+    contender().forget();
+  return std::nullopt;
+}
+
+/// Fills in the request's schedule, the same in every start, and the point's task; false: the point says why not.
+bool Side::chooseSchedule(ProviderRequest &request) {
+  OpsPoint &point = this->point();
+  bool recorded = point.schedule == recordedSchedule;
+  if (point.scheduleRun.empty()) {
+    auto task = take(contender().worker->task(row.problem(), request));
+    if (!task)
+      return false;
+    auto decline = [&](const std::string &reason) {
+      point.status = PointStatus::unimplemented;
+      point.reason = reason;
+      return false;
+    };
+    if (!*task)
+      return decline(task->reason());
+    point.task = **task;
+    std::optional<std::string> chosen = point.schedule;
+    if (recorded)
+      chosen = state.options.recordedSchedules ? state.options.recordedSchedules(point.task) : std::nullopt;
+    if (!chosen)
+      return decline("no tuning record of the task " + point.task);
+    point.scheduleRun = *chosen;
+  }
+  request.schedule = point.scheduleRun;
+  if (recorded)
+    request.task = point.task;
+  return true;
+}
+
+/// The worker's preparation. What it has prepared for a row that differs in the caches only serves where they are
+/// hot; whether it can be timed otherwise a provider says while preparing.
+std::optional<ProviderPreparation> Side::prepare(const ProviderRequest &request) {
+  auto &ready = contender().ready;
+  store::CacheState cache = row.setting().cache;
+  bool timeable = ready && (cache == store::CacheState::hot || cache == ready->cache);
+  if (timeable && ready->problem == row.given->key && ready->request == request)
+    return ready->preparation;
+  ready.reset();
+  auto prepared = take(contender().worker->prepare(row.problem(), request, row.given->operands, cache));
+  if (prepared && prepared->declined.empty())
+    ready = {row.given->key, cache, request, *prepared};
+  return prepared;
+}
+
+/// Starts the worker where there is none; false: the point says why not.
+bool Side::start() {
+  if (contender().worker)
+    return true;
+  ProviderSpec spec = contender().column.provider;
+  spec.command = state.directory.keepingFilesHere(spec.command);
+  auto started = take(ProviderWorker::start(spec, state.options.limits, state.options.timeouts));
+  if (started)
+    contender().worker.emplace(std::move(*started));
+  return started.has_value();
+}
+
+/// Fills in what a call of the provider costs; measured once for each number of threads.
+void Side::measureCall() {
+  int threads = row.setting().threads;
+  auto [known, isNew] = state.callSeconds.try_emplace({point().provider, threads});
+  if (isNew && !state.options.checkOnly) {
+    known->second = secondsOfCall(*contender().worker, threads, state.options.seed, state.directory.path.string());
+    contender().ready.reset();
+    if (!contender().worker->alive())
+      contender().forget();
+  }
+  point().callSeconds = known->second;
+}
+
+/// From a problem to a checked answer. `earlier`: the points of columns before this one.
+void Side::answer(std::span<const OpsPoint> earlier) {
+  OpsPoint &point = this->point();
+  const OpsColumn &column = contender().column;
+  const OpsSetting &setting = row.setting();
+  bool able = column.caches.contains(setting.cache);
+  if (!column.lacks.empty() || !able) {
+    point.status = PointStatus::unimplemented;
+    point.version = column.version;
+    point.reason = column.lacks.empty() ? cannotEmptyCaches(point.provider) : column.lacks;
+    return;
+  }
+  if (!start())
+    return;
+  contender().worker->resume();
+  measureCall();
+  if (!start()) // where the least problem broke it
+    return;
+  point.version = contender().worker->version();
+  point.uncounted = contender().worker->uncounted();
+  ProviderRequest request{point.variant, setting.threads, setting.layout, ""};
+  if (!point.schedule.empty() && !chooseSchedule(request))
+    return;
+  auto prepared = prepare(request);
+  if (!prepared)
+    return;
+  point.implementation = prepared->implementation;
+  if (!prepared->schedule.empty()) { // else what it was asked for
+    point.task = prepared->task;
+    point.scheduleRun = prepared->schedule;
+  }
+  point.prepareSeconds = prepared->seconds;
+  if (!prepared->declined.empty()) {
+    point.status = PointStatus::unimplemented;
+    point.reason = prepared->declined;
+    return;
+  }
+  auto outputs = take(contender().worker->run(row.given->folder.string()));
+  if (!outputs)
+    return;
+  judge(*outputs);
+  if (point.status != PointStatus::passed)
+    return;
+  for (auto &other : earlier)
+    if (other.provider == point.provider && other.implementation == point.implementation &&
+        other.status == PointStatus::passed) {
+      point.status = PointStatus::sameAs;
+      point.reason = other.provider + ":" + other.variant + (other.schedule.empty() ? "" : ":" + other.schedule);
+      return;
+    }
+}
+
+/// The point's status from its outputs: the worst of them.
+void Side::judge(const std::map<std::string, Tensor> &outputs) {
+  OpsPoint &point = this->point();
+  const auto &[names, references, tolerance] = std::tie(row.given->names, row.given->references, row.given->tolerance);
+  point.status = PointStatus::passed;
+  for (size_t i = 0; i < names.size(); ++i) {
+    Agreement agreement;
+    if (auto output = outputs.find(names[i]); output != outputs.end())
+      agreement = agreementOf(names[i], output->second, references[i], tolerance);
+    else
+      agreement.reason = fmt::format("no output '{}'", names[i]);
+    point.relativeL2 = std::max(point.relativeL2, agreement.relativeL2);
+    point.maxDifference = std::max(point.maxDifference, agreement.maxDifference);
+    if (!agreement.agrees && point.status != PointStatus::failed) {
+      point.status = PointStatus::failed;
+      point.reason = agreement.reason + row.given->aboutFailures;
+    } else if (point.status == PointStatus::passed && !agreement.mistrust.empty() && references[i].elements() > 1) {
+      point.status = PointStatus::mistrusted;
+      point.reason = "the right output is " + agreement.mistrust;
+    }
+  }
+}
+
+void Side::estimateNow() {
+  store::CacheState cache = row.setting().cache;
+  auto once = take(contender().worker->time(0, 1, cache));
+  if (!once)
+    return;
+  secondsPerRun = once->seconds.front();
+  if (secondsPerRun < state.options.roundSeconds)
+    if (auto more = take(contender().worker->time(1, 3, cache)))
+      secondsPerRun = *std::min_element(more->seconds.begin(), more->seconds.end());
+}
+
+void Side::takeTurnNow() {
+  store::CacheState cache = row.setting().cache;
+  // Of flushing, about: a process's memory, or the lines of what is constant.
+  double flushSeconds = cache == store::CacheState::cold            ? 5e-3
+                        : cache == store::CacheState::coldConstants ? row.problem().constantBytes() / 64 * 2e-8
+                                                                    : 0;
+  double runs = state.options.roundSeconds / std::max(secondsPerRun + flushSeconds, 1e-7);
+  // The other columns have emptied the caches: warm again before the clock runs.
+  int warmup = runs < 1 || cache == store::CacheState::cold ? 0 : 1;
+  if (auto timing = take(contender().worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), cache))) {
+    point().rounds.push_back(std::move(timing->seconds));
+    point().counts.push_back(timing->counts);
+  }
+}
+
+template <class Work> void Side::inTurn(Work work) {
+  if (!running())
+    return;
+  double began = steadySeconds();
+  contender().worker->resume();
+  work();
+  if (contender().worker)
+    contender().worker->pause();
+  spentSeconds += steadySeconds() - began;
+}
+
+void Side::estimate() {
+  inTurn([&] { estimateNow(); });
+}
+
+void Side::takeTurn() {
+  inTurn([&] { takeTurnNow(); });
+}
+
+/// Whether the column gets no further turns in this row (OpsLabOptions).
+bool Side::usedUp() const {
+  if (point().rounds.empty() || spentSeconds <= state.options.maxSeconds / double(row.sides.size()))
+    return false;
+  return std::any_of(row.sides.begin(), row.sides.end(), [&](const Side &other) {
+    return other.point().provider == point().provider && other.passed() && other.secondsPerRun > 0 &&
+           other.secondsPerRun < secondsPerRun;
+  });
+}
+
+/// The column's process anew: where its memory lies is chance, and a part of the time.
+void Side::startAgain() {
+  double began = steadySeconds();
+  contender().quit();
+  answer({});
+  if (contender().worker)
+    contender().worker->pause();
+  spentSeconds += steadySeconds() - began;
+}
+
+} // namespace lathe::lab
