@@ -49,18 +49,6 @@ std::vector<std::vector<double>> secondsOf(const std::vector<std::vector<store::
   return seconds;
 }
 
-/// The starts of a row as far as one of its columns has rounds.
-static std::vector<size_t> startsOf(const std::vector<size_t> &starts, size_t rounds) {
-  std::vector<size_t> own;
-  for (size_t count : starts) {
-    size_t here = std::min(count, rounds);
-    if (here)
-      own.push_back(here);
-    rounds -= here;
-  }
-  return own;
-}
-
 std::vector<store::Point> pointsOf(const OpsRow &row) {
   std::vector<store::Point> points;
   for (const OpsPoint &measured : row.points) {
@@ -92,7 +80,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
     point.disturbance = {row.otherProcessors, row.stolenProcessors};
     point.rounds = samplesOf(measured.rounds, measured.counts);
     if (row.starts.size() > 1) // a column that failed on the way has no rounds, and no starts either
-      point.starts = startsOf(row.starts, measured.rounds.size());
+      point.starts = startsWithin(row.starts, measured.rounds.size());
   }
   return points;
 }
@@ -182,7 +170,7 @@ std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Pr
     if (point.status == PointStatus::passed || point.status == PointStatus::mistrusted)
       point.rounds = samplesOf(side.rounds, side.counts);
     if (!point.rounds.empty() && comparison.starts.size() > 1)
-      point.starts = startsOf(comparison.starts, side.rounds.size());
+      point.starts = startsWithin(comparison.starts, side.rounds.size());
   }
   return points;
 }

@@ -102,8 +102,8 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
     if (row.contains("other_processors"))
       point.disturbance.otherProcessors = row.at("other_processors").get<double>();
     auto starts = row.value("starts", std::vector<size_t>());
-    if (starts.size() > 1 && std::accumulate(starts.begin(), starts.end(), size_t(0)) == point.rounds.size())
-      point.starts = starts; // else it stopped on the way
+    if (starts.size() > 1)
+      point.starts = lab::startsWithin(starts, point.rounds.size());
   }
   return points;
 }

@@ -152,6 +152,17 @@ std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions
   return turns.starts();
 }
 
+std::vector<size_t> startsWithin(const std::vector<size_t> &starts, size_t rounds) {
+  std::vector<size_t> own;
+  for (size_t count : starts) {
+    size_t here = std::min(count, rounds);
+    if (here)
+      own.push_back(here);
+    rounds -= here;
+  }
+  return own;
+}
+
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count) {
   Starts result;
   if (starts.empty() && count > 0)

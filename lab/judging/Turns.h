@@ -95,6 +95,9 @@ private:
 /// All starts of Turns, one after the other. Returns the number of rounds of each.
 std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch);
 
+/// The starts as far as a side has rounds that got no turns from some time on.
+std::vector<size_t> startsWithin(const std::vector<size_t> &starts, size_t rounds);
+
 /// Groups the first `count` rounds by process start; `starts` has the number of rounds of each
 /// start; empty: one start.
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count);

@@ -185,6 +185,13 @@ TEST(Turns, looksComeLessAndLessOften) {
     EXPECT_EQ(looks[i], all[i]);
 }
 
+TEST(Turns, startsOfASideThatWasLeftOut) {
+  using Counts = std::vector<size_t>;
+  EXPECT_EQ(startsWithin({3, 4, 3}, 10), (Counts{3, 4, 3}));
+  EXPECT_EQ(startsWithin({3, 4, 3}, 5), (Counts{3, 2}));
+  EXPECT_EQ(startsWithin({3, 4, 3}, 0), Counts());
+}
+
 TEST(Turns, whatFewStartsCanSay) {
   std::vector<std::vector<double>> twice(12, {2.0}), once(12, {1.0});
   TurnOptions options;

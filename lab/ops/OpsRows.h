@@ -89,7 +89,7 @@ struct OpsLab::State {
     quitAll();
     contenders.clear();
     for (const OpsColumn &column : wanted)
-      contenders.push_back({column});
+      contenders.emplace_back().column = column;
     columns = &wanted;
   }
 
@@ -169,7 +169,8 @@ private:
   RowInTurns &row;
   size_t index; // of the column, and of the point
   double secondsPerRun = 0;
-  double spentSeconds = 0; // in turns and starts
+  double spentSeconds = 0;   // in turns and starts
+  mutable bool over = false; // it has used its share, so that its rounds are those of the first starts
 };
 
 /// A row that is being measured.

@@ -213,12 +213,15 @@ void Side::takeTurn() {
 
 /// Whether the column gets no further turns in this row (OpsLabOptions).
 bool Side::usedUp() const {
+  if (over)
+    return true;
   if (point().rounds.empty() || spentSeconds <= state.options.maxSeconds / double(row.sides.size()))
     return false;
-  return std::any_of(row.sides.begin(), row.sides.end(), [&](const Side &other) {
+  over = std::any_of(row.sides.begin(), row.sides.end(), [&](const Side &other) {
     return other.point().provider == point().provider && other.passed() && other.secondsPerRun > 0 &&
            other.secondsPerRun < secondsPerRun;
   });
+  return over;
 }
 
 /// The column's process anew: where its memory lies is chance, and a part of the time.
