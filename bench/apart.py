@@ -235,7 +235,7 @@ def table(label, counts, cycles):
     text += row(counts, "store trend", 0, "windows with a change", "trend 0", ["found"])
     for share in SHARES[2:]:
         text += row(counts, "store trend", share, "changes found at their place", "trend %g" % share, ["found"])
-    return text + "\nVerdicts that files, store, Python and page gave alike: %d of %d.\n" % (counts["ways", "alike"], counts["ways", "all"])
+    return text + "\nVerdicts of the store, of Python and of the page that equal those of files: %d of %d.\n" % (counts["ways", "alike"], counts["ways", "all"])
 
 
 def write(page, text):

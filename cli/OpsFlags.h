@@ -36,7 +36,8 @@ struct OpsFlags {
   bool readsRecords() const;
   /// Columns of the providers for an operator, with --via and --schedule.
   std::vector<lab::OpsColumn> columns(const std::string &op) const;
-  /// A command that measures the row again. `store`: the one whose records it must read; "": the default.
+  /// Returns a command that measures the row again. `store`: the store whose records the command must read; "": the default
+  /// store.
   std::string repro(const lab::ListedProblem &entry, const lab::OpsSetting &setting, const std::string &store) const;
 
 private:

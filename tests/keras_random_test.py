@@ -116,18 +116,16 @@ class Network:
         self.add("Permute", [self.shape[i - 1] for i in order], {"dims": order})
 
     def window(self, extent, same, pool=False):
-        """Kernel, stride and the extent behind."""
+        """Kernel, stride and the extent of the result."""
         kernel = self.random.randint(1, 4 if same else min(4, extent))
-        stride = self.random.randint(1, kernel if pool else 3)
+        # TensorFlow.js pads SAME wrongly where the stride is larger than the window.
+        stride = self.random.randint(1, min(3, kernel) if same or pool else 3)
         return kernel, stride, -(-extent // stride) if same else (extent - kernel) // stride + 1
 
     def conv(self):
         r, rank, c = self.random, len(self.shape) - 1, self.shape[-1]
         same, filters, bias = r.random() < 0.6, r.randint(1, 17), r.random() < 0.7
         windows = [self.window(extent, same) for extent in self.shape[:-1]]
-        if same and any(stride > 1 for _, stride, _ in windows):  # TensorFlow.js pads other windows than square ones wrongly
-            kernel, stride, _ = windows[0]
-            windows = [(kernel, stride, -(-extent // stride)) for extent in self.shape[:-1]]
         dilation = [1] * rank
         if r.random() < 0.2:
             windows, dilation = [(k, 1, e) if same else (1, 1, e) for (k, _, _), e in zip(windows, self.shape)], [2] * rank
@@ -140,9 +138,7 @@ class Network:
     def depthwise(self):
         r, c = self.random, self.shape[-1]
         same, multiplier, stride = r.random() < 0.6, r.choice([1, 1, 2]), r.randint(1, 2)
-        kernel = [r.randint(1, 4 if same else min(4, extent)) for extent in self.shape[:-1]]
-        if same and stride > 1:
-            kernel[1] = kernel[0]
+        kernel = [r.randint(stride if same else 1, 4 if same else min(4, extent)) for extent in self.shape[:-1]]  # as in window()
         out = [-(-e // stride) if same else (e - k) // stride + 1 for e, k in zip(self.shape, kernel)]
         config = {"kernel_size": kernel, "strides": [stride, stride], "padding": "same" if same else "valid", "depth_multiplier": multiplier, "use_bias": True,
                   "activation": self.activation_name(), "dilation_rate": [1, 1], "data_format": "channels_last"}
@@ -239,7 +235,7 @@ def outcome(lathe, runner, files, seed, folder):
         if done.returncode:
             return ("not supported" if "not supported" in done.stderr else "wrong"), what + " ".join(way) + ": " + done.stderr.strip()
         got = list(np.load(outputs).values())
-        for ours, theirs in zip(got, want):
+        for ours, theirs in zip(got, want, strict=True):
             far = distance(ours, theirs.astype(ours.dtype))
             if isinstance(far, str) or far > LIMIT:
                 return "wrong", what + " ".join(way) + f": {far}"

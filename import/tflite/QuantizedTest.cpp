@@ -249,7 +249,7 @@ TEST(Quantized, ComparisonsOnDifferentScales) {
   }
 }
 
-/// A sum or mean over open extents gives the same bits as one over extents that the file states.
+/// A sum or mean gives the same bits, whether the file states the extents or they are open.
 TEST(Quantized, OpenExtentsOfSumsAndMeans) {
   std::mt19937 random(5);
   auto within = [&](double least, double most) { return std::uniform_real_distribution(least, most)(random); };

@@ -94,9 +94,9 @@ RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator
 
 /// Ratio of two sets of starts that had no turns together. With three or more starts on both sides it is the ratio of the
 /// medians of the starts' medians, and the interval holds `confidence` of the ratios of a start of one side to a start of
-/// the other (all pairs). A bootstrap over the starts would be narrower, and wrong: what slows down a machine for a minute
-/// slows down all starts of a run. The interval is only a range if even two disjoint sets would not reject equality in the
-/// exact Mann-Whitney test: for sets of equal size, with fewer than 4 starts each at 0.95, or 6 at 0.995. With fewer than
+/// the other (all pairs). A bootstrap over the starts would be narrower, and wrong: if a machine is slow for a minute, all starts
+/// of a run are slow. With too few starts the interval is only a range: with fewer than 4 on each side at 0.95, or 6 at 0.995.
+/// (The exact Mann-Whitney test could then not reject equality, even if all starts of one side were faster.) With fewer than
 /// three starts it is the ratio of the medians of all rounds with their range (of all samples, where a side has one round).
 /// Throws Error if a side has no samples.
 RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence = 0.95);

@@ -147,8 +147,9 @@ Shares apartInSimulation(double deviation, double ofRuns, int rows, uint64_t see
 
 } // namespace
 
-/// At most 2 % of twins are called different, and 5 % (10 %) is found, where processes differ by up to 0.7 % (2 %). What all
-/// starts of a run have in common no start shows: docs/measuring.md has these figures.
+/// At most 2 % of twins are called different. A difference of 5 % is found if processes differ by up to 0.7 %, one of 10 % if
+/// they differ by up to 2 %. The starts of a run do not show what all of them have in common. docs/measuring.md has these
+/// figures.
 TEST(Verdict, errorRatesWithoutTurns) {
   constexpr int rows = 400;
   for (auto [deviation, ofRuns] : {std::pair{0.003, 0.0}, {0.007, 0.0}, {0.01, 0.0}, {0.02, 0.0}, {0.01, 0.01}}) {

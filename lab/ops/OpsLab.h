@@ -93,7 +93,7 @@ struct OpsLabOptions : TurnOptions {
   /// cannot read the store, gets it with the task (compile/ScheduleSource.h, TaskSchedules). Empty:
   /// there are no records.
   std::function<std::optional<std::string>(const std::string &task)> recordedSchedules;
-  /// `begun`: how many rows the starts so far of those that are being measured amount to. May be empty.
+  /// Called with each step. `begun`: the sum of the finished shares of the rows that are being measured. May be empty.
   std::function<void(const std::string &what, double begun)> progress;
   /// Asked between starts; if it returns true, rows with minStarts starts get no more. Empty: never.
   std::function<bool()> late;
@@ -108,9 +108,9 @@ struct OpsRequest {
   OpsSetting setting;
 };
 
-/// Measures rows. Up to rowsAtATime of them are measured at a time: each in turn gets a start, so that the starts of a row
-/// are spread over as long as that takes. A machine that is slower for some seconds then shows in the spread of the starts
-/// (docs/measuring.md). The provider of the first column is "ours".
+/// Measures rows. Up to rowsAtATime rows take turns: a row gets one process start, then the next row gets one. So the starts
+/// of a row are far apart in time, and they differ if the machine is slower for some seconds (docs/measuring.md). The
+/// provider of the first column is "ours".
 class OpsLab {
 public:
   static constexpr size_t rowsAtATime = 16;

@@ -142,13 +142,14 @@ struct OpsLab::State {
 struct Side : TimedSide {
   Side(OpsLab::State &state, RowInTurns &row, size_t index) : state(state), row(row), index(index) {}
 
-  bool running() const override { return passed() && !usedUp(); }
+  bool running() const override { return passed() && !over; }
   void startAgain() override;
   void estimate() override;
   void takeTurn() override;
   const std::vector<std::vector<double>> &rounds() const override { return point().rounds; }
 
-  bool usedUp() const;
+  /// It has used its share of the row's time and gets no further turns, so its rounds are those of the first starts.
+  bool usedUp() const { return over; }
   void answer(std::span<const OpsPoint> earlier);
   OpsPoint &point() const;
 
@@ -164,13 +165,14 @@ private:
   void estimateNow();
   void takeTurnNow();
   template <class Work> void inTurn(Work work);
+  void spend(double seconds);
 
   OpsLab::State &state;
   RowInTurns &row;
   size_t index; // of the column, and of the point
   double secondsPerRun = 0;
-  double spentSeconds = 0;   // in turns and starts
-  mutable bool over = false; // it has used its share, so that its rounds are those of the first starts
+  double spentSeconds = 0; // in turns and starts
+  bool over = false;       // usedUp
 };
 
 /// A row that is being measured.

@@ -22,7 +22,8 @@ template <class T> std::optional<T> Side::take(process::Result<T> outcome) {
   return std::nullopt;
 }
 
-/// Fills in the request's schedule, the same in every start, and the point's task; false: the point says why not.
+/// Sets the schedule of the request, the same one in every start, and the task of the point. Returns false if there is no
+/// schedule; the point then has the reason.
 bool Side::chooseSchedule(ProviderRequest &request) {
   OpsPoint &point = this->point();
   bool recorded = point.schedule == recordedSchedule;
@@ -66,7 +67,7 @@ std::optional<ProviderPreparation> Side::prepare(const ProviderRequest &request)
   return prepared;
 }
 
-/// Starts the worker where there is none; false: the point says why not.
+/// Starts the worker if there is none. Returns false if it does not start; the point then has the reason.
 bool Side::start() {
   if (contender().worker)
     return true;
@@ -78,7 +79,7 @@ bool Side::start() {
   return started.has_value();
 }
 
-/// Fills in what a call of the provider costs; measured once for each number of threads.
+/// Sets the time of a call that computes one element. It is measured once for each provider and number of threads.
 void Side::measureCall() {
   int threads = row.setting().threads;
   auto [known, isNew] = state.callSeconds.try_emplace({point().provider, threads});
@@ -200,7 +201,7 @@ template <class Work> void Side::inTurn(Work work) {
   work();
   if (contender().worker)
     contender().worker->pause();
-  spentSeconds += steadySeconds() - began;
+  spend(steadySeconds() - began);
 }
 
 void Side::estimate() {
@@ -211,17 +212,15 @@ void Side::takeTurn() {
   inTurn([&] { takeTurnNow(); });
 }
 
-/// Whether the column gets no further turns in this row (OpsLabOptions).
-bool Side::usedUp() const {
-  if (over)
-    return true;
+/// Decides whether the column gets further turns in this row (OpsLabOptions).
+void Side::spend(double seconds) {
+  spentSeconds += seconds;
   if (point().rounds.empty() || spentSeconds <= state.options.maxSeconds / double(row.sides.size()))
-    return false;
-  over = std::any_of(row.sides.begin(), row.sides.end(), [&](const Side &other) {
+    return;
+  over |= std::any_of(row.sides.begin(), row.sides.end(), [&](const Side &other) {
     return other.point().provider == point().provider && other.passed() && other.secondsPerRun > 0 &&
            other.secondsPerRun < secondsPerRun;
   });
-  return over;
 }
 
 /// The column's process anew: where its memory lies is chance, and a part of the time.
@@ -231,7 +230,7 @@ void Side::startAgain() {
   answer({});
   if (contender().worker)
     contender().worker->pause();
-  spentSeconds += steadySeconds() - began;
+  spend(steadySeconds() - began);
 }
 
 } // namespace lathe::lab

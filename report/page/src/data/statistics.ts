@@ -23,6 +23,7 @@ export interface Judged extends Ratio {
 const shown = 0.95,
   sure = 0.995,
   band = 0.02,
+  beyondApart = band / 2,
   overheadReach = 2;
 
 export function median(values: ArrayLike<number>): number {
@@ -192,7 +193,7 @@ const canReject = (m: number, n: number, confidence: number) =>
   2 * Math.exp(logFactorial(m) + logFactorial(n) - logFactorial(m + n)) <= 1 - confidence;
 
 /** Ratio of the medians of two sets, with the interval that holds the ratios of all pairs but those beyond the confidence. */
-export function ratioOfPairs(top: Float64Array, bottom: Float64Array, confidences: number[]): Ratio[] {
+function ratioOfPairs(top: Float64Array, bottom: Float64Array, confidences: number[]): Ratio[] {
   const ratio = median(top) / median(bottom),
     pairs = Float64Array.from(Array.from(top).flatMap((above) => Array.from(bottom, (below) => above / below))).sort();
   return confidences.map((confidence) => {
@@ -254,7 +255,7 @@ export function judge(data: Dataset, top: number, bottom: number): Judged {
   const [speed, certain] = ratios(data, top, bottom, [shown, sure]),
     sides = [top, bottom],
     turns = inTurns(data, top, bottom),
-    decided = verdictOn(speed, certain, turns ? 0 : band / 2),
+    decided = verdictOn(speed, certain, turns ? 0 : beyondApart),
     overhead = (decided === "faster" || decided === "slower") && withinOverhead(data, top, bottom),
     disturbed = sides.some((point) => data.column("disturbed")[point] === 1),
     [above, below] = sides.map((point) => data.startsOf(point).length || 1),
