@@ -32,11 +32,11 @@ demo: configure ## the main job on zoo resnet50: summary, verification, profile,
 	@dev/demo.sh $(BUILD)/bin/lathe
 
 test: build ## every test but the slow ones
-	@ctest --test-dir $(BUILD) --output-on-failure -LE slow -j $(JOBS)
+	@dev/run_tests.py $(BUILD) -LE slow -j $(JOBS)
 
 test-all: build setup-bench ## every test, the slow ones too (with PyTorch's networks and ONNX Runtime)
 	@dev/peers.sh || echo "ONNX Runtime or TensorFlow Lite is missing: tests that compare with it are skipped"
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@dev/run_tests.py $(BUILD) -j $(JOBS)
 
 # The rooms that read what others wrote; package/ is tested by runtime/LoaderTest. Those that include MLIR's headers are
 # left out, but for import/.
@@ -95,8 +95,8 @@ peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime and T
 format: setup ## clang-format over the tree
 	@git ls-files '*.cpp' '*.h' '*.c' | xargs clang-format-19 -i
 
-lint: configure ## include walls, formatting, clang-tidy over the sources changed since main (all: LINT=all)
-	@dev/lint.sh $(BUILD)
+lint: setup ## include walls, formatting, clang-tidy over the sources changed since main (all: LINT=all)
+	@dev/lint.sh
 
 clean: ## removes build/
 	@rm -rf build

@@ -142,7 +142,7 @@ class Judge:
     def of_page(self, before, after):
         """The report of both runs, judged by the page's own code under Node.js."""
         document = self.document([before, after])
-        told = json.loads(run(["node", os.path.join(ROOT, "report", "page", "tests", "judge.mjs"), document]))
+        told = json.loads(run(["node", os.path.join(ROOT, "src", "laboratory", "report", "page", "tests", "judge.mjs"), document]))
         return {(one["problem"], one["variant"]): one["verdict"] for one in told if one["before"] in before["experiments"]}
 
     def document(self, runs):
@@ -235,7 +235,7 @@ def table(label, counts, cycles):
     text += row(counts, "store trend", 0, "windows with a change", "trend 0", ["found"])
     for share in SHARES[2:]:
         text += row(counts, "store trend", share, "changes found at their place", "trend %g" % share, ["found"])
-    return text + "\nVerdicts of the store, of Python and of the page that equal those of files: %d of %d.\n" % (counts["ways", "alike"], counts["ways", "all"])
+    return text + "\nThe store, Python and the page gave the same verdict as the files: %d of %d.\n" % (counts["ways", "alike"], counts["ways", "all"])
 
 
 def write(page, text):

@@ -48,7 +48,7 @@ def served(lathe, store, browser):
     server = subprocess.Popen([lathe, "serve", "--store", store, "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:
         address = server.stdout.readline().split("/ shows")[0]
-        script = os.path.join(ROOT, "report", "page", "tests", "serve_speed.mjs")
+        script = os.path.join(ROOT, "src", "laboratory", "report", "page", "tests", "serve_speed.mjs")
         return subprocess.run(["node", script, address, browser], capture_output=True, text=True, check=True).stdout.splitlines()
     finally:
         server.terminate()
@@ -58,8 +58,8 @@ def served(lathe, store, browser):
 def main():
     lathe, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100000
     browser = shutil.which("chromium")
-    tests = os.path.join(ROOT, "report", "page", "tests", "speed.mjs")
-    if not browser or not os.path.isdir(os.path.join(ROOT, "report", "page", "node_modules", "playwright-core")):
+    tests = os.path.join(ROOT, "src", "laboratory", "report", "page", "tests", "speed.mjs")
+    if not browser or not os.path.isdir(os.path.join(ROOT, "src", "laboratory", "report", "page", "node_modules", "playwright-core")):
         print("report_speed.py: SKIPPED, Chromium or playwright-core is missing (dev/setup.sh bench installs Chromium)")
         return 0
     with tempfile.TemporaryDirectory() as folder:

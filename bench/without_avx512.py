@@ -74,7 +74,7 @@ def main():
     handler = folder / "cpuid.so"
     if not handler.exists():
         [library] = (ROOT / "lab/runners/onnxruntime/node_modules/onnxruntime-node/bin").glob("napi-v*/linux/x64/libonnxruntime.so.1")
-        copy = folder / library.relative_to(ROOT / "lab/runners")
+        copy = folder / library.relative_to(ROOT / "src/laboratory/lab/runners")
         copy.parent.mkdir(parents=True, exist_ok=True)
         content, count = patched(library)
         assert count, "no CPUID found in %s" % library

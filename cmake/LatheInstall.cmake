@@ -74,6 +74,6 @@ if(TARGET lathe_cli_compiler)
   set(LATHE_DOC ${CMAKE_INSTALL_DATADIR}/doc/lathe-tools)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${LATHE_DOC} COMPONENT compiler
     FILES_MATCHING PATTERN *.md PATTERN *.svg PATTERN *.png PATTERN performance EXCLUDE)
-  install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/report/page/THIRD-PARTY-NOTICES.txt
+  install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/src/laboratory/report/page/THIRD-PARTY-NOTICES.txt
     DESTINATION ${LATHE_DOC} COMPONENT compiler)
 endif()

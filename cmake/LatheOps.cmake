@@ -1,12 +1,12 @@
 # Everything generated from the operator records. Files are only written when they change: a description rebuilds nothing.
-file(GLOB_RECURSE LATHE_TD CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ops/*.td ${CMAKE_SOURCE_DIR}/ir/*.td)
+file(GLOB_RECURSE LATHE_TD CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/model/ops/*.td ${CMAKE_SOURCE_DIR}/src/model/ir/*.td)
 set(LATHE_GEN ${CMAKE_BINARY_DIR}/ops)
-set(TD_INCLUDES -I ${CMAKE_SOURCE_DIR} -I /usr/lib/llvm-19/include)
+set(TD_INCLUDES -I ${CMAKE_SOURCE_DIR}/src/model -I /usr/lib/llvm-19/include)
 file(MAKE_DIRECTORY ${LATHE_GEN} ${CMAKE_BINARY_DIR}/ir)
 
 add_custom_command(
   OUTPUT ${LATHE_GEN}/Attrs.inc ${LATHE_GEN}/AttrsMethods.inc ${LATHE_GEN}/Registry.inc ${LATHE_GEN}/References.inc ${LATHE_GEN}/Lowerings.inc
-  COMMAND ${LLVM_TBLGEN} --dump-json ${TD_INCLUDES} ${CMAKE_SOURCE_DIR}/ops/Ops.td -o ${LATHE_GEN}/records.json
+  COMMAND ${LLVM_TBLGEN} --dump-json ${TD_INCLUDES} ${CMAKE_SOURCE_DIR}/src/model/ops/Ops.td -o ${LATHE_GEN}/records.json
   COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/dev/gen_ops.py ${LATHE_GEN}/records.json ${LATHE_GEN}
   DEPENDS ${LATHE_TD} ${CMAKE_SOURCE_DIR}/dev/gen_ops.py
   COMMENT "operator records -> attribute structs, registry, references, lowerings" VERBATIM)
@@ -26,7 +26,7 @@ add_custom_target(lathe_builder_operators ALL DEPENDS ${LATHE_BUILDER_PYTHON} ${
 set(LATHE_OP_SHARDS 4)
 function(lathe_tblgen OUTPUT TD)
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/ir/${OUTPUT}
-    COMMAND ${MLIR_TBLGEN} --write-if-changed ${ARGN} ${TD_INCLUDES} ${CMAKE_SOURCE_DIR}/${TD} -o ${CMAKE_BINARY_DIR}/ir/${OUTPUT}
+    COMMAND ${MLIR_TBLGEN} --write-if-changed ${ARGN} ${TD_INCLUDES} ${CMAKE_SOURCE_DIR}/src/model/${TD} -o ${CMAKE_BINARY_DIR}/ir/${OUTPUT}
     DEPENDS ${LATHE_TD} VERBATIM)
 endfunction()
 lathe_tblgen(NnDialect.h.inc ir/Nn.td -gen-dialect-decls -dialect=nn)

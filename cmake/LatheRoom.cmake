@@ -1,3 +1,22 @@
+# The folders of the floors, from which `#include "ROOM/FILE.h"` is found.
+set(LATHE_FLOORS base runtime model compiler laboratory app)
+list(TRANSFORM LATHE_FLOORS PREPEND ${CMAKE_SOURCE_DIR}/src/ OUTPUT_VARIABLE LATHE_ROOTS)
+set(LATHE_INCLUDES ${LATHE_ROOTS} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR})
+
+# lathe_floor(FLOOR room...)
+function(lathe_floor FLOOR)
+  foreach(ROOM ${ARGN})
+    add_subdirectory(${CMAKE_SOURCE_DIR}/src/${FLOOR}/${ROOM} ${ROOM})
+  endforeach()
+endfunction()
+
+# Compiles the sources of a target ten at a time, unless the preset does without.
+function(lathe_unity TARGET)
+  if(LATHE_UNITY)
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  endif()
+endfunction()
+
 # lathe_room(NAME [MLIR] SOURCES ... [PUBLIC libs...] [PRIVATE libs...])
 #
 # One static library per room. MLIR marks rooms that include compiler headers: only they see LLVM's include
@@ -5,7 +24,8 @@
 function(lathe_room NAME)
   cmake_parse_arguments(ROOM "MLIR" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(${NAME} STATIC ${ROOM_SOURCES})
-  target_include_directories(${NAME} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR})
+  lathe_unity(${NAME})
+  target_include_directories(${NAME} PUBLIC ${LATHE_INCLUDES})
   target_link_libraries(${NAME} PUBLIC ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE})
   if(ROOM_MLIR)
     lathe_use_mlir(${NAME})
@@ -54,11 +74,12 @@ endfunction()
 set(LATHE_TEST_ENVIRONMENT LATHE_NO_RECORDS=1 LATHE_NO_WAIT=1 XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/home/cache
   XDG_DATA_HOME=${CMAKE_BINARY_DIR}/home/data LATHE_TEST_FACTS=${CMAKE_BINARY_DIR}/home/machine/lathe/machine.json)
 
-# lathe_test_name(VARIABLE FILE [CASE]): tests are called after the file they are written in, from the top of the tree and
-# without its extension, so that `ctest -R '^runtime/'` runs a room and `ctest -R families/MapTest` one file.
+# lathe_test_name(VARIABLE FILE [CASE]): tests are called after the file they are written in, from the floor or the top of the
+# tree and without its extension, so that `ctest -R '^runtime/'` runs a room and `ctest -R families/MapTest` one file.
 function(lathe_test_name VARIABLE FILE)
   cmake_path(ABSOLUTE_PATH FILE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   cmake_path(RELATIVE_PATH FILE BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE NAME)
+  string(REGEX REPLACE "^src/[^/]*/" "" NAME ${NAME})
   cmake_path(REMOVE_EXTENSION NAME)
   list(JOIN ARGN / CASE)
   if(CASE)
@@ -160,9 +181,9 @@ endfunction()
 function(lathe_kernel_image OUTPUT NAME)
   add_custom_command(OUTPUT ${OUTPUT}
     COMMAND ${CMAKE_C_COMPILER} -O2 -fPIC -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables
-            -I ${CMAKE_SOURCE_DIR} -c ${CMAKE_CURRENT_SOURCE_DIR}/testing/${NAME}.c -o ${OUTPUT}.o
+            -I ${CMAKE_SOURCE_DIR}/src/runtime -c ${CMAKE_CURRENT_SOURCE_DIR}/testing/${NAME}.c -o ${OUTPUT}.o
     COMMAND ${LLD} -T ${CMAKE_CURRENT_SOURCE_DIR}/testing/${NAME}.ld --oformat=binary ${OUTPUT}.o -o ${OUTPUT}
-    DEPENDS testing/${NAME}.c testing/${NAME}.ld ${CMAKE_SOURCE_DIR}/package/KernelAbi.h
+    DEPENDS testing/${NAME}.c testing/${NAME}.ld ${CMAKE_SOURCE_DIR}/src/runtime/package/KernelAbi.h
     COMMENT "test kernels ${NAME}" VERBATIM)
 endfunction()
 
@@ -170,7 +191,7 @@ endfunction()
 # reads them, as string literals separated by commas; of "OP:1" it is result 1 and those behind it. The runners that are scripts
 # read the list itself.
 function(lathe_no_outputs SOURCE)
-  set(LIST ${CMAKE_SOURCE_DIR}/lab/runners/tensorflow/NoOutputs.txt)
+  set(LIST ${CMAKE_SOURCE_DIR}/src/laboratory/lab/runners/tensorflow/NoOutputs.txt)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LIST})
   file(STRINGS ${LIST} NAMES)
   list(TRANSFORM NAMES REPLACE "(.+)" "\"\\1\"")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sizes that keep the tree readable: files, functions and folders (CONTRIBUTING.md, "House style").
+"""Sizes that keep the tree readable: files, functions and folders (CONTRIBUTING.md, "Code").
 
 usage: check_sizes.py [ROOT] [--update]
 

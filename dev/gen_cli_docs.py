@@ -5,20 +5,19 @@ usage: gen_cli_docs.py LATHE OUTPUT [--check]
 
 With --check compares OUTPUT with what would be written and exits with 1 when they differ.
 """
+import re
 import subprocess
 import sys
+import textwrap
 
 import cli_description
 
-VERBS = ["check", "inspect", "compile", "run", "bench", "profile", "verify", "quantize", "evaluate", "sweep", "export", "stage", "extract", "diff-models", "segments", "compare", "ops", "ops bench", "ops problems", "ops analyze", "ops diff",
-         "store", "store list", "store show", "store export", "store import", "store merge", "store tag", "store note", "store name", "store trend", "store path", "records",
-         "records list", "records best", "records export", "records import", "records merge", "records prune", "report", "serve", "tune", "machine", "zoo", "completion"]
 NOT_LISTED = {"records ship"}  # what `make records` runs
 
 INTRODUCTION = """<!-- Written by dev/gen_cli_docs.py from `lathe VERB --help`; do not edit. -->
 # What are the commands and flags of lathe?
 
-The help of every verb follows, as `lathe help VERB` prints it; [tasks.md](tasks.md) finds the verb for a task.
+The help of every verb follows, as `lathe help VERB` prints it but for flags that an earlier verb has as well; [tasks.md](tasks.md) finds the verb for a task.
 
 A `MODEL` is an ONNX, TFLite, TensorFlow or Keras file, the folder of a TensorFlow SavedModel, a model
 as text (`.mlir`, from `--emit graph` or `--emit kernels`) or `zoo:NAME`; an `F.lathe` is a compiled
@@ -51,14 +50,30 @@ def say(lathe, *arguments):
     return result.stdout.strip().replace(lathe, "lathe")
 
 
+def shortened(help_text, verb, known):
+    """The help, with flags that an earlier verb has word by word by name alone. `known`: the first verb by entry."""
+    def of(section):
+        new, said = "", {}
+        for entry in re.findall(r"^  -.*\n(?:   +.*\n)*", section[2], re.M):
+            if entry.startswith("  -h,"):
+                continue
+            first = known.setdefault(entry, verb)
+            if first == verb:
+                new += entry
+            else:
+                said.setdefault(first, []).append(re.split(r"[ ,]", entry.strip())[0])
+        for first, flags in said.items():
+            new += textwrap.fill(f"as of `lathe {first}`: {', '.join(flags)}", 120, initial_indent="  ", subsequent_indent="    ",
+                                 break_on_hyphens=False) + "\n"
+        return section[1] + new if new else ""
+    return re.sub(r"^(\w+:\n)((?:  -.*\n(?:   +.*\n)*)+)", of, help_text.replace("\n\n\n", "\n\n"), flags=re.M)
+
+
 def main():
     lathe, output = sys.argv[1], sys.argv[2]
-    missing = {command.name for command in cli_description.Program(lathe).commands} - set(VERBS) - NOT_LISTED
-    if missing:
-        sys.exit(f"dev/gen_cli_docs.py: VERBS has not {', '.join(sorted(missing))}")
-    page = INTRODUCTION
-    for verb in VERBS:
-        page += f"\n## lathe {verb}\n\n```\n{say(lathe, *verb.split(), '--help')}\n```\n"
+    page, known = INTRODUCTION, {}
+    for verb in (command.name for command in cli_description.Program(lathe).commands if command.name not in NOT_LISTED):
+        page += f"\n## lathe {verb}\n\n```\n{shortened(say(lathe, *verb.split(), '--help'), verb, known)}\n```\n"
     if "--check" in sys.argv:
         if open(output, encoding="utf-8").read() != page:
             sys.exit(f"{output} is not what `lathe --help` says; write it anew: dev/gen_cli_docs.py build/release/bin/lathe docs/cli.md")

@@ -194,7 +194,7 @@ def main():
     ran = subprocess.run([program, os.path.join(ROOT, "tests/operators/cases.txt")], capture_output=True, text=True)
     if ran.returncode:
         sys.exit(f"{program}: exit code {ran.returncode}\n{ran.stderr}")
-    text = page(read(records), importer_tables(os.path.join(ROOT, "import/onnx")), json.loads(ran.stdout))
+    text = page(read(records), importer_tables(os.path.join(ROOT, "src/model/import/onnx")), json.loads(ran.stdout))
     if "--check" not in sys.argv:
         with open(output, "w") as f:
             f.write(text)

@@ -14,7 +14,7 @@ import typing
 from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "cli", "tests")]
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "src", "app", "cli", "tests")]
 from fixture import LATHE, Cli, main, onnx_model, onnx_node
 
 os.environ["LATHE_LIBRARY_DIR"] = os.path.join(os.path.dirname(os.path.dirname(LATHE)), "lib")

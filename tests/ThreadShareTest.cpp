@@ -4,7 +4,6 @@
 #include "codegen/testing/KernelTesting.h"
 #include "compile/Compile.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 #include "zoo/Zoo.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -58,7 +57,6 @@ int64_t linesToMeetIn(const Target &target, int threads, int64_t written, const 
 
 class Slots : public testing::TestWithParam<std::tuple<const char *, int>> {
 protected:
-  void SetUp() override { registerLowerings(); }
 };
 
 TEST_P(Slots, haveEqualSharesAndLinesOfTheirOwn) {

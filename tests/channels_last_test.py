@@ -12,7 +12,7 @@ import tempfile
 from onnxruntime_runner import run
 
 lathe, network = sys.argv[1:]
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "import", "keras", "testing", "networks.py")
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "model", "import", "keras", "testing", "networks.py")
 SIZE = 299 if network == "inception_v3" else 224
 
 

@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     def path(name):
         return os.path.join(folder, name)
 
-    program = cross.link("RunPackage", *cross.runtime(), cross.compile(f"{cross.source}/runtime/testing/RunPackage.cpp", *cross.flags))
+    program = cross.link("RunPackage", *cross.runtime(), cross.compile(f"{cross.source}/src/runtime/runtime/testing/RunPackage.cpp", *cross.flags))
     run("compile", f"zoo:{network}", "--target", target, "-o", path("n.lathe"), "--json", path("compile.json"))
     compiled = json.load(open(path("compile.json")))
     assert compiled["references"] == [] and compiled["target"].endswith(cpu), compiled

@@ -18,7 +18,7 @@ models = os.path.join(models, "models") if models else sys.argv[2]
 if not os.path.exists(os.path.join(models, "golden", "manifest.json")):
     print(f"NO TEST DATA: {models} has no golden/manifest.json (set LATHE_TEST_DATA)")
     sys.exit(77)
-RUNNERS = os.path.join(os.path.dirname(__file__), "..", "lab", "runners")
+RUNNERS = os.path.join(os.path.dirname(__file__), "..", "src", "laboratory", "lab", "runners")
 OPENCV = {"ae0", "fc-layers"}  # its importer refuses the others
 RANKLESS = {"gru"}
 manifest = json.load(open(os.path.join(models, "golden", "manifest.json")))

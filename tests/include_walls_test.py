@@ -18,24 +18,27 @@ def check(files):
         return result.returncode, result.stdout
 
 
-code, said = check({"runtime/Model.cpp": '#include "package/Package.h"\n'})
+code, said = check({"src/runtime/runtime/Model.cpp": '#include "package/Package.h"\n'})
 assert code == 0, said
-code, said = check({"runtime/Model.cpp": '#include "support/Error.h"\n#include "mlir/IR/Value.h"\n'})
-assert code == 1 and "runtime/Model.cpp:2: runtime includes mlir/IR/Value.h" in said, said
-code, said = check({"ops/conv/Reference.cpp": '#include "ir/Nn.h"\n'})
+code, said = check({"src/runtime/runtime/Model.cpp": '#include "support/Error.h"\n#include "mlir/IR/Value.h"\n'})
+assert code == 1 and "src/runtime/runtime/Model.cpp:2: runtime includes mlir/IR/Value.h" in said, said
+code, said = check({"src/model/ops/conv/Reference.cpp": '#include "ir/Nn.h"\n'})
 assert code == 1 and "references includes ir/Nn.h" in said, said
-code, said = check({"ops/conv/LowerConv.cpp": '#include "codegen/Scalar.h"\n'})
-assert code == 0, said
+# No floor sees a higher one, and every room has a floor.
+code, said = check({"src/runtime/runtime/Model.cpp": '#include "ops/Registry.h"\n'})
+assert code == 1 and "src/runtime/runtime/Model.cpp:1: the floor runtime includes ops/Registry.h of a higher one" in said, said
+code, said = check({"src/model/attic/Old.cpp": '#include "ops/Registry.h"\n'})
+assert code == 1 and "attic is no room of a floor called model" in said, said
 
 # What is common to all formats knows none of them; only the one door does.
 for include, target in [("import/onnx/Onnx.h", "import/onnx"), ("import/onnx/onnx.pb.h", "protobuf"), ("google/protobuf/message.h", "protobuf")]:
-    code, said = check({"import/Graph.cpp": f'#include "{include}"\n'})
-    assert code == 1 and f"import/Graph.cpp:1: import includes {include} of {target}" in said, said
-code, said = check({"import/Import.cpp": '#include "import/onnx/Onnx.h"\n'})
+    code, said = check({"src/model/import/Graph.cpp": f'#include "{include}"\n'})
+    assert code == 1 and f"src/model/import/Graph.cpp:1: import includes {include} of {target}" in said, said
+code, said = check({"src/model/import/Import.cpp": '#include "import/onnx/Onnx.h"\n'})
 assert code == 0, said
-code, said = check({"import/onnx/Reader.cpp": '#include "import/onnx/onnx.pb.h"\n#include "import/Records.h"\n'})
+code, said = check({"src/model/import/onnx/Reader.cpp": '#include "import/onnx/onnx.pb.h"\n#include "import/Records.h"\n'})
 assert code == 0, said
 # What is kept between commands and what judges packages stay below the command line.
-for path, include in [("cache/PackageCache.cpp", "compile/Compile.h"), ("verify/Verification.cpp", "cli/Inputs.h")]:
+for path, include in [("src/app/cache/PackageCache.cpp", "compile/Compile.h"), ("src/laboratory/verify/Verification.cpp", "cli/Inputs.h")]:
     code, said = check({path: f'#include "{include}"\n'})
     assert code == 1 and f"includes {include}" in said, said

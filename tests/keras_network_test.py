@@ -16,7 +16,7 @@ import numpy as np
 from onnxruntime_runner import expect_equal, onnxruntime, run
 
 lathe, network = sys.argv[1:]
-SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "import", "keras", "testing")
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "model", "import", "keras", "testing")
 
 with tempfile.TemporaryDirectory() as folder:
     old, new, onnx, array = (os.path.join(folder, name) for name in ("m.h5", "m.keras", "m.onnx", "x.npy"))

@@ -18,7 +18,7 @@ import numpy as np
 from runner_client import Runner, distance
 
 source = sys.argv[1]
-SCRIPT = os.path.join(source, "lab", "runners", "tensorflowjs", "Runner.mjs")
+SCRIPT = os.path.join(source, "src", "laboratory", "lab", "runners", "tensorflowjs", "Runner.mjs")
 LIMIT = 1e-4
 # Cases whose results differ, and why.
 MASKS = "TensorFlow.js does not look at the mask"
@@ -38,8 +38,7 @@ def compared(runner, path, folder):
         files[port["name"]] = os.path.join(folder, "in%d.npy" % i)
         kind = {"f32": "f4", "i32": "i4", "bool": "?"}[port["type"]]
         np.save(files[port["name"]], arrays["input_%d" % i].astype(kind))
-    bound = runner.ask(do="inputs", files=files)
-    ran = runner.ask(do="run", directory=folder) if bound.get("ok") else bound
+    ran = runner.run(files, folder)
     if not ran.get("ok"):
         return "refused: " + ran["error"]
     for i, port in enumerate(loaded["outputs"]):
@@ -56,7 +55,7 @@ def main():
         sys.exit(77)
     refused, faults, agree = collections.Counter(), [], 0
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-B", os.path.join(source, "import", "keras", "testing", "write_cases.py"), folder], check=True)
+        subprocess.run([sys.executable, "-B", os.path.join(source, "src", "model", "import", "keras", "testing", "write_cases.py"), folder], check=True)
         files = sorted(glob.glob(os.path.join(folder, "*.h5")) + glob.glob(os.path.join(folder, "*.keras")))
         runner = Runner("node", SCRIPT)
         for path in files:

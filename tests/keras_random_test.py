@@ -210,8 +210,7 @@ def of_peer(runner, path, inputs, folder):
     loaded = runner.ask(do="load", path=path)
     if not loaded.get("ok"):
         return loaded["error"].replace(path + ": ", "")
-    bound = runner.ask(do="inputs", files=inputs)
-    ran = runner.ask(do="run", directory=folder) if bound.get("ok") else bound
+    ran = runner.run(inputs, folder)
     return [np.load(ran["outputs"][port["name"]]) for port in loaded["outputs"]] if ran.get("ok") else ran["error"]
 
 
@@ -249,11 +248,11 @@ def main():
     parser.add_argument("--first", type=int, help="the first seed (default: 1 to 60, and 40 fresh ones)")
     parser.add_argument("--count", type=int, default=100)
     options = parser.parse_args()
-    script = os.path.join(options.source, "lab", "runners", "tensorflowjs", "Runner.mjs")
+    script = os.path.join(options.source, "src", "laboratory", "lab", "runners", "tensorflowjs", "Runner.mjs")
     if not shutil.which("node") or not os.path.isdir(os.path.join(os.path.dirname(script), "node_modules")):
         print("TENSORFLOW.JS IS NOT INSTALLED: make peers")
         sys.exit(77)
-    sys.path.insert(0, os.path.join(options.source, "import", "keras", "testing"))
+    sys.path.insert(0, os.path.join(options.source, "src", "model", "import", "keras", "testing"))
     import keras_files as files
     fresh = random.SystemRandom().randrange(1000, 10**9)
     seeds = range(options.first, options.first + options.count) if options.first is not None else [*range(1, 61), *range(fresh, fresh + 40)]

@@ -26,6 +26,11 @@ class Runner:
             return {"error": "the runner ended"}
         return json.loads(line)
 
+    def run(self, files, folder):
+        """Binds a file to each input of the model that is loaded, and runs it. -> the last answer, with {name: file} as "outputs"."""
+        bound = self.ask(do="inputs", files=files)
+        return self.ask(do="run", directory=folder) if bound.get("ok") else bound
+
 
 def distance(got, want):
     """Largest difference: of floats over the largest value, of integers in steps. Infinite where only one side is NaN."""

@@ -15,7 +15,7 @@ import numpy as np
 from onnxruntime_runner import expect_equal, onnxruntime, run
 
 lathe, network = sys.argv[1:]
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "import", "tensorflow", "testing",
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "model", "import", "tensorflow", "testing",
                       "write_network.py")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from runner_client import Runner, distance
 
 source, opencv, programs = sys.argv[1], sys.argv[2], sys.argv[3:]
-SCRIPT = os.path.join(source, "lab", "runners", "tensorflowjs", "Runner.mjs")
+SCRIPT = os.path.join(source, "src", "laboratory", "lab", "runners", "tensorflowjs", "Runner.mjs")
 LIMIT = 1e-4
 # Tests whose results differ, by runner, and why.
 CASE = "Graph/Operators.ComputeWhatTensorFlowDoes/"
@@ -44,8 +44,7 @@ def compared(runner, model, folder):
     if not loaded.get("ok"):
         return "refused: " + loaded["error"]
     given = {one["name"]: one["file"] for one in model["inputs"]}
-    bound = runner.ask(do="inputs", files={port["name"]: given.get(port["name"], "none") for port in loaded["inputs"]})
-    ran = runner.ask(do="run", directory=folder) if bound.get("ok") else bound
+    ran = runner.run({port["name"]: given.get(port["name"], "none") for port in loaded["inputs"]}, folder)
     if not ran.get("ok"):
         return "refused: " + ran["error"]
     for one in model["outputs"]:

@@ -16,7 +16,7 @@ from onnxruntime_runner import run
 
 lathe = sys.argv[1]
 TESTS = os.path.dirname(os.path.abspath(__file__))
-SCRIPT = os.path.join(TESTS, "..", "import", "tensorflow", "testing", "write_network.py")
+SCRIPT = os.path.join(TESTS, "..", "src", "model", "import", "tensorflow", "testing", "write_network.py")
 PLACES = ["cnn/pool4/MaxPool", "bidirectional_rnn/ReverseSequence", "concat", "projection/BiasAdd"]
 
 with tempfile.TemporaryDirectory() as folder:

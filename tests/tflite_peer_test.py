@@ -20,7 +20,7 @@ import numpy as np
 from runner_client import Runner, distance
 
 source, programs = sys.argv[1], sys.argv[2:]
-SCRIPT = os.path.join(source, "lab", "runners", "tflite", "Runner.mjs")
+SCRIPT = os.path.join(source, "src", "laboratory", "lab", "runners", "tflite", "Runner.mjs")
 # Operators of the models in shared/models/tflite, whose goldens are TensorFlow Lite's.
 GOLDEN = set("""ADD ARG_MAX AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEQUANTIZE FULLY_CONNECTED MEAN QUANTIZE RESHAPE
 RESIZE_BILINEAR SOFTMAX""".split())
@@ -52,8 +52,7 @@ def compared(runner, model, folder):
     for name in set(given) - wanted:  # a variable, which begins with the real number zero
         if (np.load(given[name]) != zeros[name]).any():
             return "refused: '%s' does not begin with zero" % name
-    bound = runner.ask(do="inputs", files={name: given[name] for name in wanted})
-    ran = runner.ask(do="run", directory=folder) if bound.get("ok") else bound
+    ran = runner.run({name: given[name] for name in wanted}, folder)
     if not ran.get("ok"):
         return "refused: " + ran["error"]
     outputs = {one["name"]: one["file"] for one in model["outputs"]}

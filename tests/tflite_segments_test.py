@@ -16,7 +16,7 @@ import numpy as np
 from onnxruntime_runner import run
 
 lathe, source, models = sys.argv[1], sys.argv[2], [path for path in sys.argv[3:] if os.path.exists(path)]
-RUNNER = os.path.join(source, "lab", "runners", "tflite")
+RUNNER = os.path.join(source, "src", "laboratory", "lab", "runners", "tflite")
 CUT = """import {{ readFileSync, writeFileSync }} from 'node:fs';
 import {{ partOf }} from '{}/Names.mjs';
 const [model, from, to, path] = process.argv.slice(1);

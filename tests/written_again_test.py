@@ -39,7 +39,7 @@ def cases_of_programs(folder):
 
 
 def cases_of_keras(folder):
-    script = os.path.join(source, "import", "keras", "testing", "write_cases.py")
+    script = os.path.join(source, "src", "model", "import", "keras", "testing", "write_cases.py")
     subprocess.run([sys.executable, "-B", script, folder], check=True)
     for path in sorted(glob.glob(os.path.join(folder, "*.npz"))):
         model = next(path[:-4] + end for end in (".h5", ".keras") if os.path.exists(path[:-4] + end))
@@ -94,8 +94,7 @@ def in_onnxruntime(number, model, inputs, folder):
         files[port["name"]] = os.path.join(folder, f"{number}.in.{len(files)}.npy")
         np.save(files[port["name"]], array)
     os.makedirs(out, exist_ok=True)
-    bound = runner.ask(do="inputs", files=files)
-    ran = runner.ask(do="run", directory=out) if bound.get("ok") else bound
+    ran = runner.run(files, out)
     if not ran.get("ok"):
         return "not run: " + ran["error"]
     given = [word for name, file in files.items() for word in ("-i", f"{name}={file}")]

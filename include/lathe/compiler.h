@@ -1,4 +1,4 @@
-/* C interface of Lathe's compiler, version 5. It compiles a model to a package for liblathe_runtime.
+/* C interface of Lathe's compiler, version 6. It compiles a model to a package for liblathe_runtime.
 
    Link with liblathe_compiler. All functions may be called from several threads at once. */
 #ifndef LATHE_COMPILER_H
@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-#define LATHE_COMPILER_API_VERSION 5
+#define LATHE_COMPILER_API_VERSION 6
 /* Returns LATHE_COMPILER_API_VERSION of the loaded library. Version 2 added the field `precision`,
    which version 1 ignores; version 3 added lathe_specializer; version 4 added `requantize_rounding` and `signature`;
-   version 5 added the field `layout`, which version 4 ignores, and lathe/builder.h. */
+   version 5 added the field `layout`, which version 4 ignores, and lathe/builder.h; version 6 added `options`. */
 LATHE_API uint32_t lathe_compiler_api_version(void);
 
 /* Precision of convolutions, matrix products and attention. */
@@ -54,13 +54,19 @@ typedef struct lathe_compile_options {
   size_t shape_count;
   int32_t requantize_rounding; /* lathe_requantize_rounding; absent before version 4, as what follows */
   int32_t layout;              /* lathe_layout; reserved and 0 in version 4 */
-  const char *signature;       /* of a TFLite model with several ones; null: its first subgraph */
+  const char *signature;       /* of a TFLite model or a SavedModel; null: the first subgraph, or serving_default */
+  /* Further options, each "NAME=VALUE", or "NAME" for a switch: the flags of `lathe compile` without their dashes (-O is
+     "level"), as "memory=small", "specialize=N=1,8", "range=N=1..64", "optimize-for=N=8", "references-only"; "machine" is the
+     text of a description and "schedule" that of a schedule file; "override=NAME" and "custom=CLASS=FILE" are about the import.
+     Those that may be given several times may be here several times. They prevail over the fields above. Absent before version 6. */
+  const char *const *options;
+  size_t option_count;
 } lathe_compile_options;
 
 /* Sets the defaults: native, 1 thread, level 3, fp32, layouts chosen by predicted time. */
 LATHE_API void lathe_compile_options_init(lathe_compile_options *options);
 
-/* Compiles the file at `model_path` (ONNX, TFLite, TensorFlow or textual IR, recognised by content; or the
+/* Compiles the file at `model_path` (ONNX, TFLite, TensorFlow, Keras or textual IR, recognised by content; or the
    folder of a SavedModel) to a package file. `options` may be null. The package appears under its name when
    it is complete. */
 LATHE_API lathe_status lathe_compile_file(const char *model_path, const char *package_path,

@@ -57,7 +57,7 @@ class _CompileOptions(ctypes.Structure):
                 ("level", ctypes.c_int32), ("exact_math", ctypes.c_int32), ("precision", ctypes.c_int32),
                 ("schedule", ctypes.c_char_p), ("shapes", ctypes.POINTER(ctypes.c_char_p)),
                 ("shape_count", ctypes.c_size_t), ("requantize_rounding", ctypes.c_int32), ("layout", ctypes.c_int32),
-                ("signature", ctypes.c_char_p)]
+                ("signature", ctypes.c_char_p), ("options", ctypes.POINTER(ctypes.c_char_p)), ("option_count", ctypes.c_size_t)]
 
 
 def _number(option, word, numbers):
@@ -78,7 +78,7 @@ class _Note(ctypes.Structure):
 
 def _library():
     library = _libraries.library("liblathe_compiler.so", "lathe_compiler_last_error")
-    if library.lathe_compiler_api_version() < 5:
+    if library.lathe_compiler_api_version() < 6:
         raise Error("liblathe_compiler.so is of a version without the builder (lathe/builder.h)")
     library.lathe_graph_free.restype = None
     return library
@@ -250,12 +250,17 @@ class Graph(_operators()):
         _call("lathe_graph_write", self._graph, encoded_path(path))
 
     def compile(self, path, target=None, threads=1, level=3, exact_math=False, precision="fp32", schedule=None,
-                layout="auto"):
-        """Compiles to a package file and loads it. The graph cannot be used afterwards."""
+                layout="auto", **more):
+        """Compiles to a package file and loads it. The graph cannot be used afterwards.
+
+        `more`: further flags of `lathe compile`, as memory="small", specialize=["N=1,8"], references_only=True.
+        """
+        texts = [f"{name.replace('_', '-')}={str(value).lower() if isinstance(value, bool) else value}".encode()
+                 for name, values in more.items() for value in (values if isinstance(values, (list, tuple)) else [values])]
         options = new(_CompileOptions, target and target.encode(), int32("threads", threads),
                              int32("level", level), int(exact_math),
                              _number("precision", precision, _PRECISIONS), schedule and schedule.encode(), None, 0,
-                             0, _number("layout", layout, _LAYOUTS), None)
+                             0, _number("layout", layout, _LAYOUTS), None, (ctypes.c_char_p * len(texts))(*texts), len(texts))
         _call("lathe_graph_compile", self._graph, encoded_path(path), ctypes.byref(options))
         return Package(path, threads=threads)
 

@@ -13,7 +13,6 @@
 #include "ir/Context.h"
 #include "lab/problems/Operands.h"
 #include "lab/providers/graph/ProblemGraph.h"
-#include "ops/Lowerings.h"
 
 #include <nlohmann/json.hpp>
 
@@ -349,7 +348,6 @@ std::map<std::string, onnx::TestModel> composedModels() {
 }
 
 int run(const char *path) {
-  registerLowerings();
   json composed = json::object();
   for (const auto &[name, model] : composedModels())
     composed[name] = composedOf(model);

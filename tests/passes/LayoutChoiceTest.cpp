@@ -4,7 +4,6 @@
 #include "ir/Bridge.h"
 #include "ir/Context.h"
 #include "ir/Main.h"
-#include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
 #include "zoo/Zoo.h"
 
@@ -32,14 +31,12 @@ class LayoutChoices : public testing::TestWithParam<Case> {
 protected:
   const Target target = Target::parse("x86-64-v4");
 
-  void SetUp() override { registerLowerings(); }
-
   PipelineOptions options() const {
     PipelineOptions result;
     result.level = GetParam().level;
     result.layout = GetParam().layout;
     result.channelBlocks.last = result.layout == LayoutChoice::channelsLast;
-    result.predictCycles = [this](mlir::func::FuncOp kernel) { return predictCycles({kernel, target}); };
+    result.predictCycles = [this](mlir::func::FuncOp kernel) { return predictCycles({{}, kernel, target}); };
     return result;
   }
 };

@@ -2,7 +2,6 @@
 #include "passes/Pipeline.h"
 #include "codegen/Generate.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 #include "passes/Rewrite.h"
 #include "passes/Twin.h"
 #include "passes/interpret/Evaluate.h"
@@ -32,8 +31,8 @@ std::string text(mlir::ModuleOp module) {
 
 /// Cycles on the instruction set whose vectors are as long as a block of `channels`.
 Outcome<double> cyclesOf(mlir::func::FuncOp kernel, int64_t channels) {
-  static const Target shorter = (registerLowerings(), Target::parse("x86-64-v3")), longer = Target::parse("x86-64-v4");
-  return predictCycles({kernel, channels == 8 ? shorter : longer});
+  static const Target shorter = Target::parse("x86-64-v3"), longer = Target::parse("x86-64-v4");
+  return predictCycles({{}, kernel, channels == 8 ? shorter : longer});
 }
 
 void checkSeed(uint64_t seed) {

@@ -94,7 +94,7 @@ struct Recurrence {
 std::shared_ptr<const runtime::Model> compiled(const Recurrence &recurrence, uint64_t seed,
                                                const std::string &schedule) {
   CompileOptions options;
-  options.scheduleText = "r: " + schedule;
+  options.schedule.text = "r: " + schedule;
   auto context = makeContext();
   std::string chosen = emitLevel(*recurrence.module(*context, seed), options, Level::schedule);
   bool split = schedule.ends_with("stages=1"); // 0 is the default, which texts leave out

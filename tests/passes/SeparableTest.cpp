@@ -105,7 +105,7 @@ size_t kernelsOfTwo(const std::string &schedule) {
 }
 
 std::shared_ptr<const runtime::Model> compiled(uint64_t seed, CompileOptions options, const std::string &schedule) {
-  options.scheduleText = schedule;
+  options.schedule.text = schedule;
   EXPECT_EQ(kernelsOfTwo(scheduleOf(seed, options)), schedule == given("p1", "p2") ? 2u : 0u);
   auto context = makeContext();
   std::vector<char> bytes;
@@ -155,13 +155,13 @@ TEST(Separable, oneKernelHasTheBitsOfTwo) {
 TEST(Separable, isAChoiceOfTheGraphSchedule) {
   for (auto [with, kernels] : std::vector<std::pair<const char *, size_t>>{{"p1", 1}, {"d1", 0}}) {
     CompileOptions options;
-    options.scheduleText = given(with, "d2");
+    options.schedule.text = given(with, "d2");
     std::string chosen = scheduleOf(1, options);
     EXPECT_THAT(chosen, testing::HasSubstr(fmt::format("\nd1: fuse/1 with={}\n", with)));
     EXPECT_THAT(chosen, testing::HasSubstr("\nd2: fuse/1 with=d2\n"));
     EXPECT_THAT(chosen, testing::HasSubstr("\na1: fuse/1 with=d1\n"));
     EXPECT_EQ(kernelsOfTwo(chosen), kernels);
-    options.scheduleText = chosen;
+    options.schedule.text = chosen;
     EXPECT_EQ(scheduleOf(1, options), chosen);
   }
 }
@@ -172,7 +172,7 @@ TEST(Separable, measuredTimesChoose) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     CompileOptions options;
-    options.scheduleText = layouts;
+    options.schedule.text = layouts;
     size_t predicted = kernelsOfTwo(scheduleOf(seed, options));
     predictions.insert(predicted);
     auto kernels = [&](double ofBoth, bool all = true) { // in units of the time of each alone
@@ -195,9 +195,9 @@ TEST(Separable, measuredTimesChoose) {
 
 TEST(Separable, aScheduleSaysWhoseKernelItIsFor) {
   CompileOptions options;
-  options.scheduleText = std::string(layouts) + "d1_a1_p1: separable/1 px=2 oc=1 rows=3 depthwise=2\n";
+  options.schedule.text = std::string(layouts) + "d1_a1_p1: separable/1 px=2 oc=1 rows=3 depthwise=2\n";
   EXPECT_THAT(scheduleOf(1, options), testing::HasSubstr("separable/1 depthwise=2 px=2 rows=3"));
-  options.scheduleText = std::string(layouts) + "d1: lanewise/1 px=2 rows=2\n";
+  options.schedule.text = std::string(layouts) + "d1: lanewise/1 px=2 rows=2\n";
   EXPECT_THAT(scheduleOf(1, options), testing::HasSubstr("lanewise/1 px=2 rows=2"));
 }
 
@@ -205,7 +205,7 @@ TEST(Separable, aScheduleSaysWhoseKernelItIsFor) {
 TEST(Separable, theNameOfOneOfTheTwoAsksForTwo) {
   for (std::string line : {"d1_a1: lanewise/1 px=2 rows=2\n", "p1: direct/1 px=2\n"}) {
     CompileOptions options;
-    options.scheduleText = layouts + line + "d2: fuse/1 with=d2\n";
+    options.schedule.text = layouts + line + "d2: fuse/1 with=d2\n";
     std::string chosen = scheduleOf(1, options);
     EXPECT_THAT(chosen, testing::HasSubstr("\nd1_a1: lanewise/1 "));
     EXPECT_THAT(chosen, testing::HasSubstr("\np1: direct/1 "));
@@ -213,8 +213,8 @@ TEST(Separable, theNameOfOneOfTheTwoAsksForTwo) {
     EXPECT_EQ(kernelsOfTwo(chosen), 0u);
   }
   CompileOptions options;
-  options.scheduleName = "old.txt";
-  options.scheduleText = std::string(layouts) + "d1: fuse/1 with=p1\nd1_a1: lanewise/1 px=2\n";
+  options.schedule.name = "old.txt";
+  options.schedule.text = std::string(layouts) + "d1: fuse/1 with=p1\nd1_a1: lanewise/1 px=2\n";
   try {
     scheduleOf(1, options);
     FAIL() << "one kernel and two were asked for";
@@ -249,7 +249,7 @@ TEST(Separable, namesInASchedulesFileAreThoseOfTheKernels) {
   auto scheduled = [&](const std::string &given) {
     CompileOptions options;
     options.target = "x86-64-v4";
-    options.scheduleText = given;
+    options.schedule.text = given;
     auto context = makeContext();
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     return withoutOrigins(emitLevel(*module, options, Level::schedule));
@@ -266,11 +266,11 @@ TEST(Separable, whatCannotBeFollowedIsAnError) {
   for (std::string wrong :
        {"d1: fuse/1 with=p2\n", "d1: fuse/1 with=nowhere\n", "d1: fuse/1 with=p1\np1: direct/1 px=2\n"}) {
     CompileOptions options;
-    options.scheduleText = wrong;
+    options.schedule.text = wrong;
     EXPECT_THROW(scheduleOf(1, options), Error) << wrong;
   }
   CompileOptions options;
-  options.scheduleText = "d1: fuse/1 with=p1\nd1: layout/1 in=row out=row\np1: layout/1 in=row out=row\n";
+  options.schedule.text = "d1: fuse/1 with=p1\nd1: layout/1 in=row out=row\np1: layout/1 in=row out=row\n";
   EXPECT_THROW(scheduleOf(1, options), Error); // rows of blocks are what is handed on
 }
 

@@ -2,7 +2,6 @@
 // here; every candidate kernel is accepted.
 #include "codegen/Generate.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
 #include "passes/interpret/Evaluate.h"
 #include "passes/kernels/Layout.h"
@@ -40,7 +39,6 @@ class ZooLayout : public testing::TestWithParam<std::pair<const std::string, Exp
 
 TEST_P(ZooLayout, ConversionsAndKernels) {
   auto &[name, expected] = GetParam();
-  registerLowerings();
   const Target target = Target::parse("x86-64-v4");
   for (bool dynamicBatch : {false, true}) {
     SCOPED_TRACE(dynamicBatch ? "symbolic batch" : "batch 1");
@@ -49,7 +47,7 @@ TEST_P(ZooLayout, ConversionsAndKernels) {
     zoo.dynamicBatch = dynamicBatch;
     auto module = buildZoo(*context, name, zoo);
     PipelineOptions options;
-    options.predictCycles = [&](mlir::func::FuncOp kernel) { return predictCycles({kernel, target}); };
+    options.predictCycles = [&](mlir::func::FuncOp kernel) { return predictCycles({{}, kernel, target}); };
     optimizeGraph(*module, options);
     PipelineReport report = formKernels(*module, options);
     EXPECT_LE(static_cast<int>(report.conversions.size()), expected.conversions);

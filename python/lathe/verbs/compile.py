@@ -9,10 +9,10 @@ from lathe._process import Pairs, Path, Progress, Texts, execute
 
 def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = None, override: Texts | None = None,
             requantize_rounding: Literal["reference", "optimised"] | None = None, signature: str | None = None, custom: Pairs | None = None,
-            target: str | None = None, machine: Path | None = None, threads: int | None = None, level: int | None = None,
-            layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None, references_only: bool | None = None,
-            memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, no_cache: bool | None = None,
-            no_records: bool | None = None, schedule: Path | None = None, optimize_for: Pairs | None = None, zoo_seed: int | None = None,
+            target: str | None = None, threads: int | None = None, machine: Path | None = None, references_only: bool | None = None,
+            level: int | None = None, layout: Literal["auto", "nchw", "nhwc", "blocked"] | None = None, exact_math: bool | None = None,
+            memory: Literal["any", "small"] | None = None, precision: Literal["fp32", "bf16"] | None = None, schedule: Path | None = None,
+            optimize_for: Pairs | None = None, no_cache: bool | None = None, no_records: bool | None = None, zoo_seed: int | None = None,
             zoo_batch: int | None = None, zoo_sequence: int | None = None, specialize: Pairs | None = None, range: Pairs | None = None,
             store: Path | None = None, emit: Literal["graph", "kernels", "schedule", "loops", "llvm", "asm"] | None = None,
             export_space: Path | None = None, points: int | None = None, seed: int | None = None, explain: str | None = None,
@@ -26,18 +26,18 @@ def compile(model: Path, output: Path | None = None, *, shape: Pairs | None = No
     signature: Import this signature of a SavedModel (default: serving_default) or of a TFLite file (default: its first subgraph)
     custom: Define a Keras layer by its class: textual IR whose @main takes the layer's inputs, then its weights (docs/keras.md)
     target: Compile for native, machine (see --machine), an LLVM CPU name, or LLVM/TVM target text
-    machine: Choose schedules for the machine that FILE describes (lathe machine --json); without --target, compile for its CPU too
     threads: Plan kernels for this number of threads; verbs that run a model use as many
+    machine: Choose schedules for the machine that FILE describes (lathe machine --json); without --target, compile for its CPU too
+    references_only: Generate no kernels: the package computes every operator with its reference
     level: Optimise: 0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 shorter functions (errors up to 2^-12)
     layout: Keep activations in planes (nchw), with the channels last (nhwc) or in blocks of channels; auto: what is fastest (docs/layouts.md)
     exact_math: Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights
-    references_only: Generate no kernels: the package computes every operator with its reference
     memory: Limit memory: small forbids algorithms that enlarge the weights (Winograd)
     precision: Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32
-    no_cache: Compile everything again and cache nothing
-    no_records: Use no schedules of tuning records (docs/records.md)
     schedule: Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line
     optimize_for: Choose schedules of symbolic extents for these values, as N=8 or "N=8 T=128" (default: 1)
+    no_cache: Compile everything again and cache nothing
+    no_records: Use no schedules of tuning records (docs/records.md)
     zoo_seed: Set the seed of a zoo model's weights
     zoo_batch: Build a zoo model for this batch size (default: 1)
     zoo_sequence: Build a zoo model that reads sequences for this number of steps or tokens (default: the model's own)

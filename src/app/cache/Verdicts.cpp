@@ -9,8 +9,8 @@
 namespace lathe::cache {
 namespace {
 
-constexpr uintmax_t limit = 16 << 20; // bytes: some ten thousand verdicts
-constexpr size_t mostModels = 16;     // that one package keeps verdicts by
+constexpr uintmax_t verdictBytes = 16 << 20; // bytes: some ten thousand verdicts
+constexpr size_t mostModels = 16;            // that one package keeps verdicts by
 
 /// "" where no verdict can be kept.
 std::string pathOf(const runtime::Model &package) {
@@ -81,7 +81,7 @@ void keepVerdict(const runtime::Model &package, const Judge &judge, const KeptVe
     if (kept.size() > mostModels)
       kept.erase(kept.begin());
     writeFile(path, kept.dump());
-    pruneOldest(std::filesystem::path(path).parent_path().string(), limit);
+    pruneOldest(std::filesystem::path(path).parent_path().string(), verdictBytes);
   } catch (const Error &) {
   } catch (const nlohmann::json::exception &) { // a name that is not UTF-8
   }

@@ -196,6 +196,7 @@ void Options::requireOutputs() const {
 }
 
 CLI::Option *Options::addOutput(const std::string &flags, std::string &path, const std::string &help) {
+  HelpSection section(*this, "Output");
   outputs.push_back({flags.substr(flags.rfind(',') + 1), &path});
   return add_option(flags, path, help)->type_name("FILE");
 }
@@ -210,6 +211,7 @@ void Options::refuse(std::initializer_list<const char *> names, const std::strin
 }
 
 void Options::addQuiet() {
+  HelpSection section(*this, "Output");
   add_flag("--quiet", quiet, "Print only errors");
   add_flag("--only-progress", onlyProgress)->group(""); // hidden: of our own children (quietFlag)
 }
@@ -262,6 +264,7 @@ void Options::writeJson(const nlohmann::json &document) const {
 }
 
 void Options::addWide() {
+  HelpSection section(*this, "Output");
   add_flag("--wide", wide, "Show all columns in full instead of fitting the terminal ($COLUMNS)");
 }
 

@@ -1,6 +1,7 @@
 // Shared code of all verbs: exit codes, option parsing, JSON files, table styles.
 #pragma once
 
+#include "support/Dim.h"
 #include "support/Error.h"
 #include "support/Table.h"
 
@@ -58,6 +59,22 @@ int runSubVerb(const std::string &group, const std::string &summary, std::span<c
 /// An option as it was given: "--precision bf16".
 std::string spelled(const CLI::Option &option);
 
+/// Options that are added while it lives stand under `title` in the help: those that several verbs share. What a verb has for
+/// itself stands under "Options".
+class HelpSection {
+public:
+  HelpSection(CLI::App &app, const char *title) : app(app), before(app.option_defaults()->get_group()) {
+    app.option_defaults()->group(title);
+  }
+  ~HelpSection() { app.option_defaults()->group(before); }
+  HelpSection(const HelpSection &) = delete;
+  HelpSection &operator=(const HelpSection &) = delete;
+
+private:
+  CLI::App &app;
+  std::string before;
+};
+
 /// The options of one verb. `--help` prints `examples` below them.
 class Options : public CLI::App {
 public:
@@ -106,6 +123,11 @@ private:
   std::vector<Output> outputs;
   std::vector<std::function<std::vector<std::string>()>> readers;
 };
+
+/// The number where every symbol is 1.
+inline double atOne(const Dim &dim) {
+  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
+}
 
 /// All rows of a table as objects, with the names of the data columns as keys. A cell without a value
 /// of its own gives its text; in a number column it gives a number where the text reads as one, and

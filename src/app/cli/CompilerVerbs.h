@@ -15,24 +15,9 @@
 
 namespace lathe::cli {
 
-int checkVerb(const Arguments &arguments);
-int inspectVerb(const Arguments &arguments);
-int compileVerb(const Arguments &arguments);
-int diffModelsVerb(const Arguments &arguments);
-int exportVerb(const Arguments &arguments);
-int stageVerb(const Arguments &arguments);
-int extractVerb(const Arguments &arguments);
-int verifyVerb(const Arguments &arguments);
-int zooVerb(const Arguments &arguments);
-int segmentsVerb(const Arguments &arguments);
-int problemsVerb(const Arguments &arguments);
-int machineVerb(const Arguments &arguments);
-int tuneVerb(const Arguments &arguments);
-int quantizeVerb(const Arguments &arguments);
-/// `records ship`
-int shipVerb(const Arguments &arguments);
-/// `run --reference`: runs the whole model on the references.
-int referenceVerb(const Arguments &arguments);
+#define LATHE_COMPILER_VERB(name, function, summary) int function(const Arguments &arguments);
+#define LATHE_INNER_VERB(name, function, said) int function(const Arguments &arguments);
+#include "cli/Verbs.inc"
 
 /// A model in memory with its context.
 struct Source {

@@ -21,48 +21,16 @@
 namespace lathe::cli {
 namespace {
 
-/// Becomes the program lathe-serve beside this one.
-int becomeServer(const Arguments &arguments) {
-  std::string program = (std::filesystem::path(ownProgram()).parent_path() / "lathe-serve").string();
-  std::vector<char *> argv{program.data()};
-  for (const std::string &argument : arguments)
-    argv.push_back(const_cast<char *>(argument.c_str()));
-  argv.push_back(nullptr);
-  ::execv(program.c_str(), argv.data());
-  fail("the server is not installed: {}: {}", program, std::strerror(errno));
-}
-
 const Verb frontVerbs[] = {
-    {"run", "Run a model or a package on given or generated inputs", runVerb},
-    {"bench", "Time one run: mean, median, percentiles, GFLOPS, memory", benchVerb},
-    {"compare", "Compare outputs and speed with other runtimes", compareVerb},
-    {"evaluate", "Classify pictures: accuracy, confusion, changed decisions, latency", evaluateVerb},
-    {"sweep", "Compile at every level, target and number of threads; compare time, size and accuracy", sweepVerb},
-    {"profile", "Show time, speed and share of the roofline of every kernel", profileVerb},
-    {"ops", "Compare libraries on single operators, analyse the measurements", opsVerb},
-    {"store", "List, export, import and merge stored measurements", storeVerb},
-    {"records", "List, export, import and prune tuning records: schedules and their times", recordsVerb},
-    {"report", "Write stored measurements as a page with plots, or as SVG files", reportVerb},
-    {"serve", "Show the store in a browser, and running measurements as they go", becomeServer},
-    {"completion", "Print the script that completes the commands of lathe in bash or zsh", completionVerb},
+#define LATHE_FRONT_VERB(name, function, summary) {name, summary, function},
+#include "cli/Verbs.inc"
 };
 struct Summary {
   const char *name, *summary;
 };
 const Summary compilerVerbs[] = {
-    {"check", "List every operator that is unsupported or not compiled"},
-    {"inspect", "Show a model's operators, FLOPs and shapes, or a package's kernels"},
-    {"compile", "Compile a model to a package, print a stage of the compilation, or explain a schedule"},
-    {"verify", "Check a compiled model against the float64 reference"},
-    {"tune", "Search faster schedules for the kernels of a model by measuring them"},
-    {"quantize", "Quantise a model to int8 and write it in ONNX's QDQ form"},
-    {"export", "Write a model of any format as ONNX"},
-    {"stage", "Write a model as Python or C++ source that builds its graph"},
-    {"extract", "Write a part of a model as ONNX: a segment or one operator"},
-    {"diff-models", "Map two models onto each other and list what differs"},
-    {"segments", "Compare a network with another runtime segment by segment"},
-    {"machine", "Measure the machine's rates and show what the compiler knows of it"},
-    {"zoo", "Write a built-in network with seeded weights as ONNX"},
+#define LATHE_COMPILER_VERB(name, function, summary) {name, summary},
+#include "cli/Verbs.inc"
 };
 
 const char *const wholeSummary = "compiles neural networks to native packages, runs, checks and measures them";
@@ -135,6 +103,17 @@ void prepareProcess() {
 }
 
 } // namespace
+
+/// Becomes the program lathe-serve beside this one.
+int serveVerb(const Arguments &arguments) {
+  std::string program = (std::filesystem::path(ownProgram()).parent_path() / "lathe-serve").string();
+  std::vector<char *> argv{program.data()};
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+  fail("the server is not installed: {}: {}", program, std::strerror(errno));
+}
 
 int forwardToCompiler(const std::string &verb, const Arguments &arguments) { return compilerVerb(verb, arguments); }
 

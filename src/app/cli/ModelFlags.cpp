@@ -13,6 +13,7 @@
 namespace lathe::cli {
 
 void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
+  HelpSection section(options, "Model");
   takesPackages |= use == ModelUse::run;
   options.reads([this] { return filesOf(*this); });
   options
@@ -55,8 +56,6 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
   makesCode = use == ModelUse::compile || use == ModelUse::run || use == ModelUse::tune || use == ModelUse::sweep;
   if (use != ModelUse::graph)
     addCompileFlags(options, use);
-  if (use == ModelUse::run)
-    addVariants(options);
   add(Scope::zoo, options.add_option("--zoo-seed", zooSeed, "Set the seed of a zoo model's weights"))
       ->capture_default_str();
   auto addExtent = [&](const char *name, int64_t &value, const char *type, const char *help) {
@@ -81,100 +80,92 @@ void sayIfCrowded(int64_t threads) {
                         shownVerb(""), threads, counted(processors, "processor")));
 }
 
-void ModelFlags::addTargetFlags(Options &options) {
-  auto add = [&](CLI::Option *option) {
-    flags.push_back({option, Scope::compile});
-    return option;
+namespace {
+
+CLI::Option *addChoice(Options &options, const CompileOption &option, std::string &field) {
+  return options.add_option(option.flag(), field, option.help)->capture_default_str();
+}
+
+CLI::Option *addChoice(Options &options, const CompileOption &option, int &field) {
+  return options.add_option(option.flag(), field, option.help)
+      ->check(CLI::Range(option.least, option.most))
+      ->capture_default_str();
+}
+
+CLI::Option *addChoice(Options &options, const CompileOption &option, NamedText &field) {
+  return options.add_option(option.flag(), field.name, option.help);
+}
+
+CLI::Option *addChoice(Options &options, const CompileOption &option, std::vector<std::string> &field) {
+  return options.add_option(option.flag(), field, option.help)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+/// A switch, or a choice of words.
+template <class T> CLI::Option *addChoice(Options &options, const CompileOption &option, T &field) {
+  if constexpr (std::is_same_v<T, bool>)
+    if (option.words.empty())
+      return options.add_flag(option.flag(), field, option.help);
+  std::vector<std::string> words(option.words.begin(), option.words.end());
+  auto take = [&field, words](const std::string &word) {
+    field = static_cast<T>(std::find(words.begin(), words.end(), word) - words.begin());
   };
-  CLI::Option *targetOption = add(options.add_option(
-      "--target", target, "Compile for native, machine (see --machine), an LLVM CPU name, or LLVM/TVM target text"));
-  targetOption->check(offers({"native", "machine"}))->capture_default_str();
-  add(options.add_option(
-          "--machine", machineFile,
-          "Choose schedules for the machine that FILE describes (lathe machine --json); without --target, "
-          "compile for its CPU too"))
-      ->type_name("FILE");
-  options
-      .add_option("--threads", threads, "Plan kernels for this number of threads; verbs that run a model use as many")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  add(options.add_option(
-          "-O", level,
-          "Optimise: 0 one kernel per operator, 1 folding, 2 fusion, 3 layout and algorithms, 4 shorter functions "
-          "(errors up to 2^-12)"))
-      ->check(CLI::Range(0, 4))
-      ->capture_default_str();
-  add(options.add_option("--layout", layout,
-                         "Keep activations in planes (nchw), with the channels last (nhwc) or in blocks of channels; "
-                         "auto: what is fastest (docs/layouts.md)"))
-      ->check(CLI::IsMember({"auto", "nchw", "nhwc", "blocked"}))
-      ->capture_default_str();
-  options.afterParse([this, targetOption] {
-    if (!machineFile.empty() && !targetOption->count())
-      target = "machine";
+  return options.add_option_function<std::string>(option.flag(), take, option.help)
+      ->check(CLI::IsMember(words))
+      ->default_str(words[static_cast<size_t>(field)]);
+}
+
+} // namespace
+
+void ModelFlags::addChoices(Options &options, const std::function<bool(std::string_view name)> &offered) {
+  HelpSection section(options, "Compiling");
+  visitOptions(static_cast<CompileChoices &>(*this), [&](const CompileOption &option, auto &field) {
+    if (!offered(option.name))
+      return;
+    CLI::Option *added = addChoice(options, option, field);
+    if (option.type)
+      added->type_name(option.type);
+    if (std::string_view(option.name) != "threads") // which verbs that run a package take, too
+      flags.push_back({added, Scope::compile});
+    if (option.ofCode)
+      options.afterParse([this, &options, flag = option.flag()] {
+        if (referencesOnly)
+          options.refuse({flag.c_str()}, "--references-only makes no code, so there is nothing to choose");
+      });
   });
 }
 
 void ModelFlags::addCompileFlags(Options &options, ModelUse use) {
-  auto add = [&](CLI::Option *option) {
-    flags.push_back({option, Scope::compile});
-    return option;
-  };
-  bool sweeps = use == ModelUse::sweep;
-  bool choosesSchedules = use != ModelUse::tune && !sweeps;
-  if (!sweeps)
-    addTargetFlags(options);
-  add(options.add_flag("--exact-math", exactMath,
-                       "Forbid algorithms that reassociate sums (Winograd), and scale factors moved into weights"));
-  if (choosesSchedules)
-    add(options.add_flag("--references-only", referencesOnly,
-                         "Generate no kernels: the package computes every operator with its reference"));
-  add(options.add_option("--memory", memory,
-                         "Limit memory: small forbids algorithms that enlarge the weights (Winograd)"))
-      ->check(CLI::IsMember({"any", "small"}))
-      ->capture_default_str();
-  add(options.add_option("--precision", precision,
-                         "Set the precision: bf16 rounds operands of contractions and attention, sums stay fp32"))
-      ->check(CLI::IsMember({"fp32", "bf16"}))
-      ->capture_default_str();
+  HelpSection section(options, "Compiling");
+  bool sweeps = use == ModelUse::sweep, choosesSchedules = use != ModelUse::tune && !sweeps;
+  addChoices(options, [&](std::string_view name) {
+    if (name == "specialize" || name == "range")
+      return use == ModelUse::run;
+    if (name == "references-only" || name == "schedule" || name == "optimize-for")
+      return choosesSchedules;
+    return !sweeps || name == "exact-math" || name == "memory" || name == "precision";
+  });
+  if (!sweeps) {
+    CLI::Option *targetOption = options.get_option("--target")->check(offers({"native", "machine"}));
+    options.afterParse([this, targetOption] {
+      if (!machine.name.empty() && !targetOption->count())
+        target = "machine";
+    });
+  }
+  auto add = [&](CLI::Option *option) { flags.push_back({option, Scope::compile}); };
   if (makesCode && !sweeps)
     add(options.add_flag("--no-cache", noCache, "Compile everything again and cache nothing"));
   if (makesCode && use != ModelUse::tune)
     add(options.add_flag("--no-records", noRecords, "Use no schedules of tuning records (docs/records.md)"));
-  if (choosesSchedules)
-    add(options.add_option("--schedule", scheduleFile,
-                           "Read schedules (lathe help schedules) from FILE, one 'KERNEL-OR-NODE: SCHEDULE' a line"))
-        ->type_name("FILE");
-  if (choosesSchedules)
-    addExtents(options, "--optimize-for", optimizeFor,
-               "Choose schedules of symbolic extents for these values, as N=8 or \"N=8 T=128\" (default: 1)")
-        ->type_name("SYMBOL=EXTENT");
   options.afterParse([this, &options] {
     if (referencesOnly && makesCode)
       options.refuse({"--no-records"}, "--references-only makes no code, so there is nothing to choose");
-    if (referencesOnly)
-      options.refuse(
-          {"-O", "--layout", "--exact-math", "--machine", "--memory", "--precision", "--schedule", "--optimize-for"},
-          "--references-only makes no code, so there is nothing to choose");
   });
 }
 
-CLI::Option *ModelFlags::addExtents(Options &options, const char *name, std::vector<std::string> &values,
-                                    const char *help) {
-  CLI::Option *option = options.add_option(name, values, help);
-  option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  flags.push_back({option, Scope::compile});
-  return option;
-}
-
 void ModelFlags::addVariants(Options &options) {
-  addExtents(
-      options, "--specialize", specialize,
-      "Add a variant to the package for every combination of these extents, as N=1,8 or \"H=224,320 W=224,320\"; "
-      "the runtime chooses when inputs are bound")
-      ->type_name("SYMBOL=EXTENTS");
-  addExtents(options, "--range", ranges, "Refuse inputs with extents outside a range, as N=1..64")
-      ->type_name("SYMBOL=FIRST..LAST");
+  addChoices(options, [](std::string_view name) { return name == "specialize" || name == "range"; });
 }
 
 void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
@@ -218,6 +209,7 @@ void ModelFlags::refuseCompileFlags(const std::string &reason) const {
 }
 
 void ModelFlags::addStore(Options &options) {
+  HelpSection section(options, "Compiling");
   CLI::Option *option =
       options.add_option("--store", store,
                          "Use the tuning records in this file or on this server, postgresql://HOST/DATABASE (default: "
@@ -232,6 +224,7 @@ void ModelFlags::addStore(Options &options) {
 }
 
 void ModelFlags::addLoading(Options &app) {
+  HelpSection section(app, "Model");
   app.add_option("--check-constants", checkConstants,
                  "Check a package's weights against their hash: once per version of the file, always or never")
       ->check(CLI::IsMember({"once", "always", "never"}))
@@ -247,31 +240,7 @@ runtime::LoadOptions ModelFlags::loadOptions() const {
 }
 
 Arguments ModelFlags::compileArguments() const {
-  Arguments result{"--target", target, "--threads", std::to_string(threads)};
-  if (!machineFile.empty())
-    result.insert(result.end(), {"--machine", machineFile});
-  if (referencesOnly) { // of code that is not made nothing is chosen
-    result.push_back("--references-only");
-  } else {
-    result.insert(result.end(), {"-O", std::to_string(level)});
-    if (layout != "auto")
-      result.insert(result.end(), {"--layout", layout});
-    if (exactMath)
-      result.push_back("--exact-math");
-    if (memory != "any")
-      result.insert(result.end(), {"--memory", memory});
-    if (precision != "fp32")
-      result.insert(result.end(), {"--precision", precision});
-    if (!scheduleFile.empty())
-      result.insert(result.end(), {"--schedule", scheduleFile});
-  }
-  for (const std::string &text : specialize)
-    result.insert(result.end(), {"--specialize", text});
-  for (const std::string &text : ranges)
-    result.insert(result.end(), {"--range", text});
-  for (const std::string &text : optimizeFor)
-    result.insert(result.end(), {"--optimize-for", text});
-  Arguments graph = graphArguments();
+  Arguments result = argumentsOf(*this), graph = graphArguments();
   result.insert(result.end(), graph.begin(), graph.end());
   return result;
 }

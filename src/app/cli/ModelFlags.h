@@ -3,8 +3,10 @@
 
 #include "cli/Common.h"
 #include "cli/models/ModelFormat.h"
+#include "compile/Options.h"
 #include "runtime/Model.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,25 +25,14 @@ enum class ModelUse {
 
 /// MODEL is an ONNX, TFLite, TensorFlow or Keras file, the folder of a SavedModel, textual IR, a package (F.lathe) or
 /// zoo:NAME. A flag that has no effect on this kind of MODEL is an Error that names the flag and the remedy.
-struct ModelFlags {
+struct ModelFlags : CompileChoices {
   std::string model;
   std::vector<std::string> shapes;              // "data=1x3x224x224"
   std::vector<std::string> overrides;           // as in ImportOptions
   std::string requantizeRounding = "reference"; // or "optimised" (import/Import.h)
   std::string signature;                        // as in ImportOptions
   std::vector<std::string> custom;              // "Scale=scale.mlir": definitions of Keras layers (import/Import.h)
-  std::string target = "native";
-  std::string machineFile; // facts of the machine to compile for; "": the target's own
-  int threads = 1;
-  int level = 3;
-  std::string layout = "auto"; // or "nchw", "nhwc", "blocked" (support/LayoutChoice.h)
-  bool exactMath = false;
-  bool referencesOnly = false;
-  std::string memory = "any";     // or "small"
-  std::string precision = "fp32"; // or "bf16" (support/Precision.h)
   bool noCache = false;
-  std::string scheduleFile;
-  std::vector<std::string> specialize, ranges, optimizeFor; // compile/Extents.h: "N=1,8", "N=1..64", "N=8"
   bool noRecords = false;
   std::string store;       // whose tuning records are used; "": the default
   int64_t zooBatch = 0;    // batch of zoo:NAME; 0: its default
@@ -87,9 +78,8 @@ private:
   std::vector<Flag> flags; // all but --threads, which applies to every model
   bool makesCode = false;
 
-  void addTargetFlags(Options &options);
   void addCompileFlags(Options &options, ModelUse use);
-  CLI::Option *addExtents(Options &options, const char *name, std::vector<std::string> &values, const char *help);
+  void addChoices(Options &options, const std::function<bool(std::string_view name)> &offered);
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
 

@@ -139,6 +139,7 @@ void OpsFlags::addProblems(Options &options) {
 }
 
 void OpsFlags::addSettings(Options &options) {
+  HelpSection section(options, "Measuring");
   std::vector<std::string> known = lab::knownProviders();
   known.emplace_back("all");
   options
@@ -177,6 +178,7 @@ void OpsFlags::addSettings(Options &options) {
 }
 
 void OpsFlags::addEffort(Options &options) {
+  HelpSection section(options, "Measuring");
   options
       .add_option("--repetitions", repetitions,
                   "Time at least this many rounds in the first --starts starts; once --max-seconds are used up, three "

@@ -18,7 +18,7 @@ std::vector<std::string> filesOf(const ModelFlags &flags) {
   if (!flags.isZoo() &&
       (std::filesystem::is_regular_file(flags.model, ignored) || std::filesystem::is_directory(flags.model, ignored)))
     files = isPackage(flags.model) ? std::vector<std::string>{flags.model} : cache::modelFiles(flags.model);
-  for (const std::string &file : {flags.scheduleFile, flags.machineFile})
+  for (const std::string &file : {flags.schedule.name, flags.machine.name})
     if (!file.empty())
       files.push_back(file);
   for (const auto &[name, file] : customDefinitions(flags.custom))
@@ -45,8 +45,8 @@ Package packageFor(const ModelFlags &flags) {
                                 .isFile = !flags.isZoo(),
                                 .flags = rest,
                                 .native = flags.target.find("native") != std::string::npos,
-                                .scheduleFile = flags.scheduleFile,
-                                .machineFile = flags.machineFile,
+                                .scheduleFile = flags.schedule.name,
+                                .machineFile = flags.machine.name,
                                 .otherFiles = {},
                                 .records = records.digest(),
                                 .compiler = {ownProgram(), compilerLibrary()}};

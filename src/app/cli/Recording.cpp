@@ -19,6 +19,7 @@ namespace lathe::cli {
 using nlohmann::json;
 
 void RecordFlags::add(Options &app, ModelFlags *compiled) {
+  HelpSection section(app, "Storing");
   app.reads([this] { return off || file.empty() ? std::vector<std::string>{} : storeFiles(file); });
   auto *store = app.add_option("--store", file,
                                compiled ? "Store the measurements in this file or on this server, "

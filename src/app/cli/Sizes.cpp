@@ -68,6 +68,7 @@ std::vector<int64_t> parseCounts(const std::string &option, const std::string &t
 }
 
 void addBatches(Options &options, std::string &text) {
+  HelpSection section(options, "Inputs");
   options
       .add_option("--batch", text,
                   "Set the extent of symbolic first dimensions; several measure one package at each: 1,2,4, 8..64 "

@@ -117,7 +117,7 @@ Source loadSource(const ModelFlags &flags) {
             "{}: has no effect on {}, which is text at kernels level; start from the model",
             flags.referencesOnly            ? "--references-only"
             : flags.level != defaults.level ? fmt::format("-O {}", flags.level)
-                                            : "--layout " + flags.layout,
+                                            : "--layout " + name(flags.layout),
             flags.model);
   }
   if (auto assumed = (*source.module)->getAttrOfType<mlir::StringAttr>(assumptionAttribute)) {
@@ -147,51 +147,13 @@ Source loadPart(const ModelFlags &flags, std::vector<ImportIssue> &issues) {
   }
 }
 
-/// The texts of --specialize, --range and --optimize-for.
-static ExtentOptions extentOptions(const ModelFlags &flags) {
-  ExtentOptions extents;
-  auto each = [](const char *option, const std::vector<std::string> &texts, auto &&take) {
-    for (const std::string &text : texts)
-      try {
-        take(text);
-      } catch (const Error &error) {
-        fail("{} {}", option, error.what());
-      }
-  };
-  each("--specialize", flags.specialize,
-       [&](const std::string &text) { addVariants(extents.variants, parseVariants(text)); });
-  each("--range", flags.ranges, [&](const std::string &text) {
-    for (ExtentRange &range : parseRanges(text))
-      extents.ranges.push_back(std::move(range));
-  });
-  each("--optimize-for", flags.optimizeFor, [&](const std::string &text) {
-    for (const auto &[symbol, extent] : parseExtents(text))
-      require(extents.typical.emplace(symbol, extent).second, "'{}': symbol '{}' is given twice", text, symbol);
-  });
-  return extents;
-}
-
 CompileOptions compileOptions(const ModelFlags &flags, Progress *progress) {
-  CompileOptions options;
-  options.target = flags.target;
-  if (!flags.machineFile.empty()) {
-    options.machineText = readFile(flags.machineFile);
-    options.machineName = flags.machineFile;
-  }
-  options.threads = flags.threads;
-  options.level = flags.level;
-  options.layout = layoutChoiceOf(flags.layout);
-  options.exactMath = flags.exactMath;
-  options.referencesOnly = flags.referencesOnly;
-  options.smallMemory = flags.memory == "small";
-  options.precision = precisionOf(flags.precision);
-  options.extents = extentOptions(flags);
+  CompileOptions options((CompileChoices(flags)));
+  for (NamedText *text : {&options.machine, &options.schedule})
+    if (!text->name.empty())
+      text->text = readFile(text->name);
   if (!flags.noCache)
     options.kernelCache = cacheFolderOrSay("kernels");
-  if (!flags.scheduleFile.empty()) {
-    options.scheduleText = readFile(flags.scheduleFile);
-    options.scheduleName = flags.scheduleFile;
-  }
   auto records = std::make_shared<UsedRecords>(flags);
   if (!records->empty()) {
     records->addShipped(targetOf(options).key());

@@ -26,6 +26,7 @@ std::vector<std::string> storeFiles(const std::string &store) {
 }
 
 void StoreFlags::add(Options &app) {
+  HelpSection section(app, "Storing");
   app.reads([this]() -> std::vector<std::string> {
     if (file.empty() && !std::getenv("XDG_DATA_HOME") && !std::getenv("HOME"))
       return {}; // there is no default
@@ -61,6 +62,7 @@ CLI::Option *addTags(CLI::App &app, std::vector<std::string> &tags, const char *
 }
 
 void FilterFlags::add(CLI::App &app) {
+  HelpSection section(app, "Choosing");
   app.add_option("--experiment", experiments, "Take only these experiments, by id or its beginning")
       ->delimiter(',')
       ->type_name("ID");

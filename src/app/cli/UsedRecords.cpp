@@ -79,9 +79,10 @@ void UsedRecords::read(const std::string &path) {
   for (store::ChosenSchedule &chosen : store.chosenSchedules(platform))
     if (chosen.task.starts_with(graphPrefix))
       graphs |= chosen.platform == platform;
-    else if (!chosen.schedule.empty() || !archives.empty()) { // that the default stays matters where others have records
-      entries[chosen.task] = {
-          chosen.schedule, fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
+    else if (!chosen.schedule.empty() ||
+             !archives.empty()) { // that the default stays matters where others have records
+      entries[chosen.task] = {chosen.schedule,
+                              fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
       if (std::optional<std::string> closed = withoutOpenExtents(chosen.task))
         openTasks[*closed] = chosen.task;
     }

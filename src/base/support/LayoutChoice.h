@@ -12,18 +12,13 @@ enum class LayoutChoice {
   blocked,      // channels in blocks of one vector
 };
 
-/// "auto", "nchw", "nhwc", "blocked"
-inline std::string name(LayoutChoice layout) {
-  return layout == LayoutChoice::planes         ? "nchw"
-         : layout == LayoutChoice::channelsLast ? "nhwc"
-         : layout == LayoutChoice::blocked      ? "blocked"
-                                                : "auto";
-}
+inline constexpr const char *layoutNames[] = {"auto", "nchw", "nhwc", "blocked"}; // by the number of the choice
+inline std::string name(LayoutChoice layout) { return layoutNames[static_cast<int>(layout)]; }
 /// Inverse of `name`. Every other text gives automatic; the command line has checked the text.
 inline LayoutChoice layoutChoiceOf(const std::string &text) {
-  for (LayoutChoice layout : {LayoutChoice::planes, LayoutChoice::channelsLast, LayoutChoice::blocked})
-    if (name(layout) == text)
-      return layout;
+  for (int i = 0; i < 4; ++i)
+    if (layoutNames[i] == text)
+      return static_cast<LayoutChoice>(i);
   return LayoutChoice::automatic;
 }
 

@@ -1,7 +1,7 @@
 #include "support/Npy.h"
-#include "support/zip/ArrayNames.h"
 #include "support/ErrorTesting.h"
 #include "support/File.h"
+#include "support/zip/ArrayNames.h"
 
 #include <gmock/gmock.h>
 

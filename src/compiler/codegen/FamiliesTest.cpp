@@ -1,6 +1,5 @@
 // The table of algorithms (schedule/Algorithms.h) and the table of kernel families agree.
 #include "codegen/testing/KernelTesting.h"
-#include "ops/Lowerings.h"
 #include "schedule/Algorithms.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +26,6 @@ TEST(Families, everyAlgorithmIsOneOfItsFamilys) {
 }
 
 TEST(Families, anAlgorithmOfAnotherFamilyIsDeclined) {
-  registerLowerings();
   KernelUnderTest kernel(kernelOf("elementwise"), Target::parse("x86-64-v3"), 1);
   EXPECT_EQ(kernel.declined("map/2 grain=64"), "");
   for (const Algorithm &algorithm : algorithms())

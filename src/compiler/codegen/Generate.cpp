@@ -71,10 +71,7 @@ void requireElements(mlir::func::FuncOp function) {
 void describe(const KernelProblem &problem, const KernelFamily &family, KernelFacts &facts) {
   facts.family = family.name;
   facts.target = problem.target;
-  facts.threads = problem.threads;
-  facts.exactMath = problem.exactMath;
-  facts.smallMemory = problem.smallMemory;
-  facts.precision = problem.precision;
+  static_cast<KernelOptions &>(facts) = problem;
   mlir::func::FuncOp function = problem.function;
   auto assumed = [&](const std::string &symbol) -> std::optional<Dim> {
     auto found = facts.assumed.find(symbol);

@@ -50,16 +50,9 @@ inline constexpr int64_t typicalImage = 224;
 ///   nn.dims      symbolic extents as texts, for arguments with `?` extents
 ///   nn.constant  unit attribute: the caller always passes a constant
 /// The buffers of the results follow those of the arguments.
-struct KernelProblem {
+struct KernelProblem : KernelOptions {
   mlir::func::FuncOp function;
   const Target &target;
-  int threads = 1;
-  bool exactMath = false;
-  bool smallMemory = false; // forbid forms of the weights that take more bytes, except padding to whole vectors
-  Precision precision = Precision::fp32; // precision that priors choose
-  bool relaxedMath = false;              // functions and quotients have the errors of codegen/builder/RelaxedMath.h
-  /// Values of symbols for which schedules are chosen, where facts need a value (KernelFacts::assumed).
-  std::map<std::string, int64_t> typical = {};
 };
 
 /// Reads the facts about the function. Declines, with the reason, a function that no schedule of

@@ -33,7 +33,10 @@ struct Task : testing::Test {
   std::string of(const std::string &text, const Target &target, int threads = 1, bool exactMath = false,
                  Precision precision = Precision::fp32, bool relaxedMath = false) {
     KernelUnderTest kernel(text, target, 1);
-    KernelProblem problem{kernel.problem().function, target, threads, exactMath, false, precision, relaxedMath};
+    KernelProblem problem{
+        {.threads = threads, .exactMath = exactMath, .precision = precision, .relaxedMath = relaxedMath},
+        kernel.problem().function,
+        target};
     return taskOf(problem);
   }
 };

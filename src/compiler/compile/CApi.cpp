@@ -34,8 +34,9 @@ void addShape(ImportOptions &options, const std::string &text) {
   options.shapes[text.substr(0, equals)] = std::move(dims);
 }
 
-/// Size of the structure before version 4.
-constexpr size_t leastSize = offsetof(lathe_compile_options, requantize_rounding);
+/// Sizes of the structure before versions 4 and 6, and now.
+constexpr size_t sizes[] = {offsetof(lathe_compile_options, requantize_rounding),
+                            offsetof(lathe_compile_options, options), sizeof(lathe_compile_options)};
 
 /// Options of this version: what an older one does not have is 0.
 lathe_compile_options current(const lathe_compile_options *given) {
@@ -44,12 +45,23 @@ lathe_compile_options current(const lathe_compile_options *given) {
   return options;
 }
 
-/// Of a number that `mistakeIn` has checked.
-LayoutChoice layoutOf(int32_t number) {
-  return number == LATHE_LAYOUT_NCHW      ? LayoutChoice::planes
-         : number == LATHE_LAYOUT_NHWC    ? LayoutChoice::channelsLast
-         : number == LATHE_LAYOUT_BLOCKED ? LayoutChoice::blocked
-                                          : LayoutChoice::automatic;
+// The header's numbers are those of the enumerations.
+static_assert(int(LayoutChoice::planes) == LATHE_LAYOUT_NCHW && int(LayoutChoice::blocked) == LATHE_LAYOUT_BLOCKED &&
+              int(LayoutChoice::channelsLast) == LATHE_LAYOUT_NHWC && int(Precision::bf16) == LATHE_PRECISION_BF16);
+
+/// "memory=small" of lathe_compile_options::options.
+void setOption(capi::Parsed &parsed, const std::string &text) {
+  size_t equals = std::min(text.find('='), text.size());
+  std::string name = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
+  if (name == "override") {
+    parsed.import.overrides.insert(value);
+  } else if (name == "custom") {
+    size_t split = value.find('=');
+    require(split != 0 && split < value.size() - 1, "{}: expected custom=CLASS=FILE", text);
+    parsed.import.custom[value.substr(0, split)] = value.substr(split + 1);
+  } else {
+    setOption(parsed.compile, name, value);
+  }
 }
 
 } // namespace
@@ -76,21 +88,26 @@ capi::Parsed capi::parse(const lathe_compile_options *given) {
     parsed.compile.threads = options->threads;
   parsed.compile.level = options->level;
   parsed.compile.exactMath = options->exact_math != 0;
-  parsed.compile.layout = layoutOf(options->layout);
-  parsed.compile.precision = options->precision == LATHE_PRECISION_BF16 ? Precision::bf16 : Precision::fp32;
+  parsed.compile.layout = static_cast<LayoutChoice>(options->layout);
+  parsed.compile.precision = static_cast<Precision>(options->precision);
   if (options->schedule)
-    parsed.compile.scheduleText = options->schedule;
+    parsed.compile.schedule = {"schedule", options->schedule};
   for (size_t i = 0; i < options->shape_count; ++i) {
     require(options->shapes && options->shapes[i], "shape {} is null", i);
     addShape(parsed.import, options->shapes[i]);
   }
+  for (size_t i = 0; i < options->option_count; ++i) {
+    require(options->options && options->options[i], "option {} is null", i);
+    setOption(parsed, options->options[i]);
+  }
+  parsed.compile = CompileOptions(CompileChoices(parsed.compile)); // which reads the texts of extents
   return parsed;
 }
 
 std::string capi::mistakeIn(const lathe_compile_options *given) {
   if (!given)
     return "";
-  if (given->struct_size != leastSize && given->struct_size != sizeof(lathe_compile_options))
+  if (std::find(std::begin(sizes), std::end(sizes), given->struct_size) == std::end(sizes))
     return "options.struct_size is of another version";
   const lathe_compile_options copy = current(given), *options = &copy;
   if (options->requantize_rounding != LATHE_REQUANTIZE_REFERENCE &&

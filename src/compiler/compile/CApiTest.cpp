@@ -17,7 +17,8 @@ static_assert(offsetof(lathe_compile_options, precision) == sizeof(size_t) + siz
 constexpr size_t sizeOfVersion3 = offsetof(lathe_compile_options, requantize_rounding);
 static_assert(sizeOfVersion3 == sizeof(size_t) * 3 + sizeof(char *) * 2 + 4 * sizeof(int32_t));
 // Version 5 named a reserved field of version 4, whose structure had this size.
-static_assert(sizeof(lathe_compile_options) == sizeOfVersion3 + 2 * sizeof(int32_t) + sizeof(char *));
+constexpr size_t sizeOfVersion5 = offsetof(lathe_compile_options, options);
+static_assert(sizeOfVersion5 == sizeOfVersion3 + 2 * sizeof(int32_t) + sizeof(char *));
 
 struct CompilerCApi : testing::Test {
   std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lathe_compiler_c_api";
@@ -97,6 +98,30 @@ TEST_F(CompilerCApi, layoutReachesThePackage) {
   }
 }
 
+/// Options that have no field of their own; the list itself is tested by OptionsTest.
+TEST_F(CompilerCApi, furtherOptionsByName) {
+  lathe_compile_options options;
+  lathe_compile_options_init(&options);
+  std::vector<const char *> texts{"memory=small", "exact-math", "level=2", "target=x86-64-v3"};
+  auto made = [&] {
+    options.options = texts.data();
+    options.option_count = texts.size();
+    bool done = lathe_compile_file(model.c_str(), package.c_str(), &options) == LATHE_OK;
+    return done ? compiledWith() : lathe_compiler_last_error();
+  };
+  EXPECT_THAT(made(), testing::AllOf(testing::HasSubstr("--memory small"), testing::HasSubstr("--exact-math"),
+                                     testing::HasSubstr("-O2"), testing::HasSubstr("x86-64-v3")));
+  for (auto [text, said] : {std::pair("memory=huge", "memory is 'huge', expected any, small"),
+                            std::pair("colour=red", "there is no option 'colour', expected target"),
+                            std::pair("specialize=N", "--specialize"), std::pair("machine=none", "machine"),
+                            std::pair("custom=Scale", "custom=CLASS=FILE")}) {
+    texts = {text};
+    EXPECT_THAT(made(), testing::HasSubstr(said)) << text;
+  }
+  texts = {nullptr};
+  EXPECT_THAT(made(), testing::HasSubstr("option 0 is null"));
+}
+
 TEST_F(CompilerCApi, mistakesInOptionsAreSaid) {
   lathe_compile_options options;
   lathe_compile_options_init(&options);
@@ -124,6 +149,14 @@ TEST_F(CompilerCApi, optionsOfOlderVersions) {
   EXPECT_THAT(lathe_compiler_last_error(),
               testing::HasSubstr("requantize_rounding is 77, expected 0 (reference) or 1"));
   options.layout = LATHE_LAYOUT_AUTO;
+  options.requantize_rounding = LATHE_REQUANTIZE_REFERENCE;
+  options.signature = nullptr;
+  options.struct_size = sizeOfVersion5;
+  options.option_count = 77;
+  EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_OK) << lathe_compiler_last_error();
+  options.option_count = 0;
+  options.signature = "beyond the structure";
+  options.struct_size = sizeof options;
   options.requantize_rounding = LATHE_REQUANTIZE_OPTIMISED;
   EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_FAILED);
   EXPECT_THAT(lathe_compiler_last_error(), testing::HasSubstr("is no TFLite file"));

@@ -46,16 +46,36 @@ void addPlans(mlir::ModuleOp module, PackageParts &parts) {
 
 } // namespace
 
+CompileOptions::CompileOptions(CompileChoices choices) : CompileChoices(std::move(choices)) {
+  visitOptions(static_cast<const CompileChoices &>(*this), [&](const CompileOption &option, const auto &field) {
+    if constexpr (std::is_same_v<decltype(field), const std::vector<std::string> &>)
+      for (const std::string &text : field)
+        try {
+          if (&field == &specialize)
+            addVariants(extents.variants, parseVariants(text));
+          else if (&field == &ranges)
+            std::ranges::move(parseRanges(text), std::back_inserter(extents.ranges));
+          else
+            for (const auto &[symbol, extent] : parseExtents(text))
+              require(extents.typical.emplace(symbol, extent).second, "'{}': symbol '{}' is given twice", text, symbol);
+        } catch (const Error &error) {
+          fail("{} {}", option.flag(), error.what());
+        }
+  });
+}
+
 Target targetOf(const CompileOptions &options) {
-  if (options.machineText.empty())
+  if (options.machine.text.empty())
     return Target::parse(options.target);
-  MachineFacts machine = parseMachineFacts(options.machineText, options.machineName);
+  MachineFacts machine = parseMachineFacts(options.machine.text, options.machine.name);
   return Target::parse(options.target, &machine);
 }
 
 KernelOptions kernelOptionsOf(const CompileOptions &options) {
-  return {options.threads,   options.exactMath,  options.smallMemory,
-          options.precision, options.level >= 4, options.extents.typical};
+  KernelOptions kernel = options;
+  kernel.relaxedMath = options.level >= 4;
+  kernel.typical = options.extents.typical;
+  return kernel;
 }
 
 CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath) {
@@ -93,7 +113,7 @@ void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options) {
 }
 
 void requireScheduleFits(mlir::ModuleOp module, const CompileOptions &options) {
-  if (options.scheduleText.empty())
+  if (options.schedule.text.empty())
     return;
   mlir::OwningOpRef<mlir::ModuleOp> copy(llvm::cast<mlir::ModuleOp>(module->clone()));
   checkCompiled(*copy, options);

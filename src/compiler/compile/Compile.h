@@ -2,17 +2,18 @@
 //
 //   auto context = makeContext();
 //   auto module = importModel(*context, "resnet50.onnx");
-//   CompileReport report = compile(*module, {.target = "native", .threads = 2}, "resnet50.lathe");
+//   CompileOptions options;
+//   options.threads = 2;
+//   CompileReport report = compile(*module, options, "resnet50.lathe");
 //
 // The module may be at graph level or at kernels level (a text of `--emit kernels`, possibly edited); a module
 // at kernels level skips the passes.
 #pragma once
 
 #include "compile/Extents.h"
+#include "compile/Options.h"
 #include "compile/PlanBuilder.h"
 #include "ir/ModelText.h"
-#include "support/LayoutChoice.h"
-#include "support/Precision.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -30,21 +31,13 @@ struct CompileProgress {
   double seconds = 0; // since the start of compile()
 };
 
-struct CompileOptions {
-  std::string target = "native"; // codegen/target/Target.h
-  std::string machineText;       // machine/MachineFacts.h; "": the target's own facts
-  std::string machineName = "machine";
-  int threads = 1; // number for which schedules are chosen; the package runs on any number
-  int level = 3;   // optimisation level, 0 to 4 (PipelineOptions::level)
-  LayoutChoice layout = LayoutChoice::automatic; // of activations inside the network
-  bool exactMath = false;
-  bool smallMemory = false;              // forbid algorithms that enlarge the weights
-  Precision precision = Precision::fp32; // an Error if the target does not support it
-  bool shareStorage = true;              // PipelineOptions::shareStorage
-  bool referencesOnly = false;           // generate no code: every operator runs on its reference
-  std::string scheduleText;              // compile/ScheduleBook.h
-  std::string scheduleName = "schedule";
-  /// Sources that are asked in order for a kernel without a schedule in `scheduleText` or its own
+struct CompileOptions : CompileChoices {
+  CompileOptions() = default;
+  /// Parses the texts about extents. Throws Error for one of another form.
+  explicit CompileOptions(CompileChoices choices);
+
+  bool shareStorage = true; // PipelineOptions::shareStorage
+  /// Sources that are asked in order for a kernel without a schedule in `schedule` or its own
   /// text, before the prior.
   std::vector<std::shared_ptr<const ScheduleSource>> schedules;
   /// Measured times, which decide about layouts, about kernels of two convolutions and about the order in which batches
@@ -113,7 +106,7 @@ enum class Level { graph, kernels, schedule, loops, llvm, assembly };
 Level levelFromName(const std::string &name);
 /// Writes the module, which is rewritten, at `level` to `path`. Texts of graph and kernels can be
 /// compiled again; their weights are in a second file (ir/ModelText.h). A schedule text can be used
-/// as `scheduleText`. With an empty path, returns the text without large weights. `written` (may be
+/// as `schedule`. With an empty path, returns the text without large weights. `written` (may be
 /// null) receives the files written for graph and kernels.
 std::string emitLevel(mlir::ModuleOp module, const CompileOptions &options, Level level, const std::string &path = "",
                       std::vector<nn::WrittenFile> *written = nullptr);
@@ -124,8 +117,8 @@ CompileReport checkCompiled(mlir::ModuleOp module, const CompileOptions &options
 /// Lowers the module to kernels level as `compile` does.
 void lowerToKernels(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Throws Error if a line of `scheduleText` matches nothing in the module. Compiles the kernels of a
-/// copy to find out; does nothing without a `scheduleText`.
+/// Throws Error if a line of `schedule` matches nothing in the module. Compiles the kernels of a
+/// copy to find out; does nothing without a `schedule`.
 void requireScheduleFits(mlir::ModuleOp module, const CompileOptions &options);
 
 /// The target with the facts of its machine, and the options of kernels.

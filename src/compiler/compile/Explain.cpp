@@ -192,10 +192,10 @@ bool hasOpenExtents(const KernelFacts &facts) {
 
 KernelExplanation explainKernel(mlir::func::FuncOp kernel, const CompileOptions &options, size_t most) {
   Target target = targetOf(options);
-  ScheduleBook schedules(options.scheduleText, options.scheduleName);
+  ScheduleBook schedules(options.schedule.text, options.schedule.name);
   KernelLibrary library(target, kernelOptionsOf(options), schedules, options.schedules);
   Schedule chosen = library.compiled(kernel).schedule; // throws for an illegal schedule of the file
-  KernelProblem problem = problemOf(kernel, target, kernelOptionsOf(options));
+  KernelProblem problem{kernelOptionsOf(options), kernel, target};
   Outcome<std::unique_ptr<KernelFacts>> read = readFacts(problem);
   require(read.done(), "kernel @{}: {}", nameOf(kernel), read ? "" : read.reason());
   const KernelFacts &facts = **read;

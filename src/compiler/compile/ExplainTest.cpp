@@ -109,8 +109,8 @@ TEST_F(ExplainTest, comparesAllCandidates) {
 }
 
 TEST_F(ExplainTest, alwaysShowsWhatWasChosenAndTheChoicesOfThePrior) {
-  options.scheduleText = "# by hand\nrelu: direct/1 px=1 oc=1 unroll=1 rows=1\n";
-  options.scheduleName = "mine.txt";
+  options.schedule.text = "# by hand\nrelu: direct/1 px=1 oc=1 unroll=1 rows=1\n";
+  options.schedule.name = "mine.txt";
   const KernelExplanation kernel = *ask("conv", "1", 0).kernel;
   EXPECT_EQ(kernel.origin, "mine.txt, line 2");
   int priors = 0, rules = 0, models = 0, chosen = 0;
@@ -127,7 +127,7 @@ TEST_F(ExplainTest, alwaysShowsWhatWasChosenAndTheChoicesOfThePrior) {
     }
   }
   EXPECT_TRUE(priors == 1 && rules == 1 && models == 1 && chosen == 1);
-  options.scheduleText = "nowhere: direct/1\n";
+  options.schedule.text = "nowhere: direct/1\n";
   EXPECT_THAT(complaint("conv"), HasSubstr("mine.txt: line 1"));
 }
 

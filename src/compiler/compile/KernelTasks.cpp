@@ -83,7 +83,7 @@ std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions 
   for (auto function : module.getOps<mlir::func::FuncOp>()) {
     if (!function->hasAttr("nn.family"))
       continue;
-    KernelProblem problem = problemOf(function, target, kernelOptionsOf(options));
+    KernelProblem problem{kernelOptionsOf(options), function, target};
     std::string name = function.getName().str();
     auto [found, added] = known.try_emplace(taskOf(problem), tasks.size());
     if (added) {

@@ -18,17 +18,6 @@
 
 namespace lathe {
 
-KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options) {
-  return {kernel,
-          target,
-          options.threads,
-          options.exactMath,
-          options.smallMemory,
-          options.precision,
-          options.relaxedMath,
-          options.typical};
-}
-
 Dim CompiledKernel::inTermsOf(const std::vector<std::string> &others, const Dim &dim) const {
   return dim.substitute([&](const std::string &symbol) -> std::optional<Dim> {
     auto found = std::find(symbols.begin(), symbols.end(), symbol);
@@ -95,7 +84,7 @@ const ScheduleTask *KernelLibrary::typicalOf(const ScheduleTask &task) const {
   } catch (const Error &) {
     return nullptr; // the model does not have these extents together: the kernel is as it is
   }
-  found->second.task = std::make_unique<ScheduleTask>(problemOf(*copy, target, options));
+  found->second.task = std::make_unique<ScheduleTask>(KernelProblem{options, *copy, target});
   found->second.function = std::move(copy);
   return found->second.task.get();
 }
@@ -113,7 +102,7 @@ Outcome<FoundSchedule> KernelLibrary::ask(const ScheduleSource &source, const Sc
 }
 
 KernelLibrary::Found KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
-  ScheduleTask task(problemOf(kernel, target, options));
+  ScheduleTask task(KernelProblem{options, kernel, target});
   std::string reason;
   for (const ScheduleSource *source : sources) {
     Outcome<FoundSchedule> found = ask(*source, task);
@@ -167,7 +156,7 @@ Outcome<double> KernelLibrary::predictOne(const ScheduleTask &task, const Schedu
 }
 
 Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
-  ScheduleTask task(problemOf(kernel, target, options));
+  ScheduleTask task(KernelProblem{options, kernel, target});
   const ScheduleTask *typical = typicalOf(task);
   std::string reason;
   for (const ScheduleSource *source : askedByPasses()) {
@@ -195,7 +184,7 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
 Outcome<double> KernelLibrary::measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order) const {
   if (!measured)
     return NotApplicable{"nothing was measured"};
-  ScheduleTask task(problemOf(kernel, target, options));
+  ScheduleTask task(KernelProblem{options, kernel, target});
   const auto &facts = task.facts();
   if (!facts)
     return NotApplicable{facts.reason()};
@@ -216,7 +205,7 @@ std::pair<double, double> KernelLibrary::secondsByOrder(mlir::func::FuncOp kerne
 }
 
 WholeChoice KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) const {
-  ScheduleTask task(problemOf(kernel, target, options));
+  ScheduleTask task(KernelProblem{options, kernel, target});
   for (const ScheduleSource *source :
        {static_cast<const ScheduleSource *>(&schedules), static_cast<const ScheduleSource *>(&written)})
     if (Outcome<FoundSchedule> found = source->find(task))

@@ -17,16 +17,6 @@
 
 namespace lathe {
 
-/// Options of all kernels of a compilation, besides the target.
-struct KernelOptions {
-  int threads = 1;
-  bool exactMath = false;
-  bool smallMemory = false;
-  Precision precision = Precision::fp32;
-  bool relaxedMath = false;
-  Extents typical; // ExtentOptions::typical, and what assumeImages() adds
-};
-
 /// A compiled kernel, as the plan needs it.
 struct CompiledKernel {
   /// `dim`, an extent of this kernel, in terms of the symbols of another function with the same code.
@@ -152,8 +142,5 @@ private:
   Found lookUp(mlir::func::FuncOp kernel);
   Entry &entryOf(const ScheduleTask &task, const Schedule &schedule);
 };
-
-/// The problem that a kernel function poses. `target` must outlive it.
-KernelProblem problemOf(mlir::func::FuncOp kernel, const Target &target, const KernelOptions &options);
 
 } // namespace lathe

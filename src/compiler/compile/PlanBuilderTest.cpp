@@ -3,7 +3,6 @@
 #include "compile/Compile.h"
 #include "compile/Kernels.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -24,7 +23,6 @@ protected:
   const plan::PlanT &plan(const std::string &text, MeasuredTimes measured = {}) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     EXPECT_TRUE(module);
-    registerLowerings();
     Target target = Target::parse("x86-64-v3");
     ScheduleBook schedules;
     KernelLibrary library(target, {}, schedules, {}, std::move(measured));
@@ -248,7 +246,6 @@ TEST(ScheduleBook, holdsChoicesAboveKernels) {
 }
 
 TEST(KernelLibrary, declinesIsAPureQuestion) {
-  registerLowerings();
   auto context = makeContext();
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(
       "func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {nn.family = \"elementwise\", other = 7} {\n"
@@ -287,7 +284,7 @@ protected:
                                                                                        context.get());
     EXPECT_TRUE(module);
     CompileOptions options;
-    options.scheduleText = given;
+    options.schedule.text = given;
     return emitLevel(*module, options, Level::schedule);
   }
   static bool has(const std::string &text, const std::string &line) {

@@ -4,7 +4,6 @@
 #include "codegen/space/ContractionFormat.h"
 #include "compile/PlanRules.h"
 #include "ir/Main.h"
-#include "ops/Lowerings.h"
 #include "package/OperationCount.h"
 #include "passes/Passes.h"
 
@@ -48,7 +47,7 @@ std::string typicalText(const Extents &typical) {
 } // namespace
 
 PackageParts::PackageParts(mlir::ModuleOp module, const CompileOptions &options)
-    : options(options), target(targetOf(options)), schedules(options.scheduleText, options.scheduleName),
+    : options(options), target(targetOf(options)), schedules(options.schedule.text, options.schedule.name),
       library(target, kernelOptionsOf(options), schedules, options.schedules, options.measured) {
   require(options.level >= 0 && options.level <= 4, "optimisation level is {}, expected 0 to 4", options.level);
   require(!options.exactMath || options.level < 4,
@@ -61,7 +60,6 @@ PackageParts::PackageParts(mlir::ModuleOp module, const CompileOptions &options)
   require(!hasKernels(module) || (extents.variants.empty() && extents.typical.empty()),
           "--specialize and --optimize-for need a model or text at graph level, got text at kernels level");
   requireValid(extents, mainFunction(module));
-  registerLowerings();
   report.target = target.str();
   report.sourceConstantBytes = constantBytesOf(module);
 }
@@ -88,10 +86,11 @@ void PackageParts::writeTo(mlir::ModuleOp module, const Write &write) {
     program.model = source.str();
   if (auto content = module->getAttrOfType<mlir::StringAttr>("nn.content"))
     program.model += "@" + content.str();
-  program.options = fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}, {}, machine {}", target.str(),
-                                options.threads, options.level, name(options.precision), layoutText(options),
-                                options.exactMath ? " --exact-math" : "", options.smallMemory ? " --memory small" : "",
-                                typicalText(options.extents.typical), package::withoutPadding, target.machine.identity());
+  program.options =
+      fmt::format("--target {} --threads {} -O{} --precision {}{}{}{}{}, {}, machine {}", target.str(), options.threads,
+                  options.level, name(options.precision), layoutText(options), options.exactMath ? " --exact-math" : "",
+                  options.smallMemory ? " --memory small" : "", typicalText(options.extents.typical),
+                  package::withoutPadding, target.machine.identity());
   program.machine = toJson(target.machine).dump();
   program.threads = options.threads;
   program.plans = std::move(plans);

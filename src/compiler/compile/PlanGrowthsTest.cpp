@@ -2,7 +2,6 @@
 #include "compile/Kernels.h"
 #include "compile/PlanBuilder.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 #include "passes/Pipeline.h"
 
 #include "mlir/Parser/Parser.h"
@@ -23,7 +22,6 @@ protected:
   const plan::PlanT &plan(const std::string &text) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     EXPECT_TRUE(module);
-    registerLowerings();
     Target target = Target::parse("x86-64-v3");
     ScheduleBook schedules;
     KernelLibrary library(target, {}, schedules);

@@ -1,7 +1,6 @@
 #include "compile/Compile.h"
 
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -35,8 +34,6 @@ protected:
   Records records{"records"}, later{"later"};
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
-  void SetUp() override { registerLowerings(); }
-
   static std::string kernel(const std::string &name, const std::string &attributes = "") {
     return fmt::format("func.func private @{}(%x: tensor<65536xf32>) -> tensor<65536xf32> attributes {{nn.family = "
                        "\"elementwise\"{}}} {{\n  %0 = nn.relu %x : (tensor<65536xf32>) -> tensor<65536xf32>\n"
@@ -49,7 +46,7 @@ protected:
     auto functions = module->getOps<mlir::func::FuncOp>();
     return {functions.begin(), functions.end()};
   }
-  std::string task(mlir::func::FuncOp function) { return ScheduleTask(problemOf(function, target, {})).text(); }
+  std::string task(mlir::func::FuncOp function) { return ScheduleTask(KernelProblem{{}, function, target}).text(); }
   KernelLibrary library(ScheduleBook &book) { return KernelLibrary(target, {}, book, {records.source, later.source}); }
 };
 
@@ -80,7 +77,7 @@ TEST_F(ScheduleSourceTest, thePriorIsLast) {
   mlir::func::FuncOp function = parse(kernel("k"))[0];
   ScheduleBook none;
   KernelLibrary all = library(none);
-  std::string prior = priorSchedule(problemOf(function, target, {}))->str();
+  std::string prior = priorSchedule(KernelProblem{{}, function, target})->str();
   EXPECT_EQ(Schedule::parse(all.compiled(function).schedule.str()).algorithm, Schedule::parse(prior).algorithm);
   EXPECT_THAT(all.originOf(function), testing::AnyOf("the prior's rule", "the prior's model"));
   EXPECT_EQ(records.asked.front(), task(function));
@@ -109,7 +106,7 @@ TEST_F(ScheduleSourceTest, onlyARequiredScheduleMustBeLegal) {
 
 TEST_F(ScheduleSourceTest, recordsAreOfOneTask) {
   auto functions = parse(kernel("k"));
-  ScheduleTask asked(problemOf(functions[0], target, {}));
+  ScheduleTask asked(KernelProblem{{}, functions[0], target});
   Outcome<FoundSchedule> none = records.source->find(asked);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.reason(), "records has no schedule for the task " + asked.text());
@@ -144,7 +141,7 @@ TEST_F(ScheduleSourceTest, recordsKeepThePrecision) {
   TaskSchedules asked("asked", entry), kept("kept", entry, true);
   KernelOptions rounding;
   rounding.precision = Precision::bf16;
-  ScheduleTask exact(problemOf(function, target, {})), rounded(problemOf(function, target, rounding));
+  ScheduleTask exact(KernelProblem{{}, function, target}), rounded(KernelProblem{rounding, function, target});
   EXPECT_TRUE(asked.find(exact));
   EXPECT_TRUE(kept.find(rounded));
   EXPECT_THAT(kept.notes(), testing::IsEmpty());
@@ -176,7 +173,7 @@ TEST_F(ScheduleSourceTest, timesAreOfSchedulesThatRecordsDoNotChange) {
     asked.push_back({task.text(), schedule.str()});
     return answer;
   };
-  std::string prior = priorSchedule(problemOf(function, target, {}))->str();
+  std::string prior = priorSchedule(KernelProblem{{}, function, target})->str();
   records.schedules[task(function)] = "map/2 interleave=2";
   EXPECT_EQ(*KernelLibrary(target, {}, none, {records.source}, times).measuredSeconds(function), 2e-6);
   EXPECT_EQ(*KernelLibrary(target, {}, book, {records.source}, times).measuredSeconds(function), 2e-6);
@@ -217,7 +214,7 @@ TEST_F(ScheduleSourceTest, reachesThePlan) {
                                    "  %0 = call @k(%x) : (tensor<65536xf32>) -> tensor<65536xf32>\n"
                                    "  return %0 : tensor<65536xf32>\n}\n";
   mlir::func::FuncOp function = parse(text)[0];
-  KernelProblem problem = problemOf(function, target, {});
+  KernelProblem problem{{}, function, target};
   records.schedules[task(function)] = "map/2 interleave=2";
   CompileOptions options;
   options.target = "x86-64-v3";

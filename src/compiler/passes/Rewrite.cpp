@@ -2,11 +2,6 @@
 
 namespace lathe {
 
-bool isOp(mlir::Operation *op, std::string_view mnemonic) {
-  return op && op->getName().getDialectNamespace() == "nn" &&
-         op->getName().stripDialect() == llvm::StringRef(mnemonic.data(), mnemonic.size());
-}
-
 std::string_view loweringOf(mlir::Operation *op) {
   const OpRecord *record = nn::recordOf(op);
   return !record ? "" : bindsExtents(op) ? "reference" : record->lowering;
@@ -138,6 +133,16 @@ std::vector<int64_t> channelDims(mlir::Value like) {
   std::vector<int64_t> dims(type.getRank() - 1, 1);
   dims[0] = type.getDimSize(1);
   return dims;
+}
+
+mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::RankedTensorType type) {
+  ReshapeAttrs attrs;
+  attrs.allow_zero = llvm::is_contained(type.getShape(), 0);
+  for (int64_t extent : type.getShape())
+    attrs.shape.push_back(mlir::ShapedType::isDynamic(extent) ? -1 : extent);
+  mlir::Value result = nn::buildValue(b, loc, "reshape", {x, {}}, std::move(attrs));
+  result.setType(type);
+  return result;
 }
 
 mlir::Location fuseLocations(mlir::Operation *a, mlir::Operation *b) {

@@ -11,9 +11,6 @@
 
 namespace lathe {
 
-/// True if `op` is the nn operator `mnemonic`; false for null.
-bool isOp(mlir::Operation *op, std::string_view mnemonic);
-inline bool isOp(mlir::Value value, std::string_view mnemonic) { return isOp(value.getDefiningOp(), mnemonic); }
 /// The `lowering` of the record; "" for operations without a record. "reference" where the operator binds extents: a kernel
 /// cannot say how large its result is.
 std::string_view loweringOf(mlir::Operation *op);
@@ -48,6 +45,9 @@ bool computesNothing(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
 /// Largest number of operands of a concatenation, or results of a split, in one kernel.
 constexpr size_t widestMovement = 64;
+
+/// A reshape of `x` to `type`, in which at most one extent is open; none is 0 then.
+mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::RankedTensorType type);
 
 /// Replaces the uses of the (only) result of `op` and erases it.
 void replaceWith(mlir::Operation *op, mlir::Value value);

@@ -54,10 +54,12 @@ std::string Schedule::str() const {
   };
   std::string result = fmt::format("{}/{}", algorithm, version);
   for (auto &[name, value] : numbers)
-    if (!isDefault(name, [&](const Parameter &p) { return p.kind == Parameter::Kind::number && p.defaultNumber == value; }))
+    if (!isDefault(name,
+                   [&](const Parameter &p) { return p.kind == Parameter::Kind::number && p.defaultNumber == value; }))
       result += fmt::format(" {}={}", name, value);
   for (auto &[name, value] : words)
-    if (!isDefault(name, [&](const Parameter &p) { return p.kind == Parameter::Kind::word && p.words.front() == value; }))
+    if (!isDefault(name,
+                   [&](const Parameter &p) { return p.kind == Parameter::Kind::word && p.words.front() == value; }))
       result += fmt::format(" {}={}", name, value);
   return result;
 }

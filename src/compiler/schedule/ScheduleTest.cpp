@@ -47,7 +47,8 @@ TEST(Schedule, TextComesBack) {
 
 TEST(Schedule, ATextIsCanonical) {
   EXPECT_EQ(canonicalSchedule("direct/1 type=f32 px=14 oc=1  outer=rows kc=0"), "direct/1 px=14");
-  EXPECT_EQ(canonicalSchedule("direct/1 width=28 px=14"), "direct/1 px=14 width=28"); // the default depends on the problem
+  EXPECT_EQ(canonicalSchedule("direct/1 width=28 px=14"),
+            "direct/1 px=14 width=28"); // the default depends on the problem
   for (const Algorithm &algorithm : algorithms()) {
     Schedule schedule = emptySchedule(algorithm.name);
     for (const Parameter &parameter : algorithm.parameters)
@@ -58,7 +59,8 @@ TEST(Schedule, ATextIsCanonical) {
     EXPECT_EQ(schedule.str(), algorithm.str());
   }
   // What this version does not declare stays as it is.
-  for (const char *text : {"autotvm/0.2 index=1 tile=-1,3", "direct/99 type=f32", "direct/1 px=0 type=f32", "", "nonsense"})
+  for (const char *text :
+       {"autotvm/0.2 index=1 tile=-1,3", "direct/99 type=f32", "direct/1 px=0 type=f32", "", "nonsense"})
     EXPECT_EQ(canonicalSchedule(text), text);
 }
 

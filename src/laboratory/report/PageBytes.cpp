@@ -22,8 +22,9 @@ std::string_view pageTemplate() { return {lathe_report_page, lathe_report_page_e
 std::string_view plotProgram() { return {lathe_report_plots, lathe_report_plots_end}; }
 
 std::string_view builtPage(std::string_view bytes) {
-  require(!bytes.empty(), "the page is not in this program: npm was missing or could not be reached when it was built: "
-                          "install nodejs and npm, run report/page/build.sh --again and build once more");
+  require(!bytes.empty(),
+          "the page is not in this program: npm was missing or could not be reached when it was built: "
+          "install nodejs and npm, run src/laboratory/report/page/build.sh --again and build once more");
   return bytes;
 }
 

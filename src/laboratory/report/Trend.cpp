@@ -140,7 +140,13 @@ store::Setting historical(store::Setting setting) {
   return setting;
 }
 
-Observation observationOf(const store::Point &point, const store::Experiment &experiment) {
+/// The share of the processors that other programs kept busy.
+double othersOf(const store::Disturbance &disturbance, const store::Platform &platform) {
+  return std::clamp(disturbance.otherProcessors.value_or(0) / std::max<double>(platform.hardwareThreads, 1), 0.0, 1.0);
+}
+
+Observation observationOf(const store::Point &point, const store::Experiment &experiment,
+                          const store::Platform &platform) {
   std::vector<double> seconds;
   std::vector<std::vector<double>> rounds;
   for (auto &round : point.rounds) {
@@ -151,23 +157,27 @@ Observation observationOf(const store::Point &point, const store::Experiment &ex
   }
   Observation made{point.experiment, point.measured,      experiment.version, experiment.revision,
                    experiment.build, experiment.platform, seconds.size()};
+  made.others = othersOf(point.disturbance, platform);
   made.median = lab::median(seconds);
   made.spread = lab::medianOverStarts(lab::byStart(rounds, point.starts, rounds.size()));
   return made;
 }
 
-/// The median of one end of the observations' spreads.
-double endOf(std::span<const Observation> observations, double lab::Interval::*end) {
+/// The median of what `end` gives for the observations.
+double typical(std::span<const Observation> observations, double (*end)(const Observation &)) {
   std::vector<double> values;
   for (const Observation &observation : observations)
-    values.push_back(observation.spread.interval.*end);
+    values.push_back(end(observation));
   return lab::median(values);
 }
 
-/// Whether the starts of typical observations of both are apart by more than what counts as no difference.
+/// Whether the starts of typical observations of both are apart by more than what counts as no difference. Other programs may
+/// have slowed down the slower observations: without them, these may have taken 1 - Observation::others of their time.
 bool areApart(std::span<const Observation> before, std::span<const Observation> after) {
   auto above = [](std::span<const Observation> slow, std::span<const Observation> fast) {
-    return endOf(slow, &lab::Interval::low) > endOf(fast, &lab::Interval::high) * (1 + lab::indifference);
+    double low = typical(slow, [](const Observation &one) { return one.spread.interval.low * (1 - one.others); });
+    double high = typical(fast, [](const Observation &one) { return one.spread.interval.high; });
+    return low > high * (1 + lab::indifference);
   };
   return above(before, after) || above(after, before);
 }
@@ -235,10 +245,10 @@ std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter
     if (!counts || !point.sampleCount())
       return;
     const store::Experiment &experiment = experiments.at(point.experiment);
-    Observation observation = observationOf(point, experiment);
+    const store::Platform &platform = platforms.at(experiment.platform);
+    Observation observation = observationOf(point, experiment, platform);
     if (observation.median <= 0) // has no logarithm
       return;
-    const store::Platform &platform = platforms.at(experiment.platform);
     store::Setting setting = historical(point.setting);
     TrendSeries &one = series[{point.problem.op, point.problem.text, point.provider, point.variant,
                                std::string(name(experiment.kind)), setting.key(), machineOf(platform)}];

@@ -16,6 +16,7 @@ struct Observation {
   std::string version, revision, build; // of lathe; revision: commit, "" if unknown
   std::string platform;                 // key
   size_t samples = 0;
+  double others = 0;          // share of the processors that other programs kept busy meanwhile, 0 to 1
   double median = 0;          // seconds, of all samples
   lab::MedianEstimate spread; // of the median over the starts
 };
@@ -57,7 +58,7 @@ struct TrendFilter {
 
 /// The changes of a series are changePoints of the medians, without those that the spread of the observations may explain: the
 /// spreads of typical observations (medians of both ends) before and after a change are apart by more than
-/// lab::indifference. Points that were measured close in time have errors in common, which the test does not know.
+/// lab::indifference, the low end of the slower ones times 1 - Observation::others. Points that were measured close in time have errors in common, which the test does not know.
 ///
 /// Series of the points that passed or are mistrusted and have a time above 0, in the order of problem,
 /// provider, variant, kind of experiment, setting and machine. A machine is its CPU, cores, hardware

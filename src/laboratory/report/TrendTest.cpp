@@ -98,7 +98,7 @@ class TrendOfStore : public store::StoreFolder {
 protected:
   /// Measures problem `number` for `ns` in an experiment of its own on day `day`.
   void measure(store::Store &store, int number, int day, int64_t ns, const std::string &kernel = "Linux 6.1.0",
-               store::PointStatus status = store::PointStatus::passed) {
+               store::PointStatus status = store::PointStatus::passed, double others = 0) {
     store::Platform platform = store::somePlatform();
     platform.kernel = kernel;
     store::Experiment experiment = store::someExperiment(store::ExperimentKind::bench);
@@ -106,6 +106,7 @@ protected:
     store::Point point = store::somePoint(store.addExperiment(experiment, platform), number);
     point.measured = fmt::format("2026-{:02}-{:02}T00:00:00.000000Z", 1 + day / 28, 1 + day % 28);
     point.status = status;
+    point.disturbance = {others * double(platform.hardwareThreads), {}};
     for (auto &round : point.rounds)
       for (store::Sample &sample : round)
         sample.wallNs = ns;
@@ -117,6 +118,23 @@ protected:
     store.addPoint(point);
   }
 };
+
+/// Other programs that kept a third of the processors busy may have slowed a run down by a half; those beside the faster
+/// runs say nothing of the slower ones.
+TEST_F(TrendOfStore, whatOthersMayExplainIsNoChange) {
+  auto changesWith = [&](const std::string &name, double othersBefore, double othersAfter, int64_t after) {
+    store::Store store(file(name));
+    for (int day = 0; day < 30; ++day)
+      measure(store, 2, day, (day < 15 ? 1000000 : after) + day * 7919 % 101, "Linux 6.1.0", store::PointStatus::passed,
+              day < 15 ? othersBefore : othersAfter);
+    return trendsOf(store, {.text = "oc2oh56"}).at(0).changes.size();
+  };
+  EXPECT_EQ(changesWith("quiet.db", 0, 0, 1250000), 1u);
+  EXPECT_EQ(changesWith("busy.db", 0, 0.33, 1250000), 0u);
+  EXPECT_EQ(changesWith("slower.db", 0, 0.33, 1600000), 1u);
+  EXPECT_EQ(changesWith("before.db", 0.33, 0, 1250000), 1u);
+  EXPECT_EQ(changesWith("faster.db", 0.33, 0, 800000), 0u);
+}
 
 TEST_F(TrendOfStore, seriesOfProblems) {
   store::Store store(file("lathe.db"));

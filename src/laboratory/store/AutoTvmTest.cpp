@@ -63,7 +63,8 @@ TEST_F(AutoTvmTest, linesBecomeRecords) {
     EXPECT_EQ(best.task, "autotvm/0.2 | conv2d_NCHWc.x86 | float32 1x3x224x224; float32 64x3x7x7; [2,2]; [3,3,3,3]; "
                          "[1,1]; \"NCHW\"; \"NCHW\"; \"float32\" | llvm -keys=cpu -mcpu=skylake-avx512");
     EXPECT_EQ(best.schedule, "autotvm/0.2 index=172 tile_ic=-1,3 tile_oc=-1,16 tile_ow=reg_n unroll_kw=false");
-    EXPECT_EQ(best.samples, (std::vector<int64_t>{4500000, 3500000, 4600000, 2000000})); // of both lines, in order of time
+    EXPECT_EQ(best.samples,
+              (std::vector<int64_t>{4500000, 3500000, 4600000, 2000000})); // of both lines, in order of time
     EXPECT_DOUBLE_EQ(best.seconds.value_or(0), 0.0031);
     EXPECT_EQ(best.measured, "2023-02-14T03:19:30.000000Z");
     EXPECT_EQ(best.runSeconds, 0.5);

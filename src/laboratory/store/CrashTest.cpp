@@ -87,6 +87,9 @@ TEST_F(StoreCrashTest, aReaderSeesAWholeWhileOthersWrite) {
   EXPECT_EQ(store.counts().points, 100);
 }
 
+/// A busy machine gives a writer less: later turns last longer.
+size_t patience(int turn) { return 1 + size_t(turn) / 20; }
+
 TEST_F(StoreCrashTest, killedAtAnyMoment) {
   std::random_device seeder;
   unsigned seed = seeder();
@@ -95,7 +98,6 @@ TEST_F(StoreCrashTest, killedAtAnyMoment) {
   std::string path = place("lathe.db");
   std::set<std::pair<std::string, int>> reported; // experiment, number
   int unreported = 0;
-  // A busy machine gives a writer less: more turns then.
   for (int turn = 0; turn < (onServer() ? 6 : 20) || (reported.size() <= 20 && turn < 400); ++turn) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
@@ -113,7 +115,7 @@ TEST_F(StoreCrashTest, killedAtAnyMoment) {
     });
     close(ends[1]);
     // Sometimes while the file is being made, sometimes amid the points.
-    usleep(turn % 4 == 0 ? random() % 8000 : 10000 + random() % 60000);
+    usleep(unsigned((turn % 4 == 0 ? random() % 8000 : 10000 + random() % 60000) * patience(turn)));
     kill(writer, SIGKILL);
     EXPECT_EQ(exitCodeOf(writer), 128 + SIGKILL);
     std::string said;
@@ -178,7 +180,7 @@ TEST_F(StoreCrashTest, tuningKilledAtAnyMoment) {
       }
     });
     close(ends[1]);
-    usleep(5000 + random() % 40000);
+    usleep(unsigned((5000 + random() % 40000) * patience(turn)));
     kill(writer, SIGKILL);
     EXPECT_EQ(exitCodeOf(writer), 128 + SIGKILL);
     char buffer[4096];

@@ -1,6 +1,5 @@
-#include "store/Records.h"
-
 #include "store/ContentKey.h"
+#include "store/Fields.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -153,10 +152,11 @@ static void checkSamples(const Point &point) {
           point.rounds.size());
   for (auto &round : point.rounds) {
     require(!round.empty(), "a round without samples");
-    for (auto &sample : round)
-      for (auto &count : {std::optional(sample.wallNs), sample.cpuNs, sample.cycles, sample.instructions,
-                          sample.cacheMisses, sample.frequencyKhz})
-        require(!count || *count >= 0, "a sample has {}, expected 0 or more", *count);
+    for (auto &sample : round) {
+      require(sample.wallNs >= 0, "a sample has {}, expected 0 or more", sample.wallNs);
+      for (auto [key, counter] : sampleCounters)
+        require((sample.*counter).value_or(0) >= 0, "a sample has {}, expected 0 or more", *(sample.*counter));
+    }
   }
 }
 
@@ -182,9 +182,8 @@ void check(const Point &point, bool withSamples) {
 void check(const TuningTask &task) { require(!task.text.empty(), "task without a text"); }
 
 static void checkOutcome(const TuningOutcome &outcome) {
-  require(!outcome.seconds ||
-              ((outcome.status == PointStatus::passed || outcome.status == PointStatus::notVerified) &&
-               *outcome.seconds > 0 && std::isfinite(*outcome.seconds)),
+  require(!outcome.seconds || ((outcome.status == PointStatus::passed || outcome.status == PointStatus::notVerified) &&
+                               *outcome.seconds > 0 && std::isfinite(*outcome.seconds)),
           "tuning record that is {} with {} s", name(outcome.status), outcome.seconds.value_or(0));
   require(outcome.seconds || outcome.samples.empty(), "tuning record without a time with {} samples",
           outcome.samples.size());

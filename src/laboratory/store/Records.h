@@ -209,9 +209,9 @@ struct TuningOutcome {
 /// A schedule for a task on a platform with what was measured of it. A new record is its only outcome. The store merges the
 /// records of one schedule (store/Outcomes.h): then the fields of TuningOutcome are the summary of `outcomes`.
 struct TuningRecord : TuningOutcome {
-  std::string platform; // key
-  std::string task;     // TuningTask::text
-  std::string schedule; // text, "direct/1 px=14 oc=2", with the version of the algorithm
+  std::string platform;                // key
+  std::string task;                    // TuningTask::text
+  std::string schedule;                // text, "direct/1 px=14 oc=2", with the version of the algorithm
   std::vector<TuningOutcome> outcomes; // in order of time, where there is more than one
 };
 
@@ -229,15 +229,9 @@ nlohmann::json toJson(const Point &point); // with its samples
 Point pointFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const TuningTask &task);
 TuningTask tuningTaskFromJson(const nlohmann::json &document);
-nlohmann::json toJson(const TuningRecord &record); // has the task's text; where there are outcomes, they have the samples
+nlohmann::json
+toJson(const TuningRecord &record); // has the task's text; where there are outcomes, they have the samples
 TuningRecord tuningRecordFromJson(const nlohmann::json &document);
-
-/// Reads Point::starts: a list of integers from 1. Throws Error for anything else.
-std::vector<size_t> startsFromJson(const nlohmann::json &list);
-/// Reads Point::figures: an object of numbers. Throws Error for anything else.
-std::map<std::string, double> figuresFromJson(const nlohmann::json &document);
-/// Reads TuningRecord::samples: a list of integers. Throws Error for anything else.
-std::vector<int64_t> nanosecondsFromJson(const nlohmann::json &list);
 
 // Throw Error for an invalid record. Both measuring and reading (archives, store files) call them.
 void check(const Experiment &experiment);

@@ -1,6 +1,7 @@
 #include "store/Store.h"
 
 #include "store/ContentKey.h"
+#include "store/FieldRows.h"
 #include "store/Schema.h"
 #include "store/SqliteFiles.h"
 #include "support/Text.h"
@@ -77,28 +78,17 @@ Store Store::temporary(const std::string &name) {
   return Store(std::move(database));
 }
 
-static std::string dump(const json &document) {
-  return (document.is_null() ? json::object() : document).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string dump(const json &document) { return asJson(document).dump(-1, ' ', false, json::error_handler_t::replace); }
 
-int64_t Store::idOf(const char *table, const char *column, const std::string &key) {
+int64_t idOf(Database &database, const char *table, const char *column, const std::string &key) {
   Statement find(database, fmt::format("SELECT id FROM {} WHERE {} = ?", table, column));
   find.bind(key);
-  require(find.step(), "{}: no {} has {} {}", path(), table, column, key);
+  require(find.step(), "{}: no {} has {} {}", database.path(), table, column, key);
   return find.integer(0);
 }
 
 Store::Outcome Store::insertPlatform(const Platform &p) {
-  json document = toJson(p);
-  Statement insert(database, "INSERT INTO platform(key, cpu, architecture, features, caches, cores, hardware_threads,\n"
-                             "  memory_bytes, governor, boost, hypervisor, virtualized, kernel, compiler, libraries)\n"
-                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(key) DO NOTHING");
-  insert
-      .bind(p.key(), validUtf8(p.cpu), validUtf8(p.architecture), dump(document["features"]), dump(document["caches"]),
-            p.cores, p.hardwareThreads, p.memoryBytes, validUtf8(p.governor), validUtf8(p.boost),
-            validUtf8(p.hypervisor), p.virtualized, validUtf8(p.kernel), validUtf8(p.compiler),
-            dump(document["libraries"]))
-      .run();
+  insertRow(database, "platform", "key", p, " ON CONFLICT(key) DO NOTHING", p.key());
   return database.changes() ? Outcome::added : Outcome::known;
 }
 
@@ -120,15 +110,7 @@ Store::Outcome Store::insertExperiment(const Experiment &e) {
     update.bind(finished, e.disturbance.otherProcessors, e.disturbance.stolenProcessors, e.uuid, finished).run();
     return Outcome::replaced;
   }
-  Statement insert(database,
-                   "INSERT INTO experiment(uuid, identity, kind, command, version, build, platform, settings,\n"
-                   "  started, finished, other_processors, stolen_processors, revision, detail)\n"
-                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  insert
-      .bind(e.uuid, e.identity(), name(e.kind), validUtf8(e.command), validUtf8(e.version), validUtf8(e.build),
-            idOf("platform", "key", e.platform), dump(e.settings), e.started, finished, e.disturbance.otherProcessors,
-            e.disturbance.stolenProcessors, validUtf8(e.revision), dump(e.detail))
-      .run();
+  insertRow(database, "experiment", "identity", e, "", e.identity());
   return Outcome::added;
 }
 
@@ -147,33 +129,12 @@ Store::Outcome Store::insertPoint(const Point &p) {
     outcome = Outcome::replaced;
   }
 
-  Statement addProblem(database, "INSERT INTO problem(key, operator, text, detail) VALUES (?, ?, ?, ?)\n"
-                                 "ON CONFLICT(key) DO NOTHING");
-  std::string detail = dump(p.problem.detail);
-  addProblem.bind(p.problem.key(), validUtf8(p.problem.op), validUtf8(p.problem.text), detail).run();
-  int64_t problem = updateDetail(p.problem.key(), detail, p.measured);
-  const Setting &s = p.setting;
-  Statement addSetting(database, "INSERT INTO setting(key, threads, batch, type, layout, schedule, cache, extra)\n"
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(key) DO NOTHING");
-  addSetting
-      .bind(s.key(), s.threads, s.batch, validUtf8(s.type), validUtf8(s.layout), validUtf8(s.schedule), name(s.cache),
-            dump(s.extra))
-      .run();
-
-  Statement addPoint(
-      database, "INSERT INTO point(key, experiment, problem, setting, provider, variant, measured, status,\n"
-                "  reason, relative_l2, max_difference, implementation, provider_version, repro, prepare_seconds,\n"
-                "  other_processors, stolen_processors, starts, call_seconds, figures)\n"
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
-  addPoint.bind(key, idOf("experiment", "uuid", p.experiment), problem, idOf("setting", "key", s.key()),
-                validUtf8(p.provider), validUtf8(p.variant), p.measured, name(p.status), validUtf8(p.reason),
-                p.relativeL2, p.maxDifference, validUtf8(p.implementation), validUtf8(p.providerVersion),
-                validUtf8(p.repro), p.prepareSeconds, p.disturbance.otherProcessors, p.disturbance.stolenProcessors,
-                json(p.starts).dump(), p.callSeconds, dump(json(p.figures)));
-  addPoint.step();
-  int64_t id = addPoint.integer(0);
-  addPoint.run();
-
+  insertRow(database, "problem", "key", p.problem, " ON CONFLICT(key) DO NOTHING", p.problem.key());
+  int64_t problem = updateDetail(p.problem.key(), dump(p.problem.detail), p.measured);
+  std::string setting = p.setting.key();
+  insertRow(database, "setting", "key", p.setting, " ON CONFLICT(key) DO NOTHING", setting);
+  int64_t id = insertRow(database, "point", "key, problem, setting", p, " RETURNING id", key, problem,
+                         idOf(database, "setting", "key", setting));
   insertSamples(id, p);
   return outcome;
 }
@@ -196,7 +157,7 @@ int64_t Store::updateDetail(const std::string &problem, const std::string &detai
 
 void Store::insertSamples(int64_t point, const Point &values) {
   // Many rows a statement: a server is asked once for all of them.
-  constexpr size_t rows = 100, columns = 9;
+  constexpr size_t rows = 100, columns = 4 + std::size(sampleCounters);
   std::vector<std::tuple<size_t, size_t, const Sample *>> samples;
   for (size_t round = 0; round < values.rounds.size(); ++round)
     for (size_t repetition = 0; repetition < values.rounds[round].size(); ++repetition)
@@ -205,11 +166,13 @@ void Store::insertSamples(int64_t point, const Point &values) {
   for (size_t begin = 0, prepared = 0; begin < samples.size(); begin += rows) {
     size_t count = std::min(rows, samples.size() - begin);
     if (count != prepared) {
-      std::string sql = "INSERT INTO sample(point, round, repetition, wall_ns, cpu_ns, cycles, instructions,\n"
-                        "  cache_misses, frequency_khz) VALUES";
-      for (size_t i = 0; i < count; ++i)
-        sql += i ? ", (?, ?, ?, ?, ?, ?, ?, ?, ?)" : " (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-      add.emplace(database, sql);
+      std::string names = "point, round, repetition, wall_ns", row = "(?, ?, ?, ?";
+      for (auto [key, counter] : sampleCounters) {
+        names += std::string(", ") + key;
+        row += ", ?";
+      }
+      std::vector<std::string> places(count, row + ")");
+      add.emplace(database, fmt::format("INSERT INTO sample({}) VALUES {}", names, fmt::join(places, ", ")));
       prepared = count;
     }
     for (size_t i = 0; i < count; ++i) {
@@ -217,9 +180,8 @@ void Store::insertSamples(int64_t point, const Point &values) {
       int at = int(i * columns);
       for (int64_t value : {point, int64_t(round), int64_t(repetition), sample->wallNs})
         add->bindOne(++at, value);
-      for (auto &counter :
-           {sample->cpuNs, sample->cycles, sample->instructions, sample->cacheMisses, sample->frequencyKhz})
-        add->bindOne(++at, counter);
+      for (auto [key, counter] : sampleCounters)
+        add->bindOne(++at, sample->*counter);
     }
     add->run();
   }
@@ -250,7 +212,7 @@ void Store::own(const std::string &uuid) {
   Statement(database, "INSERT INTO owner(experiment, host, boot, pids, pid, started) VALUES (?, ?, ?, ?, ?, ?)\n"
                       "ON CONFLICT(experiment) DO UPDATE SET host = excluded.host, boot = excluded.boot,\n"
                       "  pids = excluded.pids, pid = excluded.pid, started = excluded.started")
-      .bind(idOf("experiment", "uuid", uuid), owner.host, owner.boot, owner.pids, owner.pid, owner.started)
+      .bind(idOf(database, "experiment", "uuid", uuid), owner.host, owner.boot, owner.pids, owner.pid, owner.started)
       .run();
 }
 
@@ -287,7 +249,7 @@ void Store::finishExperiment(const std::string &uuid, const Disturbance &disturb
     ended.disturbance = disturbance;
     into.insertExperiment(ended);
     Statement(into.database, "DELETE FROM owner WHERE experiment = ?")
-        .bind(into.idOf("experiment", "uuid", uuid))
+        .bind(idOf(into.database, "experiment", "uuid", uuid))
         .run();
   });
 }

@@ -188,7 +188,6 @@ private:
   Outcome insertTuning(const TuningRecord &record); // its platform and experiment must exist
   void own(const std::string &uuid);
   void readSamples(std::vector<std::pair<int64_t, Point>> &points); // by id
-  int64_t idOf(const char *table, const char *column, const std::string &key);
 
   using Body = std::function<void(Store &into, bool again)>;
   /// Calls `body` in a transaction. `again`: an earlier call may have written the same. If the server

@@ -1,4 +1,5 @@
 // Tuning records in the store: written, read, chosen from, removed.
+#include "store/FieldRows.h"
 #include "store/Outcomes.h"
 #include "store/TuningRows.h"
 
@@ -86,7 +87,7 @@ Store::Outcome Store::insertTuning(const TuningRecord &record) {
   TuningRecord stored = asStored(record);
   for (const TuningOutcome &outcome : outcomesOf(stored))
     if (!outcome.experiment.empty())
-      idOf("experiment", "uuid", outcome.experiment);
+      idOf(database, "experiment", "uuid", outcome.experiment);
   switch (mergeTuning(database, std::move(stored))) {
   case MergedTuning::added:
     return Outcome::added;
@@ -142,7 +143,7 @@ size_t Store::removeTuning(const std::vector<TuningRecord> &records) {
 
 std::vector<TunedTask> Store::tunedTasks(const TuningFilter &filter) {
   Where where = conditionsOf(filter);
-  Statement select(database, selectTuning + where.sql +
+  Statement select(database, selectTuning() + where.sql +
                                  "\nORDER BY task.text, tuning.seconds IS NULL, tuning.seconds, tuning.schedule,\n"
                                  "  platform.key");
   where.bindTo(select);
@@ -201,8 +202,8 @@ std::vector<ChosenSchedule> Store::chosenSchedules(const std::string &platform) 
   for (auto &[task, record] : here) {
     names.bind(task, record.platform);
     if (names.step())
-      chosen.push_back({names.text(0), record.verdict,
-                        record.verdict == TuningVerdict::noGain ? "" : record.schedule, names.text(1), record.measured});
+      chosen.push_back({names.text(0), record.verdict, record.verdict == TuningVerdict::noGain ? "" : record.schedule,
+                        names.text(1), record.measured});
   }
   std::sort(chosen.begin(), chosen.end(), [](auto &a, auto &b) { return a.task < b.task; });
   return chosen;

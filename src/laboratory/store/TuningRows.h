@@ -7,7 +7,7 @@
 namespace lathe::store {
 
 /// The columns that recordOf reads, of tables that a condition may name: tuning, task, platform, experiment.
-extern const char *const selectTuning;
+std::string selectTuning();
 inline constexpr int outcomesColumn = 17, taskColumn = 18; // of selectTuning: JSON, id
 
 /// The record of a row. Throws Error for an impossible value.

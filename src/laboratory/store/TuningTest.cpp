@@ -153,7 +153,7 @@ TEST_F(TuningTest, theFastestRecord) {
   foreign.status = PointStatus::notVerified;
   foreign.reason = "measured elsewhere";
   store.addTuning({foreign}, someTask(), somePlatform("A"));
-  EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3); // nobody has checked that one
+  EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3);  // nobody has checked that one
   put("A", 14, 5e-3, "2026-01-02T00:00:00.000000Z"); // measured again: now the other is faster
   EXPECT_EQ(store.bestTuning(task, a)->schedule, "direct/1 px=7");
   put("A", 14, 1e-4, "2025-01-02T00:00:00.000000Z"); // an older figure that arrives late
@@ -243,8 +243,9 @@ TEST_F(TuningTest, olderTextsOfSchedulesMerge) {
     Database &old = store.connection();
     old.execute("DROP TABLE label; ALTER TABLE tuning DROP COLUMN outcomes; PRAGMA user_version = 8");
     old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14 type=f32', verdict = 'no_gain' WHERE id = 1");
-    old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14', searcher = '', measured = '2099-01-01T00:00:00.000000Z'\n"
-                "WHERE id = 2");
+    old.execute(
+        "UPDATE tuning SET schedule = 'direct/1 oc=2 px=14', searcher = '', measured = '2099-01-01T00:00:00.000000Z'\n"
+        "WHERE id = 2");
     old.execute("UPDATE tuning SET schedule = 'direct/99 type=f32' WHERE id = 3"); // of another version
   }
   Store store(path);

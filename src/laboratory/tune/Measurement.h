@@ -10,6 +10,9 @@
 
 namespace lathe::tune {
 
+/// The time, in seconds, of a schedule or task that has none.
+inline constexpr double unmeasured = std::numeric_limits<double>::infinity();
+
 struct Measurement {
   std::string schedule;
   /// passed: the results are right, and `seconds` has samples. unimplemented: the schedule is not legal. failed: the
@@ -25,7 +28,7 @@ struct Measurement {
   /// make a run longer. Infinite without samples.
   double best() const {
     auto least = std::min_element(seconds.begin(), seconds.end());
-    return least == seconds.end() ? std::numeric_limits<double>::infinity() : *least;
+    return least == seconds.end() ? unmeasured : *least;
   }
 };
 

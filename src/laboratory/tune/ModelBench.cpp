@@ -19,7 +19,6 @@
 //   --rounds N --depth N --rate X   of the models of --models
 #include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/ScheduleTimer.h"
-#include "ops/Lowerings.h"
 #include "support/Text.h"
 #include "tune/ModelSearcher.h"
 #include "tune/ModelTable.h"
@@ -347,7 +346,6 @@ Options parse(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   try {
-    registerLowerings();
     Options options = parse(argc, argv);
     std::vector<MeasuredTask> tasks = readTasks(options);
     if (options.models)

@@ -7,7 +7,7 @@
 namespace lathe::tune {
 namespace {
 
-constexpr float none = std::numeric_limits<float>::quiet_NaN();
+constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
 constexpr const char *classNames[operandClasses] = {"input", "weights", "output", "scratch"};
 
 // ---- itervar ----
@@ -71,7 +71,7 @@ struct Levels {
   }
 };
 
-float given(double value) { return std::isfinite(value) ? float(value) : none; }
+float given(double value) { return std::isfinite(value) ? float(value) : unknown; }
 
 std::string numbered(const char *nest, size_t loop, const std::string &what) {
   return std::string(nest) + "." + std::to_string(loop) + "." + what;
@@ -128,7 +128,7 @@ void addLoopFeatures(std::vector<float> &features, const std::vector<LoopNest> &
   double all = levels.levels.back().iterations;
   for (size_t i = 0; i < firstLoops; ++i) {
     if (i >= first.loops.size()) {
-      features.insert(features.end(), 4 + 2 * operandClasses, none);
+      features.insert(features.end(), 4 + 2 * operandClasses, unknown);
       continue;
     }
     const Level &level = levels.levels[i + 1];
@@ -142,15 +142,15 @@ void addLoopFeatures(std::vector<float> &features, const std::vector<LoopNest> &
     }
   }
   if (nests.size() < 2) {
-    features.insert(features.end(), 3 * secondLoops, none);
+    features.insert(features.end(), 3 * secondLoops, unknown);
     return;
   }
   Levels second(nests[1]);
   for (size_t i = 0; i < secondLoops; ++i) {
     bool has = i < nests[1].loops.size();
-    features.push_back(has ? float(std::log2(nests[1].loops[i].extent)) : none);
-    features.push_back(has ? float(second.levels[i + 1].iterations) : none);
-    features.push_back(has ? given(second.levels[i + 1].allBytes) : none);
+    features.push_back(has ? float(std::log2(nests[1].loops[i].extent)) : unknown);
+    features.push_back(has ? float(second.levels[i + 1].iterations) : unknown);
+    features.push_back(has ? given(second.levels[i + 1].allBytes) : unknown);
   }
 }
 
@@ -186,7 +186,7 @@ void addCurveFeatures(std::vector<float> &features, const std::vector<LoopNest> 
       features.push_back(given(level.reuse(of, levels.element)));
   }
   if (nests.size() < 2) {
-    features.insert(features.end(), 2 * capacities, none);
+    features.insert(features.end(), 2 * capacities, unknown);
     return;
   }
   Levels second(nests[1]);

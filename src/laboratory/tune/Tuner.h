@@ -26,7 +26,7 @@ public:
   virtual ~TrialRunner() = default;
   /// Makes what measuring the task needs. Declines, with the reason, a task that cannot be measured.
   virtual Outcome<bool> prepare(const Task &task) = 0;
-  /// Measures schedules, in order. `best`: the fastest known time of the task in seconds, infinite if there is none; a
+  /// Measures schedules, in order. `best`: the fastest known time of the task in seconds, or `unmeasured`; a
   /// schedule that is far slower may get few samples.
   virtual std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules,
                                            double best) = 0;
@@ -74,7 +74,7 @@ struct TuneState {
   size_t trials = 0, failed = 0;              // of this run
   bool begun = false;                         // every task's prior was measured: the search goes on
   double modelSeconds = 0, beforeSeconds = 0; // sum over all tasks: with the best schedules, with the prior's
-  double current = 0, best = 0;           // of the task: fastest of the batch (infinite: none passed), fastest known
+  double current = 0, best = 0; // of the task: fastest of the batch (infinite: none passed), fastest known
   /// Until search and settle end if nothing more is gained, at most the deadline.
   std::optional<double> secondsLeft = {};
 };

@@ -27,6 +27,9 @@ struct NodeComparison {
 /// convolution, its activation, channels last. What other nodes read of it are its results. The package may hold a result in
 /// another form: passes move transposes between channels first and channels last, and reshapes, through the network. A value
 /// is compared with each form of the results that has its extents, and the nearest one counts.
+///
+/// Where the terms of a sum cancel, the sum may be as small as the rounding errors of its terms. So where a sum or mean is out of
+/// bounds, its error is divided by the sum or mean of the absolute values of its terms (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2).
 class NodeValues {
 public:
   /// Keeps an input of the model.
@@ -53,12 +56,15 @@ private:
   struct Made {
     Tensor value;
     Role role;
+    mlir::Operation *sum = nullptr; // that adds floats to `value`, or takes their mean; null: it is something else
+    Tensor terms = {};              // of the sum
   };
   std::map<std::string, std::vector<Made>> nodes; // in order of execution
   llvm::DenseMap<mlir::Value, Tensor> values;     // of the whole graph
   bool shuffles = false;                          // the graph shuffles channels, which passes move into weights
 
   static Role roleOf(mlir::Value value, const std::string &node);
+  static lab::Difference besideTerms(lab::Difference difference, const Made &made);
 };
 
 } // namespace lathe::verify

@@ -230,6 +230,35 @@ TEST_F(VerificationTest, OperandsLessTheirZeroPointAreCompared) {
   EXPECT_FALSE(wrong.leftOut.empty()); // nothing of the model less 6
 }
 
+/// The terms of the mean cancel: what is left of them is as small as their rounding errors.
+TEST_F(VerificationTest, SumsOfTermsThatCancelAreJudgedByTheirTerms) {
+  auto text = [](const std::string &shift) {
+    return "func.func @main(%x: tensor<1x4096xf32> {nn.name = \"x\"}) -> (tensor<1x4096xf32> {nn.name = \"y\"}) {\n"
+           "  %s = nn.constant {value = dense<" +
+           shift +
+           "> : tensor<1xf32>} : tensor<1xf32> loc(\"s\")\n"
+           "  %0 = nn.add %x, %s : (tensor<1x4096xf32>, tensor<1xf32>) -> tensor<1x4096xf32> loc(\"shifted\")\n"
+           "  %1 = nn.reduce_mean %0 {axes = array<i64: 1>} : (tensor<1x4096xf32>) -> tensor<1x1xf32> loc(\"mean\")\n"
+           "  %2 = nn.sub %0, %1 : (tensor<1x4096xf32>, tensor<1x1xf32>) -> tensor<1x4096xf32> loc(\"centred\")\n"
+           "  return %2 : tensor<1x4096xf32> }";
+  };
+  Tensor x(ElementType::f32, {1, 4096});
+  for (int64_t i = 0; i < 4096; ++i) // 2048 values and their negatives, in another order
+    x.as<float>()[i] = (i < 2048 ? 1.0f : -1.0f) * (1 + float((i * 1103 % 2048) * 7919 % 2048) / 3000);
+  inputs = {Value(x)};
+  auto meanOf = [&](const std::string &shift, const std::string &expected) {
+    auto module = parse(text(expected));
+    SetResult result = Verification(compiled(text(shift)), *module, {.all = true}).run(inputs);
+    auto mean = std::find_if(result.comparisons.begin(), result.comparisons.end(),
+                             [](const Comparison &one) { return one.value == "mean"; });
+    EXPECT_NE(mean, result.comparisons.end());
+    return *mean;
+  };
+  for (const char *shift : {"1.0e-7", "1.0e-6", "-3.0e-6", "1.0e-5"})
+    EXPECT_TRUE(meanOf(shift, shift).passed) << shift << ": " << meanOf(shift, shift).difference.str();
+  EXPECT_FALSE(meanOf("1.0e-3", "1.1e-3").passed); // a mistake of the size of the bound beside the terms
+}
+
 TEST_F(VerificationTest, OutputsThatSayNothingAreMistrusted) {
   std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<4xf32> {nn.name = "y"}) {
     %0 = nn.sub %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("gone")

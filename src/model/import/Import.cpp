@@ -1,6 +1,6 @@
-// The formats that models come in. A new one adds its row to `formatOf`.
 #include "import/Import.h"
 
+#include "import/FileFormats.h"
 #include "import/Foreign.h"
 #include "import/Format.h"
 #include "import/SavedModel.h"
@@ -31,26 +31,24 @@ std::filesystem::path folderOf(const std::string &path) {
   return folder.empty() ? "." : folder;
 }
 
-/// By content. Protobuf has no mark of its own: what is nothing else is taken for ONNX.
-const source::Format &formatOf(std::string_view bytes) {
-  if (tflite::isTflite(bytes))
-    return tflite::format();
-  if (keras::isKeras(bytes))
-    return keras::format();
-  return tensorflow::isGraph(bytes) || tensorflow::isGraphText(bytes) ? tensorflow::format() : onnx::format();
-}
-
-/// Text of the nn dialect; graphs of TensorFlow may be text as well.
-bool isModelText(const std::string &path, std::string_view bytes) {
-  return nn::looksLikeText(path, bytes) && (path.ends_with(".mlir") || !tensorflow::isGraphText(bytes));
+/// The importer of a format; null for textual IR.
+const source::Format *importerOf(const FileFormat &file) {
+  std::string_view name = file.imports;
+  return name == "tflite"       ? &tflite::format()
+         : name == "keras"      ? &keras::format()
+         : name == "tensorflow" ? &tensorflow::format()
+         : name == "onnx"       ? &onnx::format()
+                                : nullptr;
 }
 
 /// Throws Error for a file that is known to be something else. Protobuf, text and zip archives say little of themselves.
-void requireModel(const std::string &path, std::string_view bytes) {
-  if (path.ends_with(".mlir") || tflite::isTflite(bytes) || keras::isKeras(bytes))
+void requireModel(const std::string &path, std::string_view bytes, const FileFormat &format) {
+  bool hasMark = path.ends_with(".mlir") || format.imports == std::string_view("tflite") ||
+                 format.imports == std::string_view("keras");
+  if (hasMark)
     return;
   std::string known = foreignFile(path, bytes);
-  if (known.empty() && isModelText(path, bytes) && bytes.find("func.func") == bytes.npos)
+  if (known.empty() && !importerOf(format) && bytes.find("func.func") == bytes.npos)
     known = "is text without a function (func.func), no textual IR";
   require(known.empty(), "{}: {} (Lathe reads {})", path, known, readFormats());
 }
@@ -71,32 +69,34 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const 
   std::string name = modelFileOf(path);
   auto file = mapped(name);
   std::string_view bytes = bytesOf(*file);
-  requireModel(name, bytes);
-  require(options.requantizeRounding == RequantizeRounding::reference || tflite::isTflite(bytes),
+  const FileFormat &format = fileFormat(name, bytes);
+  requireModel(name, bytes, format);
+  require(options.requantizeRounding == RequantizeRounding::reference || format.takes.requantizeRounding,
           "{}: is no TFLite file; only those are imported with another rounding (--requantize-rounding)", path);
-  require(options.custom.empty() || keras::isKeras(bytes),
+  require(options.custom.empty() || format.takes.custom,
           "{}: is no Keras model; only layers of those have definitions (--custom)", path);
-  const source::Format &format = formatOf(bytes);
-  require(options.overrides.empty() || (&format == &onnx::format() && !isModelText(name, bytes)),
+  require(options.overrides.empty() || format.takes.overrides,
           "{}: is no ONNX file; only inputs of those have default values (--override)", path);
-  if (isModelText(name, bytes)) {
+  const source::Format *importer = importerOf(format);
+  if (!importer) {
     require(options.signature.empty(), "{}: textual IR has no signatures (--signature)", path);
     require(options.shapes.empty(), "{}: textual IR states its shapes, --shape is for models of other formats", path);
     auto module = nn::readModelText(context, path);
     require(module->lookupSymbol<mlir::func::FuncOp>("main"), "{}: has no function @main", path);
     return module;
   }
-  return source::importModelOf(format, context, bytes, name, folderOf(name), options);
+  return source::importModelOf(*importer, context, bytes, name, folderOf(name), options);
 }
 
 TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &options) {
   std::string name = modelFileOf(path);
   auto file = mapped(name);
   std::string_view bytes = bytesOf(*file);
-  requireModel(name, bytes);
-  if (isModelText(name, bytes))
+  const FileFormat &read = fileFormat(name, bytes);
+  requireModel(name, bytes, read);
+  if (!importerOf(read))
     return {};
-  const source::Format &format = formatOf(bytes);
+  const source::Format &format = *importerOf(read);
   auto origins = [&](const ImportOptions &given) {
     return source::originsOf(format, format.read(bytes, name, folderOf(name), given).graph);
   };
@@ -114,14 +114,15 @@ std::map<std::string, Quantization> tensorScales(const std::string &path, const 
   std::string name = modelFileOf(path);
   auto file = mapped(name);
   std::string_view bytes = bytesOf(*file);
-  if (!tflite::isTflite(bytes))
+  if (importerOf(fileFormat(name, bytes)) != &tflite::format())
     return {};
   return tflite::tensorScales(tflite::format().read(bytes, name, folderOf(name), options).graph);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                    const std::string &nameForMessages, const ImportOptions &options) {
-  return source::importModelOf(formatOf(bytes), context, bytes, nameForMessages, {}, options);
+  const source::Format *importer = importerOf(fileFormat("", bytes));
+  return source::importModelOf(importer ? *importer : onnx::format(), context, bytes, nameForMessages, {}, options);
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &context, std::string_view bytes,

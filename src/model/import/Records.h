@@ -62,6 +62,13 @@ struct ValueRecord {
   std::string typeName;
   std::optional<std::vector<ExtentRecord>> extents; // empty: unknown rank
   std::optional<Quantization> quantization = {};    // of integers that stand for real numbers
+
+  /// A value of which nothing but its name is stated.
+  static ValueRecord named(const std::string &name) {
+    ValueRecord value;
+    value.name = name;
+    return value;
+  }
 };
 
 struct GraphRecord;

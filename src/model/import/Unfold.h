@@ -3,7 +3,7 @@
 // nodes.
 #pragma once
 
-#include "import/Graph.h"
+#include "import/Node.h"
 
 #include <optional>
 
@@ -19,6 +19,8 @@ struct StructureNode {
   int line; // index of the node of the model's graph
   std::vector<Entry> inputs, outputs;
 
+  /// Emits operators that belong to this node.
+  Node builder() { return Node(graph, record, loc, {}, name); }
   const Entry &in(size_t index) const;
   mlir::Value tensor(size_t index) const;
   /// Tensors of a sequence that is known.

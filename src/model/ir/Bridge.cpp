@@ -4,6 +4,11 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+bool lathe::isOp(mlir::Operation *op, std::string_view mnemonic) {
+  return op && op->getName().getDialectNamespace() == "nn" &&
+         op->getName().stripDialect() == llvm::StringRef(mnemonic.data(), mnemonic.size());
+}
+
 namespace lathe::nn {
 
 const OpRecord *recordOf(mlir::Operation *op) {

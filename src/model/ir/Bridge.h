@@ -10,6 +10,15 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <memory>
+#include <string_view>
+
+namespace lathe {
+
+/// True if `op` is the nn operator `mnemonic`; false for null.
+bool isOp(mlir::Operation *op, std::string_view mnemonic);
+inline bool isOp(mlir::Value value, std::string_view mnemonic) { return isOp(value.getDefiningOp(), mnemonic); }
+
+} // namespace lathe
 
 namespace lathe::nn {
 

@@ -117,13 +117,4 @@ mlir::OwningOpRef<mlir::ModuleOp> parseModelText(mlir::MLIRContext &context, con
   return module;
 }
 
-bool looksLikeText(std::string_view path, std::string_view bytes) {
-  if (path.ends_with(".mlir"))
-    return true; // what is wrong in it, the parser says
-  for (unsigned char c : bytes.substr(0, 4096))
-    if (c < 32 && c != '\n' && c != '\t' && c != '\r')
-      return false;
-  return !bytes.empty();
-}
-
 } // namespace lathe::nn

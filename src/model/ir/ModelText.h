@@ -33,8 +33,4 @@ mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, cons
 mlir::OwningOpRef<mlir::ModuleOp> parseModelText(mlir::MLIRContext &context, const std::string &text,
                                                  const std::string &path);
 
-/// True if the file `path`, which holds `bytes`, is to be read as text: its name ends in .mlir, or
-/// its beginning has no control characters.
-bool looksLikeText(std::string_view path, std::string_view bytes);
-
 } // namespace lathe::nn

@@ -175,16 +175,10 @@ TEST_F(ModelText, NumbersOfResultsAreLimited) {
   writeFile("func.func @main() {\n  %a:99999999999999999999999 = nn.split\n}\n");
   EXPECT_THAT(errorOfReading(), testing::HasSubstr("line 2: '99999999999999999999999' results"));
   writeFile("func.func @main(%x: tensor<4xf32> {nn.name = \"%a:1000000\"}) -> (tensor<2xf32>) {\n"
-            "  %0:2 = nn.split %x {axis = 0 : i64, sizes = array<i64: 2, 2>} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>) // %a#1000000\n"
+            "  %0:2 = nn.split %x {axis = 0 : i64, sizes = array<i64: 2, 2>} : (tensor<4xf32>) -> (tensor<2xf32>, "
+            "tensor<2xf32>) // %a#1000000\n"
             "  return %0#1 : tensor<2xf32>\n}\n");
   EXPECT_EQ(errorOfReading(), "no error");
-}
-
-TEST(ModelTextName, AFileIsTextByNameOrContent) {
-  EXPECT_TRUE(looksLikeText("m.onnx", "func.func @main() { return }"));
-  EXPECT_FALSE(looksLikeText("m.onnx", "func.func \x01"));
-  EXPECT_TRUE(looksLikeText("m.mlir", "func.func \x01"));
-  EXPECT_FALSE(looksLikeText("m.onnx", ""));
 }
 
 TEST_F(ModelText, DamagedWeightsAreErrors) {

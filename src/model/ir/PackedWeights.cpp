@@ -5,11 +5,6 @@
 namespace lathe::nn {
 namespace {
 
-bool isOp(mlir::Operation *op, std::string_view mnemonic) {
-  const OpRecord *record = op ? recordOf(op) : nullptr;
-  return record && record->name == mnemonic;
-}
-
 /// The only operator that uses `value`, if it is `mnemonic`, as the maker of an operand.
 mlir::Operation *makerOf(mlir::Value value, std::string_view mnemonic) {
   mlir::Operation *op = value.getDefiningOp();

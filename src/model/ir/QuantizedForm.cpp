@@ -8,11 +8,6 @@
 namespace lathe::nn {
 namespace {
 
-bool isOp(mlir::Operation *op, std::string_view mnemonic) {
-  const OpRecord *record = op ? recordOf(op) : nullptr;
-  return record && record->name == mnemonic;
-}
-
 template <class T> void readAs(const ConstantData &data, std::vector<double> &numbers) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     T element;

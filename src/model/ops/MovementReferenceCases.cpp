@@ -32,6 +32,12 @@ TEST(Reference, Reductions) {
   expectTensor(evaluate("reduce_mean", reduceAttrs<ReduceMeanAttrs>({0}, false), {i32({3}, {1, 2, 5})}), {}, {2});
   expectTensor(evaluate("reduce_max", reduceAttrs<ReduceMaxAttrs>({2}, false), {x}), {2, 2}, {2, 4, 6, 7});
   expectTensor(evaluate("reduce_max", reduceAttrs<ReduceMaxAttrs>({0}, false), {f32({0}, {})}), {}, {-INFINITY});
+  auto nothing = [](ElementType type) { return Tensor(type, {0}); };
+  expectTensor(evaluate("reduce_max", reduceAttrs<ReduceMaxAttrs>({0}, false), {nothing(ElementType::i8)}), {}, {-128});
+  expectTensor(evaluate("reduce_max", reduceAttrs<ReduceMaxAttrs>({0}, false), {nothing(ElementType::u8)}), {}, {0});
+  expectTensor(evaluate("reduce_min", reduceAttrs<ReduceMinAttrs>({0}, false), {nothing(ElementType::i16)}), {},
+               {32767});
+  expectTensor(evaluate("reduce_min", reduceAttrs<ReduceMinAttrs>({0}, false), {nothing(ElementType::u8)}), {}, {255});
   expectTensor(evaluate("reduce_min", reduceAttrs<ReduceMinAttrs>({0}, false), {x}), {2, 2}, {1, 2, 3, -8});
   expectTensor(evaluate("reduce_min", reduceAttrs<ReduceMinAttrs>({0}, false), {f64({2}, {1, NAN})}), {}, {NAN});
   expectTensor(evaluate("reduce_prod", reduceAttrs<ReduceProdAttrs>({1, 2}, false), {x}), {2}, {24, -1680});

@@ -122,6 +122,9 @@ void runResolved(const OpRecord &record, const Resolved &resolved, ReferenceCall
   require(call.outputs.size() == resolved.results.size(), "{}: the call has {} results, expected {}", record.name,
           call.outputs.size(), resolved.results.size());
   std::vector<Value> inputs(resolved.inputs.size()), outputs(call.outputs.size());
+  std::vector<ElementType> narrow;
+  for (const TensorInfo &info : resolved.results)
+    narrow.push_back(info.type);
   std::vector<const Value *> pointers(inputs.size(), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (resolved.inputs[i]) {
@@ -149,7 +152,7 @@ void runResolved(const OpRecord &record, const Resolved &resolved, ReferenceCall
   }
   if (!anything)
     return;
-  ReferenceCall inner{pointers, outputs, call.parallel};
+  ReferenceCall inner{pointers, outputs, narrow, call.parallel};
   function(*resolved.attrs, inner);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor &made = outputs[i].tensor();
@@ -192,7 +195,7 @@ std::vector<Value> evaluateReference(std::string_view op, const Attrs &attrs, st
   require(record && entry, "no operator '{}'", op);
   std::vector<Value> outputs(record->takesValues ? record->results.size()
                                                  : resolve(*record, attrs, inputs).results.size());
-  ReferenceCall call{inputs, outputs, {}};
+  ReferenceCall call{inputs, outputs, {}, {}};
   entry->run(attrs, call);
   return outputs;
 }

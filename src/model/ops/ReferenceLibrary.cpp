@@ -11,7 +11,7 @@ class Operator : public ReferenceOperator {
 public:
   Operator(const ReferenceEntry &entry, std::unique_ptr<Attrs> attrs) : entry(entry), attrs(std::move(attrs)) {}
   void run(std::span<const Value *const> inputs, std::span<Value> outputs, const ParallelFor &parallel) const override {
-    ReferenceCall call{inputs, outputs, parallel};
+    ReferenceCall call{inputs, outputs, {}, parallel};
     entry.run(*attrs, call);
   }
 

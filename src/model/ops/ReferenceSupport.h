@@ -32,6 +32,21 @@ template <class F> void forNumber(ElementType type, F &&f) {
   }
 }
 
+/// The least and the greatest number of `kept`, the type in which a result is stored. T is the wider type in which it is
+/// computed. Max and min of no element are these numbers.
+template <class T> T leastOf(ElementType kept) {
+  if constexpr (std::is_floating_point_v<T>)
+    return -std::numeric_limits<T>::infinity();
+  else
+    return std::is_signed_v<T> ? static_cast<T>(-(int64_t(1) << (bitWidth(kept) - 2)) * 2) : T(0);
+}
+template <class T> T greatestOf(ElementType kept) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::max() >> (64 - bitWidth(kept));
+}
+
 template <class F> void forFloat(ElementType type, F &&f) {
   if (type == ElementType::f32)
     return f(float());

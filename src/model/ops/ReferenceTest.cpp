@@ -265,6 +265,16 @@ TEST(Reference, Pools) {
   max.dilations = {2, 2};
   max.ceil_mode = false;
   expectTensor(evaluate("max_pool", max, {counting({1, 1, 4, 4}, 1)}), {1, 1, 2, 2}, {11, 12, 15, 16});
+  // A window without an element: the least number of the type of x, in which no reference of bytes computes.
+  max.kernel = {2};
+  max.strides = {1};
+  max.dilations = {2};
+  max.pads = {1, 1};
+  for (auto [type, least] : {std::pair(ElementType::i8, -128.0),
+                             {ElementType::u8, 0.0},
+                             {ElementType::i32, -0x1p31},
+                             {ElementType::f16, -INFINITY}})
+    expectTensor(evaluate("max_pool", max, {Tensor(type, {1, 1, 1})}), {1, 1, 1}, {least});
 
   AveragePoolAttrs average;
   average.kernel = {3};
@@ -384,7 +394,7 @@ TEST(Reference, ResultsDoNotDependOnTheNumberOfThreads) {
   Value vx = x, vw = w;
   const Value *inputs[] = {&vx, &vw};
   std::vector<Value> serial = evaluateReference("conv", a, inputs), threaded(1);
-  ReferenceCall call{inputs, threaded, [](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
+  ReferenceCall call{inputs, threaded, {}, [](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
                        std::vector<std::thread> threads;
                        for (int64_t t = 0; t < 3; ++t)
                          threads.emplace_back([&, t] { body(count * t / 3, count * (t + 1) / 3); });
@@ -401,7 +411,7 @@ TEST(Reference, WritesIntoTheStorageItIsGiven) {
   uint16_t storage[2] = {0xffff, 0xffff};
   std::vector<Value> out{Tensor::borrow(ElementType::f16, {2}, storage)};
   const Value *inputs[] = {&x};
-  ReferenceCall call{inputs, out, {}};
+  ReferenceCall call{inputs, out, {}, {}};
   findReference("relu")->run(ReluAttrs(), call);
   EXPECT_EQ(storage[0], 0);
   EXPECT_EQ(storage[1], 0x4000);

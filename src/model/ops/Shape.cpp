@@ -65,8 +65,7 @@ void requireNumber(ElementType type, const char *constraint) {
 }
 
 void requireByte(ElementType type, const char *constraint) {
-  require(type == ElementType::i8 || type == ElementType::u8, "{}: the element type is {}, expected i8 or u8",
-          constraint, name(type));
+  require(isByte(type), "{}: the element type is {}, expected i8 or u8", constraint, name(type));
 }
 
 Dims unknownDims(size_t rank) {

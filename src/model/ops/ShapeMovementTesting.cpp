@@ -144,7 +144,8 @@ TEST(Shape, Resize) {
   EXPECT_EQ(infer("resize", ResizeAttrs(), {x, absent, tensor("f32 4")}), "f32 ? ? ? ?");
   expectViolation("resize_c1", "resize", ResizeAttrs(), {x});
   expectViolation("resize_c1", "resize", with(a, [](auto &a) { a.sizes = {1, 1, 1, 1}; }), {x});
-  EXPECT_EQ(infer("resize", with(a, [](auto &a) { a.sizes = {-1, -1, 16, 3}; }), {x}), "f32 N 3 16 3"); // 2.5 is rounded
+  EXPECT_EQ(infer("resize", with(a, [](auto &a) { a.sizes = {-1, -1, 16, 3}; }), {x}),
+            "f32 N 3 16 3"); // 2.5 is rounded
   expectViolation("resize_c1", "resize", with(a, [](auto &a) { a.sizes = {-1, -1, 16, 4}; }), {x});
   expectViolation("resize_c2", "resize", a, {tensor("f32 2")});
   expectViolation("resize_c3", "resize", with(a, [](auto &a) { a.scales = {1, 1, 0, 1}; }), {x});

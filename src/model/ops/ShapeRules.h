@@ -25,7 +25,7 @@ bool mayDivide(const Dim &divisor, const Dim &a);
 bool mayIndex(const Dim &extent, const Dims &results);
 
 /// True if a contraction multiplies values of one type by weights of the other: both types are equal, or values that
-/// passes/rewrites/WidenHalf.cpp keeps as f32 meet the weights of a network of f16.
+/// passes/half/WidenHalf.cpp keeps as f32 meet the weights of a network of f16.
 inline bool fitsWeights(ElementType values, ElementType weights) {
   return values == weights || (values == ElementType::f32 && weights == ElementType::f16);
 }

@@ -201,7 +201,7 @@ TEST(Shape, ComparisonsOfSymbolsAreRules) {
 class Constraints : public ::testing::Environment {
   void TearDown() override {
     std::set<std::string> declared;
-    for (const auto &file : std::filesystem::recursive_directory_iterator(LATHE_SOURCE_DIR "/ops")) {
+    for (const auto &file : std::filesystem::recursive_directory_iterator(LATHE_SOURCE_DIR "/src/model/ops")) {
       if (file.path().filename() != "Shape.cpp")
         continue;
       std::stringstream text;

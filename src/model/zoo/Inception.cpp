@@ -5,10 +5,6 @@ namespace lathe::zoo {
 
 namespace {
 
-Signal convRelu(Network &n, Signal x, int64_t channels, const ConvOptions &options, const std::string &name) {
-  return n.activate(n.conv(x, channels, options, name), Activation::relu, name + ".relu");
-}
-
 /// Inception-v3's unit: convolution, batch norm, relu.
 Signal unit(Network &n, Signal x, int64_t channels, ConvOptions options, const std::string &name) {
   return n.unit(x, channels, options, Activation::relu, name);
@@ -88,20 +84,20 @@ Signal googlenet(Network &n) {
   };
   auto inception = [&](Signal x, const Widths &w) {
     std::string name = std::string("inception_") + w.name;
-    Signal one = convRelu(n, x, w.one, ConvOptions::square(1), name + ".1x1");
-    Signal three = convRelu(n, x, w.reduce3, ConvOptions::square(1), name + ".3x3_reduce");
-    three = convRelu(n, three, w.three, ConvOptions::square(3), name + ".3x3");
-    Signal five = convRelu(n, x, w.reduce5, ConvOptions::square(1), name + ".5x5_reduce");
-    five = convRelu(n, five, w.five, ConvOptions::square(5), name + ".5x5");
+    Signal one = n.convRelu(x, w.one, ConvOptions::square(1), name + ".1x1");
+    Signal three = n.convRelu(x, w.reduce3, ConvOptions::square(1), name + ".3x3_reduce");
+    three = n.convRelu(three, w.three, ConvOptions::square(3), name + ".3x3");
+    Signal five = n.convRelu(x, w.reduce5, ConvOptions::square(1), name + ".5x5_reduce");
+    five = n.convRelu(five, w.five, ConvOptions::square(5), name + ".5x5");
     Signal pool = n.maxPool(x, {3, 3}, {1, 1}, {1, 1}, name + ".pool");
-    pool = convRelu(n, pool, w.pool, ConvOptions::square(1), name + ".pool_proj");
+    pool = n.convRelu(pool, w.pool, ConvOptions::square(1), name + ".pool_proj");
     return n.concat({one, three, five, pool}, name + ".concat");
   };
   Signal x = n.input({3, 224, 224});
-  x = convRelu(n, x, 64, ConvOptions::square(7, 2), "conv1");
+  x = n.convRelu(x, 64, ConvOptions::square(7, 2), "conv1");
   x = n.lrn(n.maxPool(x, {3, 3}, {2, 2}, {0, 0}, "pool1", true), 5, 1e-4, 0.75, 1, "norm1");
-  x = convRelu(n, x, 64, ConvOptions::square(1), "conv2_reduce");
-  x = n.lrn(convRelu(n, x, 192, ConvOptions::square(3), "conv2"), 5, 1e-4, 0.75, 1, "norm2");
+  x = n.convRelu(x, 64, ConvOptions::square(1), "conv2_reduce");
+  x = n.lrn(n.convRelu(x, 192, ConvOptions::square(3), "conv2"), 5, 1e-4, 0.75, 1, "norm2");
   x = n.maxPool(x, {3, 3}, {2, 2}, {0, 0}, "pool2", true);
   x = inception(x, {"3a", 64, 96, 128, 16, 32, 32});
   x = inception(x, {"3b", 128, 128, 192, 32, 96, 64});

@@ -74,6 +74,9 @@ public:
   Signal unit(Signal x, int64_t outChannels, ConvOptions options, Activation activation, const std::string &name,
               double gain = 1);
   Signal activate(Signal x, Activation activation, const std::string &name);
+  Signal convRelu(Signal x, int64_t channels, const ConvOptions &options, const std::string &name) {
+    return activate(conv(x, channels, options, name), Activation::relu, name + ".relu");
+  }
   Signal dense(Signal x, int64_t outFeatures, const std::string &name); // x: batch x features
   Signal maxPool(Signal x, std::array<int64_t, 2> kernel, std::array<int64_t, 2> stride, std::array<int64_t, 2> pad,
                  const std::string &name, bool ceilMode = false);

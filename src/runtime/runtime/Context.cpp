@@ -147,8 +147,6 @@ InstructionInfo Context::instruction(size_t index) const {
   } else if (auto *shape = std::get_if<ComputeShape>(&instruction.operation)) {
     info.kind = "compute_shape";
     info.inputs = {shape->from};
-  } else if (std::holds_alternative<Release>(instruction.operation)) {
-    info.kind = "release";
   } else if (auto *branch = std::get_if<If>(&instruction.operation)) {
     info.kind = "if";
     info.inputs = {branch->condition};

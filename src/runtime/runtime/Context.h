@@ -29,7 +29,7 @@ struct ContextOptions {
 /// Description and cost of one instruction of the plan, at the extents bound now. Strings and spans
 /// live as long as the model.
 struct InstructionInfo {
-  const char *kind = "";                     // "kernel", "reference", "compute_shape", "release", "if", "loop"
+  const char *kind = "";                     // "kernel", "reference", "compute_shape", "if", "loop"
   std::string_view name;                     // kernel name, or operator of a reference
   std::string_view family, shapes, schedule; // of kernels; "" for other instructions
   std::span<const std::string> nodes;        // source nodes

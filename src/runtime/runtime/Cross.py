@@ -23,7 +23,7 @@ class Cross:
         self.lock = open(os.path.join(self.out, "lock"), "w")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.cache = [tool for tool in [shutil.which("ccache")] if tool]
-        self.flags = [f"-I{source}", f"-I{source}/include", f"-I{build}", '-DLATHE_VERSION="test"',
+        self.flags = [*(f"-I{floor.path}" for floor in os.scandir(f"{source}/src")), f"-I{source}/include", f"-I{build}", '-DLATHE_VERSION="test"',
                       '-DLATHE_MULTIARCH=""', "-pthread", "-idirafter/usr/include"]
 
     def command(self, *words):

@@ -38,7 +38,7 @@ for library, prefix in (("liblathe_runtime.so", "lathe_"), ("liblathe_references
         check(size < limit, f"{library} has {size} bytes stripped, expected less than {limit}")
 
 # Every function of the header is there.
-header = open(os.path.join(os.path.dirname(__file__), "..", "include", "lathe", "runtime.h")).read()
+header = open(os.path.join(os.path.dirname(__file__), "..", "..", "..", "include", "lathe", "runtime.h")).read()
 shown = tool("llvm-nm", "-D", "--defined-only", os.path.join(build, "lib", "liblathe_runtime.so"))
 for line in header.splitlines():
     if line.startswith("LATHE_API"):

@@ -53,7 +53,6 @@ TestPlan everything() {
   p.reference("nonnegative", {int32_t(flat)}, {kept});
   p.half(kept, late, "?0");
   p.add(kept, late, sum, "?0");
-  p.instruction(plan::ReleaseT{{}, kept});
   plan::LoopT loop;
   loop.trip_count = int32_t(trips);
   loop.body = 3;

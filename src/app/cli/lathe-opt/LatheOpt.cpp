@@ -6,7 +6,6 @@
 // outputs are compared (in float64, so that only the passes' own rounding shows).
 #include "codegen/Generate.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/Twin.h"
@@ -175,7 +174,6 @@ int run(int argc, char **argv) {
       return 0;
     }
   Arguments arguments = parse(argc, argv);
-  registerLowerings();
   auto declined = [&](mlir::func::FuncOp kernel) {
     return kernel->getAttrOfType<mlir::StringAttr>("nn.family").getValue() == arguments.declined;
   };
@@ -187,7 +185,7 @@ int run(int argc, char **argv) {
   const int64_t block = arguments.pipeline.channelBlocks.of(ElementType::f32);
   const Target target = Target::parse(block == 4 ? "x86-64-v2" : block == 8 ? "x86-64-v3" : "x86-64-v4");
   arguments.pipeline.predictCycles = [&](mlir::func::FuncOp kernel) -> Outcome<double> {
-    return declined(kernel) ? NotApplicable{"declined on request"} : predictCycles({kernel, target});
+    return declined(kernel) ? NotApplicable{"declined on request"} : predictCycles({{}, kernel, target});
   };
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(arguments.file);
   require(static_cast<bool>(file), "{}: {}", arguments.file, file.getError().message());

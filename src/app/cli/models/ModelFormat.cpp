@@ -1,12 +1,10 @@
 #include "cli/models/ModelFormat.h"
 
+#include "import/FileFormats.h"
 #include "import/SavedModel.h"
-#include "import/tensorflow/Content.h"
 #include "package/Package.h"
 #include "support/Error.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -28,30 +26,8 @@ bool isPackage(const std::string &path) {
   return std::memcmp(magic, package::magic, sizeof magic) == 0;
 }
 
-/// What tells the format; a text is recognised by its first kilobytes.
-static std::string beginning(const std::string &path) {
-  std::string file = savedModelFile(path), bytes(4096, 0);
-  std::ifstream stream(file.empty() ? path : file, std::ios::binary);
-  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(stream.gcount()));
-  return bytes;
-}
-
 std::string modelFormat(const std::string &path) {
-  if (isPackage(path))
-    return "lathe";
-  std::string bytes = beginning(path);
-  std::string_view begin = bytes;
-  if (begin.size() >= 8 && begin.substr(4, 4) == "TFL3") // the identifier behind a flatbuffer's first offset
-    return "tflite";
-  if (begin.starts_with("\x89HDF") || begin.starts_with("PK\x03\x04"))
-    return "keras";
-  auto isText = [](unsigned char c) { return c >= 32 || c == '\n' || c == '\t' || c == '\r'; };
-  if (path.ends_with(".mlir") || (!bytes.empty() && std::all_of(bytes.begin(), bytes.end(), isText)))
-    return "text";
-  if (!tensorflow::isGraph(begin))
-    return "onnx";
-  return tensorflow::isSavedModel(begin) ? "savedmodel" : "tensorflow";
+  return isPackage(path) ? "lathe" : fileFormat(path, beginningOf(path)).key;
 }
 
 void requireOnnxName(const std::string &path) {

@@ -1,5 +1,7 @@
 #include "cli/models/SideParts.h"
 
+#include "import/FileFormats.h"
+
 namespace lathe::cli {
 
 lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags) {
@@ -9,14 +11,16 @@ lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags) {
 }
 
 void clearForeignFlags(ModelFlags &flags) {
-  std::string format = flags.isZoo() ? "zoo" : modelFormat(flags.model);
-  if (format != "tflite")
+  FormatOptions takes;
+  if (!flags.isZoo() && !isPackage(flags.model))
+    takes = fileFormat(flags.model, beginningOf(flags.model)).takes;
+  if (!takes.requantizeRounding)
     flags.requantizeRounding = ModelFlags().requantizeRounding;
-  if (format != "tflite" && format != "savedmodel")
+  if (!takes.signature)
     flags.signature.clear();
-  if (format != "keras")
+  if (!takes.custom)
     flags.custom.clear();
-  if (format != "onnx")
+  if (!takes.overrides)
     flags.overrides.clear();
 }
 
@@ -48,7 +52,7 @@ ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const s
   call.model = folder + "/call.onnx";
   // What only the model has: its extents, its kernels, and what its format knows.
   call.shapes.clear();
-  call.scheduleFile.clear();
+  call.schedule = {};
   call.signature.clear();
   call.custom.clear();
   call.overrides.clear();

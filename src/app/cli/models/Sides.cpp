@@ -5,6 +5,7 @@
 #include "cli/Packages.h"
 #include "cli/Self.h"
 #include "cli/models/SideParts.h"
+#include "import/FileFormats.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Ports.h"
 
@@ -145,8 +146,9 @@ ModelFlags flagsLike(const ModelFlags &flags, const std::string &ours, const std
 
 std::vector<lab::CompareSide> findSides(const std::string &with, const ModelFlags &model) {
   auto find = [](const std::string &name) { return lab::runnerNamed(name, "--with " + name); };
-  std::string usual = !model.isZoo() && modelFormat(model.model) == "tflite" ? "tflite" : "onnxruntime";
   bool ofPackage = !model.isZoo() && isPackage(model.model);
+  std::string usual =
+      model.isZoo() || ofPackage ? "onnxruntime" : fileFormat(model.model, beginningOf(model.model)).runner;
   std::vector<lab::CompareSide> sides(1);
   sides[0].runner = find("lathe");
   for (const std::string &name : CLI::detail::split(with.empty() ? usual : with, ',')) {

@@ -12,10 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-double atOne(const Dim &dim) {
-  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
-}
-
 double flopsOfOccurrence(const BlockOccurrence &occurrence, const nn::SymbolicShapes &shapes) {
   double flops = 0;
   for (mlir::Operation *op : occurrence.operations)

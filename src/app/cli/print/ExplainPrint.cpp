@@ -9,13 +9,13 @@ using nlohmann::json;
 
 std::string cyclesText(double cycles) { return fmt::format("{:.0f}", cycles); }
 
-json toJson(const Candidate &candidate) {
+json candidateJson(const Candidate &candidate) {
   return {{"schedule", candidate.schedule.str()}, {"chosen", candidate.chosen},
           {"prior", candidate.byPrior},           {"rule", candidate.byRule},
           {"model", candidate.byModel},           {"predicted", predictionJson(candidate.prediction)}};
 }
 
-json toJson(const ExploredAlgorithm &explored) {
+json algorithmJson(const ExploredAlgorithm &explored) {
   json declined = json::array();
   for (const DeclinedPoints &entry : explored.declined)
     declined.push_back({{"constraint", entry.constraint->id},
@@ -52,8 +52,8 @@ std::string candidatesTable(const KernelExplanation &kernel, const TableStyle &s
   Table table(std::move(columns));
   for (const Candidate &candidate : kernel.best) {
     const Prediction &prediction = candidate.prediction;
-    std::vector<TableCell> cells = {candidate.schedule.str(), cyclesText(prediction.total()),
-                                    prediction.bound(), choiceOf(candidate), cyclesText(prediction.compute)};
+    std::vector<TableCell> cells = {candidate.schedule.str(), cyclesText(prediction.total()), prediction.bound(),
+                                    choiceOf(candidate), cyclesText(prediction.compute)};
     for (size_t i = 0; i < levels.size(); ++i)
       cells.push_back(cyclesText(i < prediction.levels.size() ? prediction.levels[i] : 0));
     cells.push_back(cyclesText(prediction.start));
@@ -100,16 +100,16 @@ json explanationJson(const Explanation &explanation) {
   const KernelExplanation &kernel = *explanation.kernel;
   json best = json::array(), algorithms = json::array();
   for (const Candidate &candidate : kernel.best)
-    best.push_back(toJson(candidate));
+    best.push_back(candidateJson(candidate));
   for (const ExploredAlgorithm &explored : kernel.algorithms)
-    algorithms.push_back(toJson(explored));
+    algorithms.push_back(algorithmJson(explored));
   document["kernel"] = {{"name", kernel.kernel},
                         {"nodes", kernel.nodes},
                         {"family", kernel.family},
                         {"task", kernel.task},
                         {"open_extents", kernel.openExtents},
                         {"origin", kernel.origin},
-                        {"chosen", toJson(chosenOf(kernel))},
+                        {"chosen", candidateJson(chosenOf(kernel))},
                         {"rank", kernel.rank},
                         {"candidates", kernel.candidates},
                         {"variations", kernel.variations},

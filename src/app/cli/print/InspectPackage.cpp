@@ -19,10 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-double atOne(const Dim &dim) {
-  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
-}
-
 /// Header and section table. The loader has checked them.
 struct Contents {
   package::Header header{};

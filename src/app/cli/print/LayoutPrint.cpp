@@ -55,8 +55,8 @@ std::string unchosenText(const LayoutReport &layouts) {
 } // namespace
 
 LayoutReport layoutReport(const CompileReport &report, const ModelFlags &flags, bool timed) {
-  LayoutReport result{report, flags.layout, flags.level, {}};
-  if (timed && flags.target == "native" && flags.machineFile.empty())
+  LayoutReport result{report, name(flags.layout), flags.level, {}};
+  if (timed && flags.target == "native" && flags.machine.name.empty())
     result.clockGhz = lab::measureClock();
   return result;
 }

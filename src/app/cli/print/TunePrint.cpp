@@ -93,9 +93,9 @@ Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<t
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return gain(a) > gain(b); });
   Table table({numberColumn("#"), textColumn("task").shrink(24), numberColumn("runs"), numberColumn("trials"),
                textColumn("failed").drop(3), numberColumn("before", "us"), numberColumn("after", "us"),
-               numberColumn("GFLOPS").drop(2), numberColumn("gain"), numberColumn("of roofline", "%").drop(1).key("roofline_percent"),
-               textColumn("interval").drop(4), textColumn("schedule").drop(2).shrink(20),
-               textColumn("task text").key("key").onlyData()});
+               numberColumn("GFLOPS").drop(2), numberColumn("gain"),
+               numberColumn("of roofline", "%").drop(1).key("roofline_percent"), textColumn("interval").drop(4),
+               textColumn("schedule").drop(2).shrink(20), textColumn("task text").key("key").onlyData()});
   for (size_t i : order) {
     const tune::TunedTask &result = tuned[i];
     const tune::Task &task = tasks[i].task;
@@ -105,8 +105,9 @@ Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<t
     double rate = gflops(task, result.after);
     table.row({std::to_string(i + 1), task.label, std::to_string(task.count), std::to_string(result.trials),
                store::countsText(result.failures), microsecondsCell(result.before), microsecondsCell(result.after),
-               rate > 0 ? valueCell(fmt::format("{:.1f}", rate), rate) : valueCell("", nullptr), gainCell(result), ceilings && result.after > 0 ? percent(ceilings->share(task, result.after)) : "",
-               interval, result.schedule, task.key});
+               rate > 0 ? valueCell(fmt::format("{:.1f}", rate), rate) : valueCell("", nullptr), gainCell(result),
+               ceilings && result.after > 0 ? percent(ceilings->share(task, result.after)) : "", interval,
+               result.schedule, task.key});
   }
   return table;
 }

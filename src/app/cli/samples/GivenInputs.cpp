@@ -3,9 +3,9 @@
 
 #include "cli/Values.h"
 #include "runtime/QuantizedTensor.h"
-#include "support/zip/ArrayNames.h"
 #include "support/Npy.h"
 #include "support/Text.h"
+#include "support/zip/ArrayNames.h"
 
 #include <algorithm>
 #include <charconv>
@@ -200,6 +200,7 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
 }
 
 void InputFlags::add(Options &options, const std::string &defaultFill, bool oneBatch) {
+  HelpSection section(options, "Inputs");
   fill = defaultFill;
   options.reads([this] {
     std::vector<std::string> files;

@@ -11,6 +11,7 @@
 namespace lathe::cli {
 
 void PictureFlags::add(Options &options) {
+  HelpSection section(options, "Inputs");
   options
       .add_option("--preprocess", preprocess,
                   "Take range, mean, deviation, channels and quantisation of pixels from the flags, or from what the "

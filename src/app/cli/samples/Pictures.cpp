@@ -6,6 +6,7 @@
 namespace lathe::cli {
 
 void DataFlags::add(Options &options, const std::string &dataHelp) {
+  HelpSection section(options, "Inputs");
   options.add_option("--data", data, dataHelp)->type_name("DIR|F.csv|F.npz");
   options.add_option("--labels", labels, "Read the names of the classes from FILE, one a line")->type_name("FILE");
   options.add_flag("--skip-unreadable", skipUnreadable,

@@ -1,6 +1,7 @@
 #include "cli/store/StoreExport.h"
 
 #include "report/RowMaker.h"
+#include "store/Fields.h"
 #include "store/Lines.h"
 #include "support/Table.h"
 
@@ -24,19 +25,21 @@ lab::Summary timeOf(const Point &point, double nanosecond) {
 namespace {
 
 /// One row of CSV.
-class Row {
+class CsvRow {
 public:
-  Row &text(std::string_view value) {
+  CsvRow &text(std::string_view value) {
     separate();
     line += csvCell(value);
     return *this;
   }
-  template <class Number> Row &number(Number value) {
+  template <class Number> CsvRow &number(Number value) {
     separate();
     line += fmt::format("{}", value);
     return *this;
   }
-  template <class Number> Row &number(const std::optional<Number> &value) { return value ? number(*value) : text(""); }
+  template <class Number> CsvRow &number(const std::optional<Number> &value) {
+    return value ? number(*value) : text("");
+  }
   const std::string &str() const { return line; }
 
 private:
@@ -52,6 +55,11 @@ private:
 void addColumns(std::vector<CsvColumn> &columns, const char *type, std::string names) {
   for (names += ','; !names.empty(); names.erase(0, names.find(',') + 1))
     columns.push_back({names.substr(0, names.find(',')), type});
+}
+
+void addCounters(std::vector<CsvColumn> &columns, const char *type) {
+  for (auto [key, counter] : store::sampleCounters)
+    columns.push_back({key, type});
 }
 
 /// The columns that rows of points and rows of samples begin with.
@@ -79,8 +87,8 @@ std::string shapeOf(const std::vector<lab::ProblemOperand> &operands, size_t ind
 }
 
 /// The cells of firstColumns.
-Row rowOf(const Point &p, const report::RowMaker::Work &work) {
-  Row row;
+CsvRow rowOf(const Point &p, const report::RowMaker::Work &work) {
+  CsvRow row;
   row.text(p.experiment).text(p.problem.op).text(p.problem.text).text(p.provider).text(p.variant);
   row.number(p.setting.threads).number(p.setting.batch).text(p.setting.type).text(p.setting.layout);
   row.text(p.setting.schedule).text(name(p.setting.cache));
@@ -108,10 +116,9 @@ std::vector<CsvColumn> pointColumns() {
   addColumns(columns, "number", "prepare_seconds,call_seconds,relative_l2,max_difference");
   addColumns(columns, "text", "figures");
   addColumns(columns, "integer", "samples");
-  addColumns(columns, "number",
-             "median_ns,min_ns,mean_ns,max_ns,std_ns,gflops,gbytes_per_second,cpu_ns,cycles,instructions,cache_misses,"
-             "frequency_khz,"
-             "other_processors,stolen_processors");
+  addColumns(columns, "number", "median_ns,min_ns,mean_ns,max_ns,std_ns,gflops,gbytes_per_second");
+  addCounters(columns, "number");
+  addColumns(columns, "number", "other_processors,stolen_processors");
   addColumns(columns, "text", "repro");
   return columns;
 }
@@ -119,7 +126,7 @@ std::vector<CsvColumn> pointColumns() {
 std::vector<CsvColumn> sampleColumns() {
   std::vector<CsvColumn> columns = firstColumns();
   addColumns(columns, "integer", "round,repetition,wall_ns");
-  addColumns(columns, "optional integer", "cpu_ns,cycles,instructions,cache_misses,frequency_khz");
+  addCounters(columns, "optional integer");
   return columns;
 }
 
@@ -127,12 +134,12 @@ std::vector<CsvColumn> sampleColumns() {
 static size_t writeCsv(store::Store &store, const store::Filter &filter, const std::string &path,
                        const std::vector<CsvColumn> &columns,
                        const std::function<void(const Point &, const report::RowMaker::Work &,
-                                                const std::function<void(const Row &)> &)> &addRows) {
+                                                const std::function<void(const CsvRow &)> &)> &addRows) {
   store::LineWriter writer(path);
   writer.line(titleLine(columns));
   size_t rows = 0;
   report::RowMaker problems;
-  auto add = [&](const Row &row) {
+  auto add = [&](const CsvRow &row) {
     writer.line(row.str());
     ++rows;
   };
@@ -143,7 +150,7 @@ static size_t writeCsv(store::Store &store, const store::Filter &filter, const s
 
 size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
   return writeCsv(store, filter, path, pointColumns(), [](const Point &p, const auto &work, const auto &add) {
-    Row row = rowOf(p, work);
+    CsvRow row = rowOf(p, work);
     row.text(p.measured).text(name(p.status)).text(p.reason).text(p.providerVersion).text(p.implementation);
     row.number(p.prepareSeconds)
         .number(p.callSeconds)
@@ -155,8 +162,7 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
     for (double figure : {time.median, time.min, time.mean, time.max, time.standardDeviation})
       row.number(time.count ? std::optional(figure) : std::nullopt);
     row.number(rate(work.flops, time.median)).number(rate(work.bytes, time.median));
-    for (Counter counter :
-         {&Sample::cpuNs, &Sample::cycles, &Sample::instructions, &Sample::cacheMisses, &Sample::frequencyKhz})
+    for (auto [key, counter] : store::sampleCounters)
       row.number(meanOf(p.rounds, counter));
     row.number(p.disturbance.otherProcessors).number(p.disturbance.stolenProcessors).text(p.repro);
     add(row);
@@ -165,13 +171,14 @@ size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const s
 
 size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const std::string &path) {
   return writeCsv(store, filter, path, sampleColumns(), [](const Point &p, const auto &work, const auto &add) {
-    const Row common = rowOf(p, work);
+    const CsvRow common = rowOf(p, work);
     for (size_t round = 0; round < p.rounds.size(); ++round)
       for (size_t repetition = 0; repetition < p.rounds[round].size(); ++repetition) {
         const Sample &sample = p.rounds[round][repetition];
-        Row row = common;
-        row.number(round).number(repetition).number(sample.wallNs).number(sample.cpuNs).number(sample.cycles);
-        row.number(sample.instructions).number(sample.cacheMisses).number(sample.frequencyKhz);
+        CsvRow row = common;
+        row.number(round).number(repetition).number(sample.wallNs);
+        for (auto [key, counter] : store::sampleCounters)
+          row.number(sample.*counter);
         add(row);
       }
   });

@@ -22,7 +22,8 @@ std::string rowText(const SweepRow &row, bool several) {
   if (!row.runtime.empty())
     return fmt::format("{}{}, {}", model, row.title, threads);
   return fmt::format("{}-O {}, {}{}, {}", model, row.model.level,
-                     row.model.layout == "auto" ? "" : row.model.layout + ", ", row.model.target, threads);
+                     row.model.layout == LayoutChoice::automatic ? "" : name(row.model.layout) + ", ", row.model.target,
+                     threads);
 }
 
 bool severalModels(const Sweep &sweep) {
@@ -34,7 +35,7 @@ namespace {
 
 bool showsLayouts(const Sweep &sweep) {
   return std::any_of(sweep.rows.begin(), sweep.rows.end(),
-                     [](const SweepRow &row) { return row.model.layout != "auto"; });
+                     [](const SweepRow &row) { return row.model.layout != LayoutChoice::automatic; });
 }
 
 std::string percentText(size_t part, size_t whole) {
@@ -58,7 +59,7 @@ void addName(std::vector<TableCell> &cells, const SweepRow &row, const Sweep &sw
     cells.push_back(ours ? "lathe" : row.title);
   cells.push_back(ours ? std::to_string(row.model.level) : "");
   if (showsLayouts(sweep))
-    cells.push_back(ours ? row.model.layout : "");
+    cells.push_back(ours ? name(row.model.layout) : "");
   cells.insert(cells.end(), {ours ? row.model.target : "", std::to_string(row.model.threads)});
 }
 
@@ -177,7 +178,7 @@ json rowJson(const SweepRow &row, const Sweep &sweep) {
       {"runtime", row.runtime.empty() ? "lathe" : row.runtime},
       {"runtime_title", row.title},
       {"level", row.model.level},
-      {"layout", row.model.layout},
+      {"layout", name(row.model.layout)},
       {"target", row.model.target},
       {"threads", row.model.threads},
       {"reason", row.reason},

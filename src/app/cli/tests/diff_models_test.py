@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 for importer in ("keras", "tensorflow"):
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", importer, "testing"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "model", "import", importer, "testing"))
 from graph_files import Graph, Type, number, part, shape_message
 from keras_files import Layer, Model, Ref, input_layer, write
 

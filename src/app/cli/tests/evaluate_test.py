@@ -7,7 +7,7 @@ import xml.dom.minidom
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", "keras", "testing"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "model", "import", "keras", "testing"))
 from keras_files import Layer, Model, Ref, input_layer, write
 
 from fixture import Cli, field, main, onnx_node

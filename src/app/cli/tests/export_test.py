@@ -20,7 +20,7 @@ class Export(Cli):
             print("ONNX RUNTIME IS NOT INSTALLED (make peers): the file is not loaded by it")
 
     def test_quantised_models_keep_their_bits(self):
-        data = os.environ.get("LATHE_TEST_DATA", os.path.join(os.path.dirname(__file__), "../../../shared"))
+        data = os.environ.get("LATHE_TEST_DATA", os.path.join(os.path.dirname(__file__), "../../../../../shared"))
         model, file = os.path.join(data, "models/tflite/resnet8_cifar10_int8.tflite"), self.path("int8.onnx")
         if not os.path.exists(model):
             self.skipTest("NO TEST DATA: " + model)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fixture import Cli, main, network
 
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "report", "page")
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "laboratory", "report", "page")
 
 
 class OpsAnalyze(Cli):

@@ -177,7 +177,7 @@ class Trace(Cli):
         for index in sorted(kinds):
             if any(end == index and start in reached for start, end, _ in graph["edges"]):
                 reached.add(index)
-        self.assertEqual(reached - {-1}, {index for index, kind in kinds.items() if kind not in ("release", "compute_shape")} & reached)
+        self.assertEqual(reached - {-1}, {index for index, kind in kinds.items() if kind != "compute_shape"} & reached)
         self.assertEqual({graph["values"][value]["name"] for start, end, value in graph["edges"] if end == -1 and start in reached}, {"y", "all"})
 
     def test_events_beyond_the_limit_are_counted(self):

@@ -8,7 +8,7 @@ import unittest
 from fixture import main
 from report_store import HOSTILE, ReportCase, Rows
 
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "report", "page")
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "laboratory", "report", "page")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 MISSING = [what for what, here in [("Chromium (dev/setup.sh bench)", BROWSER), ("playwright-core (npm ci in report/page)", os.path.isdir(os.path.join(PAGE, "node_modules", "playwright-core")))] if not here]
 

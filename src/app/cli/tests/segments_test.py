@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", "keras", "testing"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "model", "import", "keras", "testing"))
 from keras_files import Layer, Model, Ref, input_layer, write
 
 from fixture import PEER, Cli, field, main, network

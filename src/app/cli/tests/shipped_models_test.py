@@ -8,7 +8,7 @@ import subprocess
 from fixture import LATHE, Cli, main, without_progress
 
 BUILD = os.path.dirname(os.path.dirname(LATHE))
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data", "models")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "data", "models")
 CONVOLUTION = "conv2d:ic16ih14oc16kh3ph1"
 
 

@@ -24,7 +24,7 @@ class Shipped(Cli):
         cls.installed = os.path.join(cls.prefix, "bin", "lathe")
         cls.records = os.path.join(cls.prefix, "share", "lathe", "records")
         names = lambda folder: sorted(os.path.basename(path) for path in glob.glob(os.path.join(folder, "*")) if path.endswith(".jsonl"))
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data", "records")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "data", "records")
         assert names(source) == names(cls.records) == names(os.path.join(BUILD, "share", "lathe", "records"))
         # What one real search has found. Its verdicts are set here, since nobody knows what is faster.
         cls.store = os.path.join(cls.folder.name, "tuned.db")

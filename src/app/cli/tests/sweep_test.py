@@ -135,7 +135,7 @@ class Sweep(Cli):
                  "subgraphs": [{"tensors": [{**tensor, "name": "x"}, {**tensor, "name": "y"}], "inputs": [0], "outputs": [1],
                                 "operators": [{"code": 0, "inputs": [0], "outputs": [1]}]}]}
         described = self.write(name + ".json", json.dumps(model))
-        schema = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "import", "tflite", "tflite.fbs")
+        schema = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "model", "import", "tflite", "tflite.fbs")
         subprocess.run(["flatc", "--binary", "--root-type", "lathe.tflite.file.Model", "-o", self.folder.name, schema, described], check=True)
         (binary,) = [path for path in glob.glob(self.path(name + ".*")) if not path.endswith((".json", ".tflite"))]
         os.rename(binary, self.path(name + ".tflite"))

@@ -7,7 +7,7 @@ import numpy as np
 from fixture import LATHE, Cli, main
 
 os.environ.setdefault("LATHE_LIBRARY_DIR", os.path.join(os.path.dirname(os.path.dirname(LATHE)), "lib"))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "python"))
 import lathe
 
 # In the place of the program: says its arguments and writes a report.

@@ -128,14 +128,13 @@ bool GraphTuning::isInterrupted() const {
 }
 
 void GraphTuning::measure(tune::TrialRunner &runner, double deadline, Progress &progress) {
-  constexpr double unknown = std::numeric_limits<double>::infinity();
   size_t done = 0;
   for (auto &[key, question] : questions) {
     progress.update("measuring kernels of other graphs", ++done, questions.size());
     if (question.measurement || lab::steadySeconds() > deadline)
       continue;
     if (Outcome<bool> prepared = runner.prepare(question.task))
-      question.measurement = runner.measure(question.task, {question.schedule}, unknown).at(0);
+      question.measurement = runner.measure(question.task, {question.schedule}, tune::unmeasured).at(0);
     else
       question.measurement = declined(question.schedule, prepared.reason());
     if (question.measurement->passed())

@@ -1,7 +1,6 @@
 // Trials of `lathe tune` in processes of their own.
 #pragma once
 
-#include "compile/Compile.h"
 #include "tune/Tuner.h"
 #include "tune/measure/Measure.h"
 
@@ -26,8 +25,5 @@ public:
 private:
   tune::Measurer measurer;
 };
-
-/// How trials are compiled: as the model.
-tune::MeasureOptions measureOptionsOf(const CompileOptions &compiling);
 
 } // namespace lathe::cli

@@ -2,7 +2,6 @@
 
 #include "compile/Kernels.h"
 #include "lab/providers/kernel/ProblemKernel.h"
-#include "ops/Lowerings.h"
 
 namespace lathe::cli {
 
@@ -31,13 +30,12 @@ void TaskList::addModel(const ModelFlags &model, const CompileOptions &compiling
 
 std::vector<std::string> TaskList::addProblems(const std::vector<lab::ListedProblem> &problems,
                                                const CompileOptions &compiling) {
-  registerLowerings();
   Target target = targetOf(compiling);
   KernelOptions options = kernelOptionsOf(compiling);
   std::vector<std::string> declined;
   for (const lab::ListedProblem &entry : problems) {
     auto attempt = [&](const KernelProblem &problem) -> Outcome<bool> {
-      Outcome<KernelTask> task = kernelTask(problemOf(problem.function, target, options));
+      Outcome<KernelTask> task = kernelTask(KernelProblem{options, problem.function, target});
       if (!task)
         return NotApplicable{task.reason()};
       task->calls = entry.count;

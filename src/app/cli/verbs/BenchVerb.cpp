@@ -36,6 +36,7 @@ struct BenchFlags {
     model.addLoading(options);
     inputs.add(options, "random", false);
     addBatches(options, batches);
+    HelpSection section(options, "Measuring");
     options.add_option("--repetitions", repetitions, "Time exactly this many runs instead of using the stopping rule")
         ->check(CLI::PositiveNumber);
     options.add_option("--warm-up", warmUp, "Run this many times before timing")->capture_default_str();
@@ -227,8 +228,7 @@ std::string oneText(const Measured &measured, const TableStyle &style) {
   auto bytes = [](auto count) { return bytesText(static_cast<double>(count)); };
   return timesTable(measured.wall, measured.cpu, style) +
          fmt::format("{:.2f} GFLOPS ({} a run)\n", measured.gflops(), flopsText(measured.flops)) +
-         (measured.note.empty() ? "" : measured.note + "\n") +
-         countsText(measured.runs) +
+         (measured.note.empty() ? "" : measured.note + "\n") + countsText(measured.runs) +
          fmt::format("peak memory {}: constants {}, arena {}, scratch {}\n", bytes(measured.peakBytes),
                      bytes(measured.memory.constantBytes), bytes(measured.memory.arenaBytes),
                      bytes(measured.memory.scratchBytes));

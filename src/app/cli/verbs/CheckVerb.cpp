@@ -1,6 +1,6 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/print/LayoutPrint.h"
 #include "cli/models/LeftOut.h"
+#include "cli/print/LayoutPrint.h"
 #include "cli/print/VariantsPrint.h"
 
 #include "support/Text.h"

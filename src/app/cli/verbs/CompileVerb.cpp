@@ -11,7 +11,7 @@
 namespace lathe::cli {
 namespace {
 
-nlohmann::json toJson(const CompileReport &report) {
+nlohmann::json reportJson(const CompileReport &report) {
   nlohmann::json references = nlohmann::json::array();
   for (const ReferenceUse &use : report.references)
     references.push_back({{"node", use.node}, {"op", use.op}, {"type", use.type}, {"reason", use.reason}});
@@ -201,7 +201,7 @@ int compileVerb(const Arguments &arguments) {
     return emitStage(flags, source, compiling, options.printsText());
 
   CompileReport report = compile(*source.module, compiling, flags.output);
-  nlohmann::json json = toJson(report);
+  nlohmann::json json = reportJson(report);
   json["model"] = flags.model.model;
   json["original_bytes"] = source.fileBytes;
   json["package"] = flags.output;

@@ -193,7 +193,7 @@ double percent(size_t part, size_t whole) {
   return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-std::string labelText(const Evaluation &evaluation, size_t index) {
+std::string classText(const Evaluation &evaluation, size_t index) {
   return index < evaluation.names.size() ? printable(evaluation.names[index]) : std::to_string(index);
 }
 
@@ -202,7 +202,7 @@ Table classTable(const Evaluation &evaluation) {
                numberColumn("precision"), numberColumn("recall"), numberColumn("F1")});
   for (size_t index : evaluation.confusion->present()) {
     evaluate::ClassFigures figures = evaluation.confusion->figures(index);
-    table.row({labelText(evaluation, index), std::to_string(figures.count), std::to_string(figures.decided),
+    table.row({classText(evaluation, index), std::to_string(figures.count), std::to_string(figures.decided),
                std::to_string(figures.right), fmt::format("{:.3f}", figures.precision()),
                fmt::format("{:.3f}", figures.recall()), fmt::format("{:.3f}", figures.f1())});
   }
@@ -214,10 +214,10 @@ std::string confusionTable(const Evaluation &evaluation, const TableStyle &style
   std::vector<size_t> present = evaluation.confusion->present();
   std::vector<TableColumn> columns{textColumn("class \\ decision").shrink(12)};
   for (size_t index : present)
-    columns.push_back(numberColumn(labelText(evaluation, index)));
+    columns.push_back(numberColumn(classText(evaluation, index)));
   Table table(columns);
   for (size_t label : present) {
-    std::vector<TableCell> cells{labelText(evaluation, label)};
+    std::vector<TableCell> cells{classText(evaluation, label)};
     for (size_t decision : present)
       cells.push_back(std::to_string(evaluation.confusion->of(label, decision)));
     table.row(cells);

@@ -17,10 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-double atOne(const Dim &dim) {
-  return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
-}
-
 /// Weights, quantised ones and their 32-bit biases included: neither flags nor 64-bit extents and indices.
 bool isParameter(const TensorInfo &info) {
   return isFloat(info.type) || (isInteger(info.type) && bitWidth(info.type) <= 32);

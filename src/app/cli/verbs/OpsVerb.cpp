@@ -343,7 +343,7 @@ int benchOps(const Arguments &arguments) {
 
 int problemsOps(const Arguments &arguments) { return forwardToCompiler("problems", arguments); }
 
-const Verb verbs[] = {
+const Verb opsVerbs[] = {
     {"bench", "Time libraries on single operators side by side", benchOps},
     {"problems", "List a model's operators as problems for bench", problemsOps},
     {"analyze", "Analyse the measurements in the store", analyzeVerb},
@@ -353,7 +353,7 @@ const Verb verbs[] = {
 } // namespace
 
 int opsVerb(const Arguments &arguments) {
-  return runSubVerb("ops", "Compare libraries on single operators and analyse the measurements.\n", verbs,
+  return runSubVerb("ops", "Compare libraries on single operators and analyse the measurements.\n", opsVerbs,
                     "  lathe ops bench conv2d ic64ih56oc64kh3ph1 --provider lathe,onednn\n"
                     "  lathe ops problems zoo:resnet18\n"
                     "  lathe ops analyze --what best\n"

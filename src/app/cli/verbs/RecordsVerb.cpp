@@ -358,7 +358,7 @@ int recordsPrune(const Arguments &arguments) {
 
 int recordsShip(const Arguments &arguments) { return forwardToCompiler("ship", arguments); }
 
-const Verb verbs[] = {
+const Verb recordsVerbs[] = {
     {"list", "List tuning records", recordsList},
     {"best", "Show the fastest schedule of each task", recordsBest},
     {"export", "Write tuning records as an archive", recordsExport},
@@ -375,7 +375,7 @@ int recordsVerb(const Arguments &arguments) {
       "records",
       "Manage tuning records: schedules that were measured for a task, with their times. Compilations use\n"
       "the best ones (docs/records.md).\n",
-      verbs,
+      recordsVerbs,
       "  lathe records best\n"
       "  lathe records export machine.jsonl.gz\n"
       "  lathe records import server.jsonl.gz\n"

@@ -142,6 +142,8 @@ int storeShow(const Arguments &arguments) {
     table.row({p.problem.op, p.problem.text, report::scheduledColumnOf(row), report::settingText(p.setting),
                std::string(shownName(p.status)), std::to_string(time.count), ms(time.median), ms(time.min),
                figuresText(p.figures)});
+    if (!options.given("--json"))
+      return;
     json document = store::toJson(p);
     document.erase("samples");
     if (time.count)
@@ -252,7 +254,7 @@ int storeMerge(const Arguments &arguments) {
   return importFiles(options, into, files, store::Imported::everything, "lathe");
 }
 
-const Verb verbs[] = {
+const Verb storeVerbs[] = {
     {"path", "Print where measurements are kept", storePath},
     {"list", "List the experiments", storeList},
     {"show", "Show one experiment and its points", storeShow},
@@ -279,7 +281,7 @@ std::string measuringVerbs() {
 
 int storeVerb(const Arguments &arguments) {
   return runSubVerb("store", fmt::format("Manage the measurements that {}\nkeep (docs/store.md).\n", measuringVerbs()),
-                    verbs,
+                    storeVerbs,
                     "  lathe store list\n"
                     "  lathe store show\n"
                     "  lathe store export machine.jsonl.gz\n"

@@ -225,7 +225,7 @@ std::vector<SweepRow> SweepFlags::rows() const {
             row.model.target = target;
             row.model.threads = int(count);
             row.model.level = level;
-            row.model.layout = layout;
+            row.model.layout = layoutChoiceOf(layout);
           }
     addRuntimeRows(flags, rows);
   }

@@ -90,7 +90,8 @@ public:
     if (hasPackage())
       finish(gained);
     recording.finish();
-    bool any = std::any_of(tuned.begin(), tuned.end(), [](const tune::TunedTask &task) { return task.declined.empty(); });
+    bool any =
+        std::any_of(tuned.begin(), tuned.end(), [](const tune::TunedTask &task) { return task.declined.empty(); });
     if (!any)
       ended = "no task can be measured";
     report(trials.counts());
@@ -127,7 +128,8 @@ private:
   bool undone = false; // the tuned package is not kept
 
   tune::MeasureOptions measureOptions() const {
-    tune::MeasureOptions result = measureOptionsOf(compiling);
+    tune::MeasureOptions result;
+    result.compiling = nlohmann::json(static_cast<const CompileChoices &>(compiling)).dump();
     result.seed = flags.tune.seed;
     result.via = flags.via;
     result.viaDirectory = flags.viaDirectory;

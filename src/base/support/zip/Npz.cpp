@@ -1,9 +1,9 @@
 // .npz: zip archives of arrays.
 #include "support/Npy.h"
 
-#include "support/zip/ArrayNames.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/zip/ArrayNames.h"
 #include "support/zip/Zip.h"
 
 #include <zlib.h>

@@ -17,11 +17,6 @@ std::optional<int64_t> constantOf(mlir::Value value) {
   return std::nullopt;
 }
 
-int64_t lanesOf(mlir::Value value) {
-  auto vector = llvm::dyn_cast<mlir::VectorType>(value.getType());
-  return vector ? vector.getNumElements() : 1;
-}
-
 /// `element`, or a vector of it with as many lanes as `value`.
 mlir::Type like(mlir::Value value, mlir::Type element) {
   auto vector = llvm::dyn_cast<mlir::VectorType>(value.getType());
@@ -31,6 +26,11 @@ mlir::Type like(mlir::Value value, mlir::Type element) {
 unsigned bytesOf(mlir::Type element) { return std::max(1u, element.getIntOrFloatBitWidth() / 8); }
 
 } // namespace
+
+int64_t lanesOf(mlir::Value value) {
+  auto vector = llvm::dyn_cast<mlir::VectorType>(value.getType());
+  return vector ? vector.getNumElements() : 1;
+}
 
 KernelBuilder::KernelBuilder(const KernelProblem &problem, std::string kernelName, std::vector<bool> writable,
                              unsigned dimCount)

@@ -21,6 +21,9 @@ namespace lathe {
 
 struct KernelProblem;
 
+/// The lanes of a vector; 1 for a scalar.
+int64_t lanesOf(mlir::Value value);
+
 class KernelBuilder {
 public:
   using Value = mlir::Value;

@@ -22,13 +22,6 @@ struct Quantization {
   int64_t zero, least, most;
 };
 
-bool isOp(mlir::Operation *op, std::string_view name) {
-  const OpRecord *record = op ? nn::recordOf(op) : nullptr;
-  return record && name == record->name;
-}
-
-bool isByte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
-
 constexpr double greatest = 1024; // of the integers below: far from where f32 rounds
 
 std::optional<int64_t> integerOf(double number) {

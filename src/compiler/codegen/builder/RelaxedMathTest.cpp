@@ -1,7 +1,6 @@
 // Errors of relaxed functions over all magnitudes, their edges, and kernels that use them.
 #include "codegen/builder/RelaxedMath.h"
 #include "codegen/testing/FunctionTesting.h"
-#include "ops/Lowerings.h"
 
 #include <bit>
 #include <gtest/gtest.h>
@@ -172,7 +171,6 @@ std::string unary(const char *op, const char *family, const char *attributes = "
 
 /// Whole kernels: within 2^-11 of the largest result, and not what they are without relaxed mathematics.
 TEST(RelaxedMath, kernels) {
-  registerLowerings();
   const std::string queries = "tensor<1x2x19x16xf32>";
   const std::string attention =
       fmt::format("func.func private @k(%q: {0}, %k: {0}, %v: {0}) -> {0} attributes {{nn.family = \"attention\"}} {{\n"

@@ -185,15 +185,6 @@ Value ScalarBuilder::select(Value condition, Value x, Value y) {
 
 // ---- Expressions ----
 
-namespace {
-FindScalarLowering registered = nullptr;
-}
-
-void setScalarLowerings(FindScalarLowering find) { registered = find; }
-const ScalarLowering *findScalarLowering(std::string_view mnemonic) {
-  return registered ? registered(mnemonic) : nullptr;
-}
-
 /// A constant of one element as a scalar.
 static Value constantValue(KernelBuilder &kernel, const nn::ConstantData &data) {
   auto width = bitWidth(data.type) / 8;

@@ -1,5 +1,5 @@
 // Element-wise operators as expressions over scalars or vectors. Each is written once in
-// ops/<family>/Lower.cpp; element-wise kernels and the epilogues of all other kernels use it.
+// codegen/scalar/; element-wise kernels and the epilogues of all other kernels use it.
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
@@ -86,10 +86,7 @@ struct ScalarLowering {
   const char *name;
   mlir::Value (*lower)(ScalarBuilder &b, const Attrs &attrs, mlir::ValueRange operands);
 };
-/// Returns the expression of an operator, or null. ops/Lowerings.cpp (library lathe_lowerings,
-/// above codegen) registers the table, so codegen depends on no single operator.
-using FindScalarLowering = const ScalarLowering *(*)(std::string_view mnemonic);
-void setScalarLowerings(FindScalarLowering find);
+/// Returns the expression of an operator, or null (codegen/scalar/Lowerings.cpp).
 const ScalarLowering *findScalarLowering(std::string_view mnemonic);
 
 /// Evaluates the element-wise part of the body of a kernel at one position (scalar) or several

@@ -9,8 +9,6 @@ namespace {
 
 using mlir::Value;
 
-int64_t lanesOf(Value vector) { return llvm::cast<mlir::VectorType>(vector.getType()).getNumElements(); }
-
 Value shuffled(KernelBuilder &k, Value vector, int64_t lanes) {
   int64_t own = lanesOf(vector);
   if (own == lanes)

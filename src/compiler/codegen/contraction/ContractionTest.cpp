@@ -4,7 +4,6 @@
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -76,15 +75,11 @@ void sweep(const char *targetName, int count) {
     }
 }
 
-struct Contraction : testing::Test {
-  void SetUp() override { registerLowerings(); }
-};
+TEST(Contraction, priorMatchesReferenceNative) { sweep(testTargetName().c_str(), 25); }
+TEST(Contraction, priorMatchesReferenceAvx2) { sweep("x86-64-v3", 12); }
+TEST(Contraction, priorMatchesReferenceSse) { sweep("x86-64-v2", 6); }
 
-TEST_F(Contraction, priorMatchesReferenceNative) { sweep(testTargetName().c_str(), 25); }
-TEST_F(Contraction, priorMatchesReferenceAvx2) { sweep("x86-64-v3", 12); }
-TEST_F(Contraction, priorMatchesReferenceSse) { sweep("x86-64-v2", 6); }
-
-TEST_F(Contraction, everyScheduleMatchesReference) {
+TEST(Contraction, everyScheduleMatchesReference) {
   Target target = testTarget();
   std::map<std::string, int> ran; // by algorithm
   int all = 0;
@@ -113,7 +108,7 @@ TEST_F(Contraction, everyScheduleMatchesReference) {
 }
 
 /// Packings of a constant with equal texts have equal bytes: a program and a tuner keep each form once.
-TEST_F(Contraction, packingsOfOneTextAreOneForm) {
+TEST(Contraction, packingsOfOneTextAreOneForm) {
   Target target = testTarget();
   int packed = 0;
   for (const Family &family : families())
@@ -148,7 +143,7 @@ TEST_F(Contraction, packingsOfOneTextAreOneForm) {
 
 /// Few sums over many steps are split into several and added up at the end, whatever is left over by unrolling and by
 /// blocks.
-TEST_F(Contraction, longReductionsOfFewResults) {
+TEST(Contraction, longReductionsOfFewResults) {
   Target target = testTarget();
   for (const Typed &typed : {Typed{"f32", 2e-5}, Typed{"f64", 1e-12}, Typed{"i32", 0}})
     for (int i = 0; i < 12; ++i) {
@@ -171,7 +166,7 @@ TEST_F(Contraction, longReductionsOfFewResults) {
     }
 }
 
-TEST_F(Contraction, otherElementTypes) {
+TEST(Contraction, otherElementTypes) {
   for (const std::string &targetName : {testTargetName(), std::string("x86-64-v3")}) {
     Target target = Target::parse(targetName);
     if (!runsHere(target))
@@ -190,7 +185,7 @@ TEST_F(Contraction, otherElementTypes) {
   }
 }
 
-TEST_F(Contraction, otherTargetsCompileAndLink) {
+TEST(Contraction, otherTargetsCompileAndLink) {
   for (const char *name : {"aarch64-linux-gnu", "cortex-a76", "znver4", "skylake-avx512"}) {
     Target target = Target::parse(name);
     for (const Family &family : families())
@@ -220,7 +215,7 @@ std::string denseConv(int64_t lanes = 16, int64_t channels = 32, int64_t outChan
                      blocked(channels), blocked(outChannels), outChannels, channels);
 }
 
-TEST_F(Contraction, exactMathForbidsWinograd) {
+TEST(Contraction, exactMathForbidsWinograd) {
   KernelUnderTest kernel(denseConv(), Target::parse("znver4"), 1);
   KernelProblem problem = kernel.problem();
   EXPECT_EQ(priorSchedule(problem)->algorithm, "winograd");
@@ -231,7 +226,7 @@ TEST_F(Contraction, exactMathForbidsWinograd) {
 
 /// The prior of one algorithm is that of the family where the family chooses the algorithm, and keeps to the algorithm
 /// and m where it does not.
-TEST_F(Contraction, priorsOfOneAlgorithm) {
+TEST(Contraction, priorsOfOneAlgorithm) {
   KernelUnderTest kernel(denseConv(), Target::parse("znver4"), 1);
   KernelProblem problem = kernel.problem();
   Schedule chosen = *priorSchedule(problem);
@@ -254,7 +249,7 @@ TEST_F(Contraction, priorsOfOneAlgorithm) {
   EXPECT_THAT(priorSchedule(problem, AlgorithmChoice{"amx"}).reason(), testing::HasSubstr("tile registers"));
 }
 
-TEST_F(Contraction, smallMemoryForbidsWhatGrowsTheWeights) {
+TEST(Contraction, smallMemoryForbidsWhatGrowsTheWeights) {
   KernelUnderTest kernel(denseConv(), Target::parse("znver4"), 1);
   KernelProblem problem = kernel.problem();
   problem.smallMemory = true;
@@ -262,7 +257,7 @@ TEST_F(Contraction, smallMemoryForbidsWhatGrowsTheWeights) {
   EXPECT_THAT(generate(problem, Schedule::parse("winograd/2 m=2")).reason(), testing::HasSubstr("--memory small"));
 }
 
-TEST_F(Contraction, illegalSchedulesDeclineWithAReason) {
+TEST(Contraction, illegalSchedulesDeclineWithAReason) {
   KernelUnderTest kernel(denseConv(), Target::parse("znver4"), 1);
   auto reason = [&](const char *schedule) { return kernel.declined(schedule); };
   EXPECT_EQ(reason("direct/1 px=14 oc=2 unroll=8"), "");
@@ -286,7 +281,7 @@ TEST_F(Contraction, illegalSchedulesDeclineWithAReason) {
 }
 
 /// Finer units are the same sums in the same order.
-TEST_F(Contraction, howPointsAreSharedChangesNoBit) {
+TEST(Contraction, howPointsAreSharedChangesNoBit) {
   Target target = testTarget();
   int64_t lanes = target.lanes(32);
   struct Case {
@@ -311,7 +306,7 @@ TEST_F(Contraction, howPointsAreSharedChangesNoBit) {
   }
 }
 
-TEST_F(Contraction, slotsShareThePointsOfFewTiles) {
+TEST(Contraction, slotsShareThePointsOfFewTiles) {
   auto staged = [](KernelUnderTest &kernel) {
     Outcome<GeneratedKernel> generated = generate(kernel.problem(), *priorSchedule(kernel.problem()));
     return generated.done() && generated->stages == Dim(2);
@@ -349,7 +344,7 @@ std::string convAttributes(int64_t kernel, int64_t groups) {
                      kernel / 2, groups);
 }
 
-TEST_F(Contraction, whatIsNoSeparablePairDeclinesWithAReason) {
+TEST(Contraction, whatIsNoSeparablePairDeclinesWithAReason) {
   std::string pointwise = "tensor<20x20x1x1xf32>", depthwise = "tensor<20x1x3x3xf32>";
   auto reason = [](const std::string &text, const char *schedule, const char *target = "znver4") {
     return KernelUnderTest(text, Target::parse(target), 1).declined(schedule);

@@ -16,8 +16,6 @@ Value intrinsic(KernelBuilder &k, mlir::Type result, const char *name, mlir::Val
       .getResult(0);
 }
 
-int64_t lanesOf(Value vector) { return llvm::cast<mlir::VectorType>(vector.getType()).getNumElements(); }
-
 mlir::VectorType vectorOf(mlir::Type element, Value like) { return KernelBuilder::vectorOf(element, lanesOf(like)); }
 
 /// Sum + the products of pairs of i16, `a` and `b` vectors of i32 that hold the pairs.

@@ -7,7 +7,6 @@
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,10 +77,6 @@ KernelText randomProblem(Random &random, const Target &target, int kind) {
                      : randomGemm(random);
 }
 
-struct Bf16 : testing::Test {
-  void SetUp() override { registerLowerings(); }
-};
-
 /// A product of two operands that are both computed.
 bool bothComputed(const KernelText &text) { return text.str().find("nn.constant") == std::string::npos; }
 
@@ -113,7 +108,7 @@ void checkPriors(const Target &target, bool groupsToo) {
   EXPECT_TRUE(enoughComputed()) << "no computed operands, LATHE_SEED=" << baseSeed();
 }
 
-TEST_F(Bf16, priorMatchesReferenceOnRoundedOperands) {
+TEST(Bf16, priorMatchesReferenceOnRoundedOperands) {
   if (std::string missing = missingHere(); !missing.empty())
     GTEST_SKIP() << missing;
   Target target = testTarget();
@@ -124,7 +119,7 @@ TEST_F(Bf16, priorMatchesReferenceOnRoundedOperands) {
   }
 }
 
-TEST_F(Bf16, everyScheduleMatchesReferenceOnRoundedOperands) {
+TEST(Bf16, everyScheduleMatchesReferenceOnRoundedOperands) {
   if (std::string missing = missingHere(); !missing.empty())
     GTEST_SKIP() << missing;
   Target target = testTarget();
@@ -157,7 +152,7 @@ TEST_F(Bf16, everyScheduleMatchesReferenceOnRoundedOperands) {
   EXPECT_GT(ran[0], 15) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
-TEST_F(Bf16, winogradIsNearTheReference) {
+TEST(Bf16, winogradIsNearTheReference) {
   if (std::string missing = missingHere(); !missing.empty())
     GTEST_SKIP() << missing;
   Target target = testTarget();
@@ -180,7 +175,7 @@ TEST_F(Bf16, winogradIsNearTheReference) {
   EXPECT_GT(ran, 10) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
-TEST_F(Bf16, winogradLosesWhatItsPointsAreChosenFor) {
+TEST(Bf16, winogradLosesWhatItsPointsAreChosenFor) {
   if (std::string missing = missingHere(); !missing.empty())
     GTEST_SKIP() << missing;
   std::string x = "tensor<1x48x24x24xf32, #nn.blocked<1, 16>>", w = "tensor<32x48x3x3xf32>",
@@ -213,7 +208,7 @@ TEST_F(Bf16, winogradLosesWhatItsPointsAreChosenFor) {
   }
 }
 
-TEST_F(Bf16, weightsAreRoundedToNearestEven) {
+TEST(Bf16, weightsAreRoundedToNearestEven) {
   auto rounded = [](float value) {
     uint16_t half = 0;
     bf16Format.write(reinterpret_cast<const char *>(&value), ElementType::f32, reinterpret_cast<char *>(&half));
@@ -238,7 +233,7 @@ std::string product(const char *attributes, const char *constant) {
       constant, attributes);
 }
 
-TEST_F(Bf16, whatCannotBeRoundedDeclinesWithAReason) {
+TEST(Bf16, whatCannotBeRoundedDeclinesWithAReason) {
   const char *plain = "trans_a = false, trans_b = false", *transposed = "trans_a = true, trans_b = false";
   auto reason = [](const std::string &text, const char *target, const char *schedule) {
     return KernelUnderTest(text, Target::parse(target), 1).declined(schedule);
@@ -255,10 +250,6 @@ TEST_F(Bf16, whatCannotBeRoundedDeclinesWithAReason) {
 }
 
 // ---- 8-bit integers: exact ----
-
-struct Integers : testing::Test {
-  void SetUp() override { registerLowerings(); }
-};
 
 /// Convolutions row-major and in blocks, and matrix products.
 KernelText randomBytes(Random &random, int i, const Target &target) {
@@ -282,7 +273,7 @@ std::string checkBytes(const KernelText &text, const Target &target, uint64_t se
   return checkKernel(text.str(), target, seed, 2e-7, -128, 255, schedule, text.symbols);
 }
 
-TEST_F(Integers, priorMatchesReference) {
+TEST(Integers, priorMatchesReference) {
   Target native = Target::parse("native");
   for (const std::string &name : {testTargetName(), std::string("x86-64-v3"), std::string("x86-64-v2")}) {
     Target target = Target::parse(name);
@@ -297,7 +288,7 @@ TEST_F(Integers, priorMatchesReference) {
   }
 }
 
-TEST_F(Integers, everyScheduleMatchesReference) {
+TEST(Integers, everyScheduleMatchesReference) {
   Target target = testTarget();
   std::map<std::string, int> ran; // by format
   for (const std::string format : {"i8", "i8mm", "i16", "i16add", "i32"})
@@ -326,7 +317,7 @@ TEST_F(Integers, everyScheduleMatchesReference) {
 }
 
 /// The largest differences: no sum of two products may saturate.
-TEST_F(Integers, extremesAreExact) {
+TEST(Integers, extremesAreExact) {
   Target target = testTarget();
   std::string text =
       "func.func private @k(%a: tensor<3x64xui8>, %b: tensor<64x20xi16> {nn.constant}, %z: tensor<ui8>) -> "
@@ -345,7 +336,7 @@ TEST_F(Integers, extremesAreExact) {
 }
 
 /// Sums of four products of bytes do not saturate at 16 bits, and the correction for a zero point is exact.
-TEST_F(Integers, extremesOfBytesAreExact) {
+TEST(Integers, extremesOfBytesAreExact) {
   Target target = testTarget();
   if (!formatNamed("i8", ElementType::i32).obstacle(target).empty())
     GTEST_SKIP() << "NO PRODUCTS OF FOURS OF BYTES ON " << target.str();
@@ -371,7 +362,7 @@ TEST_F(Integers, extremesOfBytesAreExact) {
 }
 
 /// The instructions of targets that may not run here.
-TEST_F(Integers, priorsMultiplyBytesWithTheBestInstruction) {
+TEST(Integers, priorsMultiplyBytesWithTheBestInstruction) {
   std::string text =
       "func.func private @k(%a: tensor<4x64xui8>, %b: tensor<64x32xi8> {nn.constant}) -> tensor<4x32xi32> attributes "
       "{nn.family = \"contraction\"} {\n"
@@ -393,7 +384,7 @@ TEST_F(Integers, priorsMultiplyBytesWithTheBestInstruction) {
   }
 }
 
-TEST_F(Integers, formatsDeclineOtherOperandsWithAReason) {
+TEST(Integers, formatsDeclineOtherOperandsWithAReason) {
   auto reason = [](const std::string &text, const char *target, const char *schedule) {
     return KernelUnderTest(text, Target::parse(target), 1).declined(schedule);
   };

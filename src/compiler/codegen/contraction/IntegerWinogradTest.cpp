@@ -4,16 +4,11 @@
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
 namespace lathe {
 namespace {
-
-struct IntegerWinograd : testing::Test {
-  void SetUp() override { registerLowerings(); }
-};
 
 /// A 3x3 convolution of bytes in blocks, with a zero point and a bias if a chance says so.
 KernelText bytesForWinograd(Random &random, int64_t block) {
@@ -51,7 +46,7 @@ const char *formatOf(const Target &target) {
   return formatNamed("i16", ElementType::i32).obstacle(target).empty() ? "i16" : "i32";
 }
 
-TEST_F(IntegerWinograd, everyScheduleMatchesReference) {
+TEST(IntegerWinograd, everyScheduleMatchesReference) {
   Target target = testTarget();
   int ran = 0;
   for (int i = 0; ran < 30 && i < 300; ++i) {
@@ -74,7 +69,7 @@ TEST_F(IntegerWinograd, everyScheduleMatchesReference) {
 }
 
 /// The largest sums of bytes at Winograd's points: of weights of one sign and, for the transforms' differences, of two.
-TEST_F(IntegerWinograd, extremesAtPointsAreExact) {
+TEST(IntegerWinograd, extremesAtPointsAreExact) {
   Target target = testTarget();
   std::string layout = fmt::format("#nn.blocked<1, {}>", target.channelBlock());
   std::string text = fmt::format(
@@ -102,7 +97,7 @@ TEST_F(IntegerWinograd, extremesAtPointsAreExact) {
 }
 
 /// What the prior chooses: fewer products where they take two steps at once, not where they take four.
-TEST_F(IntegerWinograd, priorTransformsWhereProductsTakePairs) {
+TEST(IntegerWinograd, priorTransformsWhereProductsTakePairs) {
   for (auto [name, algorithm] : {std::pair("x86-64-v3", "winograd"), {"znver4", "direct"}}) {
     Target target = Target::parse(name);
     std::string type = fmt::format("tensor<1x128x28x28x{{}}, #nn.blocked<1, {}>>", target.channelBlock());

@@ -4,7 +4,6 @@
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,10 +66,6 @@ int wanted(int standard) {
   return times ? standard * std::stoi(times) : standard;
 }
 
-struct OpenContraction : testing::Test {
-  void SetUp() override { registerLowerings(); }
-};
-
 void sweep(const std::string &targetName, int count) {
   Target target = Target::parse(targetName), native = Target::parse("native");
   if ((native.featureBits & target.featureBits) != target.featureBits)
@@ -88,11 +83,11 @@ void sweep(const std::string &targetName, int count) {
     }
 }
 
-TEST_F(OpenContraction, priorMatchesReferenceNative) { sweep(testTargetName(), wanted(5)); }
-TEST_F(OpenContraction, priorMatchesReferenceAvx2) { sweep("x86-64-v3", wanted(3)); }
-TEST_F(OpenContraction, priorMatchesReferenceSse) { sweep("x86-64-v2", wanted(2)); }
+TEST(OpenContraction, priorMatchesReferenceNative) { sweep(testTargetName(), wanted(5)); }
+TEST(OpenContraction, priorMatchesReferenceAvx2) { sweep("x86-64-v3", wanted(3)); }
+TEST(OpenContraction, priorMatchesReferenceSse) { sweep("x86-64-v2", wanted(2)); }
 
-TEST_F(OpenContraction, everyScheduleMatchesReference) {
+TEST(OpenContraction, everyScheduleMatchesReference) {
   Target target = testTarget();
   std::map<std::string, int> ran; // by algorithm
   for (const Family &family : families())
@@ -118,7 +113,7 @@ TEST_F(OpenContraction, everyScheduleMatchesReference) {
     EXPECT_GT(ran[algorithm], 4) << "nearly every schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
-TEST_F(OpenContraction, priorMultipliesBytes) {
+TEST(OpenContraction, priorMultipliesBytes) {
   Target native = Target::parse("native");
   for (const std::string &name : {testTargetName(), std::string("x86-64-v3"), std::string("x86-64-v2")}) {
     Target target = Target::parse(name);
@@ -138,7 +133,7 @@ TEST_F(OpenContraction, priorMultipliesBytes) {
   }
 }
 
-TEST_F(OpenContraction, everyScheduleMultipliesBytes) {
+TEST(OpenContraction, everyScheduleMultipliesBytes) {
   Target target = testTarget();
   for (const std::string kind : {"i8", "i16", "i32", "lanewise"}) { // formats of direct, or the other algorithm
     bool direct = kind != "lanewise";
@@ -170,7 +165,7 @@ TEST_F(OpenContraction, everyScheduleMultipliesBytes) {
   }
 }
 
-TEST_F(OpenContraction, otherElementTypes) {
+TEST(OpenContraction, otherElementTypes) {
   Target target = testTarget();
   for (const Typed &typed : {Typed{"f16", 2e-3}, Typed{"bf16", 2e-2}})
     for (int i = 0; i < wanted(3); ++i) {
@@ -208,7 +203,7 @@ std::string openBytes() {
   return text;
 }
 
-TEST_F(OpenContraction, illegalSchedulesDeclineWithAReason) {
+TEST(OpenContraction, illegalSchedulesDeclineWithAReason) {
   auto reason = [](const std::string &text, const char *schedule) {
     return KernelUnderTest(text, Target::parse("znver4"), 1).declined(schedule);
   };

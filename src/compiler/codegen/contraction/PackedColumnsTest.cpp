@@ -4,7 +4,6 @@
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/PackedProducts.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +11,6 @@
 
 namespace lathe {
 namespace {
-
-struct Packed : testing::Test {
-  void SetUp() override { registerLowerings(); }
-};
 
 using Problem = PackedProduct;
 
@@ -31,7 +26,7 @@ std::string check(KernelUnderTest &kernel, const Problem &problem, const std::st
   return difference(got[0], expected[0], 1e-6, largestProduct * double(problem.blocks * problem.steps));
 }
 
-TEST_F(Packed, kernelsMatchReferences) {
+TEST(Packed, kernelsMatchReferences) {
   Target target = testTarget();
   int direct = 0, panels = 0;
   for (uint64_t seed : randomSeeds(80)) {
@@ -54,7 +49,7 @@ TEST_F(Packed, kernelsMatchReferences) {
   EXPECT_GT(panels, 5) << "LATHE_SEED=" << baseSeed();
 }
 
-TEST_F(Packed, priorReadsCodesWhereRowsAreFew) {
+TEST(Packed, priorReadsCodesWhereRowsAreFew) {
   Target target = testTarget();
   for (int64_t rows : {1, 4, 5}) {
     Problem problem{rows, 3, 32, 64, "i4", "tensor<3x1x64xf32>", "", true, false};
@@ -63,7 +58,7 @@ TEST_F(Packed, priorReadsCodesWhereRowsAreFew) {
   }
 }
 
-TEST_F(Packed, schedulesThatCannotAreDeclined) {
+TEST(Packed, schedulesThatCannotAreDeclined) {
   Target target = testTarget();
   KernelUnderTest kernel(Problem{8, 2, 32, 64, "i8", "tensor<2x1x64xf32>", "", true, false}.str(), target);
   EXPECT_NE(kernel.declined("gemm/2 mr=8 vectors=1 packb=0"), "");
@@ -83,7 +78,7 @@ std::vector<T> stored(KernelUnderTest &kernel, unsigned argument, ElementType ty
   return result;
 }
 
-TEST_F(Packed, fourBitsAreStoredEightStepsAWord) {
+TEST(Packed, fourBitsAreStoredEightStepsAWord) {
   Target target = Target::parse("native,vector-width=512");
   // Two blocks of nine steps, two columns: code (block * 9 + step) * 2 + column, modulo 16.
   KernelUnderTest kernel(Problem{1, 2, 9, 2, "i4", "tensor<2x1x2xf32>", "", true, false}.str(), target);
@@ -102,7 +97,7 @@ TEST_F(Packed, fourBitsAreStoredEightStepsAWord) {
   EXPECT_EQ(words[48], 2u); // code 34
 }
 
-TEST_F(Packed, unsignedBytesAreStoredSignedAndZeroPointsFollow) {
+TEST(Packed, unsignedBytesAreStoredSignedAndZeroPointsFollow) {
   Target target = Target::parse("native,vector-width=512");
   KernelUnderTest kernel(Problem{1, 1, 2, 3, "ui8", "tensor<3xf32>", "tensor<3xf32>", false, false}.str(), target);
   const std::vector<char> bytes = {0, 1, char(128), char(255), 5, 127};

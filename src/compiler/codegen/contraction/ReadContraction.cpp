@@ -39,11 +39,6 @@ PointSpace convSpace(const ContractionProblem &problem, mlir::Operation *conv) {
 
 namespace {
 
-bool isOp(mlir::Operation *op, const char *name) {
-  const OpRecord *record = op ? nn::recordOf(op) : nullptr;
-  return record && record->name == std::string_view(name);
-}
-
 /// The addition of a constant with one value a channel that alone reads the sums of conv_integer: a bias, with which sums
 /// begin. Null: there is none.
 mlir::Operation *biasAddition(const ContractionProblem &problem, mlir::Operation *anchor) {

@@ -6,17 +6,12 @@
 #include "codegen/testing/RandomContractions.h"
 #include "codegen/testing/RandomKernels.h"
 #include "codegen/testing/TileEmulation.h"
-#include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace lathe {
 namespace {
-
-struct Tiles : testing::Test {
-  void SetUp() override { registerLowerings(); }
-};
 
 Target withTiles() { return Target::parse("native,+amx-tile,+amx-int8,+amx-bf16"); }
 
@@ -56,7 +51,7 @@ std::string check(const KernelText &text, const char *format, Random &random, ui
   return schedule;
 }
 
-TEST_F(Tiles, bytesMatchReference) {
+TEST(Tiles, bytesMatchReference) {
   if (std::string missing = missingHere("i8"); !missing.empty())
     GTEST_SKIP() << missing;
   int ran[2] = {}; // products, convolutions
@@ -73,7 +68,7 @@ TEST_F(Tiles, bytesMatchReference) {
   EXPECT_GT(ran[1], 10) << "nearly every convolution is declined, LATHE_SEED=" << baseSeed();
 }
 
-TEST_F(Tiles, bf16MatchesReferenceOnRoundedOperands) {
+TEST(Tiles, bf16MatchesReferenceOnRoundedOperands) {
   if (std::string missing = missingHere("bf16"); !missing.empty())
     GTEST_SKIP() << missing;
   int ran = 0;
@@ -87,7 +82,7 @@ TEST_F(Tiles, bf16MatchesReferenceOnRoundedOperands) {
 }
 
 /// A volume of depth 1 is a plane to kernels of depth 1 only: taps of deeper ones read padding.
-TEST_F(Tiles, declinesDeepKernels) {
+TEST(Tiles, declinesDeepKernels) {
   auto declined = [](const char *depth, const char *pad) {
     KernelUnderTest kernel(
         fmt::format(
@@ -122,7 +117,7 @@ std::string convolution(const char *input, const char *zero) {
       input, *zero ? ", %p" : "", *zero ? 1 : 0, *zero ? ", tensor<i8>" : "");
 }
 
-TEST_F(Tiles, priorsTakeTilesForBytes) {
+TEST(Tiles, priorsTakeTilesForBytes) {
   auto prior = [](const char *target, const char *zero) {
     KernelUnderTest kernel(convolution("ui8", zero), Target::parse(target), 1);
     Outcome<Schedule> schedule = priorSchedule(kernel.problem());
@@ -136,7 +131,7 @@ TEST_F(Tiles, priorsTakeTilesForBytes) {
 }
 
 /// The instructions, of code that does not run here.
-TEST_F(Tiles, codeForTileRegistersMultipliesBytes) {
+TEST(Tiles, codeForTileRegistersMultipliesBytes) {
   Target target = Target::parse("sapphirerapids");
   KernelUnderTest kernel(convolution("i8", ""), target, 1);
   Outcome<Schedule> schedule = priorSchedule(kernel.problem());

@@ -12,9 +12,9 @@ namespace lathe {
 
 namespace {
 
-using Arithmetic = linear::Arithmetic<mlir::Value>;
+using Sums = linear::Arithmetic<mlir::Value>;
 
-KernelBuilder::Values applied(const Arithmetic &arithmetic, const CoefficientRows &rows, mlir::ValueRange inputs) {
+KernelBuilder::Values applied(const Sums &arithmetic, const CoefficientRows &rows, mlir::ValueRange inputs) {
   std::vector<mlir::Value> all(inputs.begin(), inputs.end()), results = linear::apply(arithmetic, rows, all);
   return KernelBuilder::Values(results.begin(), results.end());
 }
@@ -26,8 +26,8 @@ KernelBuilder::Values applyIntegers(KernelBuilder &k, const CoefficientRows &row
     int64_t lanes = llvm::cast<mlir::VectorType>(x.getType()).getNumElements();
     return k.b.create<mlir::arith::MulIOp>(k.loc, x, units::integer(k, std::llround(factor), lanes));
   };
-  Arithmetic arithmetic{add, [&](Value x, Value y) -> Value { return k.b.create<mlir::arith::SubIOp>(k.loc, x, y); },
-                        times, [&](Value x, double factor, Value y) { return add(times(x, factor), y); }};
+  Sums arithmetic{add, [&](Value x, Value y) -> Value { return k.b.create<mlir::arith::SubIOp>(k.loc, x, y); }, times,
+                  [&](Value x, double factor, Value y) { return add(times(x, factor), y); }};
   return applied(arithmetic, rows, inputs);
 }
 

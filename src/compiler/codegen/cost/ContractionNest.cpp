@@ -8,8 +8,7 @@
 namespace lathe {
 namespace {
 
-constexpr auto input = OperandClass::input, weights = OperandClass::weights, output = OperandClass::output,
-               scratch = OperandClass::scratch;
+using enum OperandClass;
 
 double share(int64_t of, int64_t by) { return double(of) / double(std::max<int64_t>(1, by)); }
 

@@ -7,18 +7,6 @@
 namespace lathe {
 namespace {
 
-/// Pairs of a position and a tap of one axis that meet inside the input.
-double reached(const ConvGeometry &conv, int axis) {
-  double count = 0;
-  for (int64_t tap = 0; tap < conv.kernel[axis]; ++tap) {
-    int64_t shift = tap * conv.dilation[axis] - conv.padBegin[axis], stride = conv.stride[axis];
-    int64_t first = (std::max<int64_t>(0, -shift) + stride - 1) / stride;
-    int64_t end = (std::max<int64_t>(0, conv.in[axis] - shift) + stride - 1) / stride;
-    count += double(std::max<int64_t>(0, std::min(end, conv.out[axis]) - first));
-  }
-  return count;
-}
-
 class DirectCost {
 public:
   DirectCost(Cost &cost, const DirectPlan &plan, double operators)
@@ -54,7 +42,7 @@ private:
     return std::ceil(panel(double(vectors)) / 64 / (double(plan.rows) * inRow * iterations));
   }
   double rowsOfTaps() const {
-    return plan.conv.taps() == 1 ? double(plan.allRows()) : reached(conv, 0) * reached(conv, 1);
+    return plan.conv.taps() == 1 ? double(plan.allRows()) : conv.reached(0) * conv.reached(1);
   }
 
   /// All tiles of one tile of channels, over one image and group.
@@ -155,7 +143,7 @@ double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors) {
   return conv.outBlock ? 0 : vectors * (elements - 1);
 }
 
-double rowsOfTaps(const ConvGeometry &conv) { return reached(conv, 0) * reached(conv, 1); }
+double rowsOfTaps(const ConvGeometry &conv) { return conv.reached(0) * conv.reached(1); }
 
 std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators) {
   return DirectCost(cost, plan, operators).add();

@@ -12,8 +12,7 @@
 namespace lathe {
 namespace {
 
-constexpr auto input = OperandClass::input, weights = OperandClass::weights, output = OperandClass::output,
-               scratch = OperandClass::scratch;
+using enum OperandClass;
 
 // ---- Contractions, attention, recurrences: from their plans ----
 

@@ -23,10 +23,7 @@ ContractionFacts alone(const ContractionFacts &both, const ConvGeometry &conv, i
   ContractionFacts facts;
   facts.family = both.family;
   facts.target = both.target;
-  facts.threads = both.threads;
-  facts.exactMath = both.exactMath;
-  facts.smallMemory = both.smallMemory;
-  facts.precision = both.precision;
+  static_cast<KernelOptions &>(facts) = both;
   facts.conv = conv;
   facts.blockedResults = conv.outBlock != 0;
   facts.operators = operators;

@@ -4,7 +4,6 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ops/Lowerings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -190,10 +189,6 @@ bool runsHere(const Target &target) {
   return needsEmulator(target) || (native.featureBits & target.featureBits) == target.featureBits;
 }
 
-struct Attention : testing::Test {
-  void SetUp() override { registerLowerings(); }
-};
-
 void sweep(const char *targetName, int count, const std::string &element, double tolerance) {
   Target target = Target::parse(targetName);
   if (!runsHere(target))
@@ -208,13 +203,13 @@ void sweep(const char *targetName, int count, const std::string &element, double
   }
 }
 
-TEST_F(Attention, priorMatchesReferenceNative) { sweep(testTargetName().c_str(), 80, "f32", 1e-5); }
-TEST_F(Attention, priorMatchesReferenceAvx2) { sweep("x86-64-v3", 25, "f32", 1e-5); }
-TEST_F(Attention, priorMatchesReferenceSse) { sweep("x86-64-v2", 10, "f32", 1e-5); }
-TEST_F(Attention, halves) { sweep(testTargetName().c_str(), 15, "f16", 3e-3); }
-TEST_F(Attention, doubles) { sweep(testTargetName().c_str(), 15, "f64", 1e-12); }
+TEST(Attention, priorMatchesReferenceNative) { sweep(testTargetName().c_str(), 80, "f32", 1e-5); }
+TEST(Attention, priorMatchesReferenceAvx2) { sweep("x86-64-v3", 25, "f32", 1e-5); }
+TEST(Attention, priorMatchesReferenceSse) { sweep("x86-64-v2", 10, "f32", 1e-5); }
+TEST(Attention, halves) { sweep(testTargetName().c_str(), 15, "f16", 3e-3); }
+TEST(Attention, doubles) { sweep(testTargetName().c_str(), 15, "f64", 1e-12); }
 
-TEST_F(Attention, everyScheduleMatchesReference) {
+TEST(Attention, everyScheduleMatchesReference) {
   Target target = testTarget();
   int ran = 0;
   for (int i = 0; i < 80; ++i) {
@@ -245,7 +240,7 @@ std::string plain(int64_t queries, int64_t keys, const std::string &attributes, 
 }
 
 /// Keys and values of few queries are read where they lie; of any number with packb=0.
-TEST_F(Attention, readsKeysAndValuesInPlace) {
+TEST(Attention, readsKeysAndValuesInPlace) {
   Target target = testTarget();
   for (int64_t queries : {1, 3, 20})
     for (int64_t keys : {1, 15, 16, 130, 600})
@@ -267,7 +262,7 @@ TEST_F(Attention, readsKeysAndValuesInPlace) {
       testing::HasSubstr(formatNamed("bf16", ElementType::f32).obstacle(target).empty() ? "packb" : "avx512bf16"));
 }
 
-TEST_F(Attention, longSequencesComeInBlocks) {
+TEST(Attention, longSequencesComeInBlocks) {
   Target target = testTarget();
   for (const char *causal : {"none", "upper_left"})
     EXPECT_EQ(checkKernel(plain(40, 2100, fmt::format("scale = 0.25 : f64, causal = \"{}\"", causal)), target, 1, 1e-5),
@@ -275,7 +270,7 @@ TEST_F(Attention, longSequencesComeInBlocks) {
         << causal;
 }
 
-TEST_F(Attention, rowsThatSeeNothingAreNan) {
+TEST(Attention, rowsThatSeeNothingAreNan) {
   Target target = testTarget();
   for (const char *schedule : {"", "attention/2 mr=4 vectors=2 mc=2 kc=32"}) {
     EXPECT_EQ(checkKernel(plain(50, 45, "causal = \"lower_right\", zero_masked_rows = true"), target, 1, 1e-5, -2, 2,
@@ -326,7 +321,7 @@ std::string checkRounded(const KernelText &text, const Target &target, uint64_t 
   return difference(kernel.run(inputs, schedule)[0], expected, 0x1p-8, 2);
 }
 
-TEST_F(Attention, bf16MatchesReferenceOnRoundedOperands) {
+TEST(Attention, bf16MatchesReferenceOnRoundedOperands) {
   if (std::string missing = noBf16Here(); !missing.empty())
     GTEST_SKIP() << missing;
   MachineFacts zen5 = machineFromTable("znver5", "x86_64", {}); // where pairs are fast
@@ -351,7 +346,7 @@ TEST_F(Attention, bf16MatchesReferenceOnRoundedOperands) {
 }
 
 /// Queries of zero give every key the weight 1, which is no rounding: means of rounded values, as exact as sums are.
-TEST_F(Attention, bf16RoundsValuesOnce) {
+TEST(Attention, bf16RoundsValuesOnce) {
   if (std::string missing = noBf16Here(); !missing.empty())
     GTEST_SKIP() << missing;
   for (const char *schedule : {"attention/2 mr=5 vectors=2 type=bf16", "attention/2 mr=4 vectors=2 kc=16 type=bf16"})
@@ -365,7 +360,7 @@ TEST_F(Attention, bf16RoundsValuesOnce) {
     }
 }
 
-TEST_F(Attention, bf16IsNotForOtherTypesAndTargets) {
+TEST(Attention, bf16IsNotForOtherTypesAndTargets) {
   auto reason = [](const std::string &text, const char *target) {
     return KernelUnderTest(text, Target::parse(target), 1).declined("attention/2 mr=4 type=bf16");
   };
@@ -377,7 +372,7 @@ TEST_F(Attention, bf16IsNotForOtherTypesAndTargets) {
   EXPECT_THAT(reason(doubles, "znver4"), testing::HasSubstr("f64"));
 }
 
-TEST_F(Attention, otherTargetsCompileAndLink) {
+TEST(Attention, otherTargetsCompileAndLink) {
   for (const char *name : {"aarch64-linux-gnu", "znver4"}) {
     Target target = Target::parse(name);
     for (int i = 0; i < 2; ++i) {
@@ -394,7 +389,7 @@ TEST_F(Attention, otherTargetsCompileAndLink) {
   }
 }
 
-TEST_F(Attention, illegalSchedulesDeclineWithAReason) {
+TEST(Attention, illegalSchedulesDeclineWithAReason) {
   KernelUnderTest kernel(plain(20, 30, "scale = 1.0 : f64"), Target::parse("znver4"), 1);
   EXPECT_EQ(kernel.declined("attention/2 mr=14 vectors=2"), "");
   EXPECT_THAT(kernel.declined("attention/2 mr=14 vectors=4"), testing::HasSubstr("registers"));

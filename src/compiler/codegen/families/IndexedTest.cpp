@@ -1,7 +1,6 @@
 // Indexed operators against the references.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +11,6 @@ using Shape = std::vector<int64_t>;
 
 class Indexed : public testing::Test {
 protected:
-  void SetUp() override { registerLowerings(); }
   Target target = testTarget();
   std::mt19937_64 random;
   std::string type, indexType;

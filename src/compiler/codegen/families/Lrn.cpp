@@ -14,7 +14,7 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-struct Plan {
+struct LrnPlan {
   KernelTensors tensors;
   mlir::Operation *anchor;
   LrnAttrs attrs;
@@ -24,7 +24,7 @@ struct Plan {
   std::vector<Access> accesses;
   int64_t lanes, before, behind; // neighbours on either side
 
-  explicit Plan(const KernelProblem &problem)
+  explicit LrnPlan(const KernelProblem &problem)
       : tensors(problem), anchor(soleAnchor(problem.function)), attrs(nn::attrsAs<LrnAttrs>(anchor)) {
     if (std::string_view(nn::recordOf(anchor)->name) != "lrn")
       throw Declined{fmt::format("'{}' is not an lrn", nn::recordOf(anchor)->name)};
@@ -77,7 +77,7 @@ private:
 
 class LrnKernel {
 public:
-  LrnKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+  LrnKernel(const KernelProblem &problem, const LrnPlan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule), units(cutUnits(plan.space, schedule.number("grain"), plan.lanes, 3)),
         h(problem, plan.tensors, extents()), k(h.k) {}
 
@@ -87,7 +87,7 @@ public:
   }
 
 private:
-  const Plan &plan;
+  const LrnPlan &plan;
   const Schedule &schedule;
   Units units;
   KernelHarness h;
@@ -216,7 +216,7 @@ private:
 };
 
 std::unique_ptr<KernelFacts> readLrn(const KernelProblem &problem) {
-  Plan plan(problem);
+  LrnPlan plan(problem);
   tryPointwise(problem, plan.tensors, plan.anchor);
   auto facts = std::make_unique<GrainFacts>("lrn", 4096, 32768);
   facts->shape = {plan.space.extents, 3, plan.lanes, 1};
@@ -225,7 +225,7 @@ std::unique_ptr<KernelFacts> readLrn(const KernelProblem &problem) {
 }
 
 GeneratedKernel generateLrn(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
-  Plan plan(problem);
+  LrnPlan plan(problem);
   return LrnKernel(problem, plan, schedule).generate();
 }
 

@@ -14,14 +14,14 @@ namespace {
 
 using mlir::Value;
 
-struct Plan {
+struct MapPlan {
   KernelTensors tensors;
   Space space;
   std::vector<Access> accesses; // by buffer
   int64_t lanes = 1;
   bool single = false; // the last axis is exactly one vector
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem) {
+  explicit MapPlan(const KernelProblem &problem) : tensors(problem) {
     requirePointwise(problem.function, nullptr);
     if (tensors.outputs.empty())
       throw Declined{"no results"};
@@ -66,7 +66,7 @@ struct Plan {
 
 class MapKernel {
 public:
-  MapKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+  MapKernel(const KernelProblem &problem, const MapPlan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule), units(cutUnits(plan.space, schedule.number("grain"), plan.lanes, limit())),
         h(problem, plan.tensors, extents()) {}
 
@@ -92,7 +92,7 @@ private:
     Value channelMask;
   };
 
-  const Plan &plan;
+  const MapPlan &plan;
   const Schedule &schedule;
   Units units;
   KernelHarness h;
@@ -207,7 +207,7 @@ MapFacts::Body bodyOf(mlir::func::FuncOp function) {
 }
 
 std::unique_ptr<KernelFacts> readMap(const KernelProblem &problem) {
-  Plan plan(problem);
+  MapPlan plan(problem);
   tryPointwise(problem, plan.tensors);
   auto facts = std::make_unique<MapFacts>();
   facts->operators = countOps(problem.function);
@@ -217,7 +217,7 @@ std::unique_ptr<KernelFacts> readMap(const KernelProblem &problem) {
 }
 
 GeneratedKernel generateMap(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
-  Plan plan(problem);
+  MapPlan plan(problem);
   return MapKernel(problem, plan, schedule).generate();
 }
 

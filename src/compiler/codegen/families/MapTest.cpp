@@ -2,7 +2,6 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomTesting.h"
-#include "ops/Lowerings.h"
 #include "ops/Registry.h"
 
 #include <cmath>
@@ -13,7 +12,6 @@ namespace {
 
 class Map : public testing::Test {
 protected:
-  void SetUp() override { registerLowerings(); }
   Target target = testTarget();
   int64_t block = target.channelBlock();
 

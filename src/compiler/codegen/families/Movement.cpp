@@ -13,14 +13,14 @@ namespace {
 
 using mlir::Value;
 
-class Plan {
+class MovementPlan {
 public:
   KernelTensors tensors;
   mlir::Operation *op;
   std::vector<std::unique_ptr<Piece>> pieces;
   bool copiesOperands = false; // a concatenation: one piece for each operand, in order
 
-  Plan(const KernelProblem &problem, int64_t grain)
+  MovementPlan(const KernelProblem &problem, int64_t grain)
       : tensors(problem), op(movementOf(problem.function)), target(problem.target), grain(grain), block(0) {
     // Nothing but the operator: a movement kernel has no epilogue.
     for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
@@ -442,7 +442,7 @@ private:
 };
 
 std::unique_ptr<KernelFacts> readMovement(const KernelProblem &problem) {
-  Plan plan(problem, 65536);
+  MovementPlan plan(problem, 65536);
   auto facts = std::make_unique<GrainFacts>("move", 8192, 65536);
   Dims dims = nn::SymbolicShapes(mlir::func::FuncOp(problem.function)).results().at(0).dims;
   facts->shape = {dims, dims.size(), 16, 1};
@@ -454,7 +454,7 @@ std::unique_ptr<KernelFacts> readMovement(const KernelProblem &problem) {
 }
 
 GeneratedKernel generateMovement(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
-  Plan plan(problem, schedule.number("grain"));
+  MovementPlan plan(problem, schedule.number("grain"));
   Dims extents;
   Dim before = 0;
   for (const auto &piece : plan.pieces) {

@@ -206,10 +206,10 @@ private:
 
 // ---- Gather ----
 
-class Gather : public Piece {
+class GatherPiece : public Piece {
 public:
-  Gather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis, const Target &target,
-         int64_t grain)
+  GatherPiece(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y, int64_t axis,
+              const Target &target, int64_t grain)
       : x(x), indices(indices), y(y), extent(x.dims[axis]), lanes(target.lanes(bitWidth(x.type))) {
     Dim outer = product({x.dims.data(), static_cast<size_t>(axis)});
     inner = product({x.dims.data() + axis + 1, x.rank() - axis - 1});
@@ -485,7 +485,7 @@ std::vector<std::unique_ptr<Piece>> makeChannelJoin(const std::vector<ChannelRun
 
 std::unique_ptr<Piece> makeGather(const KernelTensor &x, const KernelTensor &indices, const KernelTensor &y,
                                   int64_t axis, const Target &target, int64_t grain) {
-  return std::make_unique<Gather>(x, indices, y, axis, target, grain);
+  return std::make_unique<GatherPiece>(x, indices, y, axis, target, grain);
 }
 
 std::unique_ptr<Piece> makeNumbers(Dims numbers, const KernelTensor &y) {

@@ -2,7 +2,6 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomTesting.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
@@ -12,7 +11,6 @@ namespace {
 
 class Movement : public testing::Test {
 protected:
-  void SetUp() override { registerLowerings(); }
   Target target = testTarget();
   int64_t block = target.channelBlock();
   std::mt19937_64 random;

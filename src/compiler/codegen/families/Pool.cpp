@@ -23,7 +23,7 @@ using mlir::Value;
 using Values = KernelBuilder::Values;
 
 /// One spatial axis of the window.
-struct WindowAxis {
+struct PoolAxis {
   int64_t kernel, stride, dilation, padBegin, padEnd; // pads: the most where they follow the extent
   Dim in, out;
   Dim begin = padBegin; // of the first window in front of the input
@@ -46,11 +46,11 @@ struct WindowAxis {
   }
 };
 
-struct Plan {
+struct PoolPlan {
   KernelTensors tensors;
   mlir::Operation *anchor;
   bool average, includePad = false;
-  std::vector<WindowAxis> axes;
+  std::vector<PoolAxis> axes;
   std::vector<int64_t> pads;
   const KernelTensor *x;
   Space space;                  // of the result
@@ -59,7 +59,7 @@ struct Plan {
   ElementType type;
   int64_t lanes;
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
+  explicit PoolPlan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     requirePointwise(problem.function, anchor);
     std::string op = nn::recordOf(anchor)->name;
     average = op == "average_pool";
@@ -123,7 +123,7 @@ private:
 
 class PoolKernel {
 public:
-  PoolKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+  PoolKernel(const KernelProblem &problem, const PoolPlan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule),
         units(cutUnits(plan.space, std::max<int64_t>(1, schedule.number("grain")), 1, plan.row)),
         h(problem, plan.tensors, extents()), k(h.k) {}
@@ -148,7 +148,7 @@ private:
     Value lo, hi, count;
   };
 
-  const Plan &plan;
+  const PoolPlan &plan;
   const Schedule &schedule;
   Units units;
   KernelHarness h;
@@ -158,7 +158,7 @@ private:
     Dims result = extentsOf(plan.space, plan.accesses);
     for (const Dim &stride : memoryStrides(*plan.x))
       result.push_back(stride);
-    for (const WindowAxis &axis : plan.axes) {
+    for (const PoolAxis &axis : plan.axes) {
       result.push_back(axis.in);
       result.push_back(axis.out);
       result.push_back(axis.begin);
@@ -180,7 +180,7 @@ private:
   }
 
   /// Window positions that lie inside x when the window starts at `start`.
-  Range clip(const WindowAxis &axis, Value start) {
+  Range clip(const PoolAxis &axis, Value start) {
     auto positions = [&](Value end) { // those below `end`
       Value room = k.max(k.constant(0), k.sub(end, start));
       return k.min(k.constant(axis.kernel), k.div(k.add(room, axis.dilation - 1), axis.dilation));
@@ -209,7 +209,7 @@ private:
     Row full = r;
     full.count = r.count = k.constant(1);
     for (size_t i = 0; i + 1 < plan.axes.size(); ++i) {
-      const WindowAxis &axis = plan.axes[i];
+      const PoolAxis &axis = plan.axes[i];
       Value start = k.sub(k.mul(indices[2 + i], axis.stride), h.extent(axis.begin));
       setOuter(full, start, {k.constant(0), k.constant(axis.kernel), k.constant(axis.kernel)});
       if (axis.inside()) {
@@ -236,7 +236,7 @@ private:
   }
 
   void rowOf(const Row &r) {
-    const WindowAxis &last = plan.axes.back();
+    const PoolAxis &last = plan.axes.back();
     Value lo = h.extent(last.interiorLo()), hi = h.extent(last.interiorHi());
     auto border = [&](Value pixel) {
       Range range = clip(last, k.sub(k.mul(pixel, last.stride), h.extent(last.begin)));
@@ -269,7 +269,7 @@ private:
     Value scale;
     if (plan.average) {
       Value count = k.mul(r.count, range ? range->count : k.constant(plan.axes.back().kernel));
-      if (llvm::any_of(plan.axes, [](const WindowAxis &axis) { return axis.mayMiss(); }))
+      if (llvm::any_of(plan.axes, [](const PoolAxis &axis) { return axis.mayMiss(); }))
         count = k.max(count, k.constant(1)); // the mean of nothing is 0
       if (auto known = mlir::getConstantIntValue(count))
         scale = k.constantF(1.0 / *known, element);
@@ -315,10 +315,9 @@ private:
 
   /// x at position `position` of the window of output pixel `pixel`, `row` being the offset of x's row.
   Value element(const Row &r, Value row, Value pixel, Value position, int64_t lanes, Value mask) {
-    const WindowAxis &window = plan.axes.back();
+    const PoolAxis &window = plan.axes.back();
     const Access &x = plan.accesses[plan.x->buffer];
-    Value index =
-        k.add(k.sub(k.mul(pixel, window.stride), h.extent(window.begin)), k.mul(position, window.dilation));
+    Value index = k.add(k.sub(k.mul(pixel, window.stride), h.extent(window.begin)), k.mul(position, window.dilation));
     return h.load(x, h.advance(row, index, memoryStrides(*plan.x).back()), lanes,
                   x.partial ? h.both(mask, r.channelMask) : mask);
   }
@@ -371,7 +370,7 @@ private:
 
   /// The same for neighbouring pixels whose windows lie inside the row: columns first.
   Values byColumns(const Row &r, const Values &run, mlir::Type type) {
-    const WindowAxis &last = plan.axes.back();
+    const PoolAxis &last = plan.axes.back();
     std::map<int64_t, size_t> columns; // by position from the run's first
     for (size_t pixel = 0; pixel < run.size(); ++pixel)
       for (int64_t position = 0; position < last.kernel; ++position)
@@ -381,8 +380,8 @@ private:
       index = count++;
     const Access &x = plan.accesses[plan.x->buffer];
     auto columnsOf = [&](Value row, const std::function<void(size_t, Value)> &take) {
-      Value first = h.advance(row, k.sub(k.mul(run.front(), last.stride), h.extent(last.begin)),
-                              memoryStrides(*plan.x).back());
+      Value first =
+          h.advance(row, k.sub(k.mul(run.front(), last.stride), h.extent(last.begin)), memoryStrides(*plan.x).back());
       for (auto [position, index] : columns) {
         Value offset = h.advance(first, k.constant(position), memoryStrides(*plan.x).back());
         take(index, h.load(x, offset, plan.lanes, x.partial ? r.channelMask : Value()));
@@ -468,10 +467,10 @@ private:
 };
 
 std::unique_ptr<KernelFacts> readPool(const KernelProblem &problem) {
-  Plan plan(problem);
+  PoolPlan plan(problem);
   tryPointwise(problem, plan.tensors, plan.anchor, {plan.x, "the pool's input is used after the pool"});
   auto facts = std::make_unique<PoolFacts>();
-  for (const WindowAxis &axis : plan.axes)
+  for (const PoolAxis &axis : plan.axes)
     facts->window *= axis.kernel;
   facts->blocked = plan.space.block != 0;
   facts->average = plan.average;
@@ -482,7 +481,7 @@ std::unique_ptr<KernelFacts> readPool(const KernelProblem &problem) {
 }
 
 GeneratedKernel generatePool(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
-  Plan plan(problem);
+  PoolPlan plan(problem);
   return PoolKernel(problem, plan, schedule).generate();
 }
 

@@ -24,7 +24,7 @@ mlir::Operation *attentionOf(mlir::func::FuncOp function) {
   return anchor;
 }
 
-int64_t fixed(const Dim &dim, const char *what) {
+int64_t positive(const Dim &dim, const char *what) {
   if (!dim.isConstant() || dim.constant() < 1)
     throw Declined{fmt::format("{} {} is not a static positive extent", what, dim.str())};
   return dim.constant();
@@ -102,8 +102,8 @@ private:
     geometry.keys = views[1].dims[batch];
     geometry.causal = attrs.causal != "none";
     geometry.visible = attrs.causal == "lower_right" ? geometry.keys - geometry.queries : Dim(0);
-    geometry.depth = fixed(views[0].dims[batch + 1], "the depth");
-    geometry.width = fixed(views[2].dims[batch + 1], "the width");
+    geometry.depth = positive(views[0].dims[batch + 1], "the depth");
+    geometry.width = positive(views[2].dims[batch + 1], "the width");
     for (const Dim &dim : views[0].dims)
       if (dim == Dim(0))
         throw Declined{"attention without elements"};

@@ -2,7 +2,6 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomTesting.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
@@ -75,7 +74,6 @@ std::string textOf(const Case &c) {
 
 class Recurrent : public testing::Test {
 protected:
-  void SetUp() override { registerLowerings(); }
   Target target = testTarget();
 
   /// "" or what went wrong.

@@ -19,14 +19,14 @@ using Values = KernelBuilder::Values;
 /// What of reduce_<kind>.
 enum class Kind { sum, mean, max, min, prod, l1, l2, sumSquare, logSum, logSumExp };
 
-constexpr std::pair<std::string_view, Kind> kinds[] = {
+constexpr std::pair<std::string_view, Kind> reductions[] = {
     {"reduce_sum", Kind::sum},        {"reduce_mean", Kind::mean},
     {"reduce_max", Kind::max},        {"reduce_min", Kind::min},
     {"reduce_prod", Kind::prod},      {"reduce_l1", Kind::l1},
     {"reduce_l2", Kind::l2},          {"reduce_sum_square", Kind::sumSquare},
     {"reduce_log_sum", Kind::logSum}, {"reduce_log_sum_exp", Kind::logSumExp}};
 
-struct Plan {
+struct ReductionPlan {
   KernelTensors tensors;
   mlir::Operation *anchor;
   Kind kind = Kind::sum;
@@ -42,11 +42,11 @@ struct Plan {
   std::vector<size_t> kept; // axes loops over results run over, outermost first
   Space keptSpace;          // their extents
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
+  explicit ReductionPlan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     requirePointwise(problem.function, anchor);
-    auto found = std::find_if(std::begin(kinds), std::end(kinds),
+    auto found = std::find_if(std::begin(reductions), std::end(reductions),
                               [&](auto &entry) { return entry.first == nn::recordOf(anchor)->name; });
-    if (found == std::end(kinds))
+    if (found == std::end(reductions))
       throw Declined{fmt::format("'{}' is not a reduction", nn::recordOf(anchor)->name)};
     kind = found->second;
     auto operands = nn::operandsByRecord(anchor);
@@ -128,7 +128,7 @@ private:
 
 class ReductionKernel {
 public:
-  ReductionKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+  ReductionKernel(const KernelProblem &problem, const ReductionPlan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule), units(cut(plan, schedule)), h(problem, plan.tensors, extents()), k(h.k) {}
 
   GeneratedKernel generate() {
@@ -148,7 +148,7 @@ private:
     Value channelMask;
   };
 
-  const Plan &plan;
+  const ReductionPlan &plan;
   const Schedule &schedule;
   Units units;
   KernelHarness h;
@@ -156,7 +156,7 @@ private:
 
   bool vectorLoop() const { return plan.lanesAreResults && !plan.single; }
 
-  static Units cut(const Plan &plan, const Schedule &schedule) {
+  static Units cut(const ReductionPlan &plan, const Schedule &schedule) {
     int64_t terms = std::max<int64_t>(1, plan.count.constantOr(64)) * (plan.single ? plan.lanes : 1);
     int64_t grain = std::max<int64_t>(1, schedule.number("grain") / terms);
     bool vectors = plan.lanesAreResults && !plan.single;
@@ -447,7 +447,7 @@ private:
 };
 
 std::unique_ptr<KernelFacts> readReduction(const KernelProblem &problem) {
-  Plan plan(problem);
+  ReductionPlan plan(problem);
   tryPointwise(problem, plan.tensors, plan.anchor, {plan.x, "the reduction's input is used after the reduction"});
   auto facts = std::make_unique<ReduceFacts>();
   if (plan.lanesAreResults && !plan.single)
@@ -464,7 +464,7 @@ std::unique_ptr<KernelFacts> readReduction(const KernelProblem &problem) {
 }
 
 GeneratedKernel generateReduction(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
-  Plan plan(problem);
+  ReductionPlan plan(problem);
   return ReductionKernel(problem, plan, schedule).generate();
 }
 

@@ -2,7 +2,6 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomTesting.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +10,6 @@ namespace {
 
 class Reduction : public testing::Test {
 protected:
-  void SetUp() override { registerLowerings(); }
   Target target = testTarget();
   int64_t block = target.channelBlock();
 };

@@ -17,7 +17,7 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-struct Plan {
+struct ResizePlan {
   KernelTensors tensors;
   mlir::Operation *anchor;
   ResizeAttrs attrs;
@@ -33,7 +33,7 @@ struct Plan {
   Dim scratch = 0; // bytes
   Dim line = 0;    // of scratch: where a row of x waits that `blends` has made
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
+  explicit ResizePlan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     if (std::string_view(nn::recordOf(anchor)->name) != "resize")
       throw Declined{fmt::format("'{}' is not a resize", nn::recordOf(anchor)->name)};
     attrs = nn::attrsAs<ResizeAttrs>(anchor);
@@ -133,7 +133,7 @@ private:
 
 class ResizeKernel {
 public:
-  ResizeKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+  ResizeKernel(const KernelProblem &problem, const ResizePlan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule),
         units(plan.last ? cutUnits(plan.space, schedule.number("grain"), 1, plan.last) : Units{}),
         h(problem, plan.tensors, extents()), k(h.k) {}
@@ -170,7 +170,7 @@ private:
     Value count; // of taps, where the code loops over them
   };
 
-  const Plan &plan;
+  const ResizePlan &plan;
   const Schedule &schedule;
   Units units;
   KernelHarness h;
@@ -412,7 +412,7 @@ private:
 };
 
 std::unique_ptr<KernelFacts> readResize(const KernelProblem &problem) {
-  Plan plan(problem);
+  ResizePlan plan(problem);
   requireComputed(plan.tensors);
   auto facts = std::make_unique<GrainFacts>("resize", 4096, 32768);
   facts->shape = {plan.space.extents, plan.last, 1, 1};
@@ -421,7 +421,7 @@ std::unique_ptr<KernelFacts> readResize(const KernelProblem &problem) {
 }
 
 GeneratedKernel generateResize(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
-  Plan plan(problem);
+  ResizePlan plan(problem);
   return ResizeKernel(problem, plan, schedule).generate();
 }
 

@@ -2,7 +2,6 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomTesting.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +9,6 @@ namespace lathe {
 namespace {
 
 TEST(Resize, randomExtents) {
-  registerLowerings();
   Target target = testTarget();
   int64_t block = target.channelBlock();
   const char *modes[] = {"nearest", "linear", "cubic"};
@@ -156,7 +154,6 @@ struct OpenResize {
 };
 
 TEST(Resize, oneKernelForAllExtents) {
-  registerLowerings();
   Target target = testTarget();
   for (uint64_t seed : randomSeeds(60)) {
     OpenResize open(seed, target);

@@ -2,7 +2,6 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomTesting.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +12,6 @@ using Shape = std::vector<int64_t>;
 
 class Sampling : public testing::Test {
 protected:
-  void SetUp() override { registerLowerings(); }
   Target target = testTarget();
   std::mt19937_64 random;
   std::string type;

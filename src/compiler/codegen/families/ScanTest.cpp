@@ -1,7 +1,6 @@
 // Scans against the references: random shapes, axes and types, many equal elements.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +9,6 @@ namespace {
 
 class Scan : public testing::Test {
 protected:
-  void SetUp() override { registerLowerings(); }
   Target target = testTarget();
   std::mt19937_64 random;
   std::string type;

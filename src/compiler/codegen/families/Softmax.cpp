@@ -16,7 +16,7 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-struct Plan {
+struct SoftmaxPlan {
   KernelTensors tensors;
   mlir::Operation *anchor;
   bool logarithm;
@@ -27,7 +27,7 @@ struct Plan {
   int64_t lanes;
   Space space; // of the parallel range: outer, and inner unless row
 
-  explicit Plan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
+  explicit SoftmaxPlan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     std::string_view name = nn::recordOf(anchor)->name;
     logarithm = name == "log_softmax";
     if (!logarithm && name != "softmax")
@@ -63,7 +63,7 @@ struct Plan {
 
 class SoftmaxKernel {
 public:
-  SoftmaxKernel(const KernelProblem &problem, const Plan &plan, const Schedule &schedule)
+  SoftmaxKernel(const KernelProblem &problem, const SoftmaxPlan &plan, const Schedule &schedule)
       : plan(plan), schedule(schedule), rows(schedule.number("interleave")), units(cut(plan, schedule, rows)),
         h(problem, plan.tensors, {plan.outer, plan.length, plan.inner, plan.length * plan.inner, units.chunks}), k(h.k),
         sweep(k, plan.type, plan.lanes,
@@ -92,7 +92,7 @@ public:
   }
 
 private:
-  const Plan &plan;
+  const SoftmaxPlan &plan;
   const Schedule &schedule;
   int64_t rows;
   Units units;
@@ -100,7 +100,7 @@ private:
   KernelBuilder &k;
   RowSweep sweep;
 
-  static Units cut(const Plan &plan, const Schedule &schedule, int64_t rows) {
+  static Units cut(const SoftmaxPlan &plan, const Schedule &schedule, int64_t rows) {
     int64_t grain = schedule.number("grain") / std::max<int64_t>(1, plan.length.constantOr(64));
     int64_t granule = !plan.row ? plan.lanes : grain >= rows ? rows : 1;
     return cutUnits(plan.space, std::max<int64_t>(1, grain), granule, plan.space.extents.size());
@@ -207,7 +207,7 @@ private:
 };
 
 std::unique_ptr<KernelFacts> readSoftmax(const KernelProblem &problem) {
-  Plan plan(problem);
+  SoftmaxPlan plan(problem);
   requireComputed(plan.tensors);
   auto facts = std::make_unique<SoftmaxFacts>();
   facts->contiguous = plan.row;
@@ -219,7 +219,7 @@ std::unique_ptr<KernelFacts> readSoftmax(const KernelProblem &problem) {
 }
 
 GeneratedKernel generateSoftmax(const KernelProblem &problem, const KernelFacts &, const Schedule &schedule) {
-  Plan plan(problem);
+  SoftmaxPlan plan(problem);
   return SoftmaxKernel(problem, plan, schedule).generate();
 }
 

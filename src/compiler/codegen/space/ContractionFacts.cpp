@@ -9,6 +9,17 @@
 
 namespace lathe {
 
+double ConvGeometry::reached(int axis) const {
+  double count = 0;
+  for (int64_t tap = 0; tap < kernel[axis]; ++tap) {
+    int64_t shift = tap * dilation[axis] - padBegin[axis];
+    int64_t first = (std::max<int64_t>(0, -shift) + stride[axis] - 1) / stride[axis];
+    int64_t end = (std::max<int64_t>(0, in[axis] - shift) + stride[axis] - 1) / stride[axis];
+    count += double(std::max<int64_t>(0, std::min(end, out[axis]) - first));
+  }
+  return count;
+}
+
 bool ConvGeometry::pointwise() const {
   for (int i = 0; i < 3; ++i)
     if (kernel[i] != 1 || stride[i] != 1 || padBegin[i] != 0 || in[i] != out[i] || (open && open->padEnd[i] != 0))

@@ -51,6 +51,8 @@ struct ConvGeometry {
   int64_t inPixels() const { return in[0] * in[1] * in[2]; }
   int64_t outPixels() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  /// Pairs of a position and a tap of one axis that meet inside of the input.
+  double reached(int axis) const;
   /// True if output position i reads exactly input position i.
   bool pointwise() const;
   /// True if there is one plane, which reads no other one: of a volume of depth 1, taps of the depth axis may be padding.

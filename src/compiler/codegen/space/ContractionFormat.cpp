@@ -21,9 +21,7 @@ bool fp32(const ContractionTypes &types) {
   return types.left == ElementType::f32 && types.sum == ElementType::f32 && !halfWeights(types);
 }
 
-bool bytes(const ContractionTypes &types) {
-  return (types.left == ElementType::i8 || types.left == ElementType::u8) && types.sum == ElementType::i32;
-}
+bool bytes(const ContractionTypes &types) { return isByte(types.left) && types.sum == ElementType::i32; }
 bool timesI8(const ContractionTypes &types) { return bytes(types) && types.right == ElementType::i8; }
 
 std::string noObstacle(const Target &) { return ""; }

@@ -243,22 +243,12 @@ double directCycles(const KernelFacts &facts, const ConvGeometry &conv) {
   const Target &target = facts.target;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type))), vectors = (conv.outChannels + lanes - 1) / lanes;
   Block block = bestBlock(facts, conv, lanes, weightsFromMemory(conv));
-  auto reached = [&](int axis) { // pairs of a position and a tap of one axis that meet
-    double count = 0;
-    for (int64_t t = 0; t < conv.kernel[axis]; ++t) {
-      int64_t shift = t * conv.dilation[axis] - conv.padBegin[axis], stride = conv.stride[axis];
-      int64_t first = (std::max<int64_t>(0, -shift) + stride - 1) / stride;
-      int64_t end = (std::max<int64_t>(0, conv.in[axis] - shift) + stride - 1) / stride;
-      count += double(std::max<int64_t>(0, std::min(end, conv.out[axis]) - first));
-    }
-    return count;
-  };
   ContractionFormat format = formatOf(facts, conv);
   int64_t steps = format.unitsOf(conv.inChannels);
   bool far = panelIsFar(target, conv.taps() * steps, block.oc);
   if (computesOpenRows(conv))
-    return openRowCycles(facts, conv, lanes, block.px, block.oc) * double(conv.kernel[2]) * 1.04 * reached(0) *
-           reached(1) * double(steps) * conv.groups;
+    return openRowCycles(facts, conv, lanes, block.px, block.oc) * double(conv.kernel[2]) * 1.04 * conv.reached(0) *
+           conv.reached(1) * double(steps) * conv.groups;
   double row = 0; // all taps of the width, over one row of outputs
   for (const TileClass &tile : tileClasses(conv, block.px))
     for (auto &[first, last] : tile.reach)
@@ -268,7 +258,7 @@ double directCycles(const KernelFacts &facts, const ConvGeometry &conv) {
         double between = positions * oc < 12 ? 1.12 : 1.04;
         row += tile.count * stepCycles(target, positions, oc, far, format) * between;
       }
-  return row * reached(0) * reached(1) * double(steps) * conv.groups;
+  return row * conv.reached(0) * conv.reached(1) * double(steps) * conv.groups;
 }
 
 namespace {

@@ -6,12 +6,12 @@
 #pragma once
 
 #include "codegen/space/Prediction.h"
+#include "codegen/target/KernelOptions.h"
 #include "codegen/target/Target.h"
 #include "schedule/Algorithms.h"
 #include "support/Dim.h"
 #include "support/ElementType.h"
 #include "support/Error.h"
-#include "support/Precision.h"
 
 #include <map>
 #include <memory>
@@ -60,17 +60,13 @@ struct AlgorithmChoice {
   std::optional<int64_t> m = {};
 };
 
-class KernelFacts {
+class KernelFacts : public KernelOptions {
 public:
   virtual ~KernelFacts() = default;
 
   std::string family; // KernelFamily::name
   std::vector<TensorFacts> inputs, outputs;
-  // Compilation options of the kernel.
   Target target;
-  int threads = 1;
-  bool exactMath = false, smallMemory = false;
-  Precision precision = Precision::fp32; // precision that the prior chooses
   /// Values of symbols that facts and costs assume, where the family needs numbers: the code takes any. Then `inputs` and
   /// `outputs` have these values, too.
   std::map<std::string, int64_t> assumed;

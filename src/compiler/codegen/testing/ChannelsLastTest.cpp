@@ -4,7 +4,6 @@
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
 #include "codegen/testing/RandomKernels.h"
-#include "ops/Lowerings.h"
 
 #include <gtest/gtest.h>
 
@@ -51,8 +50,6 @@ std::string checkSums(const std::string &text, const KernelText &drawn, const Ta
 struct ChannelsLast : testing::Test {
   Target target = testTarget();
   int64_t lanes = testTarget().channelBlock();
-
-  void SetUp() override { registerLowerings(); }
 
   std::string tensor(const std::vector<int64_t> &dims, const std::string &type = "f32") {
     std::string text = "tensor<";

@@ -2,7 +2,6 @@
 // integers, and for floats the same NaN, infinities, zeros and numbers (docs/numerics.md).
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
-#include "ops/Lowerings.h"
 #include "ops/Registry.h"
 
 #include <cmath>
@@ -161,7 +160,6 @@ std::string compare(const std::string &op, const Tensor &got, const Tensor &expe
 
 class EdgeValues : public testing::Test {
 protected:
-  void SetUp() override { registerLowerings(); }
   Target target = testTarget();
   int ran = 0;
 

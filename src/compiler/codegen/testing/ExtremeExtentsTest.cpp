@@ -1,7 +1,6 @@
 // Extents of zero and of billions: what the families decline, and what takes no longer because a tensor is large.
 #include "codegen/contraction/Contraction.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -21,7 +20,6 @@ protected:
   /// The kernel `operation` of `arguments` with `result`, as passes/Partition leaves it.
   KernelProblem problem(const std::string &family, const std::string &arguments, const std::string &operation,
                         const std::string &result) {
-    registerLowerings();
     module = mlir::parseSourceString<mlir::ModuleOp>(
         fmt::format(
             "func.func private @k({}) -> {} attributes {{nn.family = \"{}\"}} {{\n  %0 = {} -> {}\n  return %0 : "
@@ -29,7 +27,7 @@ protected:
             arguments, result, family, operation, result, result),
         context.get());
     EXPECT_TRUE(module) << operation;
-    return {*module->getOps<mlir::func::FuncOp>().begin(), target};
+    return {{}, *module->getOps<mlir::func::FuncOp>().begin(), target};
   }
 };
 

@@ -1,7 +1,6 @@
 #include "codegen/testing/FactsTesting.h"
 
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -37,13 +36,13 @@ std::string elementwise(const std::string &op, int64_t elements) {
 
 TextFacts::TextFacts(const std::string &text, const Target &target, int threads, bool exactMath)
     : context(makeContext()) {
-  registerLowerings();
   module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
   if (!module) {
     reason = "it cannot be read";
     return;
   }
-  auto read = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), target, threads, exactMath});
+  auto read =
+      readFacts({{.threads = threads, .exactMath = exactMath}, *module->getOps<mlir::func::FuncOp>().begin(), target});
   if (read)
     facts = std::move(*read);
   else

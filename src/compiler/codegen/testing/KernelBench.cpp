@@ -11,7 +11,6 @@
 #include "codegen/testing/KernelBenchSuite.h"
 #include "codegen/testing/KernelTesting.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"
@@ -78,7 +77,7 @@ struct Bench {
     if (!module)
       return;
     mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
-    KernelProblem problem{function, target, options.threads};
+    KernelProblem problem{{.threads = options.threads}, function, target};
     problem.precision = options.precision;
     if (!options.schedule.empty() &&
         formatNamed(Schedule::parse(options.schedule).words["type"], ElementType::f32).rounds)
@@ -418,7 +417,6 @@ struct Bench {
 
 int main(int argc, char **argv) {
   try {
-    registerLowerings();
     Bench bench;
     std::vector<std::string> words;
     for (int i = 1; i < argc; ++i) {

@@ -63,7 +63,9 @@ public:
   ~KernelUnderTest();
 
   mlir::func::FuncOp function() const { return func; }
-  KernelProblem problem() const { return {func, target, threads, false, false, precision, relaxedMath}; }
+  KernelProblem problem() const {
+    return {{.threads = threads, .precision = precision, .relaxedMath = relaxedMath}, func, target};
+  }
 
   Precision precision = Precision::fp32; // of the prior
   bool relaxedMath = false;

@@ -4,7 +4,6 @@
 #include "codegen/Generate.h"
 #include "codegen/testing/RandomKernels.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -29,7 +28,6 @@ double costOf(const KernelFacts &facts, const Schedule &schedule) {
 }
 
 int run() {
-  registerLowerings();
   Target target = Target::parse("znver4");
   Random random(baseSeed());
   std::vector<double> costs;
@@ -39,7 +37,8 @@ int run() {
                                "normalize", "elementwise"}) {
       auto module = mlir::parseSourceString<mlir::ModuleOp>(randomKernel(random, family, target), context.get());
       require(static_cast<bool>(module), "internal: a random kernel of family {} cannot be read", family);
-      Outcome<std::unique_ptr<KernelFacts>> facts = readFacts({*module->getOps<mlir::func::FuncOp>().begin(), target});
+      Outcome<std::unique_ptr<KernelFacts>> facts =
+          readFacts({{}, *module->getOps<mlir::func::FuncOp>().begin(), target});
       for (int i = 0; facts && i < 10; ++i)
         costs.push_back(costOf(**facts, randomSchedule(random, **facts)));
     }

@@ -4,7 +4,6 @@
 #include "codegen/Generate.h"
 #include "codegen/testing/RandomKernels.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -60,7 +59,6 @@ struct Tally {
 
 /// Draws schedules for random kernels until there are `count`.
 Tally draw(uint64_t seed, int count) {
-  registerLowerings();
   Tally tally;
   for (uint64_t number = 0; tally.schedules < count; ++number) {
     Random random(seed + number);
@@ -71,7 +69,10 @@ Tally draw(uint64_t seed, int count) {
       ADD_FAILURE() << "no kernel: LATHE_SEED=" << seed + number << "\n" << drawn.text;
       return tally;
     }
-    KernelProblem problem{drawn.function(), target, random.chance(2) ? 1 : 4, random.chance(8), random.chance(8)};
+    KernelProblem problem{
+        {.threads = random.chance(2) ? 1 : 4, .exactMath = random.chance(8), .smallMemory = random.chance(8)},
+        drawn.function(),
+        target};
     Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);
     if (!facts) {
       ++tally.unread;
@@ -115,7 +116,7 @@ bool isMet(uint64_t seed, const Algorithm &algorithm, const Constraint &constrai
     const Target &target = targets()[random.in(0, int64_t(targets().size()) - 1)];
     RandomProblem drawn(random, algorithm.family, target);
     Outcome<std::unique_ptr<KernelFacts>> facts =
-        readFacts({drawn.function(), target, 1, random.chance(8), random.chance(8)});
+        readFacts({{.exactMath = random.chance(8), .smallMemory = random.chance(8)}, drawn.function(), target});
     for (int i = 0; facts && i < 30; ++i)
       if (Legality legality = legal(**facts, anySchedule(random, **facts, algorithm)); legality.broken == &constraint)
         return true;
@@ -139,7 +140,6 @@ TEST(Legal, agreesWithGenerate) {
 }
 
 TEST(Legal, meetsEveryConstraint) {
-  registerLowerings();
   int constraints = 0;
   for (const Algorithm &algorithm : algorithms())
     for (const Constraint &constraint : algorithm.constraints) {
@@ -153,7 +153,6 @@ TEST(Legal, meetsEveryConstraint) {
 /// Each value of a knob is one of its parameter's, and the declared default or the prior's value is not far: a
 /// parameter never has an empty list.
 TEST(Legal, everyParameterHasValues) {
-  registerLowerings();
   Random random(baseSeed());
   for (const Algorithm &algorithm : algorithms()) {
     if (!*algorithm.family)
@@ -161,7 +160,7 @@ TEST(Legal, everyParameterHasValues) {
     for (const Target &target : targets()) {
       RandomProblem drawn(random, algorithm.family, target);
       ASSERT_TRUE(drawn.module) << drawn.text;
-      Outcome<std::unique_ptr<KernelFacts>> facts = readFacts({drawn.function(), target});
+      Outcome<std::unique_ptr<KernelFacts>> facts = readFacts({{}, drawn.function(), target});
       if (!facts)
         continue;
       std::vector<Knob> knobs = (*facts)->knobs(algorithm);

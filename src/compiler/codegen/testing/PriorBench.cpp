@@ -17,7 +17,6 @@
 #include "compile/ScheduleSource.h"
 #include "import/Import.h"
 #include "ir/Context.h"
-#include "ops/Lowerings.h"
 #include "zoo/Zoo.h"
 
 #include <algorithm>
@@ -296,7 +295,6 @@ Options parse(int argc, char **argv) {
 }
 
 int run(const Options &options) {
-  registerLowerings();
   Target target = Target::parse("native");
   std::vector<Result> results;
   size_t alone = 0;

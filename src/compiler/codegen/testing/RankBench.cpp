@@ -12,7 +12,6 @@
 #include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RankTasks.h"
 #include "codegen/testing/ScheduleTimer.h"
-#include "ops/Lowerings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -247,7 +246,6 @@ Options parse(int argc, char **argv) {
 }
 
 int run(const Options &options) {
-  registerLowerings();
   Target target = Target::parse("native");
   std::vector<Result> results;
   if (!options.replay.empty()) {

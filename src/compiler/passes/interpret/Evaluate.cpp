@@ -191,7 +191,7 @@ std::vector<Value> evaluateOperator(const OpRecord &record, const Attrs &given, 
   }
   if (record.takesValues) {
     std::vector<Value> outputs(record.results.size());
-    ReferenceCall call{operands, outputs, {}};
+    ReferenceCall call{operands, outputs, {}, {}};
     reference->run(*attrs, call);
     return outputs;
   }
@@ -214,7 +214,7 @@ std::vector<Value> evaluateOperator(const OpRecord &record, const Attrs &given, 
   for (const TensorInfo &info : record.infer(*attrs, in))
     outputs.push_back(allConstant(info.dims) ? Tensor(info.type, constants(info.dims)) : Tensor());
 
-  ReferenceCall call{inputs, outputs, {}};
+  ReferenceCall call{inputs, outputs, {}, {}};
   if (options.threads > 1)
     call.parallel = [&](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
       runParallel(options.threads, count, body);

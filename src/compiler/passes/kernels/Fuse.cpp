@@ -341,7 +341,7 @@ private:
     if (!isOp(op, "cast"))
       return false;
     ElementType from = nn::infoOf(op->getOperand(0)).type;
-    return from == ElementType::i8 || from == ElementType::u8;
+    return isByte(from);
   }
 
   /// Types that kernels compute alike.

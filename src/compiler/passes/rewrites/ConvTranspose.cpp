@@ -33,8 +33,9 @@ struct Axis {
         padEnd = std::max(padEnd, offsets.front());
       }
     cutBegin = begin - (reach - padBegin) * stride;
-    // Interleaved: stride * (in + pads - reach); wanted: (in - 1) * stride + 1 + beyond - begin.
-    cutEnd = stride * (1 + padBegin + padEnd - reach) - 1 - beyond + begin - cutBegin;
+    // Counted from the first output of the last input, the interleaved rows have stride * (1 + padEnd) positions and the
+    // wanted rows 1 + beyond. The rest is cut.
+    cutEnd = stride * (1 + padEnd) - 1 - beyond;
   }
   int64_t offset(int64_t tap) const { return tap * dilation / stride; }
   int64_t phase(int64_t tap) const { return tap * dilation % stride; }

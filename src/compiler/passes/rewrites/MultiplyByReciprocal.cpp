@@ -9,8 +9,6 @@
 namespace lathe {
 namespace {
 
-bool isByte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
-
 bool isAnyOf(mlir::Operation *op, std::initializer_list<const char *> mnemonics) {
   return std::any_of(mnemonics.begin(), mnemonics.end(), [&](const char *mnemonic) { return isOp(op, mnemonic); });
 }

@@ -59,7 +59,7 @@ mlir::Value activation(mlir::OpBuilder &b, mlir::Location loc, double number, ml
   return {};
 }
 
-bool recognizeAt(mlir::Operation *op) {
+bool recognizeActivationAt(mlir::Operation *op) {
   Product product = productOf(op->getResult(0));
   if (product.factors.size() != 2)
     return false;
@@ -88,7 +88,7 @@ void recognizeActivation(mlir::ModuleOp module) {
     if (isOp(&op, "mul") || isOp(&op, "div"))
       products.push_back(&op);
   for (mlir::Operation *op : llvm::reverse(products))
-    recognizeAt(op);
+    recognizeActivationAt(op);
   deadCode(module);
 }
 

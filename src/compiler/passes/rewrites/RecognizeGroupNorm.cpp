@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-bool recognizeAt(mlir::Operation *back) {
+bool recognizeGroupNormAt(mlir::Operation *back) {
   mlir::Operation *norm = isOp(back, "reshape") ? producer(back->getOperand(0), "instance_norm") : nullptr;
   mlir::Operation *apart = norm ? producer(norm->getOperand(0), "reshape") : nullptr;
   if (!apart || operandOf(apart, 1) || operandOf(back, 1))
@@ -74,7 +74,7 @@ void recognizeGroupNorm(mlir::ModuleOp module) {
     if (isOp(&op, "reshape"))
       roots.push_back(&op);
   for (mlir::Operation *op : roots)
-    recognizeAt(op);
+    recognizeGroupNormAt(op);
   deadCode(module);
 }
 

@@ -12,8 +12,6 @@ namespace {
 
 using nn::QuantizedForm, nn::QuantizedScale;
 
-bool isByte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
-
 bool allZero(const std::vector<double> &values) {
   return llvm::all_of(values, [](double value) { return value == 0; });
 }

@@ -20,7 +20,7 @@ mlir::Value withoutShift(mlir::Value value, int64_t axis) {
   return shift ? difference->getOperand(0) : value;
 }
 
-mlir::Value recognizeAt(mlir::OpBuilder &b, mlir::Operation *op) {
+mlir::Value recognizeSoftmaxAt(mlir::OpBuilder &b, mlir::Operation *op) {
   mlir::Value numerator = op->getOperand(0), denominator = op->getOperand(1);
   if (isOp(op, "div")) {
     mlir::Operation *exp = producer(numerator, "exp"), *sum = producer(denominator, "reduce_sum");
@@ -58,7 +58,7 @@ void recognizeSoftmax(mlir::ModuleOp module) {
         !isFloat(nn::toElementType(type.getElementType())))
       continue;
     mlir::OpBuilder b(&op);
-    if (mlir::Value value = recognizeAt(b, &op))
+    if (mlir::Value value = recognizeSoftmaxAt(b, &op))
       op.getResult(0).replaceAllUsesWith(value);
   }
   deadCode(module);

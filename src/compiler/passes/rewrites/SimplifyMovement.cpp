@@ -23,18 +23,6 @@ bool sameExtents(mlir::Value a, mlir::Value b) {
   return a.getType() == b.getType() && elementsTellExtents(rankedType(a));
 }
 
-/// A reshape of `x` to `type`, of which elementsTellExtents is true.
-mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::RankedTensorType type) {
-  ReshapeAttrs attrs;
-  bool empty = llvm::is_contained(type.getShape(), 0);
-  attrs.allow_zero = empty;
-  for (int64_t extent : type.getShape())
-    attrs.shape.push_back(mlir::ShapedType::isDynamic(extent) ? -1 : extent);
-  mlir::Value result = nn::buildValue(b, loc, "reshape", {x, {}}, std::move(attrs));
-  result.setType(type);
-  return result;
-}
-
 bool simplifyReshape(mlir::Operation *op) {
   mlir::Value x = op->getOperand(0), y = op->getResult(0);
   if (sameExtents(x, y)) {

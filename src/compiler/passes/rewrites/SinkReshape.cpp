@@ -24,15 +24,6 @@ int64_t unknownExtents(mlir::RankedTensorType type) {
   return llvm::count_if(type.getShape(), [](int64_t extent) { return mlir::ShapedType::isDynamic(extent); });
 }
 
-mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::RankedTensorType type) {
-  ReshapeAttrs attrs;
-  for (int64_t extent : type.getShape())
-    attrs.shape.push_back(mlir::ShapedType::isDynamic(extent) ? -1 : extent);
-  mlir::Value result = nn::buildValue(b, loc, "reshape", {x, {}}, std::move(attrs));
-  result.setType(type);
-  return result;
-}
-
 /// `operand` of an operator on `whole`-shaped values for one on values of type `inner`; null where there is no such
 /// form.
 mlir::Value inInnerShape(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value operand, mlir::RankedTensorType whole,

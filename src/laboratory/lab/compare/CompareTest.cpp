@@ -31,7 +31,7 @@ protected:
   CompareSide fake(const std::string &name, const nlohmann::json &model) {
     CompareSide side;
     side.runner = {name, {}, {"fake"}};
-    side.runner.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/lab/compare/FakeRunner.py"};
+    side.runner.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/src/laboratory/lab/compare/FakeRunner.py"};
     side.model = (directory / (name + ".json")).string();
     std::ofstream(side.model) << (model.is_null() ? nlohmann::json::object() : model); // {} is null
     return side;

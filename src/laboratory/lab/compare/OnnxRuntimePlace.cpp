@@ -29,7 +29,7 @@ static std::vector<fs::path> runnerFolders() {
   if (const char *given = std::getenv("LATHE_RUNNERS"); given && *given)
     runners.emplace_back(given);
   runners.push_back(programDirectory().parent_path() / "share" / "lathe" / "runners");
-  runners.emplace_back(LATHE_SOURCE_DIR "/lab/runners");
+  runners.emplace_back(LATHE_SOURCE_DIR "/src/laboratory/lab/runners");
   return runners;
 }
 

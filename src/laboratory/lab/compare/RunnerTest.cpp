@@ -25,7 +25,7 @@ protected:
 
   static RunnerSpec fake() {
     RunnerSpec spec{"fake", {}, {"fake"}};
-    spec.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/lab/compare/FakeRunner.py"};
+    spec.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/src/laboratory/lab/compare/FakeRunner.py"};
     return spec;
   }
   std::string model(const nlohmann::json &text) {
@@ -220,7 +220,7 @@ TEST_F(RunnerTest, onnxRuntimeLoadsANetwork) {
 }
 
 TEST_F(RunnerTest, aCommandTakesThePlaceOfTensorFlowLite) {
-  setenv("LATHE_TFLITE_RUNNER", "/usr/bin/python3 '" LATHE_SOURCE_DIR "/lab/compare/FakeRunner.py'", 1);
+  setenv("LATHE_TFLITE_RUNNER", "/usr/bin/python3 '" LATHE_SOURCE_DIR "/src/laboratory/lab/compare/FakeRunner.py'", 1);
   auto spec = findRunner("tflite");
   setenv("LATHE_TFLITE_RUNNER", "python3 'native.py", 1);
   auto open = findRunner("tflite");

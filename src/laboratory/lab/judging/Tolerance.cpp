@@ -83,7 +83,7 @@ private:
     for (uint32_t output : outputs) {
       ElementType type = plan.values[output].type;
       roundings.add(type);
-      roundings.bytes |= type == ElementType::i8 || type == ElementType::u8;
+      roundings.bytes |= isByte(type);
       half |= type == ElementType::f16 || type == ElementType::bf16;
       integers |= isQuantised(type);
     }

@@ -11,7 +11,7 @@ static OpsColumn fake(const std::string &how, const std::string &provider = "fak
                       const std::string &variant = "auto") {
   OpsColumn column;
   column.provider.name = provider;
-  column.provider.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/lab/ops/FakeProvider.py"};
+  column.provider.command.argv = {"/usr/bin/python3", LATHE_SOURCE_DIR "/src/laboratory/lab/ops/FakeProvider.py"};
   if (!how.empty())
     column.provider.command.argv.push_back(how);
   column.variant = variant;

@@ -174,7 +174,7 @@ std::vector<std::string> shippedLists() {
   namespace fs = std::filesystem;
   std::error_code ignored;
   fs::path installed = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "share/lathe/suites";
-  for (const fs::path &folder : {installed, fs::path(LATHE_SOURCE_DIR) / "lab/suites"}) {
+  for (const fs::path &folder : {installed, fs::path(LATHE_SOURCE_DIR) / "src/laboratory/lab/suites"}) {
     std::vector<std::string> lists;
     for (auto &entry : fs::directory_iterator(folder, ignored))
       if (entry.path().extension() == ".csv")

@@ -340,7 +340,6 @@ void setTypes(SyntaxOptions &options, const std::string &text) {
     require(type.has_value(), "'{}' is not an element type", word);
     return *type;
   };
-  auto isByte = [](ElementType type) { return type == ElementType::i8 || type == ElementType::u8; };
   auto words = split(text == "int8" ? "u8" : text, ':');
   options.type = typeOf(words[0]);
   options.weights = ElementType::i8;

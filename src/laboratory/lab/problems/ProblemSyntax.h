@@ -18,7 +18,7 @@ struct SyntaxOptions {
   std::vector<std::string> epilogue = {"relu"}; // as in Problem
   ElementType weights = ElementType::i8;        // type of integer weights, i8 or u8
 
-  bool bytes() const { return type == ElementType::i8 || type == ElementType::u8; }
+  bool bytes() const { return isByte(type); }
 };
 
 /// Sets types from the text of `--type` or benchdnn's `--dt`: f32 and other floats; u8:s8:s32

@@ -80,14 +80,7 @@ void Builders::start(Process &process) const {
           hello.at("protocol").dump(), measureProtocolVersion);
   asked(*process.worker,
         {{"do", "options"},
-         {"target", options.target},
-         {"machine", options.machineText},
-         {"machine_name", options.machineName},
-         {"threads", options.threads},
-         {"exact_math", options.exactMath},
-         {"small_memory", options.smallMemory},
-         {"relaxed_math", options.relaxedMath},
-         {"precision", name(options.precision)},
+         {"compiling", options.compiling.empty() ? json() : json::parse(options.compiling)},
          {"packed_folder", packedFolder}},
         soon);
 }

@@ -42,9 +42,7 @@ struct Measurer::State {
   fs::path data;
   std::map<std::string, json> known; // tasks by the prefix of their files: the runner's message
 
-  explicit State(MeasureOptions given) : options(std::move(given)) {
-    require(options.threads > 0, "measuring on {} threads, expected at least 1", options.threads);
-  }
+  explicit State(MeasureOptions given) : options(std::move(given)) {}
 
   std::string temporaryFolder(const char *name) {
     if (!temporary)
@@ -159,12 +157,12 @@ struct Measurer::State {
     for (size_t i = 0; i < schedules.size(); ++i) {
       Measurement measurement = measurementOf(schedules[i], built[i]);
       if (measurement.passed()) {
-        double slow = best > 0 && std::isfinite(best) ? options.cut * best : 0;
+        double slow = std::isfinite(best) ? options.cut * best : 0; // 0: none
         Stopwatch one{measurement.run};
         add(measurement, runnerProcess().measure(built[i].candidate, slow));
       }
-      if (measurement.passed() && (!(best > 0) || measurement.best() < best))
-        best = measurement.best();
+      if (measurement.passed())
+        best = std::min(best, measurement.best());
       ++counts.trials;
       if (done)
         done(measurement);

@@ -12,7 +12,6 @@
 
 #include "lab/judging/Verdict.h"
 #include "support/Error.h"
-#include "support/Precision.h"
 #include "tune/Measurement.h"
 #include "tune/Task.h"
 
@@ -26,14 +25,8 @@
 namespace lathe::tune {
 
 struct MeasureOptions {
-  // How kernels are compiled; as CompileOptions.
-  std::string target = "native";
-  std::string machineText, machineName = "machine";
-  int threads = 1; // of the kernels, for compiling and for running
-  bool exactMath = false, smallMemory = false, relaxedMath = false;
-  Precision precision = Precision::fp32;
-
-  uint64_t seed = 1; // of the operands
+  std::string compiling; // how kernels are compiled: the JSON of CompileChoices (compile/Options.h); "": by default
+  uint64_t seed = 1;     // of the operands
   /// Keeps operands and expected results for later runs, up to 8 GiB by last use; "": a temporary folder.
   std::string folder;
   int builders = 0; // number of builder processes; 0: one per CPU that this process may use
@@ -85,7 +78,7 @@ public:
   /// cannot be measured: no reference, or results that are no evidence because they are constant. `measure` calls it.
   Outcome<bool> prepare(const Task &task);
 
-  /// Builds all schedules, then runs each. `best`: the shortest time of the task so far in seconds; 0 or infinite: unknown.
+  /// Builds all schedules, then runs each. `best`: the shortest time of the task so far in seconds, or `unmeasured`.
   /// `done` is called for each measurement as soon as it is complete. Returns them in the order of `schedules`.
   std::vector<Measurement> measure(const Task &task, const std::vector<std::string> &schedules, double best,
                                    const std::function<void(const Measurement &)> &done = {});

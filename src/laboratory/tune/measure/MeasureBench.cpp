@@ -12,7 +12,6 @@
 #include "import/Import.h"
 #include "ir/Context.h"
 #include "lab/judging/Statistics.h"
-#include "ops/Lowerings.h"
 #include "tune/Space.h"
 #include "tune/measure/Measure.h"
 #include "zoo/Zoo.h"
@@ -71,7 +70,7 @@ std::vector<BenchTask> tasksOf(const Options &options) {
     auto family = function->getAttrOfType<mlir::StringAttr>("nn.family");
     if (!family || (!options.family.empty() && family.getValue() != options.family))
       continue;
-    KernelProblem problem{function, target, options.threads};
+    KernelProblem problem{{.threads = options.threads}, function, target};
     auto facts = readFacts(problem);
     BenchTask task;
     task.key = taskOf(problem);
@@ -120,7 +119,9 @@ void report(const BenchTask &task, const std::vector<tune::Measurement> &measure
 int run(const Options &options) {
   std::vector<BenchTask> tasks = tasksOf(options);
   tune::MeasureOptions given;
-  given.threads = options.threads;
+  CompileChoices compiling;
+  compiling.threads = options.threads;
+  given.compiling = nlohmann::json(compiling).dump();
   tune::Measurer measurer(given);
   Agreement all, kept; // kept: both repeated
   for (const BenchTask &task : tasks) {
@@ -171,7 +172,6 @@ int main(int argc, char **argv) {
       options.model = word;
   }
   try {
-    registerLowerings();
     lathe::require(!options.model.empty(), "usage: measure-bench [options] MODEL");
     return run(options);
   } catch (const std::exception &error) {

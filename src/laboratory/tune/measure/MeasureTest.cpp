@@ -5,9 +5,9 @@
 #include "tune/measure/Measure.h"
 #include "codegen/Task.h"
 #include "codegen/testing/KernelEmulation.h"
+#include "compile/Options.h"
 #include "ir/Context.h"
 #include "lab/TemporaryDirectory.h"
-#include "ops/Lowerings.h"
 #include "support/Base64.h"
 #include "support/File.h"
 #include "tune/Space.h"
@@ -16,6 +16,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstring>
 #include <filesystem>
@@ -35,8 +36,10 @@ std::string environment(const char *name) {
 
 MeasureOptions options(int threads = 1) {
   MeasureOptions options;
-  options.target = testTargetName();
-  options.threads = threads;
+  CompileChoices compiling;
+  compiling.target = testTargetName();
+  compiling.threads = threads;
+  options.compiling = nlohmann::json(compiling).dump();
   options.builders = 2;
   options.via = environment("LATHE_TUNE_VIA");
   options.viaDirectory = environment("LATHE_TUNE_DIRECTORY");
@@ -53,9 +56,8 @@ struct Kernel {
   Task task;
 
   explicit Kernel(const std::string &text, int threads = 1) {
-    registerLowerings();
     module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    KernelProblem problem{*module->getOps<mlir::func::FuncOp>().begin(), target, threads};
+    KernelProblem problem{{.threads = threads}, *module->getOps<mlir::func::FuncOp>().begin(), target};
     auto read = readFacts(problem);
     if (!read)
       throw std::runtime_error(read.reason());
@@ -118,7 +120,7 @@ TEST(Measure, runsRightCandidatesOfManySchedules) {
     schedules.push_back(kernel.prior());
     int done = 0;
     std::vector<Measurement> measured =
-        measurer.measure(kernel.task, schedules, 0, [&](const Measurement &one) { done += one.passed(); });
+        measurer.measure(kernel.task, schedules, unmeasured, [&](const Measurement &one) { done += one.passed(); });
     ASSERT_EQ(measured.size(), schedules.size());
     for (size_t i = 0; i < schedules.size(); ++i)
       EXPECT_EQ(measured[i].schedule, schedules[i]);
@@ -131,12 +133,12 @@ TEST(Measure, runsRightCandidatesOfManySchedules) {
 }
 
 /// How many of 12 schedules pass a batch of four images one by one.
-int passedByImages(const MeasureOptions &options) {
-  Kernel kernel(conv(testTarget().channelBlock(), 4), options.threads);
+int passedByImages(const MeasureOptions &options, int threads = 1) {
+  Kernel kernel(conv(testTarget().channelBlock(), 4), threads);
   kernel.task.order = BatchOrder::images;
   Measurer measurer(options);
   int passed = 0;
-  for (const Measurement &one : measurer.measure(kernel.task, kernel.draw(12), 0)) {
+  for (const Measurement &one : measurer.measure(kernel.task, kernel.draw(12), unmeasured)) {
     passed += one.passed();
     if (one.status == PointStatus::unimplemented) {
       EXPECT_EQ(one.reason, "the work items of the schedule do not divide into images") << one.schedule;
@@ -148,7 +150,7 @@ int passedByImages(const MeasureOptions &options) {
 /// The first images are computed again in every run, and compared behind the last one.
 TEST(Measure, passesABatchImageByImage) {
   for (int threads : {1, 2, 3})
-    EXPECT_GT(passedByImages(options(threads)), 0) << threads << " threads";
+    EXPECT_GT(passedByImages(options(threads), threads), 0) << threads << " threads";
   MeasureOptions wrong = options();
   wrong.alterCandidate = [](nlohmann::json &candidate) { candidate["images"] = 3; };
   EXPECT_EQ(passedByImages(wrong), 0);
@@ -160,8 +162,8 @@ TEST(Measure, packsWeightsForEachSchedule) {
   Kernel kernel(function("contraction", fmt::format("%x: {}, %w: {} {{nn.constant}}", x, w), y,
                          fmt::format("  %y = nn.matmul %x, %w : ({}, {}) -> {}\n", x, w, y)));
   Measurer measurer(options());
-  expectPassed(
-      measurer.measure(kernel.task, {"gemm/2 kc=32 vectors=1", "gemm/2 kc=64 vectors=1", "gemm/2 vectors=1"}, 0));
+  expectPassed(measurer.measure(kernel.task, {"gemm/2 kc=32 vectors=1", "gemm/2 kc=64 vectors=1", "gemm/2 vectors=1"},
+                                unmeasured));
 }
 
 TEST(Measure, drawsLegalOperands) {
@@ -170,20 +172,20 @@ TEST(Measure, drawsLegalOperands) {
       function("indexed", fmt::format("%x: {}, %i: {}", x, i), y,
                fmt::format("  %y = nn.gather_elements %x, %i {{axis = 0 : i64}} : ({}, {}) -> {}\n", x, i, y)));
   Measurer measurer(options());
-  expectPassed(measurer.measure(indexed.task, {indexed.prior()}, 0));
+  expectPassed(measurer.measure(indexed.task, {indexed.prior()}, unmeasured));
 
   std::string m = "tensor<1x64xi64>", b = "tensor<1x64xi1>", f = "tensor<1x64xf32>"; // an attention mask
   Kernel mask(
       function("elementwise", "%m: " + m, f,
                fmt::format("  %b = nn.cast %m {{to = i1}} : ({}) -> {}\n  %y = nn.cast %b {{to = f32}} : ({}) -> {}\n",
                            m, b, b, f)));
-  expectPassed(measurer.measure(mask.task, {mask.prior()}, 0));
+  expectPassed(measurer.measure(mask.task, {mask.prior()}, unmeasured));
 
   std::string open = "tensor<?x24xf32>";
   Kernel symbolic(function("elementwise", fmt::format("%x: {} {{nn.dims = [\"N\", \"24\"]}}", open), open,
                            fmt::format("  %y = nn.tanh %x : ({0}) -> {0}\n", open)));
   symbolic.task.extents = {{"N", 7}};
-  expectPassed(measurer.measure(symbolic.task, {symbolic.prior()}, 0));
+  expectPassed(measurer.measure(symbolic.task, {symbolic.prior()}, unmeasured));
   symbolic.task.extents.clear();
   Outcome<bool> prepared = measurer.prepare(symbolic.task);
   ASSERT_FALSE(prepared);
@@ -210,7 +212,8 @@ TEST(Measure, refusesATaskOfOtherOptions) {
 TEST(Measure, recordsIllegalAndUnknownSchedules) {
   Kernel kernel(conv(testTarget().channelBlock()));
   Measurer measurer(options());
-  auto measured = measurer.measure(kernel.task, {"direct/1 px=30 oc=8", "direct/1 colour=3", kernel.prior()}, 0);
+  auto measured =
+      measurer.measure(kernel.task, {"direct/1 px=30 oc=8", "direct/1 colour=3", kernel.prior()}, unmeasured);
   EXPECT_EQ(measured[0].status, PointStatus::unimplemented);
   EXPECT_THAT(measured[0].reason, HasSubstr("registers"));
   EXPECT_EQ(measured[1].status, PointStatus::failed);
@@ -224,14 +227,16 @@ TEST(Measure, refusesLessPrecisionThanAskedFor) {
   if (!legal(*kernel.facts, readSchedule(schedule)))
     GTEST_SKIP() << "the target has no products of bf16";
   Measurer measurer(options());
-  auto measured = measurer.measure(kernel.task, {schedule}, 0);
+  auto measured = measurer.measure(kernel.task, {schedule}, unmeasured);
   EXPECT_EQ(measured[0].status, PointStatus::failed);
   EXPECT_THAT(measured[0].reason, HasSubstr("relative error"));
   MeasureOptions given = options();
-  given.precision = Precision::bf16;
+  auto compiling = nlohmann::json::parse(given.compiling).get<CompileChoices>();
+  compiling.precision = Precision::bf16;
+  given.compiling = nlohmann::json(compiling).dump();
   kernel.task.key += " | bf16";
   Measurer shorter(given);
-  expectPassed(shorter.measure(kernel.task, {schedule}, 0));
+  expectPassed(shorter.measure(kernel.task, {schedule}, unmeasured));
 }
 
 TEST(Measure, makesReferencesOnce) {
@@ -298,7 +303,7 @@ protected:
 
 TEST_F(Misbehaving, costsOneTrialEachWithItsReason) {
   Measurer measurer(misbehaving({right, crash, hang, eat, wrong, overrun, farOverrun, scribble, fickle, idle, right}));
-  auto measured = measurer.measure(kernel.task, schedules(), 0);
+  auto measured = measurer.measure(kernel.task, schedules(), unmeasured);
   auto expect = [&](size_t at, PointStatus status, const char *reason) {
     EXPECT_EQ(measured[at].status, status) << at << ": " << measured[at].reason;
     EXPECT_THAT(measured[at].reason, HasSubstr(reason));
@@ -342,11 +347,12 @@ TEST_F(Misbehaving, slowCandidatesAreNotRepeated) {
 TEST(Measure, startsABuilderAgain) {
   Kernel kernel(relu());
   MeasureOptions given = options();
-  given.builder = LATHE_SOURCE_DIR "/tune/measure/testing/FlakyBuilder.py";
+  given.builder = LATHE_SOURCE_DIR "/src/laboratory/tune/measure/testing/FlakyBuilder.py";
   given.buildSeconds = 10;
   ::setenv("LATHE_TUNE_BUILDER", LATHE_BINARY_DIR "/bin/lathe-tune-builder", 1);
   Measurer measurer(given);
-  auto measured = measurer.measure(kernel.task, {"crash/1", kernel.prior(), "hang/1", "garbage/1", kernel.prior()}, 0);
+  auto measured =
+      measurer.measure(kernel.task, {"crash/1", kernel.prior(), "hang/1", "garbage/1", kernel.prior()}, unmeasured);
   EXPECT_EQ(measured[0].status, PointStatus::crashed);
   EXPECT_THAT(measured[0].reason, HasSubstr("signal 11"));
   EXPECT_EQ(measured[1].status, PointStatus::passed) << measured[1].reason;
@@ -363,7 +369,7 @@ TEST(Measure, sendsFilesThroughAPipe) {
   MeasureOptions given = options();
   given.via = "env"; // a runner beyond --via opens no files
   Measurer measurer(given);
-  expectPassed(measurer.measure(kernel.task, kernel.draw(3), 0));
+  expectPassed(measurer.measure(kernel.task, kernel.draw(3), unmeasured));
 }
 
 TEST(Measure, saysWhichProgramIsMissing) {
@@ -371,7 +377,7 @@ TEST(Measure, saysWhichProgramIsMissing) {
   MeasureOptions given = options();
   given.runner = "/nowhere/lathe-tune-runner";
   Measurer measurer(given);
-  EXPECT_THAT([&] { measurer.measure(kernel.task, {kernel.prior()}, 0); },
+  EXPECT_THAT([&] { measurer.measure(kernel.task, {kernel.prior()}, unmeasured); },
               testing::ThrowsMessage<Error>(HasSubstr("/nowhere/lathe-tune-runner")));
 }
 

@@ -14,14 +14,14 @@ from Cross import Cross
 
 cross = Cross(*sys.argv[1:8])
 test = sys.argv[8]
-folder = f"{cross.source}/tune/measure"
+folder = f"{cross.source}/src/laboratory/tune/measure"
 
 with open(os.path.join(cross.build, "tune-runner-sources.txt")) as listed:  # tune/measure/CMakeLists.txt writes it
     objects = [cross.compile(path, *cross.flags) for path in listed.read().split()]
 cross.link("lathe-tune-runner", *objects, *cross.runtime())
 
 kernels = cross.compile(f"{folder}/testing/Misbehaving.c", "-O2", "-fPIC", "-ffreestanding", "-fno-stack-protector",
-                        "-fno-asynchronous-unwind-tables", f"-isystem{cross.include}", f"-I{cross.source}")
+                        "-fno-asynchronous-unwind-tables", f"-isystem{cross.include}", f"-I{cross.source}/src/runtime")
 image = os.path.join(cross.out, "misbehaving.bin")
 cross.command(cross.ld, "-T", f"{folder}/testing/Misbehaving.ld", "--oformat=binary", kernels, "-o", image)
 

@@ -2,7 +2,6 @@
 
 #include "ir/Context.h"
 #include "ir/ModelText.h"
-#include "ops/Lowerings.h"
 #include "store/Outcomes.h"
 
 namespace lathe::tune {
@@ -65,7 +64,6 @@ std::vector<MeasuredTask> MeasuredTasks::read(const std::string &family) {
 void MeasuredTasks::addFacts(std::vector<MeasuredTask> &tasks) {
   if (tasks.empty())
     return;
-  registerLowerings();
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   for (MeasuredTask &task : tasks) {
     task.facts = factsOf(*context, origins.at(task.group));
@@ -84,11 +82,10 @@ std::shared_ptr<const KernelFacts> MeasuredTasks::factsOf(mlir::MLIRContext &con
     auto functions = module->getOps<mlir::func::FuncOp>();
     if (functions.empty())
       return nullptr;
-    KernelProblem problem{.function = *functions.begin(),
-                          .target = *target,
-                          .threads = origin.parts.threads,
-                          .precision = origin.parts.precision,
-                          .relaxedMath = origin.parts.relaxedMath};
+    KernelProblem problem{
+        {.threads = origin.parts.threads, .precision = origin.parts.precision, .relaxedMath = origin.parts.relaxedMath},
+        *functions.begin(),
+        *target};
     if (taskOf(problem) != origin.task)
       return nullptr;
     Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(problem);

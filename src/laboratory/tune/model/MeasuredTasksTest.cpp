@@ -21,8 +21,8 @@ struct Kernel {
   store::TuningTask task;
 
   explicit Kernel(const Target &target, int threads = 1) : read(textFor(target), target, threads) {
-    Outcome<KernelTask> kernel = kernelTask(
-        {.function = *read.module->getOps<mlir::func::FuncOp>().begin(), .target = target, .threads = threads});
+    Outcome<KernelTask> kernel =
+        kernelTask({{.threads = threads}, *read.module->getOps<mlir::func::FuncOp>().begin(), target});
     task = {kernel->task, "contraction", kernel->text};
   }
   /// In blocks of the target's vectors.

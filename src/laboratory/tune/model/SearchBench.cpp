@@ -20,7 +20,6 @@
 #include "lab/judging/Statistics.h"
 #include "lab/judging/Turns.h"
 #include "lab/machine/Machine.h"
-#include "ops/Lowerings.h"
 #include "support/Text.h"
 #include "tune/measure/Measure.h"
 #include "tune/model/SearchLog.h"
@@ -104,8 +103,10 @@ std::vector<StudyTask> drawTasks(const Options &options) {
 // ---- Measuring ----
 
 MeasureOptions measureOptions(int threads) {
+  CompileChoices compiling;
+  compiling.threads = threads;
   MeasureOptions options;
-  options.threads = threads;
+  options.compiling = nlohmann::json(compiling).dump();
   return options;
 }
 
@@ -383,7 +384,6 @@ Options parse(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   try {
-    registerLowerings();
     run(parse(argc, argv));
     return 0;
   } catch (const std::exception &error) {

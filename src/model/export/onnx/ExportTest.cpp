@@ -83,7 +83,9 @@ TEST(Export, ConformanceModelsComeBackEqual) {
     try {
       auto [before, after, operators] = roundTrip(entry.path().string());
       // Split with computed sizes: the importer knows the extents that its own reshape keeps; ONNX's Reshape does not say them.
-      if (entry.path().string().find("test_split_variable_parts_2d") == std::string::npos)
+      // Celu of 16 bits is written with casts (SpellOut.h).
+      auto has = [&](const char *name) { return entry.path().string().find(name) != std::string::npos; };
+      if (!has("test_split_variable_parts_2d") && !has("test_celu_float16/") && !has("test_celu_bfloat16/"))
         EXPECT_EQ(before, after) << entry.path();
       met.insert(operators.begin(), operators.end());
       ++done;

@@ -85,6 +85,15 @@ std::string GraphWriter::addConstant(const std::string &wanted, const nn::Consta
   return name;
 }
 
+NodeProto &GraphWriter::addBefore(const char *opType, const std::string &wantedName) {
+  NodeProto &node = *graph->add_node();
+  graph->mutable_node()->SwapElements(graph->node_size() - 2, graph->node_size() - 1);
+  node.set_op_type(opType);
+  node.set_name(nodeNames.take(wantedName));
+  node.add_output(uniqueValueName(node.name()));
+  return node;
+}
+
 void GraphWriter::writeNode(mlir::Operation &op) {
   for (mlir::Value result : op.getResults()) {
     require(!nn::layoutOf(result), "{}: has a blocked layout, export needs the graph level", nn::describe(op.getLoc()));

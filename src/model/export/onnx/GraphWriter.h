@@ -37,6 +37,8 @@ public:
   /// Adds an initializer with `bytes` and returns its name.
   std::string addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
                              const std::string &bytes);
+  /// Adds a node with one output before the node that is being written, the last one.
+  NodeProto &addBefore(const char *opType, const std::string &wantedName);
 
 private:
   mlir::ModuleOp module;
@@ -83,6 +85,12 @@ public:
   NodeProto &node;
 
   void input(mlir::Value value) { node.add_input(value ? graph.nameOf(value) : ""); }
+  /// The node is an `opType`, whose inputs are the operands.
+  void operandsOnly(const char *opType) {
+    node.set_op_type(opType);
+    for (mlir::Value operand : nn::operandsByRecord(&op))
+      input(operand);
+  }
   void inputInts(const char *what, const std::vector<int64_t> &values);
   void inputFloats(const char *what, const std::vector<double> &values);
   /// Adds a scalar input of any numeric type.

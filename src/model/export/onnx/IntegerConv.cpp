@@ -23,14 +23,14 @@ struct Centred {
 std::optional<Centred> centredOf(mlir::Value value) {
   Centred result;
   mlir::Operation *op = value.getDefiningOp();
-  if (isNamed(op, "sub")) {
+  if (isOp(op, "sub")) {
     auto zero = nn::constantNumbers(op->getOperand(1));
     if (!zero || zero->size() != 1)
       return std::nullopt;
     result.zero = zero->front();
     op = op->getOperand(0).getDefiningOp();
   }
-  if (!isNamed(op, "cast"))
+  if (!isOp(op, "cast"))
     return std::nullopt;
   result.integers = op->getOperand(0);
   ElementType type = result.type();
@@ -198,7 +198,7 @@ private:
 } // namespace
 
 bool isConvolutionOfIntegers(mlir::Operation *op) {
-  if (!isNamed(op, "conv") && !isNamed(op, "conv_transpose"))
+  if (!isOp(op, "conv") && !isOp(op, "conv_transpose"))
     return false;
   ElementType type = nn::infoOf(op->getResult(0)).type;
   if ((type != ElementType::i32 && type != ElementType::i64) || nn::operandsByRecord(op)[2])
@@ -208,8 +208,8 @@ bool isConvolutionOfIntegers(mlir::Operation *op) {
     return false;
   llvm::ArrayRef<int64_t> kernel = llvm::cast<mlir::RankedTensorType>(w->integers.getType()).getShape();
   double taps = 1; // of one sum, which must fit into 32 bits
-  for (size_t axis = isNamed(op, "conv") ? 1 : 0; axis < kernel.size(); ++axis)
-    if (axis != 1 || isNamed(op, "conv"))
+  for (size_t axis = isOp(op, "conv") ? 1 : 0; axis < kernel.size(); ++axis)
+    if (axis != 1 || isOp(op, "conv"))
       taps *= static_cast<double>(kernel[axis]);
   bool known = llvm::none_of(kernel, mlir::ShapedType::isDynamic);
   return known && (type == ElementType::i32 || taps * 255 * 255 < std::exp2(31));
@@ -217,7 +217,7 @@ bool isConvolutionOfIntegers(mlir::Operation *op) {
 
 mlir::Value spelledConvolution(mlir::Operation *op) {
   ConvolutionSpeller speller(op);
-  return isNamed(op, "conv") ? speller.convolution() : speller.transposed();
+  return isOp(op, "conv") ? speller.convolution() : speller.transposed();
 }
 
 } // namespace lathe::onnx

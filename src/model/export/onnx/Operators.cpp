@@ -3,6 +3,8 @@
 #include "export/onnx/GraphWriter.h"
 #include "ops/recurrent/Recurrent.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -141,14 +143,8 @@ void writeDirect(NodeWriter &w, const OpRecord &record, const FormatMapping &map
 // ---- The others ------------------------------------------------------------------------------------------------
 
 /// Operands as they are, under another name, without attributes.
-void writeOperandsOnly(NodeWriter &w, const char *op) {
-  w.node.set_op_type(op);
-  for (mlir::Value operand : nn::operandsByRecord(&w.op))
-    w.input(operand);
-}
-
 template <class AnyConvAttrs> void writeAnyConv(NodeWriter &w, const char *op, const AnyConvAttrs &a) {
-  writeOperandsOnly(w, op);
+  w.operandsOnly(op);
   std::vector<int64_t> kernel =
       llvm::cast<mlir::RankedTensorType>(w.op.getOperand(1).getType()).getShape().drop_front(2).vec();
   w.attr("kernel_shape", kernel);
@@ -180,7 +176,7 @@ void writeConvTranspose(NodeWriter &w) {
 }
 
 template <class PoolAttrs> void writePool(NodeWriter &w, const char *op, const PoolAttrs &a) {
-  writeOperandsOnly(w, op);
+  w.operandsOnly(op);
   w.attr("kernel_shape", a.kernel);
   w.attr("strides", a.strides);
   w.pads(a.pads, a.kernel, a.strides, a.dilations);
@@ -197,26 +193,26 @@ void writeAveragePool(NodeWriter &w) {
 }
 
 void writeBatchNorm(NodeWriter &w) {
-  writeOperandsOnly(w, "BatchNormalization");
+  w.operandsOnly("BatchNormalization");
   w.attr("epsilon", nn::attrsAs<BatchNormAttrs>(&w.op).epsilon);
 }
 
 void writeLayerNorm(NodeWriter &w) {
-  writeOperandsOnly(w, "LayerNormalization");
+  w.operandsOnly("LayerNormalization");
   auto a = nn::attrsAs<LayerNormAttrs>(&w.op);
   w.attr("axis", a.axis);
   w.attr("epsilon", a.epsilon);
 }
 
 void writeRmsNorm(NodeWriter &w) {
-  writeOperandsOnly(w, "RMSNormalization");
+  w.operandsOnly("RMSNormalization");
   auto a = nn::attrsAs<RmsNormAttrs>(&w.op);
   w.attr("axis", a.axis);
   w.attr("epsilon", a.epsilon);
 }
 
 void writeGroupNorm(NodeWriter &w) {
-  writeOperandsOnly(w, "GroupNormalization");
+  w.operandsOnly("GroupNormalization");
   auto a = nn::attrsAs<GroupNormAttrs>(&w.op);
   w.attr("num_groups", a.num_groups);
   w.attr("epsilon", a.epsilon);
@@ -224,7 +220,7 @@ void writeGroupNorm(NodeWriter &w) {
 
 void writeLpNormalize(NodeWriter &w) {
   auto a = nn::attrsAs<LpNormalizeAttrs>(&w.op);
-  writeOperandsOnly(w, "LpNormalization");
+  w.operandsOnly("LpNormalization");
   w.attr("axis", a.axis);
   w.attr("p", a.p);
 }
@@ -237,7 +233,7 @@ void writeReshape(NodeWriter &w) {
 }
 
 void writeSplit(NodeWriter &w) {
-  writeOperandsOnly(w, "Split");
+  w.operandsOnly("Split");
   auto a = nn::attrsAs<SplitAttrs>(&w.op);
   w.inputInts("sizes", a.sizes);
   w.attr("axis", a.axis);
@@ -250,16 +246,51 @@ void writePad(NodeWriter &w) {
   w.attr("mode", a.mode);
 }
 
+/// Writes the value whose elements are `sizes`, and where they are -1 the extents of the operand, which only the run knows.
+/// Returns its name.
+std::string writeSizes(NodeWriter &w, const std::vector<int64_t> &sizes) {
+  const std::string name = w.node.name() + "_sizes";
+  std::vector<std::string> pieces;
+  for (size_t begin = 0, end = 0; begin < sizes.size(); begin = end) {
+    bool kept = sizes[begin] == -1;
+    while (end < sizes.size() && (sizes[end] == -1) == kept)
+      ++end;
+    std::vector<int64_t> run(sizes.begin() + static_cast<ptrdiff_t>(begin),
+                             sizes.begin() + static_cast<ptrdiff_t>(end));
+    if (!kept) {
+      std::string bytes(reinterpret_cast<const char *>(run.data()), run.size() * sizeof run[0]);
+      pieces.push_back(w.graph.addInitializer(name, ElementType::i64, {static_cast<int64_t>(run.size())}, bytes));
+      continue;
+    }
+    NodeProto &shape = w.graph.addBefore("Shape", name);
+    shape.add_input(w.graph.nameOf(w.op.getOperand(0)));
+    NodeWriter writer(w.graph, w.op, shape);
+    writer.attr("start", static_cast<int64_t>(begin));
+    writer.attr("end", static_cast<int64_t>(end));
+    pieces.push_back(shape.output(0));
+  }
+  NodeProto &all = w.graph.addBefore("Concat", name);
+  for (const std::string &piece : pieces)
+    all.add_input(piece);
+  NodeWriter(w.graph, w.op, all).attr("axis", int64_t(0));
+  return all.output(0);
+}
+
 void writeResize(NodeWriter &w) {
   auto a = nn::attrsAs<ResizeAttrs>(&w.op);
   w.node.set_op_type("Resize");
   const Dims x = nn::infoOf(w.op.getOperand(0)).dims;
-  if (!a.sizes.empty() && !a.scales.empty())
+  std::string computed; // name of sizes that the run computes
+  if (!a.sizes.empty() && !a.scales.empty()) {
     keepAspectRatio(w, a);
-  else if (a.sizes.size() == x.size() && allConstant(x))
+  } else if (a.sizes.size() ==
+             x.size()) { // all axes: ONNX Runtime fails where it moves a transpose through one with `axes`
     for (size_t i = 0; i < x.size(); ++i)
-      if (a.sizes[i] == -1)
+      if (a.sizes[i] == -1 && x[i].isConstant())
         a.sizes[i] = x[i].constant();
+    if (llvm::is_contained(a.sizes, -1))
+      computed = writeSizes(w, std::exchange(a.sizes, {}));
+  }
   // -1 keeps an extent: ONNX says so by leaving the axis out.
   std::vector<int64_t> axes, sizes;
   for (size_t i = 0; i < a.sizes.size(); ++i)
@@ -274,6 +305,11 @@ void writeResize(NodeWriter &w) {
     a.sizes = sizes;
   }
   writeOperands(w, *nn::recordOf(&w.op), a);
+  if (!computed.empty()) {
+    while (w.node.input_size() < 4)
+      w.node.add_input("");
+    w.node.set_input(3, computed);
+  }
   w.attr("mode", a.mode);
   w.attr("coordinate_transformation_mode", a.coordinate_mode);
   w.attr("nearest_mode", a.nearest_mode);
@@ -284,7 +320,7 @@ void writeResize(NodeWriter &w) {
 }
 
 void writeConstantOfShape(NodeWriter &w) {
-  writeOperandsOnly(w, "ConstantOfShape");
+  w.operandsOnly("ConstantOfShape");
   auto a = nn::attrsAs<ConstantOfShapeAttrs>(&w.op);
   TensorProto value;
   value.add_dims(1);
@@ -294,7 +330,7 @@ void writeConstantOfShape(NodeWriter &w) {
 }
 
 void writeRecurrent(NodeWriter &w, const char *op) {
-  writeOperandsOnly(w, op);
+  w.operandsOnly(op);
   RecurrentForm form = recurrentForm(*nn::attrsOf(&w.op));
   w.attr("hidden_size", llvm::cast<mlir::RankedTensorType>(w.op.getOperand(2).getType()).getDimSize(2));
   w.attr("direction", form.direction);
@@ -344,9 +380,9 @@ const Writers writers = [] {
       {"lstm", [](NodeWriter &w) { writeRecurrent(w, "LSTM"); }},
       {"gru", [](NodeWriter &w) { writeRecurrent(w, "GRU"); }},
       {"rnn", [](NodeWriter &w) { writeRecurrent(w, "RNN"); }},
-      {"max", [](NodeWriter &w) { writeOperandsOnly(w, "Max"); }},
-      {"min", [](NodeWriter &w) { writeOperandsOnly(w, "Min"); }},
-      {"pow", [](NodeWriter &w) { writeOperandsOnly(w, "Pow"); }},
+      {"max", [](NodeWriter &w) { w.operandsOnly("Max"); }},
+      {"min", [](NodeWriter &w) { w.operandsOnly("Min"); }},
+      {"pow", [](NodeWriter &w) { w.operandsOnly("Pow"); }},
   };
   addIndexedWriters(table);
   addValueWriters(table);
@@ -375,7 +411,14 @@ static int64_t opsetOfTypes(mlir::Operation &op) {
     return fourBitOpset;
   ElementType type = nn::infoOf(op.getResult(0)).type;
   bool half = type == ElementType::f16 || type == ElementType::bf16;
-  return op.getName().stripDialect() == "range" && half ? 27 : exportedOpset;
+  llvm::StringRef name = op.getName().stripDialect();
+  // ONNX gave these bf16 in opset 22.
+  static const llvm::StringSet<> later = {
+      "acos",       "acosh", "asin",  "asinh", "atan", "atanh", "cos",      "cosh",     "elu", "hard_sigmoid",
+      "hard_swish", "mish",  "round", "selu",  "sin",  "sinh",  "softplus", "softsign", "tan", "thresholded_relu"};
+  if (type == ElementType::bf16 && later.contains(name))
+    return 22;
+  return name == "range" && half ? 27 : exportedOpset;
 }
 
 int64_t opsetOf(mlir::Operation &op) {

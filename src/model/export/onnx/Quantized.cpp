@@ -15,15 +15,11 @@ bool isClosed(const nn::QuantizedForm &form) {
   return true;
 }
 
-bool isNamed(mlir::Operation *op, llvm::StringRef name) { return op && op->getName().stripDialect() == name; }
-
 /// One element, or a vector: what ONNX Runtime takes for a scale.
 bool isPlainScale(mlir::Value value) {
   auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
   return type.getRank() <= 1 || (type.hasStaticShape() && type.getNumElements() == 1);
 }
-
-bool isByte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
 
 std::string bytesOf(const std::vector<double> &values, ElementType type) {
   std::string bytes;
@@ -111,12 +107,12 @@ void GraphWriter::writePacked(NodeWriter &writer, const nn::PackedWeights &weigh
 // ONNX Runtime (1.30, at its default level) fuses MatMulInteger, Cast and the product with Mul(scale of x, scale of w) to
 // MatMulIntegerToFloat, which takes one scale for all rows of x, whatever the operand is. The Sum ends the pattern.
 std::optional<std::pair<mlir::Value, std::string>> GraphWriter::hideScale(mlir::Operation &op) {
-  if (!isNamed(&op, "mul"))
+  if (!isOp(&op, "mul"))
     return std::nullopt;
   for (unsigned i : {0, 1}) {
     mlir::Operation *sums = op.getOperand(1 - i).getDefiningOp(), *scale = op.getOperand(i).getDefiningOp();
-    if (!isNamed(sums, "cast") || !isNamed(sums->getOperand(0).getDefiningOp(), "matmul_integer") ||
-        !isNamed(scale, "mul") || llvm::all_of(scale->getOperands(), isPlainScale))
+    if (!isOp(sums, "cast") || !isOp(sums->getOperand(0).getDefiningOp(), "matmul_integer") || !isOp(scale, "mul") ||
+        llvm::all_of(scale->getOperands(), isPlainScale))
       continue;
     NodeProto &node = *graph->add_node();
     node.set_op_type("Sum");

@@ -173,8 +173,28 @@ private:
 
 /// An lp_normalize whose norm has a least value.
 bool isBoundedNorm(mlir::Operation *op) {
-  return isNamed(op, "lp_normalize") && nn::attrsAs<LpNormalizeAttrs>(op).epsilon != 0;
+  return isOp(op, "lp_normalize") && nn::attrsAs<LpNormalizeAttrs>(op).epsilon != 0;
 }
+
+/// Before opset 28, which is not finished, ONNX has Celu for f32 alone.
+bool isCeluWithoutForm(mlir::Operation *op) {
+  return isOp(op, "celu") && nn::infoOf(op->getResult(0)).type != ElementType::f32;
+}
+
+class CeluSpeller : public Speller {
+public:
+  using Speller::Speller;
+
+  mlir::Value celu() {
+    auto a = nn::attrsAs<CeluAttrs>(op);
+    mlir::Value x = op->getOperand(0);
+    ElementType type = nn::infoOf(x).type;
+    if (type != ElementType::f64)
+      return cast(emit("celu", {cast(x, ElementType::f32)}, std::move(a)), type);
+    mlir::Value alpha = number(a.alpha, type); // as ONNX's own function does
+    return multiply(emit("elu", {divide(x, alpha)}, EluAttrs()), alpha);
+  }
+};
 
 class NormSpeller : public Speller {
 public:
@@ -199,14 +219,16 @@ private:
 mlir::Value spelled(mlir::Operation *op) {
   if (isBoundedNorm(op))
     return NormSpeller(op).lpNormalize();
+  if (isCeluWithoutForm(op))
+    return CeluSpeller(op).celu();
   FixedPointSpeller speller(op);
-  if (isNamed(op, "requantize"))
+  if (isOp(op, "requantize"))
     return speller.requantize();
-  if (isNamed(op, "lookup"))
+  if (isOp(op, "lookup"))
     return speller.lookup();
-  if (isNamed(op, "count_leading_zeros"))
+  if (isOp(op, "count_leading_zeros"))
     return speller.countLeadingZeros();
-  if (isNamed(op, "fixed_reciprocal"))
+  if (isOp(op, "fixed_reciprocal"))
     return speller.fixedReciprocal();
   return spelledConvolution(op);
 }
@@ -214,8 +236,9 @@ mlir::Value spelled(mlir::Operation *op) {
 llvm::SmallVector<mlir::Operation *> toSpell(mlir::ModuleOp module) {
   llvm::SmallVector<mlir::Operation *> ops;
   module.walk([&](mlir::Operation *op) {
-    if (nn::recordOf(op) && (isNamed(op, "requantize") || isNamed(op, "lookup") || isNamed(op, "count_leading_zeros") ||
-                             isNamed(op, "fixed_reciprocal") || isConvolutionOfIntegers(op) || isBoundedNorm(op)))
+    if (nn::recordOf(op) &&
+        (isOp(op, "requantize") || isOp(op, "lookup") || isOp(op, "count_leading_zeros") ||
+         isOp(op, "fixed_reciprocal") || isConvolutionOfIntegers(op) || isBoundedNorm(op) || isCeluWithoutForm(op)))
       ops.push_back(op);
   });
   return ops;
@@ -224,7 +247,7 @@ llvm::SmallVector<mlir::Operation *> toSpell(mlir::ModuleOp module) {
 /// Erases the casts, zero points and parameters that only spelled operators have read.
 void eraseUnused(mlir::ModuleOp module) {
   module.walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation *op) {
-    bool parameter = llvm::isa<nn::ConstantOp>(op) || isNamed(op, "cast") || isNamed(op, "sub");
+    bool parameter = llvm::isa<nn::ConstantOp>(op) || isOp(op, "cast") || isOp(op, "sub");
     if (parameter && op->use_empty())
       op->erase();
   });

@@ -104,6 +104,14 @@ TEST_F(SpellOut, NormsWithALeastValue) {
   }
 }
 
+TEST_F(SpellOut, CeluOfOtherTypesThanFloat) {
+  Tensor x = Tensor::of<double>({6}, {-3, -0.5, -0.001, 0, 0.25, 7});
+  for (auto [name, type] : {std::pair("f16", ElementType::f16), {"bf16", ElementType::bf16}, {"f64", ElementType::f64}})
+    expectSame(*parse(fmt::format("%x: tensor<6x{}>", name), fmt::format("tensor<6x{}>", name),
+                      fmt::format("%y = nn.celu %x {{alpha = 2.0 : f64}} : (tensor<6x{0}>) -> tensor<6x{0}>", name)),
+               {Value(x.convertedTo(type))});
+}
+
 TEST_F(SpellOut, RequantizeOfWideSumsHasTheSameBits) {
   std::vector<int64_t> x = sums<int64_t>(4096);
   for (int64_t &value : x)

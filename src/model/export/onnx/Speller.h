@@ -5,8 +5,6 @@
 
 namespace lathe::onnx {
 
-inline bool isNamed(mlir::Operation *op, llvm::StringRef name) { return op && op->getName().stripDialect() == name; }
-
 /// Emits operators in front of `op`, under its name.
 class Speller {
 public:

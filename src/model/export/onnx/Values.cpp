@@ -5,35 +5,29 @@
 namespace lathe::onnx {
 namespace {
 
-void writeOperandsOnly(NodeWriter &w, const char *op) {
-  w.node.set_op_type(op);
-  for (mlir::Value operand : nn::operandsByRecord(&w.op))
-    w.input(operand);
-}
-
 void writeSequenceConstruct(NodeWriter &w) {
   bool empty = w.op.getNumOperands() == 0;
-  writeOperandsOnly(w, empty ? "SequenceEmpty" : "SequenceConstruct");
+  w.operandsOnly(empty ? "SequenceEmpty" : "SequenceConstruct");
   if (empty)
     w.attr("dtype", static_cast<int64_t>(toOnnxType(nn::attrsAs<SequenceConstructAttrs>(&w.op).type)));
 }
 
 void writeSplitToSequence(NodeWriter &w) {
-  writeOperandsOnly(w, "SplitToSequence");
+  w.operandsOnly("SplitToSequence");
   auto a = nn::attrsAs<SplitToSequenceAttrs>(&w.op);
   w.attr("axis", a.axis);
   w.attr("keepdims", static_cast<int64_t>(a.keepdims));
 }
 
 void writeConcatFromSequence(NodeWriter &w) {
-  writeOperandsOnly(w, "ConcatFromSequence");
+  w.operandsOnly("ConcatFromSequence");
   auto a = nn::attrsAs<ConcatFromSequenceAttrs>(&w.op);
   w.attr("axis", a.axis);
   w.attr("new_axis", static_cast<int64_t>(a.new_axis));
 }
 
 void writeOptional(NodeWriter &w) {
-  writeOperandsOnly(w, "Optional");
+  w.operandsOnly("Optional");
   if (w.op.getNumOperands() > 0)
     return;
   auto a = nn::attrsAs<OptionalAttrs>(&w.op);
@@ -59,7 +53,7 @@ void writeStringConstant(NodeWriter &w) {
 
 void writeStringNormalizer(NodeWriter &w) {
   auto a = nn::attrsAs<StringNormalizerAttrs>(&w.op);
-  writeOperandsOnly(w, "StringNormalizer");
+  w.operandsOnly("StringNormalizer");
   w.attr("case_change_action", std::string(a.case_change == "lower"   ? "LOWER"
                                            : a.case_change == "upper" ? "UPPER"
                                                                       : "NONE"));
@@ -92,16 +86,16 @@ void writeType(TypeProto &out, const TensorInfo &info, bool shape) {
 
 void addValueWriters(Writers &table) {
   table["sequence_construct"] = writeSequenceConstruct;
-  table["sequence_insert"] = [](NodeWriter &w) { writeOperandsOnly(w, "SequenceInsert"); };
-  table["sequence_erase"] = [](NodeWriter &w) { writeOperandsOnly(w, "SequenceErase"); };
-  table["sequence_at"] = [](NodeWriter &w) { writeOperandsOnly(w, "SequenceAt"); };
-  table["sequence_length"] = [](NodeWriter &w) { writeOperandsOnly(w, "SequenceLength"); };
+  table["sequence_insert"] = [](NodeWriter &w) { w.operandsOnly("SequenceInsert"); };
+  table["sequence_erase"] = [](NodeWriter &w) { w.operandsOnly("SequenceErase"); };
+  table["sequence_at"] = [](NodeWriter &w) { w.operandsOnly("SequenceAt"); };
+  table["sequence_length"] = [](NodeWriter &w) { w.operandsOnly("SequenceLength"); };
   table["split_to_sequence"] = writeSplitToSequence;
   table["concat_from_sequence"] = writeConcatFromSequence;
   table["optional"] = writeOptional;
-  table["optional_has_element"] = [](NodeWriter &w) { writeOperandsOnly(w, "OptionalHasElement"); };
-  table["optional_get_element"] = [](NodeWriter &w) { writeOperandsOnly(w, "OptionalGetElement"); };
-  table["pass_value"] = [](NodeWriter &w) { writeOperandsOnly(w, "Identity"); };
+  table["optional_has_element"] = [](NodeWriter &w) { w.operandsOnly("OptionalHasElement"); };
+  table["optional_get_element"] = [](NodeWriter &w) { w.operandsOnly("OptionalGetElement"); };
+  table["pass_value"] = [](NodeWriter &w) { w.operandsOnly("Identity"); };
   table["string_constant"] = writeStringConstant;
   table["string_normalizer"] = writeStringNormalizer;
 }

@@ -23,8 +23,8 @@ public:
   explicit ScriptFolder(const std::string &script, const std::string &arguments = "") {
     std::string name = (fs::temp_directory_path() / "lathe-keras-XXXXXX").string();
     path = ::mkdtemp(name.data());
-    std::string command = fmt::format("/usr/bin/python3 -B {}/import/keras/testing/{} {} {}", LATHE_SOURCE_DIR, script,
-                                      path.string(), arguments);
+    std::string command = fmt::format("/usr/bin/python3 -B {}/src/model/import/keras/testing/{} {} {}",
+                                      LATHE_SOURCE_DIR, script, path.string(), arguments);
     failed = std::system(command.c_str()) != 0;
   }
   ~ScriptFolder() { fs::remove_all(path); }

@@ -1,7 +1,6 @@
 #include "import/keras/Keras.h"
 
 #include "support/Text.h"
-#include "support/zip/Zip.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,18 +73,6 @@ const Format &format() {
                                .structure = structureHandler,
                                .passesOn = [](const NodeRecord &node) { return passesOn(node.op); }};
   return table;
-}
-
-bool isKeras(std::string_view bytes) {
-  if (bytes.starts_with("\x89HDF\r\n\x1a\n"))
-    return true;
-  if (!bytes.starts_with("PK\x03\x04"))
-    return false;
-  try {
-    return ZipArchive(bytes, "", "an archive").find("config.json") != nullptr;
-  } catch (const Error &) {
-    return true; // a damaged archive: the reader says so
-  }
 }
 
 // ---- A layer ------------------------------------------------------------------------------------------------------

@@ -11,8 +11,6 @@ namespace lathe::keras {
 using namespace source;
 
 const Format &format();
-/// True for an HDF5 file, and for a zip archive with the configuration of a Keras model.
-bool isKeras(std::string_view bytes);
 /// Reads a file (Reader.cpp).
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options);

@@ -147,7 +147,7 @@ template <size_t count> void importUpsampling(Layer &layer) {
   layer.set(fromChannelsFirst(layer, layer.emit("resize", {x}, fields)));
 }
 
-template <size_t count> void addRank(Importers &table) {
+template <size_t count> void addMovementOfRank(Importers &table) {
   std::string rank = std::to_string(count) + "D";
   table["ZeroPadding" + rank] = {importZeroPadding<count>, "`pad`"};
   table["Cropping" + rank] = {importCropping<count>, "`pad` with negative pads"};
@@ -161,9 +161,9 @@ void addMovementImporters(Importers &table) {
   table["Reshape"] = {importReshape, "`reshape`"};
   table["Permute"] = {importPermute, "`transpose`"};
   table["RepeatVector"] = {importRepeatVector, "`tile`"};
-  addRank<1>(table);
-  addRank<2>(table);
-  addRank<3>(table);
+  addMovementOfRank<1>(table);
+  addMovementOfRank<2>(table);
+  addMovementOfRank<3>(table);
 }
 
 } // namespace lathe::keras

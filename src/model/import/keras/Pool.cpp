@@ -84,7 +84,7 @@ void importAdaptive(Layer &layer, size_t count, bool average) {
 template <size_t count> void importAdaptiveMax(Layer &layer) { importAdaptive(layer, count, false); }
 template <size_t count> void importAdaptiveAverage(Layer &layer) { importAdaptive(layer, count, true); }
 
-template <size_t count> void addRank(Importers &table) {
+template <size_t count> void addPoolsOfRank(Importers &table) {
   std::string rank = std::to_string(count) + "D";
   table["MaxPooling" + rank] = table["MaxPool" + rank] = {importMaxPool<count>, "`max_pool`"};
   table["AveragePooling" + rank] = table["AvgPool" + rank] = {importAveragePool<count>, "`average_pool`"};
@@ -98,9 +98,9 @@ template <size_t count> void addRank(Importers &table) {
 } // namespace
 
 void addPoolImporters(Importers &table) {
-  addRank<1>(table);
-  addRank<2>(table);
-  addRank<3>(table);
+  addPoolsOfRank<1>(table);
+  addPoolsOfRank<2>(table);
+  addPoolsOfRank<3>(table);
 }
 
 } // namespace lathe::keras

@@ -1,5 +1,5 @@
 // MatMulNBits of the domain com.microsoft: a matrix product by weights of 4 or 8 bits, which ONNX Runtime's quantisers
-// write. Source: docs/ContribOperators.md of ONNX Runtime.
+// write. Source: ContribOperators.md in the documentation of ONNX Runtime.
 //
 //   A           rows x K, float
 //   B           N x blocks x bytes, u8: the steps of a block of a column lie one after the other, the earliest of a byte in

@@ -10,8 +10,6 @@ namespace {
 Entry tensorEntry(mlir::Value value) { return {value, {}, false}; }
 Entry sequenceEntry(Values values) { return {{}, std::move(values), false}; }
 
-Node builderOf(StructureNode &node) { return Node(node.graph, node.record, node.loc, {}, node.name); }
-
 bool given(const StructureNode &node, size_t index) { return index < node.inputs.size() && !node.in(index).absent; }
 
 /// The position at operand `index` as far as the model tells; `end` where the operand is absent.
@@ -42,7 +40,7 @@ mlir::Value optionalInput(StructureNode &node, size_t index) {
 void importSequenceEmpty(StructureNode &node) {
   ElementType type = ElementType::f32;
   if (node.attr("dtype")) {
-    Node reader = builderOf(node);
+    Node reader = node.builder();
     type = reader.typeAttr("dtype", type);
   }
   node.outputs.at(0) = sequenceEntry({});
@@ -71,7 +69,7 @@ void importSequenceInsert(StructureNode &node) {
     }
   }
   mlir::Value sequence = sequenceValue(node, 0, node.graph.info(item).type);
-  node.outputs.at(0) = tensorEntry(builderOf(node).emit("sequence_insert", {sequence, item, optionalInput(node, 2)}));
+  node.outputs.at(0) = tensorEntry(node.builder().emit("sequence_insert", {sequence, item, optionalInput(node, 2)}));
 }
 
 void importSequenceErase(StructureNode &node) {
@@ -85,7 +83,7 @@ void importSequenceErase(StructureNode &node) {
     }
   }
   node.outputs.at(0) =
-      tensorEntry(builderOf(node).emit("sequence_erase", {sequenceValue(node, 0), optionalInput(node, 1)}));
+      tensorEntry(node.builder().emit("sequence_erase", {sequenceValue(node, 0), optionalInput(node, 1)}));
 }
 
 /// Throws Unsupported unless the tensors of a sequence have one rank, which is known.
@@ -105,11 +103,11 @@ void importSequenceAt(StructureNode &node) {
   }
   mlir::Value sequence = sequenceValue(node, 0);
   requireRank(node, sequence);
-  node.outputs.at(0) = tensorEntry(builderOf(node).emit("sequence_at", {sequence, node.tensor(1)}));
+  node.outputs.at(0) = tensorEntry(node.builder().emit("sequence_at", {sequence, node.tensor(1)}));
 }
 
 void importSequenceLength(StructureNode &node) {
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   if (const auto &known = node.in(0).sequence)
     node.outputs.at(0) = tensorEntry(builder.constantInts({}, {static_cast<int64_t>(known->size())}));
   else
@@ -120,7 +118,7 @@ void importConcatFromSequence(StructureNode &node) {
   require(node.attr("axis") != nullptr, "attribute 'axis' is missing");
   int64_t axis = node.intAttr("axis", 0);
   bool newAxis = node.intAttr("new_axis", 0) != 0;
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   if (!node.in(0).sequence) {
     mlir::Value sequence = sequenceValue(node, 0);
     requireRank(node, sequence);
@@ -172,7 +170,7 @@ std::optional<std::vector<int64_t>> partSizes(StructureNode &node, const Dim &ex
 
 void importSplitToSequence(StructureNode &node) {
   mlir::Value x = node.tensor(0);
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   Dims dims = builder.info(x).dims;
   auto rank = static_cast<int64_t>(dims.size());
   int64_t axis = node.intAttr("axis", 0);
@@ -218,7 +216,7 @@ void importOptional(StructureNode &node) {
 }
 
 void importOptionalHasElement(StructureNode &node) {
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   bool has = given(node, 0);
   if (has && isOptional(kindOf(node.graph, node.in(0))))
     node.outputs.at(0) = tensorEntry(builder.emit("optional_has_element", {node.in(0).value}));
@@ -264,7 +262,7 @@ void unrollMap(StructureNode &node) {
 
 /// SequenceMap over sequences of which only the run knows the length: nn.loop, which carries the resulting sequences.
 void mapAtRunTime(StructureNode &node) {
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   const GraphRecord &graph = node.subgraph("body");
   Values operands;
   for (size_t i = 0; i < node.inputs.size(); ++i)

@@ -11,8 +11,6 @@ namespace {
 // Iterations that are unrolled: always, and where a loop cannot be (it carries a sequence, say).
 constexpr int64_t alwaysUnrolled = 64, mostIterations = 4096;
 
-Node builderOf(StructureNode &node) { return Node(node.graph, node.record, node.loc, {}, node.name); }
-
 /// A condition or a number of iterations as a scalar.
 mlir::Value scalarOf(StructureNode &node, Node &builder, mlir::Value value, ElementType type) {
   const TensorInfo &info = node.graph.info(value);
@@ -28,7 +26,7 @@ void importIf(StructureNode &node) {
     node.outputs = importBranch(node, *condition ? then : otherwise);
     return;
   }
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   emitIf(node, scalarOf(node, builder, node.tensor(0), ElementType::boolean), then, otherwise);
 }
 
@@ -100,7 +98,7 @@ enum class Unrolled { done, failed, undecided };
 Unrolled unroll(const LoopNode &loop, int64_t most) {
   StructureNode &node = loop.node;
   Unrolling emitted(node);
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   Body body(node, loop.graph);
   std::optional<int64_t> condition = node.in(1).absent ? 1 : node.scalar(node.in(1));
   std::vector<Entry> carried(node.inputs.begin() + 2, node.inputs.end());
@@ -139,7 +137,7 @@ Unrolled unroll(const LoopNode &loop, int64_t most) {
 
 void loopAtRunTime(const LoopNode &loop) {
   StructureNode &node = loop.node;
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   LoopParts parts;
   parts.tripCount = node.in(0).absent ? builder.constantInts({}, {std::numeric_limits<int64_t>::max()})
                                       : scalarOf(node, builder, node.tensor(0), ElementType::i64);
@@ -237,7 +235,7 @@ ScanNode readScan(StructureNode &node) {
 /// One iteration after the other.
 void unrollScan(const ScanNode &scan, int64_t trips) {
   StructureNode &node = scan.node;
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   Body body(node, scan.graph);
   std::vector<Entry> state(node.inputs.begin(), node.inputs.begin() + static_cast<int64_t>(scan.states));
   std::vector<Values> scanned(scan.outputs);
@@ -288,7 +286,7 @@ mlir::Value arranged(Node &builder, mlir::Value steps, int64_t axis, bool revers
 
 void scanAtRunTime(const ScanNode &scan) {
   StructureNode &node = scan.node;
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   LoopParts parts;
   mlir::Value shape =
       builder.emit("shape", {scan.scannedInput(0)}, {{"start", scan.inputAxes[0]}, {"end", scan.inputAxes[0] + 1}});
@@ -341,7 +339,7 @@ void importBatchedScan(StructureNode &node) {
   Dim batch = node.graph.info(node.tensor(1)).dims.empty() ? Dim(0) : node.graph.info(node.tensor(1)).dims[0];
   if (!batch.isConstant() || batch.constant() < 1 || batch.constant() > alwaysUnrolled)
     node.unsupported(fmt::format("Scan of opset 8 with a batch of {}, expected 1 to {}", batch.str(), alwaysUnrolled));
-  Node builder = builderOf(node);
+  Node builder = node.builder();
   std::vector<Values> made(node.outputs.size());
   for (int64_t image = 0; image < batch.constant(); ++image) {
     StructureNode one = node;

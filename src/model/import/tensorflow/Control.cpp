@@ -71,12 +71,6 @@ void importIf(StructureNode &node) {
   importBranches(node, asBool(node, node.in(0)), then, otherwise, inputs);
 }
 
-ValueRecord named(const std::string &name) {
-  ValueRecord value;
-  value.name = name;
-  return value;
-}
-
 NodeRecord nodeOf(const NodeRecord &like, const std::string &name, const char *op, std::vector<std::string> inputs) {
   NodeRecord record;
   record.name = name;
@@ -92,7 +86,7 @@ void setResults(NodeRecord &node, GraphRecord &graph, size_t count) {
   node.outputs.clear();
   for (size_t i = 0; i < count; ++i) {
     node.outputs.push_back(i ? fmt::format("{}:{}", node.name, i) : node.name);
-    graph.outputs.push_back(named(node.outputs.back()));
+    graph.outputs.push_back(ValueRecord::named(node.outputs.back()));
   }
 }
 
@@ -177,7 +171,7 @@ void importCase(StructureNode &node) {
   chosen.value = builder.emit("where", {below, end, builder.emit("min", {index, end})});
   std::string name = node.record.name + "/chosen";
   GraphRecord tree = caseGraph(node.record, name, *branches, 0, count, results);
-  tree.inputs.push_back(named(name));
+  tree.inputs.push_back(ValueRecord::named(name));
   callGraph(node, tree, {chosen});
 }
 

@@ -22,12 +22,6 @@ NodeRecord identity(const std::string &to, const std::string &from) {
   return node;
 }
 
-ValueRecord named(const std::string &name) {
-  ValueRecord value;
-  value.name = name;
-  return value;
-}
-
 AttributeRecord graphAttribute(const char *name, GraphRecord graph) {
   AttributeRecord attribute;
   attribute.name = name;
@@ -214,17 +208,17 @@ private:
       const std::string inBody = variable.loopSwitch ? nodes[*variable.loopSwitch].name + ":1" : merge + ":body";
       loop.inputs.push_back(variable.initial);
       loop.outputs.push_back(variable.exit ? nodes[*variable.exit].name : "");
-      test.inputs.push_back(named(merge));
-      body.inputs.push_back(named(inBody));
+      test.inputs.push_back(ValueRecord::named(merge));
+      body.inputs.push_back(ValueRecord::named(inBody));
       body.nodes.push_back(identity(merge, inBody));
-      body.outputs.push_back(named(variable.next));
+      body.outputs.push_back(ValueRecord::named(variable.next));
       gone.insert(variable.merge);
       for (const auto &index : {variable.loopSwitch, variable.exit, nodes.producer(nodes[variable.merge].inputs[0]),
                                 nodes.producer(nodes[variable.merge].inputs[1])})
         if (index && (index == variable.loopSwitch || index == variable.exit || nodes[*index].op == "NextIteration"))
           gone.insert(*index);
     }
-    test.outputs.push_back(named(condition));
+    test.outputs.push_back(ValueRecord::named(condition));
     for (size_t index : inside) {
       if (gone.contains(index))
         continue;
@@ -362,7 +356,7 @@ private:
           graph.nodes.push_back(nodes[index]);
       std::string result = node.name + (truth ? "/then" : "/else");
       graph.nodes.push_back(identity(result, node.inputs[side]));
-      graph.outputs.push_back(named(result));
+      graph.outputs.push_back(ValueRecord::named(result));
       branch.attributes.push_back(graphAttribute(truth ? "then_branch" : "else_branch", std::move(graph)));
     }
     for (size_t index : switches)

@@ -164,8 +164,7 @@ void importPatches(Operator &op) {
   std::string padding = op.node.stringAttr("padding", "VALID");
   require(padding == "SAME" || padding == "VALID", "padding is '{}', expected SAME or VALID", oneLine(padding));
   mlir::Value x = op.in(0);
-  Window window =
-      padded(op.dims(x), 1, padding == "SAME", {pair("ksizes"), pair("strides"), pair("rates"), {}});
+  Window window = padded(op.dims(x), 1, padding == "SAME", {pair("ksizes"), pair("strides"), pair("rates"), {}});
   require(window.kernel[0] * window.kernel[1] <= 1024, "has {} x {} pixels in a patch, expected at most 1024",
           window.kernel[0], window.kernel[1]);
   x = op.emit("pad", {x, {}, {}},

@@ -69,8 +69,7 @@ QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmet
 
 bool isHybrid(const Operator &op, size_t weights) {
   ElementType type = op.inputType(weights);
-  return op.inputType(0) == ElementType::f32 && (type == ElementType::i8 || type == ElementType::u8) &&
-         op.inputQuantization(weights).has_value();
+  return op.inputType(0) == ElementType::f32 && isByte(type) && op.inputQuantization(weights).has_value();
 }
 
 void requireHybridWeights(Operator &op, size_t weights) {

@@ -5,9 +5,7 @@
 namespace lathe::tflite {
 namespace {
 
-bool isNarrow(ElementType type) {
-  return type == ElementType::i8 || type == ElementType::u8 || type == ElementType::i16;
-}
+bool isNarrow(ElementType type) { return isByte(type) || type == ElementType::i16; }
 
 } // namespace
 

@@ -6,8 +6,8 @@ namespace lathe::tflite {
 namespace {
 
 Uniform uniform(const std::optional<Quantization> &quantization, ElementType type, const std::string &what) {
-  require(type == ElementType::i8 || type == ElementType::u8 || type == ElementType::i16 || type == ElementType::i32,
-          "{} is {}, expected i8, u8, i16 or i32", what, name(type));
+  require(isByte(type) || type == ElementType::i16 || type == ElementType::i32, "{} is {}, expected i8, u8, i16 or i32",
+          what, name(type));
   require(quantization.has_value(), "{} has no scale", what);
   require(!quantization->perChannel(), "{} has {} scales, expected one", what, quantization->scales.size());
   float scale = quantization->scales[0];

@@ -130,7 +130,6 @@ void importL2Normalization(Operator &op) {
 
 // ---- Sums and means -----------------------------------------------------------------------------------------------
 
-
 /// The number of elements that one sum takes.
 struct Count {
   Dim extent = 1;

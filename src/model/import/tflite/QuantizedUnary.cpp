@@ -9,8 +9,6 @@ namespace {
 
 using enum BuiltinOperator;
 
-bool isByte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
-
 /// Sets the result to a table whose entry of x is `entry(x less its zero point)`, limited to the result's type.
 template <class F> void set(Operator &op, const Uniform &x, const Uniform &to, F &&entry) {
   Limits all = limitsOf(to.type);

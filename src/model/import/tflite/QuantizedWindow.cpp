@@ -18,8 +18,7 @@ struct Contraction {
 /// Operands `input` and `weights`. Scales by channel multiply as doubles, a single one as a float first: so does TensorFlow Lite.
 Contraction readContraction(Operator &op, size_t input, size_t weights) {
   Contraction c{uniformInput(op, input), uniformOutput(op), op.inputType(weights), {}, {}};
-  require(c.weights == ElementType::i8 || c.weights == ElementType::u8, "the weights are {}, expected i8 or u8",
-          name(c.weights));
+  require(isByte(c.weights), "the weights are {}, expected i8 or u8", name(c.weights));
   require((c.x.type == ElementType::u8) == (c.weights == ElementType::u8), "the operand is {}, the weights are {}",
           name(c.x.type), name(c.weights));
   auto scales = op.inputQuantization(weights);

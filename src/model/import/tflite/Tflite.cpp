@@ -150,8 +150,6 @@ mlir::Value activate(Node &node, mlir::Value x, Activation activation) {
   }
 }
 
-bool isTflite(std::string_view bytes) { return bytes.size() >= 8 && bytes.substr(4, 4) == "TFL3"; }
-
 const Format &format() {
   static const Format table = {.name = "TFLite",
                                .versionWord = "schema",

@@ -16,8 +16,6 @@ const Format &format();
 const struct Importer *importerOf(BuiltinOperator code);
 /// docs/generated/tflite.md (Support.cpp).
 std::string supportPage();
-/// True for bytes with the mark of a TFLite file.
-bool isTflite(std::string_view bytes);
 
 /// Reads a file (Reader.cpp). Its bytes must live as long as the record. `options.signature` names one of the file; its
 /// subgraph is the model. "": the first subgraph.

@@ -113,7 +113,7 @@ void runMatMulInteger(const MatMulIntegerAttrs &, ReferenceCall &call) {
   };
   std::array<Value, 2> factors{centred(0), centred(1)};
   std::array<const Value *, 2> inputs{&factors[0], &factors[1]};
-  ReferenceCall product{inputs, call.outputs, call.parallel};
+  ReferenceCall product{inputs, call.outputs, call.narrow, call.parallel};
   runMatMul({}, product);
 }
 

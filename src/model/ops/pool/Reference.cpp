@@ -78,8 +78,7 @@ void runMaxPool(const MaxPoolAttrs &a, ReferenceCall &call) {
   forNumber(x.type(), [&]<class T>(T) {
     const T *from = x.as<T>();
     T *to = call.out(0).as<T>();
-    constexpr T least =
-        std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    T least = leastOf<T>(call.kept(0));
     shape.run(call, [&](int64_t plane, const auto &inside, int64_t, int64_t result) {
       T best = least;
       shape.forTaps(plane, inside, [&](int64_t at) { best = from[at] > best || isNan(from[at]) ? from[at] : best; });

@@ -11,7 +11,7 @@ struct Range {
 
 /// The values of an integer type that results of requantize and lookup may have.
 Range rangeOf(ElementType type, const char *constraint) {
-  require(type == ElementType::i8 || type == ElementType::u8 || type == ElementType::i16 || type == ElementType::i32,
+  require(isByte(type) || type == ElementType::i16 || type == ElementType::i32,
           "{}: `to` is {}, expected i8, u8, i16 or i32", constraint, name(type));
   if (type == ElementType::u8)
     return {0, 255};
@@ -56,8 +56,7 @@ InferResult inferRequantize(const RequantizeAttrs &a, const InferInputs &in) {
 InferResult inferLookup(const LookupAttrs &a, const InferInputs &in) {
   const TensorInfo &x = *in[0];
   bool wide = x.type == ElementType::i16;
-  require(wide || x.type == ElementType::i8 || x.type == ElementType::u8, "lookup_c1: x is {}, expected i8, u8 or i16",
-          name(x.type));
+  require(wide || isByte(x.type), "lookup_c1: x is {}, expected i8, u8 or i16", name(x.type));
   size_t count = wide ? 513 : 256;
   require(a.values.size() == count, "lookup_c2: values has {} entries, expected {}", a.values.size(), count);
   Range range = rangeOf(a.to, "lookup_c3");

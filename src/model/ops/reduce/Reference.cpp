@@ -100,19 +100,13 @@ void runReduceLogSumExp(const ReduceLogSumExpAttrs &a, ReferenceCall &call) {
 
 void runReduceMax(const ReduceMaxAttrs &a, ReferenceCall &call) {
   reduce(
-      a, call,
-      []<class T>(T) -> T {
-        return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-      },
+      a, call, [kept = call.kept(0)]<class T>(T) { return leastOf<T>(kept); },
       []<class T>(T best, T x) { return x > best || isNan(x) ? x : best; }, asItIs);
 }
 
 void runReduceMin(const ReduceMinAttrs &a, ReferenceCall &call) {
   reduce(
-      a, call,
-      []<class T>(T) -> T {
-        return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
-      },
+      a, call, [kept = call.kept(0)]<class T>(T) { return greatestOf<T>(kept); },
       []<class T>(T best, T x) { return x < best || isNan(x) ? x : best; }, asItIs);
 }
 

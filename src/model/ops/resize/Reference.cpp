@@ -3,14 +3,14 @@
 namespace lathe {
 namespace {
 
-struct Tap {
+struct ResizeTap {
   int64_t index;
   double weight;
 };
 
 /// Along one axis: what each position of the result is made of.
 struct AxisTaps {
-  std::vector<std::vector<Tap>> taps;
+  std::vector<std::vector<ResizeTap>> taps;
   std::vector<bool> outside; // tf_crop_and_resize: takes the extrapolation value
   bool identity = true;
 };
@@ -45,7 +45,7 @@ double cubicWeight(double distance, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-std::vector<Tap> tapsAt(const ResizeAttrs &a, double position, int64_t in, double scale) {
+std::vector<ResizeTap> tapsAt(const ResizeAttrs &a, double position, int64_t in, double scale) {
   double base = std::floor(position), ratio = position - base;
   auto clamped = [&](double index) {
     return static_cast<int64_t>(std::clamp<double>(index, 0, static_cast<double>(in - 1)));
@@ -61,7 +61,7 @@ std::vector<Tap> tapsAt(const ResizeAttrs &a, double position, int64_t in, doubl
   bool cubic = a.mode == "cubic";
   double shrink = a.antialias ? std::min(scale, 1.0) : 1.0;
   int64_t first = static_cast<int64_t>(std::floor((cubic ? -2 : -1) / shrink)) + 1, last = 1 - first;
-  std::vector<Tap> taps;
+  std::vector<ResizeTap> taps;
   double sum = 0;
   for (int64_t i = first; i <= last; ++i) {
     double weight = cubic ? cubicWeight((i - ratio) * shrink, a.cubic_coeff_a) : linearWeight((i - ratio) * shrink);
@@ -72,7 +72,7 @@ std::vector<Tap> tapsAt(const ResizeAttrs &a, double position, int64_t in, doubl
     sum += weight;
   }
   if (a.antialias || a.exclude_outside)
-    for (Tap &tap : taps)
+    for (ResizeTap &tap : taps)
       tap.weight = sum == 0 ? 0 : tap.weight / sum;
   return taps;
 }
@@ -85,7 +85,7 @@ AxisTaps axisTaps(const ResizeAttrs &a, int64_t in, int64_t out, double scale, d
     double position = sourcePosition(a, i, in, out, scale, length, roiStart, roiEnd);
     axis.outside.push_back(crop && !(position >= 0 && position <= static_cast<double>(in - 1)));
     axis.taps.push_back(tapsAt(a, axis.outside.back() || !std::isfinite(position) ? 0 : position, in, scale));
-    const Tap &tap = axis.taps.back().front();
+    const ResizeTap &tap = axis.taps.back().front();
     axis.identity &= axis.taps.back().size() == 1 ? tap.index == i : position == static_cast<double>(i);
   }
   axis.identity &= in == out;
@@ -101,7 +101,7 @@ std::vector<double> resample(const ReferenceCall &call, const std::vector<double
   call.parallelFor(result.size() / std::max<int64_t>(inner, 1), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       double *to = result.data() + row * inner;
-      for (const Tap &tap : taps.taps[row % out]) {
+      for (const ResizeTap &tap : taps.taps[row % out]) {
         const double *from = values.data() + (row / out * in + tap.index) * inner;
         for (int64_t i = 0; i < inner; ++i)
           to[i] += tap.weight * from[i];

@@ -7,7 +7,7 @@ namespace lathe {
 namespace {
 
 /// A position along one axis as elements of x with their weights; index -1 is a zero outside.
-struct Tap {
+struct SampleTap {
   int64_t index;
   double weight;
 };
@@ -32,7 +32,7 @@ public:
         high(static_cast<double>(extent) - (a.align_corners ? 1 : 0.5)) {}
 
   /// `normalized`: -1 to 1 across the extent.
-  std::vector<Tap> taps(double normalized) const {
+  std::vector<SampleTap> taps(double normalized) const {
     double at = a.align_corners ? (normalized + 1) / 2 * static_cast<double>(extent - 1)
                                 : ((normalized + 1) * static_cast<double>(extent) - 1) / 2;
     if (isNan(at))
@@ -90,12 +90,12 @@ void runGridSample(const GridSampleAttrs &a, ReferenceCall &call) {
   forFloat(x.type(), [&]<class T>(T) {
     call.parallelFor(x.dim(0) * points, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        std::vector<Tap> all = {{0, 1}}; // offsets in a plane
+        std::vector<SampleTap> all = {{0, 1}}; // offsets in a plane
         for (size_t axis = 0; axis < spatial; ++axis) {
           double at = grid.asDouble(i * static_cast<int64_t>(spatial) + static_cast<int64_t>(spatial - 1 - axis));
-          std::vector<Tap> next;
-          for (const Tap &before : all)
-            for (const Tap &tap : axes[axis].taps(at))
+          std::vector<SampleTap> next;
+          for (const SampleTap &before : all)
+            for (const SampleTap &tap : axes[axis].taps(at))
               next.push_back({before.index < 0 || tap.index < 0 ? -1 : before.index * x.dim(2 + axis) + tap.index,
                               before.weight * tap.weight});
           all = std::move(next);
@@ -103,7 +103,7 @@ void runGridSample(const GridSampleAttrs &a, ReferenceCall &call) {
         for (int64_t c = 0; c < channels; ++c) {
           const T *from = x.as<T>() + (i / points * channels + c) * plane;
           double sum = 0;
-          for (const Tap &tap : all)
+          for (const SampleTap &tap : all)
             if (tap.index >= 0 && tap.weight != 0)
               sum += tap.weight * static_cast<double>(from[tap.index]);
           y.as<T>()[(i / points * channels + c) * points + i % points] = static_cast<T>(sum);

@@ -40,7 +40,7 @@ template <class U>
   return bad;
 }
 
-template <class U> using Loop = U (*)(const U *, int64_t, int64_t, const U *, const U *, int64_t);
+template <class U> using RangeLoop = U (*)(const U *, int64_t, int64_t, const U *, const U *, int64_t);
 
 template <class U>
 U narrowLoop(const U *elements, int64_t begin, int64_t end, const U *low, const U *span, int64_t length) {
@@ -60,18 +60,18 @@ template <class U>
   return excess(elements, begin, end, low, span, length);
 }
 
-template <class U> Loop<U> chooseLoop() {
+template <class U> RangeLoop<U> chooseLoop() {
   return __builtin_cpu_supports("avx512f") ? widestLoop<U>
          : __builtin_cpu_supports("avx2")  ? wideLoop<U>
                                            : narrowLoop<U>;
 }
 #else
-template <class U> Loop<U> chooseLoop() { return narrowLoop<U>; }
+template <class U> RangeLoop<U> chooseLoop() { return narrowLoop<U>; }
 #endif
 
 template <class U>
 bool inRange(const void *elements, int64_t begin, int64_t end, const std::vector<U> &low, const std::vector<U> &span) {
-  static const Loop<U> loop = chooseLoop<U>();
+  static const RangeLoop<U> loop = chooseLoop<U>();
   return loop(static_cast<const U *>(elements), begin, end, low.data(), span.data(),
               static_cast<int64_t>(low.size())) >>
              (sizeof(U) * 8 - 1) ==

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 namespace lathe::runtime {
 namespace {
@@ -91,15 +92,16 @@ void Context::State::run(const RunOptions &runOptions) {
 
 void Context::State::execute(const Block &block) {
   bool entry = &block == &plan->blocks[0];
-  const Block *around = current;
-  current = &block;
-  auto leave = [&] { current = around; };
+  struct Within { // also where an instruction throws
+    const Block *&current, *const around;
+    ~Within() { current = around; }
+  } within{current, std::exchange(current, &block)};
   forget(block.lateSymbols); // of the block's previous run
   checkBlockRules();
   auto loop = imageLoops.begin();
   for (const Instruction &instruction : block.instructions) {
     if (stopped)
-      return leave();
+      return;
     poll();
     if (entry && loop != imageLoops.end() && instruction.id == loop->first)
       run(*loop);
@@ -120,7 +122,6 @@ void Context::State::execute(const Block &block) {
     if (options->until == instruction.id)
       stopped = true;
   }
-  leave();
 }
 
 void Context::State::execute(const Instruction &instruction) {
@@ -136,12 +137,6 @@ void Context::State::perform(const Instruction &instruction) {
     return call(instruction, *reference);
   if (auto *shape = std::get_if<ComputeShape>(&instruction.operation))
     return call(*shape);
-  if (auto *release = std::get_if<Release>(&instruction.operation)) {
-    slots[release->value].value = Value();
-    slots[release->value].pages = Tensor();
-    slots[release->value].written = false;
-    return;
-  }
   if (auto *branch = std::get_if<If>(&instruction.operation))
     return executeBody(instruction.id, readScalar(branch->condition) ? branch->thenBlock : branch->elseBlock);
   call(instruction, std::get<Loop>(instruction.operation));

@@ -17,6 +17,11 @@ public:
     findBinders();
     if (points.empty())
       return;
+    for (uint32_t input : plan.inputs)
+      for (Extent dim : plan.values[input].dims)
+        ofInputs.insert(loneSymbol(plan.extents[dim]));
+    for (Extent extent = 0; extent < plan.extents.size(); ++extent)
+      pointOfExtent.push_back(pointBehind(symbolsOf(extent)));
     groupExtents();
     groupValues();
     groupRules();
@@ -28,6 +33,9 @@ private:
   std::map<std::string, std::vector<uint32_t>> binders; // symbol -> instructions that bind it
   std::map<std::string, uint32_t> points;               // symbol -> instruction behind which it is known
   std::map<uint32_t, size_t> groupAfter;                // instruction -> group
+  std::set<std::string> ofInputs;                       // symbols
+  std::vector<int64_t>
+      pointOfExtent; // the instruction behind which all its symbols are known; -1: none is late, -2: nobody can say
 
   uint32_t endOf(uint32_t id) const { return plan.instructions[id]->last; }
 
@@ -57,14 +65,17 @@ private:
     return -1;
   }
 
-  /// The instruction behind which all symbols of an extent are known; -1: none of them is late, -2: nobody can say.
-  int64_t pointOfExtent(Extent extent) const {
+  /// Those that no input binds.
+  std::vector<std::string> symbolsOf(Extent extent) const {
     std::vector<std::string> symbols;
     plan.extents[extent].collectSymbols(symbols);
+    std::erase_if(symbols, [&](const std::string &symbol) { return ofInputs.contains(symbol); });
+    return symbols;
+  }
+
+  int64_t pointBehind(const std::vector<std::string> &symbols) const {
     int64_t point = -1;
     for (const std::string &symbol : symbols) {
-      if (isInputs(symbol))
-        continue;
       auto found = points.find(symbol);
       if (found == points.end())
         return -2;
@@ -72,13 +83,6 @@ private:
         point = found->second;
     }
     return point;
-  }
-
-  bool isInputs(const std::string &symbol) const {
-    return std::any_of(plan.inputs.begin(), plan.inputs.end(), [&](uint32_t input) {
-      const std::vector<Extent> &dims = plan.values[input].dims;
-      return std::any_of(dims.begin(), dims.end(), [&](Extent dim) { return loneSymbol(plan.extents[dim]) == symbol; });
-    });
   }
 
   LateGroup &groupFor(uint32_t point) {
@@ -93,19 +97,16 @@ private:
 
   void groupExtents() {
     for (Extent extent = 0; extent < plan.extents.size(); ++extent) {
-      int64_t point = pointOfExtent(extent);
+      int64_t point = pointOfExtent[extent];
       if (point < 0)
         continue;
       LateGroup &group = groupFor(static_cast<uint32_t>(point));
       group.extents.push_back(extent);
-      std::vector<std::string> symbols;
-      plan.extents[extent].collectSymbols(symbols);
-      for (const std::string &symbol : symbols)
-        if (!isInputs(symbol)) {
-          plan.lateExtents[symbol].push_back(extent);
-          if (std::find(group.symbols.begin(), group.symbols.end(), symbol) == group.symbols.end())
-            group.symbols.push_back(symbol);
-        }
+      for (const std::string &symbol : symbolsOf(extent)) {
+        plan.lateExtents[symbol].push_back(extent);
+        if (std::find(group.symbols.begin(), group.symbols.end(), symbol) == group.symbols.end())
+          group.symbols.push_back(symbol);
+      }
     }
   }
 
@@ -132,7 +133,7 @@ private:
       int64_t point = -1;
       bool grouped = true;
       for (Extent extent : all) {
-        int64_t at = pointOfExtent(extent);
+        int64_t at = pointOfExtent[extent];
         grouped &= at != -2;
         if (at >= 0 && (point < 0 || endOf(static_cast<uint32_t>(at)) > endOf(static_cast<uint32_t>(point))))
           point = at;
@@ -150,7 +151,7 @@ private:
   /// A rule is checked once for every combination of extents.
   void groupRules() {
     for (uint32_t i = 0; i < plan.rules.size(); ++i) {
-      int64_t left = pointOfExtent(plan.rules[i].left), right = pointOfExtent(plan.rules[i].right);
+      int64_t left = pointOfExtent[plan.rules[i].left], right = pointOfExtent[plan.rules[i].right];
       if (left == -2 || right == -2 || (left < 0 && right < 0))
         continue;
       bool leftIsLast =

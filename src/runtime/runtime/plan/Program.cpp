@@ -294,13 +294,6 @@ private:
       result.operation = std::move(out);
       return;
     }
-    case fb::Operation::Release: {
-      Release out{value(entry.operation_as_Release()->value(), "a release")};
-      check(plan.values[out.value].storage == Storage::dynamic, "'{}' is released but not dynamic",
-            plan.values[out.value].name);
-      result.operation = out;
-      return;
-    }
     case fb::Operation::If: {
       const fb::If &branch = *entry.operation_as_If();
       If out{value(branch.condition(), "an if"), branch.then_block(), branch.else_block()};

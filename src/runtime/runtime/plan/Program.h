@@ -76,9 +76,6 @@ struct ComputeShape {
   uint32_t from = 0;
   std::vector<std::string> symbols;
 };
-struct Release {
-  uint32_t value = 0;
-};
 struct If {
   uint32_t condition = 0, thenBlock = 0, elseBlock = 0;
 };
@@ -92,7 +89,7 @@ struct Instruction {
   uint32_t id = 0;   // number in depth-first order from the entry block
   uint32_t last = 0; // highest id inside; its own id unless it has blocks
   bool known = true; // all its values have extents that depend on the inputs' extents alone
-  std::variant<CallKernel, CallReference, ComputeShape, Release, If, Loop> operation;
+  std::variant<CallKernel, CallReference, ComputeShape, If, Loop> operation;
 };
 /// A relation between extents that must hold.
 struct Rule {

@@ -108,7 +108,7 @@ Outcome<std::string> firstLayout(const Problem &problem, const Target &target, A
         continue;
       setLayouts(function, rule, blocks, choice);
     }
-    Outcome<bool> made = attempt({function, target, threads});
+    Outcome<bool> made = attempt({{.threads = threads}, function, target});
     std::string name = choice.name(problem.operands[0].dims.size());
     if (made)
       return name;

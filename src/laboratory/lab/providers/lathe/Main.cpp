@@ -6,7 +6,6 @@
 #include "lab/providers/lathe/Im2colGraph.h"
 #include "lab/providers/lathe/LoneKernel.h"
 #include "lab/providers/lathe/LonePackage.h"
-#include "ops/Lowerings.h"
 #include "schedule/Algorithms.h"
 
 using namespace lathe;
@@ -164,7 +163,6 @@ private:
 } // namespace
 
 int main() {
-  registerLowerings();
   LatheProvider provider;
   return serveProvider(provider);
 }

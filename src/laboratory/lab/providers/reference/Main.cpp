@@ -62,7 +62,7 @@ public:
       pool->run(count, share, const_cast<Body *>(&body));
     };
     for (Step &step : steps) {
-      ReferenceCall call{step.pointers, step.results, parallel};
+      ReferenceCall call{step.pointers, step.results, {}, parallel};
       step.entry->run(*step.attrs, call);
     }
   }

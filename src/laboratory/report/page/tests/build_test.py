@@ -12,7 +12,7 @@ TOOLS = ["sh", "dirname", "mkdir", "cat", "cmp", "cp", "find", "mktemp", "mv", "
 
 def build(root, npm):
     """Runs a copy of the script with these tools and the text of a program `npm`, or none."""
-    page, tools = root / "report" / "page", root / "tools"
+    page, tools = root / "src" / "laboratory" / "report" / "page", root / "tools"
     page.mkdir(parents=True)
     tools.mkdir()
     for name in ["build.sh", "package-lock.json"]:

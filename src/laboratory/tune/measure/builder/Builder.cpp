@@ -22,22 +22,17 @@ namespace lathe::tune {
 
 using nlohmann::json;
 
-static Target targetFrom(const json &message) {
-  CompileOptions options;
-  message.at("target").get_to(options.target);
-  message.at("machine").get_to(options.machineText);
-  message.at("machine_name").get_to(options.machineName);
-  return targetOf(options);
+BuildOptions::BuildOptions(const json &message) : packedFolder(message.at("packed_folder")) {
+  const json &compiling = message.at("compiling");
+  CompileOptions options(compiling.is_null() ? CompileChoices() : compiling.get<CompileChoices>());
+  target = targetOf(options);
+  kernel = kernelOptionsOf(options);
 }
 
-BuildOptions::BuildOptions(const json &message)
-    : target(targetFrom(message)), threads(message.at("threads")), exactMath(message.at("exact_math")),
-      smallMemory(message.at("small_memory")), relaxedMath(message.at("relaxed_math")),
-      precision(precisionOf(message.at("precision"))), packedFolder(message.at("packed_folder")) {}
-
 KernelProblem Builder::problem(mlir::func::FuncOp function) const {
-  return {function,          options.target,      options.threads, options.exactMath, options.smallMemory,
-          options.precision, options.relaxedMath, extents};
+  KernelProblem problem{options.kernel, function, options.target};
+  problem.typical = extents;
+  return problem;
 }
 
 Outcome<std::unique_ptr<Builder::Kernel>> Builder::readKernel() const {
@@ -60,8 +55,8 @@ Outcome<std::unique_ptr<Builder::Kernel>> Builder::readKernel() const {
 static lab::Tolerance toleranceOfKernel(mlir::func::FuncOp function, const Extents &extents,
                                         const BuildOptions &options) {
   lab::Roundings roundings;
-  roundings.precision = options.precision;
-  roundings.relaxedMath = options.relaxedMath;
+  roundings.precision = options.kernel.precision;
+  roundings.relaxedMath = options.kernel.relaxedMath;
   nn::SymbolicShapes shapes(function);
   double operations = 0, elements = 0;
   for (mlir::Operation &op : function.getBody().front().without_terminator()) {
@@ -102,7 +97,7 @@ json Builder::setTask(const json &request) {
     return {{"declined", data.reason()}};
   lab::Tolerance tolerance = toleranceOfKernel(kernel->function, extents, options);
   (*data)["tolerance"] = {{"relative", tolerance.relative}, {"maximum", tolerance.maximum}};
-  (*data)["threads"] = options.threads;
+  (*data)["threads"] = options.kernel.threads;
   (*data)["features"] = options.target.featureBits;
   return {{"task", std::move(*data)}};
 }

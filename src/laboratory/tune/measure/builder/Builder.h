@@ -14,9 +14,7 @@ namespace lathe::tune {
 /// What kernels are compiled for; the message "options" (docs/notes/tuning-measurement.md).
 struct BuildOptions {
   Target target;
-  int threads = 1;
-  bool exactMath = false, smallMemory = false, relaxedMath = false;
-  Precision precision = Precision::fp32;
+  KernelOptions kernel;
   std::string packedFolder; // for packed constants
 
   explicit BuildOptions(const nlohmann::json &message);

@@ -1,7 +1,6 @@
 // lathe-tune-builder: makes operands and expected results of tasks, and builds candidates. It answers one JSON message a
 // line (docs/notes/tuning-measurement.md). It runs nothing that it builds.
 #include "lab/ServeLines.h"
-#include "ops/Lowerings.h"
 #include "tune/Protocol.h"
 #include "tune/measure/builder/Builder.h"
 
@@ -28,7 +27,6 @@ static json answer(std::optional<Builder> &builder, const json &request) {
 } // namespace lathe::tune
 
 int main() {
-  lathe::registerLowerings();
   std::optional<lathe::tune::Builder> builder;
   return lathe::lab::serveLines([&](const nlohmann::json &request) { return lathe::tune::answer(builder, request); });
 }

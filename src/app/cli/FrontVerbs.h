@@ -1,0 +1,17 @@
+// Verbs that only need the runtime.
+#pragma once
+
+#include "cli/Common.h"
+
+namespace lathe::cli {
+
+#define LATHE_FRONT_VERB(name, function, summary) int function(const Arguments &arguments);
+#include "cli/Verbs.inc"
+// Verbs of `lathe ops`.
+int analyzeVerb(const Arguments &arguments);
+int diffVerb(const Arguments &arguments);
+
+/// Loads the compiler library and runs one of its verbs.
+int forwardToCompiler(const std::string &verb, const Arguments &arguments);
+
+} // namespace lathe::cli

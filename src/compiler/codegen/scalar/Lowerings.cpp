@@ -1,0 +1,16 @@
+// The table of every element-wise operator's scalar lowering; the lowerings themselves are in the files beside this one.
+#include "codegen/builder/Scalar.h"
+
+#include <algorithm>
+
+#include "ops/Lowerings.inc"
+
+namespace lathe {
+
+const ScalarLowering *findScalarLowering(std::string_view mnemonic) {
+  auto found = std::lower_bound(std::begin(entries), std::end(entries), mnemonic,
+                                [](const ScalarLowering &entry, std::string_view name) { return entry.name < name; });
+  return found != std::end(entries) && found->name == mnemonic ? &*found : nullptr;
+}
+
+} // namespace lathe

@@ -1,0 +1,32 @@
+"""The check of circles sees one of headers and one of Python's modules, and passes a tree without."""
+import os
+import subprocess
+import sys
+import tempfile
+
+CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "dev", "check_circles.py")
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as root:
+        subprocess.run(["git", "init", "-q", root], check=True)
+        for path, text in files.items():
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        result = subprocess.run([sys.executable, CHECK, root], capture_output=True, text=True, check=False)
+        return result.returncode, result.stdout + result.stderr
+
+
+HEADERS = {"src/base/support/A.h": '#include "ops/B.h"\n', "src/model/ops/B.h": '#include "ops/C.h"\n', "src/model/ops/C.h": "#include <string>\n"}
+code, said = check(HEADERS)
+assert code == 0 and "3 files, 2 includes and imports, no circle" in said, said
+code, said = check(HEADERS | {"src/model/ops/C.h": '#include "support/A.h"\n'})
+assert code == 1 and said.count(" needs ") == 3 and "src/model/ops/C.h" in said, said
+
+MODULES = {"python/lathe/__init__.py": "from lathe import one\n", "python/lathe/one.py": "from lathe.two import g\n",
+           "python/lathe/two.py": "import json\ndef g():\n    from lathe import one\n"}
+code, said = check(MODULES)
+assert code == 0 and "3 files, 2 includes" in said, said
+code, said = check(MODULES | {"python/lathe/two.py": "from lathe import one\n"})
+assert code == 1 and "python/lathe/two.py" in said, said
