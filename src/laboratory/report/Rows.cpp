@@ -6,6 +6,7 @@
 #include "report/PlatformNames.h"
 #include "report/RowMaker.h"
 #include "store/Archive.h"
+#include "support/JsonError.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -115,7 +116,7 @@ std::vector<Row> rowsOfResults(const json &document, const std::string &where) {
       for (const store::Point &point : pointsOfResult(row, where))
         rows.push_back(rowOf(point, store::Experiment()));
   } catch (const json::exception &error) {
-    fail("{}: expected what `lathe store export` or `lathe ops bench --json` writes: {}", where, error.what());
+    fail("{}: expected what `lathe store export` or `lathe ops bench --json` writes: {}", where, messageOf(error));
   }
   return rows;
 }

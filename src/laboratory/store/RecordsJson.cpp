@@ -1,6 +1,7 @@
 #include "store/Fields.h"
 #include "store/Outcomes.h"
 #include "support/Error.h"
+#include "support/JsonError.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,9 +31,7 @@ template <class Read> auto reading(const char *what, const json &document, Read 
     require(document.is_object(), "{} is {}, expected an object", what, document.type_name());
     return read();
   } catch (const json::exception &exception) {
-    // "[json.exception.type_error.302] type must be string, but is number"
-    std::string_view said = exception.what();
-    fail("{}: {}", what, said.substr(std::min(said.size(), said.find("] ") + 2)));
+    fail("{}: {}", what, messageOf(exception));
   }
 }
 

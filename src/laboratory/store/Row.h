@@ -3,6 +3,7 @@
 
 #include "store/ContentKey.h"
 #include "store/Store.h"
+#include "support/JsonError.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ template <class Read> auto inRow(const std::string &path, const char *table, con
   } catch (const Error &error) {
     fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(error.what()));
   } catch (const nlohmann::json::exception &error) {
-    fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(error.what()));
+    fail("{}: {} {}: {}", path, table, printable(fmt::format("{}", row)), printable(messageOf(error)));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "ir/Safetensors.h"
 
+#include "support/JsonError.h"
 #include "support/PendingFile.h"
 #include "support/Text.h"
 
@@ -106,7 +107,7 @@ Safetensors Safetensors::open(const std::string &path) {
       result.list.push_back(std::move(entry));
     }
   } catch (const nlohmann::json::exception &error) {
-    fail("{}: the header is not a safetensors header: {}", path, printable(error.what()));
+    fail("{}: the header is not a safetensors header: {}", path, printable(messageOf(error)));
   }
   return result;
 }

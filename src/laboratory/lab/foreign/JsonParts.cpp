@@ -2,6 +2,7 @@
 
 #include "store/Lines.h"
 #include "support/Error.h"
+#include "support/JsonError.h"
 #include "support/Text.h"
 
 #include <iterator>
@@ -93,7 +94,7 @@ public:
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool parse_error(size_t, const std::string &, const json::exception &error) override {
-    message = error.what();
+    message = messageOf(error);
     return false;
   }
 

@@ -3,6 +3,7 @@
 #include "lab/judging/Turns.h"
 #include "lab/machine/Disturbance.h"
 #include "machine/System.h"
+#include "support/JsonError.h"
 #include "support/PendingFile.h"
 
 #include <fmt/format.h>
@@ -275,7 +276,7 @@ MachineCeilings machineFromJson(const json &document) {
     require(!machine.levels.empty(), "machine description: no memory levels");
     return machine;
   } catch (const json::exception &exception) {
-    fail("machine description: {}", exception.what());
+    fail("machine description: {}", messageOf(exception));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "process/ShellWords.h"
 #include "runtime/NpyTensor.h"
 #include "support/Base64.h"
+#include "support/JsonError.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -83,7 +84,7 @@ Result<ProviderWorker> ProviderWorker::start(const ProviderSpec &spec, const pro
     provider.statedPlatform = greeted->value("platform", json());
     provider.flushesConstants = greeted->value("cold_constants", false);
   } catch (const json::exception &exception) {
-    return provider.garbage(std::string("answer to 'hello': ") + exception.what());
+    return provider.garbage(std::string("answer to 'hello': ") + messageOf(exception));
   }
   return provider;
 }

@@ -8,6 +8,7 @@
 #include "lab/machine/Counts.h"
 #include "process/Worker.h"
 #include "support/Error.h"
+#include "support/JsonError.h"
 
 #include <string>
 #include <vector>
@@ -51,7 +52,7 @@ protected:
     try {
       return T(read(*answer));
     } catch (const nlohmann::json::exception &exception) {
-      return garbage("answer to '" + request.at("do").get<std::string>() + "': " + exception.what());
+      return garbage("answer to '" + request.at("do").get<std::string>() + "': " + messageOf(exception));
     }
   }
   process::Result<nlohmann::json> ask(const nlohmann::json &request, double timeoutSeconds);

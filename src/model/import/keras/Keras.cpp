@@ -1,5 +1,6 @@
 #include "import/keras/Keras.h"
 
+#include "support/JsonError.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ void importLayer(Node &node) {
     Layer layer(node);
     importers().at(node.record.op).run(layer);
   } catch (const json::exception &error) { // a member of another kind than its reader takes for granted
-    fail("its configuration is not that of the layer: {}", error.what());
+    fail("its configuration is not that of the layer: {}", messageOf(error));
   } catch (const std::out_of_range &) {
     fail("an operand or a weight has fewer axes than the layer reads");
   }

@@ -3,6 +3,7 @@
 #include "import/UnusedDefinitions.h"
 #include "import/keras/Flatten.h"
 #include "import/keras/Keras.h"
+#include "support/JsonError.h"
 #include "support/zip/Zip.h"
 
 #include <charconv>
@@ -35,7 +36,7 @@ json parsed(std::string_view text, const std::string &what) {
   try {
     return json::parse(text, limited);
   } catch (const json::exception &error) {
-    fail("{} is not valid JSON: {}", what, error.what());
+    fail("{} is not valid JSON: {}", what, messageOf(error));
   }
 }
 
@@ -171,7 +172,7 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
   } catch (const UnusedDefinitions &) {
     throw;
   } catch (const json::exception &error) { // what the checks have not foreseen
-    fail("{}: its configuration is not that of a Keras model: {}", fileName, error.what());
+    fail("{}: its configuration is not that of a Keras model: {}", fileName, messageOf(error));
   } catch (const std::out_of_range &) {
     fail("{}: its configuration refers to what is not there", fileName);
   } catch (const Error &error) {

@@ -1,0 +1,17 @@
+// What is wrong with a JSON document, in words for a user.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace lathe {
+
+/// What the JSON library says of `error` without its own name and number: "type must be string, but is number" for
+/// "[json.exception.type_error.302] type must be string, but is number".
+inline std::string messageOf(const nlohmann::json::exception &error) {
+  std::string said = error.what();
+  size_t end = said.starts_with("[json.exception.") ? said.find("] ") : said.npos;
+  return end == said.npos ? said : said.substr(end + 2);
+}
+
+} // namespace lathe
