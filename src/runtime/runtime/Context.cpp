@@ -62,11 +62,11 @@ std::vector<int64_t> Context::outputDims(size_t index) {
   return state->evaluate(info.dims);
 }
 
-const RunProfile &Context::profile() const { return state->times; }
-const RunTrace &Context::trace() const { return state->trace; }
+const RunProfile &Context::profile() const { return state->active.times; }
+const RunTrace &Context::trace() const { return state->active.trace; }
 std::vector<ProfileRow> Context::profileRows() const {
   std::vector<ProfileRow> rows;
-  for (const InstructionTime &time : state->times.times)
+  for (const InstructionTime &time : state->active.times.times)
     if (state->plan && state->plan->outermost[time.instruction])
       rows.push_back({instruction(time.instruction), time.instruction, time.end - time.begin});
   return rows;

@@ -67,23 +67,25 @@ int64_t boundary(int64_t count, int active, int slot) {
 
 /// The job lies in the worker's own line, beside its ticket: a fork moves one line to each worker and nothing else.
 struct alignas(64) ThreadPool::Worker {
-  int slot = 0;
-  // The share of the job; written by the caller before it raises the ticket, read by who has claimed it.
+  // The share of the job; written by the leader before it raises the ticket, read by the thread that has claimed it.
   Body body = nullptr;
   void *context = nullptr;
   int64_t begin = 0, end = 0;
+  Counters *counters = nullptr;
+  int slot = 0;    // in the team
   Word ticket{0};  // number of jobs given to this slot so far
-  Word claimed{0}; // the last of them that somebody began: this worker or, when it is late, the caller
-  Word sleeps{0};  // 1 while the worker sleeps or is about to; the caller clears it when it wakes it
+  Word claimed{0}; // the last of them that was begun: by this worker or, when it is late, by the leader
+  Word sleeps{0};  // 1 while the worker sleeps or is about to; the leader clears it when it wakes it
   std::atomic<bool> quit{false};
+  alignas(64) Counters led; // of the teams that this worker leads
   std::exception_ptr error;
   std::thread thread;
-  // Only the caller's: since when it has done every share of this slot, and in which job the last one.
+  // Only the leader's: since when it has done every share of this slot, and in which job the last one.
   std::chrono::steady_clock::time_point lateSince;
   uint32_t lastLate = 0;
 };
 
-ThreadPool::ThreadPool(int slots) : slotCount(slots), spin(slots <= availableCpus()) {
+ThreadPool::ThreadPool(int slots) : everyone(ofAll, 0, slots <= availableCpus()) {
   require(slots >= 1 && slots <= 1024, "{} threads requested, expected 1 to 1024", slots);
   // Signals belong to the program's own threads.
   sigset_t all, before;
@@ -93,7 +95,6 @@ ThreadPool::ThreadPool(int slots) : slotCount(slots), spin(slots <= availableCpu
     for (int slot = 1; slot < slots; ++slot) {
       workers.push_back(std::make_unique<Worker>());
       Worker &worker = *workers.back();
-      worker.slot = slot;
       worker.thread = std::thread([this, &worker] { work(worker); });
     }
   } catch (const std::system_error &error) {
@@ -103,6 +104,8 @@ ThreadPool::ThreadPool(int slots) : slotCount(slots), spin(slots <= availableCpu
     fail("cannot start thread {} of {}: {}", workers.size() + 2, slots, error.what());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (auto &worker : workers)
+    everyone.workers.push_back(worker.get());
 }
 
 ThreadPool::~ThreadPool() { finish(); }
@@ -122,9 +125,9 @@ void ThreadPool::work(Worker &worker) {
   uint32_t seen = 0;
   while (true) {
     auto called = [&] { return worker.ticket.load(std::memory_order_acquire) != seen; };
-    if (!called() && !(spin && spinUntil(called))) {
+    if (!called() && !(everyone.spin && spinUntil(called))) {
       while (true) {
-        // Announce the sleep, then look again: the caller raises the ticket first and looks at `sleeps` second.
+        // Announce the sleep, then look again: the leader raises the ticket first and looks at `sleeps` second.
         worker.sleeps.store(1);
         if (worker.ticket.load() != seen)
           break;
@@ -137,15 +140,16 @@ void ThreadPool::work(Worker &worker) {
       return;
     uint32_t before = seen - 1;
     if (!worker.claimed.compare_exchange_strong(before, seen))
-      continue; // too late: the caller did it
+      continue; // too late: the leader did it
+    Counters &counters = *worker.counters;
     share(worker);
-    if (pending.fetch_sub(1) == 1 && callerSleeps.load())
-      wake(pending);
+    if (counters.pending.fetch_sub(1) == 1 && counters.leaderSleeps.load())
+      wake(counters.pending);
   }
 }
 
-/// The caller has done the share of `ticket` for a worker that should have been running.
-void ThreadPool::late(Worker &worker, uint32_t ticket) {
+/// The leader has done the share of `ticket` for a worker that should have been running.
+void ThreadPool::Team::late(Worker &worker, uint32_t ticket) const {
   if (!spin)
     return; // threads are expected to wait for each other's CPUs
   auto now = std::chrono::steady_clock::now();
@@ -164,32 +168,34 @@ void ThreadPool::share(Worker &worker) {
     worker.body(worker.context, worker.slot, worker.begin, worker.end);
   } catch (...) {
     worker.error = std::current_exception();
-    failed.store(true, std::memory_order_relaxed);
+    worker.counters->failed.store(true, std::memory_order_relaxed);
   }
 }
 
-void ThreadPool::runStages(int64_t stages, int64_t count, Body body, void *context) {
+void ThreadPool::Team::runStages(int64_t stages, int64_t count, Body body, void *context) const {
   if (stages <= 0 || count <= 0)
     return;
-  if (slotCount == 1 || count == 1)
+  if (workers.empty() || count == 1)
     return body(context, 0, 0, stages * count);
   for (int64_t stage = 0; stage < stages; ++stage)
     run(stage * count, count, body, context);
 }
 
-void ThreadPool::run(int64_t first, int64_t count, Body body, void *context) {
+void ThreadPool::Team::run(int64_t first, int64_t count, Body body, void *context) const {
   if (count <= 0)
     return;
-  int used = static_cast<int>(std::min<int64_t>(count, slotCount));
+  int used = static_cast<int>(std::min<int64_t>(count, slots()));
   if (used == 1)
     return body(context, 0, first, first + count);
-  pending.store(static_cast<uint32_t>(used - 1));
+  counters->pending.store(static_cast<uint32_t>(used - 1));
   for (int slot = 1; slot < used; ++slot) {
     Worker &worker = *workers[slot - 1];
     worker.body = body;
     worker.context = context;
     worker.begin = first + boundary(count, used, slot);
     worker.end = first + boundary(count, used, slot + 1);
+    worker.counters = counters;
+    worker.slot = slot;
     worker.ticket.fetch_add(1);
     if (worker.sleeps.exchange(0))
       wake(worker.ticket);
@@ -200,7 +206,7 @@ void ThreadPool::run(int64_t first, int64_t count, Body body, void *context) {
   } catch (...) {
     error = std::current_exception();
   }
-  auto done = [&] { return pending.load(std::memory_order_acquire) == 0; };
+  auto done = [&] { return counters->pending.load(std::memory_order_acquire) == 0; };
   // A worker that has not begun after so much time was not given a CPU: its share is done here, under its slot.
   for (int slot = 1; slot < used && !done(); ++slot) {
     Worker &worker = *workers[slot - 1];
@@ -208,18 +214,18 @@ void ThreadPool::run(int64_t first, int64_t count, Body body, void *context) {
     if (worker.claimed.load(std::memory_order_relaxed) == before &&
         worker.claimed.compare_exchange_strong(before, ticket)) {
       share(worker);
-      pending.fetch_sub(1);
+      counters->pending.fetch_sub(1);
       late(worker, ticket);
     }
   }
   if (!done() && !(spin && spinUntil(done))) {
-    callerSleeps.store(1);
-    while (uint32_t left = pending.load())
-      sleepWhile(pending, left);
-    callerSleeps.store(0);
+    counters->leaderSleeps.store(1);
+    while (uint32_t left = counters->pending.load())
+      sleepWhile(counters->pending, left);
+    counters->leaderSleeps.store(0);
   }
-  if (failed.load(std::memory_order_relaxed)) { // otherwise the workers' lines stay with them
-    failed.store(false, std::memory_order_relaxed);
+  if (counters->failed.load(std::memory_order_relaxed)) { // otherwise the workers' lines stay with them
+    counters->failed.store(false, std::memory_order_relaxed);
     for (int slot = 1; slot < used; ++slot) {
       std::exception_ptr &other = workers[slot - 1]->error;
       if (other && !error)
@@ -229,6 +235,37 @@ void ThreadPool::run(int64_t first, int64_t count, Body body, void *context) {
   }
   if (error)
     std::rethrow_exception(error);
+}
+
+ThreadPool::Teams::Teams(ThreadPool &pool, std::span<const int> sizes)
+    : leaders(pool.ofLeaders, 0, pool.everyone.spin) {
+  int first = 0;
+  for (int size : sizes) {
+    require(size >= 1 && size <= pool.slots() - first, "a team of {} slots from slot {} on in a pool of {}", size,
+            first, pool.slots());
+    auto begin = pool.everyone.workers.begin() + first; // the worker of slot `first` + 1
+    Team &team = teams.emplace_back(Team(first ? begin[-1]->led : pool.ofAll, first, pool.everyone.spin));
+    team.workers.assign(begin, begin + size - 1);
+    if (first > 0)
+      leaders.workers.push_back(begin[-1]);
+    first += size;
+  }
+}
+
+void ThreadPool::Teams::run(void (*work)(void *, int, const Team &), void *context) const {
+  struct Job {
+    const Teams &teams;
+    void (*work)(void *, int, const Team &);
+    void *context;
+  } job{*this, work, context};
+  leaders.run(
+      static_cast<int64_t>(count()),
+      [](void *context, int, int64_t begin, int64_t end) {
+        auto &job = *static_cast<Job *>(context);
+        for (int64_t number = begin; number < end; ++number)
+          job.work(job.context, static_cast<int>(number), job.teams[static_cast<size_t>(number)]);
+      },
+      &job);
 }
 
 } // namespace lathe::runtime

@@ -5,53 +5,104 @@
 // no worker spins. If a worker has not started its share when the caller has finished its own, the
 // caller computes that share, too; results do not depend on it. A worker that repeatedly comes late
 // although it is awake probably waits for the CPU of the caller and is moved to another CPU.
+//
+// Slots may also work in disjoint teams at the same time. A team has a leader, counters and a failure of its own and works
+// as a pool of its size.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
 namespace lathe::runtime {
 
 class ThreadPool {
+  struct Worker;
+  /// Of a job that a team runs. They belong to the pool: a worker looks at them when the job is over, too.
+  struct alignas(64) Counters {
+    std::atomic<uint32_t> pending{0}; // workers that have not finished
+    std::atomic<uint32_t> leaderSleeps{0};
+    std::atomic<bool> failed{false}; // some worker has an error
+  };
+
 public:
-  /// Called once for each slot that has work, with its range [begin, end).
+  /// Called once for each slot that has work, with its range [begin, end). Slots are counted within the team.
   using Body = void (*)(void *context, int slot, int64_t begin, int64_t end);
+
+  /// Slots that work together. The thread that calls is slot 0 of the team, its leader; the others are workers.
+  class Team {
+  public:
+    int slots() const { return static_cast<int>(workers.size()) + 1; }
+    /// Number of the leader's slot in the pool.
+    int first() const { return firstSlot; }
+
+    /// Splits [0, count) over min(count, slots) slots and returns when all are done. Rethrows the
+    /// exception of a body, of the lowest slot if there are several. Not reentrant: one caller at a
+    /// time, and never from a body.
+    void run(int64_t count, Body body, void *context) const { run(0, count, body, context); }
+
+    /// Runs [0, count), then [count, 2 * count) and so on, `stages` times. Each stage is split as in
+    /// `run` and begins when the previous stage is done on all slots. If there is nothing to split,
+    /// one call of the body gets all stages.
+    void runStages(int64_t stages, int64_t count, Body body, void *context) const;
+
+  private:
+    friend class ThreadPool;
+    Team(Counters &counters, int firstSlot, bool spin) : counters(&counters), firstSlot(firstSlot), spin(spin) {}
+    Counters *counters;
+    std::vector<Worker *> workers; // of slots 1, 2, ...
+    int firstSlot;
+    bool spin; // there are enough CPUs for all slots of the pool
+
+    void run(int64_t first, int64_t count, Body body, void *context) const; // [first, first + count)
+    void late(Worker &worker, uint32_t ticket) const;
+  };
+
+  /// Disjoint teams of a pool that work at the same time. While they do, the pool itself runs nothing.
+  class Teams {
+  public:
+    /// Team i has `sizes[i]` slots, which follow the slots of team i - 1; slots behind the last team rest. Throws Error for
+    /// a size below 1 and for more slots than the pool has.
+    Teams(ThreadPool &pool, std::span<const int> sizes);
+
+    size_t count() const { return teams.size(); }
+    const Team &operator[](size_t number) const { return teams[number]; }
+
+    /// Calls work(context, i, team i) for each team at the same time, on the team's leader; the caller leads team 0. Returns
+    /// when all are done and rethrows the exception of the lowest team that has one. If a leader has not begun when the
+    /// caller is done, the caller leads its team, too. Work may wait for work of other teams: every leader begins when
+    /// it gets a CPU.
+    void run(void (*work)(void *context, int number, const Team &team), void *context) const;
+
+  private:
+    std::vector<Team> teams;
+    Team leaders;
+  };
 
   explicit ThreadPool(int slots);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
 
-  int slots() const { return slotCount; }
-
-  /// Splits [0, count) over min(count, slots) slots and returns when all are done. Rethrows the
-  /// exception of a body, of the lowest slot if there are several. Not reentrant: one caller at a
-  /// time, and never from a body.
-  void run(int64_t count, Body body, void *context) { run(0, count, body, context); }
-
-  /// Runs [0, count), then [count, 2 * count) and so on, `stages` times. Each stage is split as in
-  /// `run` and begins when the previous stage is done on all slots. If there is nothing to split,
-  /// one call of the body gets all stages.
-  void runStages(int64_t stages, int64_t count, Body body, void *context);
+  /// The team of all slots.
+  const Team &all() const { return everyone; }
+  int slots() const { return everyone.slots(); }
+  void run(int64_t count, Body body, void *context) { everyone.run(count, body, context); }
+  void runStages(int64_t stages, int64_t count, Body body, void *context) {
+    everyone.runStages(stages, count, body, context);
+  }
 
 private:
-  struct Worker;
-  int slotCount;
-  bool spin; // there are enough CPUs for all slots
   std::vector<std::unique_ptr<Worker>> workers;
+  Counters ofLeaders, ofAll; // of the team of leaders, and of every team that the caller leads
+  Team everyone;
 
-  alignas(64) std::atomic<uint32_t> pending{0}; // workers that have not finished the job
-  std::atomic<uint32_t> callerSleeps{0};
-  std::atomic<bool> failed{false}; // some worker has an error
-
-  void run(int64_t first, int64_t count, Body body, void *context); // [first, first + count)
   void work(Worker &worker);
-  void share(Worker &worker);
-  void late(Worker &worker, uint32_t ticket);
+  static void share(Worker &worker);
   void finish();
 };
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -186,6 +187,118 @@ TEST(ThreadPoolTest, noStageBeginsBehindAFailedOne) {
   EXPECT_EQ(job.slotOf[19], 2); // others of the stage are done
   for (size_t i = 20; i < 40; ++i)
     EXPECT_EQ(job.slotOf[i], -1);
+}
+
+/// Units of a team's job, and the slots of the pool that did them.
+struct TeamJob {
+  std::vector<Job> jobs;
+  int repeats;
+};
+
+void markRepeatedly(void *context, int number, const ThreadPool::Team &team) {
+  auto &all = *static_cast<TeamJob *>(context);
+  Job &job = all.jobs[static_cast<size_t>(number)];
+  for (int repeat = 0; repeat < all.repeats; ++repeat)
+    team.run(static_cast<int64_t>(job.slotOf.size()), mark, &job);
+}
+
+TEST(ThreadPoolTest, teamsSplitAsPoolsOfTheirSize) {
+  for (std::vector<int> sizes : std::vector<std::vector<int>>{{1}, {2, 1}, {1, 1, 1}, {3, 2, 2}, {1, 4}, {7}}) {
+    ThreadPool pool(7);
+    ThreadPool::Teams teams(pool, sizes);
+    TeamJob all{std::vector<Job>(sizes.size(), Job{std::vector<int>(50, -1)}), 20};
+    teams.run(markRepeatedly, &all);
+    int first = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      ThreadPool alone(sizes[i]);
+      Job job{std::vector<int>(50, -1)};
+      alone.run(50, mark, &job);
+      EXPECT_EQ(all.jobs[i].slotOf, job.slotOf) << "team " << i;
+      EXPECT_EQ(teams[i].slots(), sizes[i]);
+      EXPECT_EQ(teams[i].first(), first);
+      first += sizes[i];
+    }
+    Job job{std::vector<int>(100, -1)};
+    pool.run(100, mark, &job); // the pool works again as a whole
+    EXPECT_EQ(job.slotOf[99], 6);
+  }
+}
+
+/// Each team adds to `turn` only in its turn: both have to run at the same time.
+struct Turns {
+  std::atomic<int> turn{0};
+};
+
+TEST(ThreadPoolTest, teamsThatWaitForEachOther) {
+  ThreadPool pool(4);
+  ThreadPool::Teams teams(pool, std::vector<int>{2, 2});
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    Turns turns;
+    teams.run(
+        [](void *context, int number, const ThreadPool::Team &team) {
+          auto &own = *static_cast<Turns *>(context);
+          for (int round = 0; round < 10; ++round) {
+            while (own.turn % 2 != number)
+              std::this_thread::yield();
+            team.run(2, [](void *, int, int64_t, int64_t) {}, nullptr);
+            ++own.turn;
+          }
+        },
+        &turns);
+    ASSERT_EQ(turns.turn, 20);
+  }
+}
+
+TEST(ThreadPoolTest, aTeamFailsAlone) {
+  ThreadPool pool(5);
+  ThreadPool::Teams teams(pool, std::vector<int>{2, 1, 2});
+  for (size_t failing : {size_t(0), size_t(1), size_t(2)})
+    for (int64_t unit : {0, 25, 49}) {
+      TeamJob all{std::vector<Job>(3, Job{std::vector<int>(50, -1)}), 1};
+      all.jobs[failing].fails = unit;
+      try {
+        teams.run(markRepeatedly, &all);
+        ADD_FAILURE() << "team " << failing;
+      } catch (const Error &error) {
+        EXPECT_EQ(std::string(error.what()), "unit " + std::to_string(unit) + " fails");
+      }
+      for (size_t i = 0; i < 3; ++i)
+        if (i != failing)
+          EXPECT_EQ(std::count(all.jobs[i].slotOf.begin(), all.jobs[i].slotOf.end(), -1), 0) << "team " << i;
+      all.jobs[failing].fails = -1;
+      teams.run(markRepeatedly, &all); // and nothing of the failure is left
+    }
+}
+
+TEST(ThreadPoolTest, theLowestFailingTeamIsReported) {
+  ThreadPool pool(3);
+  ThreadPool::Teams teams(pool, std::vector<int>{1, 1, 1});
+  try {
+    teams.run([](void *, int number, const ThreadPool::Team &) { require(number == 0, "team {}", number); }, nullptr);
+    ADD_FAILURE();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "team 1");
+  }
+}
+
+/// With more slots than CPUs leaders come late, and the caller leads their teams.
+TEST(ThreadPoolTest, teamsOfManyMoreSlotsThanCpus) {
+  ThreadPool pool(40);
+  ThreadPool::Teams teams(pool, std::vector<int>(20, 2));
+  TeamJob all{std::vector<Job>(20, Job{std::vector<int>(9, -1)}), 3};
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    for (Job &job : all.jobs)
+      job.slotOf.assign(9, -1);
+    teams.run(markRepeatedly, &all);
+    for (Job &job : all.jobs)
+      ASSERT_EQ(job.slotOf, (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1, 1}));
+  }
+}
+
+TEST(ThreadPoolTest, teamsThatDoNotFitAreRefused) {
+  ThreadPool pool(3);
+  EXPECT_THROW(ThreadPool::Teams(pool, std::vector<int>{2, 2}), Error);
+  EXPECT_THROW(ThreadPool::Teams(pool, std::vector<int>{2, 0}), Error);
 }
 
 TEST(ThreadPoolTest, absurdCountsAreRefused) {

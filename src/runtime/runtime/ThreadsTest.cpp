@@ -1,6 +1,7 @@
 // What threads share, run under ThreadSanitizer: one model, a context for each thread, worker threads in each, images
 // and stages that slots take turns at.
 #include "runtime/Context.h"
+#include "runtime/ThreadPool.h"
 #include "runtime/testing/TestPlan.h"
 
 #include <gtest/gtest.h>
@@ -124,6 +125,47 @@ TEST(ThreadsTest, stagesWaitForEachOther) {
       context.run();
       for (int64_t i = 0; i < 3000; ++i)
         ASSERT_EQ(context.output(0).tensor().as<int64_t>()[i], int64_t(1) << 49) << threads << " threads";
+    }
+  }
+}
+
+/// Branches: each team doubles a row of its own, then the last adds up what all have written.
+TEST(ThreadsTest, teamsWriteApartAndJoin) {
+  constexpr int64_t width = 512;
+  struct Rows {
+    std::vector<std::vector<int64_t>> rows;
+    std::vector<int64_t> sum = std::vector<int64_t>(width);
+  };
+  for (std::vector<int> sizes : std::vector<std::vector<int>>{{1, 1}, {2, 1}, {2, 2, 3}}) {
+    ThreadPool pool(7);
+    ThreadPool::Teams teams(pool, sizes);
+    Rows all{std::vector<std::vector<int64_t>>(sizes.size(), std::vector<int64_t>(width, 1))};
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      teams.run(
+          [](void *context, int number, const ThreadPool::Team &team) {
+            std::vector<int64_t> &row = static_cast<Rows *>(context)->rows[static_cast<size_t>(number)];
+            team.run(
+                width,
+                [](void *own, int, int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i)
+                    (*static_cast<std::vector<int64_t> *>(own))[static_cast<size_t>(i)] *= 2;
+                },
+                &row);
+          },
+          &all);
+      pool.run(
+          width,
+          [](void *context, int, int64_t begin, int64_t end) {
+            auto &own = *static_cast<Rows *>(context);
+            for (int64_t i = begin; i < end; ++i) {
+              own.sum[static_cast<size_t>(i)] = 0;
+              for (const std::vector<int64_t> &row : own.rows)
+                own.sum[static_cast<size_t>(i)] += row[static_cast<size_t>(i)];
+            }
+          },
+          &all);
+      for (int64_t sum : all.sum)
+        ASSERT_EQ(sum, static_cast<int64_t>(sizes.size()) << (repeat + 1));
     }
   }
 }

@@ -8,9 +8,9 @@ namespace lathe::runtime {
 
 Context::State::State(std::shared_ptr<const Model> shared, int threads)
     : model(std::move(shared)), file(model->file()), pool(threads) {
-  parallel = [this](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
+  everything.parallel = [this](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
     split(
-        sharing, 1, count,
+        everything, everything.sharing, 1, count,
         [](void *context, int, int64_t begin, int64_t end) {
           (*static_cast<const std::function<void(int64_t, int64_t)> *>(context))(begin, end);
         },

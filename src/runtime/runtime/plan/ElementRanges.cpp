@@ -130,12 +130,12 @@ bool ElementCheck::inside(const void *elements, int64_t begin, int64_t end) cons
   return true;
 }
 
-std::optional<int64_t> ElementCheck::findOutside(const void *elements, ThreadPool &pool) const {
+std::optional<int64_t> ElementCheck::findOutside(const void *elements, const ThreadPool::Team &team) const {
   // Fewer are checked before another thread has begun.
   constexpr int64_t mostAlone = 16384;
   auto step = static_cast<int64_t>(period) * rowsPerBlock;
   bool good = true;
-  if (count <= mostAlone || pool.slots() == 1) {
+  if (count <= mostAlone || team.slots() == 1) {
     good = inside(elements, 0, count);
   } else {
     struct Job {
@@ -144,7 +144,7 @@ std::optional<int64_t> ElementCheck::findOutside(const void *elements, ThreadPoo
       int64_t step;
       std::atomic<bool> good{true};
     } job{*this, elements, step};
-    pool.run((count + step - 1) / step,
+    team.run((count + step - 1) / step,
              [](void *context, int, int64_t begin, int64_t end) {
                Job &own = *static_cast<Job *>(context);
                if (!own.check.inside(own.elements, begin * own.step, std::min(end * own.step, own.check.count)))

@@ -2,6 +2,7 @@
 // package/plan.fbs).
 #pragma once
 
+#include "runtime/ThreadPool.h"
 #include "support/ElementType.h"
 
 #include <cstdint>
@@ -9,8 +10,6 @@
 #include <vector>
 
 namespace lathe::runtime {
-
-class ThreadPool;
 
 /// An ElementRange with its extents bound.
 class ElementCheck {
@@ -20,8 +19,8 @@ public:
   ElementCheck(ElementType type, int64_t count, const std::vector<int64_t> &least, const std::vector<int64_t> &most);
 
   /// Returns the position of the first element out of range, if there is one. Many elements are divided over the
-  /// threads of `pool`.
-  std::optional<int64_t> findOutside(const void *elements, ThreadPool &pool) const;
+  /// slots of `team`.
+  std::optional<int64_t> findOutside(const void *elements, const ThreadPool::Team &team) const;
 
   int64_t least(int64_t position) const { return lows[static_cast<size_t>(position) % period]; }
   int64_t most(int64_t position) const { return highs[static_cast<size_t>(position) % period]; }

@@ -59,14 +59,14 @@ TYPED_TEST(Elements, agreeWithAPlainLoop) {
       if (int64_t(elements[i]) < least[i % period] || int64_t(elements[i]) > most[i % period])
         expected = i;
     ElementCheck check(typeOf<T>(), count, least, most);
-    ASSERT_EQ(check.findOutside(elements.data(), pool), expected) << "round " << round;
+    ASSERT_EQ(check.findOutside(elements.data(), pool.all()), expected) << "round " << round;
   }
 }
 
 TEST(ElementRanges, floatsThatAreNotInRange) {
   ThreadPool pool(1);
   ElementCheck check(ElementType::f32, 3, {-4}, {4});
-  auto first = [&](std::vector<float> elements) { return check.findOutside(elements.data(), pool).value_or(-1); };
+  auto first = [&](std::vector<float> elements) { return check.findOutside(elements.data(), pool.all()).value_or(-1); };
   EXPECT_EQ(first({4, -4, 0.5f}), -1);
   EXPECT_EQ(first({4, 4.001f, 5}), 1);
   EXPECT_EQ(first({0, 0, std::numeric_limits<float>::quiet_NaN()}), 2);

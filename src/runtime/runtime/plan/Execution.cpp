@@ -53,7 +53,11 @@ uint64_t monotonicNanoseconds() {
 void Context::State::run(const RunOptions &runOptions) {
   ran = false; // until it has succeeded
   poll();
-  options = &runOptions;
+  struct Running { // also where an instruction throws
+    RunState &run;
+    ~Running() { run.options = nullptr; }
+  } running{active};
+  active.options = &runOptions;
   startTrace(); // before the time begins
   uint64_t begin = runOptions.profile ? monotonicNanoseconds() : 0;
   if (bool whole = runOptions.observe || runOptions.until >= 0; whole != wholeBatches) {
@@ -66,99 +70,98 @@ void Context::State::run(const RunOptions &runOptions) {
   forget(plan->lateSymbols); // of the previous run
   for (const LateGroup &group : plan->lateGroups)
     forget(group.symbols);
-  stopped = false;
-  times.times.clear();
-  timeOf.assign(runOptions.profile ? plan->instructions.size() : 0, 0);
+  active.stopped = false;
+  active.times.times.clear();
+  active.timeOf.assign(runOptions.profile ? plan->instructions.size() : 0, 0);
   for (uint32_t i = 0; i < slots.size(); ++i)
     if ((slots[i].boxed || slots[i].late) && plan->values[i].storage != Storage::input &&
         plan->values[i].storage != Storage::constant)
       slots[i].written = false;
-  execute(plan->blocks[0]);
-  if (!stopped) {
+  execute(everything, plan->blocks[0]);
+  if (!active.stopped) {
     finishOutputs();
     advanceStates();
   }
   if (runOptions.profile) {
-    times.begin = begin;
-    times.end = monotonicNanoseconds();
-    times.overhead = times.end - times.begin;
-    for (const InstructionTime &time : times.times)
+    active.times.begin = begin;
+    active.times.end = monotonicNanoseconds();
+    active.times.overhead = active.times.end - active.times.begin;
+    for (const InstructionTime &time : active.times.times)
       if (plan->outermost[time.instruction])
-        times.overhead -= time.end - time.begin;
+        active.times.overhead -= time.end - time.begin;
   }
-  options = nullptr;
   ran = true;
 }
 
-void Context::State::execute(const Block &block) {
+void Context::State::execute(Stream &stream, const Block &block) {
   bool entry = &block == &plan->blocks[0];
   struct Within { // also where an instruction throws
     const Block *&current, *const around;
     ~Within() { current = around; }
-  } within{current, std::exchange(current, &block)};
+  } within{stream.current, std::exchange(stream.current, &block)};
   forget(block.lateSymbols); // of the block's previous run
-  checkBlockRules();
+  checkBlockRules(*stream.current);
   auto loop = imageLoops.begin();
   for (const Instruction &instruction : block.instructions) {
-    if (stopped)
+    if (active.stopped)
       return;
     poll();
     if (entry && loop != imageLoops.end() && instruction.id == loop->first)
-      run(*loop);
+      run(stream, *loop);
     if (entry && loop != imageLoops.end() && instruction.id >= loop->first) {
       if (instruction.id == loop->last)
         ++loop;
       continue;
     }
-    if (!options->profile) {
-      execute(instruction);
+    if (!active.options->profile) {
+      execute(stream, instruction);
     } else {
       uint64_t begin = monotonicNanoseconds();
-      execute(instruction);
+      execute(stream, instruction);
       addTime(instruction.id, begin, monotonicNanoseconds());
     }
-    if (options->observe)
-      options->observe(instruction.id);
-    if (options->until == instruction.id)
-      stopped = true;
+    if (active.options->observe)
+      active.options->observe(instruction.id);
+    if (active.options->until == instruction.id)
+      active.stopped = true;
   }
 }
 
-void Context::State::execute(const Instruction &instruction) {
-  perform(instruction);
-  if (plan->lateGroupAfter[instruction.id] >= 0 && !stopped)
+void Context::State::execute(Stream &stream, const Instruction &instruction) {
+  perform(stream, instruction);
+  if (plan->lateGroupAfter[instruction.id] >= 0 && !active.stopped)
     settle(instruction.id);
 }
 
-void Context::State::perform(const Instruction &instruction) {
+void Context::State::perform(Stream &stream, const Instruction &instruction) {
   if (auto *kernel = std::get_if<CallKernel>(&instruction.operation))
-    return call(instruction, *kernel);
+    return call(stream, instruction, *kernel);
   if (auto *reference = std::get_if<CallReference>(&instruction.operation))
-    return call(instruction, *reference);
+    return call(stream, instruction, *reference);
   if (auto *shape = std::get_if<ComputeShape>(&instruction.operation))
-    return call(*shape);
+    return call(stream, *shape);
   if (auto *branch = std::get_if<If>(&instruction.operation))
-    return executeBody(instruction.id, readScalar(branch->condition) ? branch->thenBlock : branch->elseBlock);
-  call(instruction, std::get<Loop>(instruction.operation));
+    return executeBody(stream, instruction.id, readScalar(branch->condition) ? branch->thenBlock : branch->elseBlock);
+  call(stream, instruction, std::get<Loop>(instruction.operation));
 }
 
-void Context::State::call(const Instruction &instruction, const CallKernel &call) {
+void Context::State::call(Stream &stream, const Instruction &instruction, const CallKernel &call) {
   PreparedKernel &prepared = kernels[instruction.id];
   if (!instruction.known)
     prepareKernel(instruction, call);
   if (!call.elementRanges.empty())
-    checkElements(call, prepared);
+    checkElements(stream, call, prepared);
   KernelJob job{prepared.code,    prepared.buffers.data(), prepared.dims.data(),
                 prepared.scratch, prepared.scratchStride,  prepared.first};
-  split(instruction.id, prepared.stages, (prepared.units - prepared.first) / prepared.stages, runKernel, &job);
+  split(stream, instruction.id, prepared.stages, (prepared.units - prepared.first) / prepared.stages, runKernel, &job);
 }
 
-void Context::State::checkElements(const CallKernel &call, const PreparedKernel &prepared) {
+void Context::State::checkElements(const Stream &stream, const CallKernel &call, const PreparedKernel &prepared) {
   for (size_t i = 0; i < call.elementRanges.size(); ++i) {
     const ElementRange &range = call.elementRanges[i];
     const ElementCheck &check = prepared.checks[i];
     const void *elements = prepared.buffers[range.buffer];
-    std::optional<int64_t> found = check.findOutside(elements, pool);
+    std::optional<int64_t> found = check.findOutside(elements, stream.team);
     if (!found)
       continue;
     const ValueInfo &info = plan->values[call.buffers[range.buffer]];
@@ -171,7 +174,7 @@ void Context::State::checkElements(const CallKernel &call, const PreparedKernel 
   }
 }
 
-void Context::State::call(const Instruction &instruction, const CallReference &call) {
+void Context::State::call(Stream &stream, const Instruction &instruction, const CallReference &call) {
   PreparedReference &prepared = references[instruction.id];
   for (size_t i = 0; i < call.inputs.size(); ++i)
     if (int32_t value = call.inputs[i]; value >= 0 && (slots[value].boxed || slots[value].late))
@@ -182,9 +185,9 @@ void Context::State::call(const Instruction &instruction, const CallReference &c
   auto where = [&] {
     return fmt::format("{}: {} ({})", file, call.nodes.empty() ? "operator" : "'" + call.nodes.front() + "'", call.op);
   };
-  sharing = instruction.id;
+  stream.sharing = instruction.id;
   try {
-    call.reference->run(prepared.pointers, prepared.outputs, parallel);
+    call.reference->run(prepared.pointers, prepared.outputs, stream.parallel);
   } catch (const std::exception &error) {
     fail("{}: {}", where(), error.what());
   }
@@ -209,7 +212,7 @@ void Context::State::call(const Instruction &instruction, const CallReference &c
       bindSymbols(info, result.tensor().dims());
       if (!plan->lateSymbols.empty())
         checkRules(true);
-      checkBlockRules();
+      checkBlockRules(*stream.current);
     }
     write(index, result);
     result = Value();
@@ -223,7 +226,7 @@ void Context::State::bindSymbols(const ValueInfo &info, const std::vector<int64_
         bindSymbol(symbol, dims[axis]);
 }
 
-void Context::State::call(const ComputeShape &shape) {
+void Context::State::call(Stream &stream, const ComputeShape &shape) {
   Value from = view(shape.from);
   require(from.tensor().elements() >= static_cast<int64_t>(shape.symbols.size()),
           "{}: '{}' has {} elements, expected {}", file, plan->values[shape.from].name, from.tensor().elements(),
@@ -236,7 +239,7 @@ void Context::State::call(const ComputeShape &shape) {
   }
   if (!plan->lateSymbols.empty())
     checkRules(true);
-  checkBlockRules();
+  checkBlockRules(*stream.current);
 }
 
 /// Where a kernel finds or writes a value whose extents were not known beforehand: allocated at first sight of new

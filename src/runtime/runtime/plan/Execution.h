@@ -32,33 +32,9 @@ Value cloneValue(const Value &value);
 /// A copy that outlives the memory of the plan. Sequences and optionals own their tensors, which the copy shares.
 Value keptValue(const Value &value);
 
-struct Context::State {
-  State(std::shared_ptr<const Model> model, int threads);
-
-  // ---- Binding.cpp
-  void setInput(size_t index, Value value);
-  void setOutput(size_t index, Tensor tensor);
-  /// If extents of inputs changed: chooses the plan, evaluates extents and plans memory.
-  void bindExtents();
-  /// Binds the buffers of all values with known extents.
-  void bindPointers();
-  int64_t evaluate(Extent extent) const;
-  /// True if the kernel call is the first instruction that writes `value`, one of its buffers.
-  bool writes(const Instruction &instruction, uint32_t value) const;
-  std::vector<int64_t> evaluate(const std::vector<Extent> &extents) const;
-  MemoryUse memory() const;
-
-  // ---- States.cpp
-  void keepState(size_t input, size_t output, int64_t max);
-  void resetStates();
-  /// Makes the result of an output that grows in place: a dense copy.
-  void copyGrown(size_t output);
-  Value nextInput(size_t index);
-
-  // ---- Execution.cpp
-  void run(const RunOptions &options);
-  Value read(uint32_t value) const;
-
+/// A plan with extents and memory: what is fixed when the inputs' extents are bound. A run changes only what depends on
+/// data: late extents, boxed values and where they lie, and the pointers of values that a loop passes on.
+struct BoundPlan {
   /// A value of the plan at run time. Strings, sequences, optionals and values with data-dependent
   /// extents are boxed as Value; all others are plain bytes.
   struct Slot {
@@ -132,29 +108,6 @@ struct Context::State {
     uint64_t bytes = 0;
   };
 
-  /// An output that is an input of the next run.
-  struct KeptState {
-    size_t input, output;
-    int64_t max;        // the most positions along the axis that grows in place; 0: input and output change places
-    Value initial;      // of setInput; undefined: zeros
-    bool kept = false;  // a run has written it since it began
-    bool owned = false; // the input's memory is the context's
-    Mapping store;      // memory of a state that grows in place
-  };
-
-  std::shared_ptr<const Model> model;
-  std::string file; // prefix of every message
-  ThreadPool pool;
-  ParallelFor parallel; // for references
-
-  std::vector<Value> inputs; // the caller's value or an aligned copy
-  std::vector<bool> inputSet;
-  std::vector<Tensor> inputCopies; // copies of unaligned inputs
-  std::vector<Tensor> callerOutputs, ownedOutputs;
-  std::vector<Value> results; // returned by output()
-  std::vector<KeptState> states;
-  bool extentsChanged = true, pointersChanged = true, ran = false;
-
   const Plan *plan = nullptr;
   std::unordered_map<std::string, int64_t> symbols;
   std::vector<int64_t> extents; // values of Plan::extents, if known
@@ -169,12 +122,78 @@ struct Context::State {
   std::vector<LateState> late;     // by late group
   std::vector<Mapping> lateArenas; // of late groups
   uint64_t arenaBytes = 0, liveBytes = 0, scratchBytes = 0;
-  RunProfile times;
-  RunTrace trace;
-  uint32_t sharing = 0;              // the instruction whose reference uses `parallel`
-  std::vector<size_t> timeOf;        // by instruction: index into `times` plus 1; 0: none yet
   std::vector<ImageLoop> imageLoops; // in order
   bool wholeBatches = false;         // no image loops: an observer reads every value
+};
+
+/// What belongs to one run, and what it leaves.
+struct RunState {
+  const RunOptions *options = nullptr; // null: none is in progress
+  bool stopped = false;                // at RunOptions::until
+  RunProfile times;
+  RunTrace trace;
+  std::vector<size_t> timeOf;              // by instruction: index into `times` plus 1; 0: none yet
+  size_t traceMost = 0, outermostMost = 0; // events of a track: of bodies and images, and of the entry block
+};
+
+/// What belongs to a stream of work: instructions that run one after the other, each on all slots of a team.
+struct Stream {
+  const ThreadPool::Team &team;
+  ParallelFor parallel = {};      // for references
+  uint32_t sharing = 0;           // the instruction whose reference uses `parallel`
+  const Block *current = nullptr; // block that runs
+};
+
+struct Context::State : BoundPlan {
+  State(std::shared_ptr<const Model> model, int threads);
+
+  // ---- Binding.cpp
+  void setInput(size_t index, Value value);
+  void setOutput(size_t index, Tensor tensor);
+  /// If extents of inputs changed: chooses the plan, evaluates extents and plans memory.
+  void bindExtents();
+  /// Binds the buffers of all values with known extents.
+  void bindPointers();
+  int64_t evaluate(Extent extent) const;
+  /// True if the kernel call is the first instruction that writes `value`, one of its buffers.
+  bool writes(const Instruction &instruction, uint32_t value) const;
+  std::vector<int64_t> evaluate(const std::vector<Extent> &extents) const;
+  MemoryUse memory() const;
+
+  // ---- States.cpp
+  void keepState(size_t input, size_t output, int64_t max);
+  void resetStates();
+  /// Makes the result of an output that grows in place: a dense copy.
+  void copyGrown(size_t output);
+  Value nextInput(size_t index);
+
+  // ---- Execution.cpp
+  void run(const RunOptions &options);
+  Value read(uint32_t value) const;
+
+  /// An output that is an input of the next run.
+  struct KeptState {
+    size_t input, output;
+    int64_t max;        // the most positions along the axis that grows in place; 0: input and output change places
+    Value initial;      // of setInput; undefined: zeros
+    bool kept = false;  // a run has written it since it began
+    bool owned = false; // the input's memory is the context's
+    Mapping store;      // memory of a state that grows in place
+  };
+
+  std::shared_ptr<const Model> model;
+  std::string file; // prefix of every message
+  ThreadPool pool;
+  Stream everything{pool.all()}; // the plan's order on all slots
+  RunState active;
+
+  std::vector<Value> inputs; // the caller's value or an aligned copy
+  std::vector<bool> inputSet;
+  std::vector<Tensor> inputCopies; // copies of unaligned inputs
+  std::vector<Tensor> callerOutputs, ownedOutputs;
+  std::vector<Value> results; // returned by output()
+  std::vector<KeptState> states;
+  bool extentsChanged = true, pointersChanged = true, ran = false;
 
   // ---- Cancel.cpp
   std::atomic<bool> cancelAsked{false}; // by any thread, or by a signal handler
@@ -189,22 +208,17 @@ struct Context::State {
   void meetCancel();
 
   // ---- Trace.cpp
-  /// pool.runStages; in a traced run with the begin and the end of each slot's share.
-  void split(uint32_t instruction, int64_t stages, int64_t count, ThreadPool::Body body, void *context);
+  /// Team::runStages; in a traced run with the begin and the end of each slot's share.
+  void split(Stream &stream, uint32_t instruction, int64_t stages, int64_t count, ThreadPool::Body body, void *context);
 
 private:
-  const RunOptions *options = nullptr;
-  bool stopped = false;
-  size_t traceMost = 0, outermostMost = 0; // events of a track: of bodies and images, and of the entry block
-  const Block *current = nullptr;          // block that runs
-
   static std::string inputWith(const Plan &candidate, const std::string &symbol);
   std::string matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const;
   void choosePlan();
   void bindChangedExtents();
   void checkRules(bool late) const;
   void checkRule(const Rule &rule) const;
-  void checkBlockRules() const;
+  void checkBlockRules(const Block &block) const;
   void layOut();
   uint64_t portBytes() const;
   std::string inputsText() const;
@@ -258,30 +272,30 @@ private:
   void addImageLoops(std::span<const Instruction *const> run, int64_t images);
   ImageLoop imageLoopOf(std::span<const Instruction *const> run) const;
   void requestImages(std::vector<ArenaRequest> &requests);
-  void run(ImageLoop &loop);
+  void run(Stream &stream, ImageLoop &loop);
   struct ImageJob;
 
-  void execute(const Block &block);
-  void execute(const Instruction &instruction);
-  void perform(const Instruction &instruction);
-  void call(const Instruction &instruction, const CallKernel &call);
-  void checkElements(const CallKernel &call, const PreparedKernel &prepared);
-  void call(const Instruction &instruction, const CallReference &call);
-  void call(const ComputeShape &shape);
+  void execute(Stream &stream, const Block &block);
+  void execute(Stream &stream, const Instruction &instruction);
+  void perform(Stream &stream, const Instruction &instruction);
+  void call(Stream &stream, const Instruction &instruction, const CallKernel &call);
+  void checkElements(const Stream &stream, const CallKernel &call, const PreparedKernel &prepared);
+  void call(Stream &stream, const Instruction &instruction, const CallReference &call);
+  void call(Stream &stream, const ComputeShape &shape);
   void finishOutputs();
 
   // ---- Trace.cpp
   void startTrace();
   size_t mostEvents(uint32_t instruction, size_t kept) const;
   void addTime(uint32_t instruction, uint64_t begin, uint64_t end);
-  void executeBody(uint32_t instruction, uint32_t block, int64_t iteration = 0);
+  void executeBody(Stream &stream, uint32_t instruction, uint32_t block, int64_t iteration = 0);
 
   // ---- Loops.cpp
   class Scanned;
   std::vector<int64_t> firstExtents(uint32_t value) const;
   void prepareLoop(const Instruction &instruction, const Loop &loop);
   bool passesOn(const Instruction &instruction, const Loop &loop, size_t carried) const;
-  void call(const Instruction &instruction, const Loop &loop);
+  void call(Stream &stream, const Instruction &instruction, const Loop &loop);
   void nextIteration(PreparedLoop &prepared, const Loop &loop);
   void swap(const PreparedLoop &prepared);
 

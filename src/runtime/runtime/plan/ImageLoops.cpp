@@ -39,7 +39,7 @@ Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instructio
   return loop;
 }
 
-/// The stretches of `run` that are cheaper image by image, by prediction or by measured times.
+/// The stretches of `run` that are cheaper image by image, by prediction or by measured active.times.
 void Context::State::addImageLoops(std::span<const Instruction *const> run, int64_t images) {
   std::vector<ImageCall> calls(run.size());
   std::vector<ImageValue> values;
@@ -136,6 +136,7 @@ void Context::State::requestImages(std::vector<ArenaRequest> &requests) {
 /// What slots share while they run a loop.
 struct Context::State::ImageJob {
   State &state;
+  const ThreadPool::Team &team;
   ImageLoop &loop;
   int64_t begin = 0;             // the first image of this job
   size_t step = 0;               // where slots work on one step together
@@ -143,7 +144,7 @@ struct Context::State::ImageJob {
   std::atomic<bool> ends{false}; // the run is cancelled: slots leave what is left of their images
 
   uint32_t instruction(size_t number) const { return loop.steps[number].instruction->id; }
-  bool isTraced() const { return !state.trace.shares.empty(); }
+  bool isTraced() const { return !state.active.trace.shares.empty(); }
 
   /// Units [first, last) of image `image`, its values in replica `replica`.
   void call(size_t number, int slot, int64_t image, int64_t replica, int64_t first, int64_t last) const {
@@ -197,8 +198,8 @@ struct Context::State::ImageJob {
         if (slot == 0 && !job.spent.empty())
           job.spent[number] += after - before;
         if (job.isTraced())
-          job.state.trace.shares[static_cast<size_t>(slot)].add({job.instruction(number), before, after},
-                                                                job.state.traceMost);
+          job.state.active.trace.shares[static_cast<size_t>(job.team.first() + slot)].add(
+              {job.instruction(number), before, after}, job.state.active.traceMost);
       }
   }
 
@@ -216,27 +217,28 @@ struct Context::State::ImageJob {
 };
 
 /// As many images as slots can share equally, each slot on its own; the others step by step, together.
-void Context::State::run(ImageLoop &loop) {
-  ImageJob job{*this, loop, 0, 0, {}, false};
-  if (options->profile)
+void Context::State::run(Stream &stream, ImageLoop &loop) {
+  ImageJob job{*this, stream.team, loop, 0, 0, {}, false};
+  if (active.options->profile)
     job.spent.assign(loop.steps.size(), 0);
-  uint64_t start = options->profile ? monotonicNanoseconds() : 0;
-  job.begin = loop.images / pool.slots() * pool.slots();
-  pool.run(job.begin, ImageJob::passImages, &job);
+  uint64_t start = active.options->profile ? monotonicNanoseconds() : 0;
+  job.begin = loop.images / stream.team.slots() * stream.team.slots();
+  stream.team.run(job.begin, ImageJob::passImages, &job);
   if (int64_t rest = loop.images - job.begin)
     for (job.step = 0; job.step < loop.steps.size(); ++job.step) {
       poll();
-      uint64_t before = options->profile ? monotonicNanoseconds() : 0;
-      split(job.instruction(job.step), 1, rest * job.unitsOfImage(job.step), ImageJob::passStep, &job);
-      if (options->profile)
+      uint64_t before = active.options->profile ? monotonicNanoseconds() : 0;
+      split(stream, job.instruction(job.step), 1, rest * job.unitsOfImage(job.step), ImageJob::passStep, &job);
+      if (active.options->profile)
         job.spent[job.step] += monotonicNanoseconds() - before;
     }
   uint64_t first = start;
   // One row a step, as if each had passed the batch alone.
   for (size_t i = 0; i < job.spent.size(); ++i, start += job.spent[i - 1])
     addTime(job.instruction(i), start, start + job.spent[i]);
-  if (options->trace)
-    trace.calls.add({TracedCall::Kind::images, loop.first, loop.last, 0, first, monotonicNanoseconds()}, outermostMost);
+  if (active.options->trace)
+    active.trace.calls.add({TracedCall::Kind::images, loop.first, loop.last, 0, first, monotonicNanoseconds()},
+                           active.outermostMost);
 }
 
 } // namespace lathe::runtime

@@ -172,7 +172,7 @@ void Context::State::nextIteration(PreparedLoop &prepared, const Loop &loop) {
   }
 }
 
-void Context::State::call(const Instruction &instruction, const Loop &loop) {
+void Context::State::call(Stream &stream, const Instruction &instruction, const Loop &loop) {
   PreparedLoop &prepared = loops.at(instruction.id);
   size_t carried = loop.initial.size();
   int64_t trips =
@@ -196,8 +196,8 @@ void Context::State::call(const Instruction &instruction, const Loop &loop) {
       poll();
     writeScalar(loop.bodyInputs[0], trip);
     writeScalar(loop.bodyInputs[1], condition);
-    executeBody(instruction.id, loop.body, trip);
-    if (stopped)
+    executeBody(stream, instruction.id, loop.body, trip);
+    if (active.stopped)
       return;
     condition = readScalar(loop.bodyOutputs[0]) != 0;
     for (Scanned &scan : scans)

@@ -103,8 +103,8 @@ void Context::State::checkRule(const Rule &rule) const {
        right, fmt::join(values, ", "));
 }
 
-void Context::State::checkBlockRules() const {
-  for (const Rule &rule : current->rules)
+void Context::State::checkBlockRules(const Block &block) const {
+  for (const Rule &rule : block.rules)
     checkRule(rule);
 }
 
