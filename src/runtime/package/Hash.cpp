@@ -21,4 +21,11 @@ uint64_t Hasher::digest() const { return XXH3_64bits_digest(&state->xxh); }
 
 uint64_t hash(const void *data, size_t bytes) { return XXH3_64bits(data, bytes); }
 
+void hashTables(Hasher &hasher, Header header, std::span<const Section> sections) {
+  header.hash = 0;
+  if (header.formatVersion >= 9)
+    hasher.update(&header, sizeof header);
+  hasher.update(sections.data(), sections.size_bytes());
+}
+
 } // namespace lathe::package

@@ -1,9 +1,12 @@
 // XXH3-64, the checksum of packages (libxxhash's header, compiled into Hash.cpp).
 #pragma once
 
+#include "package/Package.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace lathe::package {
 
@@ -23,5 +26,8 @@ private:
 };
 
 uint64_t hash(const void *data, size_t bytes);
+
+/// Begins Header::hash: the header's facts, from format 9 on, and the section table.
+void hashTables(Hasher &hasher, Header header, std::span<const Section> sections);
 
 } // namespace lathe::package

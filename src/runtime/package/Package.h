@@ -5,7 +5,7 @@
 //   sections, each page-aligned  plan (flatbuffer, plan.fbs), constants, code per target
 //
 // Little-endian. Sections are in the order of the table, padded with zeros to the next alignment, and
-// nothing follows the last section. The header's hash covers section table, plan and code and is
+// nothing follows the last section. The header's hash covers header, section table, plan and code and is
 // always checked when a package is loaded. The hash of the constants is checked, too, unless the
 // caller declines it, because that reads the whole file. So every byte is checked. The hashes find
 // damage, not malice: a package holds native code, and loading one means trusting it.
@@ -20,8 +20,10 @@ namespace lathe::package {
 
 inline constexpr char magic[8] = {'L', 'A', 'T', 'H', 'E', 'P', 'K', 'G'};
 inline constexpr uint32_t formatVersion =
-    8; // 2: aliases with an offset, 3: rules, 4: machine, element ranges, 5: costs of image loops, 6: rules of bodies,
-       // 7: element ranges of indices, 8: outputs that grow in place
+    9; // 2: aliases with an offset, 3: rules, 4: machine, element ranges, 5: costs of image loops, 6: rules of bodies,
+    // 7: element ranges of indices, 8: outputs that grow in place, 9: places, waits, devices and memory spaces; a hash
+    // over the header's facts
+inline constexpr uint32_t oldestFormat = 8;         // that is still read
 inline constexpr uint64_t sectionAlignment = 16384; // a multiple of the page size of every supported machine
 inline constexpr uint64_t constantAlignment = 64;
 
@@ -30,7 +32,9 @@ struct Header {
   uint32_t formatVersion;
   uint32_t kernelAbi; // LATHE_KERNEL_ABI of the code
   uint64_t fileBytes;
-  uint64_t hash; // XXH3-64 of the section table, then the plan, then every code section
+  uint64_t
+      hash; // XXH3-64 of the header with a hash of 0 (from format 9 on), the section table, the plan and every code
+            // section
   uint32_t sectionCount;
   uint32_t reserved[7];
 };

@@ -138,18 +138,18 @@ private:
   }
 
   Header header() const {
-    Hasher hasher;
-    hasher.update(table.data(), table.size() * sizeof(Section));
-    hasher.update(builder.GetBufferPointer(), builder.GetSize());
-    for (size_t i = 0; i < code.size(); ++i)
-      addCode(hasher, i);
     Header header{};
     std::memcpy(header.magic, magic, sizeof magic);
     header.formatVersion = formatVersion;
     header.kernelAbi = LATHE_KERNEL_ABI;
     header.fileBytes = end;
-    header.hash = hasher.digest();
     header.sectionCount = static_cast<uint32_t>(table.size());
+    Hasher hasher;
+    hashTables(hasher, header, table);
+    hasher.update(builder.GetBufferPointer(), builder.GetSize());
+    for (size_t i = 0; i < code.size(); ++i)
+      addCode(hasher, i);
+    header.hash = hasher.digest();
     return header;
   }
 };

@@ -184,9 +184,9 @@ private:
     require(source.size() >= sizeof header, "{}: truncated: {} bytes, expected at least {}", name, source.size(),
             sizeof header);
     source.read(0, &header, sizeof header);
-    require(header.formatVersion == package::formatVersion,
-            "{}: package format {}, expected {}: compile the model again", name, header.formatVersion,
-            package::formatVersion);
+    require(header.formatVersion >= package::oldestFormat && header.formatVersion <= package::formatVersion,
+            "{}: package format {}, expected {} to {}: compile the model again", name, header.formatVersion,
+            package::oldestFormat, package::formatVersion);
     require(header.kernelAbi == LATHE_KERNEL_ABI, "{}: kernel ABI {}, expected {}: compile the model again", name,
             header.kernelAbi, LATHE_KERNEL_ABI);
     require(header.fileBytes <= source.size(), "{}: truncated: {} bytes, expected {}", name, source.size(),
@@ -243,7 +243,7 @@ private:
   /// Plan and code sections, by section; their hash, and the constants' unless not asked for, is right.
   std::vector<std::vector<char>> readChecked() {
     package::Hasher hasher;
-    hasher.update(sections.data(), sections.size() * sizeof(Section));
+    package::hashTables(hasher, header, sections);
     std::vector<std::vector<char>> contents(sections.size());
     for (SectionKind kind : {SectionKind::plan, SectionKind::code})
       for (size_t i = 0; i < sections.size(); ++i)
@@ -252,8 +252,9 @@ private:
           source.read(sections[i].offset, contents[i].data(), contents[i].size());
           hasher.update(contents[i].data(), contents[i].size());
         }
-    require(hasher.digest() == header.hash, "{}: altered: the hash of plan and code is {:016x}, expected {:016x}", name,
-            hasher.digest(), header.hash);
+    require(hasher.digest() == header.hash,
+            "{}: altered: the hash of header, plan and code is {:016x}, expected {:016x}", name, hasher.digest(),
+            header.hash);
     if (options.checkConstants)
       checkConstants();
     return contents;

@@ -112,8 +112,10 @@ std::vector<Section> sections(const std::vector<char> &bytes) {
 /// Gives altered bytes a fitting hash, so that what lies behind it is reached.
 void rehash(std::vector<char> &bytes) {
   std::vector<Section> table = sections(bytes);
+  Header header;
+  std::memcpy(&header, bytes.data(), sizeof header);
   package::Hasher hasher;
-  hasher.update(bytes.data() + sizeof(Header), table.size() * sizeof(Section));
+  package::hashTables(hasher, header, table);
   for (SectionKind kind : {SectionKind::plan, SectionKind::code})
     for (const Section &section : table)
       if (section.kind == kind)
@@ -220,14 +222,16 @@ TEST_F(LoaderTest, namesWhatIsWrongWithAFile) {
   EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: "));
   bytes = good;
   bytes[offsetof(Header, formatVersion)] = 99;
-  EXPECT_EQ(loadError(bytes),
-            fmt::format("m.lathe: package format 99, expected {}: compile the model again", package::formatVersion));
+  EXPECT_EQ(loadError(bytes), fmt::format("m.lathe: package format 99, expected {} to {}: compile the model again",
+                                          package::oldestFormat, package::formatVersion));
+  bytes[offsetof(Header, formatVersion)] = 7;
+  EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: package format 7, expected 8 to "));
   bytes = good;
   bytes[offsetof(Header, kernelAbi)] = 9;
   EXPECT_EQ(loadError(bytes), "m.lathe: kernel ABI 9, expected 2: compile the model again");
   bytes = good;
   bytes.back() ^= 1; // code
-  EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: the hash of plan and code is "));
+  EXPECT_THAT(loadError(bytes), StartsWith("m.lathe: altered: the hash of header, plan and code is "));
   bytes = good;
   bytes[sections(good)[1].offset] ^= 1; // constants: unless they are trusted
   EXPECT_EQ(loadError(bytes, {.checkConstants = false}), "no error");

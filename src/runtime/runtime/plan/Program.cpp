@@ -1,6 +1,7 @@
 #include "runtime/plan/Program.h"
 
 #include "package/plan_generated.h"
+#include "runtime/plan/Places.h"
 #include "runtime/plan/PlanAnalysis.h"
 #include "support/Error.h"
 
@@ -457,11 +458,13 @@ Program decodeProgram(std::span<const char> section, uint64_t constantBytes, con
   program.options = text(source.options());
   program.machine = text(source.machine());
   program.threads = source.threads();
+  checkDevices(source, file);
   require(source.plans() && source.plans()->size() > 0, "{}: malformed plan: the program is empty", file);
   program.plans.reserve(source.plans()->size());
   for (const fb::Plan *entry : *source.plans()) {
     Plan plan = [&] {
       try {
+        checkPlaces(source, *entry);
         return PlanDecoder(*entry, file, constantBytes).decode();
       } catch (const Error &error) {
         std::string message = error.what();

@@ -1,0 +1,19 @@
+// The kinds of devices that run kernels.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace lathe {
+
+enum class DeviceKind { host };
+
+/// "host", as packages and messages have it.
+constexpr std::string_view name(DeviceKind) { return "host"; }
+
+/// The kind of that name; empty: this version knows none.
+constexpr std::optional<DeviceKind> deviceKind(std::string_view text) {
+  return text == name(DeviceKind::host) ? std::optional(DeviceKind::host) : std::nullopt;
+}
+
+} // namespace lathe

@@ -1,0 +1,17 @@
+// Checks of the places, devices and memory spaces of a package's program (package/plan.fbs).
+#pragma once
+
+#include "package/plan_generated.h"
+
+#include <string>
+
+namespace lathe::runtime {
+
+/// Throws Error that begins with `file` if the program needs a device that this runtime does not have.
+void checkDevices(const plan::Program &program, const std::string &file);
+
+/// Throws Error if an index of a place, device or memory space has no such row, or a wait is for another instruction than
+/// one before it in the block.
+void checkPlaces(const plan::Program &program, const plan::Plan &plan);
+
+} // namespace lathe::runtime
