@@ -18,8 +18,9 @@ setup: ## installs the Debian packages of dev/packages.txt that are missing
 setup-bench: setup
 	@dev/setup.sh bench || echo "PyTorch or oneDNN is missing: what needs them is left out"
 
+CONFIGURE := test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -DLATHE_TEST_DATA=$(LATHE_TEST_DATA)
 configure: setup
-	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) -DLATHE_TEST_DATA=$(LATHE_TEST_DATA)
+	@$(CONFIGURE)
 
 build: configure ## builds everything (PRESET=release, debug, asan or tsan); the program is build/release/bin/lathe
 	@ninja -C $(BUILD) -j $(JOBS)
@@ -27,7 +28,9 @@ build: configure ## builds everything (PRESET=release, debug, asan or tsan); the
 deb: build ## makes the Debian packages lathe-runtime, lathe-tools and lathe-dev in build/release/packages
 	@cd $(BUILD) && cpack
 
-demo: configure ## the main job on zoo resnet50: summary, verification, profile, comparison
+demo: ## the main job on zoo resnet50: summary, verification, profile, comparison
+	@dev/setup.sh demo
+	@$(CONFIGURE)
 	@ninja -C $(BUILD) -j $(JOBS) lathe lathe_cli_compiler lathe-runner lathe-runner-onnxruntime
 	@dev/demo.sh $(BUILD)/bin/lathe
 

@@ -1,11 +1,12 @@
 #!/bin/sh
-# usage: dev/setup.sh [bench]
-# Installs the Debian packages of dev/packages.txt that are missing; does nothing where all are there. With "bench" also
-# those of the lines that say "bench?".
+# usage: dev/setup.sh [demo|bench]
+# Installs the Debian packages of dev/packages.txt that are missing; does nothing where all are there. With "demo" without the
+# lines that say "test?", with "bench" also the lines that say "bench?".
 set -eu
 cd "$(dirname "$0")"
 
 wanted=$(sed 's/#.*//; /^[a-z]*?/d' packages.txt)
+[ "${1:-}" = demo ] || wanted="$wanted $(sed -n 's/^test? *//p' packages.txt)"
 [ "${1:-}" != bench ] || wanted="$wanted $(sed -n 's/^bench? *//p' packages.txt)"
 command -v npm >/dev/null 2>&1 || wanted="$wanted $(sed -n 's/^npm? *//p' packages.txt)"
 missing=
@@ -35,3 +36,4 @@ $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-
   tail -20 "$log" >&2
   exit 1
 }
+rm -f ../build/*/build.ninja # what a build was configured without is found now
