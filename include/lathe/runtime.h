@@ -31,7 +31,7 @@ extern "C" {
    added states between runs, and passes strings, sequences and optionals. Version 4 added quantisation. Version 5 added
    lathe_context_cancel. */
 LATHE_API uint32_t lathe_runtime_api_version(void);
-/* Returns the version of Lathe, as "0.1.0". */
+/* Returns the version of Lathe, as "0.2.0". */
 LATHE_API const char *lathe_runtime_version(void);
 /* Returns the message of this thread's last failed call: never null, valid until the next failure. */
 LATHE_API const char *lathe_last_error(void);
@@ -145,7 +145,7 @@ LATHE_API lathe_status lathe_model_find_output(const lathe_model *model, const c
 typedef struct lathe_model_info {
   size_t struct_size;
   const char *source;   /* file name of the model it was compiled from */
-  const char *producer; /* "lathe 0.1.0" */
+  const char *producer; /* "lathe 0.2.0" */
   const char *options;  /* compilation options, as text */
   const char *target;   /* "x86_64 znver5" */
   uint64_t constant_bytes;

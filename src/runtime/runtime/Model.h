@@ -84,7 +84,7 @@ public:
 
   const std::string &file() const;     // as given to load, or LoadOptions::name
   const std::string &target() const;   // target of the code in use, "x86_64 znver5"; empty without code
-  const std::string &producer() const; // "lathe 0.1.0"
+  const std::string &producer() const; // "lathe 0.2.0"
   const std::string &source() const;   // file name of the source model
   const std::string &options() const;  // compilation options as text
   const std::string &machine() const;  // JSON: facts of the machine it was compiled for; "" in older packages

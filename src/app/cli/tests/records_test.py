@@ -46,9 +46,10 @@ class Records(Cli):
         return path
 
     def put(self, store, task, schedule, seconds=1e-3, *, family="contraction", status="passed", verdict=None, searcher="xgb", day=1, reason="",
-            version="0.1.0", cpu=None):
+            version=None, cpu=None):
         """A record as a search writes it. What has a time was faster than the default schedule unless `verdict` says otherwise."""
         verdict = verdict or ("faster" if seconds and searcher else "open")
+        version = version or self.lathe("--version").stdout.split()[1]
         with sqlite3.connect(store) as database:
             [platform] = database.execute("SELECT id FROM platform WHERE cpu = ?" if cpu else "SELECT min(id) FROM platform", [cpu] if cpu else []).fetchone()
             database.execute("INSERT INTO task(text, family, kernel) VALUES (?, ?, 'module {}') ON CONFLICT DO NOTHING", (task, family))
@@ -230,7 +231,7 @@ class Records(Cli):
         for number in range(6):
             failed = number == 5
             self.put(store, "task/2 | conv | znver9 avx2", f"direct/1 px={number + 2}", None if failed else 1e-3 * (number + 1), status="crashed" if failed else "passed",
-                     reason="signal 11" if failed else "", version="0.0.9" if number == 2 else "0.1.0", verdict="faster" if number == 4 else "open")
+                     reason="signal 11" if failed else "", version="0.0.9" if number == 2 else None, verdict="faster" if number == 4 else "open")
         self.put(store, "task/2 | softmax | znver9 avx2", "softmax/2 grain=1", None, family="reduction", status="timed_out", reason="2 s")
         self.put(store, "task/2 | conv | znver9 avx2", "direct/1 px=2", 5e-3, cpu="Another CPU", verdict="open")
         return store
