@@ -1,105 +1,76 @@
-#include "codegen/testing/ScheduleTimer.h"
+#include "ScheduleTimer.h"
 
-#include "ir/Context.h"
-
-#include "mlir/Parser/Parser.h"
+#include "codegen/space/ContractionFormat.h"
+#include "lab/judging/Turns.h"
 
 #include <algorithm>
-#include <chrono>
 
-namespace lathe {
+namespace lathe::study {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+using lab::steadySeconds;
 
-struct ScheduleTimer::Running {
-  std::unique_ptr<KernelUnderTest::Trial> trial;
-  TimedSchedule timed;
-};
+void Operands::use(KernelUnderTest &under, const TimedKernel &kernel) {
+  if (text == kernel.text)
+    return;
+  text = kernel.text;
+  inputs = under.randomInputs(kernel.low, kernel.high);
+  expected = under.expected(inputs);
+}
 
-ScheduleTimer::ScheduleTimer(KernelUnderTest &kernel, std::span<const Tensor> inputs, std::vector<Tensor> expected)
-    : kernel(kernel), inputs(inputs), expected(std::move(expected)), pool(kernel.problem().threads) {}
-ScheduleTimer::~ScheduleTimer() = default;
+ScheduleTimer::ScheduleTimer(TimedKernel &kernel, const Target &target, Operands &operands)
+    : kernel(kernel), under(kernel.text, target, 1, kernel.threads), operands(operands), pool(kernel.threads) {
+  operands.use(under, kernel);
+}
 
 bool ScheduleTimer::agrees(const std::vector<Tensor> &got, const std::string &schedule) const {
-  double tolerance = schedule.find("bf16") != std::string::npos ? 3e-2 : 1e-3;
-  for (size_t i = 0; i < expected.size(); ++i)
-    if (!difference(got[i], expected[i], tolerance).empty())
+  double tolerance = roundsOperands(readSchedule(schedule)) ? 3e-2 : 1e-3;
+  for (size_t i = 0; i < operands.expected.size(); ++i)
+    if (!difference(got[i], operands.expected[i], tolerance).empty())
       return false;
   return true;
 }
 
-bool ScheduleTimer::add(const std::string &schedule) {
+void ScheduleTimer::add(const std::string &schedule) {
   Running next;
-  next.trial = kernel.trial(inputs, schedule, running.empty() ? nullptr : running.front().trial.get());
+  next.trial = under.trial(operands.inputs, schedule, running.empty() ? nullptr : running.front().trial.get());
   next.timed.schedule = schedule;
   GuardedBuffer scratch(next.trial->scratchBytes(pool), true);
   next.trial->spoilResults();
   next.trial->call(pool, scratch.data());
-  double start = now();
+  double start = steadySeconds();
   next.trial->call(pool, scratch.data());
-  next.timed.seconds = now() - start;
-  if (!agrees(next.trial->results(), schedule))
-    return false;
-  running.push_back(std::move(next));
-  return true;
+  next.timed.seconds = steadySeconds() - start;
+  if (agrees(next.trial->results(), schedule)) {
+    running.push_back(std::move(next));
+    return;
+  }
+  fmt::print(stderr, "{}: {}: wrong result\n", kernel.label, schedule);
+  ++kernel.wrong;
 }
 
-std::vector<TimedSchedule> ScheduleTimer::time(double until) {
+void ScheduleTimer::time(double until) {
   int64_t scratchBytes = 64;
   for (const Running &one : running)
     scratchBytes = std::max(scratchBytes, one.trial->scratchBytes(pool));
   GuardedBuffer scratch(scratchBytes, true);
   constexpr int rounds = 30, calls = 3;
-  for (int round = 0; round < rounds && (round < 2 || now() < until); ++round)
+  for (int round = 0; round < rounds && (round < 2 || steadySeconds() < until); ++round)
     for (Running &one : running) {
       TimedSchedule &timed = one.timed;
       if (round > 5 && timed.seconds > 0.05) // slow ones need fewer
         continue;
       for (int call = 0; call < calls; ++call) {
         one.trial->evictPacked();
-        double start = now();
+        double start = steadySeconds();
         one.trial->call(pool, scratch.data());
-        double seconds = now() - start;
+        double seconds = steadySeconds() - start;
         double &least = timed.halves[round % 2];
         least = round < 2 && call == 0 ? seconds : std::min(least, seconds);
       }
       timed.seconds = round ? std::min(timed.halves[0], timed.halves[1]) : timed.halves[0];
     }
-  std::vector<TimedSchedule> timed;
   for (const Running &one : running)
-    timed.push_back(one.timed);
-  return timed;
+    kernel.schedules.push_back(one.timed);
 }
 
-void predict(std::vector<TimedSchedule> &schedules, const KernelFacts &facts) {
-  for (TimedSchedule &one : schedules)
-    one.prediction = facts.predict(readSchedule(one.schedule));
-}
-
-nlohmann::json toJson(const std::vector<TimedSchedule> &schedules) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const TimedSchedule &one : schedules)
-    list.push_back({{"schedule", one.schedule},
-                    {"seconds", one.seconds},
-                    {"halves", {one.halves[0], one.halves[1]}},
-                    {"cycles", one.prediction.total()},
-                    {"compute", one.prediction.compute},
-                    {"levels", one.prediction.levels},
-                    {"start", one.prediction.start}});
-  return list;
-}
-
-std::vector<TimedSchedule> timesFrom(const nlohmann::json &schedules) {
-  std::vector<TimedSchedule> list;
-  for (const nlohmann::json &one : schedules) {
-    TimedSchedule timed;
-    timed.schedule = one.at("schedule");
-    timed.seconds = one.at("seconds");
-    for (int half = 0; half < 2; ++half)
-      timed.halves[half] = one.contains("halves") ? double(one["halves"][half]) : timed.seconds;
-    list.push_back(std::move(timed));
-  }
-  return list;
-}
-
-} // namespace lathe
+} // namespace lathe::study
