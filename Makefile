@@ -56,7 +56,7 @@ sanitize: ## ASan and UBSan over what reads files, pipes, packages and requests,
 bench: setup-bench configure peers ## writes docs/performance.md (networks beside ONNX Runtime, convolutions beside oneDNN) and docs/predictions.md (BENCH_SECONDS=2 BENCH_NETWORKS="resnet50 vgg16" shorten)
 	@test -x $(BUILD)/bin/lathe-provider-onednn || cmake $(BUILD) >/dev/null
 	@ninja -C $(BUILD) -j $(JOBS)
-	@$(BUILD)/bin/legal-bench
+	@$(BUILD)/bin/study legal
 	@/usr/bin/python3 bench/bench.py $(BUILD)/bin/lathe
 	-@/usr/bin/python3 bench/report_speed.py $(BUILD)/bin/lathe
 

@@ -35,6 +35,8 @@ import sys
 import tempfile
 import time
 
+import marks
+
 os.environ["LATHE_NO_RECORDS"] = "1"  # the same kernels on every machine
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROBLEMS = {"conv2d": ["ic16ih28oc32kh3ph1", "ic32ih28oc64kh1", "ic64ih14oc64kh3ph1", "ic3ih56oc32kh3sh2ph1", "ic64ih7oc128kh3ph1", "ic24ih28oc144kh1"],
@@ -43,7 +45,7 @@ PROBLEMS = {"conv2d": ["ic16ih28oc32kh3ph1", "ic32ih28oc64kh1", "ic64ih14oc64kh3
             "softmax": ["256x128"]}
 SHARES = [0.0, 0.0, 0.05, 0.10, 0.25]  # of the runs of a cycle
 WINDOW, CHANGED = 12, 4
-BEGIN, END = "<!-- bench/apart.py writes from here -->", "<!-- to here -->"
+BEGIN = "<!-- bench/apart.py writes from here -->"
 
 
 def measure(lathe, path, store, share, starts):
@@ -238,15 +240,6 @@ def table(label, counts, cycles):
     return text + "\nThe store, Python and the page gave the same verdict as the files: %d of %d.\n" % (counts["ways", "alike"], counts["ways", "all"])
 
 
-def write(page, text):
-    before, mark, rest = open(page).read().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not mark or not end:
-        sys.exit("apart.py: %s has no '%s' and '%s'" % (page, BEGIN, END))
-    with open(page, "w") as file:
-        file.write(before + mark + "\n\n" + text + "\n" + end + after)
-
-
 def main():
     parser = argparse.ArgumentParser(usage=re.search(r"usage: (.*?)\n\n", __doc__, re.S).group(1))
     parser.add_argument("lathe")
@@ -274,7 +267,7 @@ def main():
             text += table(label, study(options.judge or options.lathe, os.path.join(options.folder, label + ".db"), paths), paths) + "\n"
     print(text)
     if options.write and text:
-        write(options.write, text.rstrip() + "\n")
+        marks.write(options.write, BEGIN, text.rstrip() + "\n")
 
 
 if __name__ == "__main__":

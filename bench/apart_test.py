@@ -9,6 +9,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import apart  # noqa: E402
+import marks  # noqa: E402
 
 FAKE = r'''#!%s
 import json, os, sqlite3, sys
@@ -45,9 +46,9 @@ def main():
         one = json.loads(pathlib.Path(data, "load-0-2.json").read_text())
         assert one["share"] == 0.05 and len(one["experiments"]) == 1 and one["other_processors"] == 0.5, one
         page = os.path.join(folder, "page.md")
-        pathlib.Path(page).write_text("before\n%s\nold\n%s\nafter\n" % (apart.BEGIN, apart.END))
-        apart.write(page, "new\n")
-        assert pathlib.Path(page).read_text() == "before\n%s\n\nnew\n\n%s\nafter\n" % (apart.BEGIN, apart.END)
+        pathlib.Path(page).write_text("before\n%s\nold\n%s\nafter\n" % (apart.BEGIN, marks.END))
+        marks.write(page, apart.BEGIN, "new\n")
+        assert pathlib.Path(page).read_text() == "before\n%s\n\nnew\n\n%s\nafter\n" % (apart.BEGIN, marks.END)
     print("ok")
 
 

@@ -31,6 +31,7 @@ import time
 
 import numpy
 
+import marks
 import measuring
 import torch_models
 from bench import run
@@ -38,7 +39,7 @@ from verify_networks import fingerprint
 
 os.environ["LATHE_NO_RECORDS"] = "1"  # the same kernels on every machine
 KEPT = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench" / "dynamic.json"
-BEGIN, END = "<!-- bench/dynamic_networks.py writes from here -->", "<!-- to here -->"
+BEGIN = "<!-- bench/dynamic_networks.py writes from here -->"
 RELATIVE, MAXIMUM, DETECTION = 1e-4, 1e-3, 1e-3
 
 IMAGES = [(batch, 3, 224, 224) for batch in (1, 3, 8, 17)]
@@ -249,15 +250,6 @@ def table(rows, options):
     return text
 
 
-def write(page, text):
-    before, mark, rest = open(page).read().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not mark or not end:
-        sys.exit("dynamic_networks.py: %s has no '%s' and '%s'" % (page, BEGIN, END))
-    with open(page, "w") as file:
-        file.write(before + mark + "\n\n" + text + "\n" + end + after)
-
-
 def measured(options, wanted, rows, keep):
     """Adds what is missing to `rows`. -> the number of rows that are left"""
     began, left = time.monotonic(), [key for key in wanted if key not in rows]
@@ -319,7 +311,7 @@ def main():
         print("%d of %d rows are left: the same command goes on" % (left, len(wanted)))
         return 3
     if options.write:
-        write(options.write, text)
+        marks.write(options.write, BEGIN, text)
     return 1 if any(row["failure"] for row in chosen) else 0
 
 

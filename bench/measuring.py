@@ -27,6 +27,8 @@ import sys
 import tempfile
 import time
 
+import marks
+
 os.environ["LATHE_NO_RECORDS"] = "1"  # the same kernels on every machine
 PROBLEMS = [("conv2d", ["ic64ih56oc64kh3ph1", "ic256ih14oc256kh3ph1", "ic512ih7oc512kh3ph1", "ic3ih224oc64kh7sh2ph3", "ic256ih56oc64kh1",
                         "ic1024ih14oc256kh1", "ic192ih28oc96kh1", "ic16ih28oc32kh5ph2", "ic160ih17oc192kh7kw1ph3pw0", "ic128ih28oc128kh3ph1"]),
@@ -43,7 +45,6 @@ SLOWDOWNS = {"twin": 0.0, "slow2": 0.02, "slow5": 0.05, "slow10": 0.10}
 DISTURBING = 0.15  # processors kept busy by others, as in lab/machine/Disturbance.h
 NETWORKS = ["zoo:squeezenet", "zoo:shufflenet_v2", "zoo:mobilenet_v2", "zoo:lstm", "zoo:resnet18", "zoo:googlenet"]
 BEGIN = {"ops": "<!-- bench/measuring.py writes from here -->", "compare": "<!-- bench/measuring.py --what compare writes from here -->"}
-END = "<!-- to here -->"
 
 
 def providers(lathe, folder):
@@ -177,15 +178,6 @@ def table(rows, flags, what):
     return text
 
 
-def write(page, text, what):
-    before, mark, rest = open(page).read().partition(BEGIN[what])
-    _, end, after = rest.partition(END)
-    if not mark or not end:
-        sys.exit("measuring.py: %s has no '%s' and '%s'" % (page, BEGIN[what], END))
-    with open(page, "w") as file:
-        file.write(before + mark + "\n\n" + text + "\n" + end + after)
-
-
 def arguments():
     parser = argparse.ArgumentParser(usage=re.search(r"usage: (.*?)\n\n", __doc__, re.S).group(1))
     parser.add_argument("lathe")
@@ -236,7 +228,7 @@ def main():
         text = table(chosen, flags, options.what)
         print(text)
         if options.write and not left:
-            write(options.write, text, options.what)
+            marks.write(options.write, BEGIN[options.what], text)
     if left:
         print("%d of %d rows are left: the same command goes on" % (left, len(wanted)))
 

@@ -1,6 +1,4 @@
 """docs/predictions.md: the cost model's predictions beside measured times, over all kernels of the networks of bench.py."""
-import math
-import statistics
 
 import figures
 import performance_page

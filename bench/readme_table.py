@@ -10,8 +10,10 @@ import pathlib
 import re
 import sys
 
+import marks
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- bench/readme_table.py writes from here -->", "<!-- to here -->"
+BEGIN = "<!-- bench/readme_table.py writes from here -->"
 
 
 def summaryOf(page):
@@ -43,11 +45,7 @@ def table(root):
 def replaced(root):
     """README with the table of now, or None where it has no marks."""
     readme = root / "README.md"
-    if not readme.exists():
-        return None
-    before, mark, rest = readme.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    return before + mark + "\n" + table(root) + "\n" + end + after if mark and end else None
+    return marks.replaced(readme.read_text(), BEGIN, table(root)) if readme.exists() else None
 
 
 def write(root):

@@ -76,10 +76,11 @@ ALLOWED = {
     "zoo": {"ir", "ops", "mlir"},
     "cli": None,  # may use everything
     "tests": None,
+    "dev": None,  # studies measure every room
     "examples": {"include"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')
-TEST = re.compile(r"(Test|Testing|Bench|Cases)\.(cpp|h)$")  # tests and benches see what they test with
+TEST = re.compile(r"(Test|Testing|Cases)\.(cpp|h)$")  # tests see what they test with
 
 
 def room_of(path):

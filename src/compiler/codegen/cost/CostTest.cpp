@@ -1,5 +1,5 @@
 // Predictions of random legal schedules of random kernels of all families are sound, and follow facts of the problem, the schedule and the
-// machine. Whether they order schedules as a machine does is measured by rank-bench (docs/notes/predicting.md).
+// machine. Whether they order schedules as a machine does is measured by `study rank` (docs/notes/predicting.md).
 //
 // LATHE_SEED repeats a run.
 #include "codegen/cost/Cost.h"

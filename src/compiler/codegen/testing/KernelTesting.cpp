@@ -9,7 +9,6 @@
 
 #include "mlir/Parser/Parser.h"
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -330,19 +329,6 @@ KernelUnderTest::Lines KernelUnderTest::lines(std::span<const Tensor> inputs, in
       result.shared += writer == several;
     }
   return result;
-}
-
-double KernelUnderTest::seconds(std::span<const Tensor> inputs, int repetitions, const std::string &schedule) {
-  auto prepared = prepare(inputs, schedule);
-  require(prepared->code != nullptr, "code for {} is not timed in an emulator", target.str());
-  GuardedBuffer scratch(prepared->scratchBytes, true);
-  double best = 1e30;
-  for (int i = 0; i < repetitions; ++i) {
-    auto start = std::chrono::steady_clock::now();
-    prepared->code->call(prepared->buffers.data(), prepared->dims.data(), 0, prepared->units, scratch.data());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  return best;
 }
 
 KernelUnderTest::Evaluated KernelUnderTest::evaluated(std::span<const Tensor> inputs,

@@ -102,9 +102,6 @@ public:
   };
   Lines lines(std::span<const Tensor> inputs, int slots);
 
-  /// Time of a run in seconds, the best of `repetitions`; for benchmarks.
-  double seconds(std::span<const Tensor> inputs, int repetitions, const std::string &schedule = "");
-
 private:
   struct Prepared;
 

@@ -1,46 +1,28 @@
-// search-bench: how many measured schedules searchers need on kernels of networks, and how far the choice without measuring
-// is from the best.
-//
-//   search-bench --log FILE [option value]...
-//   --log FILE       what was measured, JSON lines; the same command goes on from there
-//   --tasks N        distinct kernels, drawn from five networks at 1 and 2 threads, default 60
-//   --seed N         of the draw and of random schedules, default 1; the first search has the same
-//   --random N       random schedules of each task, default 500
-//   --searchers L    default xgb_itervar,random,default_then_random; the last two are drawn from the random schedules, and
-//                    default_then_random begins with the default schedule, as every search of `lathe tune` does
-//   --seeds N        searches of each task and searcher, default 5
-//   --trials N       of a search, at most, default 257 (1 + 8 n)
-//   --minutes M      measure for so long at most, default until all is measured
-//   --report         measure nothing
+// How many measured schedules searchers need on kernels of networks, and how far the choice without measuring is from the
+// best (docs/notes/tuning-search.md).
 //
 // A task counts where the median of the first 300 random schedules is more than 5 % above the best time known. The best of
 // all schedules measured for a task are measured again in turns with the prior's, and the fastest there is the best known.
-#include "import/Import.h"
-#include "ir/Context.h"
+#include "SearchLog.h"
+#include "SearchStudy.h"
+#include "Study.h"
+
 #include "lab/judging/Statistics.h"
 #include "lab/judging/Turns.h"
 #include "lab/machine/Machine.h"
-#include "support/Text.h"
-#include "tune/measure/Measure.h"
-#include "tune/model/SearchLog.h"
-#include "tune/model/SearchStudy.h"
 #include "tune/model/TaskOfKernel.h"
-#include "zoo/Zoo.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <set>
-#include <sstream>
 
-using namespace lathe;
-using namespace lathe::tune;
-
+namespace lathe::study {
 namespace {
 
-struct Options {
+struct SearchOptions {
   std::string log;
+  // The last two are drawn from the random schedules.
   std::vector<std::string> searchers = {"xgb_itervar", "random", "default_then_random"};
   size_t tasks = 60, random = 500, seeds = 5, trials = 257;
   uint64_t seed = 1;
@@ -54,15 +36,11 @@ struct TimeIsOver {};
 
 /// The tasks of a network that have a choice, by family, each family in random order.
 std::vector<std::vector<StudyTask>> tasksOf(const std::string &network, int threads, Random &random) {
-  auto context = makeContext();
-  auto module = buildZoo(*context, network);
-  CompileOptions options;
-  options.threads = threads;
   std::map<std::string, std::vector<StudyTask>> families;
-  for (KernelTask &kernel : kernelTasks(*module, options)) {
-    Outcome<TaskToTune> task = taskToTune(kernel, lab::measureClock());
+  for (ModelKernel &kernel : kernelsOf({"zoo:" + network}, {threads}, "")) {
+    Outcome<TaskToTune> task = taskToTune(kernel.task, lab::measureClock());
     if (task && spaceOf(*task).points() > 1)
-      families[task->task.family].push_back({std::move(*task), std::move(kernel.facts), network, threads});
+      families[task->task.family].push_back({std::move(*task), std::move(kernel.task.facts), network, threads});
   }
   std::vector<std::vector<StudyTask>> all;
   for (auto &[family, tasks] : families) {
@@ -74,7 +52,7 @@ std::vector<std::vector<StudyTask>> tasksOf(const std::string &network, int thre
 }
 
 /// As many of each network and number of threads; of each of these as many of each family as there are.
-std::vector<StudyTask> drawTasks(const Options &options) {
+std::vector<StudyTask> drawTasks(const SearchOptions &options) {
   Random random(options.seed);
   std::vector<StudyTask> drawn;
   std::set<std::string> known;
@@ -102,18 +80,10 @@ std::vector<StudyTask> drawTasks(const Options &options) {
 
 // ---- Measuring ----
 
-MeasureOptions measureOptions(int threads) {
-  CompileChoices compiling;
-  compiling.threads = threads;
-  MeasureOptions options;
-  options.compiling = nlohmann::json(compiling).dump();
-  return options;
-}
-
 /// Measures what the log does not have.
 class LoggedRunner : public TrialRunner {
 public:
-  LoggedRunner(SearchLog &log, const Options &options, int threads)
+  LoggedRunner(SearchLog &log, const SearchOptions &options, int threads)
       : log(log), mayMeasure(!options.report), deadline(lab::steadySeconds() + 60 * options.minutes),
         measurer(measureOptions(threads)) {}
 
@@ -160,7 +130,7 @@ private:
 double secondsOf(const Measurement &one) { return one.passed() ? one.best() : never; }
 double costOf(const Measurement &one) { return one.build / 2 + one.run; } // two builders
 
-void measureRandom(Studied &studied, LoggedRunner &runner, const Options &options) {
+void measureRandom(Studied &studied, LoggedRunner &runner, const SearchOptions &options) {
   const TaskToTune &task = studied.task->task;
   Space space = spaceOf(task);
   studied.points = space.points();
@@ -189,7 +159,7 @@ void measureRandom(Studied &studied, LoggedRunner &runner, const Options &option
 
 /// Searches until one trial is near the best known, with at most so many trials.
 Search search(const Studied &studied, LoggedRunner &runner, const std::string &searcher, uint64_t seed,
-              const Options &options, double best) {
+              const SearchOptions &options, double best) {
   Search result;
   for (size_t limit = 9; limit <= options.trials; limit = 2 * limit - 1) { // a prefix of the next one: batches of 8
     result = {};
@@ -284,10 +254,10 @@ void settle(Studied &studied, SearchLog &log, LoggedRunner &runner, const std::s
 // ---- The study ----
 
 /// Random schedules, searches until nothing better turns up, and turns. Returns false for a task that cannot be measured.
-bool study(Studied &studied, SearchLog &log, LoggedRunner &runner, const Options &options) {
+bool study(Studied &studied, SearchLog &log, LoggedRunner &runner, const SearchOptions &options) {
   const TaskToTune &task = studied.task->task;
   if (Outcome<bool> measurable = runner.isMeasurable(task.task); !measurable) {
-    std::fprintf(stderr, "%s: %s\n", task.task.label.c_str(), measurable.reason().c_str());
+    fmt::print(stderr, "{}: {}\n", task.task.label, measurable.reason());
     return false;
   }
   Space space = spaceOf(task);
@@ -314,31 +284,30 @@ bool study(Studied &studied, SearchLog &log, LoggedRunner &runner, const Options
   return true;
 }
 
-void run(const Options &options) {
+void studySearches(const SearchOptions &options) {
   std::vector<StudyTask> tasks = drawTasks(options);
   SearchLog log(options.log);
   std::map<int, std::unique_ptr<LoggedRunner>> runners;
   for (int threads : {1, 2})
     runners[threads] = std::make_unique<LoggedRunner>(log, options, threads);
   std::vector<Studied> all;
-  double start = lab::steadySeconds();
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    Studied studied{.task = &tasks[i], .random = {}, .randomCost = {}, .searches = {}};
+  Progress progress(tasks.size());
+  for (StudyTask &task : tasks) {
+    Studied studied{.task = &task, .random = {}, .randomCost = {}, .searches = {}};
     try {
-      if (study(studied, log, *runners[tasks[i].threads], options))
+      if (study(studied, log, *runners[task.threads], options))
         all.push_back(std::move(studied));
     } catch (const TimeIsOver &) {
-      std::fprintf(stderr, "task %zu of %zu is not complete\n", i + 1, tasks.size());
+      fmt::print(stderr, "{}: not complete\n", task.task.task.label);
       if (!options.report)
         break;
     }
-    std::fprintf(stderr, "task %zu of %zu, %s: %.0f s so far\n", i + 1, tasks.size(), tasks[i].task.task.label.c_str(),
-                 lab::steadySeconds() - start);
+    progress.step();
   }
   require(!all.empty(), "{} has no complete task", options.log);
   auto counting = std::count_if(all.begin(), all.end(), [](const Studied &one) { return one.counts(); });
-  std::printf("%zu tasks of %zu are measured (seed %lu); search matters on %ld.\n\n", all.size(), tasks.size(),
-              static_cast<unsigned long>(options.seed), long(counting));
+  fmt::print("{} tasks of {} are measured (seed {}); search matters on {}.\n\n", all.size(), tasks.size(), options.seed,
+             counting);
   printTasks(all);
   if (counting) {
     printSearchers(all, options.searchers);
@@ -346,48 +315,27 @@ void run(const Options &options) {
   }
 }
 
-Options parse(int argc, char **argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i];
-    if (name == "--report") {
-      options.report = true;
-      continue;
-    }
-    require(i + 1 < argc, "{} needs a value", name);
-    std::string value = argv[++i];
-    std::map<std::string, size_t *> numbers = {{"--tasks", &options.tasks},
-                                               {"--random", &options.random},
-                                               {"--seeds", &options.seeds},
-                                               {"--trials", &options.trials}};
-    if (name == "--log")
-      options.log = value;
-    else if (name == "--seed")
-      options.seed = std::stoull(value);
-    else if (name == "--minutes")
-      options.minutes = std::stod(value);
-    else if (name == "--searchers") {
-      options.searchers.clear();
-      std::stringstream list(value);
-      for (std::string searcher; std::getline(list, searcher, ',');)
-        options.searchers.push_back(searcher);
-    } else {
-      require(numbers.contains(name), "unknown option {}; see the head of tune/model/SearchBench.cpp", name);
-      *numbers[name] = std::stoull(value);
-    }
-  }
-  require(!options.log.empty(), "expected --log FILE; see the head of tune/model/SearchBench.cpp");
-  return options;
-}
-
 } // namespace
 
-int main(int argc, char **argv) {
-  try {
-    run(parse(argc, argv));
-    return 0;
-  } catch (const std::exception &error) {
-    fmt::print(stderr, "search-bench: {}\n", error.what());
-    return 2;
-  }
+void addSearch(CLI::App &program) {
+  static SearchOptions options;
+  CLI::App &command = *program.add_subcommand(
+      "search",
+      "How many measured schedules searchers need on kernels of five networks at 1 and 2 threads, and how far "
+      "the choice without measuring is from the best");
+  command.add_option("--log", options.log, "Keep what is measured in this file; the same command goes on from there")
+      ->required();
+  command.add_option("--tasks", options.tasks, "Draw so many kernels");
+  command.add_option("--seed", options.seed, "Seed of the kernels, of random schedules and of the first search");
+  command.add_option("--random", options.random, "Random schedules of each kernel");
+  addList(
+      command, "--searchers", options.searchers,
+      "Searchers; random and default_then_random take the random schedules, the latter behind the default schedule");
+  command.add_option("--seeds", options.seeds, "Searches of each kernel and searcher");
+  command.add_option("--trials", options.trials, "Trials of a search, at most (1 + 8 n)");
+  command.add_option("--minutes", options.minutes, "Measure for so long at most");
+  command.add_flag("--report", options.report, "Measure nothing");
+  command.callback([] { studySearches(options); });
 }
+
+} // namespace lathe::study

@@ -1,11 +1,12 @@
-#include "tune/model/SearchStudy.h"
+#include "SearchStudy.h"
 
+#include "Study.h"
 #include "lab/judging/Statistics.h"
+#include "tune/Replay.h"
 
 #include <algorithm>
-#include <cstdio>
 
-namespace lathe::tune {
+namespace lathe::study {
 
 constexpr double matters = 1.05; // of the median of random schedules over the best known
 constexpr size_t forMedian = 300;
@@ -17,29 +18,30 @@ double Studied::randomOff() const {
 
 bool Studied::counts() const { return randomOff() > matters; }
 
-double trialsTo(const Search &search, double seconds) {
-  for (size_t i = 0; i < search.seconds.size(); ++i)
-    if (search.seconds[i] <= seconds)
-      return double(i + 1);
-  return never;
-}
-
 static std::vector<double> trialsOf(const Studied &studied, const std::string &searcher) {
   std::vector<double> needed;
   for (const Search &search : studied.searches.at(searcher))
-    needed.push_back(trialsTo(search, near * studied.best));
+    needed.push_back(trialsUntil(search.seconds, near * studied.best));
   return needed;
 }
 
 static std::string number(double value) { return value < never ? fmt::format("{:.0f}", value) : "more"; }
 
+/// A table with a column for each searcher.
+static MarkdownTable searcherTable(const std::string &first, const std::vector<std::string> &searchers) {
+  std::vector<std::string> titles = {first};
+  for (const std::string &searcher : searchers)
+    titles.push_back("`" + searcher + "`");
+  fmt::print("\n");
+  return MarkdownTable(titles);
+}
+
 void printTasks(const std::vector<Studied> &all) {
-  std::printf("| task | network, threads | points | random median over best | prior over best | counts |\n"
-              "|---|---|---|---|---|---|\n");
+  MarkdownTable table({"task", "network, threads", "points", "random median over best", "prior over best", "counts"});
   for (const Studied &studied : all)
-    std::printf("| %s | %s, %d | %.3g | %.2f | %.3f | %s |\n", studied.task->task.task.label.c_str(),
-                studied.task->network.c_str(), studied.task->threads, studied.points, studied.randomOff(),
-                studied.priorOff, studied.counts() ? "yes" : "no");
+    table.row({studied.task->task.task.label, fmt::format("{}, {}", studied.task->network, studied.task->threads),
+               fmt::format("{:.3g}", studied.points), fmt::format("{:.2f}", studied.randomOff()),
+               fmt::format("{:.3f}", studied.priorOff), studied.counts() ? "yes" : "no"});
 }
 
 /// Number of the trials of a search that end within so many seconds.
@@ -67,7 +69,8 @@ static std::string bestAfter(const std::vector<Studied> &all, const std::string 
 }
 
 static void printNeeded(const std::vector<Studied> &all, const std::vector<std::string> &searchers) {
-  std::printf("\n| searcher | trials to 3 %% | most | searches that did not get there |\n|---|---|---|---|\n");
+  fmt::print("\n");
+  MarkdownTable table({"searcher", "trials to 3 %", "most", "searches that did not get there"});
   for (const std::string &searcher : searchers) {
     std::vector<double> medians, every;
     for (const Studied &studied : all)
@@ -77,57 +80,43 @@ static void printNeeded(const std::vector<Studied> &all, const std::vector<std::
         every.insert(every.end(), needed.begin(), needed.end());
       }
     auto missed = std::count(every.begin(), every.end(), never);
-    std::printf("| `%s` | %s | %s | %ld of %zu |\n", searcher.c_str(), number(lab::median(medians)).c_str(),
-                number(*std::max_element(medians.begin(), medians.end())).c_str(), long(missed), every.size());
+    table.row({"`" + searcher + "`", number(lab::median(medians)),
+               number(*std::max_element(medians.begin(), medians.end())),
+               fmt::format("{} of {}", missed, every.size())});
   }
 }
 
 void printSearchers(const std::vector<Studied> &all, const std::vector<std::string> &searchers) {
   printNeeded(all, searchers);
-  constexpr size_t trials[] = {1, 2, 4, 8, 16, 32, 64, 128, 256}, seconds[] = {1, 2, 4, 8, 16, 32};
-  auto head = [&](const char *first) {
-    std::printf("\n| %s |", first);
-    for (const std::string &searcher : searchers)
-      std::printf(" `%s` |", searcher.c_str());
-    std::printf("\n|---|");
-    for (size_t i = 0; i < searchers.size(); ++i)
-      std::printf("---|");
-    std::printf("\n");
-  };
-  auto rows = [&](auto &&numbers, auto &&trialsAfter) {
+  auto print = [&](const char *what, std::initializer_list<size_t> numbers, auto &&trialsAfter) {
+    MarkdownTable table = searcherTable(what, searchers);
     for (size_t after : numbers) {
-      std::printf("| %zu |", after);
+      std::vector<std::string> cells = {std::to_string(after)};
       for (const std::string &searcher : searchers)
-        std::printf(" %s |",
-                    bestAfter(all, searcher, [&](const Search &one) { return trialsAfter(one, after); }).c_str());
-      std::printf("\n");
+        cells.push_back(bestAfter(all, searcher, [&](const Search &one) { return trialsAfter(one, after); }));
+      table.row(cells);
     }
   };
-  head("best after so many trials");
-  rows(trials, [](const Search &, size_t after) { return after; });
-  head("best after so many seconds");
-  rows(seconds, [](const Search &search, size_t after) { return trialsWithin(search, double(after)); });
+  print("best after so many trials", {1, 2, 4, 8, 16, 32, 64, 128, 256},
+        [](const Search &, size_t after) { return after; });
+  print("best after so many seconds", {1, 2, 4, 8, 16, 32},
+        [](const Search &search, size_t after) { return trialsWithin(search, double(after)); });
 }
 
 void printSearches(const std::vector<Studied> &all, const std::vector<std::string> &searchers) {
-  std::printf("\n| task |");
-  for (const std::string &searcher : searchers)
-    std::printf(" `%s` |", searcher.c_str());
-  std::printf("\n|---|");
-  for (size_t i = 0; i < searchers.size(); ++i)
-    std::printf("---|");
+  MarkdownTable table = searcherTable("task", searchers);
   for (const Studied &studied : all) {
     if (!studied.counts())
       continue;
-    std::printf("\n| %s |", studied.task->task.task.label.c_str());
+    std::vector<std::string> cells = {studied.task->task.task.label};
     for (const std::string &searcher : searchers) {
       std::vector<double> needed = trialsOf(studied, searcher);
-      std::printf(" %s (%s to %s) |", number(lab::median(needed)).c_str(),
-                  number(*std::min_element(needed.begin(), needed.end())).c_str(),
-                  number(*std::max_element(needed.begin(), needed.end())).c_str());
+      cells.push_back(fmt::format("{} ({} to {})", number(lab::median(needed)),
+                                  number(*std::min_element(needed.begin(), needed.end())),
+                                  number(*std::max_element(needed.begin(), needed.end()))));
     }
+    table.row(cells);
   }
-  std::printf("\n");
 }
 
-} // namespace lathe::tune
+} // namespace lathe::study

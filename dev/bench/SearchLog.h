@@ -1,13 +1,14 @@
-// For search-bench: what was measured, as JSON lines in a file that grows, so that a study goes on where it ended.
+// What the study `search` has measured, as JSON lines in a file that grows, so that a study goes on where it ended.
 #pragma once
 
 #include "tune/Measurement.h"
 
 #include <fstream>
 #include <map>
-#include <optional>
 
-namespace lathe::tune {
+namespace lathe::study {
+
+using tune::Measurement;
 
 /// The finalists of a task in turns, the prior's schedule first.
 struct TurnsOfTask {
@@ -38,4 +39,4 @@ private:
   void read(const std::string &path);
 };
 
-} // namespace lathe::tune
+} // namespace lathe::study

@@ -1,4 +1,4 @@
-#include "tune/model/SearchLog.h"
+#include "SearchLog.h"
 
 #include "store/ContentKey.h"
 #include "support/Error.h"
@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-namespace lathe::tune {
+namespace lathe::study {
 
 using Json = nlohmann::json;
 
@@ -39,7 +39,7 @@ void SearchLog::read(const std::string &path) {
       one.run = json.value("run", 0.0);
       measured[json.at("task")][one.schedule] = one;
     } catch (const Json::exception &error) {
-      fail("{}: a line is not of search-bench: {}", path, error.what());
+      fail("{}: a line is not of `search`: {}", path, error.what());
     }
   }
   if (whole < std::filesystem::file_size(path))
@@ -82,4 +82,4 @@ void SearchLog::setTurns(const std::string &task, const TurnsOfTask &turns) {
   finals[hashOf(task)] = turns;
 }
 
-} // namespace lathe::tune
+} // namespace lathe::study

@@ -1,11 +1,13 @@
-// For search-bench: what is known of a task, and the tables of a study.
+// What the study `search` knows of a task, and its tables.
 #pragma once
 
 #include "tune/Tuner.h"
 
 #include <limits>
 
-namespace lathe::tune {
+namespace lathe::study {
+
+using namespace tune;
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 inline constexpr double near = 1.03; // a search has ended well within this of the best known
@@ -37,9 +39,6 @@ struct Studied {
   bool counts() const;
 };
 
-/// Number of the first trial within so many seconds; infinite: there is none.
-double trialsTo(const Search &search, double seconds);
-
 /// One row for each task.
 void printTasks(const std::vector<Studied> &all);
 /// One row for each searcher, over the tasks that count: trials needed, and the best time after numbers of trials and after
@@ -48,4 +47,4 @@ void printSearchers(const std::vector<Studied> &all, const std::vector<std::stri
 /// Trials that each searcher needs, by task that counts.
 void printSearches(const std::vector<Studied> &all, const std::vector<std::string> &searchers);
 
-} // namespace lathe::tune
+} // namespace lathe::study

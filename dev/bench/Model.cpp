@@ -1,43 +1,21 @@
-// model-bench: how well learned cost models order measured schedules, and how many trials searchers
-// need on tables of them.
-//
-//   model-bench FILE... [--models] [--searchers NAME,...] [option value]...
-//   FILE         what rank-bench --json wrote; kernels are read again from their text
-//   --models     pairwise accuracy, peak@1, peak@5 and RMSE of each feature set and objective, with
-//                schedules held out and with whole tasks held out; the default
-//   --searchers  trials until the best time is within 3 % and 5 % of the table's best, for each
-//                searcher; NAME+ starts from a model of other tasks as `lathe tune` does, NAME- from
-//                one of their times in reversed order, which is as wrong as a model can be
-//   --whole      searchers run on whole spaces instead, with times interpolated from the tables
-//   --trials N   of a search, at most, default 500
-//   --target T   for which facts are read, default native: the CPU on which FILE was measured
-//   --seed N     of the first search and of the parts that are held out, default 1
-//   --seeds N    searches of each task and searcher, default 5
-//   --least N    points of a table, at least, default 60
-//   --near X     share of a table's points within 3 % of the best, at most, default 0.05
-//   --batch N    trials between reports to a searcher, default 8
-//   --rounds N --depth N --rate X   of the models of --models
+// How well learned cost models order measured schedules, and how many trials searchers need on tables of them
+// (docs/tuning-models.md).
+#include "Study.h"
+#include "Times.h"
+
 #include "codegen/testing/FactsTesting.h"
-#include "codegen/testing/ScheduleTimer.h"
-#include "support/Text.h"
+#include "lab/judging/Turns.h"
 #include "tune/ModelSearcher.h"
 #include "tune/ModelTable.h"
 #include "tune/Replay.h"
 #include "tune/Transfer.h"
 
-#include <nlohmann/json.hpp>
-
-#include <cstdio>
-#include <fstream>
-#include <sstream>
-
-using namespace lathe;
-using namespace lathe::tune;
-using Json = nlohmann::json;
-
+namespace lathe::study {
 namespace {
 
-struct Options {
+using namespace tune;
+
+struct ModelStudy {
   std::vector<std::string> files, searchers;
   bool models = false, whole = false;
   std::string target = "native";
@@ -50,33 +28,26 @@ struct Options {
 
 // ---- Data ----
 
-MeasuredTask readTask(const Json &json, const Target &target) {
-  MeasuredTask task{json.at("task"), json.at("text"), {}, {}};
-  auto read = std::make_shared<TaskFacts>(task.group, target);
-  task.facts = {read, read->facts.get()};
-  for (const TimedSchedule &timed : timesFrom(json.at("schedules")))
-    if (Schedule schedule = readSchedule(timed.schedule); legal(*task.facts, schedule))
-      task.schedules.push_back({std::move(schedule), {timed.halves[0], timed.halves[1]}});
-  return task;
-}
-
-std::vector<MeasuredTask> readTasks(const Options &options) {
+std::vector<MeasuredTask> readTasks(const ModelStudy &options) {
   Target target = Target::parse(options.target);
   std::vector<MeasuredTask> tasks;
-  for (const std::string &name : options.files) {
-    std::ifstream file(name);
-    require(file.good(), "{}: cannot be read", name);
-    Json document = Json::parse(file);
-    for (const Json &task : document.at("tasks"))
-      tasks.push_back(readTask(task, target));
-  }
+  for (const std::string &name : options.files)
+    for (const TimedKernel &kernel : kernelsIn(readJson(name))) {
+      MeasuredTask task{kernel.label, kernel.text, {}, {}};
+      auto read = std::make_shared<TaskFacts>(kernel.text, target);
+      task.facts = {read, read->facts.get()};
+      for (const TimedSchedule &timed : kernel.schedules)
+        if (Schedule schedule = readSchedule(timed.schedule); legal(*task.facts, schedule))
+          task.schedules.push_back({std::move(schedule), {timed.halves[0], timed.halves[1]}});
+      tasks.push_back(std::move(task));
+    }
   require(!tasks.empty(), "the files have no tasks");
   return tasks;
 }
 
 // ---- Models ----
 
-void evaluateModels(const std::vector<MeasuredTask> &tasks, const Options &options) {
+void evaluateModels(const std::vector<MeasuredTask> &tasks, const ModelStudy &options) {
   std::vector<ModelQuality> all;
   for (HeldOut heldOut : {HeldOut::schedules, HeldOut::groups}) {
     EvaluationOptions split;
@@ -85,7 +56,7 @@ void evaluateModels(const std::vector<MeasuredTask> &tasks, const Options &optio
     for (ModelQuality &one : modelQualities(tasks, split, options.model))
       all.push_back(std::move(one));
   }
-  std::printf("%s", modelTable(all).str().c_str());
+  fmt::print("{}", modelTable(all).str());
 }
 
 // ---- Searchers ----
@@ -99,7 +70,7 @@ struct SearchTable {
   const Space &space() const { return whole ? *whole : *table; }
 };
 
-SearchTable makeTable(const MeasuredTask &task, const Options &options) {
+SearchTable makeTable(const MeasuredTask &task, const ModelStudy &options) {
   SearchTable table{&task, std::make_unique<TableSpace>(*task.facts, task.schedules), nullptr, {}};
   if (!options.whole) {
     table.secondsOf = [space = table.table.get()](const Point &point) { return space->secondsOf(point); };
@@ -116,7 +87,7 @@ SearchTable makeTable(const MeasuredTask &task, const Options &options) {
 
 /// Tables on which search matters: of enough points, few of them near the best one, and the median
 /// more than 5 % above it.
-std::vector<SearchTable> makeTables(const std::vector<MeasuredTask> &tasks, const Options &options) {
+std::vector<SearchTable> makeTables(const std::vector<MeasuredTask> &tasks, const ModelStudy &options) {
   std::vector<SearchTable> tables;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].schedules.size() < options.least)
@@ -168,14 +139,14 @@ struct Searches {
 };
 
 Searches runSearcher(const std::string &name, const std::vector<SearchTable> &tables,
-                     const std::vector<MeasuredTask> &tasks, const Options &options) {
+                     const std::vector<MeasuredTask> &tasks, const ModelStudy &options) {
   bool reversed = name.ends_with("-"), warm = reversed || name.ends_with("+");
   std::string searcher = warm ? name.substr(0, name.size() - 1) : name;
   std::optional<OtherTasks> others;
   if (warm)
     others.emplace(searcher, tasks, reversed, options.seed);
   Searches searches;
-  double start = now();
+  double start = lab::steadySeconds();
   for (const SearchTable &table : tables) {
     ReplayOptions replaying = options.replay;
     replaying.enough = options.whole ? 0 : table.table->leastSeconds();
@@ -184,7 +155,7 @@ Searches runSearcher(const std::string &name, const std::vector<SearchTable> &ta
       searches.seconds.back().push_back(replay(table.space(), table.secondsOf, searcher, options.seed + i, replaying,
                                                others ? others->startOf(*table.task) : StartModel()));
   }
-  searches.spent = (now() - start) / double(tables.size() * options.seeds);
+  searches.spent = (lab::steadySeconds() - start) / double(tables.size() * options.seeds);
   return searches;
 }
 
@@ -208,7 +179,7 @@ std::string text(const Spread &spread) {
 /// The least time of each table: of the table, or of all searches where they are on the whole
 /// space.
 std::vector<double> leastTimes(const std::vector<SearchTable> &tables, const std::vector<Searches> &all,
-                               const Options &options) {
+                               const ModelStudy &options) {
   std::vector<double> least;
   for (size_t i = 0; i < tables.size(); ++i) {
     least.push_back(options.whole ? INFINITY : tables[i].table->leastSeconds());
@@ -235,12 +206,13 @@ double bestAfter(const Searches &searches, const std::vector<double> &least, siz
 
 /// By searcher: trials until it is near the least known time, and how near it is after some trials.
 void printSearchers(const std::vector<Searches> &all, const std::vector<double> &least,
-                    const std::vector<std::vector<double>> &within3, const Options &options) {
+                    const std::vector<std::vector<double>> &within3, const ModelStudy &options) {
   constexpr size_t after[] = {8, 16, 32, 64, 128};
-  std::printf("| searcher | within 3 %% | within 5 %% | worst table, 3 %% | over random, 3 %% |");
+  std::vector<std::string> titles = {"searcher", "within 3 %", "within 5 %", "worst table, 3 %", "over random, 3 %"};
   for (size_t trials : after)
-    std::printf(" best after %zu |", trials);
-  std::printf(" ms a search |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+    titles.push_back(fmt::format("best after {}", trials));
+  titles.push_back("ms a search");
+  MarkdownTable printed(titles);
   const std::vector<std::string> &names = options.searchers;
   auto random = static_cast<size_t>(std::find(names.begin(), names.end(), "random") - names.begin());
   for (size_t i = 0; i < all.size(); ++i) {
@@ -248,23 +220,25 @@ void printSearchers(const std::vector<Searches> &all, const std::vector<double> 
     for (size_t table = 0; random < all.size() && table < least.size(); ++table)
       if (within3[random][table] < INFINITY)
         ratios.push_back(within3[i][table] / within3[random][table]);
-    std::printf("| %s | %s | %s | %.0f | %.2f |", names[i].c_str(), text(spreadOf(within3[i])).c_str(),
-                text(spreadOf(trialsWithin(all[i], least, 0.05))).c_str(),
-                *std::max_element(within3[i].begin(), within3[i].end()), spreadOf(ratios).median);
+    std::vector<std::string> cells = {names[i], text(spreadOf(within3[i])),
+                                      text(spreadOf(trialsWithin(all[i], least, 0.05))),
+                                      fmt::format("{:.0f}", *std::max_element(within3[i].begin(), within3[i].end())),
+                                      fmt::format("{:.2f}", spreadOf(ratios).median)};
     for (size_t trials : after)
-      std::printf(" %.3f |", bestAfter(all[i], least, trials));
-    std::printf(" %.0f |\n", all[i].spent * 1e3);
+      cells.push_back(fmt::format("{:.3f}", bestAfter(all[i], least, trials)));
+    cells.push_back(fmt::format("{:.0f}", all[i].spent * 1e3));
+    printed.row(cells);
   }
 }
 
-void runSearchers(const std::vector<MeasuredTask> &tasks, const Options &options) {
+void runSearchers(const std::vector<MeasuredTask> &tasks, const ModelStudy &options) {
   std::vector<SearchTable> tables = makeTables(tasks, options);
   require(!tables.empty(), "no table has {} points and at most a share of {} near its best", options.least,
           options.near);
-  std::printf("\n%zu tables of at least %zu points, of which at most %.0f %% are within 3 %% of the best%s; %zu seeds, "
-              "batches of %zu; trials: median over tables of the median over seeds (quartiles over tables)\n\n",
-              tables.size(), options.least, options.near * 100,
-              options.whole ? "; whole spaces with interpolated times" : "", options.seeds, options.replay.batch);
+  fmt::print("\n{} tables of at least {} points, of which at most {:.0f} % are within 3 % of the best{}; {} seeds, "
+             "batches of {}; trials: median over tables of the median over seeds (quartiles over tables)\n\n",
+             tables.size(), options.least, options.near * 100,
+             options.whole ? "; whole spaces with interpolated times" : "", options.seeds, options.replay.batch);
   std::vector<Searches> all;
   for (const std::string &name : options.searchers)
     all.push_back(runSearcher(name, tables, tasks, options));
@@ -273,88 +247,55 @@ void runSearchers(const std::vector<MeasuredTask> &tasks, const Options &options
   for (const Searches &searches : all)
     within3.push_back(trialsWithin(searches, least, 0.03));
   printSearchers(all, least, within3, options);
-  std::printf("\n| table | points |");
-  for (const std::string &name : options.searchers)
-    std::printf(" %s |", name.c_str());
-  std::printf("\n|---|---|");
-  for (size_t i = 0; i < all.size(); ++i)
-    std::printf("---|");
+  fmt::print("\n");
+  std::vector<std::string> titles = {"table", "points"};
+  titles.insert(titles.end(), options.searchers.begin(), options.searchers.end());
+  MarkdownTable printed(titles);
   for (size_t i = 0; i < tables.size(); ++i) {
-    std::printf("\n| %s | %zu |", tables[i].task->label.c_str(), tables[i].table->size());
+    std::vector<std::string> cells = {tables[i].task->label, std::to_string(tables[i].table->size())};
     for (const std::vector<double> &needed : within3)
-      std::printf(" %.0f |", needed[i]);
+      cells.push_back(fmt::format("{:.0f}", needed[i]));
+    printed.row(cells);
   }
-  std::printf("\n");
 }
 
-std::vector<std::string> words(const std::string &text) {
-  std::vector<std::string> list;
-  std::stringstream stream(text);
-  for (std::string word; std::getline(stream, word, ',');)
-    list.push_back(word);
-  return list;
-}
-
-void setOption(Options &options, const std::string &name, const std::string &value) {
-  if (name == "--searchers")
-    options.searchers = words(value);
-  else if (name == "--target")
-    options.target = value;
-  else if (name == "--seed")
-    options.seed = std::stoull(value);
-  else if (name == "--seeds")
-    options.seeds = std::stoull(value);
-  else if (name == "--least")
-    options.least = std::stoull(value);
-  else if (name == "--near")
-    options.near = std::stod(value);
-  else if (name == "--trials")
-    options.replay.trials = std::stoull(value);
-  else if (name == "--batch")
-    options.replay.batch = std::stoull(value);
-  else if (name == "--rounds")
-    options.model.rounds = std::stoi(value);
-  else if (name == "--depth")
-    options.model.depth = std::stoi(value);
-  else if (name == "--rate")
-    options.model.rate = std::stod(value);
-  else
-    fail("unknown option {}; see the head of tune/ModelBench.cpp", name);
-}
-
-Options parse(int argc, char **argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    std::string word = argv[i];
-    if (!word.starts_with("--")) {
-      options.files.push_back(word);
-      continue;
-    }
-    if (word == "--models" || word == "--whole") {
-      (word == "--models" ? options.models : options.whole) = true;
-      continue;
-    }
-    require(i + 1 < argc, "{} needs a value", word);
-    setOption(options, word, argv[++i]);
-  }
-  require(!options.files.empty(), "no FILE; see the head of tune/ModelBench.cpp");
-  options.models |= options.searchers.empty();
-  return options;
+void judgeModels(const ModelStudy &options) {
+  std::vector<MeasuredTask> tasks = readTasks(options);
+  if (options.models || options.searchers.empty())
+    evaluateModels(tasks, options);
+  if (!options.searchers.empty())
+    runSearchers(tasks, options);
 }
 
 } // namespace
 
-int main(int argc, char **argv) {
-  try {
-    Options options = parse(argc, argv);
-    std::vector<MeasuredTask> tasks = readTasks(options);
-    if (options.models)
-      evaluateModels(tasks, options);
-    if (!options.searchers.empty())
-      runSearchers(tasks, options);
-    return 0;
-  } catch (const std::exception &error) {
-    fmt::print(stderr, "model-bench: {}\n", error.what());
-    return 2;
-  }
+void addModel(CLI::App &program) {
+  static ModelStudy options;
+  CLI::App &command = *program.add_subcommand(
+      "model", "How well learned cost models order measured schedules, and how many trials searchers need on tables of "
+               "them");
+  command.add_option("FILE", options.files, "What `rank --json` wrote; kernels are read again from their text")
+      ->required();
+  command.add_flag(
+      "--models", options.models,
+      "State pairwise accuracy, peak@1, peak@5 and RMSE of each feature set and objective, with schedules and "
+      "with whole tasks held out (default without --searchers)");
+  addList(
+      command, "--searchers", options.searchers,
+      "State the trials until the best time is within 3 % and 5 % of the table's best; NAME+ starts from a model of "
+      "other tasks as `lathe tune` does, NAME- from one of their times in reversed order");
+  command.add_flag("--whole", options.whole, "Search whole spaces, with times interpolated from the tables");
+  command.add_option("--trials", options.replay.trials, "Trials of a search, at most");
+  command.add_option("--target", options.target, "Read the facts for this target: the CPU of the measurements");
+  command.add_option("--seed", options.seed, "Seed of the first search and of the parts that are held out");
+  command.add_option("--seeds", options.seeds, "Searches of each task and searcher");
+  command.add_option("--least", options.least, "Points of a table, at least");
+  command.add_option("--near", options.near, "Share of a table's points within 3 % of the best, at most");
+  command.add_option("--batch", options.replay.batch, "Trials between reports to a searcher");
+  command.add_option("--rounds", options.model.rounds, "Trees of the models of --models");
+  command.add_option("--depth", options.model.depth, "Depth of the trees");
+  command.add_option("--rate", options.model.rate, "Learning rate of the trees");
+  command.callback([] { judgeModels(options); });
 }
+
+} // namespace lathe::study

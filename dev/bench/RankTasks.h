@@ -1,0 +1,13 @@
+// Random kernels with the sizes that kernels of networks have, over all families. RandomKernels.h draws small and odd ones
+// instead, whose time is that of a call.
+#pragma once
+
+#include "Times.h"
+#include "codegen/testing/RandomTesting.h"
+
+namespace lathe::study {
+
+/// `count` kernels: each kind once in random order, then kinds at random; with a family's name only its kinds.
+std::vector<TimedKernel> rankTasks(Random &random, const Target &target, int64_t count, const std::string &family);
+
+} // namespace lathe::study
