@@ -89,7 +89,7 @@ Fit fitted(const std::vector<TableColumn> &columns, const std::vector<size_t> &n
     fit.shown.erase(std::next(last).base());
   }
   std::sort(fit.leftOut.begin(), fit.leftOut.end());
-  // The narrowest of those that are too narrow grows first: what is short stays whole.
+  // Of the columns that are cut, the narrowest grows first: short columns stay whole.
   for (size_t used = lineWidth(fit); used < width; ++used) {
     size_t chosen = columns.size();
     for (size_t column : fit.shown)
