@@ -121,8 +121,8 @@ private:
       options.progress(what, done, total);
   }
 
-  /// A quantised copy of the model in which these layers stay in float. `pointsOfCopy` (may be null) receives its points, whose
-  /// layers are those of the copy.
+  /// A quantised copy of the model in which these layers stay in float. `pointsOfCopy` (may be null) receives the
+  /// points of the copy, with its layers.
   mlir::OwningOpRef<mlir::ModuleOp> quantizedWithout(const Nodes &inFloat, Points *pointsOfCopy = nullptr) {
     Points points = findPoints(mainFunction(module), inFloat);
     std::vector<nn::QuantizedScale> scales = calibration->scales(points);
@@ -243,7 +243,7 @@ private:
     inFloat = best;
   }
 
-  /// Returns all layers to float where those that keepFaithful has left in int8 make the model no faster.
+  /// Returns all layers to float where the layers that keepFaithful has left in int8 make the model no faster.
   void confirmFaster(Nodes &inFloat) {
     report.intSeconds = report.floatSeconds;
     if (inFloat.size() == report.layers.size())
@@ -281,7 +281,8 @@ private:
     return isNear(fidelityOf(calibration->outputs(), outputs, compared.byRow));
   }
 
-  /// Returns layers to float, those first whose rounding alone disturbs the output most, until the outputs are near enough.
+  /// Returns layers to float until the outputs are near enough. The first layers are the ones whose rounding alone
+  /// disturbs the output most.
   void keepFaithful(Nodes &inFloat) {
     if (isFaithful(inFloat))
       return;

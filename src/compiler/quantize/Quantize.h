@@ -40,7 +40,7 @@ struct Options {
   double minCosine = 0.99;
   bool dynamic = false;    // matrix products alone, with inputs quantised at run time (quantizeDynamically)
   WeightFormat weights;    // of weights that alone are quantised (packWeights); activations stay in float
-  bool onlyFaster = false; // layers that are no faster in int8 on this machine stay in float
+  bool onlyFaster = false; // layers stay in float if int8 does not make them faster on this machine
   CompileOptions compile;  // for the models that are run
   /// Names of the calibration inputs, for errors: files. Empty: they are random numbers.
   std::vector<std::string> inputNames;
