@@ -23,8 +23,8 @@ struct PipelineReport;
 /// by constants.
 void inferShapes(mlir::ModuleOp module);
 
-/// Moves constant operands that the record declares static into their attributes. The targets of
-/// reshape and expand are also moved if they are symbolic but can be written with 0 and -1.
+/// Moves constant operands that the record declares static into their attributes. The targets of reshape and expand are
+/// also moved if their open extents can be written with 0 and -1.
 void staticOperands(mlir::ModuleOp module);
 
 /// Evaluates operators with constant operands by their references. A result much larger than its
@@ -35,9 +35,8 @@ void foldConstants(mlir::ModuleOp module);
 /// between them and the product into one kernel.
 void foldUnpacked(mlir::ModuleOp module);
 
-/// Replaces inputs and results without elements by constants, drops them from concatenations, and
-/// removes operators that are no longer needed. Later passes and kernel families then need no rules
-/// for empty tensors.
+/// Replaces inputs and results without elements by constants, drops them from concatenations, and removes operators
+/// whose results are not used any more. Later passes and kernel families then need no rules for empty tensors.
 void foldEmpty(mlir::ModuleOp module);
 
 /// Writes operators whose extents depend on data so that these are symbols, which the plan binds while it runs
@@ -92,9 +91,9 @@ void multiplyByReciprocal(mlir::ModuleOp module);
 /// matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);
 
-/// Keeps float16 values that float16 may not hold as float32 between operators (docs/numerics.md, Range): those that may
-/// be too large, and those too small for what divides by them. Results of linear operators stay float16 where float32 would
-/// need more than a tenth of the network's memory.
+/// Keeps float16 values as float32 between operators where float16 may not hold them (docs/numerics.md, Range): values
+/// that may be too large, and values that are too small for an operator that divides by them. Results of linear
+/// operators stay float16 where float32 would need more than a tenth of the network's memory.
 void widenHalf(mlir::ModuleOp module);
 /// Keeps every float16 value inside the graph and its bodies as float32.
 void widenEveryHalf(mlir::ModuleOp module);

@@ -105,7 +105,7 @@ double greatestSum(const Tensor &tensor, int64_t outer, int64_t terms, int64_t i
   return most;
 }
 
-/// The number of elements that a reduction adds up; unknown where it is symbolic.
+/// The number of elements that a reduction adds up; unknown where an extent is open.
 double termsOf(const TensorInfo &x, const std::vector<int64_t> &axes, bool all) {
   double terms = 1;
   auto rank = static_cast<int64_t>(x.rank());

@@ -134,8 +134,8 @@ private:
       llvm::for_each(weights->ops, [&](mlir::Operation *op) { absorb(op); });
   }
 
-  /// The views that make the anchor's first three operands, where nothing else uses them, and those its result goes
-  /// through.
+  /// Absorbs the views that make the anchor's first three operands, where nothing else uses them, and the views of its
+  /// result.
   void absorbViews() {
     llvm::DenseSet<mlir::Operation *> views;
     for (bool changed = true; changed;) {
@@ -360,8 +360,8 @@ private:
     return familyOf(anchor) == "contraction" && absorbOperands(sums ? isDequantised : isWidenedHalf);
   }
 
-  /// Element-wise operators whose only users are inside the group, and which `mayBe`. An anchor
-  /// that is not element-wise reads its operands from memory, so those stay outside.
+  /// Element-wise operators whose only users are inside the group, and which `mayBe`. An anchor that is not
+  /// element-wise reads its operands from memory, so its operands stay outside.
   bool absorbOperands(bool (*mayBe)(mlir::Operation *) = isElementwise) {
     for (mlir::Operation *member : members) {
       if (member == anchor && !isElementwise(anchor))

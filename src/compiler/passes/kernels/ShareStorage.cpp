@@ -101,7 +101,7 @@ private:
     return whole ? sole : nullptr;
   }
 
-  /// The operator in @main before its call, its operands those of the call.
+  /// Puts a copy of the kernel's operator in front of the call in @main, with the call's operands.
   mlir::Operation *inMain(mlir::func::CallOp call, mlir::Operation *op) {
     mlir::Operation *copy = op->clone();
     for (mlir::OpOperand &operand : copy->getOpOperands())

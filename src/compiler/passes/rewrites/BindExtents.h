@@ -38,7 +38,7 @@ public:
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what) {
     return bindUnknown(value, what, vectorOf(value), [](const Dim &) { return true; });
   }
-  /// Likewise. An element stays only if it `counts`; the others are those of `vector`.
+  /// Likewise. An element keeps its known extent only if it `counts`; the other elements come from `vector`.
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what, mlir::Value vector,
                           llvm::function_ref<bool(const Dim &)> counts);
   /// The vector whose element `at[i][j]` is element j of parts[i].
@@ -55,7 +55,7 @@ private:
   UniqueNames &symbols;
   mlir::Operation *op;
   mlir::OpBuilder b;
-  /// Its description may be that of a value that was erased, whose place it has.
+  /// Describes a constant anew: it may have the address of an erased value, whose description is kept.
   mlir::Value described(mlir::Value constant);
 };
 

@@ -8,8 +8,8 @@ namespace {
 
 using Results = llvm::SmallVector<mlir::Value>;
 
-/// True if the operand is there and its elements are no constants. Some may be formulas of extents: the result has extents
-/// that nobody knows, so the formulas did not help, for instance where their sign is not known.
+/// True if the operand is there and not all of its elements are constants. Some may be formulas of extents, which did
+/// not help: the result still has unknown extents, for instance where the sign of a formula is not known.
 bool isComputed(mlir::Operation *op, size_t index, const ExtentBuilder &b) {
   mlir::Value operand = operandOf(op, index);
   if (!operand)
@@ -106,7 +106,7 @@ Results expand(mlir::Operation *op, ExtentBuilder &b) {
   return again(op, b, {{1, b.bind(target, "extent")}});
 }
 
-/// Positions from the front, at least 0. Those behind the end stay there: the shape function takes the end.
+/// Positions from the front, at least 0. Positions behind the end stay there: the shape function limits them.
 mlir::Value fromFront(ExtentBuilder &b, mlir::Value positions, mlir::Value extents) {
   mlir::Value zero = b.numbers({0});
   mlir::Value counted = b.emit("add", {positions, extents});
@@ -178,8 +178,8 @@ KnownPads knownPads(mlir::Value pads, int64_t rank, const ExtentBuilder &b) {
   return result;
 }
 
-/// Symbols for the extents of the result: what is behind it would have texts that grow with every operator otherwise, and
-/// nobody could tell that they are not below 0. The pads in front are a difference of two vectors of extents. Axes whose
+/// The same pad with symbols for the extents of the result. Formulas would grow with every operator behind it, and
+/// would not show that they are at least 0. The pads in front are a difference of two vectors of extents. Axes whose
 /// pads are numbers keep their formula.
 Results pad(mlir::Operation *op, ExtentBuilder &b) {
   mlir::Value x = op->getOperand(0), pads = b.vectorOf(operandOf(op, 1)), zero = b.numbers({0});

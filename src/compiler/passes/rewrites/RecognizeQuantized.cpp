@@ -100,7 +100,7 @@ private:
       return;
     double zero = data.scale.zeroPoint[0];
     if (isOp(op, "conv") && llvm::any_of(nn::attrsAs<ConvAttrs>(op).pads, [](int64_t pad) { return pad != 0; }))
-      return; // what pads is no zero then; the kernel takes the zero point from its sums tap by tap
+      return; // the padding is not zero then; the kernel takes the zero point from its sums tap by tap
     Tensor constant = *constantOf(weights.x);
     size_t axis = gemmTransposes ? 0 : static_cast<size_t>(outputAxis);
     int64_t inner = 1, count = constant.elements();

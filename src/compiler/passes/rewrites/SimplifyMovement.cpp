@@ -12,7 +12,7 @@ int64_t dynamicCount(mlir::RankedTensorType type) {
   return std::count_if(type.getShape().begin(), type.getShape().end(), mlir::ShapedType::isDynamic);
 }
 
-/// True when the number of elements tells the unknown extent of `type`, if there is one: it has no other, and no extent 0.
+/// True when the number of elements tells the open extent of `type`: it has at most one, and no extent 0.
 bool elementsTellExtents(mlir::RankedTensorType type) {
   int64_t unknown = type ? dynamicCount(type) : 2;
   return unknown == 0 || (unknown == 1 && !llvm::is_contained(type.getShape(), 0));

@@ -107,7 +107,7 @@ private:
     return makeConstant(b, loc, to, constantName(op, ".signed"));
   }
 
-  /// Axes behind those that zero points of the right factor lie along: a channel's kernel.
+  /// The number of axes behind the axis of the right factor's zero points: the axes of one channel's kernel.
   size_t kernelAxes() const {
     return isOp(op, "conv_integer") ? static_cast<size_t>(rankedType(op->getOperand(1)).getRank()) - 1 : 0;
   }
