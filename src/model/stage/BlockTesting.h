@@ -30,7 +30,7 @@ inline size_t countOnCycles(mlir::func::FuncOp main, const std::map<mlir::Operat
     for (int reader : readers[ready[done]])
       if (--waits[reader] == 0)
         ready.push_back(reader);
-  return waits.size() - done; // those left
+  return waits.size() - done; // nodes in a circle
 }
 
 inline void checkBlocks(mlir::func::FuncOp main, const std::vector<Block> &blocks) {

@@ -8,9 +8,9 @@
 
 namespace lathe {
 
-/// One occurrence of a block. Constants are no operations of a block.
+/// One occurrence of a block. Constants do not count as operations of a block.
 struct BlockOccurrence {
-  std::vector<mlir::Operation *> operations; // each behind those of the block that it reads
+  std::vector<mlir::Operation *> operations; // in order: each behind the operations that it reads
   std::vector<mlir::Value> inputs;           // other values that they read, in order of first use
   std::vector<mlir::Value> weights;          // constants that they read, in order of first use
   std::vector<mlir::Value> outputs;          // read outside of the block, in the order of `operations`
