@@ -37,7 +37,7 @@ static void removeLeftOvers(const fs::path &parent) {
   }
 }
 
-/// Locked before it has its name: nobody finds it unlocked. -1 where the file system has no locks.
+/// Locked before it has its name: no process finds it unlocked. -1 where the file system has no locks.
 static int lockedFile(const fs::path &folder) {
   fs::path pending = folder / ".lock-pending";
   int lock = ::open(pending.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

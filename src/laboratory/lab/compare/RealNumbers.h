@@ -11,7 +11,7 @@ namespace lathe::lab {
 /// Of inputs and outputs, by name.
 using Scales = std::map<std::string, Quantization>;
 
-/// The ports, of which those with a scale are f32.
+/// The ports; a port with a scale has type f32.
 std::vector<RunnerPort> realPorts(std::vector<RunnerPort> ports, const Scales &scales);
 
 /// The real numbers that the elements of port `name` stand for; without a scale the tensor itself.

@@ -35,7 +35,7 @@ RunnerSpec runnerNamed(const std::string &name, const std::string &where);
 struct RunnerPort {
   std::string name;
   std::string type;              // name of an ElementType; "": not known
-  std::vector<std::string> dims; // "224", or the name of a symbolic extent
+  std::vector<std::string> dims; // "224", or the symbol of an open extent
   bool ranked = true;            // false: any rank
 };
 

@@ -59,10 +59,11 @@ struct MedianEstimate {
   bool isRange = false; // too few starts: `interval` is only the range of what was measured
 };
 
-/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the memory
-/// of a process changes lasts as long as the process. It does not become narrower with more starts: those of one run are
-/// close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it is called a range;
-/// of one start it is the range of the medians of its rounds; of one round the range of its samples. No samples: zero.
+/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the
+/// memory of a process changes lasts as long as the process. It does not become narrower with more starts: the starts
+/// of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it
+/// is called a range; of one start it is the range of the medians of its rounds; of one round the range of its samples.
+/// No samples: zero.
 MedianEstimate medianOverStarts(const Starts &starts);
 
 struct RatioEstimate {
@@ -104,8 +105,8 @@ RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, dou
 /// Fewest process starts of a side that any verdict needs: how much starts differ is not known with
 /// fewer.
 constexpr size_t leastStarts = 3;
-/// Fewest starts of both sides with which ratioApart may call one side faster (its interval of
-/// 99.5 % is no range). With unequal numbers: canDecideApart.
+/// Fewest starts of both sides with which ratioApart may call one side faster: its interval of 99.5 % is then a
+/// confidence interval and not a range. With unequal numbers: canDecideApart.
 constexpr size_t leastStartsApart = 6;
 /// True if sides with so many starts, without turns, can have any verdict other than ambiguous or
 /// same.

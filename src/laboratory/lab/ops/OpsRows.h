@@ -148,7 +148,7 @@ struct Side : TimedSide {
   void takeTurn() override;
   const std::vector<std::vector<double>> &rounds() const override { return point().rounds; }
 
-  /// It has used its share of the row's time and gets no further turns, so its rounds are those of the first starts.
+  /// It has used its share of the row's time and gets no further turns, so its rounds come from the first starts.
   bool usedUp() const { return over; }
   void answer(std::span<const OpsPoint> earlier);
   OpsPoint &point() const;
