@@ -201,7 +201,8 @@ void Tuner::begin(size_t index) {
   size_t earlierBatches = trials.size() / options.batch;
   one.progress.emplace(double(task.task.count), std::min(task.floorSeconds, best),
                        earlierBatches && one.prior < never ? one.prior : best, batchSeconds);
-  for (size_t batch = 0; batch < earlierBatches; ++batch) // the first one gained all: nobody knows the order of trials
+  // the first one has all the gain, because the order of the trials is not known
+  for (size_t batch = 0; batch < earlierBatches; ++batch)
     one.progress->add(best, batchSeconds);
   if (!earlierBatches)
     expectGain(index);

@@ -74,8 +74,9 @@ public:
   explicit Measurer(MeasureOptions options);
   ~Measurer();
 
-  /// Makes operands and expected results of the task, or finds them in the folder. Declines, with the reason, a task that
-  /// cannot be measured: no reference, or results that are no evidence because they are constant. `measure` calls it.
+  /// Makes operands and expected results of the task, or finds them in the folder. Declines, with the reason, a task
+  /// that cannot be measured: it has no reference, or its results prove nothing because they are constant. `measure`
+  /// calls it.
   Outcome<bool> prepare(const Task &task);
 
   /// Builds all schedules, then runs each. `best`: the shortest time of the task so far in seconds, or `unmeasured`.
