@@ -54,7 +54,7 @@ struct TuningFilter {
   bool withKernel = false;                // the kernel of the task is known
 };
 
-/// A task with records of it, fastest first, those without a time last.
+/// A task with its records: the fastest first, records without a time last.
 struct TunedTask {
   TuningTask task;
   std::vector<TuningRecord> records;
