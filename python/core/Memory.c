@@ -181,7 +181,7 @@ static Taking describe(Memory *memory, int32_t wanted, PyObject *error, PyObject
 
 static Taking takeDlPack(Memory *memory, PyObject *value, int32_t wanted, PyObject *error, PyObject *name) {
   PyObject *capsule = PyObject_CallMethod(value, "__dlpack__", NULL);
-  if (!capsule) { // such as PyTorch's tensors of booleans, or those with gradients
+  if (!capsule) { // such as PyTorch's tensors of booleans or with gradients
     if (!PyErr_ExceptionMatches(PyExc_Exception))
       return REFUSED; // KeyboardInterrupt
     PyErr_Clear();
