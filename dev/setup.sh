@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: dev/setup.sh [bench]
 # Installs the Debian packages of dev/packages.txt that are missing; does nothing where all are there. With "bench" also
-# those of the lines that say "bench?".
+# the packages of lines that say "bench?".
 set -eu
 cd "$(dirname "$0")"
 
@@ -26,7 +26,7 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=sudo
 fi
 echo "installing:$missing"
-log=$(mktemp) # a name that nobody else can have prepared
+log=$(mktemp) # a name that no other process can have prepared
 trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM HUP
 $as_root apt-get update -qq
