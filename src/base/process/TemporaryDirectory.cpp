@@ -1,4 +1,4 @@
-#include "lab/TemporaryDirectory.h"
+#include "process/TemporaryDirectory.h"
 
 #include "support/Error.h"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace lathe::lab {
+namespace lathe::process {
 
 namespace fs = std::filesystem;
 
@@ -75,10 +75,10 @@ TemporaryDirectory::~TemporaryDirectory() {
     ::close(lock);
 }
 
-process::Command TemporaryDirectory::keepingFilesHere(process::Command command) const {
+Command TemporaryDirectory::keepingFilesHere(Command command) const {
   if (command.prefix.empty())
     command.environment["TMPDIR"] = path.string();
   return command;
 }
 
-} // namespace lathe::lab
+} // namespace lathe::process

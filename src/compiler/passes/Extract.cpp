@@ -1,4 +1,4 @@
-#include "passes/interpret/Extract.h"
+#include "passes/Extract.h"
 
 #include "ir/SymbolicShapes.h"
 #include "passes/Passes.h"

@@ -1,7 +1,7 @@
 // The pipeline from an imported graph to kernels.
 #pragma once
 
-#include "passes/kernels/ChannelBlocks.h"
+#include "passes/ChannelBlocks.h"
 #include "support/Error.h"
 #include "support/LayoutChoice.h"
 

@@ -11,8 +11,8 @@
 #include "lab/judging/Verdict.h"
 #include "tune/Budget.h"
 #include "tune/Searcher.h"
-#include "tune/Task.h"
 #include "tune/measure/Measure.h"
+#include "tune/measure/Task.h"
 
 #include <functional>
 #include <map>

@@ -1,11 +1,11 @@
 #include "lab/compare/Compare.h"
 
-#include "lab/TemporaryDirectory.h"
 #include "lab/compare/Outputs.h"
 #include "lab/compare/Ports.h"
 #include "lab/compare/SideInputs.h"
 #include "lab/machine/DeclaredPeak.h"
 #include "lab/machine/Disturbance.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
 
@@ -439,7 +439,7 @@ private:
   CompareOptions options;
   double operations = 0; // of one run
   FullSpeed fullSpeed;
-  TemporaryDirectory directory{"compare"};
+  process::TemporaryDirectory directory{"compare"};
   std::vector<BoundInput> inputs;
   Comparison comparison;
   std::vector<Running> running;

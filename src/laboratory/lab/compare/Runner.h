@@ -1,10 +1,10 @@
 // A runner: a program that runs whole models with some framework (protocol:
 // docs/runner-protocol.md).
 //
-// Failures: see lab/ops/TimingWorker.h.
+// Failures: see lab/judging/TimingWorker.h.
 #pragma once
 
-#include "lab/ops/TimingWorker.h"
+#include "lab/judging/TimingWorker.h"
 #include "support/ElementType.h"
 
 #include <filesystem>

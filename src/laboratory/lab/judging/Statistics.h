@@ -5,7 +5,7 @@
 // draws conclusions from ratios and intervals. Samples may have any unit.
 #pragma once
 
-#include "lab/machine/Counts.h"
+#include "lab/judging/Counts.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,10 @@
 // What OpsLab consists of: processes, problems with their references, and the rows that are being measured.
 #pragma once
 
-#include "lab/TemporaryDirectory.h"
 #include "lab/machine/Disturbance.h"
 #include "lab/ops/OpsLab.h"
 #include "lab/problems/Operands.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/NpyTensor.h"
 
 #include <deque>
@@ -65,7 +65,7 @@ struct RowInTurns;
 struct OpsLab::State {
   ColumnsOf columnsOf;
   OpsLabOptions options;
-  TemporaryDirectory directory{"ops"};
+  process::TemporaryDirectory directory{"ops"};
   const std::vector<OpsColumn> *columns = nullptr; // of the contenders
   std::deque<Contender> contenders;
   std::map<std::string, std::weak_ptr<const Case>> cases;                   // by problem

@@ -12,8 +12,8 @@
 
 #include "lab/judging/Verdict.h"
 #include "support/Error.h"
-#include "tune/Measurement.h"
-#include "tune/Task.h"
+#include "tune/measure/Measurement.h"
+#include "tune/measure/Task.h"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -3,7 +3,7 @@
 #include "lab/ServeLines.h"
 #include "lab/judging/FullSpeed.h"
 #include "support/Base64.h"
-#include "tune/Protocol.h"
+#include "tune/measure/Protocol.h"
 #include "tune/measure/runner/Trial.h"
 
 #include <algorithm>
