@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""No source needs itself: there is no circle of #include lines, nor of imports between the modules of the Python package.
+"""Finds circles of #include lines and of imports in the Python package, between files and between folders.
 
 usage: check_circles.py [ROOT]
 
-Prints a circle, if there is one, and exits with 1. Circles of floors and rooms: dev/check_walls.py.
+No file may need itself over other files. No folder may need itself over other folders, except within the circles of dev/known_circles.txt;
+tests and their helpers do not count there. Prints what breaks these rules, and exits with 1. Circles of floors and rooms: dev/check_walls.py.
 """
 import ast
+import collections
 import graphlib
 import os
 import re
 import subprocess
 import sys
 
+KNOWN = "dev/known_circles.txt"  # a circle a line; the list only shrinks
+TEST = re.compile(r"(Test|Testing|Bench|Cases)\.(cpp|h)$|(^|/)tests/|_test\.py$")
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
 
 
@@ -27,11 +31,38 @@ def imports(path, text, files):
     def file_of(module):
         place = "python/" + module.replace(".", "/")
         return next((file for file in (place + ".py", place + "/__init__.py") if file in files), None)
-    for node in ast.parse(text).body:  # not within functions, nor for type checkers alone: those are not there to load a module
+    for node in ast.parse(text).body:  # imports in functions and for type checkers do not run when a module is loaded
         if isinstance(node, ast.Import):
             yield from filter(None, (file_of(name.name) for name in node.names))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from filter(None, (file_of(f"{node.module}.{name.name}") or file_of(node.module) for name in node.names))
+
+
+def circles_of_folders(graph):
+    """Sets of folders that need each other, directly or over others."""
+    needs = collections.defaultdict(set)
+    for path, others in graph.items():
+        if not TEST.search(path):
+            needs[os.path.dirname(path)] |= {os.path.dirname(other) for other in others} - {os.path.dirname(path)}
+
+    def reached(folder):
+        seen, waiting = set(), [folder]
+        while waiting:
+            new = needs[waiting.pop()] - seen
+            seen |= new
+            waiting += new
+        return seen
+    reach = {folder: reached(folder) for folder in list(needs)}
+    return {frozenset(other for other in reach[folder] if folder in reach.get(other, ())) for folder in reach if folder in reach[folder]}
+
+
+def complaints(circles, known):
+    """About circles that are not in `known`, and about folders of it that are in none."""
+    for circle in sorted(map(sorted, circles)):
+        if not any(one.issuperset(circle) for one in known):
+            yield f"folders need each other: {', '.join(circle)}"
+    for folder in sorted(set().union(*known).difference(*circles)):
+        yield f"{KNOWN}: {folder} is in no circle any more, expected its removal"
 
 
 def main():
@@ -48,9 +79,11 @@ def main():
     except graphlib.CycleError as error:
         print("a circle: " + " needs ".join(reversed(error.args[1])))
         return 1
+    known = [set(line.split()) for line in open(KNOWN, encoding="utf-8") if not line.startswith("#")] if os.path.exists(KNOWN) else []
+    broken = list(complaints(circles_of_folders(graph), known))
     edges = sum(map(len, graph.values()))
-    print(f"{len(files)} files, {edges} includes and imports, no circle")
-    return 0 if edges else 1
+    print(*broken, f"{len(files)} files, {edges} includes and imports, no circle of files, {len(known)} known circles of folders", sep="\n")
+    return 1 if broken or not edges else 0
 
 
 sys.exit(main())
