@@ -62,8 +62,9 @@ private:
 /// A symbol for `what` of `op`: its first source node with what texts of extents may hold.
 std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &symbols);
 
-/// The results of `op` written so that all extents are symbols, or nothing where its reference has to tell them.
-/// BindShapes.cpp: operators whose operands say how large the result is; BindSelection.cpp: operators whose data does.
+/// The results of `op` with symbols for all extents, computed by new operators; nothing if only the reference of `op`
+/// can tell the extents. BindShapes.cpp: the operands state the result's extents. BindSelection.cpp: the operands'
+/// elements decide them.
 std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b);
 std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, ExtentBuilder &b); // BindResize.cpp
 std::optional<llvm::SmallVector<mlir::Value>> bindSelection(mlir::Operation *op, ExtentBuilder &b);
