@@ -65,7 +65,7 @@ struct LayoutConversion {
   double cycles = 0;    // predicted core cycles of one run of its kernel
 };
 
-/// An operator that has the layout of the model.
+/// An operator that stays in the layout of the model, with the reason.
 struct UnconvertedOperator {
   std::string node, op, reason;
 };

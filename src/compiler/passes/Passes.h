@@ -128,7 +128,8 @@ void sinkReshape(mlir::ModuleOp module);
 void sinkTranspose(mlir::ModuleOp module);
 
 /// Moves transposes that put the channels of an image to axis 1 in front of pads and of element-wise operators with
-/// constants, which the convolution behind then takes up: what prepares pictures at the inputs of a network.
+/// constants. Exporters write such operators to prepare the pictures at the inputs of a network; the convolution behind
+/// then absorbs them.
 void liftTranspose(mlir::ModuleOp module);
 
 /// Splits lstm, gru and rnn into one matmul, which computes W times the input for all gates, steps

@@ -25,7 +25,7 @@ struct GraphChoice {
 /// one kernel differ by less (docs/notes/tuning-measurement.md).
 inline constexpr double measuredDoubt = 0.05;
 
-/// One kernel for two anchors, or one for each.
+/// Whether two anchors share one kernel or have one each.
 struct WholeChoice {
   bool whole = true;
   bool measured = false; // measured times decide otherwise than predictions
@@ -113,7 +113,7 @@ struct PipelineReport {
   int kernels = 0;
   int measuredChoices = 0; // operators for which measured times choose other layouts or kernels than predictions
 
-  /// Adds what is said of another part of the model.
+  /// Adds the report of another part of the model.
   void add(PipelineReport other);
 };
 

@@ -19,7 +19,7 @@ void prepare(mlir::ModuleOp module);
 /// Throws Error with the node for a weight of a layer that is not finite, and for any other constant that is not a number.
 void requireFiniteConstants(mlir::func::FuncOp main);
 
-/// "input 'x'", or "node 'conv1'" for what it computes.
+/// Name of a value for messages: "input 'x'", or "node 'conv1'" if the node computes it.
 std::string valueName(mlir::Value value);
 
 /// The output in which two models are compared.

@@ -17,9 +17,9 @@
 
 namespace lathe::quantize {
 
-/// What biases take back. weights: the mean error that rounding the weights makes, from the means of the inputs.
-/// measured: besides, the mean error of a layer's output that is left, at the ends of `correctionStages` parts of the
-/// network, one after the other.
+/// Which mean error of a layer's output its bias is corrected for. weights: the error from rounding the weights,
+/// computed from the means of the inputs. measured: also the error that is left, measured at the ends of
+/// `correctionStages` parts of the network, one part after the other.
 enum class BiasCorrection { none, weights, measured };
 inline constexpr size_t correctionStages = 8;
 

@@ -190,9 +190,9 @@ private:
   void readSamples(std::vector<std::pair<int64_t, Point>> &points); // by id
 
   using Body = std::function<void(Store &into, bool again)>;
-  /// Calls `body` in a transaction. `again`: an earlier call may have written the same. If the server
-  /// stays away, `body` writes to the local file instead, and Error tells so unless `isBeginning`:
-  /// then more will be written, which has to tell.
+  /// Calls `body` in a transaction. `again`: an earlier call may have written the same. If the server stays away,
+  /// `body` writes to the local file instead, and an Error reports it. With `isBeginning` there is no Error, because a
+  /// later call will write more and report it.
   void write(Transaction::Kind kind, const Body &body, bool isBeginning = false);
   /// The local file of this object, with the experiments of this object.
   Store &rescueFile();

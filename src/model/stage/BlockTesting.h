@@ -11,7 +11,7 @@
 
 namespace lathe {
 
-/// Number of operations that wait for themselves if every occurrence is one operation.
+/// Number of operations that lie in a circle if every occurrence is one operation.
 inline size_t countOnCycles(mlir::func::FuncOp main, const std::map<mlir::Operation *, int> &whole) {
   std::map<int, std::set<int>> readers;
   std::map<int, size_t> waits;

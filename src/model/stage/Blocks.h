@@ -26,7 +26,8 @@ struct BlockOccurrence {
 struct Block {
   std::string
       name; // from the scopes where most of them have a common name, else from the operators: "conv_relu_conv_add_relu"
-  std::vector<BlockOccurrence> occurrences; // at least two, in program order; the operations of the first one are, too
+  // at least two; occurrences, and the operations of the first one, are in program order
+  std::vector<BlockOccurrence> occurrences;
 };
 
 /// Finds repeated blocks among the operations of `function`. No operation belongs to two occurrences. A graph in which

@@ -74,7 +74,7 @@ public:
   /// The extents of a value: "N*2", "56".
   std::vector<std::string> dimsOf(Value value) const;
   mlir::Value mlirValue(Value value) const { return checked(value, "value"); }
-  /// Says more or less of the type of an operator's result than its shape function.
+  /// Replaces the type that the shape function gives the result of an operator by `type`, which may say more or less.
   void retype(Value value, mlir::TensorType type);
   /// The module with all operators so far, verified. The graph may grow afterwards. Throws Error if it has no output.
   mlir::ModuleOp finish();

@@ -81,8 +81,8 @@ struct Statement {
   std::vector<std::string> bodies;         // functions
   int64_t carried = 0;
 
-  /// A call that is repeated for i from `first` to before `end`: `name` is the text in front of i, `nameEnd` that behind.
-  /// Its only result takes the place of the variable `results[0]` that it reads.
+  /// A call that is repeated for i from `first` to before `end`: `name` is the text in front of i, `nameEnd` the text
+  /// behind it. Its only result replaces the variable `results[0]`, which the call also reads.
   int64_t first = 0, end = 0;
   std::string nameEnd = "";
   bool repeated() const { return end > first; }

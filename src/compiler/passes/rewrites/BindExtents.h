@@ -59,7 +59,8 @@ private:
   mlir::Value described(mlir::Value constant);
 };
 
-/// A symbol for `what` of `op`: its first source node with what texts of extents may hold.
+/// A new symbol for `what` of `op`: the name of its first source node, in characters that texts of extents may have,
+/// and `what`.
 std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &symbols);
 
 /// The results of `op` with symbols for all extents, computed by new operators; nothing if only the reference of `op`

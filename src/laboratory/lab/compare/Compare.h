@@ -31,10 +31,10 @@ struct CompareSide {
   /// is empty, `compare` writes the model for runners of ONNX, and SideResult::overheadSeconds
   /// stays empty for other runners.
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
-  ModelPart part = {};                 // that is run of the model
+  ModelPart part = {};                 // the part of the model to run
   std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
   std::string content = {};            // hash of the file that the runner is named after; "" for a runtime
-  std::string called = {};             // the model in messages; "": its file
+  std::string called = {};             // name of the model in messages; "": its file
   Scales scales = {};                  // of inputs and outputs that are quantised
 };
 

@@ -20,7 +20,7 @@ Tensor realNumbers(const Scales &scales, const std::string &name, const Tensor &
 /// Real numbers as elements of a port: quantised where it has a scale.
 Tensor elementsFor(const Scales &scales, const RunnerPort &port, const Tensor &real);
 
-/// True if each of theirs has one of ours.
+/// True if every port of theirs is paired with one of ours (pairPorts).
 bool allPaired(const std::vector<RunnerPort> &ours, const std::vector<RunnerPort> &theirs);
 
 } // namespace lathe::lab

@@ -17,9 +17,9 @@ namespace lathe::lab {
 /// A multiply-accumulate counts as two operations. Where the system does not declare a clock, it is the clock of the
 /// fastest processors.
 double declaredPeak(const SystemFacts &system, std::optional<ElementType> type, int threads);
-/// Of this machine.
+/// The same for this machine.
 double declaredPeak(std::optional<ElementType> type, int threads);
-/// Of any processor.
+/// The highest such rate of any processor.
 double declaredPeakAnywhere(int threads);
 
 /// The best known algorithm does a problem's operations with this many times fewer (Winograd's F(4x4, 3x3)).

@@ -51,7 +51,7 @@ struct Case {
   std::vector<Tensor> references; // by result
   std::vector<std::string> names; // of results
   Tolerance tolerance;
-  std::string aboutFailures; // what a wrong answer to it may come from
+  std::string aboutFailures; // a possible cause of a wrong result
   double bytes = 0;          // of operands and references
 
   ~Case() {

@@ -68,8 +68,8 @@ private:
   void findPacked(mlir::Block &block);
   void writeQuantized(NodeWriter &writer, const QuantizedNode &node);
   void writePacked(NodeWriter &writer, const nn::PackedWeights &weights);
-  /// Writes a Sum of the scale of an integer product by itself, where ONNX Runtime must not see that it is a product.
-  /// Returns the scale and the name of the Sum.
+  /// Writes the scale of an integer product as a Sum with one input, so that ONNX Runtime does not fuse the product
+  /// (Quantized.cpp). Returns the scale and the name of the Sum.
   std::optional<std::pair<mlir::Value, std::string>> hideScale(mlir::Operation &op);
 };
 

@@ -20,8 +20,8 @@ struct GraphDiff {
   struct Alone {
     std::string name, kind;
     std::string before, behind; // nearest nodes with a partner that it reads and that read it, or ports; "": none
-    /// The input that is prepared otherwise: only nodes without a partner lie between it and a node with one, and most
-    /// nodes of both graphs have partners.
+    /// The input that the other graph prepares otherwise: only nodes without a partner lie between the input and a node
+    /// with a partner, and most nodes of both graphs have partners.
     std::string port;
   };
   struct Attribute {
