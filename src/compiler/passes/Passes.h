@@ -86,9 +86,9 @@ void recognizeQuantized(mlir::ModuleOp module);
 /// constant and quantised to bytes, if every byte or pair of bytes gives the same result.
 void multiplyByReciprocal(mlir::ModuleOp module);
 
-/// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. One that leaves
-/// more than 8 bits stays, where kernels take it, with both as i8. Rewrites products that no kernel computes as conv and
-/// matmul of 32-bit integers, after subtracting all zero points.
+/// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Where the
+/// differences need more than 8 bits and kernels take a zero point, the factor keeps it, and both become i8. Rewrites
+/// products that no kernel computes as conv and matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);
 
 /// Keeps float16 values as float32 between operators where float16 may not hold them (docs/numerics.md, Range): values
