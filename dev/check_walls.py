@@ -33,10 +33,10 @@ ALLOWED = {
     "runtime": {"package", "include"},
     "ir": {"ops", "mlir"},
     "stage": {"ir", "ops", "mlir"},
-    # Common to all formats. References decide what is known before it runs. The file Import.cpp is the one door.
+    # Common to all formats. References decide what is known before it runs. The folder dispatch/ alone knows all formats.
     "import": {"ir", "ops", "references", "runtime", "mlir"},
-    "import/FileFormats.cpp": {"import", "import/tensorflow"},
-    "import/Import.cpp": {"import", "import/keras", "import/onnx", "import/tensorflow", "import/tflite", "ir", "mlir"},
+    "import/dispatch/FileFormats.cpp": {"import", "import/tensorflow"},
+    "import/dispatch": {"import", "import/keras", "import/onnx", "import/tensorflow", "import/tflite", "ir", "mlir"},
     "import/PictureNotesTest.cpp": {"import", "import/onnx", "import/tflite"},
     "import/keras": {"import", "ir", "ops", "process", "references", "runtime", "mlir"},
     "import/keras/hdf5": {"import/keras"},  # the program that reads HDF5: of its caller it sees the form of its output
