@@ -308,8 +308,8 @@ Failure Child::classify(int status, Killed why, double seconds) const {
   failure.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   failure.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   bool overResident = limits.residentBytes > 0 && final.peakResidentBytes > limits.residentBytes;
-  // The kernel does not tell that a limit of the address space was hit; the allocation fails inside, and most programs
-  // say so.
+  // The kernel does not report that a limit of the address space was hit. The allocation fails inside the process, and
+  // most programs say so.
   bool overAddressSpace = limits.addressSpaceBytes > 0 && status != 0 && saysOutOfMemory(stderrTail);
   if (why == Killed::forMemory || (why == Killed::no && (overResident || overAddressSpace))) {
     failure.kind = FailureKind::memoryExceeded;

@@ -188,7 +188,7 @@ bool isFormula(std::string_view text) {
     return false;
   char *end = nullptr;
   std::strtod(rest.c_str(), &end);
-  return *end != '\0' || rest.size() < text.size(); // a number is none
+  return *end != '\0' || rest.size() < text.size(); // a number is not a formula
 }
 
 } // namespace

@@ -53,8 +53,8 @@ public:
   /// of schedules. Generates no code and changes nothing; equal kernels are predicted once.
   Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
 
-  /// Measured seconds of `kernel` with the schedule that predictCycles takes, or why there are none. Other sources have no
-  /// say here, either: a kernel that is tuned later keeps the times by which its graph was chosen.
+  /// Measured seconds of `kernel` with the schedule that predictCycles takes, or why there are none. Other sources are
+  /// not asked here, either: a kernel that is tuned later keeps the times by which its graph was chosen.
   Outcome<double> measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order = BatchOrder::call) const;
   /// Measured seconds of a kernel that can pass its images alone: in one call, and image by image. Zeros if one of them was
   /// not measured.

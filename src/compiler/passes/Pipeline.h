@@ -43,7 +43,7 @@ struct PipelineOptions {
   /// Leaves out what makes operators that no file format has, such as extents bound while the plan runs and recurrences
   /// apart from their products: the graph will be written, not compiled.
   bool forFiles = false;
-  /// Keeps float16 values that may leave their range as float32 (widenHalf). False for graphs that are compared as such.
+  /// Keeps float16 values that may leave their range as float32 (widenHalf). False for graphs that are only compared.
   bool widensHalf = true;
   /// Shares storage of contiguous parts of tensors from level 2 on; false for tests that compare
   /// with copies.

@@ -157,7 +157,7 @@ Dataset readArchive(const std::string &path) {
   return data;
 }
 
-/// What lies in a folder, but for names that begin with a dot: systems and editors write such files beside others.
+/// The entries of a folder, without names that begin with a dot: systems and editors write such files beside others.
 std::vector<fs::directory_entry> entriesOf(const fs::path &folder) {
   std::vector<fs::directory_entry> entries;
   std::error_code error;

@@ -33,7 +33,7 @@ struct Tuner::Running {
   size_t trials = 0, searched = 0, failed = 0, sinceGain = 0; // searched, failed: of this run
   std::map<store::PointStatus, size_t> failures;
   std::string declined;    // why the task cannot be measured
-  bool isExpected = false; // other tasks tell what the first batch gains: the first of its schedules tell enough
+  bool isExpected = false; // the gain of the first batch is estimated from other tasks: then half a batch is enough
 
   Running(const TaskToTune &task, const TuneOptions &options, StartModel startModel) : space(spaceOf(task)) {
     std::vector<Point> starts;

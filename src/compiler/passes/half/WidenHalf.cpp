@@ -16,7 +16,8 @@ bool isHalf(mlir::Value value) {
   return info.isTensor() && info.type == ElementType::f16;
 }
 
-/// Operators that take float16 as such: they convert, look at bits, pass sequences on, or run bodies. So do results.
+/// Operators that must read float16 unchanged: they convert, look at bits, pass sequences on, or run bodies. Their
+/// results stay float16, too.
 bool isFixed(mlir::Operation *op) {
   const OpRecord *record = nn::recordOf(op);
   return !record || record->takesValues || isOp(op, "cast") || isOp(op, "bit_cast") || isOp(op, "constant_of_shape");

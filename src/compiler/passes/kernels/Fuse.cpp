@@ -264,7 +264,8 @@ private:
     return attrs.group == 1 && all(weights.getShape().drop_front(2), 1) && all(attrs.strides, 1) && all(attrs.pads, 0);
   }
 
-  /// The group whose anchor, a pointwise convolution, alone uses what `group` computes; the end where there is none.
+  /// The group whose anchor is a pointwise convolution and the only reader of what `group` computes; the end if there
+  /// is none.
   std::vector<Group>::iterator readerOf(const Group &group) {
     llvm::DenseSet<mlir::Operation *> set(group.ops.begin(), group.ops.end());
     llvm::SmallVector<mlir::OpOperand *> uses;
@@ -277,7 +278,8 @@ private:
     return llvm::find_if(groups, [&](const Group &other) { return other.anchor == uses[0]->getOwner(); });
   }
 
-  /// What a group of two convolutions saves is told by codegen, so this only says where there could be one.
+  /// Joins groups where one kernel for both is possible. Whether it saves time is decided later, by the costs of
+  /// codegen.
   void joinSeparable() {
     for (size_t i = 0; i < groups.size(); ++i) {
       if (!groups[i].anchor || !isDepthwise(groups[i].anchor))

@@ -210,14 +210,15 @@ private:
     deadCode(module); // what computed the extents
   }
 
-  /// Shapes that folding has left are read by operators that compute: a kernel is told its arguments' extents.
+  /// Makes kernels of the shape operators that folding has left, since other kernels read their results. A kernel
+  /// receives its arguments' extents.
   void placeShapes() {
     for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front()))
       if (isOp(&op, "shape") && obstacle(&op).empty())
         call({{&op}, "movement"}); // where that declines it stays
   }
 
-  /// Elements that are extents of other values, or bound as such.
+  /// True if all elements are extents of other values, or symbols.
   bool isExtents(mlir::Value value) const {
     std::optional<std::vector<Dim>> contents = shapes.of(value).contents;
     return contents && llvm::none_of(*contents, isUnknown);

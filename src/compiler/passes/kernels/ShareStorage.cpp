@@ -89,7 +89,7 @@ private:
   };
   std::vector<Concat> concats;
 
-  /// The concat, split or slice that is all a kernel does.
+  /// The concat, split or slice that the kernel consists of; null if it has other operators or results.
   static mlir::Operation *soleMovement(mlir::func::FuncOp kernel) {
     mlir::Operation *sole = nullptr;
     for (mlir::Operation &op : kernel.getBody().front().without_terminator()) {

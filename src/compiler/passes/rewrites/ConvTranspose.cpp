@@ -51,7 +51,7 @@ struct Axis {
 
 /// The taps of a convolution along one axis, for phases that read the same offsets.
 struct Taps {
-  std::vector<int64_t> offsets; // rising, equally far apart; empty: there is none
+  std::vector<int64_t> offsets; // rising, equally far apart; may be empty
   int64_t step = 1;             // dilation: their distance
   int64_t padBegin = 0, padEnd = 0;
 

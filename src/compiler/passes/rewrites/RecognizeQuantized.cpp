@@ -21,7 +21,8 @@ class IntegerProduct {
 public:
   explicit IntegerProduct(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
 
-  /// Replaces the operator if it is one. Returns the product of the sums with their scale; null where it is none.
+  /// Replaces the operator if it is a quantised product. Returns the product of the sums with their scale; null if it
+  /// is not.
   mlir::Operation *run() {
     bool conv = isOp(op, "conv"), gemm = isOp(op, "gemm"), matmul = isOp(op, "matmul");
     if ((!conv && !gemm && !matmul) || !readOperands())

@@ -46,14 +46,14 @@ struct Interval {
 
 /// Interval that contains the true median with at least this `confidence` for any distribution:
 /// order statistics (k, n + 1 - k) with a binomial tail of at most (1 - confidence) / 2 below k.
-/// With too few samples (fewer than 6 at 0.95) it is the whole range. The samples are taken for
-/// independent: repetitions of one process are not (medianOverStarts).
+/// With too few samples (fewer than 6 at 0.95) it is the whole range. The samples must be independent; repetitions of
+/// one process are not (medianOverStarts).
 Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
 
 /// Times in seconds by process start, round and repetition.
 using Starts = std::vector<std::vector<std::vector<double>>>;
 
-/// What several process starts tell of a median time.
+/// An estimate of a median time from several process starts.
 struct MedianEstimate {
   Interval interval;
   bool isRange = false; // too few starts: `interval` is only the range of what was measured
