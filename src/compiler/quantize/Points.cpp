@@ -103,7 +103,7 @@ private:
     want(behind(op->getResult(0)));
   }
 
-  /// One step of wanting what stands before or behind values that are wanted. True if anything changed.
+  /// Adds values that only move elements before or behind values to quantise. True if anything changed.
   bool spread() {
     bool changed = false;
     for (mlir::Operation &op : main.getBody().front()) {

@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  /// What needs no ranges of activations.
+  /// Quantises weights alone, which needs no ranges of activations.
   Report weightsOfProducts() {
     std::span<const Sample> inputs = others.empty() ? samples : others;
     std::vector<Tensor> expected = outputsOf(module, inputs);
@@ -152,8 +152,8 @@ private:
     return copy;
   }
 
-  /// Corrects the mean error of every eighth layer's output or so, one after the other: each takes back what all layers
-  /// before have added.
+  /// Corrects the mean error of the outputs of `correctionStages` layers, spread evenly, one after the other: each
+  /// correction takes back what all layers before it have added.
   void measureCorrections(const Nodes &inFloat) {
     corrections.clear();
     size_t count = findPoints(mainFunction(module), inFloat).layers.size();
@@ -218,7 +218,7 @@ private:
       layer.floatSeconds = floats[layer.node];
       layer.intSeconds = ints[layer.node];
     }
-    // A layer that gains little pays for the conversions around it.
+    // A layer that gains little would pay for the conversions around it.
     Nodes best = inFloat;
     for (double gain : {1.0, 1.3}) {
       Nodes candidate = inFloat;
@@ -273,7 +273,8 @@ private:
   }
   bool isFaithful(const Nodes &inFloat) { return isNear(fidelityWithout(inFloat)); }
 
-  /// What isFaithful is expected to say after correctMeasured, which takes far longer: the mean error of the outputs is gone.
+  /// Estimates what isFaithful will say after correctMeasured, which takes far longer: then the mean error of the
+  /// outputs is gone.
   bool mayBeFaithful(const Nodes &inFloat) {
     std::vector<Tensor> outputs = outputsOf(*quantizedWithout(inFloat), samples);
     if (options.biasCorrection == BiasCorrection::measured)

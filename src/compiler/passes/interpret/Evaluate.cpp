@@ -342,7 +342,7 @@ private:
     return nn::SymbolicShapes(body, infos).results();
   }
 
-  /// No steps of such tensors. Extents that are not known are 0.
+  /// An empty stack of such tensors. Extents that are not known are 0.
   Tensor nothing(const TensorInfo &step) const {
     std::vector<int64_t> dims{0};
     for (const Dim &dim : step.dims)

@@ -151,7 +151,7 @@ private:
           changed = true;
         }
     }
-    // A reshape of something stored costs nothing outside.
+    // A reshape of a stored value costs nothing outside of the kernel.
     for (bool changed = true; changed;) {
       changed = false;
       for (mlir::Operation *op : llvm::SmallVector<mlir::Operation *>(views.begin(), views.end()))

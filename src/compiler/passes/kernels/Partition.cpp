@@ -125,7 +125,7 @@ private:
     return mlir::FusedLoc::get(module.getContext(), locations);
   }
 
-  /// A result filled with one value is that value expanded: what follows knows one operator only.
+  /// A result filled with one value becomes an expansion of that value: later code only has to know the expansion.
   void fillByExpanding() {
     for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
       if (!isOp(&op, "constant_of_shape"))

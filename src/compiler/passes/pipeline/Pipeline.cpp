@@ -183,7 +183,7 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   // Before products of integers: which of them have kernels depends on constant weights, which importers transpose.
   if (options.level > 0)
     fold(module, options);
-  // Before kernels form: what is quantised behind a sum of quantised values takes a division for each element.
+  // Before kernels form: a sum of quantised values that is quantised again would divide every element.
   if (options.level >= 1)
     multiplyByReciprocal(module);
   // Required at any level: there is not a kernel for every product of 8-bit integers.
@@ -213,8 +213,8 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   narrowMovement(module);
 }
 
-/// Types and extents inside of bodies and around them, until neither tells more about the other: a body behind a branch
-/// learns what the branch gives. A symbol that has become a number is bound nowhere.
+/// Refines types and extents inside of bodies and around them, until neither says more about the other: a body behind a
+/// branch sees what the branch gives. A symbol that has become a number is not bound any more.
 void settleBodyShapes(mlir::ModuleOp module) {
   constexpr int mostRounds = 8;
   settleShapes(module);
@@ -225,7 +225,7 @@ void settleBodyShapes(mlir::ModuleOp module) {
   }
 }
 
-/// With all that is known around them. What they need no more is dead then.
+/// With all that is known around them. Captured values that are not read any more are dead then.
 void optimizeBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
   settleBodies(module);
   inBodies(module, options, report, optimizeGraph);

@@ -53,7 +53,7 @@ mlir::Value isZero(ExtentBuilder &b, mlir::Value extents) {
   return b.emit<EqualAttrs>("equal", {extents, b.numbers({0})});
 }
 
-/// The elements of x over extents that a target copies.
+/// The number of elements of x. With `copies`, extents that the target copies do not count.
 mlir::Value elementsLeft(ExtentBuilder &b, mlir::Value x, mlir::Value target, bool copies) {
   const auto rank = static_cast<int64_t>(b.info(x).rank());
   Dim elements = product(b.info(x).dims);
@@ -79,7 +79,7 @@ Results reshape(mlir::Operation *op, ExtentBuilder &b) {
     stated = b.emit<MaxAttrs>("max", {product(b, stated), one});
     target = b.where(inferred, b.emit<DivAttrs>("div", {left, stated}), target);
   }
-  // What stands for itself stays: channels that are static, the batch.
+  // Extents that the target states itself stay: static channels, the batch.
   auto counts = [zero = attrs.allow_zero](const Dim &dim) {
     return dim.isConstant() ? dim.constant() >= (zero ? 0 : 1) : zero && !isUnknown(dim) && isNonNegative(dim);
   };
@@ -88,8 +88,8 @@ Results reshape(mlir::Operation *op, ExtentBuilder &b) {
   return {b.emit("reshape", {x, b.bindUnknown(operandOf(op, 1), "extent", target, counts)}, std::move(attrs))};
 }
 
-/// False where every target that fits leaves x as it is: then the reference, which refuses all others, is not lost with
-/// the operator.
+/// False if every target that fits leaves x as it is. The operator then stays with its reference, which refuses all
+/// other targets.
 bool mayGrow(mlir::Operation *op, const ExtentBuilder &b) {
   Dims own = b.info(op->getOperand(0)).dims;
   auto count = static_cast<size_t>(product(b.info(op->getOperand(1)).dims).constant());

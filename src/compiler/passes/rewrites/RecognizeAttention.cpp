@@ -307,7 +307,7 @@ private:
     return fits ? source : mlir::Value();
   }
 
-  /// Batch extents serve one another as the operator wants it.
+  /// True if the batch extents of queries, keys and values fit the operator.
   bool batchesFit(mlir::Value q, mlir::Value right, mlir::Value v) const {
     Dims a = shapes.of(q).dims, b = shapes.of(right).dims, c = shapes.of(v).dims;
     if (a.size() != b.size() || a.size() != c.size() || a.size() < 2)

@@ -81,7 +81,7 @@ bool simplifyTranspose(mlir::Operation *op) {
   return false;
 }
 
-/// An extent of transposed axes is one of the axes before: nothing moves for its sake.
+/// The shape of a transpose is read from its operand, so nothing is moved for it.
 bool simplifyShape(mlir::Operation *op) {
   mlir::Operation *before = op->getOperand(0).getDefiningOp();
   auto attrs = nn::attrsAs<ShapeAttrs>(op);
@@ -296,7 +296,7 @@ bool sliceOfSlice(mlir::Operation *op) {
   return true;
 }
 
-/// Positions of elements that are alike within every slice are positions of slices: so PyTorch writes to rows.
+/// A scatter whose positions are alike within every slice becomes a scatter of slices: PyTorch writes rows in this way.
 bool scatterSlices(mlir::Operation *op) {
   auto attrs = nn::attrsAs<ScatterElementsAttrs>(op);
   mlir::Operation *expand = op->getOperand(1).getDefiningOp();
