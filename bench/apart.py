@@ -6,7 +6,7 @@ usage: apart.py LATHE --folder DIR [--label TEXT] [--cycles N] [--max-minutes M]
 
 A cycle is five runs of `lathe ops bench` over the same problems with the same provider: two equal ones (twins) and three whose
 every run takes a known share longer (LATHE_INJECT_SLOWDOWN). Each run is a file DIR/LABEL-N-SHARE.json as soon as it is
-finished; those that are there are not measured again, so a study may be interrupted at any time, or made in slices of
+finished; runs that are there are not measured again, so a study may be interrupted at any time, or made in slices of
 --max-minutes. LABEL says under which load they were made. Afterwards all cycles of DIR are judged, by --judge if the
 measuring program is an older one:
 
@@ -154,7 +154,7 @@ class Judge:
         return path
 
     def medians(self, one):
-        """{problem: low and high} of the points whose interval is no range."""
+        """{problem: low and high} of the points with an interval, and not only a range."""
         if one["path"] in self.spreads:
             return self.spreads[one["path"]]
         document = json.load(open(self.document([one])))

@@ -9,8 +9,8 @@ Every package is verified against the reference before it is timed. Both sides o
 several starts of each. What is measured, by environment:
 
   BENCH_PARTS     networks batch bf16 memory predictions convolutions (all)
-  BENCH_NETWORKS  names of bench/torch_models.py and zoo:NAME (those of the page)
-  BENCH_SUITES    suites of shared/problems/conv2d.csv (those of the page)
+  BENCH_NETWORKS  names of bench/torch_models.py and zoo:NAME (the networks of the page)
+  BENCH_SUITES    suites of shared/problems/conv2d.csv (the suites of the page)
   BENCH_THREADS   1 2
   BENCH_SECONDS   limit on timing a network (20), which ends as soon as its verdict is decided; a convolution has a twentieth of it
   BENCH_MINUTES   after which no new row is begun; the same command goes on another time (0: no limit)
@@ -37,7 +37,7 @@ import readme_table
 import redraw
 import torch_models
 
-os.environ["LATHE_NO_RECORDS"] = "1"  # what a search has found on this machine is no property of the commit
+os.environ["LATHE_NO_RECORDS"] = "1"  # what a search has found on this machine does not belong to the commit
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = pathlib.Path(os.environ.get("BENCH_FOLDER", ROOT / "build" / "bench" / "performance"))
 
@@ -147,7 +147,7 @@ def batchRow(lathe, batch, threads, settings):
 
 
 def bf16Row(lathe, network, threads, settings):
-    """Operands rounded to bf16 beside our own fp32. "unable" where this CPU has no products of bf16: that is no failure."""
+    """Operands rounded to bf16 beside our own fp32. "unable" where this CPU has no products of bf16, which does not count as a failure."""
     arguments, form = model(network)
     if reason := verified(lathe, arguments, threads):
         return {"failure": reason}
@@ -229,7 +229,7 @@ def predictionRow(lathe, network, threads):
 
 
 class Rows:
-    """One JSON file a row; those of another program or other settings of the same row do not count."""
+    """One JSON file a row; files of another program, or of other settings of the same row, do not count."""
 
     def __init__(self, program, folder=FOLDER):
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import tempfile
 
 
 def program():
-    """$LATHE_PLOTS, else that of the build; None where it was built without npm."""
+    """$LATHE_PLOTS, else the program of the build; None where it was built without npm."""
     path = pathlib.Path(os.environ.get("LATHE_PLOTS") or pathlib.Path(__file__).parent.parent / "build" / "release" / "report" / "page" / "plots.mjs")
     return path if shutil.which("node") and path.exists() and path.stat().st_size else None
 

@@ -42,7 +42,7 @@ def goals(page, geometricMean, plural):
                 add("convolutions with the verdict *slower* by more than 3 % " + at, "at most 2 %", "%.1f %%" % (100 * share), share <= 0.02)
         images = [row["sides"][0]["time"]["median_ms"] / batch for batch in page.batches if (row := page.batch[(batch, threads)]).get("sides")]
         if len(images) == len(page.batches):
-            grows = any(after > 1.02 * before for before, after in zip(images, images[1:]))  # as for verdicts, 2 % are no difference
+            grows = any(after > 1.02 * before for before, after in zip(images, images[1:]))  # as for verdicts, 2 % do not count
             add("resnet50's time an image over batches %s %s" % (", ".join(map(str, page.batches)), at), "never grows", ", ".join("%.2f ms" % value for value in images), not grows)
         rounded = {network: row["peers"][0]["ratio"] for network in BF16 if (row := page.bf16[(network, threads)]).get("peers")}
         if rounded:

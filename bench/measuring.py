@@ -11,8 +11,8 @@ twin is a false alarm; `faster` of ours against a slowed one is a find. The side
 as if it were alone.
 
 Every row is added to FILE (JSON lines) as soon as it is measured. Rows of the same settings that are there already are not
-measured again, so that a study may be interrupted at any time, or made in slices of --max-minutes; --again measures those
-again that other programs disturbed. Without --starts, --max-seconds and --repetitions the verb has its own defaults.
+measured again, so that a study may be interrupted at any time, or made in slices of --max-minutes; --again measures
+rows again that other programs disturbed. Without --starts, --max-seconds and --repetitions the verb has its own defaults.
 --write puts the table between the marks of PAGE, too.
 """
 import argparse

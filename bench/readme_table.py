@@ -3,7 +3,7 @@
 usage: readme_table.py [--check]     writes the table between the marks of README.md, or fails where it is another one
 
 docs/performance.md is the newest page; pages of other machines lie in docs/performance/. A page says on its second line, in
-JSON, what it measured. Those of the commit of docs/performance.md make the table; the others are linked below it.
+JSON, what it measured. The pages of the commit of docs/performance.md make the table; the others are linked below it.
 """
 import json
 import pathlib

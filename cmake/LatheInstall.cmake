@@ -26,7 +26,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/lathe DESTINATION ${CMAKE_INSTALL_D
   FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 
 # The compiler, where it is built. Debian keeps MLIR where the system does not look. The verbs of the command are a library
-# that nobody links: it has a folder of its own.
+# that no program links: it has a folder of its own.
 if(TARGET lathe_cli_compiler)
   set_target_properties(lathe_cli_compiler PROPERTIES INSTALL_RPATH /usr/lib/llvm-19/lib)
   install(TARGETS lathe_cli_compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lathe COMPONENT compiler)

@@ -11,7 +11,7 @@ if(NOT LATHE_DATE)
   string(TIMESTAMP LATHE_DATE %Y-%m-%d UTC)
 endif()
 
-if(NOT LATHE_SANITIZE) # whose reports of leaks at exit are no descriptions
+if(NOT LATHE_SANITIZE) # a sanitizer's report of leaks at exit would end up in the descriptions
   set(DEV ${CMAKE_SOURCE_DIR}/dev)
   add_custom_command(OUTPUT ${LATHE_COMPLETIONS}
     COMMAND ${PYTHON3} -B ${DEV}/gen_completions.py $<TARGET_FILE:lathe> ${LATHE_SHARE}

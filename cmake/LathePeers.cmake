@@ -1,7 +1,7 @@
-# Libraries that operators and models are compared with. Each one is optional: where it is missing or incomplete its program
-# is left out and the reason said, and nothing of it can make the configuration fail. So nobody's package configuration is
-# run (that of Debian's oneDNN ends with an error where OpenCL's headers are missing, which are only recommended): headers
-# and libraries are looked for by name, and tried together.
+# Libraries that operators and models are compared with. Each one is optional: where it is missing or incomplete, its
+# program is left out and the reason said, and nothing of it can make the configuration fail. So no library's own
+# package configuration is run: Debian's oneDNN, for one, ends with an error where OpenCL's headers are missing, which
+# are only recommended. Headers and libraries are looked for by name, and tried together.
 include(CheckCXXSourceCompiles)
 
 # lathe_find_peer(NAME HEADERS h... LIBRARIES l... SUFFIXES folders... PACKAGES debian... USE "expression")

@@ -88,8 +88,8 @@ function(lathe_test_name VARIABLE FILE)
   set(${VARIABLE} ${NAME} PARENT_SCOPE)
 endfunction()
 
-# lathe_script_test(FILE [CASE name] [SLOW] [SERIAL] [TIMEOUT seconds] [COMMAND ...] [ARGUMENTS ...]): a test that is no
-# GoogleTest program. Without a command FILE is run by Python. Exit code 77: skipped.
+# lathe_script_test(FILE [CASE name] [SLOW] [SERIAL] [TIMEOUT seconds] [COMMAND ...] [ARGUMENTS ...]): a test without
+# GoogleTest. Without a command FILE is run by Python. Exit code 77: skipped.
 function(lathe_script_test FILE)
   if(NOT BUILD_TESTING)
     return()
@@ -114,7 +114,7 @@ function(lathe_script_test FILE)
 endfunction()
 
 # lathe_test(TARGET [MLIR] [SLOW] [NO_PCH] SOURCES ... LINK ...): a GoogleTest program registered with ctest under the name
-# of its one source *Test.cpp; the target tests-ROOM builds those of a room.
+# of its one source *Test.cpp; the target tests-ROOM builds the programs of a room.
 # NO_PCH: it has compiler flags of its own.
 # SLOW tests carry the label `slow`: `make test` leaves them out, `make test-all` runs them.
 function(lathe_test NAME)
@@ -158,7 +158,7 @@ function(lathe_test NAME)
   add_dependencies(tests-${ROOM} ${NAME})
 endfunction()
 
-# lathe_sources_of(VARIABLE FILE room...): the absolute paths of the sources of rooms, for those who compile them otherwise
+# lathe_sources_of(VARIABLE FILE room...): the absolute paths of the sources of rooms, for another compilation of them
 # (another processor, another sanitizer); FILE, in the build folder, has one a line.
 function(lathe_sources_of VARIABLE FILE)
   set(ALL)
@@ -187,9 +187,9 @@ function(lathe_kernel_image OUTPUT NAME)
     COMMENT "test kernels ${NAME}" VERBATIM)
 endfunction()
 
-# Defines LATHE_NO_OUTPUTS in SOURCE: operators of TensorFlow whose results are no outputs of a frozen graph even if nothing
-# reads them, as string literals separated by commas; of "OP:1" it is result 1 and those behind it. The runners that are scripts
-# read the list itself.
+# Defines LATHE_NO_OUTPUTS in SOURCE: operators of TensorFlow whose results are not outputs of a frozen graph even if
+# nothing reads them, as string literals separated by commas; of "OP:1", result 1 and later ones are meant. Runners that
+# are scripts read the list itself.
 function(lathe_no_outputs SOURCE)
   set(LIST ${CMAKE_SOURCE_DIR}/src/laboratory/lab/runners/tensorflow/NoOutputs.txt)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LIST})

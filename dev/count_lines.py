@@ -7,7 +7,7 @@ REVISION is a commit, or `.` for the files on disk that git knows (the default).
 the last has more or less than the first.
 
 A line counts if it holds more than blanks and comments after clang-format with the style below, which does not depend on
-that of the tree. Python, CMake, shell, schemas and data have no formatter here: their lines count as they are. Documentation
+the style of the tree. Python, CMake, shell, schemas and data have no formatter here: their lines count as they are. Documentation
 strings of Python are comments. A token is a word, a number, a sign, or a word within a string: joined lines have as many.
 
 Tests do not count: files with Test, Tests or Testing as a word of their name, and all below folders with such a name but for
@@ -55,7 +55,7 @@ def words(text):
 
 
 def scanned(pattern, text):
-    """(lines, tokens) of code of which `pattern` matches every comment, literal and other token."""
+    """(lines, tokens) of code; `pattern` matches every comment, literal and other token."""
     rows, tokens, row, begun = set(), 0, 0, 0
     for match in pattern.finditer(text):
         row += text.count("\n", begun, match.start())

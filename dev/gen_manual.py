@@ -24,7 +24,7 @@ ENVIRONMENT = [
     ("XDG_CACHE_HOME", "--no-cache", "Keep lathe/ here instead of in ~/.cache."),
     ("XDG_DATA_HOME", "--store", "Keep lathe/lathe.db here instead of in ~/.local/share."),
 ]
-# Those of lathe(1) alone.
+# Of lathe(1) alone.
 MORE_ENVIRONMENT = [
     ("LATHE_PROVIDERS", "Folder with further programs lathe-provider-NAME for lathe ops bench."),
     ("LATHE_RUNNERS", "Folder that is searched first for the scripts and npm packages of other runtimes: onnxruntime/, tflite/, tensorflowjs/, tensorflow/."),
@@ -182,7 +182,7 @@ def main_page(program, date):
 
 
 def programs_page(program, date):
-    """One page for the programs that nobody starts by hand."""
+    """One page for the programs that are not started by hand."""
     names = ", ".join(literal(name) for name in PROGRAMS)
     page = header(PROGRAMS_PAGE, date, program.version)
     page += f".SH NAME\n{names} \\- programs that lathe starts\n.SH SYNOPSIS\n" + ".br\n".join(f".B {literal(name)}\n" for name in PROGRAMS)
@@ -211,7 +211,7 @@ def main():
     made = dict(pages(cli_description.Program(lathe), date))
     for name, text in made.items():
         cli_description.write(os.path.join(folder, name + ".1.gz"), gzip.compress(text.encode(), 9, mtime=0))
-    for file in os.listdir(folder):  # pages of verbs that are no more would be installed
+    for file in os.listdir(folder):  # pages of removed verbs would be installed
         if file.removesuffix(".1.gz") not in {*made, *PROGRAMS}:
             os.remove(os.path.join(folder, file))
     for name in PROGRAMS:

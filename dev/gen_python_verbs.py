@@ -24,7 +24,7 @@ NO_FUNCTIONS = {"completion", "serve"}  # a script for shells, and a server that
 WIDTH = 150
 NOTE = "Written by dev/gen_python_verbs.py from what `lathe` says of itself; do not edit."
 EVERYWHERE = {"quiet", "wide"}
-COMMON = "Other arguments are those of `compile`."
+COMMON = "Other arguments: as for `compile`."
 
 
 def name_of(flag):

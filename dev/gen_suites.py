@@ -3,7 +3,7 @@
 
 usage: gen_suites.py LATHE OUTPUT [--check] [NETWORK...]
 
-With --check compares the lines of the networks (all, where none is named) with those of OUTPUT and exits with 1 when
+With --check compares the lines of the networks (all, where none is named) with the lines of OUTPUT and exits with 1 when
 they differ.
 """
 import json

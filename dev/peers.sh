@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs the libraries of the runtimes that lathe compares with, each beside its runner: pinned by lock files, without
 # running install scripts. npm only fetches them: ONNX Runtime's runner is a native program and needs no Node.js;
-# those of TensorFlow Lite and TensorFlow.js are scripts under it.
+# the runners of TensorFlow Lite and TensorFlow.js are scripts under it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v npm >/dev/null; then

@@ -5,7 +5,7 @@ usage: run_tests.py BUILD-FOLDER [ARGUMENT OF ctest ...]
 
 A test that is skipped says why in a line that begins with "skipped:" or, of GoogleTest, in its message. With
 LATHE_TEST_STRICT=1 one that is skipped because something is not installed fails: continuous integration installs everything.
-Exit code: that of ctest, 1 for such tests.
+Exit code: as ctest, and 1 for such tests.
 """
 import collections
 import os
@@ -36,7 +36,7 @@ def main():
     by_status = collections.defaultdict(list)
     for case in suite.iter("testcase"):
         by_status[case.get("status")].append(case)
-    # A program that is not there has not run either, which is no reason to pass.
+    # A program that is missing has not run either, but that must fail.
     skipped = [case for case in by_status["notrun"] if case.find("skipped").get("message", "").startswith("SKIP")]
     failed = by_status["fail"] + [case for case in by_status["notrun"] if case not in skipped]
     reasons = collections.defaultdict(list)

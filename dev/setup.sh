@@ -27,7 +27,7 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=sudo
 fi
 echo "installing:$missing"
-log=$(mktemp) # a name that nobody else can have prepared
+log=$(mktemp) # a name that no other process can have prepared
 trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM HUP
 $as_root apt-get update -qq

@@ -34,7 +34,7 @@ assert code == 1 and "attic is no room of a floor called model" in said, said
 for include, target in [("import/onnx/Onnx.h", "import/onnx"), ("import/onnx/onnx.pb.h", "protobuf"), ("google/protobuf/message.h", "protobuf")]:
     code, said = check({"src/model/import/Graph.cpp": f'#include "{include}"\n'})
     assert code == 1 and f"src/model/import/Graph.cpp:1: import includes {include} of {target}" in said, said
-code, said = check({"src/model/import/Import.cpp": '#include "import/onnx/Onnx.h"\n'})
+code, said = check({"src/model/import/dispatch/Import.cpp": '#include "import/onnx/Onnx.h"\n'})
 assert code == 0, said
 code, said = check({"src/model/import/onnx/Reader.cpp": '#include "import/onnx/onnx.pb.h"\n#include "import/Records.h"\n'})
 assert code == 0, said

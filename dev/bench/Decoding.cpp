@@ -65,7 +65,7 @@ public:
 
 private:
   const Api &api;
-  Network network; // tells the ports
+  Network network; // for its ports
   Owned<SessionOptions> options;
   Owned<Session> session;
   Owned<MemoryInfo> memory;

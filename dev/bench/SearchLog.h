@@ -1,7 +1,7 @@
 // What the study `search` has measured, as JSON lines in a file that grows, so that a study goes on where it ended.
 #pragma once
 
-#include "tune/Measurement.h"
+#include "tune/measure/Measurement.h"
 
 #include <fstream>
 #include <map>

@@ -22,9 +22,9 @@ LATHE_API lathe_status lathe_graph_create(const char *name, lathe_graph **graph)
 /* Frees it with its bodies. Null is ignored. */
 LATHE_API void lathe_graph_free(lathe_graph *graph);
 
-/* Adds an input. `type`: an element type ("f32"), or a type of textual IR for what is no tensor
-   ("!nn.sequence<tensor<?x5xf32>>"). `dims`: `rank` extents as texts, each a number, symbolic ("N", "N*2"), or "?" where
-   none is symbolic. `quantization` (how integers stand for real numbers, "0.5 * (q - 3)") may be null. */
+/* Adds an input. `type`: an element type ("f32"), or a type of textual IR for a value that is not a tensor
+   ("!nn.sequence<tensor<?x5xf32>>"). `dims`: `rank` extents as texts, each a number, a formula over symbols ("N", "N*2"),
+   or "?" if it is unknown. `quantization` (how integers stand for real numbers, "0.5 * (q - 3)") may be null. */
 LATHE_API lathe_status lathe_graph_input(lathe_graph *graph, const char *name, const char *type,
                                          const char *const *dims, size_t rank, const char *quantization,
                                          lathe_value *value);

@@ -25,7 +25,7 @@ typedef enum lathe_precision {
   LATHE_PRECISION_BF16 = 1  /* operands rounded to bf16, sums in fp32; fails if the target has no bf16 */
 } lathe_precision;
 
-/* Rounding of quantised TFLite models: that of TensorFlow Lite's reference kernels, or of its optimised ones, which round
+/* Rounding of quantised TFLite models: as in TensorFlow Lite's reference kernels, or as in its optimised ones, which round
    sums of int8 convolutions and fully connected layers once instead of twice. */
 typedef enum lathe_requantize_rounding {
   LATHE_REQUANTIZE_REFERENCE = 0,
@@ -50,15 +50,15 @@ typedef struct lathe_compile_options {
   int32_t exact_math;   /* not 0: forbid algorithms that reassociate arithmetic, at any level */
   int32_t precision;    /* lathe_precision; reserved and 0 before version 2 */
   const char *schedule; /* text of a schedule file, or null: default schedules, without tuning records */
-  const char *const *shapes; /* extents of inputs whose dimensions are symbolic: "data=1x3x224x224" */
+  const char *const *shapes; /* extents of inputs with open extents: "data=1x3x224x224" */
   size_t shape_count;
   int32_t requantize_rounding; /* lathe_requantize_rounding; absent before version 4, as what follows */
   int32_t layout;              /* lathe_layout; reserved and 0 in version 4 */
   const char *signature;       /* of a TFLite model or a SavedModel; null: the first subgraph, or serving_default */
   /* Further options, each "NAME=VALUE", or "NAME" for a switch: the flags of `lathe compile` without their dashes (-O is
      "level"), as "memory=small", "specialize=N=1,8", "range=N=1..64", "optimize-for=N=8", "references-only"; "machine" is the
-     text of a description and "schedule" that of a schedule file; "override=NAME" and "custom=CLASS=FILE" are about the import.
-     Those that may be given several times may be here several times. They prevail over the fields above. Absent before version 6. */
+     text of a description and "schedule" the text of a schedule file; "override=NAME" and "custom=CLASS=FILE" are about the import.
+     A flag that may be given several times may be here several times. They prevail over the fields above. Absent before version 6. */
   const char *const *options;
   size_t option_count;
 } lathe_compile_options;
@@ -77,11 +77,11 @@ LATHE_API lathe_status lathe_compile_bytes(const void *model, size_t model_bytes
                                            const lathe_compile_options *options, void **package, size_t *package_bytes);
 LATHE_API void lathe_compiler_free(void *package);
 
-/* A model whose packages are made when a program first asks for their extents. Threads share it: those that
+/* A model whose packages are made when a program first asks for their extents. Threads share it: threads that
    ask for the same extents wait for one compilation. */
 typedef struct lathe_specializer lathe_specializer;
 
-/* Reads the model. `options` may be null and is copied. At most `most_packages` packages are kept, those used last. */
+/* Reads the model. `options` may be null and is copied. At most `most_packages` packages are kept, the most recently used ones. */
 LATHE_API lathe_status lathe_specializer_create(const char *model_path, const lathe_compile_options *options,
                                                 size_t most_packages, lathe_specializer **specializer);
 /* Frees it; packages that were given out stay valid. Null is ignored. */

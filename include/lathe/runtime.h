@@ -229,7 +229,7 @@ LATHE_API lathe_status lathe_context_set_input_empty(lathe_context *context, siz
 /* Returns what an output holds after a run: `*kind` is LATHE_TENSOR, LATHE_SEQUENCE or LATHE_NOTHING, also for what is in
    an optional; `*count` is the number of tensors. */
 LATHE_API lathe_status lathe_context_output_content(lathe_context *context, size_t index, int32_t *kind, size_t *count);
-/* Returns one of these tensors. Its data is valid as that of lathe_context_output. */
+/* Returns one of these tensors. Its data is valid as long as the data of lathe_context_output. */
 LATHE_API lathe_status lathe_context_output_element(lathe_context *context, size_t index, size_t element,
                                                     lathe_tensor *tensor);
 

@@ -181,7 +181,7 @@ static Taking describe(Memory *memory, int32_t wanted, PyObject *error, PyObject
 
 static Taking takeDlPack(Memory *memory, PyObject *value, int32_t wanted, PyObject *error, PyObject *name) {
   PyObject *capsule = PyObject_CallMethod(value, "__dlpack__", NULL);
-  if (!capsule) { // such as PyTorch's tensors of booleans, or those with gradients
+  if (!capsule) { // such as PyTorch's tensors of booleans or with gradients
     if (!PyErr_ExceptionMatches(PyExc_Exception))
       return REFUSED; // KeyboardInterrupt
     PyErr_Clear();
@@ -189,8 +189,7 @@ static Taking takeDlPack(Memory *memory, PyObject *value, int32_t wanted, PyObje
   }
   struct ManagedTensor *managed =
       PyCapsule_IsValid(capsule, "dltensor") ? PyCapsule_GetPointer(capsule, "dltensor") : NULL;
-  if (!managed ||
-      PyCapsule_SetName(capsule, "used_dltensor") != 0) { // the name says that somebody has taken the tensor
+  if (!managed || PyCapsule_SetName(capsule, "used_dltensor") != 0) { // the name says that the tensor has been taken
     PyErr_Clear();
     PyErr_Format(error, "input '%U': expected a tensor of DLPack that nobody has taken yet", name);
     Py_DECREF(capsule);

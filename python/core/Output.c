@@ -66,7 +66,7 @@ static bool prepare(Session *self, Py_ssize_t index) {
   return output->shape != NULL;
 }
 
-/// Lets the next run write an output to a buffer that nobody else has; to the runtime's memory if it is not wanted.
+/// Lets the next run write an output to a new buffer; to the runtime's memory if it is not wanted.
 static bool provide(Session *self, Py_ssize_t index, bool wanted) {
   Output *output = &self->outputs[index];
   if (!output->isKnown)

@@ -272,7 +272,7 @@ static PyType_Spec spec = {
 
 /// Session(context, inputs, outputs, error, cancelled, array): `context` is an address, which the session owns; `inputs` are
 /// tuples (name, element type, is a tensor of numbers), `outputs` have the dtype as well; `error` is the class of exceptions,
-/// `cancelled` that of runs which cancel() has ended; `array` makes an array of (shape, dtype, buffer).
+/// `cancelled` is the class for runs that cancel() has ended; `array` makes an array of (shape, dtype, buffer).
 static PyObject *newSession(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   (void)keywords;
   PyObject *context, *inputs, *outputs, *error, *cancelled, *array;

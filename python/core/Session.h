@@ -73,12 +73,13 @@ Binding bindInputs(Session *self, PyObject *caller, PyObject *inputs);
 
 /// Reads the tuples of newSession.
 bool readOutputs(Session *self, PyObject *ports);
-/// Lets the next run write all outputs to buffers that nobody else has; what is not wanted to the runtime's memory.
-/// `wanted`: a tuple of booleans, or None for all.
+/// Lets the next run write each wanted output to a new buffer, the others to the runtime's memory. `wanted`: a tuple of
+/// booleans, or None for all.
 bool provideOutputs(Session *self, PyObject *wanted);
 /// Lets the next runs write an output to the runtime's memory.
 bool unbindOutput(Session *self, Py_ssize_t index);
-/// The wanted outputs of the last run as a dict of arrays. Calls caller.output(index) for what is no tensor of numbers.
+/// The wanted outputs of the last run as a dict of arrays. Calls caller.output(index) for a value that is not a tensor
+/// of numbers.
 PyObject *outputsOf(Session *self, PyObject *caller, PyObject *wanted);
 /// Frees what no array uses.
 void dropOutputs(Session *self);

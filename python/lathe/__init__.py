@@ -25,7 +25,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> str:
-    if name == "__version__":  # that of the runtime, which is loaded when it is asked for
+    if name == "__version__":  # the runtime's version; the runtime is loaded when this is asked for
         return runtime_version()
     raise AttributeError(f"module 'lathe' has no attribute '{name}'")
 

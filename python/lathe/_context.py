@@ -29,7 +29,7 @@ class Context:
         self.model = model
         self._bound: dict[int, Any] = {}  # what inputs that _bind bound lie in
         self._states: set[int] = set()  # inputs that runs set
-        session = core().Session  # first, because nobody would free the context if the extension is missing
+        session = core().Session  # first: if the extension is missing, no context may be left that nothing frees
         handle = ctypes.c_void_p()
         options = new(ContextOptions, int32("threads", threads), 0)
         call("lathe_context_create", model._handle, ctypes.byref(options), ctypes.byref(handle))
@@ -158,7 +158,7 @@ class Context:
         return np.frombuffer(bytearray(data), dtype).reshape(shape)
 
     def _named(self, inputs: Any) -> dict[str, Any]:
-        """The inputs by name. Raises Error unless there are those of the model."""
+        """The inputs by name. Raises Error unless they are the inputs of the model."""
         ports = self.model.inputs
         names = [port.name for port in ports]
         if not hasattr(inputs, "items"):
@@ -176,8 +176,8 @@ class Context:
 
     def run(self, inputs: Inputs = None, profile: bool = False, outputs: Any = None, dequantize: bool = False) -> dict[str, Any]:
         """Runs on all inputs, {name or number: array} or a list in order; None: on the bound inputs. States may be left out.
-        Returns {name: array} of all outputs, or of those that `outputs` lists by name or number; with `dequantize` those that
-        have a quantisation as the real numbers that they stand for. Arrays lie where the runtime wrote them and stay as they
+        Returns {name: array} of all outputs, or of the outputs that `outputs` lists by name or number. With `dequantize` an
+        output with a quantisation becomes the real numbers that it stands for. Arrays lie where the runtime wrote them and stay as they
         are when the context runs again."""
         wanted = None if outputs is None else self._wanted(outputs)
         results: dict[str, Any] = self._session.run(self, inputs, wanted, profile)

@@ -153,8 +153,8 @@ def run_program(verb: str, words: Sequence[str], progress: Progress | None = Non
 
 def execute(function: Callable[..., R], arguments: dict[str, Any]) -> R:
     """Runs the verb of a function of lathe.verbs with the arguments of the function, and returns its result. Module and name of
-    the function say which verb, its signature which arguments are no flags: those that may be given without a name, but for
-    `output`."""
+    the function say which verb. Its signature says which arguments are not flags: arguments that may be given without a name,
+    except `output`."""
     words = [part.rstrip("_").replace("_", "-") for part in (function.__module__.rpartition(".")[2], function.__name__)]
     verb = " ".join(dict.fromkeys(words))
     kind: type[R] = typing.get_type_hints(function)["return"]

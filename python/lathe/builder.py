@@ -157,7 +157,7 @@ def _near(name, names):
 
 
 class _Handle:
-    """Frees the graph when nobody uses it any more."""
+    """Frees the graph when it is not used any more."""
 
     def __init__(self, name):
         self.pointer = ctypes.c_void_p()

@@ -167,7 +167,7 @@ class Result:
         return f"<pre>{html.escape(repr(self))}</pre>"
 
     def frame(self, part: str | None = None) -> Any:
-        """A frame of pandas: of the rows of the field `part`, by default those of the verb's table; objects inside of a row
+        """A frame of pandas with the rows of the field `part`, by default of the verb's table. Objects inside of a row
         become columns `outer.inner`."""
         part = self._table if part is None else part
         if part and part not in self.data:

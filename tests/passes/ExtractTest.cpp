@@ -1,6 +1,6 @@
 // Parts of random networks: run on what the whole feeds them they compute what the whole computes, as a graph and as
 // the ONNX file written from it.
-#include "passes/interpret/Extract.h"
+#include "passes/Extract.h"
 #include "export/onnx/Export.h"
 #include "import/Import.h"
 #include "ir/Context.h"

@@ -1,8 +1,8 @@
 // Random programs: ONNX Runtime gives what the references give. All programs pass through one process. LATHE_PROGRAMS is
 // the number of programs (100, and a quarter as many new ones). Skipped where ONNX Runtime is not installed.
 #include "codegen/testing/RandomTesting.h"
-#include "lab/TemporaryDirectory.h"
 #include "lab/compare/Runner.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/NpyTensor.h"
 #include "tests/programs/ProgramCheck.h"
 #include "tests/programs/RandomProgram.h"
@@ -32,7 +32,7 @@ public:
   }
 
 private:
-  lab::TemporaryDirectory folder{"programs"};
+  process::TemporaryDirectory folder{"programs"};
   lab::Runner runner;
 
   std::string runFailure(const ProgramRun &run) {

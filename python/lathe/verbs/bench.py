@@ -39,6 +39,6 @@ def bench(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
     tag: Tag the experiment in the store with these words
     note: Attach this note to the experiment in the store
     name: Give the experiment this name in the store
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(bench, locals())

@@ -19,6 +19,6 @@ def check(model: Path, *, shape: Pairs | None = None, override: Texts | None = N
     Exit code 1 when a node is unsupported.
 
     strict: Return exit code 1 also for operators that fall back to references
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(check, locals())

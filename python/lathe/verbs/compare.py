@@ -47,6 +47,6 @@ def compare(model: Path, *, shape: Pairs | None = None, override: Texts | None =
     note: Attach this note to the experiment in the store
     name: Give the experiment this name in the store
     tflite_library: Run TFLite files with this native library of TensorFlow Lite's C API, libtensorflowlite_c.so, as the runtime tflite
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(compare, locals())

@@ -29,6 +29,6 @@ def diff_models(model: Path, other: Path, *, shape: Pairs | None = None, overrid
     fill: Fill the inputs that no --input gives with zeros, ones or random numbers
     seed: Set the seed of random inputs
     batch: Set the extent of symbolic first dimensions (default: 1)
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(diff_models, locals())

@@ -52,6 +52,6 @@ def evaluate(model: Path, *, shape: Pairs | None = None, override: Texts | None 
     input_layout: Set the layout of the input: nchw, nhwc, or auto: where 3 or 1 channels stand
     input_scale: Quantise pixels for an integer input with this scale
     input_zero_point: Quantise pixels with this zero point (default: 0)
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(evaluate, locals())

@@ -15,6 +15,6 @@ def export(model: Path, output: Path | None = None, *, shape: Pairs | None = Non
     extents. `lathe extract` writes a part of a model.
 
     output: Write the model to F.onnx (-: standard output)
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(export, locals())

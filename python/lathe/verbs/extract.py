@@ -27,6 +27,6 @@ def extract(model: Path, output: Path | None = None, *, shape: Pairs | None = No
     node: Take only this operator, as --from and --to
     output: Write the part to CUT.onnx (-: standard output)
     inputs: Run the model on the references, write the part's inputs to CUT.inputs/ and outputs to CUT.expected/
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(extract, locals())

@@ -22,6 +22,6 @@ def inspect(model: Path, *, shape: Pairs | None = None, override: Texts | None =
     blocks: List groups of operators that occur several times with the same structure: their number, share of the FLOPs, weights, and what differs
         between them
     canonical: Print the canonical text of the graph instead: equal for equal graphs (docs/staging.md)
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(inspect, locals())

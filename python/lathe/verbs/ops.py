@@ -71,7 +71,7 @@ def problems(model: Path, *, shape: Pairs | None = None, override: Texts | None 
     for `lathe ops bench`. Symbolic extents that no --shape gives are 1.
 
     csv: Write the list to FILE, its suite named after the model (-: standard output)
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(problems, locals())
 

@@ -67,6 +67,6 @@ def quantize(model: Path, output: Path | None = None, *, shape: Pairs | None = N
     weights: Quantise the weights of matrix products and of embeddings alone, to int8 or int4; activations stay in float: for transformers
     block: Give so many weights of a column one scale with --weights; 0: the whole column (default: 32 for int4, 0 for int8)
     zero_points: Give each block a zero point, too, with --weights
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(quantize, locals())

@@ -33,6 +33,6 @@ def run(model: Path, *, shape: Pairs | None = None, override: Texts | None = Non
     reference: Run the whole model on the reference operators instead of compiled code
     dequantize: Describe and write outputs that have a scale as the real numbers they stand for
     print_top: Print the N greatest elements of each output along its last axis, with their positions
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(run, locals())

@@ -41,6 +41,6 @@ def segments(model: Path, *, shape: Pairs | None = None, override: Texts | None 
     tag: Tag the experiment in the store with these words
     note: Attach this note to the experiment in the store
     name: Give the experiment this name in the store
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(segments, locals())

@@ -17,6 +17,6 @@ def stage(model: Path, output: Path | None = None, *, shape: Pairs | None = None
 
     output: Write the source to F.py (Python) or F.cpp (C++), the weights to F.safetensors
     flat: Write repeated blocks out instead of one function for each
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(stage, locals())

@@ -56,6 +56,6 @@ def tune(model: Path | None = None, *, shape: Pairs | None = None, override: Tex
     name: Give the experiment this name in the store
     output: Write the tuned package to FILE; with --all, the table as a page in Markdown (default: neither)
     compare: Print the times of the untuned and the tuned package side by side
-    Other arguments are those of `compile`.
+    Other arguments: as for `compile`.
     """
     return execute(tune, locals())

@@ -7,10 +7,10 @@
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
-#include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
 #include "lab/problems/TextRanges.h"
 #include "process/ShellWords.h"
+#include "process/TemporaryDirectory.h"
 #include "schedule/Algorithms.h"
 #include "support/Text.h"
 
@@ -68,7 +68,7 @@ lab::Problem withBatch(lab::Problem problem, int64_t batch) {
 } // namespace
 
 ListedModel listModel(const std::string &model) {
-  lab::TemporaryDirectory directory("problems");
+  process::TemporaryDirectory directory("problems");
   auto file = (directory.path / "problems.json").string();
   runSelf({"ops", "problems", model, "--json", file, quietFlag()});
   ListedModel result;

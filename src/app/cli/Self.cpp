@@ -1,7 +1,7 @@
 #include "cli/Self.h"
 
 #include "cli/print/Terminal.h"
-#include "lab/TemporaryDirectory.h"
+#include "process/TemporaryDirectory.h"
 #include "support/CacheFolder.h"
 #include "support/Interrupt.h"
 
@@ -114,7 +114,7 @@ std::string cacheFolderOrSay(const std::string &part) {
 }
 
 std::filesystem::path temporaryFolder() {
-  static lab::TemporaryDirectory folder("cli");
+  static process::TemporaryDirectory folder("cli");
   return folder.path;
 }
 

@@ -60,8 +60,8 @@ struct MachineFacts {
   /// Bytes per cycle that one core reads from cache `level`. The last cache stands for missing
   /// levels.
   double readRate(size_t level) const;
-  /// The caches and memory for the predictions of waits. The innermost cache counts half: what passes by meanwhile
-  /// fills the other half.
+  /// The caches and memory for the predictions of waits. The innermost cache counts half, because other data passes
+  /// through it meanwhile and fills the other half.
   MemoryLevels memoryLevels() const;
   /// The innermost cache that several cores share; the number of caches if none is: they share memory.
   size_t sharedLevel() const;

@@ -12,7 +12,7 @@
 // Third levels differ between models of one core; a row names one only where every model has it.
 //
 // The number of `vdpbf16ps` per cycle was measured on Zen 5 and Sapphire Rapids (docs/notes/bf16.md). Zen 4, whose pipes
-// are half as wide, has half of Zen 5's. Cooper Lake is assumed to have that of Sapphire Rapids. 0: no such instruction.
+// are half as wide, has half of Zen 5's. Cooper Lake is assumed to equal Sapphire Rapids. 0: no such instruction.
 //
 // Some rates are in no guide, and some were fitted: these are the values with which the priors rank timed schedules best.
 // A measured stream of loads may be slower or faster. docs/notes/avx2.md and docs/kernels.md have the measurements.
@@ -42,7 +42,7 @@ constexpr Rates sapphireRapids{128, 48, 5, 1, FactSource::table};
 // Other Intel servers: the manual's 48 sustained; memory and reading ahead as of Sapphire Rapids, whose cores wait for
 // as many lines over as long a mesh.
 constexpr Rates intelServer{128, 48, 5, 1, FactSource::generic};
-// The cores before them and those of clients: as Zen 3 and 5 in figures that nobody measured here.
+// Older server cores, and the cores of clients: figures of Zen 3 and Zen 5, since none were measured for these CPUs.
 constexpr Rates avx2{64, 48, 7, 0.125, FactSource::generic};
 constexpr Rates avx512{128, 48, 10, 0.3, FactSource::generic};
 // Two loads of 16 bytes a cycle: no level delivers more.
@@ -139,7 +139,7 @@ MachineFacts machineFromTable(const std::string &cpu, const std::string &archite
   machine.features = features;
   machine.caches = {cache(row.firstKib, 1, rates.first, source, source),
                     cache(row.secondKib, 1, rates.second, source, rates.source)};
-  if (row.thirdKib) // as fast as memory: nobody measured it apart
+  if (row.thirdKib) // memory's rate: reads from this level were not measured apart
     machine.caches.push_back(cache(row.thirdKib, row.thirdCores, rates.memory, source, FactSource::generic));
   machine.memoryBytesPerCycle = rates.memory;
   machine.fmaPerCycle = row.fmaPerCycle;

@@ -5,7 +5,7 @@
 
 namespace lathe {
 
-/// First line of a file such as those below /sys and /proc; "" if it cannot be read.
+/// First line of a file, such as a file below /sys or /proc; "" if it cannot be read.
 std::string firstLine(const std::string &path);
 
 struct SystemFacts {
@@ -39,8 +39,8 @@ nlohmann::json toJson(const MeasuredRates &rates);
 /// Reads the rates from the record of `lathe machine` at `path`; empty rates if there is no such
 /// record.
 MeasuredRates readMeasuredRates(const std::string &path);
-/// Why measured rates (as in MeasuredRates) cannot be those of a machine of which the table says `table`:
-/// the innermost cache reads slower than memory, or a rate is a small part of the table's; "": they can.
+/// Checks measured rates (as in MeasuredRates) against the table's facts of the machine. Returns why they cannot belong
+/// to it: the innermost cache reads slower than memory, or a rate is a small part of the table's. "": they can.
 std::string implausibleRates(const std::vector<double> &readBytesPerCycle, const MachineFacts &table);
 /// Path of the record of `lathe machine`, "~/.cache/lathe/machine.json"; "" if there is no cache
 /// folder.

@@ -52,7 +52,7 @@ std::vector<pid_t> childrenOf(pid_t pid) {
   return children;
 }
 
-/// Its own and those of the processes it has started.
+/// Processor seconds of the process and of all processes that it has started.
 double cpuSecondsOf(pid_t pid) {
   clockid_t clock;
   timespec time{};
@@ -120,7 +120,7 @@ std::optional<std::string> Child::stop() {
     return std::nullopt;
   std::string why = signalGroup(SIGSTOP) ? "does not stop" : fmt::format("cannot be stopped: {}", std::strerror(errno));
   if (!waitFor(pid, WSTOPPED | WEXITED, signalGraceSeconds)) {
-    signalGroup(SIGCONT); // those of the group that did
+    signalGroup(SIGCONT); // some processes of the group may have stopped
     return fmt::format("'{}' (process {}) {}", who, pid, why);
   }
   stopped = true;
@@ -229,7 +229,7 @@ std::optional<Failure> Child::pump(double seconds, const std::function<bool()> &
     double left = seconds < 0 ? 1 : seconds - secondsBetween(entered, Clock::now());
     if (limits.wallSeconds > 0)
       left = std::min(left, limits.wallSeconds - secondsBetween(started, Clock::now()));
-    // Its end usually follows that of its output.
+    // A process usually ends soon after its output has ended.
     int wait = exited ? 0 : std::clamp(int(std::ceil(left * 1000)), 0, stdoutPipe < 0 ? 2 : tick);
     bool moved = transfer(wait);
     if (moved && done())
@@ -308,8 +308,8 @@ Failure Child::classify(int status, Killed why, double seconds) const {
   failure.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   failure.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   bool overResident = limits.residentBytes > 0 && final.peakResidentBytes > limits.residentBytes;
-  // The kernel does not tell that a limit of the address space was hit; the allocation fails inside, and most programs
-  // say so.
+  // The kernel does not report that a limit of the address space was hit. The allocation fails inside the process, and
+  // most programs say so.
   bool overAddressSpace = limits.addressSpaceBytes > 0 && status != 0 && saysOutOfMemory(stderrTail);
   if (why == Killed::forMemory || (why == Killed::no && (overResident || overAddressSpace))) {
     failure.kind = FailureKind::memoryExceeded;

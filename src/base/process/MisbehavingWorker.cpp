@@ -1,4 +1,4 @@
-// A worker that answers properly until it is told, by its first argument, how to go wrong. For ProcessTest.
+// A worker that answers properly unless its first argument names a way to go wrong. For ProcessTest.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

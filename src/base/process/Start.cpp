@@ -31,7 +31,7 @@ struct Pipe {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       return false;
-    // Above the standard descriptors, also in programs that were started without some of those.
+    // Above the standard descriptors: a program that was started without one of them would get it here.
     for (int &end : ends)
       if (end <= 2) {
         int moved = ::fcntl(end, F_DUPFD_CLOEXEC, 3);

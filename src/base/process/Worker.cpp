@@ -57,7 +57,7 @@ Result<json> Worker::receive(double timeoutSeconds) {
 }
 
 Result<json> Worker::request(const json &message, double timeoutSeconds) {
-  // One clock for both directions; a worker that does not read is as late as one that does not answer.
+  // One time limit for both directions: a worker that does not read is treated like one that does not answer.
   auto begin = std::chrono::steady_clock::now();
   if (auto failure = send(message, timeoutSeconds))
     return *failure;

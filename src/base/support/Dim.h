@@ -1,10 +1,9 @@
-// Symbolic extents: the elements of a shape whose batch is not known yet.
+// Open extents: the elements of a shape whose batch is not known yet (docs/architecture.md, Words).
 //
-// A `Dim` is an integer polynomial over atoms in canonical form, so equal extents compare equal
-// (N*56*4 == 4*N*56). An atom is an input symbol ("N", bound when a model runs) or an opaque
-// operation on polynomials (floor division, minimum, maximum). Shape functions compute on Dims, so
-// one function serves static shapes, shapes with a symbolic batch, and the run-time shape
-// arithmetic of a plan.
+// A `Dim` is an integer polynomial over atoms in canonical form, so equal extents compare equal (N*56*4 == 4*N*56). An
+// atom is an input symbol ("N", bound when a model runs) or an opaque operation on polynomials (floor division,
+// minimum, maximum). Shape functions compute on Dims, so one function serves static shapes, shapes with an open batch,
+// and the run-time shape arithmetic of a plan.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 
 namespace lathe {
 namespace {
-constexpr size_t longestStream = size_t(4) << 30; // of what is no regular file
+constexpr size_t longestStream = size_t(4) << 30; // of pipes and devices
 
 struct Descriptor {
   int number;

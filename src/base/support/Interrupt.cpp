@@ -32,7 +32,7 @@ struct Registry {
 Registry &registry() {
   static auto *registry = [] {
     auto *made = new Registry;
-    // A child of fork has one thread: nobody else would unlock what another thread held.
+    // A child of fork has one thread: a mutex that another thread held would stay locked in it for ever.
     ::pthread_atfork([] { lathe::registry().mutex.lock(); }, [] { lathe::registry().mutex.unlock(); },
                      [] { new (&lathe::registry().mutex) std::recursive_mutex; });
     return made;
@@ -48,7 +48,7 @@ static_assert(std::atomic<int64_t>::is_always_lock_free, "the handler uses it");
 
 void onSignal(int signal) {
   int error = errno;
-  if (::getpid() != ownPid) { // a child that has not executed another program: as if nobody caught anything
+  if (::getpid() != ownPid) { // a child that has not executed another program: the signal's default action
     ::signal(signal, SIG_DFL);
     ::raise(signal);
     errno = error;

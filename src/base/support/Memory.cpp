@@ -10,8 +10,7 @@
 namespace lathe {
 namespace {
 
-/// The number in a file of the control group; all of memory where there is no limit ("max") or no
-/// file.
+/// The number in a file of the control group; all of memory where the file is missing or states no limit ("max").
 uint64_t groupLimit(const char *path) {
   std::ifstream file(path);
   uint64_t bytes = 0;

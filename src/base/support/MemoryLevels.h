@@ -30,8 +30,8 @@ public:
       ++level;
     return level;
   }
-  /// Calls visit(level, share) for the share of a set of `bytes` bytes that each level delivers when the set passes by
-  /// again: as much as the level holds, the rest from farther away.
+  /// Calls visit(level, share) for a set of `bytes` bytes that is read a second time. `share` is the part that each
+  /// level delivers: as much as the level holds; levels farther away deliver the rest.
   template <class Visit> void eachShare(double bytes, const Visit &visit) const {
     double rest = 1;
     for (size_t level = 0; level < levels.size() && rest > 0; ++level) {
@@ -41,7 +41,7 @@ public:
       rest -= kept;
     }
   }
-  /// Cycles for each byte of a set of `bytes` bytes that passes by again.
+  /// Cycles for each byte of a set of `bytes` bytes that is read a second time.
   double cyclesPerByte(double bytes) const {
     double cycles = 0;
     eachShare(bytes, [&](size_t level, double share) { cycles += share * levels[level].cyclesPerByte; });

@@ -320,7 +320,7 @@ NpyArray readNpy(const std::string &path) { return parseNpy(readFile(path), path
 
 namespace {
 
-/// UTF-8 as code points; a byte that is none of UTF-8 becomes U+FFFD.
+/// UTF-8 as code points; a byte that is not part of valid UTF-8 becomes U+FFFD.
 std::vector<uint32_t> codePoints(const std::string &text) {
   std::vector<uint32_t> points;
   for (size_t at = 0; at < text.size();) {

@@ -21,7 +21,7 @@ namespace lathe {
 namespace {
 
 constexpr size_t bufferBytes = size_t(1) << 18;
-constexpr time_t leftOverSeconds = 3600; // a file that nobody has written to for so long is no longer being written
+constexpr time_t leftOverSeconds = 3600; // a file that was not written to for so long belongs to no running writer
 constexpr std::string_view temporaryStart = ".lathe-", temporaryEnd = ".partial";
 
 /// A file whatever its name: device and inode.

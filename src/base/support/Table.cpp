@@ -89,7 +89,7 @@ Fit fitted(const std::vector<TableColumn> &columns, const std::vector<size_t> &n
     fit.shown.erase(std::next(last).base());
   }
   std::sort(fit.leftOut.begin(), fit.leftOut.end());
-  // The narrowest of those that are too narrow grows first: what is short stays whole.
+  // Of the columns that are cut, the narrowest grows first: short columns stay whole.
   for (size_t used = lineWidth(fit); used < width; ++used) {
     size_t chosen = columns.size();
     for (size_t column : fit.shown)
@@ -188,7 +188,7 @@ bool isFormula(std::string_view text) {
     return false;
   char *end = nullptr;
   std::strtod(rest.c_str(), &end);
-  return *end != '\0' || rest.size() < text.size(); // a number is none
+  return *end != '\0' || rest.size() < text.size(); // a number is not a formula
 }
 
 } // namespace

@@ -15,8 +15,8 @@ bool changesLayout(uint32_t point) {
          (point >= 0x2066 && point <= 0x2069);
 }
 
-/// Length of the valid UTF-8 sequence that begins `text` and is no C1 control character and changes no layout; 0 where there
-/// is none.
+/// Length of the valid UTF-8 sequence at the beginning of `text`; 0 if there is none, and if the character is a C1
+/// control character or changes the layout.
 size_t sequenceLength(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned char lead = byte(0);

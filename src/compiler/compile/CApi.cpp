@@ -45,7 +45,7 @@ lathe_compile_options current(const lathe_compile_options *given) {
   return options;
 }
 
-// The header's numbers are those of the enumerations.
+// The numbers of the C header equal the enumerations.
 static_assert(int(LayoutChoice::planes) == LATHE_LAYOUT_NCHW && int(LayoutChoice::blocked) == LATHE_LAYOUT_BLOCKED &&
               int(LayoutChoice::channelsLast) == LATHE_LAYOUT_NHWC && int(Precision::bf16) == LATHE_PRECISION_BF16);
 

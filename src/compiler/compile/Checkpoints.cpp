@@ -42,8 +42,8 @@ std::vector<Checkpoint> checkpoints(mlir::ModuleOp module) {
   mlir::Block &body = main.front();
   nn::SymbolicShapes shapes(main);
   auto depending = dependingOnInputs(body);
-  // How many values that depend on an input are still read by an operator further on. The inputs themselves do not count: a
-  // part that begins here is given those that it reads.
+  // The number of values, computed from an input, that an operator further on still reads. The inputs themselves do not
+  // count: a part that begins here receives the inputs that it reads.
   std::map<mlir::Operation *, size_t> position;
   for (mlir::Operation &op : body)
     position.emplace(&op, position.size());

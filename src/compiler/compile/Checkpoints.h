@@ -14,8 +14,8 @@ struct Checkpoint {
   bool separates = false; // later operators read no earlier result but this one, and inputs of the graph
 };
 
-/// Returns every source node whose operators in @main depend on an input and give other nodes one result; in
-/// order of execution.
+/// Returns the source nodes after which the network may be cut, in order of execution: the node's operators in @main
+/// depend on an input, and other nodes read exactly one result of them.
 std::vector<Checkpoint> checkpoints(mlir::ModuleOp module);
 
 /// Returns the last checkpoint of a scope, "cnn/pool2" of "cnn"; "" where there is none. Names of scopes end before '/' or '.'.

@@ -62,15 +62,15 @@ struct LayoutConversion {
   std::string from, to; // types
   std::string reader;   // an operator that reads the converted value; "": none, it is a result
   int64_t bytes = 0;    // read and written, symbols at 1
-  double cycles = 0;    // predicted core cycles of one run, those of its kernel
+  double cycles = 0;    // predicted core cycles of one run of its kernel
 };
 
-/// An operator that has the layout of the model.
+/// An operator that stays in the layout of the model, with the reason.
 struct UnconvertedOperator {
   std::string node, op, reason;
 };
 
-/// Figures of the general plan, except those of the whole package: seconds, bytes, distinct kernels.
+/// Figures of the general plan. Seconds, bytes and distinct kernels are of the whole package.
 struct CompileReport {
   double seconds = 0, passSeconds = 0, codeSeconds = 0;
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;
@@ -79,7 +79,7 @@ struct CompileReport {
   int cachedKernels = 0;      // distinct kernels found in CompileOptions::kernelCache
   int layoutConversions = 0;  // conversions in the plan
   int measuredChoices = 0;    // PipelineReport::measuredChoices, of all passes
-  int timedBatches = 0;       // kernels of which measured times say how a batch passes, in one call or by images
+  int timedBatches = 0;       // kernels whose measured times decide how a batch passes: in one call or image by image
   double predictedCycles = 0; // of all kernels, predicted core cycles of one run
   std::vector<LayoutConversion> conversions;
   std::vector<UnconvertedOperator> unconverted;
@@ -88,7 +88,7 @@ struct CompileReport {
   std::vector<std::string> notes;       // what passes declined, and schedules that were not used, with reasons
   std::vector<VariantReport> variants;
   std::vector<std::string> symbols;    // of the inputs' extents, with their ranges: "N from 1 to 64"
-  double flops = 0, compiledFlops = 0; // one run, a symbolic batch at 1
+  double flops = 0, compiledFlops = 0; // operations of one run, open extents at 1
   std::string target;
 };
 

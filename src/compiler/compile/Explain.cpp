@@ -90,8 +90,8 @@ std::string answerWithoutKernel(mlir::ModuleOp module, const std::string &node) 
                         : answer;
 }
 
-/// Declines schedules that round operands where the precision does not ask for it. They are legal, but their results
-/// differ, so they are no alternatives.
+/// Declines schedules that round operands where the precision does not ask for it. Such a schedule is legal, but its
+/// results differ, so it does not compete with the others.
 const Constraint notRounded{"precision", "--precision bf16 is given where a schedule rounds operands to bf16"};
 
 /// Collects the candidates of one kernel.

@@ -22,7 +22,7 @@ struct ExtentRange {
 struct ExtentOptions {
   std::vector<Extents> variants; // a plan for each, besides the general plan
   std::vector<ExtentRange> ranges;
-  Extents typical; // for which the schedules of symbolic extents are chosen; a missing symbol counts as 1
+  Extents typical; // for which the schedules of open extents are chosen; a missing symbol counts as 1
 };
 
 /// The largest number of variants in a package.

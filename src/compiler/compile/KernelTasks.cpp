@@ -14,7 +14,7 @@ int64_t valueOf(const Dim &dim, const Extents &extents) {
   });
 }
 
-/// The values of the kernel's symbols: those `known`, else 1.
+/// The values of the kernel's symbols: from `known`, else 1.
 Extents extentsOf(mlir::func::FuncOp kernel, const Extents &known) {
   Extents extents;
   for (const std::string &symbol : kernelSymbols(kernel))
@@ -99,7 +99,7 @@ std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions 
       task.nodes.push_back(node);
     task.calls += calls[name];
   }
-  // The height that one kernel assumes is that of all others.
+  // A height or width that one kernel assumes holds for all kernels that have the symbol.
   for (size_t i = 0; i < tasks.size(); ++i)
     if (!tasks[i].extents.empty())
       describe(tasks[i], functions[i], extents);

@@ -34,8 +34,7 @@ struct CompiledKernel {
   size_t code = 0;                              // index into CodeImage::entries
 };
 
-/// A library of kernels. Functions with equal bodies, types, symbolic extents and schedules share
-/// code. Not thread-safe.
+/// A library of kernels. Functions with equal bodies, types, open extents and schedules share code. Not thread-safe.
 class KernelLibrary {
 public:
   /// The schedule of a kernel is taken from the first of these that has one: `schedules`, the
@@ -49,22 +48,21 @@ public:
   /// kernel.
   std::string declines(mlir::func::FuncOp kernel);
 
-  /// Predicted cycles of `kernel` with the schedule that the user gives for it, else with that of
-  /// the prior, or the reason why no schedule is legal. Other sources have no say: predictions decide
-  /// the same with and without records of schedules. Generates no code and changes nothing; equal
-  /// kernels are predicted once.
+  /// Predicted cycles of `kernel` with the schedule that the user gives for it, else with the prior's schedule, or the
+  /// reason why no schedule is legal. Other sources are not asked: predictions decide the same with and without records
+  /// of schedules. Generates no code and changes nothing; equal kernels are predicted once.
   Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
 
-  /// Measured seconds of `kernel` with the schedule that predictCycles takes, or why there are none. Other sources have no
-  /// say here, either: a kernel that is tuned later keeps the times by which its graph was chosen.
+  /// Measured seconds of `kernel` with the schedule that predictCycles takes, or why there are none. Other sources are
+  /// not asked here, either: a kernel that is tuned later keeps the times by which its graph was chosen.
   Outcome<double> measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order = BatchOrder::call) const;
   /// Measured seconds of a kernel that can pass its images alone: in one call, and image by image. Zeros if one of them was
   /// not measured.
   std::pair<double, double> secondsByOrder(mlir::func::FuncOp kernel) const;
 
-  /// Says whether a kernel of two anchors stays one kernel instead of the kernels `parts`: by the
-  /// schedules given for it or its parts; else by measured times, where those of all three kernels
-  /// differ enough (measuredDoubt); else by prediction. Changes nothing.
+  /// Says whether a kernel of two anchors stays one kernel instead of the kernels `parts`: by the schedules given for
+  /// it or its parts; else by the measured times of all three kernels, where they differ enough (measuredDoubt); else
+  /// by prediction. Changes nothing.
   WholeChoice staysWhole(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) const;
 
   /// Marks the kernel as used by the program and returns it. Throws Error with its nodes if no code
@@ -80,7 +78,8 @@ public:
 
   size_t size() const { return used.size(); }
 
-  /// Notes symbols that are heights and widths of images: their typical value is that of an image unless it is given.
+  /// Notes symbols that are heights and widths of images: unless a value is given, schedules are chosen for the extent
+  /// of a typical image.
   void assumeImages(const std::vector<std::string> &symbols);
 
   /// Returns the machine code of all kernels requested with `compiled`, in the order of

@@ -124,11 +124,13 @@ template <class Choices, class Visit> void visitOptions(Choices &choices, Visit 
         choices.optimizeFor);
 }
 
-/// The options as arguments of `lathe compile`: those that differ from their defaults, and those that are always said.
+/// The options as arguments of `lathe compile`: options that differ from their defaults, and options that are always
+/// said.
 std::vector<std::string> argumentsOf(const CompileChoices &choices);
 
-/// Sets the option called `name`, as its flag without dashes. The value of a switch is "true", "false" or "". Throws Error for
-/// an unknown name, with those that there are, and for a value that it cannot have. Texts (machine, schedule) are the value itself.
+/// Sets the option called `name`, as its flag without dashes. The value of a switch is "true", "false" or "". Throws
+/// Error for an unknown name, with the names that exist, and for a value that the option cannot have. Texts (machine,
+/// schedule) are the value itself.
 void setOption(CompileChoices &choices, std::string_view name, const std::string &value);
 
 void to_json(nlohmann::json &json, const CompileChoices &choices);

@@ -18,7 +18,7 @@
 namespace lathe {
 namespace {
 
-/// Builds a block of the plan: that of @main of the model, or that of a body.
+/// Builds one block of the plan, from the model's @main or from a body.
 class PlanBuilder {
 public:
   PlanBuilder(PlanParts &parts, mlir::ModuleOp module, uint32_t blockIndex)
@@ -240,8 +240,8 @@ private:
     }
   }
 
-  /// Results that are an input, a constant, or returned twice: copied by the reference of `reshape`; what is no tensor is
-  /// passed on.
+  /// Results that are an input, a constant, or returned twice: tensors are copied by the reference of `reshape`,
+  /// sequences and optionals are passed on.
   void finishOutputs() {
     for (const Copy &copy : copies) {
       ReshapeAttrs reshape;

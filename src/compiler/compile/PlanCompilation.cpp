@@ -146,7 +146,7 @@ void PlanCompilation::buildPlan() {
   built.plan->measured_choices = static_cast<uint32_t>(parts.report.measuredChoices);
   parts.report.kernels = static_cast<int>(built.plan->kernels.size());
   parts.report.distinctKernels = static_cast<int>(parts.library.size());
-  // Of text at kernels level nobody lists the conversions. A listed one may share its kernel with other operators.
+  // A text at kernels level has no list of conversions. A listed one may share its kernel with other operators.
   parts.report.layoutConversions =
       listsConversions ? static_cast<int>(parts.report.conversions.size()) : built.layoutConversions;
   parts.report.timedBatches = built.timedBatches;
@@ -179,8 +179,9 @@ std::string PlanCompilation::scheduleText() const {
   return text;
 }
 
-/// Of the model itself: a pass may remove an operator with its rule. Rules over extents that only folded constants
-/// tell are those of a copy, since the passes make extents attributes before they fold.
+/// Collected from the model itself, because a pass may remove an operator with its rule. Where only folded constants
+/// give an extent, the rule comes from a copy with folded constants: the passes make extents attributes before they
+/// fold.
 void PlanCompilation::collectRules() {
   nn::shapesWithRules(mainFunction(module), rules);
   auto unknown = [](const nn::NodeRule &entry) { return isUnknown(entry.rule.left) || isUnknown(entry.rule.right); };

@@ -1,4 +1,4 @@
-// What a block of the plan needs, and who tells its extents.
+// Which operations a block of the plan needs, and which operations bind its extents.
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -14,8 +14,8 @@ namespace lathe {
 /// (the passes leave only such conversions outside kernels).
 bool isView(mlir::Operation *op);
 
-/// Operations of `main` that its results depend on. A view only needs what it looks at, because the plan has its extents;
-/// but whatever binds the symbols of an extent is needed.
+/// Operations of `main` that its results depend on. Of a view's operands only the viewed one is needed, because the
+/// plan has the view's extents. An operation that binds the symbol of an extent is needed, too.
 llvm::DenseSet<mlir::Operation *> liveOperations(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
 /// Symbols of `value`'s extents that are known when it is computed: the names of `nn.extents`.

@@ -39,7 +39,8 @@ private:
   std::map<std::pair<const void *, std::string>, uint32_t> packed; // constant and packing text -> value
 };
 
-/// True when no formula over the inputs' extents gives the shape, and for what is no tensor.
+/// True for a tensor with an extent that is not a formula over the inputs' extents, and for a value that is not a
+/// tensor.
 bool hasUnknown(const TensorInfo &info);
 
 } // namespace lathe

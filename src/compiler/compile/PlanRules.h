@@ -12,9 +12,8 @@
 
 namespace lathe {
 
-/// Adds `rules` to a plan that already has its values, without duplicates. Rules with a symbol that
-/// is neither the extent of an input nor of a dynamic value are left out, because nothing binds the
-/// symbol.
+/// Adds `rules` to a plan that already has its values, without duplicates. A rule is left out if one of its symbols is
+/// neither the extent of an input nor of a value with late extents: nothing binds such a symbol.
 void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
 /// The same for a block, whose rules only hold where it runs.
 void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRule> rules);

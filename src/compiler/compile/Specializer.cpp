@@ -76,7 +76,7 @@ std::shared_ptr<const PackageBytes> Specializer::package(const Extents &extents)
   lock.lock();
   ++count;
   find()->bytes = bytes;
-  // Those that are being compiled stay: their threads look for them.
+  // Entries that are being compiled stay: their threads look for them.
   auto ready = [](const Entry &entry) { return entry.bytes != nullptr; };
   for (size_t full = static_cast<size_t>(std::count_if(entries.begin(), entries.end(), ready)); full > most; --full)
     entries.erase(std::next(std::find_if(entries.rbegin(), entries.rend(), ready)).base());

@@ -30,8 +30,8 @@ private:
 /// compiled but on request.
 class Specializer {
 public:
-  /// Takes the module and its context; keeps at most `most` packages, those used last. Throws Error if `most` is 0
-  /// or an option does not fit the model.
+  /// Takes the module and its context; keeps at most `most` packages, the most recently used ones. Throws Error if
+  /// `most` is 0 or an option does not fit the model.
   Specializer(std::unique_ptr<mlir::MLIRContext> context, mlir::OwningOpRef<mlir::ModuleOp> module,
               CompileOptions options, size_t most);
   ~Specializer();

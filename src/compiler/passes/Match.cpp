@@ -13,7 +13,7 @@ void collect(mlir::Value value, Product &product, int depth) {
     product.number *= *number;
     return;
   }
-  // What is used elsewhere, too, is a factor of its own: the x of x * sigmoid(x) may be a product itself.
+  // A value with other readers is a factor of its own: the x of x * sigmoid(x) may be a product itself.
   mlir::Operation *op = depth == 0 || value.hasOneUse() ? value.getDefiningOp() : nullptr;
   if (depth < deepest && isOp(op, "mul")) {
     product.ops.push_back(op);

@@ -26,8 +26,8 @@ struct Product {
 };
 Product productOf(mlir::Value value);
 
-/// Coefficients of `value` as a polynomial in `x` of degree at most 3, from nested add, sub, mul,
-/// div, neg and pow with numbers; nothing if it is no such polynomial.
+/// Coefficients of `value` as a polynomial in `x` of degree at most 3, from nested add, sub, mul, div, neg and pow with
+/// numbers; nothing for any other value.
 using Cubic = std::array<double, 4>;
 std::optional<Cubic> polynomialIn(mlir::Value x, mlir::Value value);
 

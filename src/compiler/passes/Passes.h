@@ -23,8 +23,8 @@ struct PipelineReport;
 /// by constants.
 void inferShapes(mlir::ModuleOp module);
 
-/// Moves constant operands that the record declares static into their attributes. The targets of
-/// reshape and expand are also moved if they are symbolic but can be written with 0 and -1.
+/// Moves constant operands that the record declares static into their attributes. The targets of reshape and expand are
+/// also moved if their open extents can be written with 0 and -1.
 void staticOperands(mlir::ModuleOp module);
 
 /// Evaluates operators with constant operands by their references. A result much larger than its
@@ -35,9 +35,8 @@ void foldConstants(mlir::ModuleOp module);
 /// between them and the product into one kernel.
 void foldUnpacked(mlir::ModuleOp module);
 
-/// Replaces inputs and results without elements by constants, drops them from concatenations, and
-/// removes operators that are no longer needed. Later passes and kernel families then need no rules
-/// for empty tensors.
+/// Replaces inputs and results without elements by constants, drops them from concatenations, and removes operators
+/// whose results are not used any more. Later passes and kernel families then need no rules for empty tensors.
 void foldEmpty(mlir::ModuleOp module);
 
 /// Writes operators whose extents depend on data so that these are symbols, which the plan binds while it runs
@@ -87,14 +86,14 @@ void recognizeQuantized(mlir::ModuleOp module);
 /// constant and quantised to bytes, if every byte or pair of bytes gives the same result.
 void multiplyByReciprocal(mlir::ModuleOp module);
 
-/// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. One that leaves
-/// more than 8 bits stays, where kernels take it, with both as i8. Rewrites products that no kernel computes as conv and
-/// matmul of 32-bit integers, after subtracting all zero points.
+/// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Where the
+/// differences need more than 8 bits and kernels take a zero point, the factor keeps it, and both become i8. Rewrites
+/// products that no kernel computes as conv and matmul of 32-bit integers, after subtracting all zero points.
 void widenInteger(mlir::ModuleOp module);
 
-/// Keeps float16 values that float16 may not hold as float32 between operators (docs/numerics.md, Range): those that may
-/// be too large, and those too small for what divides by them. Results of linear operators stay float16 where float32 would
-/// need more than a tenth of the network's memory.
+/// Keeps float16 values as float32 between operators where float16 may not hold them (docs/numerics.md, Range): values
+/// that may be too large, and values that are too small for an operator that divides by them. Results of linear
+/// operators stay float16 where float32 would need more than a tenth of the network's memory.
 void widenHalf(mlir::ModuleOp module);
 /// Keeps every float16 value inside the graph and its bodies as float32.
 void widenEveryHalf(mlir::ModuleOp module);
@@ -129,7 +128,8 @@ void sinkReshape(mlir::ModuleOp module);
 void sinkTranspose(mlir::ModuleOp module);
 
 /// Moves transposes that put the channels of an image to axis 1 in front of pads and of element-wise operators with
-/// constants, which the convolution behind then takes up: what prepares pictures at the inputs of a network.
+/// constants. Exporters write such operators to prepare the pictures at the inputs of a network; the convolution behind
+/// then absorbs them.
 void liftTranspose(mlir::ModuleOp module);
 
 /// Splits lstm, gru and rnn into one matmul, which computes W times the input for all gates, steps

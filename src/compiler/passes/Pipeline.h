@@ -1,7 +1,7 @@
 // The pipeline from an imported graph to kernels.
 #pragma once
 
-#include "passes/kernels/ChannelBlocks.h"
+#include "passes/ChannelBlocks.h"
 #include "support/Error.h"
 #include "support/LayoutChoice.h"
 
@@ -25,7 +25,7 @@ struct GraphChoice {
 /// one kernel differ by less (docs/notes/tuning-measurement.md).
 inline constexpr double measuredDoubt = 0.05;
 
-/// One kernel for two anchors, or one for each.
+/// Whether two anchors share one kernel or have one each.
 struct WholeChoice {
   bool whole = true;
   bool measured = false; // measured times decide otherwise than predictions
@@ -43,7 +43,7 @@ struct PipelineOptions {
   /// Leaves out what makes operators that no file format has, such as extents bound while the plan runs and recurrences
   /// apart from their products: the graph will be written, not compiled.
   bool forFiles = false;
-  /// Keeps float16 values that may leave their range as float32 (widenHalf). False for graphs that are compared as such.
+  /// Keeps float16 values that may leave their range as float32 (widenHalf). False for graphs that are only compared.
   bool widensHalf = true;
   /// Shares storage of contiguous parts of tensors from level 2 on; false for tests that compare
   /// with copies.
@@ -113,7 +113,7 @@ struct PipelineReport {
   int kernels = 0;
   int measuredChoices = 0; // operators for which measured times choose other layouts or kernels than predictions
 
-  /// Adds what is said of another part of the model.
+  /// Adds the report of another part of the model.
   void add(PipelineReport other);
 };
 

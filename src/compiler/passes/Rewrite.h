@@ -35,7 +35,7 @@ std::vector<double> toDoubles(const Tensor &tensor);
 std::optional<double> splatValue(mlir::Value value);
 
 mlir::RankedTensorType rankedType(mlir::Value value);
-/// The static shape; nothing if an extent is symbolic.
+/// The static shape; nothing if an extent is open.
 std::optional<std::vector<int64_t>> staticShape(mlir::Value value);
 
 /// True if an extent is 0 for all values of the symbols.
@@ -56,8 +56,7 @@ void replaceWith(mlir::Operation *op, mlir::Value value);
 /// have refined.
 void settleResultTypes(mlir::func::FuncOp function);
 
-/// True if `value` is a constant that broadcasts to `like` and has extents 1 on all axes but that of the channels (axis
-/// 1).
+/// True if `value` is a constant that broadcasts to `like` and has extent 1 on every axis but the channels' (axis 1).
 bool isPerChannelConstant(mlir::Value value, mlir::Value like);
 /// Returns such a constant of floats as one number per channel of `like`; nothing for others.
 std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like);

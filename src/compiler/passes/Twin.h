@@ -12,8 +12,8 @@
 
 namespace lathe {
 
-/// Random inputs for @main: floats normally distributed, integers in [0, 3], booleans. Symbolic
-/// extents come from `symbols`; missing symbols are 2.
+/// Random inputs for @main: floats normally distributed, integers in [0, 3], booleans. Open extents come from
+/// `symbols`; missing symbols are 2.
 std::vector<Value> randomInputs(mlir::ModuleOp module, uint64_t seed,
                                 const std::map<std::string, int64_t> &symbols = {});
 

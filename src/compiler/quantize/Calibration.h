@@ -1,4 +1,4 @@
-// Runs a float model on the calibration inputs and keeps what its values look like.
+// Runs a float model on the calibration inputs and keeps statistics of its values.
 #pragma once
 
 #include "quantize/Points.h"

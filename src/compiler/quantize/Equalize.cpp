@@ -42,7 +42,7 @@ struct Floats {
   }
 };
 
-/// Two layers, of which the second alone reads the first.
+/// Two layers; the second layer is the only reader of the first.
 struct Pair {
   size_t first, second; // indices of layers
   int64_t inputAxis;    // of the second layer's weights: the channels between both

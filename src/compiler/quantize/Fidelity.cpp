@@ -53,7 +53,8 @@ size_t changedRows(const Numbers &a, const Numbers &b, size_t rows) {
 
 std::string extentsText(const Tensor &tensor) { return fmt::format("{}", fmt::join(tensor.dims(), "x")); }
 
-/// The inputs whose outputs have equal extents in both models, together with the others of these extents.
+/// The inputs by the extents of their outputs. An input is left out if its outputs differ in extents between the two
+/// models.
 using Groups = std::map<std::vector<int64_t>, std::vector<size_t>>;
 Groups groupsOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found) {
   Groups groups;

@@ -1,4 +1,4 @@
-// How near the outputs of a quantised model are to those of its float model.
+// How near the outputs of a quantised model are to the outputs of its float model.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -18,7 +18,8 @@ struct Fidelity {
   double centred = 1, leastCentred = 1;
   size_t decisions = 0; // indices of largest outputs: one an input, or one a row
   size_t changed = 0;   // decisions that differ
-  /// Inputs that are left out because their outputs have different extents in the two models, and those of the first one.
+  /// Inputs that are left out because their outputs have different extents in the two models. `difference`: the extents
+  /// of the first such input.
   size_t leftOut = 0;
   std::string difference; // "12x4 instead of 14x4"
 
@@ -27,7 +28,8 @@ struct Fidelity {
 };
 
 /// `expected` and `found` have the output of each input, of any floating-point type. Outputs of several inputs may have
-/// different extents; the mean is that of the inputs with equal ones. `byRow`: each position of the first axis is a decision.
+/// different extents; a mean is taken over the inputs with equal extents. `byRow`: each position of the first axis is a
+/// decision.
 Fidelity fidelityOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found, bool byRow = false);
 
 /// `found` less the mean difference from `expected` over all inputs with equal extents, as float64.

@@ -19,16 +19,17 @@ void prepare(mlir::ModuleOp module);
 /// Throws Error with the node for a weight of a layer that is not finite, and for any other constant that is not a number.
 void requireFiniteConstants(mlir::func::FuncOp main);
 
-/// "input 'x'", or "node 'conv1'" for what it computes.
+/// Name of a value for messages: "input 'x'", or "node 'conv1'" if the node computes it.
 std::string valueName(mlir::Value value);
 
 /// The output in which two models are compared.
 struct ComparedOutput {
-  size_t index = 0;              // among the outputs that are tensors
-  bool byRow = false;            // its first axis is that of an input, such as a batch: each row is a decision
+  size_t index = 0; // among the outputs that are tensors
+  // its first axis is the first axis of an input, such as a batch: each row is a decision
+  bool byRow = false;
   std::vector<std::string> open; // names of the outputs before it, left out since their extents depend on data
 };
-/// The first output whose extents follow from those of the inputs, or the first one.
+/// The first output whose extents follow from the inputs' extents, or the first output.
 ComparedOutput comparedOutput(mlir::func::FuncOp main);
 
 /// Cross-layer equalisation: scales output channels of a layer and divides the input channels of the next one, so that

@@ -38,7 +38,7 @@ private:
   const std::vector<nn::QuantizedScale> &scales;
   const InsertOptions &options;
 
-  /// Saturation to the integers' limits does what the activation before does: it can go.
+  /// Saturation to the integers' limits does what the activation did, so the activation can go.
   mlir::Value withoutActivation(mlir::Value value, const nn::QuantizedScale &scale) {
     mlir::Operation *op = value.getDefiningOp();
     if (!op)

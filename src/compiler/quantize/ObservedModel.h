@@ -24,7 +24,7 @@ public:
   /// valid during the call.
   std::vector<Tensor> run(const Sample &sample, const std::function<void(size_t, const Tensor &)> &see = {});
 
-  /// Profile of a run, and of nothing else.
+  /// The context, for profiles of its runs.
   runtime::Context &context() { return *running; }
   /// Median seconds of `runs` runs of a sample, after a warm-up.
   double seconds(const Sample &sample, size_t runs);

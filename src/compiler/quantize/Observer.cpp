@@ -51,8 +51,8 @@ Range percentileRange(const Histogram &histogram, double percent, Range seen) {
 
 namespace {
 
-/// Kullback-Leibler divergence of the first `kept` bins of `counts`, with everything beyond counted in the last one, from
-/// what `levels` integers can tell of the same bins.
+/// Kullback-Leibler divergence between the first `kept` bins of `counts`, where the last bin counts everything beyond,
+/// and the same bins as `levels` integers represent them.
 double divergence(const std::vector<double> &counts, size_t kept, size_t levels) {
   std::vector<double> p(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(kept)), q(kept, 0.0);
   double beyond = std::accumulate(counts.begin() + static_cast<std::ptrdiff_t>(kept), counts.end(), 0.0);

@@ -68,7 +68,7 @@ private:
     return true;
   }
 
-  /// The value that is stored behind `value`: that of its activation, if it has one.
+  /// The value that is stored in the place of `value`: the result of its activation, if it has one, or `value`.
   static mlir::Value behind(mlir::Value value) {
     mlir::Operation *activation = activationBehind(value);
     return activation ? activation->getResult(0) : value;
@@ -103,7 +103,7 @@ private:
     want(behind(op->getResult(0)));
   }
 
-  /// One step of wanting what stands before or behind values that are wanted. True if anything changed.
+  /// Adds values that only move elements before or behind values to quantise. True if anything changed.
   bool spread() {
     bool changed = false;
     for (mlir::Operation &op : main.getBody().front()) {
@@ -114,7 +114,7 @@ private:
         continue;
       bool resultWanted = llvm::any_of(op.getResults(), [&](mlir::Value v) { return wanted.contains(v); });
       bool allWanted = llvm::all_of(operands, [&](mlir::Value v) { return wanted.contains(v); });
-      // What is selected or joined of quantised values stays quantised; a view alone is no reason to.
+      // What is selected or joined of quantised values stays quantised; a view alone does not ask for it.
       bool forward = allWanted && (isOp(&op, "concat") || isOp(&op, "max_pool"));
       if (!resultWanted && !forward)
         continue;

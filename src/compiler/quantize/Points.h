@@ -27,7 +27,7 @@ struct Layer {
 std::optional<Layer> layerAt(mlir::Operation *op);
 
 struct Points {
-  std::vector<Layer> layers;     // those that become integer kernels, in order
+  std::vector<Layer> layers;     // layers that become integer kernels, in order
   std::vector<std::string> left; // nodes of layers that stay in float because the caller says so
   /// Values to quantise, in order, with the number of their group. Values of one group have one scale and zero point.
   llvm::MapVector<mlir::Value, size_t> groupOf;

@@ -83,7 +83,7 @@ ComparedOutput comparedOutput(mlir::func::FuncOp main) {
     output.open.push_back(name ? name.str() : std::to_string(operand.getOperandNumber()));
     ++tensors;
   }
-  output.open.clear(); // none is preferred to them
+  output.open.clear(); // the chosen output is the first one then
   return output;
 }
 

@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  /// What needs no ranges of activations.
+  /// Quantises weights alone, which needs no ranges of activations.
   Report weightsOfProducts() {
     std::span<const Sample> inputs = others.empty() ? samples : others;
     std::vector<Tensor> expected = outputsOf(module, inputs);
@@ -121,8 +121,8 @@ private:
       options.progress(what, done, total);
   }
 
-  /// A quantised copy of the model in which these layers stay in float. `pointsOfCopy` (may be null) receives its points, whose
-  /// layers are those of the copy.
+  /// A quantised copy of the model in which these layers stay in float. `pointsOfCopy` (may be null) receives the
+  /// points of the copy, with its layers.
   mlir::OwningOpRef<mlir::ModuleOp> quantizedWithout(const Nodes &inFloat, Points *pointsOfCopy = nullptr) {
     Points points = findPoints(mainFunction(module), inFloat);
     std::vector<nn::QuantizedScale> scales = calibration->scales(points);
@@ -152,8 +152,8 @@ private:
     return copy;
   }
 
-  /// Corrects the mean error of every eighth layer's output or so, one after the other: each takes back what all layers
-  /// before have added.
+  /// Corrects the mean error of the outputs of `correctionStages` layers, spread evenly, one after the other: each
+  /// correction takes back what all layers before it have added.
   void measureCorrections(const Nodes &inFloat) {
     corrections.clear();
     size_t count = findPoints(mainFunction(module), inFloat).layers.size();
@@ -218,7 +218,7 @@ private:
       layer.floatSeconds = floats[layer.node];
       layer.intSeconds = ints[layer.node];
     }
-    // A layer that gains little pays for the conversions around it.
+    // A layer that gains little would pay for the conversions around it.
     Nodes best = inFloat;
     for (double gain : {1.0, 1.3}) {
       Nodes candidate = inFloat;
@@ -243,7 +243,7 @@ private:
     inFloat = best;
   }
 
-  /// Returns all layers to float where those that keepFaithful has left in int8 make the model no faster.
+  /// Returns all layers to float where the layers that keepFaithful has left in int8 make the model no faster.
   void confirmFaster(Nodes &inFloat) {
     report.intSeconds = report.floatSeconds;
     if (inFloat.size() == report.layers.size())
@@ -273,7 +273,8 @@ private:
   }
   bool isFaithful(const Nodes &inFloat) { return isNear(fidelityWithout(inFloat)); }
 
-  /// What isFaithful is expected to say after correctMeasured, which takes far longer: the mean error of the outputs is gone.
+  /// Estimates what isFaithful will say after correctMeasured, which takes far longer: then the mean error of the
+  /// outputs is gone.
   bool mayBeFaithful(const Nodes &inFloat) {
     std::vector<Tensor> outputs = outputsOf(*quantizedWithout(inFloat), samples);
     if (options.biasCorrection == BiasCorrection::measured)
@@ -281,7 +282,8 @@ private:
     return isNear(fidelityOf(calibration->outputs(), outputs, compared.byRow));
   }
 
-  /// Returns layers to float, those first whose rounding alone disturbs the output most, until the outputs are near enough.
+  /// Returns layers to float until the outputs are near enough. The first layers are the ones whose rounding alone
+  /// disturbs the output most.
   void keepFaithful(Nodes &inFloat) {
     if (isFaithful(inFloat))
       return;

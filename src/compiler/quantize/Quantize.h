@@ -17,9 +17,9 @@
 
 namespace lathe::quantize {
 
-/// What biases take back. weights: the mean error that rounding the weights makes, from the means of the inputs.
-/// measured: besides, the mean error of a layer's output that is left, at the ends of `correctionStages` parts of the
-/// network, one after the other.
+/// Which mean error of a layer's output its bias is corrected for. weights: the error from rounding the weights,
+/// computed from the means of the inputs. measured: also the error that is left, measured at the ends of
+/// `correctionStages` parts of the network, one part after the other.
 enum class BiasCorrection { none, weights, measured };
 inline constexpr size_t correctionStages = 8;
 
@@ -40,7 +40,7 @@ struct Options {
   double minCosine = 0.99;
   bool dynamic = false;    // matrix products alone, with inputs quantised at run time (quantizeDynamically)
   WeightFormat weights;    // of weights that alone are quantised (packWeights); activations stay in float
-  bool onlyFaster = false; // layers that are no faster in int8 on this machine stay in float
+  bool onlyFaster = false; // layers stay in float if int8 does not make them faster on this machine
   CompileOptions compile;  // for the models that are run
   /// Names of the calibration inputs, for errors: files. Empty: they are random numbers.
   std::vector<std::string> inputNames;

@@ -21,8 +21,8 @@ struct QuantizedWeights {
 QuantizedWeights quantizeWeights(const std::vector<float> &weights, const std::vector<int64_t> &dims,
                                  std::optional<int64_t> axis, int most = 127, const std::vector<double> &least = {});
 
-/// The smallest scales of weights with which the bias, in units of `inputScale` times them, fits 31 bits. One a channel, or
-/// one in all.
+/// The smallest scales of weights with which the bias fits 31 bits in units of `inputScale` times the scale. One a
+/// channel, or one in all.
 std::vector<double> leastScales(const std::vector<double> &bias, double inputScale, bool perChannel);
 
 /// What the integers stand for.

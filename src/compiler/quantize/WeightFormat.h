@@ -1,4 +1,4 @@
-// How weights are stored that alone are quantised.
+// How weights are stored that are quantised while activations stay in float.
 #pragma once
 
 #include "support/ElementType.h"
@@ -7,8 +7,8 @@ namespace lathe::quantize {
 
 struct WeightFormat {
   ElementType type = ElementType::invalid; // i4 or i8; invalid: weights are not quantised alone
-  /// Reduction steps that share a scale, 0: all steps of a column. The largest divisor of the number of steps that is not
-  /// larger serves.
+  /// Reduction steps that share a scale; 0: all steps of a column. If it does not divide the number of steps, the next
+  /// smaller divisor is used.
   int64_t block = 0;
   bool zeroPoints = false; // codes are unsigned, and each block has a zero point besides its scale
 };

@@ -1,4 +1,4 @@
-// Weights in 4 or 8 bits, while activations stay in float32: for networks whose time is that of reading weights.
+// Weights in 4 or 8 bits, while activations stay in float32: for networks that spend their time on reading weights.
 #pragma once
 
 #include "quantize/Graph.h"

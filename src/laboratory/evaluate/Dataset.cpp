@@ -157,7 +157,7 @@ Dataset readArchive(const std::string &path) {
   return data;
 }
 
-/// What lies in a folder, but for names that begin with a dot: systems and editors write such files beside others.
+/// The entries of a folder, without names that begin with a dot: systems and editors write such files beside others.
 std::vector<fs::directory_entry> entriesOf(const fs::path &folder) {
   std::vector<fs::directory_entry> entries;
   std::error_code error;
@@ -173,7 +173,7 @@ bool isFolder(const fs::directory_entry &entry) {
   return entry.is_directory(ignored);
 }
 
-/// Why the entry is no picture; "" for a picture.
+/// Why the entry is not a picture; "" for a picture.
 std::string reasonAgainst(const fs::directory_entry &entry) {
   std::error_code ignored;
   fs::file_status status = entry.status(ignored);
@@ -194,7 +194,8 @@ void addPictures(Dataset &data, const std::vector<fs::directory_entry> &entries,
       data.skipped.push_back({entry.path().string(), reason});
 }
 
-/// Pictures in folders have the classes of their folders; only without any, those of the folder itself are the data.
+/// Pictures in folders have the classes of their folders. Pictures beside the folders are the data only if the folders
+/// have none.
 Dataset readFolder(const std::string &path, const std::vector<std::string> &labels) {
   Dataset data;
   std::vector<fs::directory_entry> loose;

@@ -27,10 +27,9 @@ public:
   explicit Confusion(size_t classes) : classes(classes), counts(classes * classes, 0) {}
   void add(size_t label, size_t decision) { ++counts.at(label * classes + decision); }
 
-  size_t classCount() const { return classes; }
   size_t of(size_t label, size_t decision) const { return counts.at(label * classes + decision); }
   ClassFigures figures(size_t label) const;
-  /// Classes of which there are pictures, or on which the model decided; in order.
+  /// Classes that have pictures, or on which the model decided; in order.
   std::vector<size_t> present() const;
 
 private:

@@ -43,8 +43,8 @@ struct Preprocessing {
   /// Of an integer input: round(value / scale) + zeroPoint, saturated. scale 0: the pixel itself, less 128 for i8.
   double scale = 0;
   int64_t zeroPoint = 0;
-  /// Of an integer input whose model states it, instead of `scale`: the real numbers are quantised like those of a file
-  /// (runtime/QuantizedTensor.h).
+  /// Of an integer input whose model states it, instead of `scale`: the real numbers are quantised as the numbers of a
+  /// file are (runtime/QuantizedTensor.h).
   std::optional<Quantization> quantization = {};
 };
 

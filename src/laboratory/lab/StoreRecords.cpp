@@ -87,7 +87,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
 
 std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
   std::vector<store::TuningRecord> records;
-  if (row.setting.cache != store::CacheState::hot) // a schedule's time is that of warm caches
+  if (row.setting.cache != store::CacheState::hot) // a schedule's time is measured with warm caches
     return records;
   for (const OpsPoint &point : row.points) {
     bool timed = point.status == PointStatus::passed && point.timed();

@@ -10,7 +10,7 @@
 //   task      "autotvm/0.2 | conv2d_NCHWc.x86 | float32 1x3x224x224; ... | llvm -mcpu=skylake"
 //   schedule  the knobs: "autotvm/0.2 index=172 tile_ic=-1,3 unroll_kw=true"
 //   seconds   the mean of the seconds, as AutoTVM compares
-//   status    notVerified, or that of the error number; the reason names the error
+//   status    notVerified, or the status that the error number stands for; the reason names the error
 //
 // and a point of an experiment of the kind `imported`: the task and its arguments are the problem,
 // the knobs the schedule, and every time of the line is a sample. The experiment of a log is named
@@ -24,10 +24,9 @@ namespace lathe::store {
 /// True if the first line of the file is one of such a log, of any version.
 bool isAutoTvmLog(const std::string &path);
 
-/// Calls `visit` for every record, after what it refers to. Empty lines and lines that begin with #
-/// are skipped. A last line that nothing ends, as of a log that is being written, is left out if it
-/// is no document, and said in `notes`. Throws Error with the file and the line for anything else
-/// that is not a line of version 0.2.
+/// Calls `visit` for every record, after what it refers to. Empty lines and lines that begin with # are skipped. A last
+/// line without an end, as of a log that is being written, is left out if it is not a document, and said in `notes`.
+/// Throws Error with the file and the line for anything else that is not a line of version 0.2.
 void readAutoTvmLog(const std::string &path, const std::function<void(const Record &)> &visit,
                     std::vector<std::string> &notes);
 

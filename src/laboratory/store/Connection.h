@@ -38,7 +38,7 @@ public:
 };
 
 enum class TransactionKind {
-  write,  // sees what it reads unchanged until its end: nobody else writes
+  write,  // sees what it reads unchanged until its end: no other process writes
   append, // adds rows only; others may append at the same time
   read    // sees the database as of one moment
 };
@@ -97,7 +97,7 @@ public:
 
   /// Makes commits survive a power cut, and limits the size (0: no limit).
   virtual void beSafe(double /*busySeconds*/, int64_t /*maxPages*/) {}
-  /// Replaces the content by that of `source`, which is of the same kind.
+  /// Replaces the content by the content of `source`, which is of the same kind.
   virtual void copyFrom(Connection &source);
 };
 

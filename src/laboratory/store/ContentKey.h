@@ -35,8 +35,8 @@ nlohmann::json parseDocument(std::string_view text);
 /// A random UUID (version 4), "f3b1c0de-...".
 std::string newUuid();
 
-/// The current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time; those that a process gets one after
-/// the other differ.
+/// The current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time, and a process never gets the
+/// same one twice.
 std::string timeNow();
 /// The same of a time in microseconds since 1970.
 std::string timeText(int64_t microseconds);

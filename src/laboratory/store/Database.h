@@ -13,8 +13,8 @@
 
 namespace lathe::store {
 
-/// Seconds for which a lost server is waited for: LATHE_STORE_WAIT, or 300. Throws Error for a value
-/// that is no number.
+/// Seconds for which a lost server is waited for: LATHE_STORE_WAIT, or 300. Throws Error for a value that is not a
+/// number.
 double serverWaitSeconds();
 /// Sets where messages about lost and found servers go; default: standard error.
 void setStoreNotice(std::function<void(const std::string &)> notice);

@@ -95,7 +95,7 @@ template <class Record> std::string insertionOf(const char *table, const std::st
   return fmt::format("INSERT INTO {}({})\nVALUES ({})", table, columns, placesOf(columns));
 }
 
-/// Makes a row of the fields of a record and of `values`, those of the columns `first`. `clause`: what follows in SQL.
+/// Makes a row of `values`, for the columns `first`, and of the fields of a record. `clause`: what follows in SQL.
 /// Returns what "RETURNING id" gives.
 template <class Record, class... Values>
 int64_t insertRow(Database &database, const char *table, const char *first, const Record &record, const char *clause,

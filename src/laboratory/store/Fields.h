@@ -3,7 +3,7 @@
 // line here and a step of the schema.
 //
 // A visitor has
-//   visit(key, member[, least])          a field that every record has; `least` is that of an int
+//   visit(key, member[, least])          a field that every record has; `least` is the least value of an integer
 //   visit.known(key, member[, column])   JSON has it where it is not empty (isKnown); rows have the empty value
 //   visit.ended(key, member)             the same; rows have NULL for an empty text
 //   visit.large(key, member)             the same; queries read it where it is asked for
@@ -146,7 +146,7 @@ void visitFields(IsRecord<TuningRecord> auto &r, auto &&visit) {
 
 // Values of fields as JSON: of archives and of `--json`, and of the columns that hold documents.
 
-/// False for a value that JSON leaves out: an empty one, a number that is not finite, a schedule that nobody has compared.
+/// False for a value that JSON leaves out: an empty one, a number that is not finite, a schedule without a comparison.
 bool isKnown(const std::optional<double> &value);
 inline bool isKnown(TuningVerdict verdict) { return verdict != TuningVerdict::open; }
 bool isKnown(const auto &value) { return !value.empty(); }
@@ -161,7 +161,7 @@ nlohmann::json asJson(const std::optional<double> &value);
 nlohmann::json asJson(const Named auto &value) { return std::string(name(value)); }
 nlohmann::json asJson(const auto &value) { return value; }
 
-// Inverses. Throw Error or nlohmann::json::exception for what is no such value.
+// Inverses. Throw Error or nlohmann::json::exception for a value of another form.
 inline void read(std::string_view text, ExperimentKind &value) { value = experimentKind(text); }
 inline void read(std::string_view text, PointStatus &value) { value = pointStatus(text); }
 inline void read(std::string_view text, CacheState &value) { value = cacheState(text); }

@@ -135,7 +135,7 @@ private:
   }
 
   std::string path;
-  std::optional<Store> database; // a copy: nobody changes it between the two readings
+  std::optional<Store> database; // a copy: it cannot change between the two readings
   bool isLog = false;            // of AutoTVM
 };
 

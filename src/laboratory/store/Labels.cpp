@@ -109,7 +109,7 @@ std::vector<Label> readLabels(Database &database) {
   return labels;
 }
 
-/// The time one microsecond after `time`, of which isTime is true.
+/// The time one microsecond after `time`, for which isTime holds.
 static std::string timeAfter(std::string_view time) {
   auto number = [&](size_t at, size_t digits) { return std::stoi(std::string(time.substr(at, digits))); };
   auto month = std::chrono::year(number(0, 4)) / number(5, 2);

@@ -49,7 +49,8 @@ nlohmann::json toJson(const Labels &labels);
 
 /// All labels, removed ones too, in the order of target, key and kind.
 std::vector<Label> readLabels(Database &database);
-/// When a label that is set now changes: after the one that it replaces, which a clock that is ahead of ours may have dated.
+/// The time of change for a label that is set now: after the time of the label that it replaces, even if a clock ahead
+/// of ours dated that.
 std::string timeOfChange(Database &database, const Label &label);
 enum class MergedLabel { added, changed, known };
 /// Adds a label in the caller's transaction.

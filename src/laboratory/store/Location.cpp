@@ -49,7 +49,7 @@ struct Parts {
     if (size_t at = text.rfind('@'); at != text.npos) {
       std::string_view owner = text.substr(0, at);
       isWellFormed = owner.find_first_of("/?#@ ") == owner.npos;
-      if (!isWellFormed) { // nobody knows where a password ends, which may be one of the settings, too
+      if (!isWellFormed) { // where a password ends is not known, and one of the settings may be a password, too
         rest = std::string(owner.substr(0, owner.find_first_of(":/?#@ "))) + "...";
         addPassword(text);
         return;
@@ -103,7 +103,7 @@ json knownPasswords() {
 
 } // namespace
 
-/// "mysql" of "mysql://..."; "" for a text that is no URL.
+/// "mysql" of "mysql://..."; "" for a text that is not a URL.
 static std::string schemeOf(std::string_view text) {
   std::string_view scheme = text.substr(0, text.find("://"));
   bool isScheme = scheme.size() < text.size() && scheme.size() > 1 &&

@@ -14,7 +14,7 @@
 
 namespace lathe::store {
 
-/// Hands a connection on to the server, up to the first COMMIT: the server gets that, and its answer gets lost.
+/// Passes bytes on to the server, up to and with the first COMMIT. The answer to it gets lost.
 class LosingProxy {
 public:
   LosingProxy() : listener(::socket(AF_INET, SOCK_STREAM, 0)) {

@@ -1,4 +1,4 @@
-// What is asked for by name is not in the store, which can be read all the same.
+// The error of a name that the store does not have; the store itself is readable.
 #pragma once
 
 #include "support/Error.h"

@@ -17,8 +17,8 @@ struct ByIdentity {
   bool operator()(const TuningOutcome &a, const TuningOutcome &b) const { return identityOf(a) < identityOf(b); }
 };
 
-/// True if the outcome tells what the schedule computes. A process that was too slow or too large, and a schedule that
-/// was declined, tell of their circumstances.
+/// True if the outcome depends on what the schedule computes. A process that was too slow or too large, and a schedule
+/// that was declined, depend on circumstances.
 bool isDecisive(const TuningOutcome &o) {
   return o.status == PointStatus::passed || o.status == PointStatus::notVerified || o.status == PointStatus::failed ||
          o.status == PointStatus::crashed;

@@ -8,7 +8,7 @@
 // - verdict: of the last comparison in turns with the default schedule; `open` while the status has no time.
 // - seconds: the median of the times that searches have measured. `ops bench` measures with other
 //   caches: its times count where there are no others.
-// - samples: those of all outcomes.
+// - samples: of all outcomes.
 // - searcher, experiment and all else: of the leading outcome, which is the last comparison; without
 //   one the last trial of a search; without one the last outcome.
 #pragma once

@@ -172,7 +172,7 @@ void Store::points(const Filter &filter, bool withSamples, const std::function<v
                        "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key",
                    RowTransfer::inPieces);
   where.bindTo(select);
-  // A server is asked once for the samples of so many points. In a file one statement finds those of a point faster.
+  // One request to a server gets the samples of `most` points. In a file, a statement a point is faster.
   const bool isServer = database.location().isServer();
   const size_t most = isServer ? 64 : 1;
   std::vector<std::pair<int64_t, Point>> some; // by id

@@ -62,13 +62,13 @@ std::span<const std::string_view> experimentKindNames();
 enum class PointStatus {
   passed,        // the output is right; there is a time unless the point was only checked
   failed,        // the output is wrong, or the provider reported an error; no time
-  mistrusted,    // the output is right but constant, or nobody has checked it
+  mistrusted,    // the output is right but constant, or was not checked
   unimplemented, // declined; see `reason`
   sameAs,        // an earlier point of the provider runs the same implementation; `reason` names it
   crashed,       // the process exited, was ended by a signal, or wrote garbage
   timedOut,
   memoryExceeded,
-  notVerified // measured by another program, whose output nobody has compared with a reference here
+  notVerified // measured by another program; its output was not compared with a reference here
 };
 std::string_view name(PointStatus status); // "same_as", "timed_out", ...
 /// The name in tables and on pages: "not verified here" for notVerified, else `name`.
@@ -159,7 +159,7 @@ struct Point {
   PointStatus status = PointStatus::failed;
   std::string reason;                              // for every status but passed
   std::optional<double> relativeL2, maxDifference; // against the reference; empty if not finite
-  std::map<std::string, double> figures;           // finite measured numbers that are no times, by name: "top1"
+  std::map<std::string, double> figures;           // finite measured numbers other than times, by name: "top1"
   std::string implementation, providerVersion;
   std::string repro; // a command that measures this point again
   std::optional<double> prepareSeconds;
@@ -183,7 +183,7 @@ struct TuningTask {
 
 /// What a comparison in turns with the default schedule has found.
 enum class TuningVerdict {
-  open,   // nobody has compared them in turns
+  open,   // not compared in turns
   faster, // the schedule is significantly faster than the default: compilations use it
   noGain  // it is not: the default stays
 };

@@ -19,7 +19,7 @@ int64_t integerOf(const json &value, const char *what) {
   return value.get<int64_t>();
 }
 
-/// `value`, which the loop over it would take for a list of one where it is none.
+/// `value`, which must be a list: a loop over another value would treat it as a list of one element.
 const json &listOf(const json &value, const char *what) {
   require(value.is_array(), "{} is {}, expected a list", what, value.type_name());
   return value;

@@ -133,7 +133,7 @@ CREATE TABLE owner (                 -- the process that measures an experiment 
 ) STRICT;
 )";
 
-// A difference of two times may be that of the calls.
+// A difference of two times may be a difference of the calls.
 static constexpr const char *version4 = R"(
 ALTER TABLE point ADD COLUMN call_seconds REAL; -- of a call of the provider that does next to nothing
 )";
@@ -238,7 +238,7 @@ void migrate(Database &database, std::span<const char *const> steps) {
     return;
   database.repeated([&](bool) {
     Transaction transaction(database);
-    // Again, now that nobody else writes: another process may have been faster.
+    // Again, now that no other process can write: one may have been faster.
     int64_t version = schemaVersion(database, steps);
     if (version == 0)
       database.link().prepareEmpty();

@@ -28,7 +28,7 @@ public:
                        "WHERE datname = current_database() AND pid <> pg_backend_pid()");
         server.execute("DROP SCHEMA IF EXISTS lathe CASCADE");
         free().push_back(name);
-      } catch (const Error &error) { // then nobody uses this one again
+      } catch (const Error &error) { // then this database is not used again
         fmt::print(stderr, "{}\n", error.what());
       }
   }

@@ -222,9 +222,9 @@ bool hasContent(const std::string &path) {
   return !error && bytes > 0;
 }
 
-/// SQLite's URL of a file that nobody changes while it is read: SQLite makes no files beside it and takes no locks.
+/// SQLite's URL of a file that does not change while it is read: SQLite makes no files beside it and takes no locks.
 std::string unchangingUrl(const std::string &path) {
-  std::string url = path.starts_with('/') ? "file://" : "file:"; // else the name behind "//" would be that of a host
+  std::string url = path.starts_with('/') ? "file://" : "file:"; // else the name behind "//" would be a host
   for (unsigned char letter : path)
     if (std::isalnum(letter) || std::strchr("/._-~", letter))
       url += char(letter);
@@ -312,7 +312,7 @@ std::unique_ptr<Connection> openSqlite(const std::string &path, const std::strin
                                            : SQLITE_OPEN_READONLY;
   // SQLite's reader makes files beside a store, and finds its latest rows in one of them.
   std::string file = withoutLinks(path);
-  // SQLite would name the reason why there is no other file.
+  // Reported here, because SQLite's error would be about a file beside the store.
   if (mode != OpenMode::readOnly && std::filesystem::exists(path, error) && !mayWriteFile(file))
     fail("{}: cannot be written: {}", path, std::strerror(errno));
   if (mode == OpenMode::readOnly && !mayWriteFile(file) && !hasContent(file + "-wal") && !hasContent(file + "-journal"))

@@ -54,7 +54,7 @@ struct TuningFilter {
   bool withKernel = false;                // the kernel of the task is known
 };
 
-/// A task with records of it, fastest first, those without a time last.
+/// A task with its records: the fastest first, records without a time last.
 struct TunedTask {
   TuningTask task;
   std::vector<TuningRecord> records;
@@ -190,9 +190,9 @@ private:
   void readSamples(std::vector<std::pair<int64_t, Point>> &points); // by id
 
   using Body = std::function<void(Store &into, bool again)>;
-  /// Calls `body` in a transaction. `again`: an earlier call may have written the same. If the server
-  /// stays away, `body` writes to the local file instead, and Error tells so unless `isBeginning`:
-  /// then more will be written, which has to tell.
+  /// Calls `body` in a transaction. `again`: an earlier call may have written the same. If the server stays away,
+  /// `body` writes to the local file instead, and an Error reports it. With `isBeginning` there is no Error, because a
+  /// later call will write more and report it.
   void write(Transaction::Kind kind, const Body &body, bool isBeginning = false);
   /// The local file of this object, with the experiments of this object.
   Store &rescueFile();

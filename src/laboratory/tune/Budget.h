@@ -44,7 +44,7 @@ private:
   double potential() const;
 };
 
-/// Index of the task of which the next batch gains most per second; nothing where all tasks have ended, or where the expected
+/// Index of the task whose next batch gains most per second; nothing where all tasks have ended, or where the expected
 /// gains of one batch of every task add up to less than `margin` of a run of the model.
 std::optional<size_t> nextTask(const std::vector<TaskProgress> &tasks, double margin);
 

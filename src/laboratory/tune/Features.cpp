@@ -45,7 +45,7 @@ double flops(const KernelFacts &facts) {
 double blockOf(const std::vector<TensorFacts> &tensors) { return tensors.empty() ? none : double(tensors[0].block); }
 double bitsOf(const std::vector<TensorFacts> &tensors) { return tensors.empty() ? none : bitWidth(tensors[0].type); }
 
-/// Bytes of the last level that is no memory, if it is not one of the first two.
+/// Bytes of the last cache level (memory does not count), if it is not one of the first two.
 double thirdCache(const KernelFacts &facts) {
   return facts.target.machine.caches.size() > 2 ? magnitude(facts.target.machine.bytesPerCore(2)) : none;
 }

@@ -13,9 +13,10 @@ namespace lathe::tune {
 using JudgeChanges =
     std::function<std::optional<bool>(const std::vector<size_t> &kept, const std::vector<size_t> &added)>;
 
-/// Of `count` changes, which do not gain all together, returns those that make the whole faster, in order. A group of changes
-/// is kept where `judge` finds a gain, and is halved where it does not; a single change that does not gain is dropped. Changes
-/// that are not judged any more are dropped. The first changes are those that are expected to gain most.
+/// Of `count` changes, which do not gain all together, returns the changes that make the whole faster, in order. A
+/// group of changes is kept where `judge` finds a gain, and is halved where it does not; a single change that does not
+/// gain is dropped. Changes that are not judged any more are dropped. The changes with the greatest expected gain come
+/// first.
 std::vector<size_t> gainingChanges(size_t count, const JudgeChanges &judge);
 
 /// Number of judgements that find one bad change among `count`.

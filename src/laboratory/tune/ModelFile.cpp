@@ -37,7 +37,7 @@ std::string hashOf(const json &header, const std::vector<std::string> &lines) {
   return hasher.digest();
 }
 
-/// The place of each of the file's features among those of this version.
+/// The place of each of the file's features in the list of this version's features.
 std::vector<size_t> columnsOf(const json &header, FeatureSet set) {
   int version = header.at("feature_version").get<int>();
   require(version == featureVersion, "its features '{}' have version {}, expected {}; {}", name(set), version,

@@ -10,10 +10,9 @@
 namespace lathe::tune {
 
 /// itervar. Of the first nest, for each of the 13 innermost loops: its extent and kind (LoopKind),
-/// the iterations of the loops up to it and of those around it, and for each class of operands the
-/// bytes that the loops up to it touch and how often each byte is touched (reuse). Of the second
-/// nest, for each of 10 loops: extent, iterations, bytes of all classes. NaN beyond a nest's loops
-/// and for classes that do not occur.
+/// the iterations of the loops up to it and of the loops around it, and for each class of operands the bytes that the
+/// loops up to it touch and how often each byte is touched (reuse). Of the second nest, for each of 10 loops: extent,
+/// iterations, bytes of all classes. NaN beyond a nest's loops and for classes that do not occur.
 void addLoopNames(std::vector<std::string> &names);
 void addLoopFeatures(std::vector<float> &features, const std::vector<LoopNest> &nests);
 

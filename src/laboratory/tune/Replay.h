@@ -15,8 +15,8 @@ namespace lathe::tune {
 /// from it in the fewest knobs.
 class TableSpace : public Space {
 public:
-  /// `facts` must outlive the space. Schedules that no point stands for, or of which another one
-  /// has the same point, are left out.
+  /// `facts` must outlive the space. A schedule is left out if no point stands for it, or if another schedule has the
+  /// same point.
   TableSpace(const KernelFacts &facts, const std::vector<MeasuredSchedule> &table);
 
   size_t size() const { return times.size(); }
@@ -36,10 +36,10 @@ private:
   const std::vector<Point> &nearest(const Point &point) const;
 };
 
-/// Times of all schedules of a space from those of a table: the analytic prediction times the mean
-/// of what it gets wrong of the nearest measured schedules of the same algorithm, and a part that
-/// follows from nothing but the schedule. It is no machine, but searchers can be compared on whole
-/// spaces with it.
+/// Times of all schedules of a space, from the times of a table. A time is the analytic prediction times a correction:
+/// the mean of measured over predicted time for the nearest measured schedules of the same algorithm, and up to 3 %
+/// that depend on the schedule's text alone. The times are not a machine's, but searchers can be compared on whole
+/// spaces with them.
 class InterpolatedMachine {
 public:
   /// `space` must outlive the object and have the knobs of the table.

@@ -113,9 +113,9 @@ private:
   }
 };
 
-/// Best-first search: among the new neighbours of the fastest points, and of the fastest point of
-/// each algorithm, the one of which the cost model expects most. It expects of a neighbour its
-/// prediction, corrected by what the model got wrong of the measured point.
+/// Best-first search: among the new neighbours of the fastest points, and of the fastest point of each algorithm, takes
+/// the one with the lowest expected time. This is the cost model's prediction, corrected by its error at the measured
+/// point.
 class DescentSearcher : public Searcher {
 public:
   using Searcher::Searcher;

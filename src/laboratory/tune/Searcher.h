@@ -42,8 +42,8 @@ public:
   std::vector<Point> propose(size_t count);
   /// Reports outcomes: of proposed points, or of points that earlier runs measured.
   void report(const std::vector<Trial> &trials);
-  /// Seconds of the fastest trial over those that the best of the next proposals is expected to take, by what is known of
-  /// other tasks; nothing where that is nothing.
+  /// Seconds of the fastest trial over the seconds that the best of the next proposals is expected to take, by what is
+  /// known of other tasks; nothing where nothing is known.
   virtual std::optional<double> expectedSpeedup() { return std::nullopt; }
   /// The fastest trial so far; nothing before one passed.
   const Trial *best() const { return passed.empty() ? nullptr : &passed.front(); }

@@ -19,8 +19,8 @@ std::string wordOf(const Schedule &schedule, const Parameter &parameter) {
   return given == schedule.words.end() ? parameter.words.front() : given->second;
 }
 
-/// Index of the schedule's value among those of a knob, the one behind the last for a parameter
-/// that is left out; nothing if the knob does not have the value.
+/// Index of the schedule's value in the values of a knob, or the number of values for a parameter that is left out;
+/// nothing if the knob does not have the value.
 std::optional<uint32_t> indexOf(const Schedule &schedule, const Knob &knob, bool mayBeAbsent) {
   auto among = [](const auto &values, const auto &value) {
     auto found = std::find(values.begin(), values.end(), value);

@@ -42,10 +42,9 @@ struct Subspace {
 
 class Space {
 public:
-  /// Schedules that round operands are in the space only if the kernel's precision asks for them.
-  /// Takes the algorithms of the kernel's family of which at least one of `probes` random points,
-  /// or one of `starts`, is legal. Values of `starts` (schedules of the prior, of records) become
-  /// values of the knobs. `facts` must outlive the space.
+  /// Schedules that round operands are in the space only if the kernel's precision asks for them. Takes an algorithm of
+  /// the kernel's family if at least one of `probes` random points, or one of `starts`, is legal for it. Values of
+  /// `starts` (schedules of the prior, of records) become values of the knobs. `facts` must outlive the space.
   explicit Space(const KernelFacts &facts, const std::vector<Schedule> &starts = {}, size_t probes = 20000);
   virtual ~Space() = default;
 

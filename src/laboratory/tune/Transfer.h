@@ -15,9 +15,9 @@ struct TransferLimits {
   size_t tasks = 200, schedules = 4000;
 };
 
-/// Takes a sample where there is more than the limits allow: tasks at random, then as many schedules
-/// of each task as possible, at random. Leaves out tasks with less than two schedules, of which
-/// nothing can be learned. Equal seeds give equal samples.
+/// Takes a sample where there is more than the limits allow: tasks at random, then as many schedules of each task as
+/// possible, at random. Leaves out tasks with less than two schedules, because they teach nothing. Equal seeds give
+/// equal samples.
 std::vector<MeasuredTask> sampled(std::vector<MeasuredTask> tasks, const TransferLimits &limits, uint64_t seed);
 
 /// Models of the measured schedules of one kernel family.

@@ -33,7 +33,7 @@ struct Tuner::Running {
   size_t trials = 0, searched = 0, failed = 0, sinceGain = 0; // searched, failed: of this run
   std::map<store::PointStatus, size_t> failures;
   std::string declined;    // why the task cannot be measured
-  bool isExpected = false; // other tasks tell what the first batch gains: the first of its schedules tell enough
+  bool isExpected = false; // the gain of the first batch is estimated from other tasks: then half a batch is enough
 
   Running(const TaskToTune &task, const TuneOptions &options, StartModel startModel) : space(spaceOf(task)) {
     std::vector<Point> starts;
@@ -201,7 +201,8 @@ void Tuner::begin(size_t index) {
   size_t earlierBatches = trials.size() / options.batch;
   one.progress.emplace(double(task.task.count), std::min(task.floorSeconds, best),
                        earlierBatches && one.prior < never ? one.prior : best, batchSeconds);
-  for (size_t batch = 0; batch < earlierBatches; ++batch) // the first one gained all: nobody knows the order of trials
+  // the first one has all the gain, because the order of the trials is not known
+  for (size_t batch = 0; batch < earlierBatches; ++batch)
     one.progress->add(best, batchSeconds);
   if (!earlierBatches)
     expectGain(index);

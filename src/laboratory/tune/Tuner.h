@@ -1,4 +1,5 @@
-// The tuner: searches schedules for the tasks of a model, and keeps those that are measurably faster than the prior's.
+// The tuner: searches schedules for the tasks of a model, and keeps schedules that are measurably faster than the
+// prior's.
 //
 //   Tuner tuner(tasks, trials, options, watch);
 //   tuner.search();                                   // until the budget, the margin or the limits end it
@@ -10,8 +11,8 @@
 #include "lab/judging/Verdict.h"
 #include "tune/Budget.h"
 #include "tune/Searcher.h"
-#include "tune/Task.h"
 #include "tune/measure/Measure.h"
+#include "tune/measure/Task.h"
 
 #include <functional>
 #include <map>
@@ -44,8 +45,8 @@ struct TaskToTune {
   double floorSeconds = 0;             // time of a run that no schedule beats, by the ceilings of the machine
   double predictedSeconds = 0;         // of the prior
   std::vector<Measurement> known = {}; // of earlier runs on this machine
-  /// Schedules that those runs kept, or that came with lathe: measured first where they are not
-  /// known, and turns decide about them anew.
+  /// Schedules that earlier runs kept, or that came with lathe: measured first where they are not known, and turns
+  /// decide about them anew.
   std::vector<std::string> kept = {};
 };
 

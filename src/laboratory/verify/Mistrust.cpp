@@ -12,7 +12,7 @@ using lab::OutputSummary, lab::summarizeOutput;
 
 namespace {
 
-/// Weights with more than one element, and those whose elements are all equal.
+/// Counts of weights with more than one element, and of the ones whose elements are all equal.
 struct Weights {
   size_t all = 0, equal = 0;
 };

@@ -226,7 +226,7 @@ private:
 } // namespace
 
 NodeValues::Role NodeValues::roleOf(mlir::Value value, const std::string &node) {
-  if (value.use_empty() || isResult(value, node)) // a part of a split that nobody reads is computed, too
+  if (value.use_empty() || isResult(value, node)) // a part of a split without a reader is computed, too
     return Role::result;
   mlir::Operation *op = value.getDefiningOp();
   mlir::Operation *before = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/TensorOrigin.h"
-#include "passes/interpret/Extract.h"
+#include "passes/Extract.h"
 #include "verify/Inside.h"
 
 #include "mlir/IR/BuiltinOps.h"

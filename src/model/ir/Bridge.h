@@ -51,7 +51,7 @@ ElementType toElementType(mlir::Type type);
 /// Type of a value, with its contents if a constant defines it. `?` extents become unknown Dims. A sequence or an optional
 /// has the type of a scalar whose element type tells (ir/Nn.td).
 TensorInfo infoOf(mlir::Value value);
-/// MLIR type of `info`; symbolic extents become `?`.
+/// MLIR type of `info`; open extents become `?`.
 mlir::TensorType toMlirType(mlir::MLIRContext *context, const TensorInfo &info, mlir::Attribute encoding = {});
 
 /// The layout encoding of a value; null: row-major.

@@ -20,8 +20,7 @@ struct NodeRule {
 /// once. Throws Error as SymbolicShapes does.
 std::vector<NodeRule> extentRules(mlir::func::FuncOp function);
 
-/// SymbolicShapes of `function`; `rules` receives the rules over the very same symbols, those that
-/// stand for unknown extents included.
+/// SymbolicShapes of `function`; `rules` receives the rules over the same symbols, unknown extents included.
 SymbolicShapes shapesWithRules(mlir::func::FuncOp function, std::vector<NodeRule> &rules);
 
 } // namespace lathe::nn

@@ -27,7 +27,7 @@ struct OwnAttribute {
   Form form;
 };
 
-/// Every attribute `nn.*` that is no operator's own: what the passes and the importers note.
+/// Every attribute `nn.*` that does not belong to an operator: the passes and the importers write them.
 constexpr OwnAttribute ownAttributes[] = {
     {"nn.source", Place::module, Form::text},         {"nn.producer", Place::module, Form::text},
     {"nn.content", Place::module, Form::text},        {weightsAttribute, Place::module, Form::text},
@@ -178,7 +178,7 @@ std::string TextPlaces::at(mlir::Operation *op, const std::string &message) cons
 }
 
 std::string TextPlaces::verify(mlir::ModuleOp module) const {
-  // The verifier knows locations alone, and those are of the file that the text was made from.
+  // The verifier reports locations alone, and an operation's location names the file that the text was made from.
   std::map<std::pair<unsigned, unsigned>, mlir::Operation *> operations;
   std::map<mlir::Operation *, mlir::Location> original;
   for (const auto &[op, position] : positions) {

@@ -12,8 +12,8 @@ def Nn_StringType : TypeDef<NnDialect, "String"> {
   let summary = "element type of tensors of text";
 }
 
-// A value that is no tensor has the type of a scalar with one of these as its element type, so that everything that asks
-// for a tensor type finds one.
+// A value that is not a tensor has the type of a scalar with one of these as its element type. So code that asks for a
+// tensor type finds one.
 def Nn_SequenceType : TypeDef<NnDialect, "Sequence"> {
   let mnemonic = "sequence";
   let summary = "a list of tensors of one element type";

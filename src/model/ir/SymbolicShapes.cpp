@@ -287,7 +287,7 @@ void SymbolicShapes::visitControlFlow(mlir::Operation &op) {
       known[result] = refine(common(outside(a, outer, {}), b), result);
     return;
   }
-  // Symbols of the body's own: those of its carried arguments that the values before the loop do not have.
+  // The body's own symbols: its carried arguments have them, and the values before the loop do not.
   llvm::StringSet<> inner;
   auto initial = carriedBy(loop);
   for (size_t i = 0; i < initial.size(); ++i) {

@@ -1,4 +1,4 @@
-// Symbolic shapes of all values of a function ("N*56" where the type says `?`).
+// Shapes of all values of a function, with formulas for open extents ("N*56" where the type says `?`).
 #pragma once
 
 #include "ir/Bridge.h"
@@ -50,8 +50,8 @@ private:
   void visitControlFlow(mlir::Operation &op);
 };
 
-/// Attribute of arguments and results of kernels: extents in memory where they are not those of the value. A value that
-/// grows in place (passes/kernels/GrowInPlace.h) has room for more than it holds.
+/// Attribute of arguments and results of kernels: extents in memory, where they differ from the value's extents. A
+/// value that grows in place (passes/kernels/GrowInPlace.h) has room for more than it holds.
 inline constexpr const char *storedAttribute = "nn.stored";
 
 /// Extents of argument `index` of a function: its `nn.dims` if present, else the extents of its

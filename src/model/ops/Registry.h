@@ -24,8 +24,7 @@ struct AttrRecord {
   const char *defaultText;
 };
 
-/// An operator of a source format that is imported as one of ours, or as several of which this is
-/// one.
+/// An operator of a source format that is imported as this operator, or as several operators with this one among them.
 struct FormatMapping {
   const char *format; // "onnx"
   const char *op;

@@ -1,9 +1,9 @@
 // Shape functions: from the types of the operands (and the contents of small integer tensors) to
 // the types of the results.
 //
-// They do not use MLIR, so the IR's verifier, shape inference and the runtime's plan share them.
-// Extents are symbolic (`Dim`). A shape function checks the operator's numbered constraints and
-// throws `Error` with the number: "conv_c3: ...".
+// They do not use MLIR, so the IR's verifier, shape inference and the runtime's plan share them. An extent is a `Dim`:
+// a number or a formula over symbols. A shape function checks the operator's numbered constraints and throws `Error`
+// with the number: "conv_c3: ...".
 #pragma once
 
 #include "ops/Attrs.h"
@@ -25,7 +25,7 @@ struct TensorInfo {
   /// ... on known contents.
   std::optional<std::vector<Dim>> contents;
 
-  /// Of a value that is no tensor `type` is the element type of its tensors, and `dims` are empty.
+  /// For a value that is not a tensor, `type` is the element type of its tensors, and `dims` are empty.
   ValueKind kind = ValueKind::tensor;
   /// Extents of these tensors, each a number or unknownDim(); nothing where they may differ in rank.
   std::optional<Dims> items = std::nullopt;

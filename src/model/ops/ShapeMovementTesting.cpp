@@ -12,7 +12,8 @@ TEST(Shape, Views) {
   EXPECT_EQ(infer("reshape", a, {tensor("f32 N 64 7 7")}), "f32 N 3136");
   EXPECT_EQ(infer("reshape", ReshapeAttrs(), {tensor("f32 N 4"), values("N*2 2")}), "f32 N*2 2");
   EXPECT_EQ(infer("reshape", ReshapeAttrs(), {tensor("f32 N 4"), tensor("i64 3")}), "f32 ? ? ?");
-  // An extent of 0 copies that of the operand. -1 is computed from the other extents, even if the tensor has no elements.
+  // An extent of 0 copies the operand's extent. -1 is computed from the other extents, even if the tensor has no
+  // elements.
   ReshapeAttrs copies;
   copies.shape = {0, 0, -1};
   EXPECT_EQ(infer("reshape", copies, {tensor("f32 2 0 3 5")}), "f32 2 0 15");

@@ -21,7 +21,7 @@ bool mayMeet(const Dim &a, const Dim &b);
 bool mayReach(const Dim &a, const Dim &least);
 /// a == divisor, or a is a multiple of divisor > 0.
 bool mayDivide(const Dim &divisor, const Dim &a);
-/// An axis of that extent has elements to take, or there are no `results` to take them for.
+/// extent > 0, or `results` have no elements: then nothing is taken from the axis.
 bool mayIndex(const Dim &extent, const Dims &results);
 
 /// True if a contraction multiplies values of one type by weights of the other: both types are equal, or values that

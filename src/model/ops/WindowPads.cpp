@@ -12,7 +12,7 @@ int64_t ruleOf(const std::vector<int64_t> &pads, size_t axis, size_t spatial) {
   return pads.size() == 3 * spatial ? pads[2 * spatial + axis] : statedPads;
 }
 
-/// What the begin takes of a padding.
+/// The share of a padding that lies at the beginning of an axis.
 Dim beginOf(const Dim &total, int64_t rule) { return rule == sameUpper ? floorDiv(total, 2) : ceilDiv(total, 2); }
 
 /// The padding of both ends for the extent `in`: windows begin at multiples of the stride, and the last one is whole.
@@ -26,7 +26,7 @@ int64_t leastBegin(int64_t window, int64_t stride, int64_t rule) {
   return beginOf(std::max<int64_t>(window - stride, 0), rule).constant();
 }
 
-/// `pads` for axes with the extents `in`: those of known extents are stated.
+/// `pads` for axes with the extents `in`: the padding of a static extent becomes a number.
 std::vector<int64_t> settledPads(const std::vector<int64_t> &pads, const Dims &in, const std::vector<int64_t> &windows,
                                  const std::vector<int64_t> &strides) {
   size_t spatial = in.size();

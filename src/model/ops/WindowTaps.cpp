@@ -22,7 +22,7 @@ struct Axis {
 
 /// Positions p in [0, positions) with 0 <= p * stride - begin + tap * dilation < elements.
 Dim positionsOf(const Axis &axis, int64_t tap, int64_t taps) {
-  Dim lacks = axis.begin - tap * axis.dilation; // elements before that of position 0
+  Dim lacks = axis.begin - tap * axis.dilation; // elements missing in front of position 0
   if (axis.positions.isConstant() && axis.elements.isConstant() && lacks.isConstant()) {
     int64_t low = std::max<int64_t>(0, -floorOf(-lacks.constant(), axis.stride));
     int64_t last = floorOf(axis.elements.constant() - 1 + lacks.constant(), axis.stride);
@@ -46,7 +46,7 @@ Dim pairsOf(const Axis &axis, const Dim &taps) {
   return pairs;
 }
 
-/// The product of `axes`, or `all` pairs, those in the padding among them, where the formula is too long for a plan: every
+/// The product of `axes`. Where the formula is too long for a plan, `all` pairs, including pairs in the padding: every
 /// tap of an open axis may add a term, and the axes multiply.
 Dim productOf(const Dims &axes, const Dim &all) {
   constexpr size_t longest = 2000;

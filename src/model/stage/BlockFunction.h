@@ -38,7 +38,7 @@ private:
 
 /// Name of the source node of an operation; "" where it has none.
 std::string nodeName(mlir::Operation *op);
-/// Name of a constant: that of the model, or of its resource; "" where it has none.
+/// Name of a constant in the model, or of its resource; "" where it has none.
 std::string constantName(nn::ConstantOp constant);
 /// A weight as an operand. `name`: as the function that reads it says.
 Expression weightExpression(const std::string &name, mlir::ElementsAttr elements);

@@ -23,7 +23,7 @@ struct BlockGraph {
     std::vector<Operand> operands;
     std::vector<std::vector<Use>> uses; // of each result by other nodes, in program order
   };
-  /// A part of a name up to a separator. Scope 0 is empty, its own parent.
+  /// A prefix of names that ends before a separator. Scope 0 is the empty prefix; it is its own parent.
   struct Scope {
     uint32_t parent, depth;
   };

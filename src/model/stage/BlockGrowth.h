@@ -29,8 +29,8 @@ public:
   void grow(const std::vector<uint32_t> &seeds, std::vector<BlockCandidate> &candidates);
 
 private:
-  /// A way from a node of a group to a neighbour: the producer of operand `slot`, or reader number `ordinal` of those with
-  /// label `label` that read `result` by operand `slot`.
+  /// A way from a node of a group to a neighbour: the producer of operand `slot`, or the reader with number `ordinal`
+  /// among the readers with label `label` that read `result` by operand `slot`.
   struct Edge {
     uint32_t position;
     bool down;

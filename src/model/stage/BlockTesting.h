@@ -11,7 +11,7 @@
 
 namespace lathe {
 
-/// Number of operations that wait for themselves if every occurrence is one operation.
+/// Number of operations that lie in a circle if every occurrence is one operation.
 inline size_t countOnCycles(mlir::func::FuncOp main, const std::map<mlir::Operation *, int> &whole) {
   std::map<int, std::set<int>> readers;
   std::map<int, size_t> waits;
@@ -30,7 +30,7 @@ inline size_t countOnCycles(mlir::func::FuncOp main, const std::map<mlir::Operat
     for (int reader : readers[ready[done]])
       if (--waits[reader] == 0)
         ready.push_back(reader);
-  return waits.size() - done; // those left
+  return waits.size() - done; // nodes in a circle
 }
 
 inline void checkBlocks(mlir::func::FuncOp main, const std::vector<Block> &blocks) {

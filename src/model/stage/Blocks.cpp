@@ -44,8 +44,8 @@ private:
   const BlockGraph &graph;
   std::map<std::vector<char>, std::vector<BlockCandidate>> proposed; // by the nodes that are taken
 
-  /// Candidates without the nodes that are taken, those that save most first: in the whole graph, and within the scopes of
-  /// each depth.
+  /// Candidates without the nodes that are taken, the greatest saving first: in the whole graph, and within the scopes
+  /// of each depth.
   const std::vector<BlockCandidate> &propose(const std::vector<char> &taken) {
     auto [known, isNew] = proposed.try_emplace(taken);
     std::vector<BlockCandidate> &candidates = known->second;
@@ -114,7 +114,7 @@ private:
         least = smallest;
         continue;
       }
-      // Large graphs without structure have very many small blocks: those that save half a percent are of use.
+      // Large graphs without structure have very many small blocks. Only blocks that save half a percent are useful.
       if (isLarge() && next.saved() * 100 < static_cast<int64_t>(graph.nodes.size()))
         break;
       for (const auto &group : next.groups)

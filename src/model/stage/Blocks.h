@@ -8,9 +8,9 @@
 
 namespace lathe {
 
-/// One occurrence of a block. Constants are no operations of a block.
+/// One occurrence of a block. Constants do not count as operations of a block.
 struct BlockOccurrence {
-  std::vector<mlir::Operation *> operations; // each behind those of the block that it reads
+  std::vector<mlir::Operation *> operations; // in order: each behind the operations that it reads
   std::vector<mlir::Value> inputs;           // other values that they read, in order of first use
   std::vector<mlir::Value> weights;          // constants that they read, in order of first use
   std::vector<mlir::Value> outputs;          // read outside of the block, in the order of `operations`
@@ -26,7 +26,8 @@ struct BlockOccurrence {
 struct Block {
   std::string
       name; // from the scopes where most of them have a common name, else from the operators: "conv_relu_conv_add_relu"
-  std::vector<BlockOccurrence> occurrences; // at least two, in program order; the operations of the first one are, too
+  // at least two; occurrences, and the operations of the first one, are in program order
+  std::vector<BlockOccurrence> occurrences;
 };
 
 /// Finds repeated blocks among the operations of `function`. No operation belongs to two occurrences. A graph in which

@@ -58,7 +58,7 @@ class FunctionText {
 public:
   FunctionText(mlir::func::FuncOp main, std::string indent) : main(main), indent(std::move(indent)) {}
 
-  /// Lines of inputs, operators and outputs; with `names` those of the inputs and outputs.
+  /// Lines of inputs, operators and outputs; with `names`, inputs and outputs keep their names.
   std::string str(bool names) {
     std::vector<std::string> inputs = names ? inputNames(main) : std::vector<std::string>(main.getNumArguments());
     for (unsigned i = 0; i < main.getNumArguments(); ++i) {
@@ -88,7 +88,8 @@ private:
     text += indent + fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
 
-  /// Extents of an argument. Unknown ones have numbers of the moment, and get those of their first use instead.
+  /// Extents of an argument. Unknown extents are numbered anew in the order of their first use, since their numbers
+  /// change from run to run.
   std::vector<std::string> extents(unsigned index) {
     std::vector<std::string> result;
     for (const Dim &dim : nn::argumentDims(main, index))
@@ -113,7 +114,7 @@ private:
     return numbers.lookup(value);
   }
 
-  /// Prints the operator of `value` behind those that it reads.
+  /// Prints the operator of `value` behind the operators that it reads.
   void visit(mlir::Value value) {
     std::vector<std::pair<mlir::Operation *, unsigned>> waiting; // with the operand that is next
     auto enter = [&](mlir::Value read) {

@@ -1,7 +1,8 @@
 // The canonical text of a graph: equal for two graphs exactly if they compute the same by the same operators.
 //
-// It has no names but those of the inputs and outputs: values are numbered, weights are told by type, extents and a hash of
-// their bytes, and operators follow one another depth first from the outputs, operands before the operator that reads them.
+// The inputs and outputs have their names, nothing else has one: values are numbered, weights are told by type, extents
+// and a hash of their bytes, and operators follow one another depth first from the outputs, operands before the
+// operator that reads them.
 // So neither names of nodes, nor the order of operations in the module, nor the sharing of equal constants, nor operators
 // that no output depends on change it. Attributes are complete, defaults included. Bodies of control flow stand inside of
 // their operator.

@@ -19,7 +19,7 @@ class NameTable {
 public:
   /// `wanted`, with a number behind it where it is taken or reserved.
   std::string take(const std::string &wanted);
-  /// The same for what is no identifier, so that no word is reserved.
+  /// The same for a text that need not be an identifier, so no word is reserved.
   std::string takeText(const std::string &wanted);
   /// `stem` with the next free number: "conv1".
   std::string number(const std::string &stem);

@@ -26,11 +26,11 @@ struct BuilderAttribute {
 struct OperatorNote {
   std::string
       name; // of the node, which several operators may share; "": "conv_12", the operator and the number of the node
-  std::vector<std::string> types;   // of the results, as in textual IR; empty: those that the shape function tells
+  std::vector<std::string> types;   // of the results, as in textual IR; empty: types that the shape function gives
   std::vector<std::string> extents; // nn.extents (ir/SymbolicShapes.h)
 };
 
-/// A graph, or a body of control flow. Values are numbers; those of a body are no values of the graph around it. Every
+/// A graph, or a body of control flow. Values are numbers; a body cannot use the numbers of the graph around it. Every
 /// function throws Error with the node: "net: node 3 'conv1' (conv): conv_c2: ...".
 class GraphBuilder {
 public:
@@ -41,15 +41,15 @@ public:
   explicit GraphBuilder(const std::string &name, mlir::MLIRContext *context = nullptr);
   ~GraphBuilder();
 
-  /// An argument. `type` is the name of an element type ("f32"), or a type of textual IR for what is no tensor
-  /// ("!nn.sequence<tensor<?x5xf32>>"). `dims` are extents: numbers, symbolic ("N", "N*2"), or
-  /// "?" where no extent is symbolic.
+  /// An argument. `type` is the name of an element type ("f32"), or a type of textual IR for a value that is not a
+  /// tensor ("!nn.sequence<tensor<?x5xf32>>"). `dims` are extents: numbers, formulas over symbols ("N", "N*2"), or "?"
+  /// for unknown ones.
   Value input(const std::string &name, const std::string &type, const std::vector<std::string> &dims,
               const std::string &quantization = "");
   /// Opens a file of weights in the safetensors format, instead of the one before.
   void openWeights(const std::string &path);
-  /// A weight of that file. Its type and extents are those of the file where `type` is "": a type that the format lacks
-  /// is stored as bytes. A weight that is asked for again is the same value.
+  /// A weight of that file. Where `type` is "", type and extents come from the file: a type that the format lacks is
+  /// stored as bytes. A weight that is asked for again is the same value.
   Value weight(const std::string &name, const std::string &type = "", const std::vector<int64_t> &dims = {});
   /// A constant with a copy of `bytes`: row-major, native byte order.
   Value constant(const std::string &name, ElementType type, const std::vector<int64_t> &dims,
@@ -74,7 +74,7 @@ public:
   /// The extents of a value: "N*2", "56".
   std::vector<std::string> dimsOf(Value value) const;
   mlir::Value mlirValue(Value value) const { return checked(value, "value"); }
-  /// Says more or less of the type of an operator's result than its shape function.
+  /// Replaces the type that the shape function gives the result of an operator by `type`, which may say more or less.
   void retype(Value value, mlir::TensorType type);
   /// The module with all operators so far, verified. The graph may grow afterwards. Throws Error if it has no output.
   mlir::ModuleOp finish();

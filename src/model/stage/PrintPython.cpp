@@ -13,7 +13,8 @@
 namespace lathe::staging {
 namespace {
 
-/// A literal of the text: characters beyond ASCII and control characters are escaped, and text that is no UTF-8 is bytes.
+/// A literal of the text: characters beyond ASCII and control characters are escaped, and text that is not UTF-8
+/// becomes bytes.
 std::string quoted(const std::string &text) {
   bool bytes = !llvm::json::isUTF8(text);
   std::string result = bytes ? "b\"" : "\"";

@@ -49,7 +49,7 @@ struct Expression {
     absent,
     variable, // `text`
     weight,   // of name `text` below the prefix of the function
-    constant, // `constant`; its elements are those of parameter `text` unless that is ""
+    constant, // `constant`; its elements are the ones of parameter `text` unless that is ""
     list,     // `items`
   };
   Kind kind = Kind::absent;
@@ -58,7 +58,8 @@ struct Expression {
   std::vector<Expression> items = {};
 };
 
-/// An attribute of an operator or a parameter of a function. `parameter` not "": its value is that of the parameter.
+/// An attribute of an operator or a parameter of a function. `parameter`, unless "", names the parameter that gives the
+/// value.
 struct Argument {
   std::string name;
   Literal value;
@@ -80,8 +81,8 @@ struct Statement {
   std::vector<std::string> bodies;         // functions
   int64_t carried = 0;
 
-  /// A call that is repeated for i from `first` to before `end`: `name` is the text in front of i, `nameEnd` that behind.
-  /// Its only result takes the place of the variable `results[0]` that it reads.
+  /// A call that is repeated for i from `first` to before `end`: `name` is the text in front of i, `nameEnd` the text
+  /// behind it. Its only result replaces the variable `results[0]`, which the call also reads.
   int64_t first = 0, end = 0;
   std::string nameEnd = "";
   bool repeated() const { return end > first; }
@@ -96,7 +97,7 @@ struct Function {
   bool isGraph = false;              // @main of the model or of a body
 };
 
-/// The functions stand before those that call them; the last one builds the model.
+/// A function stands before the functions that call it; the last one builds the model.
 struct Program {
   std::string name; // of the model
   std::vector<Function> functions;

@@ -45,7 +45,7 @@ private:
   ProgramState state;
   StagedModel model;
 
-  /// Adds the function of @main of the model or of a body, behind those that it calls. Returns its name.
+  /// Adds the function of @main of the model or of a body, behind the functions that it calls. Returns its name.
   std::string addGraph(mlir::func::FuncOp main, const std::string &name, bool outermost);
 
   friend class GraphMaker;

@@ -91,7 +91,7 @@ void repeatCalls(Function &function) {
     if (passed == start.operands.end())
       continue;
     std::string from = passed->text;
-    // Nobody else may read what the loop overwrites.
+    // No other statement may read what the loop overwrites.
     if (reads[from] != readsIn(start, from))
       continue;
     size_t end = at + 1;

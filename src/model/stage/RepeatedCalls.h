@@ -1,4 +1,4 @@
-// Loops of the source.
+// Loops in the source of a model: calls that repeat.
 #pragma once
 
 #include "stage/Program.h"

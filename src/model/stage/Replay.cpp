@@ -33,7 +33,7 @@ BuilderAttribute builderAttribute(const AttributeLiteral &literal) {
   return attribute;
 }
 
-/// One function of the model: @main, or that of a body.
+/// One function of the model: its @main, or the @main of a body.
 class Replay {
 public:
   Replay(mlir::func::FuncOp main, GraphBuilder &graph, Types &types) : main(main), graph(graph), types(types) {}
@@ -133,7 +133,8 @@ Types typesToState(mlir::ModuleOp module) {
 
 std::vector<std::string> extentTexts(mlir::func::FuncOp function, unsigned argument) {
   std::vector<std::string> texts;
-  bool stated = function.getArgAttr(argument, "nn.dims") != nullptr; // else unknown extents have names of the moment
+  // else an unknown extent has a made-up name, which changes from run to run
+  bool stated = function.getArgAttr(argument, "nn.dims") != nullptr;
   for (const Dim &dim : nn::argumentDims(function, argument))
     texts.push_back(!stated && isUnknown(dim) ? "?" : dim.str());
   return texts;

@@ -7,8 +7,8 @@
 
 namespace lathe::staging {
 
-/// Builds the graph anew, with bodies. Returns the types of the results of those operators where the builder finds others.
-/// Throws Error for a module at kernels level, and for an operator that the builder refuses.
+/// Builds the graph anew, with bodies. Returns the result types of each operator for which the builder finds other
+/// types. Throws Error for a module at kernels level, and for an operator that the builder refuses.
 llvm::DenseMap<mlir::Operation *, std::vector<std::string>> typesToState(mlir::ModuleOp module);
 
 /// Extents of an argument as the builder takes them: "?" where nothing is known of one.

@@ -18,10 +18,10 @@ std::string realText(double value);
 /// `text` on one line, without characters that could end a comment.
 std::string commentText(const std::string &text);
 
-/// True for an operator with exactly one result, which is no list.
+/// True for an operator with exactly one result that is not a list.
 bool hasOneResult(const std::string &mnemonic);
 
-/// Operands of an operator with their names in the record; those without a record have none.
+/// Operands of an operator with their names in the record; an operator without a record has operands without names.
 struct NamedOperand {
   const Expression *expression;
   std::string name;

@@ -14,7 +14,7 @@
 namespace lathe {
 namespace {
 
-/// The elements of a constant in row-major order; `expanded` keeps those of a splat.
+/// The elements of a constant in row-major order. `expanded` holds the elements of a splat and of booleans.
 std::string_view bytesOf(mlir::ElementsAttr elements, std::deque<std::string> &expanded) {
   nn::ConstantData data = nn::constantData(elements);
   std::string_view bytes(data.bytes.data(), data.bytes.size());

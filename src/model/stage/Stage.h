@@ -9,8 +9,6 @@
 
 namespace lathe {
 
-enum class StageLanguage { python, cpp };
-
 struct StageReport {
   std::string source;  // path
   std::string weights; // path, "" where there are none

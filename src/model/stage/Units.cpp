@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t fewestInScope = 6; // operators; shorter runs are as readable where they are used
 
-/// Units, and for every one those that it waits for.
+/// Units, and for every unit the units that it waits for.
 struct Dependences {
   std::vector<Unit> units;
   std::vector<size_t> place; // of the first operation in the program
@@ -48,7 +48,7 @@ struct Dependences {
           }
   }
 
-  /// Positions of the units in order; those in a circle are missing.
+  /// Positions of the units in order; units in a circle are missing.
   std::vector<size_t> order() {
     std::priority_queue<std::pair<size_t, size_t>, std::vector<std::pair<size_t, size_t>>, std::greater<>> ready;
     for (size_t unit = 0; unit < units.size(); ++unit)

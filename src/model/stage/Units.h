@@ -11,7 +11,7 @@ struct Unit {
   size_t group = 0, occurrence = 0;
 };
 
-/// The operations of @main without constants, in an order in which every unit reads only those before it: program order
+/// The operations of @main without constants, in an order in which every unit reads only earlier units: program order
 /// where possible. A group that has to be computed in several parts is left out of `groups`.
 std::vector<Unit> unitsInOrder(mlir::func::FuncOp main, std::vector<Group> &groups);
 

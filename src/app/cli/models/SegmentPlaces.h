@@ -1,7 +1,7 @@
 // The places where `lathe segments` cuts a network.
 #pragma once
 
-#include "passes/interpret/Extract.h"
+#include "passes/Extract.h"
 
 namespace lathe::cli {
 

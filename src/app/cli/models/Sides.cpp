@@ -6,8 +6,8 @@
 #include "cli/Self.h"
 #include "cli/models/SideParts.h"
 #include "import/FileFormats.h"
-#include "lab/TemporaryDirectory.h"
 #include "lab/compare/Ports.h"
+#include "process/TemporaryDirectory.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -81,7 +81,7 @@ void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &
 
 /// A package that only has such inputs: what calling our runner costs.
 std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
-  lab::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
+  process::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
   return packageFor(callModel(model, folder.path.string(), inputs)).path;
 }
 

@@ -1,8 +1,8 @@
 #include "cli/print/PageFiles.h"
 
 #include "cli/Common.h"
-#include "lab/TemporaryDirectory.h"
 #include "process/Run.h"
+#include "process/TemporaryDirectory.h"
 #include "report/PageBytes.h"
 #include "report/PageData.h"
 #include "support/Text.h"
@@ -23,7 +23,7 @@ size_t writePlots(const std::string &folder, const nlohmann::json &document) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   require(!error, "--svg {}: cannot create the folder: {}", folder, error.message());
-  lab::TemporaryDirectory work("report");
+  process::TemporaryDirectory work("report");
   std::string program = (work.path / "plots.mjs").string(), data = (work.path / "document.json").string();
   writeFile(program, std::string(bytes));
   writeFile(data, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

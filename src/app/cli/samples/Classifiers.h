@@ -5,8 +5,8 @@
 #include "cli/Packages.h"
 #include "cli/samples/PictureFlags.h"
 #include "evaluate/Dataset.h"
-#include "lab/TemporaryDirectory.h"
 #include "lab/compare/Runner.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/Context.h"
 
 #include <string>
@@ -69,7 +69,7 @@ public:
   Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;
 
 private:
-  lab::TemporaryDirectory directory{"evaluate"};
+  process::TemporaryDirectory directory{"evaluate"};
   lab::Runner runner;
   std::string name, output;
   const PackageClassifier &ours;

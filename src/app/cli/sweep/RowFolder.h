@@ -1,7 +1,7 @@
 // Where the rows of a sweep keep packages and results until it is finished, so that the same command continues an interrupted one.
 #pragma once
 
-#include "lab/TemporaryDirectory.h"
+#include "process/TemporaryDirectory.h"
 
 #include <nlohmann/json.hpp>
 
@@ -34,7 +34,7 @@ public:
 
 private:
   std::string folder;
-  std::optional<lab::TemporaryDirectory> temporary;
+  std::optional<process::TemporaryDirectory> temporary;
   int lock = -1;
 
   bool take(const std::string &path);

@@ -4,8 +4,8 @@
 #include "cli/Recording.h"
 #include "cli/samples/PictureFlags.h"
 #include "cli/samples/Pictures.h"
-#include "lab/TemporaryDirectory.h"
 #include "lab/judging/Turns.h"
+#include "process/TemporaryDirectory.h"
 
 #include <map>
 #include <optional>

@@ -143,7 +143,7 @@ std::function<Tensor(const Tensor &input)> scoresOfRuntime(SweepRow &row) {
   if (!started)
     return {};
   auto runner = std::make_shared<lab::Runner>(std::move(*started));
-  auto folder = std::make_shared<lab::TemporaryDirectory>("sweep-runtime");
+  auto folder = std::make_shared<process::TemporaryDirectory>("sweep-runtime");
   std::string what = "--against " + row.runtime;
   auto take = [what](auto result) {
     require(static_cast<bool>(result), "{}: {}", what, result ? "" : result.failure().message());

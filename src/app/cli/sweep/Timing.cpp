@@ -18,7 +18,7 @@ constexpr double shortRun = 0.05;
 /// A row as the engine sees it: a process that runs its package.
 class RowSide : public lab::TimedSide {
 public:
-  RowSide(SweepRow &row, const lab::TemporaryDirectory &folder, double roundSeconds)
+  RowSide(SweepRow &row, const process::TemporaryDirectory &folder, double roundSeconds)
       : row(row), spec(lab::runnerNamed(row.runtime.empty() ? "lathe" : row.runtime, "sweep")), folder(folder),
         roundSeconds(roundSeconds) {}
 
@@ -79,7 +79,7 @@ public:
 private:
   SweepRow &row;
   const lab::RunnerSpec spec;
-  const lab::TemporaryDirectory &folder;
+  const process::TemporaryDirectory &folder;
   double roundSeconds, once = 0, cpuOfEnded = 0;
   std::optional<lab::Runner> runner;
 
@@ -142,7 +142,8 @@ void judge(std::vector<SweepRow> &rows, const std::vector<size_t> &starts, const
 
 } // namespace
 
-SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given, const lab::TemporaryDirectory &folder,
+SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &given,
+                     const process::TemporaryDirectory &folder,
                      const std::function<void(const std::string &what, double secondsLeft)> &progress,
                      const std::function<void(const SweepTiming &soFar)> &afterStart) {
   lab::TurnOptions options = given;

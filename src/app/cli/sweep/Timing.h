@@ -14,7 +14,7 @@ struct SweepTiming {
 /// (lab/judging/Turns.h), and judges each beside the first of them. `progress` and `afterStart` are called as TurnWatch
 /// says. A process that fails gives its row a reason.
 SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &options,
-                     const lab::TemporaryDirectory &folder,
+                     const process::TemporaryDirectory &folder,
                      const std::function<void(const std::string &what, double secondsLeft)> &progress,
                      const std::function<void(const SweepTiming &soFar)> &afterStart);
 

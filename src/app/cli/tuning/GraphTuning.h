@@ -56,7 +56,8 @@ private:
   void measureAll(tune::TrialRunner &runner, double deadline, Progress &progress);
   void measure(tune::TrialRunner &runner, double deadline, Progress &progress);
   bool isUsed(const Key &key) const;
-  /// Records of all measurements with this verdict. `spareUsed`: but of times that compilations use already.
+  /// Records of all measured kernels, with this verdict. With `spareUsed`, times that compilations use already get no
+  /// new record.
   std::vector<store::TunedTask> recordsOf(store::TuningVerdict verdict, bool spareUsed) const;
   void conclude(store::TuningVerdict verdict, bool spareUsed);
 };

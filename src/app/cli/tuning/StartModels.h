@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tune/ModelFile.h"
-#include "tune/Task.h"
+#include "tune/measure/Task.h"
 
 namespace lathe::cli {
 

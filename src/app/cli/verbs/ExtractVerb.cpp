@@ -5,8 +5,8 @@
 
 #include "export/onnx/Export.h"
 #include "import/Import.h"
+#include "passes/Extract.h"
 #include "passes/interpret/Evaluate.h"
-#include "passes/interpret/Extract.h"
 #include "passes/interpret/Ports.h"
 #include "support/PendingFile.h"
 #include "support/Text.h"

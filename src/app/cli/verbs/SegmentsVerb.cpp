@@ -10,8 +10,8 @@
 #include "export/onnx/Export.h"
 #include "import/Import.h"
 #include "lab/StoreRecords.h"
-#include "lab/TemporaryDirectory.h"
 #include "passes/interpret/Ports.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/Context.h"
 #include "support/Text.h"
 
@@ -112,7 +112,7 @@ private:
   store::Problem whole; // the network, as it is kept
   int64_t batch = 0;
   std::vector<Value> values;
-  lab::TemporaryDirectory directory{"segments"};
+  process::TemporaryDirectory directory{"segments"};
 };
 
 /// "12.3 +- 0.4"

@@ -296,7 +296,7 @@ void writePages(const SweepFlags &flags, const Sweep &sweep, const std::string &
 
 /// Times the prepared rows.
 void timeAll(Sweep &sweep, const SweepFlags &flags, KeptWhenInterrupted<Sweep> &kept) {
-  lab::TemporaryDirectory folder("sweep-timing");
+  process::TemporaryDirectory folder("sweep-timing");
   Progress progress("sweep");
   sweep.timing = timeRows(
       sweep.rows, flags.turns, folder, [&](const std::string &what, double left) { progress.updateUntil(what, left); },

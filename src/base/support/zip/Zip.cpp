@@ -90,7 +90,7 @@ void ZipArchive::readMembers() {
   }
 }
 
-/// Sizes beyond 32 bits stand in extra field 1, in a fixed order, only those that are needed.
+/// Sizes beyond 32 bits stand in extra field 1, in a fixed order. It has only the sizes that are needed.
 void ZipArchive::readExtra(ZipMember &member, uint64_t at, uint64_t length) const {
   for (uint64_t end = at + length; at + 4 <= end;) {
     unsigned id = u16(at), size = u16(at + 2);

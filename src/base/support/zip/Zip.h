@@ -19,7 +19,7 @@ struct ZipMember {
 class ZipArchive {
 public:
   /// Reads the directory. Members share no data, so all of them together are at most 1032 times as large as the
-  /// archive. Throws Error for bytes that are no archive; `expected` says in words what is expected instead.
+  /// archive. Throws Error if the bytes are not an archive; `expected` says in words what is expected instead.
   /// `anywhere`: the archive ends the bytes but need not begin them.
   ZipArchive(std::span<const char> bytes, std::string name, const char *expected, bool anywhere = false);
 

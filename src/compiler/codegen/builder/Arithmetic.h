@@ -73,7 +73,6 @@ public:
   Value andI(Value x, int64_t y) { return make<arith::AndIOp>(x, integer(y)); }
   Value shiftLeft(Value x, int64_t y) { return make<arith::ShLIOp>(x, integer(y)); }
   Value shiftRight(Value x, int64_t y) { return make<arith::ShRSIOp>(x, integer(y)); } // arithmetic
-  int64_t signBit() const { return wide ? std::numeric_limits<int64_t>::min() : int64_t(0x80000000); }
   /// |x| with the sign of y.
   Value copySign(Value x, Value y) { return make<mlir::math::CopySignOp>(x, y); }
   /// 2^n for an integer vector n within the normal range.

@@ -67,10 +67,9 @@ struct Reduction {
   int64_t run;    // ReductionAxis::run
   int64_t unroll; // steps per iteration
   ContractionFormat format = plainFormat(ElementType::f32);
-  double calls = 1;    // that follow one another on the same sums
-  double lines = 0;    // prefetched per iteration
-  bool looseB = false; // vectors of `vectors` are not packed one behind the other
-  int64_t widest = 0;  // Microkernel::widest
+  double calls = 1;   // that follow one another on the same sums
+  double lines = 0;   // prefetched per iteration
+  int64_t widest = 0; // Microkernel::widest
 };
 /// Cycles of one call with operands in the innermost cache.
 double reductionCycles(const Target &target, const Reduction &reduction);

@@ -1,8 +1,8 @@
 // Family "softmax", algorithm softmax/2: softmax and log_softmax over one axis, the greatest element subtracted first.
 //
-// Where the axis is innermost, lanes are its elements; otherwise lanes are neighbours behind the axis (in a blocked
-// tensor: the channels of a block, so that only the channels themselves are no axis for it). Three passes: greatest,
-// sum, result. A row that stands alone has two partial sums.
+// Where the axis is innermost, the lanes of a vector are its elements. Otherwise the lanes are neighbours behind the
+// axis; in a blocked tensor they are the channels of a block, so a softmax over blocked channels is not supported.
+// Three passes: greatest, sum, result. A row that stands alone has two partial sums.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/RowSweep.h"

@@ -92,7 +92,6 @@ struct PackedColumnsFacts {
   Parameter scale, zero; // zero: of codes as signed integers, signedBias() less
   /// Unsigned codes are stored as signed ones, this much smaller.
   int64_t signedBias() const { return isUnsignedInteger(codes) ? int64_t(1) << (bitWidth(codes) - 1) : 0; }
-  bool hasZero() const { return zero.argument || zero.number != 0; }
   /// Steps that one stored unit of a lane holds, and the units of a block: 8 codes of 4 bits, or one byte.
   int64_t unitSteps() const { return bitWidth(codes) == 4 ? 8 : 1; }
   int64_t blockUnits() const { return (steps + unitSteps() - 1) / unitSteps(); }
@@ -130,9 +129,6 @@ struct SeparableGeometry {
   int64_t rows() const { return pointwise.out[1]; }
   int64_t channels() const { return pointwise.inChannels; }
   int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
-  double betweenBytes() const {
-    return double(blocks()) * lanes * pointwise.outPixels() * bitWidth(pointwise.type) / 8;
-  }
 };
 
 /// Tiles of one row with equal reach: for every kernel column, the same positions of the tile are

@@ -20,15 +20,15 @@ constexpr int64_t unrolled = 8; // reduction steps per loop iteration
 constexpr int64_t leastTiles = 3;
 
 /// What prefetching adds to the time of a tile, as a share of it, when `tiles` of them follow each other on one panel
-/// of weights: each fetches its share of the lines that an iteration needs, at 0.6 cycles a line as measured.
+/// of weights: each tile fetches its share of the lines that an iteration needs, at 0.6 cycles a line as measured.
 double prefetchCost(const Target &target, int64_t px, int64_t oc, int64_t tiles) {
   int64_t lines = unrolled * oc * target.vectorBits / 512;
   return 0.6 * double((lines + tiles - 1) / tiles) / (unrolled * stepCycles(target, px, oc, false));
 }
 
-/// Work of the busiest of `threads` slots over an equal share, when each gets the same number of consecutive units.
-/// `before`: work that a slot does once for each row it has any unit of, in multiples of what a row of one vector
-/// takes.
+/// Work of the busiest of `threads` slots over an equal share, when each slot gets a consecutive range of work items
+/// and all ranges have the same number of items. `before`: work that a slot does once for each row of outputs in its
+/// range, over the work of one vector of output channels on this row.
 double slotWaste(const ConvGeometry &conv, const Block &block, int64_t lanes, int64_t rows, int64_t chunk,
                  bool channelsOuter, int64_t threads, double before = 0) {
   int64_t images = conv.images.isConstant() ? conv.images.constant() : 1;

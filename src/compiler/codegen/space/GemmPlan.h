@@ -23,8 +23,8 @@ struct GemmPlan {
   /// Number of register blocks of rows.
   Dim pieces() const { return ceilDiv(gemm.m, rows); }
   Dim chunks() const { return ceilDiv(pieces(), mc); }
-  /// Rows of every chunk but the last of an open number of rows: at most mc register blocks, and as many in all chunks, so
-  /// that threads which share them get equal work.
+  /// Rows of every chunk but the last one, where the number of rows is open: at most mc register blocks. The
+  /// register blocks are spread evenly over the chunks, so that threads which share the chunks get equal work.
   Dim evenChunk() const { return ceilDiv(pieces(), maximum(chunks(), 1)) * Dim(rows); }
   /// Largest number of rows of a chunk.
   int64_t chunkRows() const { return gemm.m.isConstant() ? std::min(gemm.m.constant(), mc * rows) : mc * rows; }

@@ -30,7 +30,7 @@ constexpr std::string_view selecting =
     "reshape transpose concat split slice gather expand tile pad max min mod where max_pool average_pool reduce_mean "
     "reduce_max reduce_min space_to_depth depth_to_space gather_nd gather_elements compress top_k reverse_sequence "
     "max_unpool roi_align unique bind_extents";
-/// Sums of products of operands and constants: in a network that was made for float16 they are numbers of float16.
+/// Sums of products of operands and constants. In a network that was made for float16 their results fit float16.
 constexpr std::string_view linear = "conv conv_transpose gemm matmul add sub lstm gru rnn recurrence resize";
 
 /// Bound of an element-wise function of one operand whose magnitude is at most `x`; nothing for others.
@@ -68,11 +68,11 @@ std::optional<double> unary(std::string_view name, mlir::Operation *op, double x
   auto clip = nn::attrsAs<ClipAttrs>(op);
   if (operandOf(op, 1) || operandOf(op, 2))
     return unknown;
-  // What lies outside becomes a limit.
+  // Numbers outside become a limit.
   return std::max(std::isinf(clip.min) ? x : std::abs(clip.min), std::isinf(clip.max) ? x : std::abs(clip.max));
 }
 
-/// True for a reduction of scatter whose results are not among its operands.
+/// True for a reduction of scatter that may make results outside the range of its operands.
 bool addsUp(const std::string &reduction) { return reduction == "add" || reduction == "mul"; }
 
 double greatestOf(const Tensor &tensor) {
@@ -105,7 +105,7 @@ double greatestSum(const Tensor &tensor, int64_t outer, int64_t terms, int64_t i
   return most;
 }
 
-/// The number of elements that a reduction adds up; unknown where it is symbolic.
+/// The number of elements that a reduction adds up; unknown where an extent is open.
 double termsOf(const TensorInfo &x, const std::vector<int64_t> &axes, bool all) {
   double terms = 1;
   auto rank = static_cast<int64_t>(x.rank());

@@ -16,7 +16,7 @@ public:
   /// is rounded to infinity.
   static constexpr double greatest = 65504;
 
-  /// With `trustLinear`, results of linear operators are taken for numbers of float16 whatever the bounds say.
+  /// With `trustLinear`, results of linear operators count as numbers of float16 whatever the bounds say.
   HalfRanges(mlir::func::FuncOp function, bool trustLinear);
 
   /// Upper bound of the finite magnitudes of `value`; infinite: unknown.

@@ -16,7 +16,8 @@ bool isHalf(mlir::Value value) {
   return info.isTensor() && info.type == ElementType::f16;
 }
 
-/// Operators that take float16 as such: they convert, look at bits, pass sequences on, or run bodies. So do results.
+/// Operators that must read float16 unchanged: they convert, look at bits, pass sequences on, or run bodies. Their
+/// results stay float16, too.
 bool isFixed(mlir::Operation *op) {
   const OpRecord *record = nn::recordOf(op);
   return !record || record->takesValues || isOp(op, "cast") || isOp(op, "bit_cast") || isOp(op, "constant_of_shape");
@@ -35,7 +36,7 @@ bool takesHalfWeights(mlir::Operation *op) {
 
 // ---- Which values --------------------------------------------------------------------------------------------------
 
-/// Operands of which the result depends by their relative error: a small one must not lose its digits, or become zero.
+/// True for an operand whose relative error reaches the result: a small one must not lose its digits, or become zero.
 bool magnifies(mlir::Operation *op, size_t index) {
   if (isOp(op, "div"))
     return index == 1;
@@ -57,7 +58,7 @@ bool passesSmall(mlir::Operation *op) {
   return name.substr(0, 7) == "reduce_" || llvm::is_contained(names, name);
 }
 
-/// Operators whose results have the scale of what they read: their smallest digits are those of float16 anyway.
+/// Operators whose results have the scale of what they read: small results have the precision of float16 anyway.
 bool keepsScale(mlir::Operation *op) {
   std::string_view name = nn::recordOf(op)->name;
   std::string_view lowering = nn::recordOf(op)->lowering;
@@ -153,7 +154,7 @@ public:
     values = most;
   }
 
-  /// At most a tenth of the network's memory, of which a megabyte counts as nothing beside that of the program.
+  /// At most a tenth of the network's memory. A megabyte never counts, since the program itself needs more.
   bool isLittle() const { return widened + values <= std::max<int64_t>(1 << 20, constants / 10); }
 
 private:
@@ -227,7 +228,8 @@ private:
         operand.set(widened(op, operand.get()));
   }
 
-  /// A result in float32. Where a reader takes float16 it is rounded once, for all readers if it is no wide value.
+  /// A result in float32. Where a reader takes float16, the result is rounded once. All readers share the rounded value
+  /// unless the result belongs to `wide`.
   void widenResult(mlir::Value result) {
     auto readsHalf = [&](mlir::OpOperand &use) {
       mlir::Operation *user = use.getOwner();

@@ -149,8 +149,8 @@ bool setStaticAttribute(Attrs &attrs, std::string_view attribute, const Tensor &
 
 namespace {
 
-/// The judge's values of a tensor that holds `type` in the model, as far as the type reaches: kernels compute narrower
-/// floats in float32, where numbers beyond the greatest are infinite and those below the smallest normal one are zero.
+/// Limits the judge's values of a tensor to the range that `type` has in kernels. Kernels compute narrower floats in
+/// float32: numbers beyond float32's greatest are infinite, and numbers below its smallest normal one are zero.
 void keepInRange(Value &value, ElementType type) {
   if (!value.isTensor() || value.tensor().type() != ElementType::f64 || type == ElementType::f64 || !isFloat(type))
     return;
@@ -322,8 +322,8 @@ private:
     return state;
   }
 
-  /// What an iteration would give. Extents of 0 count as numbers that nobody knows, because the body, which takes its step
-  /// of them, never runs.
+  /// What an iteration would give. An extent of 0 counts as a symbol: the body never runs, so it may take a step of
+  /// extent 1 from an empty tensor.
   static std::vector<TensorInfo> firstIteration(mlir::func::FuncOp body, const std::vector<Value> &state,
                                                 const std::vector<Value> &captured) {
     std::vector<TensorInfo> infos;
@@ -342,7 +342,7 @@ private:
     return nn::SymbolicShapes(body, infos).results();
   }
 
-  /// No steps of such tensors. Extents that are not known are 0.
+  /// An empty stack of such tensors. Extents that are not known are 0.
   Tensor nothing(const TensorInfo &step) const {
     std::vector<int64_t> dims{0};
     for (const Dim &dim : step.dims)

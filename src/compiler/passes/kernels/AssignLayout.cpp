@@ -141,7 +141,7 @@ private:
       setLayout(value, blockedLayout(value));
     if (others.empty())
       return;
-    // Late, so that both forms of a large value are alive together for as short as possible.
+    // Right before the reader, so that both forms of a large value are alive together for as short as possible.
     mlir::Operation *first = others.front()->getOwner();
     for (mlir::OpOperand *use : others)
       if (use->getOwner()->isBeforeInBlock(first))

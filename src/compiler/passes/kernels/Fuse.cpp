@@ -134,8 +134,8 @@ private:
       llvm::for_each(weights->ops, [&](mlir::Operation *op) { absorb(op); });
   }
 
-  /// The views that make the anchor's first three operands, where nothing else uses them, and those its result goes
-  /// through.
+  /// Absorbs the views that make the anchor's first three operands, where nothing else uses them, and the views of its
+  /// result.
   void absorbViews() {
     llvm::DenseSet<mlir::Operation *> views;
     for (bool changed = true; changed;) {
@@ -151,7 +151,7 @@ private:
           changed = true;
         }
     }
-    // A reshape of something stored costs nothing outside.
+    // A reshape of a stored value costs nothing outside of the kernel.
     for (bool changed = true; changed;) {
       changed = false;
       for (mlir::Operation *op : llvm::SmallVector<mlir::Operation *>(views.begin(), views.end()))
@@ -264,7 +264,8 @@ private:
     return attrs.group == 1 && all(weights.getShape().drop_front(2), 1) && all(attrs.strides, 1) && all(attrs.pads, 0);
   }
 
-  /// The group whose anchor, a pointwise convolution, alone uses what `group` computes; the end where there is none.
+  /// The group whose anchor is a pointwise convolution and the only reader of what `group` computes; the end if there
+  /// is none.
   std::vector<Group>::iterator readerOf(const Group &group) {
     llvm::DenseSet<mlir::Operation *> set(group.ops.begin(), group.ops.end());
     llvm::SmallVector<mlir::OpOperand *> uses;
@@ -277,7 +278,8 @@ private:
     return llvm::find_if(groups, [&](const Group &other) { return other.anchor == uses[0]->getOwner(); });
   }
 
-  /// What a group of two convolutions saves is told by codegen, so this only says where there could be one.
+  /// Joins groups where one kernel for both is possible. Whether it saves time is decided later, by the costs of
+  /// codegen.
   void joinSeparable() {
     for (size_t i = 0; i < groups.size(); ++i) {
       if (!groups[i].anchor || !isDepthwise(groups[i].anchor))
@@ -360,8 +362,8 @@ private:
     return familyOf(anchor) == "contraction" && absorbOperands(sums ? isDequantised : isWidenedHalf);
   }
 
-  /// Element-wise operators whose only users are inside the group, and which `mayBe`. An anchor
-  /// that is not element-wise reads its operands from memory, so those stay outside.
+  /// Element-wise operators whose only users are inside the group, and which `mayBe`. An anchor that is not
+  /// element-wise reads its operands from memory, so its operands stay outside.
   bool absorbOperands(bool (*mayBe)(mlir::Operation *) = isElementwise) {
     for (mlir::Operation *member : members) {
       if (member == anchor && !isElementwise(anchor))

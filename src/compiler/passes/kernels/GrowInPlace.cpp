@@ -58,7 +58,7 @@ private:
     int64_t axis = nn::attrsAs<ConcatAttrs>(concat).axis;
     axis += axis < 0 ? static_cast<int64_t>(to.size()) : 0;
     if (from[axis].isConstant())
-      return ""; // nobody expects it to grow
+      return ""; // a static extent does not grow
     std::string symbol = symbolOf(from[axis]);
     if (symbol.empty() || llvm::any_of(to, isUnknown))
       return fmt::format("the input's extent along axis {} is {}, expected a symbol", axis, from[axis].str());
@@ -104,7 +104,7 @@ private:
     return reason;
   }
 
-  /// Who besides `call` reads elements of the past, and not only its extents; "" for nobody.
+  /// The reader besides `call` of elements of the past, and not only of its extents; "" if there is none.
   std::string otherReader(mlir::Value past, mlir::func::CallOp call) {
     unsigned reads = 0;
     for (mlir::OpOperand &use : past.getUses()) {

@@ -15,12 +15,13 @@ namespace lathe {
 /// What cannot grow in place is noted in `report` with the reason.
 void growInPlace(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report);
 
-/// The symbols of the Growth of an extent P of an input.
+/// The symbols of the Growth (package/plan.fbs) of an input with the extent `extent`: the positions for which the
+/// output has room, and whether the input is in place already.
 std::string capacitySymbol(const std::string &extent);
 std::string keptSymbol(const std::string &extent);
 
-/// The concatenation that is all a kernel does, as far as the first operand is an argument of the kernel and of the
-/// call in @main; null otherwise.
+/// The concatenation of `kernel`, if it is all the kernel computes and its first operand is an argument of @main that
+/// `call` passes on; null otherwise.
 mlir::Operation *growingConcat(mlir::func::CallOp call, mlir::func::FuncOp kernel);
 
 } // namespace lathe

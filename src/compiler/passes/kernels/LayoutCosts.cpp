@@ -12,7 +12,7 @@ namespace {
 
 constexpr double impossible = std::numeric_limits<double>::infinity();
 
-/// A part that a concatenation alone reads: the kernel of the concatenation takes it from the whole.
+/// A slice with a concatenation as its only reader: the kernel of the concatenation reads the part from the whole.
 bool joinsConcat(mlir::Operation *op) {
   return isOp(op, "slice") && op->getResult(0).hasOneUse() && isOp(*op->getResult(0).getUsers().begin(), "concat");
 }

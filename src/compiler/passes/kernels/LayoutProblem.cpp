@@ -5,17 +5,17 @@
 namespace lathe {
 namespace {
 
-/// Costs as the whole numbers of the cut: sixteenths of a unit, and far more than any network costs for what is
-/// impossible, yet less than a layout that was asked for.
+/// Costs as the whole numbers of the cut: sixteenths of a unit. An impossible choice costs far more than any network,
+/// and less than breaking a layout that was asked for.
 int64_t units(double cost) {
   constexpr double most = double(int64_t(1) << 40);
   return static_cast<int64_t>(std::min(16 * cost, most));
 }
 
-/// The costs of the four combinations of two choices as capacities: one for each side of each choice, and one edge
-/// between them for what blocked operands and row-major results cost beyond that. A cut can express that only where the
-/// mixed combinations together cost no less than the equal ones; else one of the mixed is raised until they do, which
-/// leaves the others as they are: the dearer one, but never the kept combination.
+/// Adds the costs of the four combinations of two choices as capacities: an edge for each side of each choice, and one
+/// edge between the choices, cut by blocked operands with row-major results. A cut can express this only if the mixed
+/// combinations together cost no less than the equal ones. Where they cost less, one mixed combination is raised: the
+/// dearer one, but never the kept one.
 void addCosts(MinCut &cut, const LayoutOperator &one, const CostByLayout &costs, const Layouts *kept) {
   if (one.input == one.output) {
     cut.addEdge(MinCut::source, one.input, units(costs[0][0]));

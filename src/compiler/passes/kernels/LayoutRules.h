@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/Bridge.h"
-#include "passes/kernels/ChannelBlocks.h"
+#include "passes/ChannelBlocks.h"
 
 #include <optional>
 #include <string>

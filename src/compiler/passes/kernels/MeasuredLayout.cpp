@@ -69,7 +69,7 @@ private:
     return value.epilogue && standard[value.producer] != standard[value.uses[0].second];
   }
 
-  /// A price of what the default layouts have, or do not have.
+  /// The price of a measured kernel. `has`: the default layouts have it; without a time it then costs nothing.
   static double price(const Outcome<double> &seconds, bool has) {
     if (!seconds)
       return has ? 0 : impossible;

@@ -15,7 +15,8 @@ bool isUniform(mlir::Value constant) {
          nn::constantData(constant.getDefiningOp<nn::ConstantOp>().getValue()).splat;
 }
 
-/// Where extents of results follow from elements of arguments, and not from constants, the arguments say which they are.
+/// Where extents of results follow from elements of arguments that are not constants, attributes of the arguments say
+/// which elements these are.
 void nameContents(OutlinedKernel &kernel, const nn::SymbolicShapes &shapes) {
   std::vector<TensorInfo> results = nn::SymbolicShapes(kernel.function).results();
   if (llvm::none_of(results, [](const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }))

@@ -23,7 +23,7 @@ public:
   void run() {
     placeExpansions();
     placeShapes();
-    // One after the other: a kernel's name depends on those before it, and schedules go by names.
+    // In order: a kernel's name depends on the names before it, and schedules go by names.
     for (Group &group : options.level >= 2 ? formFusedGroups(main, shapes, options) : formSingleGroups(main))
       for (const Group &one : settled(std::move(group))) {
         record(one);
@@ -125,7 +125,7 @@ private:
     return mlir::FusedLoc::get(module.getContext(), locations);
   }
 
-  /// A result filled with one value is that value expanded: what follows knows one operator only.
+  /// A result filled with one value becomes an expansion of that value: later code only has to know the expansion.
   void fillByExpanding() {
     for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
       if (!isOp(&op, "constant_of_shape"))
@@ -157,7 +157,7 @@ private:
   }
 
   /// Ops before `op` that put `extents` together from numbers and extents of @main's arguments; the last one's result
-  /// is the vector. Nothing where an extent is no argument's.
+  /// is the vector. Nothing if an open extent does not belong to an argument.
   llvm::SmallVector<mlir::Operation *> extentsFromArguments(mlir::Operation *op, const Dims &extents) {
     std::vector<std::optional<std::pair<mlir::Value, int64_t>>> sources;
     for (const Dim &extent : extents) {
@@ -186,8 +186,9 @@ private:
     return ops;
   }
 
-  /// Expansions to an open extent ([1, 1, 768] for each image of a batch N). A kernel's extents are those of its
-  /// arguments: so the arguments of @main that have them come along, with the arithmetic that says which.
+  /// Makes kernels of expansions to an open extent ([1, 1, 768] for each image of a batch N). A kernel knows the
+  /// extents of its arguments only. So it gets the arguments of @main that have these extents, and the operators that
+  /// put the target together from them.
   void placeExpansions() {
     fillByExpanding();
     for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
@@ -209,14 +210,15 @@ private:
     deadCode(module); // what computed the extents
   }
 
-  /// Shapes that folding has left are read by operators that compute: a kernel is told its arguments' extents.
+  /// Makes kernels of the shape operators that folding has left, since other kernels read their results. A kernel
+  /// receives its arguments' extents.
   void placeShapes() {
     for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front()))
       if (isOp(&op, "shape") && obstacle(&op).empty())
         call({{&op}, "movement"}); // where that declines it stays
   }
 
-  /// Elements that are extents of other values, or bound as such.
+  /// True if all elements are extents of other values, or symbols.
   bool isExtents(mlir::Value value) const {
     std::optional<std::vector<Dim>> contents = shapes.of(value).contents;
     return contents && llvm::none_of(*contents, isUnknown);
@@ -252,7 +254,7 @@ private:
 
   void place(const Group &group) {
     if (llvm::all_of(group.ops, [&](mlir::Operation *op) { return computesNothing(op, shapes); }))
-      return; // stays in @main, where it is no instruction
+      return; // stays in @main, where it needs no instruction
     auto convert = llvm::dyn_cast<nn::ConvertLayoutOp>(group.ops.front());
     if (convert && movesNothing(convert))
       return; // an alias
@@ -339,7 +341,7 @@ private:
     return names.take(name);
   }
 
-  /// "" when the group is now a call, otherwise the reason there is no code for it.
+  /// "" when the group is now a call, otherwise the reason why no code can be made for it.
   std::string call(const Group &group) {
     mlir::Location loc = locationOf(group);
     std::string name = kernelName(loc, group.family);

@@ -9,7 +9,7 @@ namespace lathe {
 /// attribute
 ///   nn.family    family of the anchor; "elementwise" without an anchor
 /// and its arguments have the attributes
-///   nn.dims      symbolic extents, if the type has `?`
+///   nn.dims      open extents as texts, if the type has `?`
 ///   nn.constant  the caller always passes an nn.constant
 /// Constants whose elements are all equal move into the function. A group that `declines` rejects is tried operator by
 /// operator, then in row-major layout; what is still rejected stays in @main for the reference, with the attribute

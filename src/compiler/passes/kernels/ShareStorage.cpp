@@ -89,7 +89,7 @@ private:
   };
   std::vector<Concat> concats;
 
-  /// The concat, split or slice that is all a kernel does.
+  /// The concat, split or slice that the kernel consists of; null if it has other operators or results.
   static mlir::Operation *soleMovement(mlir::func::FuncOp kernel) {
     mlir::Operation *sole = nullptr;
     for (mlir::Operation &op : kernel.getBody().front().without_terminator()) {
@@ -101,7 +101,7 @@ private:
     return whole ? sole : nullptr;
   }
 
-  /// The operator in @main before its call, its operands those of the call.
+  /// Puts a copy of the kernel's operator in front of the call in @main, with the call's operands.
   mlir::Operation *inMain(mlir::func::CallOp call, mlir::Operation *op) {
     mlir::Operation *copy = op->clone();
     for (mlir::OpOperand &operand : copy->getOpOperands())

@@ -59,7 +59,7 @@ private:
   std::vector<mlir::Value> readers;                           // values that convolutions read
   std::vector<mlir::Value> sources;
   llvm::DenseMap<mlir::Value, size_t> sourceIds;
-  std::vector<size_t> parents; // of sources: those that meet in one value
+  std::vector<size_t> parents; // union-find over sources that meet in one value
 
   size_t idOf(mlir::Value source) {
     auto [entry, isNew] = sourceIds.try_emplace(source, sources.size());
@@ -188,8 +188,8 @@ private:
     });
   }
 
-  /// The convolution whose output channels are those of `source`, through element-wise operators; null where the order
-  /// is not free.
+  /// The convolution that makes the channels of `source`, through element-wise operators; null where the order is not
+  /// free.
   static mlir::Operation *makerOf(mlir::Value source) {
     mlir::Operation *op = source.getDefiningOp();
     while (op && isChannelwise(op)) {
@@ -240,7 +240,7 @@ private:
   }
 
   void rewrite(const std::vector<size_t> &members) {
-    // Channels that the same values read lie together in their source, those read first in front.
+    // In a source, channels that the same values read lie together. The channels of the first reader come first.
     std::map<size_t, std::vector<std::vector<size_t>>> readBy; // source -> by channel
     for (size_t r : members)
       for (const Channel &channel : channels[readers[r]]) {
@@ -254,7 +254,7 @@ private:
       std::iota(order.begin(), order.end(), 0);
       for (std::vector<size_t> &list : by)
         if (list.empty())
-          list.push_back(readers.size()); // nobody: last
+          list.push_back(readers.size()); // no reader: last
       std::stable_sort(order.begin(), order.end(),
                        [&](int64_t a, int64_t b) { return by[static_cast<size_t>(a)] < by[static_cast<size_t>(b)]; });
       reorderOutputs(makerOf(sources[id]), order);

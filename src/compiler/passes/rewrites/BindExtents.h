@@ -38,7 +38,7 @@ public:
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what) {
     return bindUnknown(value, what, vectorOf(value), [](const Dim &) { return true; });
   }
-  /// Likewise. An element stays only if it `counts`; the others are those of `vector`.
+  /// Likewise. An element keeps its known extent only if it `counts`; the other elements come from `vector`.
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what, mlir::Value vector,
                           llvm::function_ref<bool(const Dim &)> counts);
   /// The vector whose element `at[i][j]` is element j of parts[i].
@@ -55,15 +55,17 @@ private:
   UniqueNames &symbols;
   mlir::Operation *op;
   mlir::OpBuilder b;
-  /// Its description may be that of a value that was erased, whose place it has.
+  /// Describes a constant anew: it may have the address of an erased value, whose description is kept.
   mlir::Value described(mlir::Value constant);
 };
 
-/// A symbol for `what` of `op`: its first source node with what texts of extents may hold.
+/// A new symbol for `what` of `op`: the name of its first source node, in characters that texts of extents may have,
+/// and `what`.
 std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &symbols);
 
-/// The results of `op` written so that all extents are symbols, or nothing where its reference has to tell them.
-/// BindShapes.cpp: operators whose operands say how large the result is; BindSelection.cpp: operators whose data does.
+/// The results of `op` with symbols for all extents, computed by new operators; nothing if only the reference of `op`
+/// can tell the extents. BindShapes.cpp: the operands state the result's extents. BindSelection.cpp: the operands'
+/// elements decide them.
 std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b);
 std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, ExtentBuilder &b); // BindResize.cpp
 std::optional<llvm::SmallVector<mlir::Value>> bindSelection(mlir::Operation *op, ExtentBuilder &b);

@@ -46,7 +46,7 @@ std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, Ex
   if (!isOp(op, "resize") || operandOf(op, 1))
     return std::nullopt;
   auto attrs = nn::attrsAs<ResizeAttrs>(op);
-  if (attrs.coordinate_mode == "tf_crop_and_resize") // its kernel is the reference, which tells the extents, too
+  if (attrs.coordinate_mode == "tf_crop_and_resize") // it runs on its reference, which gives the extents, too
     return std::nullopt;
   size_t rank = b.info(op->getOperand(0)).rank();
   auto operands = nn::operandsByRecord(op);

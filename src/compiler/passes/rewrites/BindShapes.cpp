@@ -8,8 +8,8 @@ namespace {
 
 using Results = llvm::SmallVector<mlir::Value>;
 
-/// True if the operand is there and its elements are no constants. Some may be formulas of extents: the result has extents
-/// that nobody knows, so the formulas did not help, for instance where their sign is not known.
+/// True if the operand is there and not all of its elements are constants. Some may be formulas of extents, which did
+/// not help: the result still has unknown extents, for instance where the sign of a formula is not known.
 bool isComputed(mlir::Operation *op, size_t index, const ExtentBuilder &b) {
   mlir::Value operand = operandOf(op, index);
   if (!operand)
@@ -53,7 +53,7 @@ mlir::Value isZero(ExtentBuilder &b, mlir::Value extents) {
   return b.emit<EqualAttrs>("equal", {extents, b.numbers({0})});
 }
 
-/// The elements of x over extents that a target copies.
+/// The number of elements of x. With `copies`, extents that the target copies do not count.
 mlir::Value elementsLeft(ExtentBuilder &b, mlir::Value x, mlir::Value target, bool copies) {
   const auto rank = static_cast<int64_t>(b.info(x).rank());
   Dim elements = product(b.info(x).dims);
@@ -79,7 +79,7 @@ Results reshape(mlir::Operation *op, ExtentBuilder &b) {
     stated = b.emit<MaxAttrs>("max", {product(b, stated), one});
     target = b.where(inferred, b.emit<DivAttrs>("div", {left, stated}), target);
   }
-  // What stands for itself stays: channels that are static, the batch.
+  // Extents that the target states itself stay: static channels, the batch.
   auto counts = [zero = attrs.allow_zero](const Dim &dim) {
     return dim.isConstant() ? dim.constant() >= (zero ? 0 : 1) : zero && !isUnknown(dim) && isNonNegative(dim);
   };
@@ -88,8 +88,8 @@ Results reshape(mlir::Operation *op, ExtentBuilder &b) {
   return {b.emit("reshape", {x, b.bindUnknown(operandOf(op, 1), "extent", target, counts)}, std::move(attrs))};
 }
 
-/// False where every target that fits leaves x as it is: then the reference, which refuses all others, is not lost with
-/// the operator.
+/// False if every target that fits leaves x as it is. The operator then stays with its reference, which refuses all
+/// other targets.
 bool mayGrow(mlir::Operation *op, const ExtentBuilder &b) {
   Dims own = b.info(op->getOperand(0)).dims;
   auto count = static_cast<size_t>(product(b.info(op->getOperand(1)).dims).constant());
@@ -106,7 +106,7 @@ Results expand(mlir::Operation *op, ExtentBuilder &b) {
   return again(op, b, {{1, b.bind(target, "extent")}});
 }
 
-/// Positions from the front, at least 0. Those behind the end stay there: the shape function takes the end.
+/// Positions from the front, at least 0. Positions behind the end stay there: the shape function limits them.
 mlir::Value fromFront(ExtentBuilder &b, mlir::Value positions, mlir::Value extents) {
   mlir::Value zero = b.numbers({0});
   mlir::Value counted = b.emit("add", {positions, extents});
@@ -178,8 +178,8 @@ KnownPads knownPads(mlir::Value pads, int64_t rank, const ExtentBuilder &b) {
   return result;
 }
 
-/// Symbols for the extents of the result: what is behind it would have texts that grow with every operator otherwise, and
-/// nobody could tell that they are not below 0. The pads in front are a difference of two vectors of extents. Axes whose
+/// The same pad with symbols for the extents of the result. Formulas would grow with every operator behind it, and
+/// would not show that they are at least 0. The pads in front are a difference of two vectors of extents. Axes whose
 /// pads are numbers keep their formula.
 Results pad(mlir::Operation *op, ExtentBuilder &b) {
   mlir::Value x = op->getOperand(0), pads = b.vectorOf(operandOf(op, 1)), zero = b.numbers({0});

@@ -19,7 +19,7 @@ int64_t shuffledGroups(mlir::Operation *last) {
       apart.isDynamicDim(1) || apart.isDynamicDim(2) || apart.getDimSize(0) != x.getDimSize(0) ||
       apart.getDimSize(1) * apart.getDimSize(2) != x.getDimSize(1))
     return 0;
-  // Spatial extents may be merged on the way but must be all there: known ones, or one unknown that is left over.
+  // Spatial extents may be merged on the way, but all must be there: static ones, or one open extent that is left over.
   int64_t before = 1, between = 1;
   for (int64_t extent : x.getShape().drop_front(2))
     before *= mlir::ShapedType::isDynamic(extent) ? 0 : extent;

@@ -3,8 +3,8 @@
 // Along one axis the full result is F[i * s + t * d] += x[i] * w[t]. Its position s * m + phase meets only the taps
 // with t * d = phase (mod s), and tap t reads x[m - u] with u = floor(t * d / s): so phases with the same offsets u are
 // output channels of one convolution over x whose taps are these offsets, and interleaving all phases (depth_to_space)
-// gives F, of which pads cut off both ends. No weight is added: zero times an infinity or NaN would reach positions that
-// the element has no part in. Phases without a tap are zero.
+// gives F. Pads cut off both ends of F. No zero weight is added: zero times an infinity or NaN would reach positions to
+// which the element does not belong. Phases without a tap are zero.
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
@@ -51,7 +51,7 @@ struct Axis {
 
 /// The taps of a convolution along one axis, for phases that read the same offsets.
 struct Taps {
-  std::vector<int64_t> offsets; // rising, equally far apart; empty: there is none
+  std::vector<int64_t> offsets; // rising, equally far apart; may be empty
   int64_t step = 1;             // dilation: their distance
   int64_t padBegin = 0, padEnd = 0;
 
@@ -233,7 +233,7 @@ private:
     return nn::buildValue(b, loc, "conv", {op->getOperand(0), w, bias}, std::move(conv));
   }
 
-  /// The channels of all phases in their order, of those of the parts.
+  /// Joins the parts and puts their channels into the order of all phases.
   mlir::Value joined(llvm::ArrayRef<mlir::Value> results) {
     ConcatAttrs along;
     along.axis = 1;

@@ -8,9 +8,9 @@
 namespace lathe {
 namespace {
 
-// Folding trades compile time and package size for run time: what grows beyond this and is not one repeated element is
-// made again. For copies of small constants (expand, tile, resize) that is cheap; masks and position biases, which
-// exporters compute from a few integers, would take a kernel an operator.
+// Folding trades package size and compile time for run time. A result that grows beyond this, and is not one repeated
+// element, is computed again in every run. That is cheap for copies of small constants (expand, tile, resize). Masks
+// and position biases, which exporters compute from a few integers, would take a kernel an operator.
 constexpr int64_t copiesFolded = 64 << 10; // bytes of results
 constexpr int64_t alwaysFolded = 4 << 20;
 constexpr int64_t growthAllowed = 2;          // times the operands

@@ -82,7 +82,7 @@ mlir::Value liftedElementwise(mlir::Operation *op, const Axes &perm) {
   return nn::build(b, op->getLoc(), op->getName().stripDialect(), operands, *nn::attrsOf(op))->getResult(0);
 }
 
-/// Puts `transpose` in front of what it reads, and that in front of what this reads, and so on.
+/// Moves `transpose` in front of the operator that makes its operand, and repeats this with the moved transpose.
 void lift(mlir::Operation *transpose) {
   Axes perm = nn::attrsAs<TransposeAttrs>(transpose).perm;
   if (!putsChannelsFirst(perm))

@@ -245,7 +245,8 @@ bool isOpen(mlir::Operation *op) {
       (!integers && !llvm::isa<mlir::FloatType>(x.getElementType())))
     return false;
   bool open = llvm::any_of(x.getShape().drop_front(2), mlir::ShapedType::isDynamic);
-  if (Rewriter(op).padsFollow()) // slices of what is padded by the run have extents that nobody can tell to be equal
+  // the run computes such pads: slices of the padded input would have unknown extents, not known to be equal
+  if (Rewriter(op).padsFollow())
     return false;
   return open && (Rewriter(op).depthwise() || Rewriter(op).groups() <= mostGroups);
 }

@@ -142,7 +142,7 @@ private:
   }
 
   /// Takes the operator that makes `value` into `scores` and `added`. Returns the operand that leads on to the product,
-  /// or null for operators that are no part of attention.
+  /// or null for an operator that does not belong to attention.
   static mlir::Value stepTowardsProduct(Scores &scores, std::vector<Addend> &added, mlir::Value value) {
     mlir::Operation *op = value.getDefiningOp();
     if (reshapesOuterAxes(op))
@@ -266,7 +266,8 @@ private:
     return transposed(b, loc, right, swap);
   }
 
-  /// `value` with the outer axes of `like` before its last two; null where its type has several unknown extents or an extent 0.
+  /// `value` with the outer axes of `like` before its last two; null where its type has several open extents or an
+  /// extent 0.
   static mlir::Value withOuterAxes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                                    mlir::RankedTensorType like) {
     auto type = rankedType(value);
@@ -306,7 +307,7 @@ private:
     return fits ? source : mlir::Value();
   }
 
-  /// Batch extents serve one another as the operator wants it.
+  /// True if the batch extents of queries, keys and values fit the operator.
   bool batchesFit(mlir::Value q, mlir::Value right, mlir::Value v) const {
     Dims a = shapes.of(q).dims, b = shapes.of(right).dims, c = shapes.of(v).dims;
     if (a.size() != b.size() || a.size() != c.size() || a.size() < 2)

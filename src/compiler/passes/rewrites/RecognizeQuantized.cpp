@@ -21,7 +21,8 @@ class IntegerProduct {
 public:
   explicit IntegerProduct(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
 
-  /// Replaces the operator if it is one. Returns the product of the sums with their scale; null where it is none.
+  /// Replaces the operator if it is a quantised product. Returns the product of the sums with their scale; null if it
+  /// is not.
   mlir::Operation *run() {
     bool conv = isOp(op, "conv"), gemm = isOp(op, "gemm"), matmul = isOp(op, "matmul");
     if ((!conv && !gemm && !matmul) || !readOperands())
@@ -100,7 +101,7 @@ private:
       return;
     double zero = data.scale.zeroPoint[0];
     if (isOp(op, "conv") && llvm::any_of(nn::attrsAs<ConvAttrs>(op).pads, [](int64_t pad) { return pad != 0; }))
-      return; // what pads is no zero then; the kernel takes the zero point from its sums tap by tap
+      return; // the padding is not zero then; the kernel takes the zero point from its sums tap by tap
     Tensor constant = *constantOf(weights.x);
     size_t axis = gemmTransposes ? 0 : static_cast<size_t>(outputAxis);
     int64_t inner = 1, count = constant.elements();

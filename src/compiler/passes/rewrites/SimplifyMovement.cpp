@@ -12,7 +12,7 @@ int64_t dynamicCount(mlir::RankedTensorType type) {
   return std::count_if(type.getShape().begin(), type.getShape().end(), mlir::ShapedType::isDynamic);
 }
 
-/// True when the number of elements tells the unknown extent of `type`, if there is one: it has no other, and no extent 0.
+/// True when the number of elements tells the open extent of `type`: it has at most one, and no extent 0.
 bool elementsTellExtents(mlir::RankedTensorType type) {
   int64_t unknown = type ? dynamicCount(type) : 2;
   return unknown == 0 || (unknown == 1 && !llvm::is_contained(type.getShape(), 0));
@@ -81,7 +81,7 @@ bool simplifyTranspose(mlir::Operation *op) {
   return false;
 }
 
-/// An extent of transposed axes is one of the axes before: nothing moves for its sake.
+/// The shape of a transpose is read from its operand, so nothing is moved for it.
 bool simplifyShape(mlir::Operation *op) {
   mlir::Operation *before = op->getOperand(0).getDefiningOp();
   auto attrs = nn::attrsAs<ShapeAttrs>(op);
@@ -296,7 +296,7 @@ bool sliceOfSlice(mlir::Operation *op) {
   return true;
 }
 
-/// Positions of elements that are alike within every slice are positions of slices: so PyTorch writes to rows.
+/// A scatter whose positions are alike within every slice becomes a scatter of slices: PyTorch writes rows in this way.
 bool scatterSlices(mlir::Operation *op) {
   auto attrs = nn::attrsAs<ScatterElementsAttrs>(op);
   mlir::Operation *expand = op->getOperand(1).getDefiningOp();

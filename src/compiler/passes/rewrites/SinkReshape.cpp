@@ -24,8 +24,8 @@ int64_t unknownExtents(mlir::RankedTensorType type) {
   return llvm::count_if(type.getShape(), [](int64_t extent) { return mlir::ShapedType::isDynamic(extent); });
 }
 
-/// `operand` of an operator on `whole`-shaped values for one on values of type `inner`; null where there is no such
-/// form.
+/// Rewrites `operand` of an operator on `whole`-shaped values for the operator on values of type `inner`; null if that
+/// is not possible.
 mlir::Value inInnerShape(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value operand, mlir::RankedTensorType whole,
                          mlir::RankedTensorType inner) {
   auto type = rankedType(operand);

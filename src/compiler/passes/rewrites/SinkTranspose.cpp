@@ -309,7 +309,7 @@ private:
     return true;
   }
 
-  /// A copy of `op` that reads the image, with another attribute; its result type is still that of `op`.
+  /// A copy of `op` that reads the image, with another attribute; it keeps the result type of `op`.
   mlir::Value onImage(mlir::OpBuilder &b, mlir::Operation *op, llvm::StringRef name, mlir::Attribute value) {
     mlir::Operation *copy = b.clone(*op);
     copy->setOperand(0, imageOf(op->getOperand(0)));

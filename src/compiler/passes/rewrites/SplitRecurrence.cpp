@@ -71,8 +71,8 @@ private:
     return nn::buildValue(b, loc, "slice", {bias}, std::move(attrs));
   }
 
-  /// D x 2*G*H to D x G*H: both biases of a gate meet in one sum, but for that of a product which the reset gate
-  /// scales.
+  /// D x 2*G*H to D x G*H: adds the two biases of each gate. A bias that is added to the product before the reset gate
+  /// scales it stays apart, in `hiddenBias`.
   mlir::Value joinBiases(mlir::Value bias, mlir::Value &hiddenBias) {
     if (form.cell != Cell::gru || !form.linearBeforeReset)
       return nn::buildValue(b, loc, "add", {columnsOf(bias, 0, width), columnsOf(bias, width, 2 * width)}, AddAttrs());

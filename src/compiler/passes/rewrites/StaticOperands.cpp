@@ -55,7 +55,8 @@ std::optional<std::vector<int64_t>> resizeTarget(const Dims &wanted, const Dims 
   return target;
 }
 
-/// An operator whose result's extents come as a tensor of which the shapes say enough.
+/// An operator with an operand that states the result's extents. `values` writes them as an attribute, with 0 and -1
+/// for open extents; nothing where that is not possible.
 struct SymbolicTarget {
   const char *op;
   int operand;

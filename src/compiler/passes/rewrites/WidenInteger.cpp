@@ -30,9 +30,10 @@ class Widener {
 public:
   explicit Widener(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
 
-  /// Subtracts constant zero points of the right factor from it. What fits stays in bytes, which targets multiply faster.
-  /// What does not fit stays in bytes with one zero point, both as i8, where kernels can multiply the sums of the left
-  /// factor by that: not in groups, whose kernels take one channel a lane, and not where height or width is open.
+  /// Subtracts constant zero points of the right factor from it. Differences of 8 bits stay in bytes, which targets
+  /// multiply faster. If they need more bits, the factor and its one zero point stay, both as i8, where kernels can
+  /// multiply the sums of the left factor by the zero point: not in groups, whose kernels take one channel a lane, and
+  /// not where height or width is open.
   void centre() {
     mlir::Value right = factor(1, kernelAxes(), ElementType::i16), zero;
     if (std::optional<Tensor> values = constantOf(right); values && fitI8(*values)) {
@@ -107,7 +108,7 @@ private:
     return makeConstant(b, loc, to, constantName(op, ".signed"));
   }
 
-  /// Axes behind those that zero points of the right factor lie along: a channel's kernel.
+  /// The number of axes behind the axis of the right factor's zero points: the axes of one channel's kernel.
   size_t kernelAxes() const {
     return isOp(op, "conv_integer") ? static_cast<size_t>(rankedType(op->getOperand(1)).getRank()) - 1 : 0;
   }

@@ -1,11 +1,11 @@
 #include "lab/compare/Compare.h"
 
-#include "lab/TemporaryDirectory.h"
 #include "lab/compare/Outputs.h"
 #include "lab/compare/Ports.h"
 #include "lab/compare/SideInputs.h"
 #include "lab/machine/DeclaredPeak.h"
 #include "lab/machine/Disturbance.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
 
@@ -190,8 +190,8 @@ private:
 
   void bindInputs(Running &side) { side.take(side.runner->setInputs(side.inputs)); }
 
-  /// In a process of its own: the side's keeps its model, and its memory is that of its model. A runner that cannot
-  /// be called so has no overhead, and that is all.
+  /// Measured in a process of its own: the side's process keeps its model, and only the model may count as its memory.
+  /// A runner that cannot be called in this way has no overhead.
   void measureOverhead(const CompareSide &side, Running &run) {
     if (!run.alive() || (!side.call && !side.runner.reads("onnx")))
       return;
@@ -439,7 +439,7 @@ private:
   CompareOptions options;
   double operations = 0; // of one run
   FullSpeed fullSpeed;
-  TemporaryDirectory directory{"compare"};
+  process::TemporaryDirectory directory{"compare"};
   std::vector<BoundInput> inputs;
   Comparison comparison;
   std::vector<Running> running;

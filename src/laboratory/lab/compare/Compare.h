@@ -31,10 +31,10 @@ struct CompareSide {
   /// is empty, `compare` writes the model for runners of ONNX, and SideResult::overheadSeconds
   /// stays empty for other runners.
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
-  ModelPart part = {};                 // that is run of the model
+  ModelPart part = {};                 // the part of the model to run
   std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
   std::string content = {};            // hash of the file that the runner is named after; "" for a runtime
-  std::string called = {};             // the model in messages; "": its file
+  std::string called = {};             // name of the model in messages; "": its file
   Scales scales = {};                  // of inputs and outputs that are quantised
 };
 
@@ -45,14 +45,14 @@ struct CompareOptions : TurnOptions {
   int threads = 1;
   uint64_t seed = 0;                    // seed of generated inputs
   std::map<std::string, Tensor> inputs; // by name
-  /// Inputs of the first side that hold variables of the model. A side that keeps its variables itself lacks them; it
-  /// begins with the same values, those of `inputs`.
+  /// Inputs of the first side that hold variables of the model. A side that keeps its variables itself lacks these
+  /// inputs and begins with the values that `inputs` has for them.
   std::set<std::string> variables;
-  std::map<std::string, int64_t> dims; // values of symbolic extents of generated inputs; default 1
+  std::map<std::string, int64_t> dims; // values of the symbols of generated inputs; default 1
   Tolerance tolerance = {1e-4, 1e-3};  // bounds for agreeing outputs (lab/judging/Tolerance.h)
   bool adaptLayouts = false;           // transpose inputs and outputs of sides whose channels lie elsewhere
   bool checkOnly = false;              // compare outputs only
-  std::optional<double> operations;    // of one run; empty: those of the first side's package
+  std::optional<double> operations;    // of one run; empty: as the first side's package states
   process::Limits limits;              // limits of each runner
   RunnerTimeouts timeouts;
   /// Receives the current step and, while timing, the largest remaining time in seconds. May be
@@ -114,7 +114,7 @@ struct Comparison {
   /// Rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).
   size_t slowRounds = 0;
   double waitedSeconds = 0; // for processors at full speed
-  bool agrees() const;      // with every peer, and no side failed or has times that nobody believes
+  bool agrees() const;      // with every peer, and no side failed or has implausible times
 };
 
 /// Compares the sides. Where one side is quantised and another one is not, both get and give the same real numbers. Inputs

@@ -35,7 +35,7 @@ static std::vector<double> gigahertzOf(const SideResult &side) {
   return values;
 }
 
-/// Why nobody can say whether the frequency changed, or "".
+/// Why it is not known whether the frequency changed, or "".
 static std::string uncountedText(const Comparison &comparison) {
   for (const SideResult &side : comparison.sides)
     if (!side.rounds.empty() && gigahertzOf(side).empty())
@@ -76,7 +76,8 @@ bool isDisturbed(const Comparison &comparison) {
   return comparison.otherProcessors.value_or(0) > disturbingProcessors || beganSlowly(comparison);
 }
 
-/// True for a runner whose speed is not that of the runtime on this machine: the WebAssembly build of TensorFlow Lite, say.
+/// True for a runner whose speed says nothing about the runtime on this machine, such as TensorFlow Lite's WebAssembly
+/// build.
 static bool saysNothing(const SideResult &side) {
   return side.settings.is_object() && side.settings.contains("caution");
 }

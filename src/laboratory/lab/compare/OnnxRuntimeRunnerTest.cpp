@@ -1,9 +1,9 @@
 // The runner of ONNX Runtime (lab/runners/onnxruntime/): what crosses the protocol, and other libraries in its place.
-#include "lab/TemporaryDirectory.h"
 #include "lab/compare/Compare.h"
 #include "lab/compare/OnnxRuntimePlace.h"
 #include "lab/compare/Runner.h"
 #include "lab/problems/OnnxTypes.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/NpyTensor.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Fields of onnx.proto by hand, as lab/problems/CallOnnx.cpp writes them: models that no exporter of ours makes.
+// Fields of onnx.proto by hand, as lab/compare/CallOnnx.cpp writes them: models that no exporter of ours makes.
 std::string varint(uint64_t value) {
   std::string bytes;
   for (; value > 127; value >>= 7)
@@ -90,7 +90,7 @@ protected:
   static Tensor read(const std::string &path) { return toTensor(readNpy(path)); }
   static std::string errorOf(const auto &result) { return result.ok() ? "" : result.failure().message(); }
 
-  TemporaryDirectory directory{"onnxruntime-runner-test"};
+  process::TemporaryDirectory directory{"onnxruntime-runner-test"};
 };
 
 /// Those that need the library.

@@ -23,8 +23,8 @@ struct PortFit {
   std::vector<size_t> permutation;
 };
 
-/// The extents of a tensor against a port, whose symbolic extents fit any number. A shape that fits as it is has the
-/// same layout.
+/// The extents of a tensor against a port, whose open extents fit any number. A shape that fits as it is has the same
+/// layout.
 PortFit fitOf(const RunnerPort &tensor, const RunnerPort &port);
 
 /// A port with the type and extents of a tensor.

@@ -1,10 +1,10 @@
 // A runner: a program that runs whole models with some framework (protocol:
 // docs/runner-protocol.md).
 //
-// Failures: see lab/ops/TimingWorker.h.
+// Failures: see lab/judging/TimingWorker.h.
 #pragma once
 
-#include "lab/ops/TimingWorker.h"
+#include "lab/judging/TimingWorker.h"
 #include "support/ElementType.h"
 
 #include <filesystem>
@@ -35,7 +35,7 @@ RunnerSpec runnerNamed(const std::string &name, const std::string &where);
 struct RunnerPort {
   std::string name;
   std::string type;              // name of an ElementType; "": not known
-  std::vector<std::string> dims; // "224", or the name of a symbolic extent
+  std::vector<std::string> dims; // "224", or the symbol of an open extent
   bool ranked = true;            // false: any rank
 };
 

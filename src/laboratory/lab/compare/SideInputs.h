@@ -1,4 +1,4 @@
-// What each side of a comparison gets of the inputs that were made for the first one.
+// Inputs of each side of a comparison, made from the inputs of the first side.
 #pragma once
 
 #include "lab/compare/Compare.h"

@@ -112,7 +112,7 @@ store::Point pointOf(const Line &line, const std::string &version) {
   point.setting.layout = problem.layout;
   if (!line.engine.empty() && line.engine != "cpu")
     point.setting.extra["engine"] = line.engine;
-  if (!line.average) // another quantity, which is no neighbour of averages
+  if (!line.average) // another quantity, not to be compared with averages
     point.setting.extra["time"] = line.least ? "minimum" : "maximum";
   return point;
 }

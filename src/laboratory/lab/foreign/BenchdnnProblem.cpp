@@ -25,7 +25,7 @@ bool isIn(const auto &names, const std::string &name) {
 /// The words of a problem.
 struct Words {
   std::string driver;                         // "conv"
-  std::map<std::string, std::string> options; // by name, without those of `measuring` and `tags`
+  std::map<std::string, std::string> options; // by name, without the options in `measuring` and `tags`
   std::string layout;
   std::string descriptor; // without its name
   std::string kept;       // all words that are not left out

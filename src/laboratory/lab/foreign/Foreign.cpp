@@ -77,7 +77,7 @@ std::string foreignFormatOf(const std::string &path) {
     return "";
   constexpr size_t mostLines = 1000, mostBytes = 1 << 16;
   store::LineReader reader(path);
-  std::string text; // from the first character that is no space
+  std::string text; // from the first character that is not a space
   while (auto line = reader.next()) {
     bool isFirst = text.empty();
     text += isFirst ? line->substr(std::min(line->find_first_not_of(" \t\r"), line->size())) : "\n" + *line;

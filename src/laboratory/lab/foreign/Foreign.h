@@ -1,11 +1,10 @@
 // Result files of other programs as records of the store, to look at them beside ours
 // (docs/store.md, "Results of other programs").
 //
-// A file becomes one experiment of the kind `imported` on a platform that is made from what the file
-// says, never from this machine. Its points are notVerified: nobody has compared an output with a
-// reference here. The experiment is named by the beginning of the file up to its first measurement,
-// so a file that is imported again, or that has grown, adds only what is new. A file that does not
-// date its measurements has the time of its last change.
+// A file becomes one experiment of the kind `imported` on a platform that is made from what the file says, never from
+// this machine. Its points are notVerified: their outputs were not compared with a reference here. The experiment is
+// named by the beginning of the file up to its first measurement, so a file that is imported again, or that has grown,
+// adds only what is new. A file that does not date its measurements has the time of its last change.
 #pragma once
 
 #include "store/Archive.h"

@@ -29,7 +29,7 @@ public:
   nlohmann::json settings; // of the experiment
   std::string started;     // at first the time of the file's last change
 
-  /// Adds to what names the experiment. Has no effect after the first measurement.
+  /// Adds to the text that identifies the experiment. Has no effect after the first measurement.
   void identify(std::string_view text);
   void identify(const nlohmann::json &part);
 

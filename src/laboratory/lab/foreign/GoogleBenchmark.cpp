@@ -158,7 +158,7 @@ private:
     require(!name.empty(), "the name of a benchmark is empty");
     return name;
   }
-  /// `quantity`: what its time is; "": that of a repetition.
+  /// `quantity`: what its time measures; "": a repetition.
   Gathered &pointOf(const json &benchmark, const std::string &name, const std::string &quantity) {
     int64_t threads = integerOf(benchmark, "threads", 1, 1 << 20, 1);
     points.identify(benchmark);

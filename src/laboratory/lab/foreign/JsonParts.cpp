@@ -29,7 +29,7 @@ public:
   }
   char current() const { return line[at]; }
   void next() { ++at; }
-  /// True once somebody has asked for more than there is.
+  /// True once a caller has asked for more than there is.
   bool ended() const { return over; }
   size_t number() const { return std::max<size_t>(reader.number(), 1); }
 

@@ -20,9 +20,9 @@ struct JsonParts {
 /// Line in which a file ended before its document did; 0: the document is whole.
 using CutLine = size_t;
 
-/// Reads a plain or compressed file. Throws Error with the file and the line for invalid JSON, for a
-/// part with more than a million values or nested deeper than 64 levels, and for the errors that
-/// `parts` throw. A document without its end is no error: its whole parts have been given.
+/// Reads a plain or compressed file. Throws Error with the file and the line for invalid JSON, for a part with more
+/// than a million values or nested deeper than 64 levels, and for the errors that `parts` throw. A document without its
+/// end is allowed: its whole parts have been given.
 CutLine readJsonParts(const std::string &path, const JsonParts &parts);
 
 } // namespace lathe::lab

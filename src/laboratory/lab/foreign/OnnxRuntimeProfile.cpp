@@ -150,7 +150,7 @@ private:
   }
 
   ForeignPoints &points;
-  uint32_t run = 0; // its event follows those of its nodes
+  uint32_t run = 0; // the event of a run follows the events of its nodes
 };
 
 } // namespace

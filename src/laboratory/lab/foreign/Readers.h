@@ -14,18 +14,17 @@ using ForeignReader = void (*)(const std::string &path, const RecordVisitor &vis
 /// Output of benchdnn --mode=P: lines of a template that begins with a word, such as the default
 /// `perf,%engine%,%impl%,%name%,%prb%,%Gops%,%Gfreq%,%-time%,%-Gflops%,%0time%,%0Gflops%`. A line
 /// `Output template:` states another one. Times are in ms; `-` is the least, `0` the average and `+`
-/// the largest of a line. All other lines are skipped, but those of ONEDNN_VERBOSE that name the
-/// library and the instruction set.
+/// the largest of a line. All other lines are skipped, except lines of ONEDNN_VERBOSE that name the library and the
+/// instruction set.
 ///
 ///   problem   the problem of Lathe that `%prb%` says, else the text of `%prb%`
 ///   provider  "benchdnn", the variant is the implementation
 ///   samples   the average of each line of one problem, a round each; figure least_ms
 void readBenchdnn(const std::string &path, const RecordVisitor &visit, std::vector<std::string> &notes);
 
-/// A profile of ONNX Runtime (SessionOptions.enable_profiling): a list of trace events, of which
-/// those of the category Node with the name `NODE_kernel_time` have operator, execution provider and
-/// types with shapes of their operands, and `model_run` of the category Session is a whole run. Times
-/// are whole microseconds.
+/// A profile of ONNX Runtime (SessionOptions.enable_profiling): a list of trace events. An event of the category Node
+/// with the name `NODE_kernel_time` has operator, execution provider and types with shapes of its operands. An event
+/// `model_run` of the category Session is a whole run. Times are whole microseconds.
 ///
 ///   problem   the problem of Lathe for operators without attributes (attributes are not in the
 ///             profile), else the operator of ONNX with types and shapes; `model` for whole runs

@@ -138,8 +138,8 @@ static Interval rangeOf(std::span<const double> values) {
   return {*low, *high};
 }
 
-/// The least and the largest of `values` without those beyond `confidence`: as many as fit into half of the rest are left
-/// out at either end. `values` are sorted.
+/// The interval that holds the share `confidence` of `values`, which are sorted: half of the rest is left out at either
+/// end, rounded down.
 static Interval holding(const std::vector<double> &values, double confidence) {
   auto outside = size_t((1 - confidence) / 2 * double(values.size()));
   return {values[outside], values[values.size() - 1 - outside]};
@@ -218,7 +218,7 @@ RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, dou
 }
 
 bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts) {
-  constexpr double sureConfidence = 0.995; // that of faster and slower (Verdict.h)
+  constexpr double sureConfidence = 0.995; // the confidence of the verdicts faster and slower (Verdict.h)
   return std::min(numeratorStarts, denominatorStarts) >= leastStarts &&
          canReject(numeratorStarts, denominatorStarts, sureConfidence);
 }

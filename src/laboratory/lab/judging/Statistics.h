@@ -5,7 +5,7 @@
 // draws conclusions from ratios and intervals. Samples may have any unit.
 #pragma once
 
-#include "lab/machine/Counts.h"
+#include "lab/judging/Counts.h"
 
 #include <nlohmann/json.hpp>
 
@@ -46,23 +46,24 @@ struct Interval {
 
 /// Interval that contains the true median with at least this `confidence` for any distribution:
 /// order statistics (k, n + 1 - k) with a binomial tail of at most (1 - confidence) / 2 below k.
-/// With too few samples (fewer than 6 at 0.95) it is the whole range. The samples are taken for
-/// independent: repetitions of one process are not (medianOverStarts).
+/// With too few samples (fewer than 6 at 0.95) it is the whole range. The samples must be independent; repetitions of
+/// one process are not (medianOverStarts).
 Interval medianInterval(std::span<const double> samples, double confidence = 0.95);
 
 /// Times in seconds by process start, round and repetition.
 using Starts = std::vector<std::vector<std::vector<double>>>;
 
-/// What several process starts tell of a median time.
+/// An estimate of a median time from several process starts.
 struct MedianEstimate {
   Interval interval;
   bool isRange = false; // too few starts: `interval` is only the range of what was measured
 };
 
-/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the memory
-/// of a process changes lasts as long as the process. It does not become narrower with more starts: those of one run are
-/// close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it is called a range;
-/// of one start it is the range of the medians of its rounds; of one round the range of its samples. No samples: zero.
+/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the
+/// memory of a process changes lasts as long as the process. It does not become narrower with more starts: the starts
+/// of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it
+/// is called a range; of one start it is the range of the medians of its rounds; of one round the range of its samples.
+/// No samples: zero.
 MedianEstimate medianOverStarts(const Starts &starts);
 
 struct RatioEstimate {
@@ -104,8 +105,8 @@ RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, dou
 /// Fewest process starts of a side that any verdict needs: how much starts differ is not known with
 /// fewer.
 constexpr size_t leastStarts = 3;
-/// Fewest starts of both sides with which ratioApart may call one side faster (its interval of
-/// 99.5 % is no range). With unequal numbers: canDecideApart.
+/// Fewest starts of both sides with which ratioApart may call one side faster: its interval of 99.5 % is then a
+/// confidence interval and not a range. With unequal numbers: canDecideApart.
 constexpr size_t leastStartsApart = 6;
 /// True if sides with so many starts, without turns, can have any verdict other than ambiguous or
 /// same.

@@ -88,7 +88,7 @@ std::vector<TimedSide *> Turns::inOrderOf(int number) const {
   return order;
 }
 
-/// When start `number` must end, so that those of minStarts that are to come have as much time as this one.
+/// When start `number` must end, so that each start of minStarts that is to come has as much time as this one.
 double Turns::deadline(int number) const {
   double now = options.clock(), left = options.limitSeconds - (now - *began);
   int toCome = std::max(0, options.minStarts - number);

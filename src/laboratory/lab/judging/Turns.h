@@ -95,7 +95,7 @@ private:
 /// All starts of Turns, one after the other. Returns the number of rounds of each.
 std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch);
 
-/// The starts as far as a side has rounds that got no turns from some time on.
+/// The rounds of each start, for a side with `rounds` rounds that got no more turns after some time.
 std::vector<size_t> startsWithin(const std::vector<size_t> &starts, size_t rounds);
 
 /// Groups the first `count` rounds by process start; `starts` has the number of rounds of each

@@ -5,7 +5,7 @@
 // unless kernel.perf_event_paranoid is above 2.
 #pragma once
 
-#include "lab/machine/Counts.h"
+#include "lab/judging/Counts.h"
 
 #include <array>
 #include <span>

@@ -35,7 +35,7 @@ TypeRate rateOf(ElementType type, const SystemFacts &system) {
   case ElementType::f16:
     return {has("avx512fp16") || has("fullfp16") ? 2.0 : 1.0, 0};
   default:
-    return {}; // f64 has half: nobody needs a bound so close
+    return {}; // f64: half of the rate for f32, and no caller needs so close a bound
   }
 }
 

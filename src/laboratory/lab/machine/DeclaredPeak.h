@@ -1,8 +1,8 @@
 // The highest rate of operations that a processor can have by its declared figures: registers, instructions a cycle,
 // highest clock. Nothing is measured, because a measured ceiling may be too low.
 //
-// A time that would need a higher rate is no time of that work: a runner or provider reports it in another unit, or
-// times something else (docs/measuring.md).
+// A time that would need a higher rate cannot be the time of that work: a runner or provider reports it in another
+// unit, or times something else (docs/measuring.md).
 #pragma once
 
 #include "machine/System.h"
@@ -13,13 +13,13 @@
 
 namespace lathe::lab {
 
-/// Operations per second of `threads` threads of the processor on factors of `type`; empty: of the type
-/// with the most. A multiply-accumulate counts as two operations. Where the system does not declare a
-/// clock, it is that of the fastest processors.
+/// Operations per second of `threads` threads of the processor on factors of `type`; empty: of the type with the most.
+/// A multiply-accumulate counts as two operations. Where the system does not declare a clock, it is the clock of the
+/// fastest processors.
 double declaredPeak(const SystemFacts &system, std::optional<ElementType> type, int threads);
-/// Of this machine.
+/// The same for this machine.
 double declaredPeak(std::optional<ElementType> type, int threads);
-/// Of any processor.
+/// The highest such rate of any processor.
 double declaredPeakAnywhere(int threads);
 
 /// The best known algorithm does a problem's operations with this many times fewer (Winograd's F(4x4, 3x3)).

@@ -82,10 +82,9 @@ struct Roofline {
 Roofline roofline(const MachineCeilings &machine, ElementType type, double flops, double bytes, double seconds,
                   int threads);
 
-/// Returns the ceilings of this machine: already loaded, else from the cache file, else measured
-/// now and cached. If the figures cannot be right even after waiting, they are those of describeMachine:
-/// none. A cache file that cannot be read or written is not an error. Thread-safe. `say` gets lines about
-/// waiting; it may be empty.
+/// Returns the ceilings of this machine: already loaded, else from the cache file, else measured now and cached. If the
+/// figures cannot be right even after waiting, it returns describeMachine's result, which has none. A cache file that
+/// cannot be read or written is not an error. Thread-safe. `say` gets lines about waiting; it may be empty.
 const MachineCeilings &machineCeilings(const std::function<void(const std::string &line)> &say = {});
 /// Reads a cache file; nothing if it is none, if it is of another machine, or if its figures are implausible.
 std::optional<MachineCeilings> keptIn(const std::string &path);
@@ -110,9 +109,8 @@ double measurePeak(int threads, ElementType type = ElementType::f32, double seco
 double measureClock(double seconds = 0.02);
 /// Returns `machine` with this peak of `type` for `threads` threads.
 MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, ElementType type = ElementType::f32);
-/// Why these figures cannot be those of a machine: fewer operations or bytes with more threads, an
-/// innermost cache that is slower than memory, or figures far from the table by CPU
-/// (machine/MachineFacts.h); "": they can.
+/// Why these figures cannot belong to a machine: fewer operations or bytes with more threads, an innermost cache that
+/// is slower than memory, or figures far from the table by CPU (machine/MachineFacts.h); "": they can.
 std::string implausible(const MachineCeilings &machine);
 
 /// What measureWhenQuiet asks; each must be callable.

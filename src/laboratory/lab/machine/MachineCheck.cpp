@@ -1,4 +1,4 @@
-// Whether measured figures can be those of a machine, and how long a measurement waits for a quiet one.
+// Whether measured figures can belong to a machine, and how long a measurement waits for a quiet one.
 #include "lab/machine/Disturbance.h"
 #include "lab/machine/Machine.h"
 #include "machine/System.h"
@@ -11,7 +11,8 @@
 namespace lathe::lab {
 namespace {
 
-/// Why a figure cannot be right beside those of fewer threads; "": it can. `least`: share of the best of those.
+/// Why a figure cannot be right beside the figures with fewer threads; "": it can. `least`: the smallest allowed share
+/// of the best of these.
 std::string beside(const std::string &what, const char *unit, const std::vector<double> &byThreads, double least) {
   double best = 0;
   for (size_t i = 0; i < byThreads.size(); ++i) {
@@ -37,7 +38,7 @@ MachineFacts tableOf(const MachineCeilings &machine) {
 
 /// Against the table by CPU: one thread's multiply-adds and reads.
 std::string besideTable(const MachineCeilings &machine) {
-  constexpr double least = 0.25, most = 4; // times the table, whose row may be that of a similar CPU
+  constexpr double least = 0.25, most = 4; // times the table, whose row may belong to a similar CPU
   MachineFacts table = tableOf(machine);
   for (const ArithmeticCeiling &ceiling : machine.arithmetic) {
     if (ceiling.type != ElementType::f32 || ceiling.gflops.empty())
@@ -74,7 +75,7 @@ std::string implausible(const MachineCeilings &machine) {
 }
 
 MachineCeilings measureWhenQuiet(const QuietHooks &hooks, double patience) {
-  constexpr int leastTries = 2; // one moment of another program is no reason to give up
+  constexpr int leastTries = 2; // another program may have been busy for a moment only
   double end = hooks.now() + patience;
   bool said = false;
   for (int tries = 1;; ++tries) {

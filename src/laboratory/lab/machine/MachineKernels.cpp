@@ -54,8 +54,8 @@ static const uint32_t multiplicand = 0x3f003f00;
 #define FMA_PS_YMM(n) "vfmadd231ps %%ymm0, %%ymm1, %%ymm" #n "\n\t"
 #define FMA_PD_YMM(n) "vfmadd231pd %%ymm0, %%ymm1, %%ymm" #n "\n\t"
 #define DOT_BYTES_YMM(n) "%{vex%} vpdpbusd %%ymm0, %%ymm1, %%ymm" #n "\n\t"
-// Without dot-product instructions bytes are widened and multiplied in pairs. vpmaddubsw takes four, but saturates at 16
-// bits, so that its sums are no products of bytes.
+// Without dot-product instructions bytes are widened and multiplied in pairs. vpmaddubsw takes four, but saturates at
+// 16 bits, so its sums may differ from the sums of the products.
 #define MADD_PAIRS_ZMM(n) "vpmaddwd %%zmm0, %%zmm1, %%zmm2\n\tvpaddd %%zmm2, %%zmm" #n ", %%zmm" #n "\n\t"
 #define MADD_PAIRS_YMM(n) "vpmaddwd %%ymm0, %%ymm1, %%ymm2\n\tvpaddd %%ymm2, %%ymm" #n ", %%ymm" #n "\n\t"
 

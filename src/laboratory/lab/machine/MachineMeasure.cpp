@@ -29,7 +29,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// CPUs this process may use; those of distinct cores first, as the system numbers siblings last or side by side.
+/// CPUs this process may use. One CPU of every core comes first, because the system numbers siblings last or side by
+/// side.
 std::vector<int> usableCpus() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -302,8 +303,8 @@ MachineCeilings measureMachine(const MeasureOptions &options) {
   int threads = std::max(1, machine.hardwareThreads);
   if (options.maxThreads > 0)
     threads = std::min(threads, options.maxThreads);
-  // The best kernel of each type, of bytes those of all instruction sets: targets without dot products have the slower
-  // ones for their limit. Streams with the widest registers.
+  // The best kernel of each type, and for bytes the best kernel of every instruction set: the slower ones limit targets
+  // without dot products. Streams with the widest registers.
   std::vector<const ArithmeticKernel *> kernels;
   for (auto &kernel : arithmeticKernels())
     if (has(machine, kernel.feature) &&

@@ -1,10 +1,10 @@
 // What OpsLab consists of: processes, problems with their references, and the rows that are being measured.
 #pragma once
 
-#include "lab/TemporaryDirectory.h"
 #include "lab/machine/Disturbance.h"
 #include "lab/ops/OpsLab.h"
 #include "lab/problems/Operands.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/NpyTensor.h"
 
 #include <deque>
@@ -51,7 +51,7 @@ struct Case {
   std::vector<Tensor> references; // by result
   std::vector<std::string> names; // of results
   Tolerance tolerance;
-  std::string aboutFailures; // what a wrong answer to it may come from
+  std::string aboutFailures; // a possible cause of a wrong result
   double bytes = 0;          // of operands and references
 
   ~Case() {
@@ -65,7 +65,7 @@ struct RowInTurns;
 struct OpsLab::State {
   ColumnsOf columnsOf;
   OpsLabOptions options;
-  TemporaryDirectory directory{"ops"};
+  process::TemporaryDirectory directory{"ops"};
   const std::vector<OpsColumn> *columns = nullptr; // of the contenders
   std::deque<Contender> contenders;
   std::map<std::string, std::weak_ptr<const Case>> cases;                   // by problem
@@ -148,7 +148,7 @@ struct Side : TimedSide {
   void takeTurn() override;
   const std::vector<std::vector<double>> &rounds() const override { return point().rounds; }
 
-  /// It has used its share of the row's time and gets no further turns, so its rounds are those of the first starts.
+  /// It has used its share of the row's time and gets no further turns, so its rounds come from the first starts.
   bool usedUp() const { return over; }
   void answer(std::span<const OpsPoint> earlier);
   OpsPoint &point() const;

@@ -17,10 +17,10 @@ namespace lathe::lab {
 using nlohmann::json;
 using process::Result;
 
-/// Providers and, for those that a build may leave out, what they need.
+/// Providers. `library`: what a provider needs that a build may leave out.
 struct KnownProvider {
   const char *name;
-  const char *library = ""; // "" for those of every build
+  const char *library = ""; // "": every build has the provider
   const char *package = ""; // of Debian, as in dev/packages.txt
 };
 static const KnownProvider known[] = {
@@ -215,7 +215,7 @@ Result<std::map<std::string, Tensor>> ProviderWorker::run(const std::string &dir
       if (entry.is_string()) {
         tensors[name] = toTensor(readNpy(entry.get<std::string>()));
         std::error_code ignored;
-        std::filesystem::remove(entry.get<std::string>(), ignored); // the next answer is nobody else's
+        std::filesystem::remove(entry.get<std::string>(), ignored); // each answer has files of its own
       } else {
         tensors[name] = tensorFrom(entry);
       }

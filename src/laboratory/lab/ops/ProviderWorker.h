@@ -1,9 +1,9 @@
 // The laboratory's end of the provider protocol (docs/provider-protocol.md); the provider's end is
-// lab/providers/Provider.h. Failures: see lab/ops/TimingWorker.h.
+// lab/providers/Provider.h. Failures: see lab/judging/TimingWorker.h.
 #pragma once
 
+#include "lab/judging/TimingWorker.h"
 #include "lab/ops/ProviderRequest.h"
-#include "lab/ops/TimingWorker.h"
 #include "lab/problems/Problem.h"
 #include "runtime/Tensor.h"
 #include "store/Records.h"

@@ -159,7 +159,7 @@ std::string textOfValue(const json &value) {
   std::string text;
   for (auto &entry : value)
     text += (text.empty() ? "" : ",") + entry.dump();
-  return value.size() == 1 ? text + "," : text; // a list of one is told from a number
+  return value.size() == 1 ? text + "," : text; // a comma tells a list of one element from a number
 }
 
 // Operands.

@@ -3,7 +3,7 @@
 // laboratory (lab/ops/ProviderWorker.h).
 #pragma once
 
-#include "lab/machine/Counts.h"
+#include "lab/judging/Counts.h"
 #include "lab/ops/ProviderRequest.h"
 #include "lab/problems/Problem.h"
 #include "runtime/Tensor.h"

@@ -188,8 +188,8 @@ int64_t PostgresConnection::changeCount() {
 }
 
 int64_t PostgresConnection::schemaVersion() {
-  // Tables are in a schema of their own, beside those of other programs. Another process may be making them: then the
-  // second look finds what the first one missed.
+  // Tables are in a schema of their own, beside the tables of other programs. Another process may be making them: then
+  // the second look finds what the first one missed.
   auto isMade = [&] { return !first("SELECT to_regclass('lathe.schema_version')").empty(); };
   constexpr const char *tables =
       "SELECT count(*) FROM pg_catalog.pg_class WHERE relnamespace = to_regnamespace('lathe')";

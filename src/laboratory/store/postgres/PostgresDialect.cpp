@@ -45,7 +45,7 @@ static void replaceWord(std::string &text, std::string_view from, std::string_vi
 }
 
 std::string postgresSchema(const std::string &step) {
-  // Texts without a limit are no keys of a B-tree: their hashes are.
+  // Texts without a limit are too long for a B-tree: their hashes are the keys.
   static constexpr std::pair<const char *, const char *> longTexts[] = {
       {"text TEXT NOT NULL UNIQUE,", "text TEXT NOT NULL, EXCLUDE USING hash (text WITH =),"},
       {"UNIQUE (platform, task, schedule)", "CHECK (id IS NOT NULL)"}, // of the table that step 5 replaces
@@ -67,7 +67,7 @@ std::string postgresSchema(const std::string &step) {
   return text;
 }
 
-static constexpr std::string_view escape = "\xf3\xbf\xbf\xbe"; // U+FFFFE, which is no character
+static constexpr std::string_view escape = "\xf3\xbf\xbf\xbe"; // U+FFFFE, which stands for no character
 
 std::string postgresText(std::string_view text) {
   bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) { return c && c < 0x80; });

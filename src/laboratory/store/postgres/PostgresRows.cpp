@@ -42,7 +42,7 @@ public:
   std::string text(int column) const override { return textOfPostgres(bytes(column)); }
 
 private:
-  /// Takes the first rows, or those behind the ones that were read; none at the end.
+  /// Takes the first rows, or the rows behind the ones that were read; none at the end.
   void takeRows() {
     bool isFirst = !rows;
     int before = row;

@@ -2,7 +2,7 @@
 
 #include "lab/judging/Turns.h"
 #include "runtime/Cpu.h"
-#include "tune/Protocol.h"
+#include "tune/measure/Protocol.h"
 #include "tune/measure/Status.h"
 
 namespace lathe::tune {

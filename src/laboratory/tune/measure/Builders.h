@@ -2,8 +2,8 @@
 #pragma once
 
 #include "process/Worker.h"
-#include "tune/Task.h"
 #include "tune/measure/Measure.h"
+#include "tune/measure/Task.h"
 
 #include <condition_variable>
 #include <deque>

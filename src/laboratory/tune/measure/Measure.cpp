@@ -1,7 +1,7 @@
 #include "tune/measure/Measure.h"
 
-#include "lab/TemporaryDirectory.h"
 #include "lab/judging/Turns.h"
+#include "process/TemporaryDirectory.h"
 #include "store/ContentKey.h"
 #include "support/CacheFolder.h"
 #include "tune/measure/Builders.h"
@@ -36,7 +36,7 @@ struct Stopwatch {
 struct Measurer::State {
   MeasureOptions options;
   MeasureCounts counts;
-  std::optional<lab::TemporaryDirectory> temporary; // packed constants, and the data where no folder is given
+  std::optional<process::TemporaryDirectory> temporary; // packed constants, and the data where no folder is given
   std::optional<Builders> builders;
   std::optional<RunnerProcess> runner;
   fs::path data;

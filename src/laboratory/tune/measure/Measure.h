@@ -12,8 +12,8 @@
 
 #include "lab/judging/Verdict.h"
 #include "support/Error.h"
-#include "tune/Measurement.h"
-#include "tune/Task.h"
+#include "tune/measure/Measurement.h"
+#include "tune/measure/Task.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -74,8 +74,9 @@ public:
   explicit Measurer(MeasureOptions options);
   ~Measurer();
 
-  /// Makes operands and expected results of the task, or finds them in the folder. Declines, with the reason, a task that
-  /// cannot be measured: no reference, or results that are no evidence because they are constant. `measure` calls it.
+  /// Makes operands and expected results of the task, or finds them in the folder. Declines, with the reason, a task
+  /// that cannot be measured: it has no reference, or its results prove nothing because they are constant. `measure`
+  /// calls it.
   Outcome<bool> prepare(const Task &task);
 
   /// Builds all schedules, then runs each. `best`: the shortest time of the task so far in seconds, or `unmeasured`.

@@ -7,7 +7,7 @@
 #include "codegen/testing/KernelEmulation.h"
 #include "compile/Options.h"
 #include "ir/Context.h"
-#include "lab/TemporaryDirectory.h"
+#include "process/TemporaryDirectory.h"
 #include "support/Base64.h"
 #include "support/File.h"
 #include "tune/Space.h"
@@ -240,7 +240,7 @@ TEST(Measure, refusesLessPrecisionThanAskedFor) {
 }
 
 TEST(Measure, makesReferencesOnce) {
-  lab::TemporaryDirectory folder("measure-test");
+  process::TemporaryDirectory folder("measure-test");
   Kernel kernel(relu());
   MeasureOptions given = options();
   given.folder = folder.path.string();

@@ -3,7 +3,7 @@
 #include "lab/ops/ProviderWorker.h"
 #include "support/Base64.h"
 #include "support/File.h"
-#include "tune/Protocol.h"
+#include "tune/measure/Protocol.h"
 #include "tune/measure/Status.h"
 
 namespace lathe::tune {

@@ -10,8 +10,8 @@ namespace lathe::tune {
 
 class Knowledge {
 public:
-  /// The models start from the ones of `start`, which were trained elsewhere, and `modelFor` gives these
-  /// for families of which nothing else is known.
+  /// The models start from the models of `start`, which were trained elsewhere. For a family of which nothing else is
+  /// known, `modelFor` gives the model of `start`.
   explicit Knowledge(TrainedModels start = {}) : start(std::move(start)) {}
 
   /// Reads what the store has for the kernel families of the tasks. `here`: the target of the tasks on the

@@ -20,8 +20,8 @@ struct ExportOptions {
   int64_t externalDataThreshold = (int64_t(1) << 31) - (int64_t(64) << 20);
 };
 
-/// Returns the bytes of the model. Names of nodes, weights, inputs and outputs are kept; symbolic
-/// extents become dim_param. Operators of quantised TFLite models are spelled out (SpellOut.h).
+/// Returns the bytes of the model. Names of nodes, weights, inputs and outputs are kept; open extents become dim_param.
+/// Operators of quantised TFLite models are spelled out (SpellOut.h).
 /// Throws Error for what ONNX cannot express (layouts, kernels, 4-bit types but for the weights of
 /// matrix products) and for models beyond 2 GB.
 std::string exportOnnx(mlir::ModuleOp module);

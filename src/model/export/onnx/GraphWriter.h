@@ -68,8 +68,8 @@ private:
   void findPacked(mlir::Block &block);
   void writeQuantized(NodeWriter &writer, const QuantizedNode &node);
   void writePacked(NodeWriter &writer, const nn::PackedWeights &weights);
-  /// Writes a Sum of the scale of an integer product by itself, where ONNX Runtime must not see that it is a product.
-  /// Returns the scale and the name of the Sum.
+  /// Writes the scale of an integer product as a Sum with one input, so that ONNX Runtime does not fuse the product
+  /// (Quantized.cpp). Returns the scale and the name of the Sum.
   std::optional<std::pair<mlir::Value, std::string>> hideScale(mlir::Operation &op);
 };
 
@@ -124,8 +124,8 @@ using Writers = std::unordered_map<std::string_view, Writer>;
 void addIndexedWriters(Writers &table); // Indexed.cpp
 void addValueWriters(Writers &table);   // Values.cpp: sequences, optionals, strings
 
-/// Sizes beside one scale: a resize that keeps the aspect ratio. ONNX finds the scale as the smallest quotient of size and
-/// extent: that of an axis whose size is exact; the other axes get more than the scale makes of them.
+/// Sizes beside one scale: a resize that keeps the aspect ratio. ONNX takes the smallest quotient of size and extent as
+/// the scale. So an axis whose size is exactly scale * extent keeps its size, and every other axis gets one more.
 void keepAspectRatio(NodeWriter &w, ResizeAttrs &a); // Indexed.cpp
 
 /// Writes the type of a value; the extents of tensors only if `shape`.

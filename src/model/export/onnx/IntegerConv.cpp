@@ -110,7 +110,7 @@ private:
             {cast(divide(moved, byte), ElementType::u8), std::floor(zero / 256)}};
   }
 
-  /// The sums of all bytes of x, of which `sums` computes those of one.
+  /// The sums of all bytes of x: `sums` computes the sums of one byte.
   template <class Sums> mlir::Value summed(Sums sums) {
     ElementType type = nn::infoOf(op->getResult(0)).type;
     mlir::Value total;

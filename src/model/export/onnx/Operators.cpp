@@ -336,7 +336,7 @@ void writeRecurrent(NodeWriter &w, const char *op) {
   w.attr("direction", form.direction);
   std::vector<std::string> names;
   std::string list;
-  std::vector<double> alphas, betas; // of those activations that have one
+  std::vector<double> alphas, betas; // of the activations that have one
   for (const CellActivation &activation : form.activations) {
     const CellActivationKind &kind = *cellActivationKind(activation.name);
     names.emplace_back(kind.onnxName);

@@ -58,7 +58,7 @@ protected:
 /// True for a conv or conv_transpose of integers with sums of 32 or 64 bits whose operands are 8-bit integers (x: or 16-bit
 /// ones) less a zero point: ONNX has ConvInteger for bytes alone (IntegerConv.cpp).
 bool isConvolutionOfIntegers(mlir::Operation *op);
-/// Its value as conv_integer of bytes.
+/// The value of such a convolution, computed by conv_integer of bytes.
 mlir::Value spelledConvolution(mlir::Operation *op);
 
 } // namespace lathe::onnx

@@ -145,8 +145,8 @@ void importDenseBincount(Operator &op) {
   op.set(op.emit("reduce_sum", {counts}, {{"axes", Ints{rank - 1}}, {"keepdims", false}}));
 }
 
-/// Predictions (rows x classes), a class for each row, k: whether fewer than k classes are above it. No where a number of
-/// the row is not finite, or the class is none of the classes.
+/// Predictions (rows x classes), a class for each row, k: true for a row if fewer than k classes have a greater
+/// prediction than its class. False where a number of the row is not finite, or the class is out of range.
 void importInTopK(Operator &op) {
   bool second = op.code() == "InTopKV2";
   op.node.expectInputs(second ? 3 : 2, second ? 3 : 2);

@@ -87,7 +87,7 @@ InferResult inferSplit(const SplitAttrs &a, const InferInputs &in) {
 
 namespace {
 
-/// The values of a static operand: symbolic where its contents are, nothing where they are not known.
+/// The values of a static operand: formulas where its contents are formulas, nothing where they are unknown.
 std::optional<Dims> positions(const InferInputs &in, size_t index, const std::vector<int64_t> &attribute) {
   const TensorInfo *info = operand(in, index);
   return info ? info->contents : toDims(attribute);

@@ -32,7 +32,7 @@ template <class PoolAttrs> InferResult inferPool(const PoolAttrs &a, const Infer
             "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}", window.str(), padded.str(),
             i);
     Dim extent = floorDiv(room, a.strides[i]) + 1;
-    if (a.ceil_mode) // less the windows that would start beyond x and its begin padding
+    if (a.ceil_mode) // without windows that would start beyond x and the padding at its beginning
       extent = minimum(ceilDiv(room, a.strides[i]) + 1, floorDiv(x.dims[2 + i] + begin - 1, a.strides[i]) + 1);
     y.dims.push_back(extent);
   }

@@ -92,7 +92,7 @@ AxisTaps axisTaps(const ResizeAttrs &a, int64_t in, int64_t out, double scale, d
   return axis;
 }
 
-/// One pass along `axis`: the extents of `values` are `dims`, of which that one becomes the number of taps.
+/// One pass along `axis`: `dims` are the extents of `values`; the extent of `axis` becomes the number of taps.
 std::vector<double> resample(const ReferenceCall &call, const std::vector<double> &values, std::vector<int64_t> &dims,
                              size_t axis, const AxisTaps &taps) {
   int64_t in = dims[axis], out = taps.taps.size(), inner = countOf(std::span(dims).subspan(axis + 1));

@@ -197,7 +197,7 @@ void runMaxUnpool(const MaxUnpoolAttrs &a, ReferenceCall &call) {
   const Tensor &x = call.in(0), &indices = call.in(1);
   Tensor &y = call.out(0);
   require(y.defined(), "max_unpool: the result's extents are not known");
-  // Positions count in what was pooled, whose extents may be less than those asked for.
+  // Positions count in the pooled tensor. Its extents may be smaller than the requested ones.
   std::vector<int64_t> pooled = y.dims();
   if (!a.output_shape.empty())
     for (size_t i = 0; i + 2 < x.rank(); ++i)

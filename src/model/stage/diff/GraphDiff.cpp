@@ -310,7 +310,8 @@ private:
       diff.largestAccepted = std::max(diff.largestAccepted, inner.largestAccepted);
       for (GraphDiff::Port &port : inner.ports) {
         port.port += fmt::format(" of a body of '{}'", own.name);
-        port.what = port.what == "layout" ? "axes" : port.what; // nobody feeds a body from outside
+        // a body's inputs come from the model itself, so their layout is not the caller's
+        port.what = port.what == "layout" ? "axes" : port.what;
       }
       auto append = [](auto &list, auto &more) { list.insert(list.end(), more.begin(), more.end()); };
       append(diff.ports, inner.ports);

@@ -11,7 +11,7 @@
 
 namespace lathe {
 
-/// Everything in which graph B differs from graph A. Names are those of the source nodes.
+/// Everything in which graph B differs from graph A. Names are names of the source nodes.
 struct GraphDiff {
   struct Nodes { // two partners
     std::string a, b, kind;
@@ -20,15 +20,15 @@ struct GraphDiff {
   struct Alone {
     std::string name, kind;
     std::string before, behind; // nearest nodes with a partner that it reads and that read it, or ports; "": none
-    /// The input that is prepared otherwise: only nodes without a partner lie between it and a node with one, and most
-    /// nodes of both graphs have partners.
+    /// The input that the other graph prepares otherwise: only nodes without a partner lie between the input and a node
+    /// with a partner, and most nodes of both graphs have partners.
     std::string port;
   };
   struct Attribute {
     Nodes nodes;
     std::string name, a, b; // "operator" for different operators in one place
   };
-  /// An operand of two partners whose sources are no partners, although both have partners or are ports.
+  /// An operand of two partners whose sources are not partners, although both have partners or are ports.
   struct Connection {
     Nodes nodes;
     std::string operand, a, b; // names of the sources; "nothing" for a missing operand
@@ -38,7 +38,7 @@ struct GraphDiff {
     std::string operand, dimsA, dimsB;
     // Of constants with equal extents and numeric elements:
     std::optional<double> largest; // absolute difference
-    double relative = 0;           // L2 norm of the difference over that of A
+    double relative = 0;           // L2 norm of the difference over the L2 norm of A
     std::vector<int64_t> position; // of the largest difference
     double a = 0, b = 0;           // elements there
     int64_t differing = 0, elements = 0;
@@ -67,7 +67,7 @@ struct GraphDiff {
   size_t count() const {
     return ports.size() + onlyA.size() + onlyB.size() + connections.size() + attributes.size() + differing.size();
   }
-  /// Without those of form.
+  /// Without differences of form.
   size_t countOfContent() const {
     return count() - static_cast<size_t>(std::count_if(ports.begin(), ports.end(), std::mem_fn(&Port::isForm)));
   }

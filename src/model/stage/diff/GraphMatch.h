@@ -1,4 +1,4 @@
-// Which node of one graph is which node of another one.
+// Which node of one graph corresponds to which node of another one.
 #pragma once
 
 #include "stage/diff/GraphNodes.h"

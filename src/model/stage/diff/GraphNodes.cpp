@@ -54,7 +54,7 @@ uint64_t hashOf(std::string_view bytes) {
   return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
 }
 
-/// The bytes that say what a constant holds: those of one element if all are equal.
+/// The bytes that say what a constant holds: one element's bytes if all are equal.
 std::string_view contentOf(const nn::ConstantData &data, int64_t elements) {
   std::string_view bytes(data.bytes.data(), data.bytes.size());
   size_t width = bitWidth(data.type) / 8;

@@ -12,7 +12,7 @@
 
 namespace lathe::stage {
 
-/// Extents; nothing for one that is no number.
+/// Extents; an open one is empty.
 using Extents = std::vector<std::optional<int64_t>>;
 
 /// Where a value comes from.

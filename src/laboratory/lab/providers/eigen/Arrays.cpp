@@ -143,7 +143,7 @@ const std::map<std::string, Reduction> &reductions() {
 }
 
 Outcome<ArrayProgram> makeReduction(const Problem &problem, const ProblemInputs &inputs, ArrayProgram program) {
-  auto attrs = toJson(*problem.attrs); // those of all reductions are alike
+  auto attrs = toJson(*problem.attrs); // all reductions have the same attributes
   auto axes = attrs.at("axes").get<std::vector<int64_t>>();
   auto &dims = inputs[0].dims();
   auto rank = int64_t(dims.size());

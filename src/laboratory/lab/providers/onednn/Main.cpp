@@ -1,6 +1,6 @@
-// oneDNN as a provider. Where no layout is asked for, `auto` lets a primitive choose that of the activations
-// (convolutions) or gives it the one that convolutions leave behind (pooling, resizing), reorders are made while
-// preparing; `plain` fixes it to row-major. Operands that are constant are always packed as it likes.
+// oneDNN as a provider. Where no layout is asked for, `auto` lets a convolution choose the layout of its activations
+// and gives pooling and resizing the layout that convolutions leave behind; reorders are made while preparing. `plain`
+// fixes the layout to row-major. Constant operands are always packed as oneDNN likes.
 #include "lab/providers/onednn/OneDnn.h"
 
 #include <dlfcn.h>

@@ -107,7 +107,7 @@ Outcome<std::string> prepareReduction(Job &job) {
     return NotApplicable{postOps.reason()};
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(*postOps);
-  auto attrs = toJson(*job.problem.attrs); // those of all reductions are alike
+  auto attrs = toJson(*job.problem.attrs); // all reductions have the same attributes
   auto axes = attrs.at("axes").get<std::vector<int64_t>>();
   const ProblemOperand &x = *job.operand(0);
   Dims dims = x.dims, reduced = x.dims;

@@ -3,10 +3,10 @@
 // call of a session whose operands and results are bound; `settings` states what a call takes that does nothing.
 #include "export/onnx/Export.h"
 #include "ir/Context.h"
-#include "lab/TemporaryDirectory.h"
 #include "lab/compare/Compare.h"
 #include "lab/compare/Runner.h"
 #include "lab/providers/graph/ProblemGraph.h"
+#include "process/TemporaryDirectory.h"
 #include "runtime/NpyTensor.h"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ public:
   }
 
 private:
-  TemporaryDirectory directory{"provider-onnxruntime"};
+  process::TemporaryDirectory directory{"provider-onnxruntime"};
   mutable std::optional<Runner> started;
   std::map<std::string, std::string> files; // of the last run
   size_t results = 0;

@@ -16,8 +16,8 @@ namespace lathe::ort {
 struct Port {
   std::string name;
   ElementType type;
-  std::vector<int64_t> dims;      // -1: symbolic
-  std::vector<std::string> names; // names of symbolic extents, "" for others
+  std::vector<int64_t> dims;      // -1: open
+  std::vector<std::string> names; // symbols of open extents, "" for others
 };
 
 class Network {

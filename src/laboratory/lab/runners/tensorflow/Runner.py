@@ -14,7 +14,7 @@ import numpy as np
 
 TYPES = {"float32": "f32", "float64": "f64", "float16": "f16", "int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64",
          "uint16": "u16", "uint32": "u32", "uint64": "u64", "bool": "bool"}
-# Operators whose results are no outputs of a frozen graph even if nothing reads them; "OP:1": result 1 and those behind it.
+# Operators whose results are not outputs of a frozen graph even if nothing reads them; "OP:1": result 1 and later ones.
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "NoOutputs.txt")) as file:
     NO_OUTPUTS = set(file.read().split())
 tf = None

@@ -1,7 +1,7 @@
 // lathe-tune-builder: makes operands and expected results of tasks, and builds candidates. It answers one JSON message a
 // line (docs/notes/tuning-measurement.md). It runs nothing that it builds.
 #include "lab/ServeLines.h"
-#include "tune/Protocol.h"
+#include "tune/measure/Protocol.h"
 #include "tune/measure/builder/Builder.h"
 
 namespace lathe::tune {

@@ -3,7 +3,7 @@
 #include "lab/ServeLines.h"
 #include "lab/judging/FullSpeed.h"
 #include "support/Base64.h"
-#include "tune/Protocol.h"
+#include "tune/measure/Protocol.h"
 #include "tune/measure/runner/Trial.h"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ private:
     return {{"status", "passed"}, {"samples_ns", samplesJson(seconds)}};
   }
 
-  /// True if two more samples are close to the least one: it was no accident.
+  /// True if two more samples are close to the least one, so the least one is not an outlier.
   static bool settled(std::vector<double> seconds, double precision) {
     constexpr size_t agreeing = 3;
     if (seconds.size() < agreeing)

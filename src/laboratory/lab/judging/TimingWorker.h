@@ -5,7 +5,7 @@
 // of kind `threw` and leaves it alive. Every other failure, such as a malformed answer, ends it.
 #pragma once
 
-#include "lab/machine/Counts.h"
+#include "lab/judging/Counts.h"
 #include "process/Worker.h"
 #include "support/Error.h"
 #include "support/JsonError.h"

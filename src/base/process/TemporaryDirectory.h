@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace lathe::lab {
+namespace lathe::process {
 
 /// The folder "<TMPDIR>/lathe-<purpose>-XXXXXX". The destructor removes it, and so does a signal
 /// that ends the process (support/Interrupt.h). A killed process leaves its folder; the next object
@@ -24,11 +24,11 @@ public:
   /// Returns `command` with its temporary files redirected into this folder, so that they are
   /// removed with it even if the process is killed. Commands with a prefix run elsewhere and keep
   /// their own folder.
-  process::Command keepingFilesHere(process::Command command) const;
+  Command keepingFilesHere(Command command) const;
 
 private:
   int lock = -1;
   std::optional<Cleanup> cleanup;
 };
 
-} // namespace lathe::lab
+} // namespace lathe::process

@@ -1,4 +1,4 @@
-#include "passes/interpret/Extract.h"
+#include "passes/Extract.h"
 
 #include "ir/SymbolicShapes.h"
 #include "passes/Passes.h"
@@ -41,7 +41,7 @@ public:
       tensors[text] = argument;
       given[argument] = text;
     }
-    // A node in the file may be several operators here; what others read of it are its results.
+    // A node of the file may be several operators here; its results are the values that other nodes read.
     for (mlir::Operation &op : main.getBody().front()) {
       if (!hasNodeName(op))
         continue;
@@ -174,7 +174,7 @@ llvm::DenseSet<mlir::Value> downstream(mlir::func::FuncOp main, const ValueSet &
   return reached;
 }
 
-/// Where the cut begins, and what its `from` nodes compute.
+/// Where the cut begins: values that become inputs, and values that the `from` nodes compute.
 struct Edge {
   ValueSet values; // become inputs
   ValueSet begun;  // must be reached
@@ -367,7 +367,7 @@ bool hasNode(mlir::ModuleOp module, const std::string &name) {
 }
 
 Cut cutGraph(mlir::ModuleOp module, const CutOptions &options) {
-  // What follows from extents becomes a constant or an attribute first: a cut behind it must not have it as an input.
+  // Extents first become constants or attributes where they can: else a cut behind them would have them as inputs.
   mlir::OwningOpRef<mlir::ModuleOp> settled = module.clone();
   inferShapes(*settled);
   staticOperands(*settled);

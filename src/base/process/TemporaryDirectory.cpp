@@ -1,4 +1,4 @@
-#include "lab/TemporaryDirectory.h"
+#include "process/TemporaryDirectory.h"
 
 #include "support/Error.h"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace lathe::lab {
+namespace lathe::process {
 
 namespace fs = std::filesystem;
 
@@ -37,7 +37,7 @@ static void removeLeftOvers(const fs::path &parent) {
   }
 }
 
-/// Locked before it has its name: nobody finds it unlocked. -1 where the file system has no locks.
+/// Locked before it has its name: no process finds it unlocked. -1 where the file system has no locks.
 static int lockedFile(const fs::path &folder) {
   fs::path pending = folder / ".lock-pending";
   int lock = ::open(pending.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -75,10 +75,10 @@ TemporaryDirectory::~TemporaryDirectory() {
     ::close(lock);
 }
 
-process::Command TemporaryDirectory::keepingFilesHere(process::Command command) const {
+Command TemporaryDirectory::keepingFilesHere(Command command) const {
   if (command.prefix.empty())
     command.environment["TMPDIR"] = path.string();
   return command;
 }
 
-} // namespace lathe::lab
+} // namespace lathe::process

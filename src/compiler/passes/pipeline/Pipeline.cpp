@@ -60,7 +60,7 @@ void reportGiven(mlir::func::FuncOp main, PipelineReport &report) {
           {nn::describe(op.getLoc()), op.getName().stripDialect().str(), "the text has it row-major"});
 }
 
-/// Level 0. Kernels have static parameters, and there is no kernel for a batch norm as such.
+/// Level 0. Kernels take static parameters, and no kernel computes a batch norm.
 void decomposeForKernels(mlir::ModuleOp module, const PipelineOptions &options) {
   foldBatchNorm(module, /*decomposeOnly=*/true, options.exactMath);
   convTranspose(module);
@@ -148,7 +148,7 @@ bool hasKernels(mlir::ModuleOp module) {
 
 namespace {
 
-/// Convolutions of open height and width for which there is no kernel in any layout become other operators.
+/// Convolutions of open height and width become other operators where no kernel computes them in any layout.
 bool rewriteOpenConvolutions(mlir::ModuleOp module, const PipelineOptions &options) {
   if (!options.predictCycles)
     return openConvolutions(module);
@@ -183,7 +183,7 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   // Before products of integers: which of them have kernels depends on constant weights, which importers transpose.
   if (options.level > 0)
     fold(module, options);
-  // Before kernels form: what is quantised behind a sum of quantised values takes a division for each element.
+  // Before kernels form: a sum of quantised values that is quantised again would divide every element.
   if (options.level >= 1)
     multiplyByReciprocal(module);
   // Required at any level: there is not a kernel for every product of 8-bit integers.
@@ -213,8 +213,8 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   narrowMovement(module);
 }
 
-/// Types and extents inside of bodies and around them, until neither tells more about the other: a body behind a branch
-/// learns what the branch gives. A symbol that has become a number is bound nowhere.
+/// Refines types and extents inside of bodies and around them, until neither says more about the other: a body behind a
+/// branch sees what the branch gives. A symbol that has become a number is not bound any more.
 void settleBodyShapes(mlir::ModuleOp module) {
   constexpr int mostRounds = 8;
   settleShapes(module);
@@ -225,7 +225,7 @@ void settleBodyShapes(mlir::ModuleOp module) {
   }
 }
 
-/// With all that is known around them. What they need no more is dead then.
+/// With all that is known around them. Captured values that are not read any more are dead then.
 void optimizeBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
   settleBodies(module);
   inBodies(module, options, report, optimizeGraph);
@@ -252,8 +252,8 @@ PipelineReport optimizeGraph(mlir::ModuleOp module, const PipelineOptions &optio
   if (!module.getOps<mlir::ModuleOp>().empty())
     optimizeBodies(module, options, report);
 
-  // After the rules that recognise operators, most of which keep values in range, and before it is decided what kernels
-  // hand on to each other.
+  // After the rules that recognise operators, because most of these operators keep values in range, and before kernels
+  // are formed, because that decides which values lie between operators.
   if (options.widensHalf && !options.forFiles) {
     widenHalf(module);
     if (options.level > 0)
@@ -273,7 +273,7 @@ PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options
   inBodies(module, options, report, formKernels);
   partition(module, options, report);
   deadCode(module);                                 // constants that moved into kernels
-  if (options.level >= 2 && !module->getParentOp()) // a loop's carried values are no states between runs
+  if (options.level >= 2 && !module->getParentOp()) // the values that a loop carries are not states between runs
     growInPlace(module, options, report);
   // Last: only now it is known which values kernels make.
   if (options.level >= 2 && options.shareStorage)

@@ -1,4 +1,4 @@
-#include "lab/ops/TimingWorker.h"
+#include "lab/judging/TimingWorker.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "lab/machine/Counts.h"
+#include "lab/judging/Counts.h"
 
 namespace lathe::lab {
 
