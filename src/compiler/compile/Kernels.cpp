@@ -82,7 +82,7 @@ const ScheduleTask *KernelLibrary::typicalOf(const ScheduleTask &task) const {
   try {
     specialize(*copy, options.typical);
   } catch (const Error &) {
-    return nullptr; // the model does not have these extents together: the kernel is as it is
+    return nullptr; // the model cannot have these extents together: the kernel keeps its own
   }
   found->second.task = std::make_unique<ScheduleTask>(KernelProblem{options, *copy, target});
   found->second.function = std::move(copy);

@@ -151,9 +151,9 @@ private:
     }
   }
 
-  /// Makes `target` the place of a returned value, or a copy of it where it lives elsewhere: an argument, a constant, a
-  /// value returned before, or one whose extents `target` gets from it. A view at the end makes what it looks at an alias
-  /// of the target.
+  /// Makes `target` the place of a returned value. Where the value lives elsewhere (an argument, a constant, a value
+  /// returned before, or a value whose extents only its maker knows), it is copied to `target`. Of a view at the end,
+  /// the viewed value becomes an alias of the target.
   void placeResult(mlir::Value value, uint32_t target) {
     // What a chain of views ends in.
     mlir::Value root = value;
@@ -193,7 +193,7 @@ private:
     return true;
   }
 
-  /// Only what makes the value knows its extents.
+  /// True if only the operation that makes the value knows its extents.
   bool isDynamic(mlir::Value value) const { return hasUnknown(shapes.of(value)) || !ownExtents(value, shapes).empty(); }
 
   uint32_t addAlias(mlir::Value value, uint32_t of, const Dim &offset = 0) {
@@ -211,8 +211,8 @@ private:
     return *places;
   }
 
-  /// Concatenations in place: what makes a part, before views, writes into the result. Outer ones come first, as a part
-  /// may be a concatenation itself.
+  /// Concatenations in place: the operation that makes a part, before views, writes into the result. Outer
+  /// concatenations come first, as a part may be a concatenation itself.
   void placeParts() {
     for (mlir::Operation &op : llvm::reverse(main.getBody().front())) {
       if (!live.contains(&op) || !isInPlace(&op) || !llvm::isa<nn::ConcatOp>(op))

@@ -107,7 +107,7 @@ std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
   return records;
 }
 
-/// What the agreement with a peer says of the outputs.
+/// Judges a point by the agreement of its outputs with a peer.
 static void judge(store::Point &point, const PeerResult &peer, const std::string &other) {
   double relativeL2 = 0, maxDifference = 0;
   std::string mistrust;
@@ -132,7 +132,7 @@ static void judge(store::Point &point, const PeerResult &peer, const std::string
 
 std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Problem &model,
                                    const store::Setting &setting) {
-  // We are judged by the peer that agrees best: one that agrees is enough.
+  // Our side is judged by the peer that agrees best: one that agrees is enough.
   const PeerResult *best = nullptr;
   for (const PeerResult &peer : comparison.peers)
     if (!comparison.sides[peer.peer].failure && (!best || (peer.agrees && !best->agrees)))

@@ -257,7 +257,7 @@ private:
     return result;
   }
 
-  /// Notes the outputs of ours that a peer lacks, which nothing is compared with.
+  /// Notes our outputs that a peer lacks: they are compared with nothing.
   void noteMissing(const PeerResult &peer) {
     if (peer.outputs.empty()) // a side failed
       return;
@@ -357,7 +357,7 @@ private:
     timing = false;
   }
 
-  /// What the rounds so far say.
+  /// Makes the result from the rounds so far.
   void conclude(const DisturbanceMeter &meter) {
     auto [others, stolen] = meter.read();
     comparison.otherProcessors = others;

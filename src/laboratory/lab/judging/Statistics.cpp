@@ -185,7 +185,7 @@ private:
 
 } // namespace
 
-/// Whether the exact two-sided test of Mann and Whitney can reject at all: with all of one set below all of the other,
+/// True if the exact two-sided test of Mann and Whitney can reject at all. With all of one set below all of the other,
 /// two of C(m + n, m) orders are as extreme.
 static bool canReject(size_t m, size_t n, double confidence) {
   double logarithm = std::lgamma(double(m + n) + 1) - std::lgamma(double(m) + 1) - std::lgamma(double(n) + 1);

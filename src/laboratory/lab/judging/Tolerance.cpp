@@ -11,10 +11,10 @@ namespace {
 /// The multiple of the unit roundoff that every result is granted: 2e-5 in float32. Winograd's transforms over tens of
 /// layers reach half of it (docs/notes/winograd.md).
 constexpr double granted = 2e-5 * 0x1p24;
-/// From the norm of all errors to the largest of them.
+/// The largest error over the norm of all errors.
 constexpr double largest = 5;
 
-/// What the plan's values went through so far.
+/// What a value of the plan went through so far.
 struct Path {
   double terms = 0, stored = 0, quantised = 0;
   void join(const Path &other) {

@@ -12,8 +12,8 @@ double steadySeconds() {
 
 namespace {
 
-/// True when the last `rounds` rounds know the ratio of each side's time to the first side's to a quarter of what
-/// matters (one standard error).
+/// True if the last `rounds` rounds give the ratio of each side's time to the first side's with a standard error of at
+/// most a quarter of what matters.
 bool settled(const std::vector<TimedSide *> &sides, size_t rounds) {
   auto logarithm = [](const TimedSide &side, size_t back) {
     return std::log(median(side.rounds().rbegin()[std::ptrdiff_t(back)]));
@@ -79,8 +79,8 @@ std::vector<TimedSide *> Turns::running() const {
   return found;
 }
 
-/// The running sides in the order in which start `number` begins. Memory that a process is given depends on what was
-/// started before it, so everybody is first equally often.
+/// The running sides in the order in which start `number` begins. Memory that a process gets depends on the processes
+/// before it, so every side is first equally often.
 std::vector<TimedSide *> Turns::inOrderOf(int number) const {
   auto order = running();
   if (!order.empty())
@@ -109,9 +109,9 @@ void Turns::awaitFullSpeed(double until) {
   waited += options.clock() - begin;
 }
 
-/// Rounds of one start; how many were made: its share of minRounds, more for `least` seconds, and where rounds differ
-/// so much that they say little of the start, for up to `most`. Its share of maxSeconds ends them after three, its
-/// deadline after one.
+/// Makes the rounds of one start and returns their number: its share of minRounds; more for `least` seconds; and for up
+/// to `most` seconds where rounds differ so much that they say little about the start. Its share of maxSeconds ends the
+/// start after three rounds, its deadline after one.
 size_t Turns::timeStart(int number, double least, double most) {
   auto chosen = inOrderOf(number);
   double until = deadline(number);
@@ -125,7 +125,7 @@ size_t Turns::timeStart(int number, double least, double most) {
   double share = options.maxSeconds / options.minStarts;
   int round = 0;
   while (round < limit && !chosen.empty()) {
-    std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // everybody is first equally often
+    std::rotate(chosen.begin(), chosen.begin() + 1, chosen.end()); // every side is first equally often
     awaitFullSpeed(until);
     double turns = options.clock();
     for (TimedSide *side : chosen)

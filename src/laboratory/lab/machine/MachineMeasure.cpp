@@ -225,7 +225,8 @@ private:
 
 size_t roundedTo2K(double bytes) { return std::max<size_t>(4096, size_t(bytes) / 4096 * 4096); }
 
-/// What one of `threads` threads streams over so that the data lie in level `index` and not in the one before.
+/// Bytes for each of `threads` threads to stream over, so that the data lie in level `index` and not in the level
+/// before it.
 size_t workingSet(const std::vector<MemoryLevel> &levels, size_t index, int threads) {
   int64_t before = 0;
   for (size_t i = 0; i < index; ++i)

@@ -52,8 +52,8 @@ bool Side::chooseSchedule(ProviderRequest &request) {
   return true;
 }
 
-/// The worker's preparation. What it has prepared for a row that differs in the caches only serves where they are
-/// hot; whether it can be timed otherwise a provider says while preparing.
+/// Prepares the worker. A preparation for another row of the problem, with another state of the caches, is used again
+/// only if the caches are hot: a provider says while preparing whether it supports another state.
 std::optional<ProviderPreparation> Side::prepare(const ProviderRequest &request) {
   auto &ready = contender().ready;
   store::CacheState cache = row.setting().cache;
@@ -223,7 +223,7 @@ void Side::spend(double seconds) {
   });
 }
 
-/// The column's process anew: where its memory lies is chance, and a part of the time.
+/// Starts the column's process again: where its memory lies is chance, and affects its times.
 void Side::startAgain() {
   double began = steadySeconds();
   contender().quit();

@@ -48,7 +48,7 @@ std::vector<Axis> axesOf(const Letters &letters) {
     axis.out = outIsGiven ? letters.get(key('o'), before ? before->out : computed) : computed;
     require(axis.out > 0, "output '{}' is {}: input {}, window {}, padding {}", key('o'), axis.out, axis.in, window,
             axis.pad);
-    // Padding behind may exceed that before by what a stride of the even form needs, not by whole windows.
+    // Padding behind may exceed the padding in front by what a stride of the even form needs, not by whole windows.
     axis.padAfter = std::max<int64_t>(0, (axis.out - 1) * axis.stride + window - axis.in - axis.pad);
     int64_t made = (axis.in + axis.pad + axis.padAfter - window) / axis.stride + 1;
     require(made == axis.out && axis.padAfter <= axis.pad + window + axis.stride,
@@ -258,7 +258,7 @@ Problem elementwise(const std::string &text, const SyntaxOptions &) {
   require(record && std::string_view(record->lowering) == "elementwise", "'{}' is no element-wise operator",
           words.back());
   require(record->operands.size() >= words.size() - 1, "{} has {} operands", words.back(), record->operands.size());
-  // Logarithms and roots of what they have them of.
+  // Operators that are only defined for positive numbers.
   static const std::array positive = {"log", "sqrt", "pow", "reciprocal", "div", "mod", "acosh"};
   bool needsPositive = std::find(positive.begin(), positive.end(), words.back()) != positive.end();
   std::string result = words.back();
