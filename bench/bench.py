@@ -17,7 +17,7 @@ several starts of each. What is measured, by environment:
 
 Every finished row is kept below build/bench/performance (or BENCH_FOLDER) while the program and the settings are the same: an
 interrupted run goes on where it was. The page is written when no row is left, or of what is there with --page-only; beside it
-the raw samples as an archive of the store, and README's table anew.
+the medians of all rounds and every sample as archives of the store, and README's table anew.
 Exit code 1 when a row has no ratio, 3 when rows are left.
 """
 import datetime

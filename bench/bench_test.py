@@ -4,6 +4,7 @@ rows, the page says what was measured and what was not.
 
 usage: bench_test.py [PLOTS.mjs]: the program that draws figures (report/page/); without it, or where it is empty, none is looked at.
 """
+import hashlib
 import json
 import os
 import pathlib
@@ -16,7 +17,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 
 FAKE = r'''#!%s
-import json, os, sys
+import json, os, sqlite3, sys
 log = open(os.environ["FAKE_LOG"], "a")
 log.write(" ".join(sys.argv[1:]) + "\n")
 arguments = sys.argv[1:]
@@ -49,7 +50,9 @@ elif verb == "compare":
         write({"sides": [], "peers": [{"outputs": [{"reason": "relative L2 0.3"}]}]})
         sys.exit(1)
     ratio = {"zoo:fast": 2.0, "zoo:slow": 0.5}.get(model, 1.0)
-    open(arguments[arguments.index("--store") + 1], "a").write(model + "\n")
+    with sqlite3.connect(arguments[arguments.index("--store") + 1]) as store:
+        store.execute("CREATE TABLE IF NOT EXISTS sample (point, round, repetition, wall_ns, PRIMARY KEY (point, round, repetition))")
+        store.executemany("INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?)", [(model, number, i, ns) for number, samples in enumerate(([1, 9, 2], [6, 5, 4])) for i, ns in enumerate(samples)])
     write({"verified": model != "zoo:unverified", "verification": "another package", "finished": True,
            "sides": [{"name": "lathe", "settings": {}, "version": "0", "time": {"median_ms": 10 / threads}},
                      {"name": "onnxruntime", "settings": {"mode": "parallel"}, "version": "1.30.0", "time": {"median_ms": 10 * ratio / threads}}],
@@ -68,7 +71,8 @@ elif verb == "profile":
     write({"clock_ghz": 4.0, "whole_ms": 12.5, "rows": [{**kernel("alias", 0.1, None), "kind": "alias"}, kernel("loop", 0.25, None)] +
            [kernel("contraction", 0.1 * i, 0.05 * i) for i in range(1, 11)] + [kernel("map", 0.1, 0.4)]})
 elif verb == "store":
-    open(arguments[2], "w").write(open(arguments[arguments.index("--store") + 1]).read())
+    store = sqlite3.connect(arguments[arguments.index("--store") + 1])
+    open(arguments[2], "w").write("".join("%%s %%d %%d\n" %% row for row in store.execute("SELECT point, round, wall_ns FROM sample")))
 elif verb == "compile":
     open(arguments[arguments.index("-o") + 1], "w").write(arguments[1])
     write({"source_constant_bytes": 60 << 20})
@@ -130,12 +134,12 @@ def main():
         result, said = bench(BENCH_PARTS=parts)
         assert result.returncode == 1 and not result.stderr, result  # four networks and a point failed
         assert before + timed(said) == 10 and "compare zoo:false" not in said.replace("compare zoo:false --with onnxruntime --check-only", ""), said
-        page = (root / "docs" / "performance.md").read_text()
+        page, every = (root / "docs" / "performance.md").read_text(), root / "docs" / "performance-samples.jsonl.gz"
         for words in ("Test CPU", "virtual machine, kvm", "ONNX Runtime 1.30.0", "oneDNN 2.6.3", "**2.000** (1.900 to 2.100) faster", "signal 11", "relative L2 0.3", "| networks with the verdict *slower* at 1 thread | none | slow | **missed** |",
                       "**1.000** of 2 networks", "slower \\*", "The machine was disturbed", "2.00 |", "| `ic32` | 1 | 1x1 | 1000.0 | 500.0 | 0.500 | jit_wino |",
                       "| `ic16` | 1 | lathe:auto | failed | relative L2 0.2 |", "1 (50.0 %)", "(30.0 MiB of\n`lathe run`, 80.0 MiB of the runner", "| fast | 60.0 | 100.0 | 10.0 | 120.0 | 1.09 | 60.0 | 72.0 | 240.0 | 0.50 |",
                       "not timed, verification: FAILED: output 'y' differs", "timed a package that is not the verified one: another package",
-                      "**0.500** (0.400 to 0.600, range) slower", "[performance.jsonl.gz](performance.jsonl.gz)"):
+                      "**0.500** (0.400 to 0.600, range) slower", "[performance.jsonl.gz](performance.jsonl.gz)", "`%s`" % hashlib.sha256(every.read_bytes()).hexdigest()):
             assert words in page, words + " is not in\n" + page
         for name in ("performance-networks.svg", "performance-convolutions.svg"):
             assert name in page
@@ -153,7 +157,9 @@ def main():
         assert networks.read_text() == drawn
         (root / "aside").rename(archive)
 
-        assert sorted(set((root / "docs" / "performance.jsonl.gz").read_text().split())) == ["zoo:fast", "zoo:slow", "zoo:unverified"]
+        models = ["zoo:fast", "zoo:slow", "zoo:unverified"]
+        assert sorted(archive.read_text().splitlines()) == ["%s %s" % (model, round) for model in models for round in ("0 2", "1 5")], archive.read_text()
+        assert len(every.read_text().splitlines()) == 6 * len(models) and "zoo:fast 0 9" in every.read_text(), every.read_text()
         readme = (root / "README.md").read_text()
         assert readme.startswith("x\n") and readme.endswith("y\n") and "| Test CPU (test1), virtual | 2 | 1.00 | 1.00 | slow | [docs/performance.md](docs/performance.md)," in readme, readme
 
@@ -207,7 +213,7 @@ def main():
         result, said = bench(BENCH_PARTS="networks", BENCH_NETWORKS="zoo:fast")
         kept = sorted(file.name for file in (root / "docs" / "performance").iterdir())
         stem = next(name for name in kept if name.endswith(".md")).removesuffix(".md")
-        assert stem.startswith("test-cpu-test1-virtual-") and stem + ".md" in kept and stem + ".jsonl.gz" in kept, kept
+        assert stem.startswith("test-cpu-test1-virtual-") and stem + ".md" in kept and {stem + ".jsonl.gz", stem + "-samples.jsonl.gz"} <= set(kept), kept
         assert "Other CPU" in (root / "docs" / "performance.md").read_text() and "[%s.jsonl.gz](%s.jsonl.gz)" % (stem, stem) in (root / "docs" / "performance" / (stem + ".md")).read_text()
 
         def page_of(name, commit, machine):

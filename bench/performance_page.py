@@ -1,13 +1,17 @@
 """docs/performance.md from the rows of bench.py."""
+import hashlib
 import json
 import math
+import pathlib
 import re
 import statistics
 import subprocess
+import tempfile
 
 import figures
 import goals
 import readme_table
+import samples
 
 DISTURBING = 0.15  # processors kept busy by others; lab/machine/Disturbance.h
 KINDS = ["3x3", "1x1", "depthwise", "strided", "other"]
@@ -288,16 +292,22 @@ class Page:
                 "means": {str(threads): geometricMean([row["peers"][0]["ratio"] for row in rows.values()]) for threads, rows in at.items() if rows}}
 
     def samples(self):
-        """Writes the archive beside the page. -> the page's section"""
-        name = "performance.jsonl.gz"
-        (self.root / "docs" / name).unlink(missing_ok=True)  # of the page before
+        """Writes the archives beside the page. -> the page's section"""
+        kept, every = (self.root / "docs" / name for name in ("performance.jsonl.gz", "performance-samples.jsonl.gz"))
+        for archive in (kept, every):
+            archive.unlink(missing_ok=True)  # of the page before
         if not self.settings.store.exists():
-            return "## Raw samples\n\nNone were kept.\n"
-        done = subprocess.run([self.lathe, "store", "export", str(self.root / "docs" / name), "--store", str(self.settings.store)], capture_output=True, text=True)
-        if done.returncode:
-            return "## Raw samples\n\nNot written: %s\n" % (done.stderr.strip().splitlines() or ["lathe store export failed"])[-1]
-        return ("## Raw samples\n\nEvery sample of every round is in [%s](%s), an archive of the store: `lathe store import %s`, then `lathe store list` and "
-                "`lathe ops analyze`.\n" % (name, name, name))
+            return "## Samples\n\nNone were kept.\n"
+        with tempfile.TemporaryDirectory() as folder:
+            medians = pathlib.Path(folder) / "medians.db"
+            samples.medians(self.settings.store, medians)
+            for archive, store in ((every, self.settings.store), (kept, medians)):
+                done = subprocess.run([self.lathe, "store", "export", str(archive), "--store", str(store)], capture_output=True, text=True)
+                if done.returncode:
+                    return "## Samples\n\nNot written: %s\n" % (done.stderr.strip().splitlines() or ["lathe store export failed"])[-1]
+        return ("## Samples\n\n[%s](%s) has the median of every round. It is an archive of the store: `lathe store import %s`, then `lathe store list` and "
+                "`lathe ops analyze`. Every sample of every round is in an archive that `make bench` writes beside it and that git ignores. Its SHA-256 is `%s`.\n" % (
+                    kept.name, kept.name, kept.name, hashlib.sha256(every.read_bytes()).hexdigest()))
 
     def write(self):
         parts = ["<!-- Written by bench/bench.py (make bench); do not edit. -->\n<!-- page: %s -->\n# Performance\n\n" % json.dumps(self.summary(), sort_keys=True) +
@@ -335,7 +345,7 @@ def keepPageOfAnotherMachine(docs, machineNow):
     name = "%s-%s-%s" % (re.sub(r"[^a-z0-9]+", "-", summary["machine"].lower()).strip("-"), summary["date"], commits)
     (docs / "performance").mkdir(exist_ok=True)
     text = page.read_text().replace("(measuring.md)", "(../measuring.md)").replace("(kernels.md)", "(../kernels.md)")
-    for suffix in ("-networks.svg", "-convolutions.svg", ".jsonl.gz"):
+    for suffix in ("-networks.svg", "-convolutions.svg", "-samples.jsonl.gz", ".jsonl.gz"):
         beside = docs / ("performance" + suffix)
         if beside.exists():
             beside.rename(docs / "performance" / (name + suffix))
