@@ -66,7 +66,8 @@ class Op:
         self.axes = rec["benchmarkAxes"]
         self.family = rec["!locs"][0].split(".td")[0].split("/")[-1].lower()  # ops/conv/Conv.td -> conv
         static = {db[d["def"]]["staticOperand"]: db[d["def"]]["staticAttribute"] for d in rec["staticOperands"]}
-        self.mappings = [db[d["def"]] for d in rec["mappings"]]
+        self.mappings = [{**m, "formatName": name, "formatOp": op} for m in (db[d["def"]] for d in rec["mappings"])
+                         for name, names in ((m["formatName"], m["formatOps"]), ("tflite", m["tfliteOps"])) for op in names]
         self.operands, self.attrs = [], []
         for arg, arg_name in rec["arguments"]["args"]:
             kind = db[arg["def"]]

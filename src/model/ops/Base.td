@@ -30,20 +30,27 @@ class NnF64s<string default = "{}"> : DefaultValuedAttr<DenseF64ArrayAttr, defau
 def NnElementType : TypeAttrBase<"::mlir::Type", "element type">;                     // ElementType
 
 // ---- Mappings from source formats ---------------------------------------------------------------------------------
-// One operator of a source format that becomes this op, from version `since` of the format's operator set to `until`,
+// Operators of a source format that become this op, from version `since` of the format's operator set to `until`,
 // both included. `direct`: operands in order, attributes by equal name (or `renames`, "format_name=field"), operands
 // beyond a static one become attributes when constant. Otherwise the importer has a function of its own for it.
-// A new format adds a class like Onnx; `formatName` is what mappings(format) of ops/Registry.h takes.
-class Mapping<string format, string op, int since, int until, bit direct, list<string> renames> {
+// A new format adds a class like Onnx; `formatName` is what mappings(format) of ops/Registry.h takes. `tflite`: the names
+// of the same operators in TFLite.
+class Mapping<string format, list<string> ops, list<string> tflite = [], int since = 0, int until = 0x7fffffff,
+              bit direct = 1, list<string> renames = []> {
   string formatName = format;
-  string formatOp = op;
+  list<string> formatOps = ops;
+  list<string> tfliteOps = tflite;
   int formatSince = since;
   int formatUntil = until;
   bit formatDirect = direct;
   list<string> formatRenames = renames;
 }
 class Onnx<string op, int since = 1, int until = 1000, bit direct = 1, list<string> renames = []>
-    : Mapping<"onnx", op, since, until, direct, renames>;
+    : Mapping<"onnx", [op], [], since, until, direct, renames>;
+class TensorFlow<list<string> ops, list<string> tflite = []> : Mapping<"tensorflow", ops, tflite>;
+class Tflite<list<string> ops> : Mapping<"tflite", ops>;
+// Functions of keras.ops ("ops.Add") and of TensorFlow in Keras models ("tf.math.add").
+class Keras<list<string> ops> : Mapping<"keras", ops>;
 
 // An operand that is usually constant: where it is, pass `static-operands` moves its value into attribute `attribute`
 // and drops the operand. While the operand is present the attribute is ignored.

@@ -96,22 +96,19 @@ mlir::Value softmaxAlong(Layer &layer, mlir::Value x, const json &axis, const ch
   return layer.emit("div", {powers, sum});
 }
 
-/// Activations that are one operator without options.
-const std::map<std::string, const char *> &operators() {
-  static const std::map<std::string, const char *> table = {{"selu", "selu"},
-                                                            {"softplus", "softplus"},
-                                                            {"softsign", "softsign"},
-                                                            {"soft_sign", "softsign"},
-                                                            {"tanh", "tanh"},
-                                                            {"sigmoid", "sigmoid"},
-                                                            {"exponential", "exp"},
-                                                            {"mish", "mish"},
-                                                            {"hard_silu", "hard_swish"},
-                                                            {"hard_swish", "hard_swish"},
-                                                            {"swish", "swish"},
-                                                            {"silu", "swish"}};
-  return table;
-}
+/// Activations that are one operator without options, by name.
+constexpr std::pair<std::string_view, const char *> operators[] = {{"selu", "selu"},
+                                                                   {"softplus", "softplus"},
+                                                                   {"softsign", "softsign"},
+                                                                   {"soft_sign", "softsign"},
+                                                                   {"tanh", "tanh"},
+                                                                   {"sigmoid", "sigmoid"},
+                                                                   {"exponential", "exp"},
+                                                                   {"mish", "mish"},
+                                                                   {"hard_silu", "hard_swish"},
+                                                                   {"hard_swish", "hard_swish"},
+                                                                   {"swish", "swish"},
+                                                                   {"silu", "swish"}};
 
 /// Activations with options, and those of several operators.
 const std::map<std::string, Named> &composed() {
@@ -159,8 +156,9 @@ const std::map<std::string, Named> &composed() {
 
 /// The activation `name`; null where there is none.
 mlir::Value applied(Layer &layer, mlir::Value x, const std::string &name, const json &options) {
-  if (auto found = operators().find(name); found != operators().end())
-    return layer.emit(found->second, {x});
+  for (const auto &[known, mnemonic] : operators)
+    if (name == known)
+      return layer.emit(mnemonic, {x});
   auto found = composed().find(name);
   return found == composed().end() ? mlir::Value() : found->second(layer, x, options);
 }
@@ -201,8 +199,15 @@ void importSoftmax(Layer &layer) {
   layer.set(softmaxAlong(layer, layer.in(), member(layer.config, "axis"), "softmax"));
 }
 
-/// A function of keras.ops.nn or keras.activations on one tensor, by the name of its class: "ops.Silu".
-template <const char *name> void importFunction(Layer &layer) {
+/// A function of keras.ops.nn, keras.activations or TensorFlow on one tensor: "ops.LeakyRelu" is leaky_relu.
+void importFunction(Layer &layer) {
+  const std::string &op = layer.node.record.op;
+  std::string name;
+  for (char letter : op.substr(op.rfind('.') + 1)) {
+    if (llvm::isUpper(letter) && !name.empty())
+      name += '_';
+    name += llvm::toLower(letter);
+  }
   layer.set(applied(layer, layer.in(), name, layer.config));
 }
 
@@ -267,51 +272,25 @@ mlir::Value activate(Layer &layer, mlir::Value x, const json &activation) {
   return y;
 }
 
-namespace {
-#define LATHE_KERAS_FUNCTIONS(X)                                                                                       \
-  X(Relu, "relu")                                                                                                      \
-  X(Relu6, "relu6")                                                                                                    \
-  X(LeakyRelu, "leaky_relu")                                                                                           \
-  X(Elu, "elu")                                                                                                        \
-  X(Celu, "celu")                                                                                                      \
-  X(Selu, "selu")                                                                                                      \
-  X(Softplus, "softplus")                                                                                              \
-  X(Softsign, "softsign")                                                                                              \
-  X(SoftSign, "soft_sign")                                                                                             \
-  X(Tanh, "tanh")                                                                                                      \
-  X(Sigmoid, "sigmoid")                                                                                                \
-  X(Silu, "silu")                                                                                                      \
-  X(HardSigmoid, "hard_sigmoid")                                                                                       \
-  X(HardSilu, "hard_silu")                                                                                             \
-  X(LogSigmoid, "log_sigmoid")                                                                                         \
-  X(Softmax, "softmax")                                                                                                \
-  X(LogSoftmax, "log_softmax")                                                                                         \
-  X(HardTanh, "hard_tanh")                                                                                             \
-  X(TanhShrink, "tanh_shrink")                                                                                         \
-  X(Exp, "exponential")
-#define X(className, function) constexpr char name##className[] = function;
-LATHE_KERAS_FUNCTIONS(X)
-#undef X
-} // namespace
-
 void addActivationImporters(Importers &table) {
-  table["Activation"] = {importActivation, "the activation"};
-  table["ReLU"] = {importRelu, "`relu`, `leaky_relu`, `clip`, `where`"};
-  table["LeakyReLU"] = {importLeakyRelu, "`leaky_relu`"};
-  table["PReLU"] = {importPrelu, "`prelu`"};
-  table["ELU"] = {importElu, "`elu`"};
-  table["ThresholdedReLU"] = {importThresholdedRelu, "`thresholded_relu`"};
-  table["Softmax"] = {importSoftmax, "`softmax`"};
-#define X(className, function) table["ops." #className] = {importFunction<name##className>, "the activation"};
-  LATHE_KERAS_FUNCTIONS(X)
-#undef X
+  table["Activation"] = {importActivation, "the activation", MaskUse::passes};
+  table["ReLU"] = {importRelu, "`relu`, `leaky_relu`, `clip`, `where`", MaskUse::passes};
+  table["LeakyReLU"] = {importLeakyRelu, "`leaky_relu`", MaskUse::passes};
+  table["PReLU"] = {importPrelu, "`prelu`", MaskUse::passes};
+  table["ELU"] = {importElu, "`elu`", MaskUse::passes};
+  table["ThresholdedReLU"] = {importThresholdedRelu, "`thresholded_relu`", MaskUse::passes};
+  table["Softmax"] = {importSoftmax, "`softmax`", MaskUse::passes};
+  for (const char *name :
+       {"Relu", "Relu6", "LeakyRelu", "Elu", "Celu", "Selu", "Softplus", "Softsign", "SoftSign", "Tanh", "Sigmoid",
+        "Silu", "HardSigmoid", "HardSilu", "LogSigmoid", "Softmax", "LogSoftmax", "HardTanh", "TanhShrink"})
+    table[std::string("ops.") + name] = {importFunction, "the activation"};
   table["ops.Gelu"] = {importGeluFunction, "the activation"};
-  table["tf.nn.relu"] = {importFunction<nameRelu>, "`relu`"};
-  table["tf.nn.relu6"] = {importFunction<nameRelu6>, "`clip`"};
-  table["tf.nn.silu"] = {importFunction<nameSilu>, "`swish`"};
-  table["tf.nn.softmax"] = {importFunction<nameSoftmax>, "`softmax`"};
-  table["tf.math.sigmoid"] = {importFunction<nameSigmoid>, "`sigmoid`"};
-  table["tf.math.tanh"] = {importFunction<nameTanh>, "`tanh`"};
+  table["tf.nn.relu"] = {importFunction, "`relu`"};
+  table["tf.nn.relu6"] = {importFunction, "`clip`"};
+  table["tf.nn.silu"] = {importFunction, "`swish`"};
+  table["tf.nn.softmax"] = {importFunction, "`softmax`"};
+  table["tf.math.sigmoid"] = {importFunction, "`sigmoid`"};
+  table["tf.math.tanh"] = {importFunction, "`tanh`"};
 }
 
 } // namespace lathe::keras

@@ -207,11 +207,10 @@ void importAdditive(Layer &layer) { importDotAttention(layer, true); }
 } // namespace
 
 void addAttentionImporters(Importers &table) {
-  table["MultiHeadAttention"] = {importMultiHead, "`matmul`, `attention`"};
-  for (const char *name : {"GroupQueryAttention", "GroupedQueryAttention"})
-    table[name] = {importMultiHead, "`matmul`, `attention`"};
-  table["Attention"] = {importAttention, "`matmul`, `softmax`"};
-  table["AdditiveAttention"] = {importAdditive, "`tanh`, `reduce_sum`, `softmax`, `matmul`"};
+  for (const char *name : {"MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"})
+    table[name] = {importMultiHead, "`matmul`, `attention`", MaskUse::readsAndPasses};
+  table["Attention"] = {importAttention, "`matmul`, `softmax`", MaskUse::readsAndPasses};
+  table["AdditiveAttention"] = {importAdditive, "`tanh`, `reduce_sum`, `softmax`, `matmul`", MaskUse::readsAndPasses};
 }
 
 } // namespace lathe::keras

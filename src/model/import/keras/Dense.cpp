@@ -77,9 +77,9 @@ void importReversibleEmbedding(Layer &layer) {
 } // namespace
 
 void addDenseImporters(Importers &table) {
-  table["Dense"] = {importDense, "`gemm`, or `matmul` and `add`"};
-  table["EinsumDense"] = {importEinsumDense, "`matmul`, `transpose`, `reshape`"};
-  table["Embedding"] = {importEmbedding, "`gather`; a mask with mask_zero"};
+  table["Dense"] = {importDense, "`gemm`, or `matmul` and `add`", MaskUse::passes};
+  table["EinsumDense"] = {importEinsumDense, "`matmul`, `transpose`, `reshape`", MaskUse::passes};
+  table["Embedding"] = {importEmbedding, "`gather`; a mask with mask_zero", MaskUse::makes};
   table["ReversibleEmbedding"] = {importReversibleEmbedding, "`gather`, or `matmul` with the table"};
 }
 

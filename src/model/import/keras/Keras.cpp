@@ -69,7 +69,7 @@ const Format &format() {
   static const Format table = {.name = "Keras",
                                .versionWord = "Keras",
                                .read = readModel,
-                               .mappings = {},
+                               .mappings = mappings("keras"),
                                .handlers = makeHandlers(),
                                .structure = structureHandler,
                                .passesOn = [](const NodeRecord &node) { return passesOn(node.op); }};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "import/keras/Config.h"
+#include "import/keras/Mask.h"
 #include "import/parts/Emitter.h"
 
 #include <map>
@@ -93,10 +94,11 @@ double numberMember(const json &object, const char *key, double fallback);
 bool flagMember(const json &object, const char *key, bool fallback);
 std::vector<int64_t> integersMember(const json &object, const char *key, size_t count, int64_t fallback);
 
-/// How a layer is imported, and what it becomes (docs/generated/keras.md).
+/// How a layer is imported, what it becomes (docs/generated/keras.md), and what it does about masks.
 struct Importer {
   void (*run)(Layer &) = nullptr;
-  const char *becomes = "";
+  std::string becomes = {};
+  MaskUse masks = MaskUse::drops;
 };
 using Importers = std::map<std::string, Importer>;
 /// By class; functions of keras.ops as "ops.Add", those of TensorFlow as "tf.math.add", and "$..." for what the reader adds.

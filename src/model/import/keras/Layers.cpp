@@ -4,38 +4,33 @@
 namespace lathe::keras {
 namespace {
 
-constexpr const char *passing[] = {"ActivityRegularization",
-                                   "AlphaDropout",
-                                   "AugMix",
-                                   "CutMix",
-                                   "Dropout",
-                                   "GaussianDropout",
-                                   "GaussianNoise",
-                                   "Identity",
-                                   "RandAugment",
-                                   "RandomBrightness",
-                                   "RandomColorDegeneration",
-                                   "RandomColorJitter",
-                                   "RandomContrast",
-                                   "RandomElasticTransform",
-                                   "RandomErasing",
-                                   "RandomFlip",
-                                   "RandomGaussianBlur",
-                                   "RandomGrayscale",
-                                   "RandomHue",
-                                   "RandomInvert",
-                                   "RandomPerspective",
-                                   "RandomPosterization",
-                                   "RandomRotation",
-                                   "RandomSaturation",
-                                   "RandomSharpness",
-                                   "RandomShear",
-                                   "RandomTranslation",
-                                   "RandomZoom",
-                                   "Solarization",
-                                   "SpatialDropout1D",
-                                   "SpatialDropout2D",
-                                   "SpatialDropout3D"};
+// Their masks pass as well, or do not.
+constexpr const char *ofTensors[] = {"ActivityRegularization", "AlphaDropout",     "Dropout",
+                                     "GaussianDropout",        "GaussianNoise",    "Identity",
+                                     "SpatialDropout1D",       "SpatialDropout2D", "SpatialDropout3D"};
+constexpr const char *ofPictures[] = {"AugMix",
+                                      "CutMix",
+                                      "RandAugment",
+                                      "RandomBrightness",
+                                      "RandomColorDegeneration",
+                                      "RandomColorJitter",
+                                      "RandomContrast",
+                                      "RandomElasticTransform",
+                                      "RandomErasing",
+                                      "RandomFlip",
+                                      "RandomGaussianBlur",
+                                      "RandomGrayscale",
+                                      "RandomHue",
+                                      "RandomInvert",
+                                      "RandomPerspective",
+                                      "RandomPosterization",
+                                      "RandomRotation",
+                                      "RandomSaturation",
+                                      "RandomSharpness",
+                                      "RandomShear",
+                                      "RandomTranslation",
+                                      "RandomZoom",
+                                      "Solarization"};
 
 void importOperand(Layer &layer) {
   require(layer.tensorCount() >= 1, "has no operand");
@@ -63,11 +58,14 @@ void importUnfold(Layer &layer) {
 } // namespace
 
 bool passesOn(const std::string &className) {
-  return className == "$identity" || std::find(std::begin(passing), std::end(passing), className) != std::end(passing);
+  auto found = importers().find(className);
+  return found != importers().end() && found->second.run == importOperand;
 }
 
 void addLayerImporters(Importers &table) {
-  for (const char *name : passing)
+  for (const char *name : ofTensors)
+    table[name] = {importOperand, "its operand", MaskUse::passes};
+  for (const char *name : ofPictures)
     table[name] = {importOperand, "its operand"};
   table["$identity"] = {importOperand, ""};
   table["$fold"] = {importFold, ""};

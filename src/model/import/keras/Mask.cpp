@@ -1,83 +1,32 @@
-#include "import/keras/Mask.h"
-
+// What layers do about masks, and operators on masks, which the reader adds.
 #include "import/keras/Keras.h"
 
-#include <set>
-
 namespace lathe::keras {
-namespace {
-
-const std::set<std::string> &passing() {
-  static const std::set<std::string> names = {"Activation",
-                                              "ActivityRegularization",
-                                              "AlphaDropout",
-                                              "BatchNormalization",
-                                              "Dense",
-                                              "Dropout",
-                                              "ELU",
-                                              "EinsumDense",
-                                              "GaussianDropout",
-                                              "GaussianNoise",
-                                              "GroupNormalization",
-                                              "Identity",
-                                              "LayerNormalization",
-                                              "LeakyReLU",
-                                              "PReLU",
-                                              "RMSNormalization",
-                                              "ReLU",
-                                              "Softmax",
-                                              "SpatialDropout1D",
-                                              "ThresholdedReLU",
-                                              "TimeDistributed",
-                                              "UnitNormalization",
-                                              "SpatialDropout2D",
-                                              "SpatialDropout3D"};
-  return names;
-}
-
-bool isRecurrent(const std::string &name) {
-  static const std::set<std::string> names = {"LSTM",     "GRU",           "SimpleRNN",  "RNN",        "CuDNNLSTM",
-                                              "CuDNNGRU", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"};
-  return names.contains(name);
-}
-
-bool returnsSequences(const LayerConfig &layer) {
-  const json &config =
-      layer.className == "Bidirectional" ? member(member(layer.config, "layer"), "config") : layer.config;
-  const json &flag = member(config, "return_sequences");
-  return flag.is_boolean() && flag.get<bool>();
-}
-
-} // namespace
 
 MaskUse maskUse(const LayerConfig &layer) {
-  const std::string &name = layer.className;
-  if (name == "Masking")
-    return MaskUse::makes;
-  if (name == "Embedding") {
-    const json &zero = member(layer.config, "mask_zero");
-    return zero.is_boolean() && zero.get<bool>() ? MaskUse::makes : MaskUse::drops;
-  }
-  if (isRecurrent(name))
-    return returnsSequences(layer) ? MaskUse::readsAndPasses : MaskUse::reads;
-  if (name == "GlobalAveragePooling1D")
-    return MaskUse::reads;
-  if (name == "MultiHeadAttention" || name == "GroupedQueryAttention" || name == "GroupQueryAttention" ||
-      name == "Attention" || name == "AdditiveAttention")
-    return MaskUse::readsAndPasses;
-  if (name == "Add" || name == "Subtract" || name == "Multiply" || name == "Average" || name == "Maximum" ||
-      name == "Minimum" || name == "Concatenate")
-    return MaskUse::joins;
-  return passing().contains(name) ? MaskUse::passes : MaskUse::drops;
+  if (layer.className == "TimeDistributed") // the reader replaces it
+    return MaskUse::passes;
+  auto found = importers().find(layer.className);
+  MaskUse use = found == importers().end() ? MaskUse::drops : found->second.masks;
+  auto isSet = [&](const json &config, const char *key) {
+    const json &flag = member(config, key);
+    return flag.is_boolean() && flag.get<bool>();
+  };
+  if (layer.className == "Embedding" && !isSet(layer.config, "mask_zero"))
+    return MaskUse::drops;
+  if (use != MaskUse::steps)
+    return use;
+  bool both = layer.className == "Bidirectional";
+  const json &config = both ? member(member(layer.config, "layer"), "config") : layer.config;
+  return isSet(config, "return_sequences") ? MaskUse::readsAndPasses : MaskUse::reads;
 }
-
-// ---- Operators on masks, which the reader adds ---------------------------------------------------------------------
 
 namespace {
 
 /// True where a step has an element that is not the mask's value; masked steps become zero.
 void importMasking(Layer &layer) {
   mlir::Value x = layer.in();
+  require(layer.rank(x) >= 1, "the operand is a scalar, expected steps");
   ElementType type = layer.node.info(x).type;
   mlir::Value differs =
       layer.emit("not", {layer.emit("equal", {x, layer.node.constantScalar(type, layer.number("mask_value", 0))})});
@@ -107,6 +56,8 @@ void importMaskConcat(Layer &layer) {
   for (size_t i = 0; i < layer.tensorCount(); ++i) {
     mlir::Value part = layer.mask(i);
     if (!part) {
+      require(layer.rank(layer.raw(i)) >= 2,
+              "operand {} has rank {}, expected at least 2 beside an operand with a mask", i, layer.rank(layer.raw(i)));
       Dims dims(layer.dims(layer.raw(i)).begin(), layer.dims(layer.raw(i)).begin() + 2);
       mlir::Value yes = layer.node.constantScalar(ElementType::boolean, 1);
       part = layer.node.expand(yes, dims, layer.raw(i));
@@ -119,7 +70,7 @@ void importMaskConcat(Layer &layer) {
 } // namespace
 
 void addMaskImporters(Importers &table) {
-  table["Masking"] = {importMasking, "comparison, `where`; a mask"};
+  table["Masking"] = {importMasking, "comparison, `where`; a mask", MaskUse::makes};
   table["$mask.and"] = {importMaskAnd, ""};
   table["$mask.or"] = {importMaskOr, ""};
   table["$mask.concat"] = {importMaskConcat, ""};

@@ -13,6 +13,7 @@ enum class MaskUse {
   makes,          // its result has one of its own making
   reads,          // it computes something else where one is given
   readsAndPasses, // both
+  steps,          // reads, and passes where it returns the results of all steps; maskUse says which
   joins,          // its result has those of all operands together
 };
 

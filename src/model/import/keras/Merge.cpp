@@ -184,21 +184,15 @@ void importConcatFunction(Layer &layer) {
 
 void importMatmul(Layer &layer) { layer.set(layer.emit("matmul", {layer.in(0), layer.in(1)})); }
 
-#define LATHE_BINARY(X) X(add) X(sub) X(mul) X(div) X(pow) X(max) X(min)
-#define LATHE_UNARY(X) X(neg) X(abs) X(sqrt) X(log) X(floor) X(ceil) X(sin) X(cos) X(sign) X(exp) X(erf) X(reciprocal)
-#define LATHE_REDUCE(X) X(reduce_mean) X(reduce_sum) X(reduce_max) X(reduce_min) X(reduce_prod)
-#define X(name)                                                                                                        \
-  void binary_##name(Layer &layer) { importBinary(layer, #name); }
-LATHE_BINARY(X)
-#undef X
-#define X(name)                                                                                                        \
-  void unary_##name(Layer &layer) { layer.set(layer.emit(#name, {layer.in()})); }
-LATHE_UNARY(X)
-#undef X
-#define X(name)                                                                                                        \
-  void along_##name(Layer &layer) { importReduction(layer, #name); }
-LATHE_REDUCE(X)
-#undef X
+/// A function that the operator records name: a reduction, or an operator on one or two tensors.
+void importMapped(Layer &layer) {
+  const OpRecord &record = *layer.node.graph.format.mapping(layer.node.record.op, 1).record;
+  if (std::string_view(record.family) == "reduce")
+    return importReduction(layer, record.name);
+  if (record.operands.size() == 2)
+    return importBinary(layer, record.name);
+  layer.set(layer.emit(record.name, {layer.in()}));
+}
 
 void addFunctions(Importers &table) {
   auto both = [&](const char *keras, std::initializer_list<const char *> tensorflow, Importer importer) {
@@ -206,32 +200,9 @@ void addFunctions(Importers &table) {
     for (const char *name : tensorflow)
       table[std::string("tf.") + name] = importer;
   };
-  both("Add", {"math.add", "__operators__.add"}, {binary_add, "`add`"});
-  both("Subtract", {"math.subtract", "__operators__.sub"}, {binary_sub, "`sub`"});
-  both("Multiply", {"math.multiply", "__operators__.mul"}, {binary_mul, "`mul`"});
-  both("Divide", {"math.divide", "math.truediv", "__operators__.truediv"}, {binary_div, "`div`"});
-  both("TrueDivide", {}, {binary_div, "`div`"});
-  both("Power", {"math.pow"}, {binary_pow, "`pow`"});
-  both("Maximum", {"math.maximum"}, {binary_max, "`max`"});
-  both("Minimum", {"math.minimum"}, {binary_min, "`min`"});
-  both("Negative", {"math.negative"}, {unary_neg, "`neg`"});
-  both("Absolute", {"math.abs"}, {unary_abs, "`abs`"});
-  both("Sqrt", {"math.sqrt"}, {unary_sqrt, "`sqrt`"});
-  both("Log", {"math.log"}, {unary_log, "`log`"});
-  both("Floor", {"math.floor"}, {unary_floor, "`floor`"});
-  both("Ceil", {"math.ceil"}, {unary_ceil, "`ceil`"});
-  both("Sin", {"math.sin"}, {unary_sin, "`sin`"});
-  both("Cos", {"math.cos"}, {unary_cos, "`cos`"});
-  both("Sign", {"math.sign"}, {unary_sign, "`sign`"});
-  both("Exp", {"math.exp"}, {unary_exp, "`exp`"});
-  both("Erf", {"math.erf"}, {unary_erf, "`erf`"});
-  both("Reciprocal", {"math.reciprocal"}, {unary_reciprocal, "`reciprocal`"});
+  for (const MappedOp &mapped : mappings("keras"))
+    table[mapped.mapping->op] = {importMapped, fmt::format("`{}`", mapped.record->name)};
   both("Square", {"math.square"}, {importSquare, "`mul`"});
-  both("Mean", {"math.reduce_mean"}, {along_reduce_mean, "`reduce_mean`"});
-  both("Sum", {"math.reduce_sum"}, {along_reduce_sum, "`reduce_sum`"});
-  both("Max", {"math.reduce_max"}, {along_reduce_max, "`reduce_max`"});
-  both("Min", {"math.reduce_min"}, {along_reduce_min, "`reduce_min`"});
-  both("Prod", {"math.reduce_prod"}, {along_reduce_prod, "`reduce_prod`"});
   both("Matmul", {"linalg.matmul"}, {importMatmul, "`matmul`"});
   both("Transpose", {"compat.v1.transpose", "transpose"}, {importTransposeFunction, "`transpose`"});
   both("Reshape", {"reshape"}, {importReshapeFunction, "`reshape`"});
@@ -242,13 +213,13 @@ void addFunctions(Importers &table) {
 } // namespace
 
 void addMergeImporters(Importers &table) {
-  table["Add"] = {importAdd, "`add`"};
-  table["Subtract"] = {importSubtract, "`sub`"};
-  table["Multiply"] = {importMultiply, "`mul`"};
-  table["Average"] = {importAverage, "`add`, `mul`"};
-  table["Maximum"] = {importMaximum, "`max`"};
-  table["Minimum"] = {importMinimum, "`min`"};
-  table["Concatenate"] = {importConcatenate, "`concat`"};
+  table["Add"] = {importAdd, "`add`", MaskUse::joins};
+  table["Subtract"] = {importSubtract, "`sub`", MaskUse::joins};
+  table["Multiply"] = {importMultiply, "`mul`", MaskUse::joins};
+  table["Average"] = {importAverage, "`add`, `mul`", MaskUse::joins};
+  table["Maximum"] = {importMaximum, "`max`", MaskUse::joins};
+  table["Minimum"] = {importMinimum, "`min`", MaskUse::joins};
+  table["Concatenate"] = {importConcatenate, "`concat`", MaskUse::joins};
   table["Merge"] = {importMerge, "the layer of its mode (Keras 1)"};
   table["Dot"] = {importDot, "`matmul`, `reshape`"};
   addFunctions(table);

@@ -150,11 +150,11 @@ void importUnitNorm(Layer &layer) {
 void addNormalizeImporters(Importers &table) {
   for (const char *name :
        {"BatchNormalization", "BatchNormalizationV1", "BatchNormalizationV2", "SyncBatchNormalization"})
-    table[name] = {importBatchNorm, "`batch_norm`"};
-  table["LayerNormalization"] = {importLayerNorm, "`layer_norm`, or its arithmetic"};
-  table["RMSNormalization"] = {importRmsNorm, "`mul`, `reduce_mean`, `sqrt`, `div`"};
-  table["GroupNormalization"] = {importGroupNorm, "`group_norm`"};
-  table["UnitNormalization"] = {importUnitNorm, "`mul`, `reduce_sum`, `sqrt`, `div`"};
+    table[name] = {importBatchNorm, "`batch_norm`", MaskUse::passes};
+  table["LayerNormalization"] = {importLayerNorm, "`layer_norm`, or its arithmetic", MaskUse::passes};
+  table["RMSNormalization"] = {importRmsNorm, "`mul`, `reduce_mean`, `sqrt`, `div`", MaskUse::passes};
+  table["GroupNormalization"] = {importGroupNorm, "`group_norm`", MaskUse::passes};
+  table["UnitNormalization"] = {importUnitNorm, "`mul`, `reduce_sum`, `sqrt`, `div`", MaskUse::passes};
 }
 
 } // namespace lathe::keras

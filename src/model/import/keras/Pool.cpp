@@ -89,8 +89,8 @@ template <size_t count> void addPoolsOfRank(Importers &table) {
   table["MaxPooling" + rank] = table["MaxPool" + rank] = {importMaxPool<count>, "`max_pool`"};
   table["AveragePooling" + rank] = table["AvgPool" + rank] = {importAveragePool<count>, "`average_pool`"};
   table["GlobalMaxPooling" + rank] = table["GlobalMaxPool" + rank] = {importGlobalMax<count>, "`reduce_max`"};
-  table["GlobalAveragePooling" + rank] =
-      table["GlobalAvgPool" + rank] = {importGlobalAverage<count>, "`reduce_mean`, with a mask sums"};
+  table["GlobalAveragePooling" + rank] = table["GlobalAvgPool" + rank] = {
+      importGlobalAverage<count>, "`reduce_mean`, with a mask sums", count == 1 ? MaskUse::reads : MaskUse::drops};
   table["AdaptiveMaxPooling" + rank] = {importAdaptiveMax<count>, "`slice`, `reduce_max`, `concat`"};
   table["AdaptiveAveragePooling" + rank] = {importAdaptiveAverage<count>, "`slice`, `reduce_mean`, `concat`"};
 }

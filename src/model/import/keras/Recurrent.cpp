@@ -12,12 +12,6 @@ namespace {
 
 mlir::Value swappedSteps(Layer &layer, mlir::Value x) { return transpose(layer.node, x, {1, 0, 2}); }
 
-mlir::Value oneMore(Layer &layer, mlir::Value value) {
-  Dims dims = layer.dims(value);
-  dims.insert(dims.begin(), Dim(1));
-  return layer.node.reshape(value, dims);
-}
-
 /// Activations that nn's recurrent operators have, with their two numbers.
 struct CellActivation {
   std::string name;
@@ -105,17 +99,17 @@ struct OperatorWeights {
 };
 
 OperatorWeights operatorWeights(Layer &layer, const RecurrentCell &cell) {
-  auto gates = [&](mlir::Value value) { // Keras: i, f, c, o; nn: i, o, f, c
-    return cell.kind == "LSTM" ? reordered(layer, value, cell.units, {0, 3, 1, 2}) : value;
+  auto gates = [&](mlir::Value value) {
+    return cell.kind == "LSTM" ? reordered(layer, value, cell.units, gateOrder("ifco")) : value;
   };
-  auto matrix = [&](mlir::Value value) { return oneMore(layer, transpose(layer.node, gates(value), {1, 0})); };
+  auto matrix = [&](mlir::Value value) { return withAxis(layer.node, transpose(layer.node, gates(value), {1, 0})); };
   OperatorWeights result{matrix(cell.kernel), matrix(cell.recurrent), {}};
   if (cell.bias && layer.rank(cell.bias) == 2) { // a GRU with reset_after: a bias for each of the two products
     Dims flat = {Dim(1), product(layer.dims(cell.bias))};
     result.b = layer.node.reshape(cell.bias, flat);
   } else if (cell.bias) {
     mlir::Value bias = gates(cell.bias), none = layer.emit("sub", {bias, bias});
-    result.b = oneMore(layer, layer.emit("concat", {bias, none}, {{"axis", 0}}));
+    result.b = withAxis(layer.node, layer.emit("concat", {bias, none}, {{"axis", 0}}));
   }
   return result;
 }
@@ -166,22 +160,17 @@ RecurrentResult runOperator(Layer &layer, const RecurrentCell &cell, const Recur
   OperatorWeights weights = operatorWeights(layer, cell);
   Values operands = {swappedSteps(layer, x), weights.w, weights.r, weights.b, lengths};
   for (mlir::Value state : input.states)
-    operands.push_back(oneMore(layer, state));
+    operands.push_back(withAxis(layer.node, state));
   fields.emplace_back("direction", input.reverse ? "reverse" : "forward");
   if (cell.kind == "GRU")
     fields.emplace_back("linear_before_reset", flagMember(*cell.config, "reset_after", false));
   const char *mnemonic = cell.kind == "LSTM" ? "lstm" : cell.kind == "GRU" ? "gru" : "rnn";
   mlir::Operation *op = layer.node.emitOp(mnemonic, operands, fields);
-  auto without = [&](mlir::Value value, size_t axis) { // the axis of directions
-    Dims dims = layer.dims(value);
-    dims.erase(dims.begin() + static_cast<int64_t>(axis));
-    return layer.node.reshape(value, dims);
-  };
   RecurrentResult result;
-  result.sequence = swappedSteps(layer, without(op->getResult(0), 1));
-  result.last = without(op->getResult(1), 0);
+  result.sequence = swappedSteps(layer, withoutAxis(layer.node, op->getResult(0), 1));
+  result.last = withoutAxis(layer.node, op->getResult(1), 0);
   for (size_t i = 0; i < cell.states(); ++i)
-    result.states.push_back(without(op->getResult(static_cast<unsigned>(1 + i)), 0));
+    result.states.push_back(withoutAxis(layer.node, op->getResult(static_cast<unsigned>(1 + i)), 0));
   if (!c)
     return result;
   result.sequence = placed(layer, result.sequence, input, *c);
@@ -377,13 +366,13 @@ RecurrentResult runCell(Layer &layer, const RecurrentCell &cell, const Recurrent
 }
 
 void addRecurrentImporters(Importers &table) {
-  table["LSTM"] = table["CuDNNLSTM"] = {importRecurrent, "`lstm`"};
-  table["GRU"] = table["CuDNNGRU"] = {importRecurrent, "`gru`"};
-  table["SimpleRNN"] = {importRecurrent, "`rnn`"};
-  table["RNN"] = {importRecurrent, "`lstm`, `gru`, `rnn`, one for each cell"};
-  table["Bidirectional"] = {importBidirectional, "the layer in both directions"};
+  table["LSTM"] = table["CuDNNLSTM"] = {importRecurrent, "`lstm`", MaskUse::steps};
+  table["GRU"] = table["CuDNNGRU"] = {importRecurrent, "`gru`", MaskUse::steps};
+  table["SimpleRNN"] = {importRecurrent, "`rnn`", MaskUse::steps};
+  table["RNN"] = {importRecurrent, "`lstm`, `gru`, `rnn`, one for each cell", MaskUse::steps};
+  table["Bidirectional"] = {importBidirectional, "the layer in both directions", MaskUse::steps};
   for (const char *name : {"ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"})
-    table[name] = {importConvLstm, "`conv` and arithmetic for every step"};
+    table[name] = {importConvLstm, "`conv` and arithmetic for every step", MaskUse::steps};
 }
 
 } // namespace lathe::keras

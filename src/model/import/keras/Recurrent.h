@@ -2,6 +2,7 @@
 #pragma once
 
 #include "import/keras/Keras.h"
+#include "import/parts/Recurrent.h"
 
 namespace lathe::keras {
 

@@ -22,38 +22,16 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-constexpr int64_t mostSteps = 512;
-
 /// The new states of a step, the result first.
 using Step = std::function<Values(mlir::Value x, const Values &states)>;
 
-int64_t stepsOf(Layer &layer, mlir::Value x) {
-  const Dim &steps = layer.dims(x).at(1);
-  if (!steps.isConstant() || steps.constant() > mostSteps || steps.constant() < 1)
-    layer.unsupported(fmt::format("a layer of '{}' steps that is written out step by step, expected 1 to {}; give the "
-                                  "number with --shape",
-                                  steps.str(), mostSteps));
-  return steps.constant();
-}
-
-/// Step t of x, without the axis of steps.
-mlir::Value stepOf(Layer &layer, mlir::Value x, int64_t t) {
-  mlir::Value one = layer.emit("slice", {x}, {{"starts", Ints{t}}, {"ends", Ints{t + 1}}, {"axes", Ints{1}}});
-  Dims dims = layer.dims(one);
-  dims.erase(dims.begin() + 1);
-  return layer.node.reshape(one, dims);
-}
-
 RecurrentResult runSteps(Layer &layer, const RecurrentInput &input, Values states, const Step &step) {
-  int64_t steps = stepsOf(layer, input.x);
-  Values all(static_cast<size_t>(steps));
   mlir::Value before;
-  for (int64_t i = 0; i < steps; ++i) {
-    int64_t t = input.reverse ? steps - 1 - i : i;
-    Values next = step(stepOf(layer, input.x, t), states);
+  Values all = unrolled(layer.node, input.x, 1, input.reverse, "a layer", [&](mlir::Value x, int64_t t) {
+    Values next = step(x, states);
     mlir::Value result = next[0];
     if (input.mask) {
-      mlir::Value counts = stepOf(layer, input.mask, t);
+      mlir::Value counts = stepOf(layer.node, input.mask, 1, t);
       auto chosen = [&](mlir::Value yes, mlir::Value no) {
         return layer.emit("where", {widened(layer, counts, layer.rank(yes)), yes, no});
       };
@@ -62,12 +40,9 @@ RecurrentResult runSteps(Layer &layer, const RecurrentInput &input, Values state
       for (size_t k = 0; k < next.size(); ++k)
         next[k] = chosen(next[k], states[k]);
     }
-    before = result;
     states = next;
-    Dims row = layer.dims(result);
-    row.insert(row.begin() + 1, Dim(1));
-    all[static_cast<size_t>(t)] = layer.node.reshape(result, row);
-  }
+    return before = result;
+  });
   return {layer.emit("concat", all, {{"axis", 1}}), before, states};
 }
 
@@ -193,7 +168,7 @@ void importConvLstm(Layer &layer) {
     return convolution(last ? channelsFirst(layer.node, step) : step, w, bias, window, same);
   };
   // The extents of the states are those of the first step's convolution.
-  Dims dims = layer.dims(inputOf(stepOf(layer, x, 0)));
+  Dims dims = layer.dims(inputOf(stepOf(layer.node, x, 1, 0)));
   dims[1] = Dim(filters);
   mlir::Value zeros = layer.node.expand(layer.scalar(0), dims, x);
   RecurrentInput input{x, layer.mask(), {}, layer.flag("go_backwards", false), false};

@@ -62,6 +62,8 @@ mlir::Value atan2(Emitter &op, mlir::Value y, mlir::Value x) {
 }
 
 mlir::Value broadcastShape(Emitter &op, mlir::Value a, mlir::Value b) {
+  ElementType type = op.resultType("", op.typeOf(a));
+  a = op.wide(a), b = op.wide(b);
   int64_t length = 0;
   for (mlir::Value shape : {a, b}) {
     require(op.rank(shape) == 1, "an operand has rank {}, expected 1", op.rank(shape));
@@ -75,7 +77,7 @@ mlir::Value broadcastShape(Emitter &op, mlir::Value a, mlir::Value b) {
   };
   a = aligned(a), b = aligned(b);
   mlir::Value one = op.emit("equal", {a, op.node.constantInts({}, {1})});
-  return op.emit("where", {one, b, a});
+  return op.node.cast(op.emit("where", {one, b, a}), type);
 }
 
 mlir::Value floorMod(Emitter &op, mlir::Value a, mlir::Value b) {

@@ -5,6 +5,9 @@
 #include "import/Node.h"
 #include "import/Unfold.h"
 
+#include <functional>
+#include <limits>
+
 namespace lathe::source {
 
 using Ints = std::vector<int64_t>;
@@ -12,9 +15,12 @@ using Ints = std::vector<int64_t>;
 class Emitter {
 public:
   explicit Emitter(Node &node) : node(node) {}
+  virtual ~Emitter() = default;
 
   Node &node;
   mlir::Value in(size_t index) const { return node.in(index); }
+  /// All inputs.
+  Values all() const;
   void set(mlir::Value value) { node.set(0, value); }
   mlir::Value emit(const char *mnemonic, const Values &operands, const Fields &fields = {}) {
     return node.emit(mnemonic, operands, fields);
@@ -27,6 +33,22 @@ public:
   mlir::Value wide(size_t index) { return wide(in(index)); }
   mlir::Value number(ElementType type, double value) { return node.constantScalar(type, value); }
   [[noreturn]] void unsupported(std::string reason) const { node.unsupported(std::move(reason)); }
+
+  // ---- What formats state in different places.
+  /// A number, or 0 or 1, that is an attribute of the node, or a field of the options.
+  virtual int64_t option(const char *name, int64_t fallback) { return node.intAttr(name, fallback); }
+  /// Type of result `index`: a type attribute, or the type of the tensor that the file describes.
+  virtual ElementType resultType(const char *attribute, ElementType fallback, size_t index = 0);
+  /// The element that stands for zero in operand 0.
+  virtual double zero() const { return 0; }
+};
+
+/// How many operands an operator has; the first `least` must be present.
+struct OperandCount {
+  size_t least = 0, most = std::numeric_limits<size_t>::max();
+  constexpr OperandCount() = default;
+  constexpr OperandCount(size_t count) : least(count), most(count) {}
+  constexpr OperandCount(size_t least, size_t most) : least(least), most(most) {}
 };
 
 /// Operand `index` as one axis of a tensor of rank `rank`.
@@ -67,28 +89,23 @@ TransposedPads transposedPads(const Ints &in, const Ints &out, const Window &win
 
 /// A size of -1 reaches to the end.
 mlir::Value sliceBySize(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value size);
-/// Bit i of a mask is about position i of the begins.
-struct SliceMasks {
-  int64_t begin = 0, end = 0, ellipsis = 0, newAxis = 0, shrink = 0;
-  bool offset = false; // ends count from the begins
-};
-mlir::Value stridedSlice(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value end, const Ints &strides,
-                         const SliceMasks &masks);
+/// Options are masks: bit i is about position i of the begins.
+mlir::Value stridedSlice(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value end, mlir::Value strides);
 /// Elements `begin` to `end` (not included) along one axis.
 mlir::Value cut(Emitter &op, mlir::Value x, int64_t axis, int64_t begin, int64_t end);
 
 // ---- Movement (Movement.cpp) --------------------------------------------------------------------------------------
 
-/// The parts along a new axis.
-mlir::Value pack(Emitter &op, const Values &parts, int64_t axis);
+/// All operands along a new axis.
+void pack(Emitter &op);
 /// Pieces of the given sizes become the results of the node.
 void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes);
-/// Slices along an axis, without it, become the results of the node.
-void unpack(Emitter &op, mlir::Value x, int64_t axis);
+/// Slices of operand 0 along an axis, without it, become the results of the node.
+void unpack(Emitter &op);
 /// `count` equal pieces become the results of the node.
 void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count);
-/// Pieces of the sizes that operand `index` holds, of which one may be -1: what is left.
-void splitBySizes(Emitter &op, mlir::Value x, int64_t axis, size_t index);
+/// Pieces of operand 0 of the sizes that operand 1 holds, of which one may be -1: what is left. Operand 2: the axis.
+void splitBySizes(Emitter &op);
 /// rank x 2 pads as nn has them, all begins, then all ends; nothing if they are not known.
 std::optional<Ints> staticPads(Emitter &op, mlir::Value pairs);
 /// Pads x by the rank x 2 operand `pairs`. mode: "constant" (with `value`, or with 0), "reflect", "symmetric".
@@ -96,8 +113,8 @@ mlir::Value padByPairs(Emitter &op, mlir::Value x, mlir::Value pairs, const char
                        double constant = 0);
 /// Without the given axes; without all of extent 1 where none is given.
 mlir::Value squeeze(Emitter &op, mlir::Value x, const Ints &axes);
-/// With an axis of extent 1 before the one that operand `index` holds.
-mlir::Value expandDims(Emitter &op, mlir::Value x, size_t index);
+/// With an axis of extent 1 before the one that `axis` holds.
+mlir::Value expandDims(Emitter &op, mlir::Value x, mlir::Value axis);
 mlir::Value tileBy(Emitter &op, mlir::Value x, mlir::Value repeats);
 /// x broadcast to the extents that `shape` holds.
 mlir::Value broadcastTo(Emitter &op, mlir::Value x, mlir::Value shape);
@@ -105,8 +122,8 @@ mlir::Value broadcastTo(Emitter &op, mlir::Value x, mlir::Value shape);
 mlir::Value spaceToBatch(Emitter &op, mlir::Value x, const Ints &block, const Ints &pairs, double padValue);
 mlir::Value batchToSpace(Emitter &op, mlir::Value x, const Ints &block, const Ints &crops);
 mlir::Value reverse(Emitter &op, mlir::Value x, const Ints &axes);
-/// The first `lengths` elements along axis `time` in reverse order, for each index of axis `batch`.
-mlir::Value reverseSequence(Emitter &op, mlir::Value x, mlir::Value lengths, int64_t time, int64_t batch);
+/// The first `lengths` elements along the axis seq_dim in reverse order, for each index of the axis batch_dim.
+mlir::Value reverseSequence(Emitter &op, mlir::Value x, mlir::Value lengths);
 
 // ---- Indexed (Indexed.cpp) ----------------------------------------------------------------------------------------
 
@@ -118,13 +135,13 @@ int64_t madeElements(const Ints &dims, const std::string &what);
 mlir::Value gatherAlong(Emitter &op, mlir::Value x, mlir::Value indices, int64_t axis, int64_t batch);
 /// A tensor of one value; `shape` is i64.
 mlir::Value filled(Emitter &op, mlir::Value shape, ElementType type, double value);
-/// Updates at equal positions add up. Indices and shape are i64.
+/// Updates at equal positions add up.
 mlir::Value scatterInto(Emitter &op, mlir::Value indices, mlir::Value updates, mlir::Value shape);
 /// Positions (sparse), extents, values and the value elsewhere.
 mlir::Value sparseToDense(Emitter &op, mlir::Value indices, mlir::Value shape, mlir::Value values, mlir::Value rest);
 /// A constant tensor of 0, 1, ... along `axis`, with extent 1 on the others.
 mlir::Value ramp(Emitter &op, int64_t extent, size_t axis, size_t rank);
-mlir::Value oneHot(Emitter &op, mlir::Value indices, int64_t depth, mlir::Value on, mlir::Value off, int64_t axis);
+mlir::Value oneHot(Emitter &op, mlir::Value indices, mlir::Value depth, mlir::Value on, mlir::Value off);
 /// k is a scalar. Results: values and i64 positions.
 mlir::Operation *topK(Emitter &op, mlir::Value x, mlir::Value k);
 /// Rows of x combined by the segment that each belongs to; a negative segment drops its row. `reduction` is "add",
@@ -149,7 +166,7 @@ mlir::Value atan2(Emitter &op, mlir::Value y, mlir::Value x);
 mlir::Value roundAway(Node &node, mlir::Value x);
 /// Rounds to the steps of a quantisation of `bits` bits, in floats. The ends move so that zero is a step.
 mlir::Value fakeQuant(Emitter &op, mlir::Value x, float least, float most, int64_t bits, bool narrow);
-/// The extents that two shapes, i64 vectors, broadcast to.
+/// The extents that two shapes broadcast to.
 mlir::Value broadcastShape(Emitter &op, mlir::Value a, mlir::Value b);
 /// Einsum as transposes, reductions, products and matrix products (Einsum.cpp).
 mlir::Value einsum(Node &node, const Values &operands, const std::string &equation);

@@ -35,6 +35,8 @@ mlir::Value filled(Emitter &op, mlir::Value shape, ElementType type, double valu
 }
 
 mlir::Value scatterInto(Emitter &op, mlir::Value indices, mlir::Value updates, mlir::Value shape) {
+  op.node.ignore({"bad_indices_policy"});
+  indices = op.wide(indices), shape = op.wide(shape);
   ElementType type = op.typeOf(updates);
   bool adds = isFloat(type) || isInteger(type);
   return op.emit("scatter_nd", {filled(op, shape, type, 0), indices, updates}, {{"reduction", adds ? "add" : "none"}});
@@ -42,6 +44,7 @@ mlir::Value scatterInto(Emitter &op, mlir::Value indices, mlir::Value updates, m
 
 mlir::Value sparseToDense(Emitter &op, mlir::Value indices, mlir::Value shape, mlir::Value values,
                           mlir::Value restValue) {
+  indices = op.wide(indices);
   int64_t axes = product(op.dims(shape)).constantOr(0);
   require(axes > 0, "the extents of the result are not known");
   if (op.rank(indices) < 2) { // positions along one axis, or a single position
@@ -102,11 +105,13 @@ mlir::Operation *topK(Emitter &op, mlir::Value x, mlir::Value k) {
   return op.node.emitOp("top_k", {x, op.node.reshape(op.wide(k), {Dim(1)})}, {{"axis", -1}});
 }
 
-mlir::Value oneHot(Emitter &op, mlir::Value indices, int64_t depth, mlir::Value on, mlir::Value off, int64_t axis) {
+mlir::Value oneHot(Emitter &op, mlir::Value indices, mlir::Value, mlir::Value on, mlir::Value off) {
+  Ints depth = op.node.requireInts(1, "the depth");
+  require(depth.size() == 1, "has {} depths, expected 1", depth.size());
   Dims dims = op.dims(indices);
-  axis = normalizeAxis(axis, static_cast<int64_t>(dims.size()) + 1, "the axis");
+  int64_t axis = normalizeAxis(op.option("axis", -1), static_cast<int64_t>(dims.size()) + 1, "the axis");
   dims.insert(dims.begin() + axis, Dim(1));
-  mlir::Value classes = ramp(op, depth, static_cast<size_t>(axis), dims.size());
+  mlir::Value classes = ramp(op, depth[0], static_cast<size_t>(axis), dims.size());
   mlir::Value hit = op.emit("equal", {op.node.reshape(op.wide(indices), dims), classes});
   return op.emit("where", {hit, op.node.reshape(on, {}), op.node.reshape(off, {})});
 }

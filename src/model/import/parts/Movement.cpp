@@ -19,16 +19,17 @@ int64_t knownExtent(Emitter &op, const Dim &extent, const char *what) {
   return extent.constant();
 }
 
-mlir::Value pack(Emitter &op, const Values &parts, int64_t axis) {
+void pack(Emitter &op) {
+  Values parts = op.all();
   require(!parts.empty(), "has no inputs, expected at least 1");
-  axis = normalizeAxis(axis, op.rank(parts[0]) + 1, "the axis");
+  int64_t axis = normalizeAxis(op.option("axis", 0), op.rank(parts[0]) + 1, "the axis");
   Values rows;
   for (mlir::Value part : parts) {
     Dims dims = op.dims(part);
     dims.insert(dims.begin() + std::min<int64_t>(axis, static_cast<int64_t>(dims.size())), Dim(1));
     rows.push_back(op.node.reshape(part, dims));
   }
-  return op.emit("concat", rows, {{"axis", axis}});
+  op.set(op.emit("concat", rows, {{"axis", axis}}));
 }
 
 void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes) {
@@ -38,8 +39,10 @@ void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes) {
     op.node.set(i, split->getResult(i));
 }
 
-void unpack(Emitter &op, mlir::Value x, int64_t axis) {
-  axis = normalizeAxis(axis, op.rank(x), "the axis");
+void unpack(Emitter &op) {
+  op.node.ignore({"num"}); // the extent says it
+  mlir::Value x = op.in(0);
+  int64_t axis = normalizeAxis(op.option("axis", 0), op.rank(x), "the axis");
   int64_t extent = splitExtent(op, x, axis);
   require(extent == static_cast<int64_t>(op.node.outputCount()), "has {} results, expected {}", op.node.outputCount(),
           extent);
@@ -80,14 +83,17 @@ static mlir::Value withoutRest(Emitter &op, mlir::Value sizes, mlir::Value exten
   return op.emit("where", {op.emit("equal", {sizes, rest}), left, sizes});
 }
 
-void splitBySizes(Emitter &op, mlir::Value x, int64_t axis, size_t index) {
-  auto given = op.node.staticInts(op.in(index));
+void splitBySizes(Emitter &op) {
+  op.node.ignore({"num_split"});
+  mlir::Value x = op.in(0);
+  int64_t axis = axisOperand(op, 2, op.rank(x));
+  auto given = op.node.staticInts(op.in(1));
   const Dim whole = op.dims(x)[static_cast<size_t>(axis)];
   if (!given || !whole.isConstant()) {
     auto count = static_cast<int64_t>(op.node.outputCount());
-    require(op.rank(op.in(index)) == 1 && mayAgree(op.dims(op.in(index))[0], count), "has {} results, expected {}",
-            count, str(op.dims(op.in(index))));
-    mlir::Value sizes = op.node.reshape(op.wide(index), {Dim(count)});
+    require(op.rank(op.in(1)) == 1 && mayAgree(op.dims(op.in(1))[0], count), "has {} results, expected {}", count,
+            str(op.dims(op.in(1))));
+    mlir::Value sizes = op.node.reshape(op.wide(1), {Dim(count)});
     sizes = withoutRest(op, sizes, extentVector(op.node, x, axis));
     return setPieces(op, piecesOf(op.node, x, axis, sizes, count));
   }
@@ -167,12 +173,11 @@ mlir::Value squeeze(Emitter &op, mlir::Value x, const Ints &axes) {
   return op.node.reshape(x, kept);
 }
 
-mlir::Value expandDims(Emitter &op, mlir::Value x, size_t index) {
-  auto known = op.node.staticInts(op.in(index));
+mlir::Value expandDims(Emitter &op, mlir::Value x, mlir::Value axisOperand) {
+  auto known = op.node.staticInts(axisOperand);
   if (!known) {
-    require(product(op.dims(op.in(index))) == Dim(1), "the axis is {}, expected one number",
-            str(op.dims(op.in(index))));
-    return unsqueezeAt(op.node, x, op.in(index));
+    require(product(op.dims(axisOperand)) == Dim(1), "the axis is {}, expected one number", str(op.dims(axisOperand)));
+    return unsqueezeAt(op.node, x, axisOperand);
   }
   const Ints &axis = *known;
   require(axis.size() == 1, "has {} axes, expected 1", axis.size());
@@ -279,9 +284,9 @@ mlir::Value reverse(Emitter &op, mlir::Value x, const Ints &axes) {
 }
 
 /// nn has the batch and the time as the first two axes.
-mlir::Value reverseSequence(Emitter &op, mlir::Value x, mlir::Value lengths, int64_t time, int64_t batch) {
-  int64_t rank = op.rank(x);
-  time = normalizeAxis(time, rank, "the sequence's axis"), batch = normalizeAxis(batch, rank, "the batch's axis");
+mlir::Value reverseSequence(Emitter &op, mlir::Value x, mlir::Value lengths) {
+  int64_t rank = op.rank(x), time = normalizeAxis(op.option("seq_dim", 0), rank, "the sequence's axis"),
+          batch = normalizeAxis(op.option("batch_dim", 0), rank, "the batch's axis");
   require(time != batch, "sequence and batch have the same axis {}", time);
   Ints perm = {batch, time}, back(static_cast<size_t>(rank));
   for (int64_t axis = 0; axis < rank; ++axis)

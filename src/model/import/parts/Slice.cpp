@@ -8,6 +8,11 @@ namespace {
 
 constexpr int64_t smallest = std::numeric_limits<int64_t>::min(), largest = std::numeric_limits<int64_t>::max();
 
+struct SliceMasks {
+  int64_t begin = 0, end = 0, ellipsis = 0, newAxis = 0, shrink = 0;
+  bool offset = false; // ends count from the begins
+};
+
 /// One axis of the operand in a strided slice.
 struct Part {
   size_t position; // in the begins, ends and strides
@@ -144,8 +149,10 @@ mlir::Value cut(Emitter &op, mlir::Value x, int64_t axis, int64_t begin, int64_t
   return op.emit("slice", {x}, {{"starts", Ints{begin}}, {"ends", Ints{end}}, {"axes", Ints{axis}}});
 }
 
-mlir::Value stridedSlice(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value end, const Ints &strides,
-                         const SliceMasks &masks) {
+mlir::Value stridedSlice(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value end, mlir::Value) {
+  SliceMasks masks{op.option("begin_mask", 0),    op.option("end_mask", 0),         op.option("ellipsis_mask", 0),
+                   op.option("new_axis_mask", 0), op.option("shrink_axis_mask", 0), op.option("offset", 0) != 0};
+  Ints strides = op.node.requireInts(3, "the strides");
   auto begins = op.node.staticInts(begin), ends = op.node.staticInts(end);
   for (const auto &known : {begins, ends})
     require(!known || known->size() == strides.size(), "has {} strides, but another number of begins or ends",

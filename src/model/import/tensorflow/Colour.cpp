@@ -53,18 +53,11 @@ Channels toRgb(Operator &op, const Channels &hsv) {
   return {channel(3, 1, -1), channel(2, -1, 2), channel(4, -1, 2)};
 }
 
-void importToHsv(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(joined(op, toHsv(op, channelsOf(op, op.in(0)))));
-}
+void importToHsv(Operator &op) { op.set(joined(op, toHsv(op, channelsOf(op, op.in(0))))); }
 
-void importToRgb(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(joined(op, toRgb(op, channelsOf(op, op.in(0)))));
-}
+void importToRgb(Operator &op) { op.set(joined(op, toRgb(op, channelsOf(op, op.in(0))))); }
 
 void importAdjustSaturation(Operator &op) { // picture, factor
-  op.node.expectInputs(2, 2);
   Channels hsv = toHsv(op, channelsOf(op, op.in(0)));
   mlir::Value scaled = op.emit("mul", {hsv.b, op.node.cast(op.scalar(1), op.typeOf(hsv.b))});
   hsv.b = op.emit("clip", {scaled, {}, {}}, {{"min", 0.0}, {"max", 1.0}});
@@ -72,7 +65,6 @@ void importAdjustSaturation(Operator &op) { // picture, factor
 }
 
 void importAdjustHue(Operator &op) { // picture, what is added
-  op.node.expectInputs(2, 2);
   Channels hsv = toHsv(op, channelsOf(op, op.in(0)));
   ElementType type = op.typeOf(hsv.a);
   mlir::Value moved = op.emit("add", {hsv.a, op.node.cast(op.scalar(1), type)});
@@ -82,7 +74,6 @@ void importAdjustHue(Operator &op) { // picture, what is added
 
 /// The distance of every pixel from the mean of its channel, times a factor.
 void importAdjustContrast(Operator &op) {
-  op.node.expectInputs(2, 2);
   mlir::Value x = op.in(0);
   int64_t rank = op.rank(x);
   require(rank >= 3, "the operand has rank {}, expected at least 3", rank);
@@ -94,11 +85,11 @@ void importAdjustContrast(Operator &op) {
 } // namespace
 
 void addColourImporters(Importers &table) {
-  table["RGBToHSV"] = {importToHsv};
-  table["HSVToRGB"] = {importToRgb};
-  table["AdjustSaturation"] = {importAdjustSaturation};
-  table["AdjustHue"] = {importAdjustHue};
-  table["AdjustContrastv2"] = {importAdjustContrast};
+  table["RGBToHSV"] = {importToHsv, 1};
+  table["HSVToRGB"] = {importToRgb, 1};
+  table["AdjustSaturation"] = {importAdjustSaturation, 2};
+  table["AdjustHue"] = {importAdjustHue, 2};
+  table["AdjustContrastv2"] = {importAdjustContrast, 2};
 }
 
 } // namespace lathe::tensorflow

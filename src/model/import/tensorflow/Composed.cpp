@@ -9,7 +9,6 @@ namespace lathe::tensorflow {
 namespace {
 
 void importFakeQuantArgs(Operator &op) {
-  op.node.expectInputs(1, 1);
   const float *least = op.node.rawFloatAttr("min"), *most = op.node.rawFloatAttr("max");
   op.set(fakeQuant(op, op.in(0), least ? *least : -6, most ? *most : 6, op.node.intAttr("num_bits", 8),
                    op.boolAttr("narrow_range", false)));
@@ -27,7 +26,6 @@ std::vector<double> knownNumbers(Operator &op, size_t index) {
 
 /// Operand, least and greatest values: one each, or one a channel (the last axis).
 void importFakeQuantVars(Operator &op) {
-  op.node.expectInputs(3, 3);
   int64_t bits = op.node.intAttr("num_bits", 8);
   bool narrow = op.boolAttr("narrow_range", false);
   std::vector<double> least = knownNumbers(op, 1), most = knownNumbers(op, 2);
@@ -47,14 +45,8 @@ void importFakeQuantVars(Operator &op) {
   op.set(fakeQuantChannels(op, x, ranges));
 }
 
-void importBroadcastArgs(Operator &op) {
-  op.node.expectInputs(2, 2);
-  op.set(op.node.cast(broadcastShape(op, op.wide(0), op.wide(1)), op.typeOf(op.in(0))));
-}
-
 /// The elements of a band around the diagonal: `lower` diagonals below and `upper` above it, all where negative.
 void importBandPart(Operator &op) {
-  op.node.expectInputs(3, 3);
   mlir::Value x = op.in(0);
   Ints lower = op.node.requireInts(1, "the band"), upper = op.node.requireInts(2, "the band");
   require(op.rank(x) >= 2 && lower.size() == 1 && upper.size() == 1, "has no matrices or no band");
@@ -67,23 +59,17 @@ void importBandPart(Operator &op) {
   op.set(op.emit("where", {inside, x, op.number(op.typeOf(x), 0)}));
 }
 
-/// The main diagonals of matrices.
+/// The main diagonals of matrices. Later versions: matrices, number of the diagonal, value beside it.
 void importDiagPart(Operator &op) {
   op.node.ignore({"align"});
-  if (op.code() != "MatrixDiagPart") { // matrices, number of the diagonal, value beside it
-    op.node.expectInputs(3, 3);
-    if (op.node.requireInts(1, "the number of the diagonal") != Ints{0})
-      op.unsupported("other diagonals than the main one");
-  } else {
-    op.node.expectInputs(1, 1);
-  }
+  if (op.node.has(1) && op.node.requireInts(1, "the number of the diagonal") != Ints{0})
+    op.unsupported("other diagonals than the main one");
   op.set(einsum(op.node, {op.in(0)}, "...ii->...i"));
 }
 
 /// Logits time x batch x classes, lengths. The most likely class of every step, repetitions merged where the attribute
 /// says so, without the blank class. Results: positions (batch, place), classes, extents, minus the sum of the logits.
 void importCtcGreedy(Operator &op) {
-  op.node.expectInputs(2, 2);
   mlir::Value x = op.in(0);
   require(op.rank(x) == 3, "the operand has rank {}, expected 3", op.rank(x));
   bool merges = op.boolAttr("merge_repeated", false);
@@ -122,7 +108,6 @@ void importCtcGreedy(Operator &op) {
 /// Numbers, how many of them are counted, and weights (none where there are no elements): how often each number from 0 on
 /// occurs in a row, or what its weights add up to.
 void importDenseBincount(Operator &op) {
-  op.node.expectInputs(3, 3);
   mlir::Value x = op.wide(0), weights = op.in(2);
   Ints size = op.node.requireInts(1, "the number of counts");
   int64_t rank = op.rank(x);
@@ -148,8 +133,6 @@ void importDenseBincount(Operator &op) {
 /// Predictions (rows x classes), a class for each row, k: true for a row if fewer than k classes have a greater
 /// prediction than its class. False where a number of the row is not finite, or the class is out of range.
 void importInTopK(Operator &op) {
-  bool second = op.code() == "InTopKV2";
-  op.node.expectInputs(second ? 3 : 2, second ? 3 : 2);
   mlir::Value x = op.in(0), target = op.wide(1);
   require(op.rank(x) == 2 && op.rank(target) == 1, "operands have ranks {} and {}, expected 2 and 1", op.rank(x),
           op.rank(target));
@@ -160,7 +143,7 @@ void importInTopK(Operator &op) {
       op.emit("gather_elements", {x, op.node.reshape(target, {op.dims(target)[0], Dim(1)})}, {{"axis", 1}});
   mlir::Value above = op.node.cast(op.emit("greater", {x, own}), ElementType::i64);
   above = op.emit("reduce_sum", {above}, {{"axes", Ints{1}}, {"keepdims", false}});
-  mlir::Value k = second ? op.wide(op.scalar(2)) : op.node.constantInts({}, {op.node.intAttr("k", 1)});
+  mlir::Value k = op.node.has(2) ? op.wide(op.scalar(2)) : op.node.constantInts({}, {op.node.intAttr("k", 1)});
   mlir::Value no = op.node.cast(op.emit("or", {op.emit("is_nan", {x}), op.emit("is_inf", {x})}), ElementType::u8);
   no = op.node.cast(op.emit("reduce_max", {no}, {{"axes", Ints{1}}, {"keepdims", false}}), ElementType::boolean);
   op.set(op.emit("and", {op.emit("and", {isClass, op.emit("less", {above, k})}), op.emit("not", {no})}));
@@ -183,7 +166,6 @@ Ints formatPlaces(Operator &op, bool ofTarget) {
 
 /// Rows for each axis of one format, in the order of the other.
 void importFormatPermute(Operator &op) {
-  op.node.expectInputs(1, 1);
   Ints places = formatPlaces(op, true);
   int64_t rows = knownExtent(op, op.rank(op.in(0)) ? op.dims(op.in(0))[0] : Dim(0), "the rows");
   auto count = static_cast<int64_t>(places.size());
@@ -197,7 +179,6 @@ void importFormatPermute(Operator &op) {
 
 /// Numbers of axes of one format as those of the other.
 void importFormatAxes(Operator &op) {
-  op.node.expectInputs(1, 1);
   Ints places = formatPlaces(op, false);
   auto count = static_cast<int64_t>(places.size());
   mlir::Value axes = op.emit("gather", {op.node.constantInts({count}, places), op.wide(0)}, {{"axis", 0}});
@@ -206,7 +187,6 @@ void importFormatAxes(Operator &op) {
 
 /// A tensor of any content: zeros.
 void importEmpty(Operator &op) {
-  op.node.expectInputs(1, 1);
   op.node.ignore({"init"});
   op.set(filled(op, op.wide(0), op.typeAttr("dtype", ElementType::f32), 0));
 }
@@ -214,18 +194,18 @@ void importEmpty(Operator &op) {
 } // namespace
 
 void addComposedImporters(Importers &table) {
-  table["FakeQuantWithMinMaxArgs"] = {importFakeQuantArgs};
-  table["FakeQuantWithMinMaxVars"] = table["FakeQuantWithMinMaxVarsPerChannel"] = {importFakeQuantVars};
-  table["BroadcastArgs"] = {importBroadcastArgs};
-  table["MatrixBandPart"] = {importBandPart};
-  for (const char *name : {"MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3"})
-    table[name] = {importDiagPart};
-  table["CTCGreedyDecoder"] = {importCtcGreedy};
-  table["DenseBincount"] = {importDenseBincount};
-  table["InTopK"] = table["InTopKV2"] = {importInTopK};
-  table["DataFormatVecPermute"] = {importFormatPermute};
-  table["DataFormatDimMap"] = {importFormatAxes};
-  table["Empty"] = {importEmpty};
+  table["FakeQuantWithMinMaxArgs"] = {importFakeQuantArgs, 1};
+  table["FakeQuantWithMinMaxVars"] = table["FakeQuantWithMinMaxVarsPerChannel"] = {importFakeQuantVars, 3};
+  table["MatrixBandPart"] = {importBandPart, 3};
+  table["MatrixDiagPart"] = {importDiagPart, 1};
+  table["MatrixDiagPartV2"] = table["MatrixDiagPartV3"] = {importDiagPart, 3};
+  table["CTCGreedyDecoder"] = {importCtcGreedy, 2};
+  table["DenseBincount"] = {importDenseBincount, 3};
+  table["InTopK"] = {importInTopK, 2};
+  table["InTopKV2"] = {importInTopK, 3};
+  table["DataFormatVecPermute"] = {importFormatPermute, 1};
+  table["DataFormatDimMap"] = {importFormatAxes, 1};
+  table["Empty"] = {importEmpty, 1};
 }
 
 } // namespace lathe::tensorflow

@@ -9,66 +9,6 @@ namespace {
 
 // ---- Resizing -----------------------------------------------------------------------------------------------------
 
-struct Corners {
-  bool align, half; // align_corners, half_pixel_centers
-};
-
-Corners cornersOf(Operator &op) {
-  Corners corners{op.boolAttr("align_corners", false), op.boolAttr("half_pixel_centers", false)};
-  require(!corners.align || !corners.half, "has both align_corners and half_pixel_centers, expected one at most");
-  return corners;
-}
-
-/// The operand with its channels first, resized to the height and width of operand 1.
-void resize(Operator &op, mlir::Value x, Fields fields) {
-  op.node.expectInputs(2, 2);
-  require(op.rank(x) == 4, "the operand has rank {}, expected 4", op.rank(x));
-  x = channelsFirst(op.node, x);
-  Values operands = {x, {}, {}, {}};
-  if (auto size = op.node.staticInts(op.in(1))) {
-    require(size->size() == 2, "has {} sizes, expected 2", size->size());
-    fields.emplace_back("sizes", Ints{-1, -1, (*size)[0], (*size)[1]});
-  } else {
-    mlir::Value outer = op.emit("shape", {x}, {{"start", 0}, {"end", 2}});
-    operands[3] = op.emit("concat", {outer, op.wide(1)}, {{"axis", 0}});
-  }
-  op.set(channelsLast(op.node, op.emit("resize", operands, fields)));
-}
-
-/// Results are floats whatever the operand is.
-void importBilinear(Operator &op) {
-  Corners corners = cornersOf(op);
-  resize(op, op.node.cast(op.in(0), ElementType::f32),
-         {{"mode", "linear"},
-          {"coordinate_mode", corners.align  ? "align_corners"
-                              : corners.half ? "half_pixel"
-                                             : "asymmetric"}});
-}
-
-/// Positions are rounded down, but with align_corners to the nearest one.
-void importNearest(Operator &op) {
-  Corners corners = cornersOf(op);
-  resize(op, op.in(0),
-         {{"mode", "nearest"},
-          {"coordinate_mode", corners.align  ? "align_corners"
-                              : corners.half ? "tf_half_pixel_for_nn"
-                                             : "asymmetric"},
-          {"nearest_mode", corners.align ? "round_prefer_ceil" : "floor"}});
-}
-
-/// With half_pixel_centers the coefficient is Keys' -0.5 and pixels outside do not count, else -0.75 and the border is
-/// repeated. The weights are those of the exact position; TensorFlow rounds it to 1/1024.
-void importBicubic(Operator &op) {
-  Corners corners = cornersOf(op);
-  resize(op, op.node.cast(op.in(0), ElementType::f32),
-         {{"mode", "cubic"},
-          {"coordinate_mode", corners.align  ? "align_corners"
-                              : corners.half ? "half_pixel"
-                                             : "asymmetric"},
-          {"cubic_coeff_a", corners.half ? -0.5 : -0.75},
-          {"exclude_outside", corners.half}});
-}
-
 /// The picture with its channels first, as floats, and the height and width of operand 1.
 std::pair<mlir::Value, Ints> pictureAndSize(Operator &op) {
   Ints size = op.node.requireInts(1, "the size");
@@ -79,14 +19,12 @@ std::pair<mlir::Value, Ints> pictureAndSize(Operator &op) {
 
 /// The mean over the area of each output pixel.
 void importArea(Operator &op) {
-  op.node.expectInputs(2, 2);
   auto [x, size] = pictureAndSize(op);
   op.set(channelsLast(op.node, areaMeans(op, x, size[0], size[1], op.boolAttr("align_corners", false))));
 }
 
 /// Image, size, scale and translation, each for height and width.
 void importScaleAndTranslate(Operator &op) {
-  op.node.expectInputs(4, 4);
   auto [x, size] = pictureAndSize(op);
   auto scale = op.node.staticDoubles(op.in(2)), translation = op.node.staticDoubles(op.in(3));
   if (!scale || !translation)
@@ -112,7 +50,6 @@ mlir::Value onPixels(Operator &op, mlir::Value places, mlir::Value image) {
 /// Image, boxes (y1, x1, y2, x2 from 0 to 1), image of each box, height and width of the crops. Positions
 /// outside of the image have the value of the attribute extrapolation_value.
 void importCropAndResize(Operator &op) {
-  op.node.expectInputs(4, 4);
   std::string method = op.node.stringAttr("method", "bilinear");
   require(method == "bilinear" || method == "nearest", "method is '{}', expected bilinear or nearest", oneLine(method));
   Ints size = op.node.requireInts(3, "the size of the crops");
@@ -154,7 +91,6 @@ void importCropAndResize(Operator &op) {
 
 /// Every window of the image as one row of channels: slices of the padded image side by side.
 void importPatches(Operator &op) {
-  op.node.expectInputs(1, 1);
   auto pair = [&](const char *attr) {
     Ints all = op.node.intsAttr(attr);
     require(all.size() == 4 && all[0] == 1 && all[3] == 1, "{} is {}, expected 4 values that begin and end with 1",
@@ -196,22 +132,19 @@ mlir::Value asF32(Operator &op, mlir::Value value) { return op.node.cast(value, 
 /// boxes, scores, limit; from the second version on overlap, from the third on score, in the fifth the variance of soft
 /// suppression. The number of boxes of the first three depends on the data; the others can fill up to the limit.
 void importNonMaxSuppression(Operator &op) {
-  char version = op.code().back();
-  size_t operands = version == '2' ? 4 : version == '5' ? 6 : version == '3' || version == '4' ? 5 : 3;
-  op.node.expectInputs(operands, operands);
   mlir::Value boxes = asF32(op, op.in(0)), scores = asF32(op, op.in(1));
   require(op.rank(boxes) == 2 && op.rank(scores) == 1, "boxes have rank {} and scores rank {}, expected 2 and 1",
           op.rank(boxes), op.rank(scores));
   mlir::Value limit = op.node.reshape(op.wide(2), {});
   mlir::Value overlap =
-      operands > 3 ? asF32(op, op.scalar(3)) : op.number(ElementType::f32, op.node.floatAttr("iou_threshold", 0.5));
-  mlir::Value least = operands > 4 ? asF32(op, op.scalar(4)) : op.number(ElementType::f32, -INFINITY);
-  if (operands == 6) {
+      op.node.has(3) ? asF32(op, op.scalar(3)) : op.number(ElementType::f32, op.node.floatAttr("iou_threshold", 0.5));
+  mlir::Value least = op.node.has(4) ? asF32(op, op.scalar(4)) : op.number(ElementType::f32, -INFINITY);
+  if (op.node.has(5)) {
     auto sigma = op.node.staticDoubles(op.in(5));
     if (!sigma || sigma->size() != 1 || sigma->front() != 0) // a positive constant is SoftSuppression.cpp's
       op.unsupported("soft suppression whose sigma is no positive constant of 32 bits");
   }
-  bool pads = op.boolAttr("pad_to_max_output_size", false), soft = operands == 6;
+  bool pads = op.boolAttr("pad_to_max_output_size", false), soft = op.node.has(5);
   if (!pads) {
     Dims all = op.dims(boxes), each = {Dim(1), Dim(1), op.dims(scores)[0]};
     all.insert(all.begin(), Dim(1));
@@ -247,7 +180,6 @@ int64_t knownCount(Operator &op, size_t index, const char *what) {
 /// Boxes (batch, boxes, 1 or classes, 4), scores (batch, boxes, classes), most boxes of a class and in all, overlap, score.
 /// Boxes are selected for every class; the best of all classes are the results, and zeros behind them.
 void importCombinedNonMaxSuppression(Operator &op) {
-  op.node.expectInputs(6, 6);
   Node &node = op.node;
   mlir::Value boxes = asF32(op, op.in(0)), scores = asF32(op, op.in(1));
   const Dims dims = op.dims(boxes), table = op.dims(scores);
@@ -309,17 +241,15 @@ void importCombinedNonMaxSuppression(Operator &op) {
 } // namespace
 
 void addImageImporters(Importers &table) {
-  table["ResizeBilinear"] = {importBilinear};
-  table["ResizeNearestNeighbor"] = {importNearest};
-  table["ResizeBicubic"] = {importBicubic};
-  table["ResizeArea"] = {importArea};
-  table["ScaleAndTranslate"] = {importScaleAndTranslate};
-  table["CropAndResize"] = {importCropAndResize};
-  table["ExtractImagePatches"] = {importPatches};
-  for (const char *name : {"NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",
-                           "NonMaxSuppressionV5"})
-    table[name] = {importNonMaxSuppression};
-  table["CombinedNonMaxSuppression"] = {importCombinedNonMaxSuppression};
+  table["ResizeArea"] = {importArea, 2};
+  table["ScaleAndTranslate"] = {importScaleAndTranslate, 4};
+  table["CropAndResize"] = {importCropAndResize, 4};
+  table["ExtractImagePatches"] = {importPatches, 1};
+  table["NonMaxSuppression"] = {importNonMaxSuppression, 3};
+  table["NonMaxSuppressionV2"] = {importNonMaxSuppression, 4};
+  table["NonMaxSuppressionV3"] = table["NonMaxSuppressionV4"] = {importNonMaxSuppression, 5};
+  table["NonMaxSuppressionV5"] = {importNonMaxSuppression, 6};
+  table["CombinedNonMaxSuppression"] = {importCombinedNonMaxSuppression, 6};
 }
 
 } // namespace lathe::tensorflow

@@ -94,7 +94,6 @@ void ignoreShapes(Operator &op) {
 // ---- TensorArray: handle, then the flow, which is the list --------------------------------------------------------
 
 void importArray(Operator &op) {
-  op.node.expectInputs(1, 1);
   ignoreShapes(op);
   bool grows = op.boolAttr("dynamic_size", false);
   mlir::Value count = op.wide(op.scalar(0));
@@ -106,19 +105,16 @@ void importArray(Operator &op) {
 bool arrayGrows(Operator &op, size_t index) { return op.rank(op.in(index)) == 1; }
 
 void importArrayRead(Operator &op) { // handle, index, flow
-  op.node.expectInputs(3, 3);
   ignoreShapes(op);
   op.set(readAt(op, op.in(2), op.in(1)));
 }
 
 void importArrayWrite(Operator &op) { // handle, index, element, flow
-  op.node.expectInputs(4, 4);
   ignoreShapes(op);
   op.set((arrayGrows(op, 0) ? writtenOrGrown : writtenAt)(op, op.in(3), op.in(1), op.in(2)));
 }
 
 void importArrayScatter(Operator &op) { // handle, indices, elements, flow
-  op.node.expectInputs(4, 4);
   ignoreShapes(op);
   mlir::Value elements = op.in(2), list = op.in(3);
   const Dims dims = op.dims(elements);
@@ -141,7 +137,6 @@ void importArrayScatter(Operator &op) { // handle, indices, elements, flow
 }
 
 void importArrayGather(Operator &op) { // handle, indices, flow
-  op.node.expectInputs(3, 3);
   ignoreShapes(op);
   mlir::Value list = op.in(2);
   if (isReserve(op, list))
@@ -156,7 +151,6 @@ mlir::Value countOf(Operator &op, mlir::Value list) {
 }
 
 void importArraySize(Operator &op) { // handle, flow
-  op.node.expectInputs(2, 2);
   // An array that is filled at once may be made with 0 elements. Otherwise the handle is better known than the list of a
   // loop.
   auto made = op.node.staticInts(op.in(0));
@@ -167,25 +161,21 @@ void importArraySize(Operator &op) { // handle, flow
 // ---- TensorList ---------------------------------------------------------------------------------------------------
 
 void importListReserve(Operator &op) { // extents of an element, number of elements
-  op.node.expectInputs(2, 2);
   ignoreShapes(op);
   op.set(op.wide(op.scalar(1)));
 }
 
 void importListFromTensor(Operator &op) {
-  op.node.expectInputs(2, 2);
   ignoreShapes(op);
   op.set(op.in(0));
 }
 
 void importListGet(Operator &op) { // list, index, extents of an element
-  op.node.expectInputs(3, 3);
   ignoreShapes(op);
   op.set(readAt(op, op.in(0), op.in(1)));
 }
 
 void importListSet(Operator &op) { // list, index, element
-  op.node.expectInputs(3, 3);
   ignoreShapes(op);
   bool grows = op.boolAttr("resize_if_index_out_of_bounds", false);
   op.set((grows ? writtenOrGrown : writtenAt)(op, op.in(0), op.in(1), op.in(2)));
@@ -193,7 +183,6 @@ void importListSet(Operator &op) { // list, index, element
 
 /// The list cut off, or with zeros behind it.
 void importListResize(Operator &op) { // list, number of elements
-  op.node.expectInputs(2, 2);
   mlir::Value list = op.in(0), count = op.wide(op.scalar(1));
   if (isReserve(op, list)) {
     op.set(count);
@@ -204,22 +193,17 @@ void importListResize(Operator &op) { // list, number of elements
 }
 
 void importListStack(Operator &op) { // list, extents of an element
-  op.node.expectInputs(2, 2);
   ignoreShapes(op);
   if (isReserve(op, op.in(0)))
     op.unsupported("stacks a list to which nothing was written");
   op.set(op.in(0));
 }
 
-void importListLength(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(op.node.cast(countOf(op, op.in(0)), ElementType::i32));
-}
+void importListLength(Operator &op) { op.set(op.node.cast(countOf(op, op.in(0)), ElementType::i32)); }
 
 // ---- Lists that grow and shrink -----------------------------------------------------------------------------------
 
 void importEmptyList(Operator &op) { // extents of an element, most elements
-  op.node.expectInputs(2, 2);
   ignoreShapes(op);
   op.set(op.node.constantInts({}, {0}));
 }
@@ -232,7 +216,6 @@ mlir::Value asList(Operator &op, mlir::Value element) {
 }
 
 void importListPush(Operator &op) { // list, element
-  op.node.expectInputs(2, 2);
   ignoreShapes(op);
   mlir::Value list = op.in(0), element = op.in(1);
   if (isReserve(op, list)) {
@@ -247,7 +230,6 @@ void importListPush(Operator &op) { // list, element
 }
 
 void importListPop(Operator &op) { // list, extents of an element
-  op.node.expectInputs(2, 2);
   ignoreShapes(op);
   mlir::Value list = op.in(0);
   if (isReserve(op, list))
@@ -272,14 +254,11 @@ void setConcatenation(Operator &op, mlir::Value list) {
 }
 
 void importListConcat(Operator &op) { // list; of the second version extents of an element, extents that are missing
-  size_t operands = op.code() == "TensorListConcat" ? 1 : 3;
-  op.node.expectInputs(operands, operands);
   ignoreShapes(op);
   setConcatenation(op, op.in(0));
 }
 
 void importArrayConcat(Operator &op) { // handle, flow
-  op.node.expectInputs(2, 2);
   ignoreShapes(op);
   setConcatenation(op, op.in(1));
 }
@@ -299,19 +278,16 @@ void setPiecesAsList(Operator &op, mlir::Value x, size_t lengths) {
 }
 
 void importArraySplit(Operator &op) { // handle, tensor, lengths, flow
-  op.node.expectInputs(4, 4);
   ignoreShapes(op);
   setPiecesAsList(op, op.in(1), 2);
 }
 
 void importListSplit(Operator &op) { // tensor, extents of an element, lengths
-  op.node.expectInputs(3, 3);
   ignoreShapes(op);
   setPiecesAsList(op, op.in(0), 2);
 }
 
 void importListGather(Operator &op) { // list, indices, extents of an element
-  op.node.expectInputs(3, 3);
   ignoreShapes(op);
   if (isReserve(op, op.in(0)))
     op.unsupported("reads a list to which nothing was written");
@@ -357,27 +333,28 @@ mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const Tensor
 }
 
 void addListImporters(Importers &table) {
-  table["TensorArrayV3"] = {importArray};
-  table["TensorArrayReadV3"] = {importArrayRead};
-  table["TensorArrayWriteV3"] = {importArrayWrite};
-  table["TensorArrayScatterV3"] = {importArrayScatter};
-  table["TensorArrayGatherV3"] = {importArrayGather};
-  table["TensorArraySizeV3"] = {importArraySize};
-  table["TensorListReserve"] = {importListReserve};
-  table["TensorListFromTensor"] = {importListFromTensor};
-  table["TensorListGetItem"] = {importListGet};
-  table["TensorListSetItem"] = {importListSet};
-  table["TensorListResize"] = {importListResize};
-  table["TensorListStack"] = {importListStack};
-  table["TensorListLength"] = {importListLength};
-  table["TensorArrayConcatV3"] = {importArrayConcat};
-  table["TensorArraySplitV3"] = {importArraySplit};
-  table["EmptyTensorList"] = {importEmptyList};
-  table["TensorListPushBack"] = {importListPush};
-  table["TensorListPopBack"] = {importListPop};
-  table["TensorListConcat"] = table["TensorListConcatV2"] = {importListConcat};
-  table["TensorListSplit"] = {importListSplit};
-  table["TensorListGather"] = {importListGather};
+  table["TensorArrayV3"] = {importArray, 1};
+  table["TensorArrayReadV3"] = {importArrayRead, 3};
+  table["TensorArrayWriteV3"] = {importArrayWrite, 4};
+  table["TensorArrayScatterV3"] = {importArrayScatter, 4};
+  table["TensorArrayGatherV3"] = {importArrayGather, 3};
+  table["TensorArraySizeV3"] = {importArraySize, 2};
+  table["TensorListReserve"] = {importListReserve, 2};
+  table["TensorListFromTensor"] = {importListFromTensor, 2};
+  table["TensorListGetItem"] = {importListGet, 3};
+  table["TensorListSetItem"] = {importListSet, 3};
+  table["TensorListResize"] = {importListResize, 2};
+  table["TensorListStack"] = {importListStack, 2};
+  table["TensorListLength"] = {importListLength, 1};
+  table["TensorArrayConcatV3"] = {importArrayConcat, 2};
+  table["TensorArraySplitV3"] = {importArraySplit, 4};
+  table["EmptyTensorList"] = {importEmptyList, 2};
+  table["TensorListPushBack"] = {importListPush, 2};
+  table["TensorListPopBack"] = {importListPop, 2};
+  table["TensorListConcat"] = {importListConcat, 1};
+  table["TensorListConcatV2"] = {importListConcat, 3};
+  table["TensorListSplit"] = {importListSplit, 3};
+  table["TensorListGather"] = {importListGather, 3};
 }
 
 } // namespace lathe::tensorflow

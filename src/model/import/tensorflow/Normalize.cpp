@@ -9,7 +9,6 @@ namespace {
 /// Operand, scale, offset, mean, variance. Results behind the first are for training; the first two of them are the
 /// statistics again.
 void importBatchNorm(Operator &op) {
-  op.node.expectInputs(5, 5);
   op.node.ignore({"exponential_avg_factor", "is_training"});
   if (const char *reason = refusalOfBatchNorm(op.node.record))
     op.unsupported(reason);
@@ -26,7 +25,6 @@ void importBatchNorm(Operator &op) {
 
 /// The form of 2015: operand, mean, variance, offset, scale, which an attribute may switch off.
 void importGlobalNormalization(Operator &op) {
-  op.node.expectInputs(5, 5);
   mlir::Value scale = op.in(4);
   if (!op.boolAttr("scale_after_normalization", true))
     scale = op.node.expand(op.number(op.typeOf(scale), 1), op.dims(scale), scale);
@@ -36,7 +34,6 @@ void importGlobalNormalization(Operator &op) {
 }
 
 void importBiasAdd(Operator &op) {
-  op.node.expectInputs(2, 2);
   mlir::Value x = op.in(0), bias = op.in(1);
   if (op.node.stringAttr("data_format", "NHWC").starts_with("NC") && op.rank(x) > 2) {
     Dims dims(op.dims(x).size() - 1, Dim(1));
@@ -48,7 +45,6 @@ void importBiasAdd(Operator &op) {
 
 /// nn divides alpha by the number of channels, TensorFlow does not.
 void importLocalResponse(Operator &op) {
-  op.node.expectInputs(1, 1);
   int64_t radius = op.node.intAttr("depth_radius", 5);
   require(radius >= 0 && radius < (1 << 20), "depth_radius is {}, expected a small positive number", radius);
   int64_t size = 2 * radius + 1;
@@ -99,8 +95,7 @@ void importRandomAbove(Operator &op) {
 } // namespace
 
 const char *refusalOfBatchNorm(const NodeRecord &node) {
-  const Row *row = importers().contains(node.op) ? &importers().at(node.op) : nullptr;
-  if (!row || row->run != importBatchNorm)
+  if (!node.op.starts_with("FusedBatchNorm"))
     return nullptr;
   const AttributeRecord *training = attributeOf(node, "is_training");
   const auto *value = training ? std::get_if<int64_t>(&training->value) : nullptr;
@@ -111,16 +106,16 @@ const char *refusalOfBatchNorm(const NodeRecord &node) {
 
 void addNormalizeImporters(Importers &table) {
   for (const char *name : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
-    table[name] = {importBatchNorm};
-  table["BatchNormWithGlobalNormalization"] = {importGlobalNormalization};
-  table["BiasAdd"] = {importBiasAdd};
-  table["BiasAddV1"] = {importBiasAdd};
-  table["LRN"] = {importLocalResponse};
+    table[name] = {importBatchNorm, 5};
+  table["BatchNormWithGlobalNormalization"] = {importGlobalNormalization, 5};
+  table["BiasAdd"] = {importBiasAdd, 2};
+  table["BiasAddV1"] = {importBiasAdd, 2};
+  table["LRN"] = {importLocalResponse, 1};
   table["RandomUniform+Floor"] = {importFloorOfRandom};
   table["RandomUniform+GreaterEqual"] = {importRandomAbove};
   for (const char *name : {"RandomUniform", "RandomStandardNormal", "RandomUniformInt", "TruncatedNormal",
                            "Multinomial", "StatelessRandomUniform", "StatelessRandomUniformV2"})
-    table[name] = {nullptr, "random numbers; only dropout whose factor is 1 is supported"};
+    table[name] = {nullptr, {}, "random numbers; only dropout whose factor is 1 is supported"};
 }
 
 } // namespace lathe::tensorflow

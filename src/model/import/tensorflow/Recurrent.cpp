@@ -1,11 +1,10 @@
 // Recurrent layers and their cells.
+#include "import/parts/Recurrent.h"
 #include "import/tensorflow/TensorFlow.h"
 #include "support/Text.h"
 
 namespace lathe::tensorflow {
 namespace {
-
-constexpr int64_t mostSteps = 512; // of layers that are written out step by step
 
 // ---- LSTM: cell, and layer of cells -------------------------------------------------------------------------------
 
@@ -14,7 +13,7 @@ struct LstmCell {
   mlir::Value w, b;
   mlir::Value peepholes[3]; // of the gates i, f, o; null: none
   double forgetBias = 0, clip = 0;
-  size_t gates[4] = {0, 1, 2, 3}; // where i, c, f, o are in the matrix
+  std::string_view gates = "icfo"; // the order in the matrix
 
   bool hasPeepholes() const { return peepholes[0] != nullptr; }
 };
@@ -29,7 +28,7 @@ LstmCell readCell(Operator &op, size_t first) {
       cell.peepholes[i] = op.in(first + 1 + i);
   bool second = op.code() == "BlockLSTMV2"; // i, f, c, o and no bias of the forget gate
   if (second)
-    std::swap(cell.gates[1], cell.gates[2]);
+    cell.gates = "ifco";
   cell.forgetBias = second ? 0 : op.node.floatAttr("forget_bias", 1);
   cell.clip = op.node.floatAttr("cell_clip", second ? 0 : 3);
   return cell;
@@ -46,51 +45,44 @@ LstmStep lstmStep(Operator &op, const LstmCell &cell, mlir::Value x, mlir::Value
   mlir::Value z = op.emit("gemm", {op.emit("concat", {x, h}, {{"axis", 1}}), cell.w, cell.b});
   int64_t states = knownExtent(op, op.dims(c).at(1), "the states");
   mlir::Operation *split = op.node.emitOp("split", {z}, {{"axis", 1}, {"sizes", Ints(4, states)}});
-  auto gate = [&](size_t index) { return split->getResult(static_cast<unsigned>(cell.gates[index])); };
+  auto gate = [&](char name) { return split->getResult(static_cast<unsigned>(cell.gates.find(name))); };
   auto peeped = [&](mlir::Value value, mlir::Value state, size_t index) {
     return cell.hasPeepholes() ? op.emit("add", {value, op.emit("mul", {state, cell.peepholes[index]})}) : value;
   };
-  mlir::Value f = gate(2);
+  mlir::Value f = gate('f');
   if (cell.forgetBias != 0)
     f = op.emit("add", {f, op.number(op.typeOf(f), cell.forgetBias)});
-  mlir::Value i = op.emit("sigmoid", {peeped(gate(0), c, 0)});
+  mlir::Value i = op.emit("sigmoid", {peeped(gate('i'), c, 0)});
   f = op.emit("sigmoid", {peeped(f, c, 1)});
-  mlir::Value ci = op.emit("tanh", {gate(1)});
+  mlir::Value ci = op.emit("tanh", {gate('c')});
   mlir::Value cs = op.emit("add", {op.emit("mul", {ci, i}), op.emit("mul", {c, f})});
   if (cell.clip > 0)
     cs = op.emit("clip", {cs}, {{"min", -cell.clip}, {"max", cell.clip}});
-  mlir::Value o = op.emit("sigmoid", {peeped(gate(3), cs, 2)});
+  mlir::Value o = op.emit("sigmoid", {peeped(gate('o'), cs, 2)});
   mlir::Value co = op.emit("tanh", {cs});
   return {{i, cs, f, o, ci, co, op.emit("mul", {co, o})}};
 }
 
 void importLstmCell(Operator &op) { // x, cell, hidden, then the cell's operands
-  op.node.expectInputs(8, 8);
   LstmStep step = lstmStep(op, readCell(op, 3), op.in(0), op.in(1), op.in(2));
   for (size_t i = 0; i < 7; ++i)
     op.node.set(i, step.values[i]);
 }
 
-mlir::Value oneMore(Operator &op, mlir::Value value) { // a first axis of extent 1
-  Dims dims = op.dims(value);
-  dims.insert(dims.begin(), Dim(1));
-  return op.node.reshape(value, dims);
-}
-
 /// Rows of a matrix in groups of `each`, in the given order.
-mlir::Value reordered(Operator &op, mlir::Value rows, int64_t each, const std::vector<size_t> &order) {
+mlir::Value reordered(Operator &op, mlir::Value rows, int64_t each, const Ints &order) {
   Values parts;
-  for (size_t group : order)
-    parts.push_back(cut(op, rows, 0, static_cast<int64_t>(group) * each, static_cast<int64_t>(group + 1) * each));
+  for (int64_t group : order)
+    parts.push_back(cut(op, rows, 0, group * each, (group + 1) * each));
   return op.emit("concat", parts, {{"axis", 0}});
 }
 
-/// The hidden states of all steps, by nn.lstm, which takes the gates in the order i, o, f, c.
+/// The hidden states of all steps, by nn.lstm.
 mlir::Value lstmLayer(Operator &op, const LstmCell &cell, mlir::Value lengths) {
   mlir::Value x = op.in(1);
   int64_t inputs = knownExtent(op, op.dims(x).at(2), "the inputs"),
           states = knownExtent(op, op.dims(op.in(2)).at(1), "the states");
-  std::vector<size_t> order = {cell.gates[0], cell.gates[3], cell.gates[2], cell.gates[1]};
+  Ints order = gateOrder(cell.gates);
   mlir::Value turned = transpose(op.node, cell.w, {1, 0});
   mlir::Value rows = reordered(op, turned, states, order), bias = reordered(op, cell.b, states, order);
   ElementType type = op.typeOf(x);
@@ -101,18 +93,16 @@ mlir::Value lstmLayer(Operator &op, const LstmCell &cell, mlir::Value lengths) {
                       reinterpret_cast<const char *>(values.data() + values.size()));
   mlir::Value biases = op.emit("concat", {bias, op.node.cast(op.node.constant(forget), type)}, {{"axis", 0}}), p;
   if (cell.hasPeepholes())
-    p = oneMore(op, op.emit("concat", {cell.peepholes[0], cell.peepholes[2], cell.peepholes[1]}, {{"axis", 0}}));
-  mlir::Value y = op.emit("lstm", {x, oneMore(op, cut(op, rows, 1, 0, inputs)),
-                                   oneMore(op, cut(op, rows, 1, inputs, inputs + states)), oneMore(op, biases), lengths,
-                                   oneMore(op, op.in(3)), oneMore(op, op.in(2)), p});
-  Dims dims = op.dims(y); // time, direction, batch, states
-  dims.erase(dims.begin() + 1);
-  return op.node.reshape(y, dims);
+    p = withAxis(op.node, op.emit("concat", {cell.peepholes[0], cell.peepholes[2], cell.peepholes[1]}, {{"axis", 0}}));
+  mlir::Value y =
+      op.emit("lstm", {x, withAxis(op.node, cut(op, rows, 1, 0, inputs)),
+                       withAxis(op.node, cut(op, rows, 1, inputs, inputs + states)), withAxis(op.node, biases), lengths,
+                       withAxis(op.node, op.in(3)), withAxis(op.node, op.in(2)), p});
+  return withoutAxis(op.node, y, 1); // from time, direction, batch, states
 }
 
 /// Number of steps, x (time x batch x inputs), cell, hidden, then the cell's operands.
 void importLstmLayer(Operator &op) {
-  op.node.expectInputs(9, 9);
   LstmCell cell = readCell(op, 4);
   mlir::Value x = op.in(1);
   require(op.rank(x) == 3, "the operand has rank {}, expected 3", op.rank(x));
@@ -132,17 +122,18 @@ void importLstmLayer(Operator &op) {
     op.node.set(6, lstmLayer(op, cell, lengths));
     return;
   }
-  if (!whole || !dims[0].isConstant() || dims[0].constant() > mostSteps || dims[0].constant() < 1)
-    op.unsupported(fmt::format("a layer that clips its cell, or whose gates are used, of '{}' steps, at most {}",
-                               dims[0].str(), mostSteps));
+  if (!whole)
+    op.unsupported("a layer that clips its cell, or whose gates are used, on fewer steps than its operand has");
   Values all[7];
   mlir::Value c = op.in(2), h = op.in(3);
-  for (int64_t t = 0; t < dims[0].constant(); ++t) {
-    LstmStep step = lstmStep(op, cell, op.node.reshape(cut(op, x, 0, t, t + 1), {dims[1], dims[2]}), c, h);
-    c = step.cell(), h = step.hidden();
-    for (size_t i = 0; i < 7; ++i)
-      all[i].push_back(oneMore(op, step.values[i]));
-  }
+  all[6] = unrolled(op.node, x, 0, false, "a layer that clips its cell, or whose gates are used,",
+                    [&](mlir::Value one, int64_t) {
+                      LstmStep step = lstmStep(op, cell, one, c, h);
+                      c = step.cell(), h = step.hidden();
+                      for (size_t i = 0; i < 6; ++i)
+                        all[i].push_back(withAxis(op.node, step.values[i]));
+                      return h;
+                    });
   for (size_t i = 0; i < 7; ++i)
     if (op.node.wants(i))
       op.node.set(i, op.emit("concat", all[i], {{"axis", 0}}));
@@ -150,7 +141,6 @@ void importLstmLayer(Operator &op) {
 
 /// x, hidden, matrix of reset and update, matrix of the candidate, biases of both.
 void importGruCell(Operator &op) {
-  op.node.expectInputs(6, 6);
   mlir::Value x = op.in(0), h = op.in(1);
   int64_t states = knownExtent(op, op.dims(h).at(1), "the states");
   auto product = [&](mlir::Value state, size_t w, size_t b) {
@@ -171,12 +161,12 @@ void importGruCell(Operator &op) {
 /// those of all layers the biases, in the same order.
 struct CudnnKind {
   const char *mode, *mnemonic, *activations;
-  std::vector<size_t> order; // of the gates, as nn takes them
+  Ints order; // of the gates, as nn takes them
 };
 
 const CudnnKind &kindOf(const std::string &mode) {
-  static const CudnnKind kinds[] = {{"lstm", "lstm", "", {0, 3, 1, 2}}, // from i, f, c, o
-                                    {"gru", "gru", "", {1, 0, 2}},      // from r, z, n
+  static const CudnnKind kinds[] = {{"lstm", "lstm", "", gateOrder("ifco")},
+                                    {"gru", "gru", "", gateOrder("rzh")},
                                     {"rnn_tanh", "rnn", "tanh", {0}},
                                     {"rnn_relu", "rnn", "relu", {0}}};
   for (const CudnnKind &kind : kinds)
@@ -190,8 +180,6 @@ public:
   explicit Cudnn(Operator &op) : op(op), kind(kindOf(op.node.stringAttr("rnn_mode", "lstm"))) {}
 
   void run() {
-    bool third = op.code() == "CudnnRNNV3";
-    op.node.expectInputs(third ? 5 : 4, third ? 5 : 4);
     readOptions();
     bool timeFirst = op.boolAttr("time_major", true);
     auto swapped = [&](mlir::Value value) { return timeFirst ? value : transpose(op.node, value, {1, 0, 2}); };
@@ -202,7 +190,7 @@ public:
     int64_t count = knownExtent(op, op.dims(h0)[0], "the layers");
     require(count >= 1 && count % directions == 0 && states >= 1, "has {} layers of {} directions", count, directions);
     layers = count / directions;
-    mlir::Value lengths = third ? op.node.cast(op.in(4), ElementType::i32) : mlir::Value();
+    mlir::Value lengths = op.node.has(4) ? op.node.cast(op.in(4), ElementType::i32) : mlir::Value();
     locate(knownExtent(op, op.dims(x)[2], "the inputs"));
     Values hidden, cells;
     for (int64_t layer = 0; layer < layers; ++layer)
@@ -264,7 +252,7 @@ private:
   mlir::Value both(const Values &parts) { // a first axis for the directions
     Values rows;
     for (mlir::Value one : parts)
-      rows.push_back(oneMore(op, one));
+      rows.push_back(withAxis(op.node, one));
     return rows.size() == 1 ? rows[0] : op.emit("concat", rows, {{"axis", 0}});
   }
 
@@ -303,11 +291,11 @@ void importCudnn(Operator &op) { Cudnn(op).run(); }
 } // namespace
 
 void addRecurrentImporters(Importers &table) {
-  table["LSTMBlockCell"] = {importLstmCell};
-  table["BlockLSTM"] = table["BlockLSTMV2"] = {importLstmLayer};
-  table["GRUBlockCell"] = {importGruCell};
-  for (const char *name : {"CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"})
-    table[name] = {importCudnn};
+  table["LSTMBlockCell"] = {importLstmCell, 8};
+  table["BlockLSTM"] = table["BlockLSTMV2"] = {importLstmLayer, 9};
+  table["GRUBlockCell"] = {importGruCell, 6};
+  table["CudnnRNN"] = table["CudnnRNNV2"] = {importCudnn, 4};
+  table["CudnnRNNV3"] = {importCudnn, 5};
 }
 
 } // namespace lathe::tensorflow

@@ -1,16 +1,22 @@
 #include "import/tensorflow/TensorFlow.h"
 
+#include "import/parts/Common.h"
+
 namespace lathe::tensorflow {
 namespace {
 
 Importers makeImporters() {
   Importers table;
+  for (const MappedOp &mapped : mappings("tensorflow"))
+    table[mapped.mapping->op] = {[](Operator &op) { importDirectly(op.node); }};
+  for (const CommonOperator &common : commonOperators())
+    if (*common.tensorflow)
+      table[common.tensorflow] = {common.run, common.operands};
   addElementwiseImporters(table);
   addWindowImporters(table);
   addNormalizeImporters(table);
   addProductImporters(table);
   addViewImporters(table);
-  addReduceImporters(table);
   addMovementImporters(table);
   addIndexedImporters(table);
   addImageImporters(table);
@@ -79,6 +85,7 @@ void importOperator(Node &node) {
   const Row &row = importers().at(node.record.op);
   if (!row.run)
     op.unsupported(row.reason);
+  node.expectInputs(row.operands.least, row.operands.most);
   row.run(op);
 }
 
@@ -101,18 +108,11 @@ const Importers &importers() {
   return table;
 }
 
-Values Operator::all() const {
-  Values values;
-  for (size_t i = 0; i < node.inputCount(); ++i)
-    values.push_back(in(i));
-  return values;
-}
-
 const Format &format() {
   static const Format table = {.name = "TensorFlow",
                                .versionWord = "producer",
                                .read = readModel,
-                               .mappings = {},
+                               .mappings = mappings("tensorflow"),
                                .handlers = makeHandlers(),
                                .structure = structureHandler,
                                .typeOf = elementType,

@@ -33,16 +33,14 @@ public:
   bool boolAttr(const char *name, bool fallback) { return node.intAttr(name, fallback) != 0; }
   /// Value of a type attribute. Throws Unsupported for types that we do not have.
   ElementType typeAttr(const char *name, ElementType fallback) { return node.typeAttr(name, fallback); }
-  /// All inputs.
-  Values all() const;
   /// Operand `index` as a scalar.
   mlir::Value scalar(size_t index) { return node.reshape(in(index), {}); }
 };
 
 /// How an operator is imported; null where there is only a reason why it is not.
-using Importer = void (*)(Operator &);
 struct Row {
-  Importer run = nullptr;
+  std::function<void(Operator &)> run;
+  OperandCount operands = {};
   const char *reason = nullptr;
 };
 using Importers = std::map<std::string, Row>;

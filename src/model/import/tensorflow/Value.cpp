@@ -48,11 +48,11 @@ void addValueImporters(Importers &table) {
   table["Assert+Identity"] = {importAsserted};
   table["Switch+Const"] = {importIdentity};
   for (const char *name : {"VarHandleOp", "Variable", "VariableV2"})
-    table[name] = {nullptr, "a variable without a value: pass the folder of the SavedModel, or freeze the graph"};
+    table[name] = {nullptr, {}, "a variable without a value: pass the folder of the SavedModel, or freeze the graph"};
   for (const char *name : {"HashTable", "HashTableV2", "LookupTableFind", "LookupTableFindV2", "MutableHashTableV2"})
-    table[name] = {nullptr, "tables"};
+    table[name] = {nullptr, {}, "tables"};
   for (const char *name : {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"})
-    table[name] = {nullptr, "a part of control flow that is no branch and no while loop"};
+    table[name] = {nullptr, {}, "a part of control flow that is no branch and no while loop"};
 }
 
 } // namespace lathe::tensorflow

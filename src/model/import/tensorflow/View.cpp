@@ -5,7 +5,6 @@ namespace lathe::tensorflow {
 namespace {
 
 void importReshape(Operator &op) {
-  op.node.expectInputs(2, 2);
   if (auto shape = op.node.staticInts(op.in(1)))
     op.set(op.emit("reshape", {op.in(0)}, {{"shape", *shape}, {"allow_zero", true}}));
   else
@@ -13,22 +12,11 @@ void importReshape(Operator &op) {
 }
 
 void importSqueeze(Operator &op) {
-  op.node.expectInputs(1, 1);
   op.set(squeeze(op, op.in(0), op.node.intsAttr(op.node.hasAttr("axis") ? "axis" : "squeeze_dims")));
-}
-
-void importExpandDims(Operator &op) {
-  op.node.expectInputs(2, 2);
-  op.set(expandDims(op, op.in(0), 1));
 }
 
 mlir::Value shapeOf(Operator &op, mlir::Value x) {
   return op.node.cast(op.emit("shape", {x}), op.typeAttr("out_type", ElementType::i32));
-}
-
-void importShape(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(shapeOf(op, op.in(0)));
 }
 
 void importShapeN(Operator &op) {
@@ -38,28 +26,19 @@ void importShapeN(Operator &op) {
 
 /// The product of the extents.
 void importSize(Operator &op) {
-  op.node.expectInputs(1, 1);
   mlir::Value count = op.emit("reduce_prod", {op.emit("shape", {op.in(0)})}, {{"keepdims", false}});
   if (op.rank(op.in(0)) == 0)
     count = op.node.constantInts({}, {1});
   op.set(op.node.cast(count, op.typeAttr("out_type", ElementType::i32)));
 }
 
-void importRank(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(op.number(ElementType::i32, static_cast<double>(op.rank(op.in(0)))));
-}
-
 } // namespace
 
 void addViewImporters(Importers &table) {
-  table["Reshape"] = {importReshape};
-  table["Squeeze"] = {importSqueeze};
-  table["ExpandDims"] = {importExpandDims};
-  table["Shape"] = {importShape};
+  table["Reshape"] = {importReshape, 2};
+  table["Squeeze"] = {importSqueeze, 1};
   table["ShapeN"] = {importShapeN};
-  table["Size"] = {importSize};
-  table["Rank"] = {importRank};
+  table["Size"] = {importSize, 1};
 }
 
 } // namespace lathe::tensorflow

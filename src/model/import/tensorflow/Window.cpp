@@ -114,7 +114,6 @@ mlir::Value emitConvolution(Operator &op, const Spatial &spatial, mlir::Value x,
 }
 
 void importConvolution(Operator &op) {
-  op.node.expectInputs(2, 2);
   Spatial spatial = spatialOf(op, op.code() == "Conv3D" ? 3 : 2);
   mlir::Value x = op.in(0), w = op.in(1);
   Window window{kernelOf(op, w, spatial.count),
@@ -127,7 +126,6 @@ void importConvolution(Operator &op) {
 /// A convolution between SpaceToBatchND and BatchToSpaceND (markDilations): operand, weights, block, pads,
 /// block, crops. Pads less crops may be known where neither is.
 void importDilated(Operator &op) {
-  op.node.expectInputs(6, 6);
   Spatial spatial = spatialOf(op, 2);
   op.node.ignore({"strides", "padding", "explicit_paddings", "dilations"}); // 1, VALID and none, as markDilations saw
   mlir::Value x = op.in(0), w = op.in(1);
@@ -155,7 +153,6 @@ void importDilated(Operator &op) {
 
 /// Extents of the result, weights (kernel x O x C: those of the convolution this is the gradient of), operand.
 void importTransposed(Operator &op) {
-  op.node.expectInputs(3, 3);
   Spatial spatial = spatialOf(op, op.code().starts_with("Conv3D") ? 3 : 2);
   mlir::Value w = op.in(1), x = op.in(2);
   Dims sizes;
@@ -192,7 +189,6 @@ void importTransposed(Operator &op) {
 
 void importPool(Operator &op) {
   bool operands = op.code() == "MaxPoolV2"; // kernel and strides are operands
-  op.node.expectInputs(operands ? 3 : 1, operands ? 3 : 1);
   op.node.ignore({"include_batch_in_index"});
   Spatial spatial = spatialOf(op, op.code().ends_with("3D") ? 3 : 2);
   if (op.code() == "MaxPoolWithArgmax" && op.node.wants(1))
@@ -213,13 +209,14 @@ void importPool(Operator &op) {
 
 void addWindowImporters(Importers &table) {
   for (const char *name : {"Conv2D", "Conv3D", "DepthwiseConv2dNative"})
-    table[name] = {importConvolution};
+    table[name] = {importConvolution, 2};
   for (const char *name : {"SpaceToBatchND+Conv2D", "SpaceToBatchND+DepthwiseConv2dNative"})
-    table[name] = {importDilated};
+    table[name] = {importDilated, 6};
   for (const char *name : {"Conv2DBackpropInput", "Conv3DBackpropInputV2"})
-    table[name] = {importTransposed};
-  for (const char *name : {"AvgPool", "AvgPool3D", "MaxPool", "MaxPool3D", "MaxPoolV2", "MaxPoolWithArgmax"})
-    table[name] = {importPool};
+    table[name] = {importTransposed, 3};
+  for (const char *name : {"AvgPool", "AvgPool3D", "MaxPool", "MaxPool3D", "MaxPoolWithArgmax"})
+    table[name] = {importPool, 1};
+  table["MaxPoolV2"] = {importPool, 3};
 }
 
 } // namespace lathe::tensorflow

@@ -17,7 +17,6 @@ mlir::Value number(Operator &op, double value) { return op.node.constantScalar(E
 /// boxes, scores, limit, overlap, score, and in V5 the variance of soft suppression.
 void importNonMaxSuppression(Operator &op) {
   bool soft = op.code() == BuiltinOperator::NON_MAX_SUPPRESSION_V5;
-  op.node.expectInputs(soft ? 6 : 5, soft ? 6 : 5);
   if (soft) {
     auto sigma = op.node.staticDoubles(op.in(5));
     if (!sigma || sigma->size() != 1 || sigma->front() != 0)
@@ -210,8 +209,8 @@ void (*customImporter(const std::string &name))(Operator &) {
 std::vector<std::string> customOperators() { return {"TFLite_Detection_PostProcess"}; }
 
 void addDetectionImporters(Importers &table) {
-  table[BuiltinOperator::NON_MAX_SUPPRESSION_V4] = {importNonMaxSuppression};
-  table[BuiltinOperator::NON_MAX_SUPPRESSION_V5] = {importNonMaxSuppression};
+  table[BuiltinOperator::NON_MAX_SUPPRESSION_V4] = {importNonMaxSuppression, 5};
+  table[BuiltinOperator::NON_MAX_SUPPRESSION_V5] = {importNonMaxSuppression, 6};
 }
 
 } // namespace lathe::tflite

@@ -6,105 +6,20 @@ namespace {
 
 using enum BuiltinOperator;
 
-struct Mnemonic {
-  BuiltinOperator code;
-  const char *mnemonic;
-};
-
-constexpr Mnemonic unary[] = {
-    {ABS, "abs"},
-    {CEIL, "ceil"},
-    {COS, "cos"},
-    {ELU, "elu"},
-    {EXP, "exp"},
-    {FLOOR, "floor"},
-    {HARD_SWISH, "hard_swish"},
-    {LOG, "log"},
-    {LOGICAL_NOT, "not"},
-    {LOGISTIC, "sigmoid"},
-    {NEG, "neg"},
-    {RELU, "relu"},
-    {ROUND, "round"},
-    {SIGN, "sign"},
-    {SIN, "sin"},
-    {SQRT, "sqrt"},
-    {TANH, "tanh"},
-    {STABLEHLO_ABS, "abs"},
-    {STABLEHLO_COSINE, "cos"},
-    {STABLEHLO_EXPONENTIAL, "exp"},
-    {STABLEHLO_FLOOR, "floor"},
-    {STABLEHLO_LOG, "log"},
-    {STABLEHLO_LOGISTIC, "sigmoid"},
-    {STABLEHLO_NEGATE, "neg"},
-    {STABLEHLO_TANH, "tanh"},
-};
-
-constexpr Mnemonic binary[] = {
-    {BITWISE_XOR, "bitwise_xor"},
-    {EQUAL, "equal"},
-    {GREATER, "greater"},
-    {GREATER_EQUAL, "greater_equal"},
-    {LESS, "less"},
-    {LESS_EQUAL, "less_equal"},
-    {LOGICAL_AND, "and"},
-    {LOGICAL_OR, "or"},
-    {MAXIMUM, "max"},
-    {MINIMUM, "min"},
-    {POW, "pow"},
-    {STABLEHLO_ADD, "add"},
-    {STABLEHLO_DIVIDE, "div"},
-    {STABLEHLO_MAXIMUM, "max"},
-    {STABLEHLO_MINIMUM, "min"},
-    {STABLEHLO_MULTIPLY, "mul"},
-    {STABLEHLO_POWER, "pow"},
-    {STABLEHLO_SUBTRACT, "sub"},
-};
-
-const char *mnemonicIn(std::span<const Mnemonic> table, BuiltinOperator code) {
-  for (const Mnemonic &row : table)
-    if (row.code == code)
-      return row.mnemonic;
-  return nullptr;
-}
-
 // ---- One operand --------------------------------------------------------------------------------------------------
 
-void importUnary(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(op.emit(mnemonicIn(unary, op.code()), {op.in(0)}));
-}
-
-void importRelus(Operator &op) {
-  op.node.expectInputs(1, 1);
-  double low = op.code() == RELU_N1_TO_1 ? -1 : 0, high = op.code() == RELU6 ? 6 : 1;
-  op.set(op.emit("clip", {op.in(0)}, {{"min", low}, {"max", high}}));
-}
-
 void importLeakyRelu(Operator &op) {
-  op.node.expectInputs(1, 1);
   double alpha = shortestDouble(op.options<file::LeakyReluOptions>(BuiltinOptions::LeakyRelu).alpha());
   op.set(op.emit("leaky_relu", {op.in(0)}, {{"alpha", alpha}}));
 }
 
 void importGelu(Operator &op) {
-  op.node.expectInputs(1, 1);
   bool approximate = op.options<file::GeluOptions>(BuiltinOptions::Gelu).approximate();
   op.set(op.emit("gelu", {op.in(0)}, {{"approximate", approximate ? "tanh" : "none"}}));
 }
 
-void importRsqrt(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(op.emit("reciprocal", {op.emit("sqrt", {op.in(0)})}));
-}
-
-void importSquare(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(op.emit("mul", {op.in(0), op.in(0)}));
-}
-
 /// The type of the result stands in the tensor; the options need not have it.
 void importCast(Operator &op) {
-  op.node.expectInputs(1, 1);
   ElementType to = op.outputType();
   if (to == ElementType::invalid)
     op.unsupported("a cast to " + typeName(op.outputTensor() ? op.outputTensor()->type() : file::TensorType::RESOURCE));
@@ -112,7 +27,6 @@ void importCast(Operator &op) {
 }
 
 void importBitcast(Operator &op) {
-  op.node.expectInputs(1, 1);
   ElementType from = op.node.info(op.in(0)).type, to = op.outputType();
   if (to == ElementType::invalid || bitWidth(from) != bitWidth(to))
     op.unsupported(fmt::format("the bits of {} as {}: elements of another width", name(from), name(to)));
@@ -121,26 +35,19 @@ void importBitcast(Operator &op) {
 
 /// Weights that are stored in 16 bits; quantised operands have an importer of their own.
 void importDequantize(Operator &op) {
-  op.node.expectInputs(1, 1);
   if (!isFloat(op.node.info(op.in(0)).type))
     op.unsupported(fmt::format("the operand is {} without a scale", name(op.node.info(op.in(0)).type)));
   op.set(op.node.cast(op.in(0), ElementType::f32));
 }
 
+void importFakeQuant(Operator &op) {
+  const auto &options = op.options<file::FakeQuantOptions>(BuiltinOptions::FakeQuant);
+  op.set(fakeQuant(op, op.in(0), options.min(), options.max(), options.bits(), options.narrow_range()));
+}
+
 // ---- Two operands -------------------------------------------------------------------------------------------------
 
-void importBinary(Operator &op) {
-  op.node.expectInputs(2, 2);
-  op.set(op.emit(mnemonicIn(binary, op.code()), {op.in(0), op.in(1)}));
-}
-
-void importNotEqual(Operator &op) {
-  op.node.expectInputs(2, 2);
-  op.set(op.emit("not", {op.emit("equal", {op.in(0), op.in(1)})}));
-}
-
 void importArithmetic(Operator &op) {
-  op.node.expectInputs(2, 2);
   bool sum = op.code() == ADD || op.code() == SUB;
   Activation activation =
       op.code() == ADD ? op.options<file::SumOptions>(BuiltinOptions::Add).activation()
@@ -152,25 +59,8 @@ void importArithmetic(Operator &op) {
   op.set(activate(op.node, op.emit(mnemonic, {op.in(0), op.in(1)}), activation));
 }
 
-void importSquaredDifference(Operator &op) {
-  op.node.expectInputs(2, 2);
-  mlir::Value difference = op.emit("sub", {op.in(0), op.in(1)});
-  op.set(op.emit("mul", {difference, difference}));
-}
-
-void importFloorMod(Operator &op) {
-  op.node.expectInputs(2, 2);
-  op.set(floorMod(op, op.in(0), op.in(1)));
-}
-
-void importFloorDiv(Operator &op) {
-  op.node.expectInputs(2, 2);
-  op.set(floorDiv(op, op.in(0), op.in(1)));
-}
-
 /// x shifted by 0 to width - 1 bits, as TensorFlow Lite limits them; the sign moves in.
 void importRightShift(Operator &op) {
-  op.node.expectInputs(2, 2);
   ElementType type = op.node.info(op.in(0)).type;
   auto number = [&](int64_t value) { return op.node.constantScalar(type, static_cast<double>(value)); };
   auto shifted = [&](mlir::Value x, mlir::Value by) { return op.emit("bit_shift", {x, by}, {{"direction", "RIGHT"}}); };
@@ -192,66 +82,24 @@ void importRightShift(Operator &op) {
 
 // ---- More operands ------------------------------------------------------------------------------------------------
 
-void importPrelu(Operator &op) {
-  op.node.expectInputs(2, 2);
-  op.set(op.emit("prelu", {op.in(0), op.in(1)}));
-}
-
-void importAddN(Operator &op) {
-  mlir::Value sum = op.in(0);
-  for (size_t i = 1; i < op.node.inputCount(); ++i)
-    sum = op.emit("add", {sum, op.in(i)});
-  op.set(sum);
-}
-
-/// A condition of rank 1 chooses whole rows in SELECT.
-void importSelect(Operator &op) {
-  op.node.expectInputs(3, 3);
-  mlir::Value condition = op.in(0), a = op.in(1), b = op.in(2);
-  Dims dims = op.dims(condition);
-  if (op.code() == SELECT && dims.size() == 1 && op.node.rank(a) > 1) {
-    dims.resize(op.dims(a).size(), Dim(1));
-    condition = op.node.reshape(condition, dims);
-  }
-  op.set(op.emit("where", {condition, a, b}));
-}
-
 void importClamp(Operator &op) { // smallest value, operand, largest value
-  op.node.expectInputs(3, 3);
   op.set(op.emit("min", {op.emit("max", {op.in(1), op.in(0)}), op.in(2)}));
 }
 
 } // namespace
 
 void addElementwiseImporters(Importers &table) {
-  for (const Mnemonic &row : unary)
-    table[row.code] = {importUnary};
-  for (const Mnemonic &row : binary)
-    table[row.code] = {importBinary};
-  for (BuiltinOperator code : {RELU6, RELU_N1_TO_1, RELU_0_TO_1})
-    table[code] = {importRelus};
   for (BuiltinOperator code : {ADD, SUB, MUL, DIV})
-    table[code] = {importArithmetic};
-  table[LEAKY_RELU] = {importLeakyRelu};
-  table[GELU] = {importGelu};
-  table[RSQRT] = {importRsqrt};
-  table[STABLEHLO_RSQRT] = {importRsqrt};
-  table[SQUARE] = {importSquare};
-  table[CAST] = {importCast};
-  table[STABLEHLO_CONVERT] = {importCast};
-  table[BITCAST] = {importBitcast};
-  table[RIGHT_SHIFT] = {importRightShift};
-  table[DEQUANTIZE] = {importDequantize};
-  table[NOT_EQUAL] = {importNotEqual};
-  table[SQUARED_DIFFERENCE] = {importSquaredDifference};
-  table[FLOOR_DIV] = {importFloorDiv};
-  table[FLOOR_MOD] = {importFloorMod};
-  table[PRELU] = {importPrelu};
-  table[ADD_N] = {importAddN};
-  table[SELECT] = {importSelect, /*moves=*/true};
-  table[SELECT_V2] = {importSelect, /*moves=*/true};
-  table[STABLEHLO_SELECT] = {importSelect, /*moves=*/true};
-  table[STABLEHLO_CLAMP] = {importClamp};
+    table[code] = {importArithmetic, 2};
+  table[LEAKY_RELU] = {importLeakyRelu, 1};
+  table[GELU] = {importGelu, 1};
+  table[CAST] = {importCast, 1};
+  table[STABLEHLO_CONVERT] = {importCast, 1};
+  table[BITCAST] = {importBitcast, 1};
+  table[RIGHT_SHIFT] = {importRightShift, 2};
+  table[DEQUANTIZE] = {importDequantize, 1};
+  table[FAKE_QUANT] = {importFakeQuant, 1};
+  table[STABLEHLO_CLAMP] = {importClamp, 3};
 }
 
 } // namespace lathe::tflite

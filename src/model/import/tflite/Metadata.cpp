@@ -3,8 +3,6 @@
 namespace lathe::tflite {
 namespace {
 
-std::string textOf(const flatbuffers::String *text) { return text ? text->str() : std::string(); }
-
 /// The bytes of the metadata called `name`; none if there is none.
 std::vector<uint8_t> metadata(const file::Model &model, std::string_view name) {
   for (uint32_t i = 0; model.metadata() && i < model.metadata()->size(); ++i) {

@@ -16,7 +16,6 @@ mlir::Value product(Operator &op, mlir::Value x, bool asymmetric) {
 }
 
 void importFullyConnected(Operator &op) {
-  op.node.expectInputs(2, 3);
   const auto &options = op.options<file::FullyConnectedOptions>(BuiltinOptions::FullyConnected);
   if (options.weights_format() != file::WeightsFormat::DEFAULT)
     op.unsupported("shuffled weights");
@@ -24,28 +23,8 @@ void importFullyConnected(Operator &op) {
   op.set(activate(op.node, restoreRows(op, y), options.activation()));
 }
 
-void importBatchMatMul(Operator &op) {
-  op.node.expectInputs(2, 2);
-  const auto &options = op.options<file::BatchMatMulOptions>(BuiltinOptions::BatchMatMul);
-  auto turned = [&](mlir::Value value, bool turn) {
-    int64_t rank = op.rank(value);
-    require(rank >= 2, "an operand has rank {}, expected at least 2", rank);
-    if (!turn)
-      return value;
-    std::vector<int64_t> perm;
-    for (int64_t axis = 0; axis < rank; ++axis)
-      perm.push_back(axis < rank - 2 ? axis : 2 * rank - 3 - axis);
-    return transpose(op.node, value, perm);
-  };
-  if (op.inputType(0) != op.inputType(1))
-    op.unsupported(fmt::format("operands are {} and {}", name(op.inputType(0)), name(op.inputType(1))));
-  mlir::Value a = turned(op.in(0), options.transpose_a()), b = turned(op.in(1), options.transpose_b());
-  op.set(op.emit("matmul", {a, b}));
-}
-
 /// Extents of the result are an operand; what the kernel would write beyond them is cut off.
 void importTransposeConv(Operator &op) {
-  op.node.expectInputs(3, 4);
   Convolution conv = readTransposeConv(op);
   const auto &options = op.options<file::TransposeConvOptions>(BuiltinOptions::TransposeConv);
   mlir::Value y = op.emit("conv_transpose", {conv.x, conv.w, op.node.inOrNull(3)}, conv.fields());
@@ -99,9 +78,8 @@ Convolution readTransposeConv(Operator &op) {
 }
 
 void addProductImporters(Importers &table) {
-  table[FULLY_CONNECTED] = {importFullyConnected};
-  table[BATCH_MATMUL] = {importBatchMatMul};
-  table[TRANSPOSE_CONV] = {importTransposeConv};
+  table[FULLY_CONNECTED] = {importFullyConnected, {2, 3}};
+  table[TRANSPOSE_CONV] = {importTransposeConv, {3, 4}};
 }
 
 } // namespace lathe::tflite

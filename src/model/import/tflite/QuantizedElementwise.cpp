@@ -35,7 +35,6 @@ void importSumOfPowers(Operator &op, const Uniform &to, Activation activation, c
 
 /// Sums of both operands on the scale twice the greater of theirs, with `bits` more bits.
 void importSum(Operator &op) {
-  op.node.expectInputs(2, 2);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   const auto &options = op.options<file::SumOptions>(op.code() == ADD ? BuiltinOptions::Add : BuiltinOptions::Sub);
   Activation activation = options.activation();
@@ -54,7 +53,6 @@ void importSum(Operator &op) {
 }
 
 void importProduct(Operator &op) {
-  op.node.expectInputs(2, 2);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   Activation activation = op.options<file::ActivationOptions>(BuiltinOptions::Mul).activation();
   Multiplier factor = multiplierOf(double(a.scale * b.scale / to.scale));
@@ -83,7 +81,6 @@ int64_t quotient(int32_t a, int32_t b, Multiplier factor) {
 
 /// A table of the results of all pairs of bytes.
 void importQuotient(Operator &op) {
-  op.node.expectInputs(2, 2);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   for (const Uniform &each : {a, b, to})
     if (each.type != ElementType::u8)
@@ -104,7 +101,6 @@ void importQuotient(Operator &op) {
 }
 
 void importSquaredDifference(Operator &op) {
-  op.node.expectInputs(2, 2);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   constexpr int bits = 7;
   double twice = 2 * double(std::max(a.scale, b.scale));
@@ -117,7 +113,6 @@ void importSquaredDifference(Operator &op) {
 
 /// Both operands are on the scale of the result.
 void importExtreme(Operator &op) {
-  op.node.expectInputs(2, 2);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   require(a == to && b == to, "the operands and the result have different scales or zero points");
   op.set(op.emit(op.code() == MAXIMUM ? "max" : "min", {op.in(0), op.in(1)}));
@@ -140,7 +135,6 @@ const char *comparison(BuiltinOperator code) {
 
 /// Both operands on the scale 2^-8.
 void importComparison(Operator &op) {
-  op.node.expectInputs(2, 2);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1);
   require(a.scale < 1 && b.scale < 1, "the operands have scales {} and {}, expected less than 1", a.scale, b.scale);
   constexpr int bits = 8;
@@ -152,7 +146,6 @@ void importComparison(Operator &op) {
 
 /// x from zero on, x times alpha below, each on the scale of the result.
 void importPrelu(Operator &op) {
-  op.node.expectInputs(2, 2);
   Uniform x = uniformInput(op, 0), alpha = uniformInput(op, 1), to = uniformOutput(op);
   mlir::Value centre = centred(op, op.in(0), x.zero), slope = centred(op, op.in(1), alpha.zero);
   Limits all = limitsOf(to.type);

@@ -38,7 +38,6 @@ void importConcatenation(Operator &op) {
 
 /// What is added stands for zero, or for the value of PADV2.
 void importPad(Operator &op) {
-  op.node.expectInputs(2, op.code() == PADV2 ? 3 : 2);
   Uniform to = uniformOutput(op);
   require(uniformInput(op, 0) == to, "the operand and the result have different scales or zero points");
   double value = static_cast<double>(to.zero);
@@ -168,7 +167,6 @@ private:
 };
 
 void importResizeBilinear(Operator &op) {
-  op.node.expectInputs(2, 2);
   const auto &options = op.options<file::ResizeBilinearOptions>(BuiltinOptions::ResizeBilinear);
   Uniform x = uniformInput(op, 0);
   require(x == uniformOutput(op), "the operand and the result have different scales or zero points");

@@ -1,5 +1,6 @@
 // Recurrent layers on 8-bit activations with a state of 16 bits, step by step. Sources: lstm_eval.cc (LstmStepInteger8x8_16),
 // svdf.h and portable_tensor_utils.cc of tensorflow/lite/kernels.
+#include "import/parts/Recurrent.h"
 #include "import/tflite/QuantizedParts.h"
 
 #include <cmath>
@@ -8,9 +9,6 @@ namespace lathe::tflite {
 namespace {
 
 using enum BuiltinOperator;
-using Ints = std::vector<int64_t>;
-
-constexpr int64_t mostSteps = 512;
 constexpr Uniform sums{ElementType::i32, 1, 0};
 
 /// Numbers of 16 bits in an i32: what the elements between operators are.
@@ -72,21 +70,14 @@ public:
   mlir::Value run(mlir::Value all) {
     const Dims dims = op.dims(all);
     require(dims.size() == 3, "the operand has rank {}, expected 3", dims.size());
-    if (!dims[0].isConstant() || dims[0].constant() > mostSteps || dims[0].constant() < 1)
-      op.unsupported(fmt::format("a quantised layer of '{}' steps, expected 1 to {}", dims[0].str(), mostSteps));
     prepare();
-    int64_t steps = dims[0].constant();
     mlir::Value fromInput = op.emit("add", {product(op, all, x.zero, joined(inputAt)), bias()}); // of all steps at once
     fromInput = requantized(op, fromInput, inputFactors, 0, {ElementType::i16, 1, 0}, limitsOf(ElementType::i16));
     mlir::Value h = op.in(hiddenAt), c = wide(op, op.in(cellAt));
-    Values results;
-    for (int64_t t = 0; t < steps; ++t) {
-      mlir::Value part = op.node.reshape(slice(op, fromInput, 0, t, t + 1), {dims[1], Dim(cells * gates())});
+    Values results = unrolled(op.node, fromInput, 0, false, "a quantised layer", [&](mlir::Value part, int64_t) {
       step(wide(op, part), h, c);
-      Dims row = op.dims(h);
-      row.insert(row.begin(), Dim(1));
-      results.push_back(op.node.reshape(h, row));
-    }
+      return h;
+    });
     op.setVariable(hiddenAt, h);
     op.setVariable(cellAt, op.node.cast(c, ElementType::i16));
     return results.size() == 1 ? results[0] : op.emit("concat", results, {{"axis", 0}});
@@ -308,7 +299,6 @@ void importLstm(Operator &op) {
 
 /// The state has the last `memory` results of every filter, the newest one at the end.
 void importSvdf(Operator &op) {
-  op.node.expectInputs(5, 5);
   const auto &options = op.options<file::SvdfOptions>(BuiltinOptions::SVDF);
   Uniform x = uniformInput(op, 0), feature = uniformInput(op, 1), time = uniformInput(op, 2),
           state = uniformInput(op, 4), to = uniformOutput(op);

@@ -60,7 +60,6 @@ void importWideSoftmax(Operator &op, const Uniform &x, const Uniform &to, float 
 }
 
 void importSoftmax(Operator &op) {
-  op.node.expectInputs(1, 1);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   float beta = op.options<file::SoftmaxOptions>(BuiltinOptions::Softmax).beta();
   if (x.type == ElementType::i16)
@@ -91,7 +90,6 @@ void importSoftmax(Operator &op) {
 /// In real numbers, as the optimised kernels compute it, in steps of 2^-4 below zero. The reference kernels, in fixed
 /// point, may differ by a step.
 void importLogSoftmax(Operator &op) {
-  op.node.expectInputs(1, 1);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   if (x.type == ElementType::i16 || x.type != to.type)
     op.unsupported(fmt::format("LOG_SOFTMAX of quantised {} to {}", name(x.type), name(to.type)));
@@ -110,7 +108,6 @@ void importLogSoftmax(Operator &op) {
 
 /// Each row times the inverse root of the sum of its squares, in steps of 2^-7.
 void importL2Normalization(Operator &op) {
-  op.node.expectInputs(1, 1);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   bool natural = to.type == ElementType::u8;
   if (x.type == ElementType::i16 || x.type != to.type)
@@ -235,7 +232,6 @@ mlir::Value zerosOf(Operator &op, const Count &count, int64_t zero, ElementType 
 
 /// The sum less the zero points, times a factor that holds the number of elements of a mean.
 void importTotal(Operator &op) {
-  op.node.expectInputs(2, 2);
   Reduction reduction = readReduction(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   if (reduction.axes.empty()) // nn would take all of them
@@ -266,7 +262,6 @@ constexpr int64_t mostFactors = 512;
 
 /// One factor after the other, each product on the scale that the root of the result's leaves. QuantizedReduceProd.
 void importProductOfElements(Operator &op) {
-  op.node.expectInputs(2, 2);
   Reduction reduction = readReduction(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   if (x.type == ElementType::u8 || x.type != to.type)

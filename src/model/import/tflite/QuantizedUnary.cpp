@@ -18,7 +18,6 @@ template <class F> void set(Operator &op, const Uniform &x, const Uniform &to, F
 
 /// The operand and the result, of 8 bits.
 std::pair<Uniform, Uniform> bytes(Operator &op) {
-  op.node.expectInputs(1, 1);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   if (!isByte(x.type) || !isByte(to.type))
     op.unsupported(fmt::format("{} of quantised {}", operatorName(op.code()), name(x.type)));
@@ -178,7 +177,6 @@ void importAbs(Operator &op) {
 
 /// round(x / scale) + zero of real numbers, halves away from zero; numbers on another scale are requantised.
 void importQuantize(Operator &op) {
-  op.node.expectInputs(1, 1);
   Uniform to = uniformOutput(op);
   Limits all = limitsOf(to.type);
   if (op.inputQuantization(0) && !isFloat(op.inputType(0))) {
@@ -196,7 +194,6 @@ void importQuantize(Operator &op) {
 }
 
 void importDequantize(Operator &op) {
-  op.node.expectInputs(1, 1);
   auto quantization = op.inputQuantization(0);
   require(quantization.has_value(), "the operand has no scale");
   if (quantization->perChannel())
@@ -208,7 +205,6 @@ void importDequantize(Operator &op) {
 
 /// The integers themselves, whatever they stand for.
 void importCast(Operator &op) {
-  op.node.expectInputs(1, 1);
   if (op.outputType() == ElementType::invalid)
     op.unsupported("a cast to a type that Lathe does not have");
   op.set(op.node.cast(op.in(0), op.outputType()));
@@ -229,7 +225,7 @@ void addQuantizedUnary(Importers &table) {
   table[HARD_SWISH] = {importHardSwish};
   table[LEAKY_RELU] = {importLeakyRelu};
   table[ABS] = {importAbs};
-  table[QUANTIZE] = {importQuantize};
+  table[QUANTIZE] = {importQuantize, 1};
   table[DEQUANTIZE] = {importDequantize};
 }
 

@@ -68,7 +68,6 @@ int16_t tangentOf(int32_t steps) {
 
 /// The operand and the result, without zero points.
 std::pair<Uniform, Uniform> symmetric(Operator &op) {
-  op.node.expectInputs(1, 1);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   if (to.type != ElementType::i16)
     op.unsupported(fmt::format("{} of quantised i16 to {}", operatorName(op.code()), name(to.type)));

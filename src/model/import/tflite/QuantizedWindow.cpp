@@ -61,7 +61,6 @@ mlir::Value finished(Operator &op, const Contraction &c, mlir::Value sums, mlir:
 }
 
 void importConvolution(Operator &op) {
-  op.node.expectInputs(2, 3);
   Convolution conv = readConvolution(op);
   Contraction c = readContraction(op, 0, 1);
   Fields fields = conv.fields();
@@ -84,7 +83,6 @@ mlir::Value integerProduct(Operator &op, mlir::Value a, const Uniform &x, mlir::
 }
 
 void importFullyConnected(Operator &op) {
-  op.node.expectInputs(2, 3);
   const auto &options = op.options<file::FullyConnectedOptions>(BuiltinOptions::FullyConnected);
   if (options.weights_format() != file::WeightsFormat::DEFAULT)
     op.unsupported("shuffled weights");
@@ -96,7 +94,6 @@ void importFullyConnected(Operator &op) {
 
 /// Sums of 32-bit integers: the phases of the stride become a convolution of those.
 void importTransposeConv(Operator &op) {
-  op.node.expectInputs(3, 4);
   Convolution conv = readTransposeConv(op);
   Contraction c = readContraction(op, 2, 1);
   mlir::Value x = centred(op, conv.x, c.x.zero, c.sums()), w = centred(op, conv.w, weightsZero(c), c.sums());
@@ -106,7 +103,6 @@ void importTransposeConv(Operator &op) {
 }
 
 void importBatchMatmul(Operator &op) {
-  op.node.expectInputs(2, 2);
   const auto &options = op.options<file::BatchMatMulOptions>(BuiltinOptions::BatchMatMul);
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   auto turned = [&](mlir::Value x, bool turns) {
@@ -119,7 +115,7 @@ void importBatchMatmul(Operator &op) {
     std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
     return transpose(op.node, x, perm);
   };
-  mlir::Value left = turned(op.in(0), options.transpose_a()), right = turned(op.in(1), options.transpose_b());
+  mlir::Value left = turned(op.in(0), options.adj_x()), right = turned(op.in(1), options.adj_y());
   mlir::Value sums = integerProduct(op, left, a, right, b.type, b.zero);
   Multiplier factor = multiplierOf(double(a.scale) * double(b.scale) / double(to.scale));
   op.set(requantized(op, sums, {&factor, 1}, 0, to, limitsOf(to.type)));
@@ -128,7 +124,6 @@ void importBatchMatmul(Operator &op) {
 // ---- Pools --------------------------------------------------------------------------------------------------------
 
 void importMaxPool(Operator &op) {
-  op.node.expectInputs(1, 1);
   Window window = readPool(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   require(x == to, "the operand and the result have different scales or zero points");
@@ -197,7 +192,6 @@ mlir::Value windowSizes(Operator &op, const Window &window, mlir::Value sums) {
 
 /// The sum plus half the number of elements, away from zero, over this number.
 void importAveragePool(Operator &op) {
-  op.node.expectInputs(1, 1);
   Window window = readPool(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   require(x == to, "the operand and the result have different scales or zero points");

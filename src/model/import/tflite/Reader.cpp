@@ -20,8 +20,6 @@ struct Storage {
   std::vector<GraphRecord> graphs; // by number of the subgraph; the first one is the model's
 };
 
-std::string textOf(const flatbuffers::String *text) { return text ? text->str() : std::string(); }
-
 template <class Vector> size_t sizeOf(const Vector *vector) { return vector ? vector->size() : 0; }
 
 template <class Vector> auto element(const Vector *vector, size_t index) {

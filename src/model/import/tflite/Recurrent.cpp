@@ -1,13 +1,11 @@
 // Recurrent layers on float activations. Their states are variables: the operator gives them new values.
+#include "import/parts/Recurrent.h"
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {
 namespace {
 
 using enum BuiltinOperator;
-using Ints = std::vector<int64_t>;
-
-constexpr int64_t mostSteps = 512; // of layers that are written out step by step
 
 /// Where the operands of one direction of an LSTM are: each of the weights for the gates i, f, c, o.
 struct LstmOperands {
@@ -54,11 +52,7 @@ private:
   mlir::Value concat(const Values &parts, int64_t axis) {
     return parts.size() == 1 ? parts[0] : node.emit("concat", parts, {{"axis", axis}});
   }
-  mlir::Value oneMore(mlir::Value value) { // a first axis of extent 1
-    Dims dims = op.dims(value);
-    dims.insert(dims.begin(), Dim(1));
-    return node.reshape(value, dims);
-  }
+  mlir::Value oneMore(mlir::Value value) { return withAxis(node, value); }
 
   /// Operands of the gates in the order i, o, f, c. A coupled gate is 1 - sigmoid(z) = sigmoid(-z): its weights are the
   /// negative ones of the forget gate.
@@ -84,9 +78,7 @@ private:
         node.emitOp("lstm", {x, w, r, b, {}, oneMore(operand(at.hidden)), oneMore(operand(at.cell)), p},
                     {{"direction", reverse ? "reverse" : "forward"}, {"input_forget", coupled}});
     auto first = [&](mlir::Value value) { // without the axis of directions, which is the last but two
-      Dims dims = op.dims(value);
-      dims.erase(dims.end() - 3);
-      return node.reshape(value, dims);
+      return withoutAxis(node, value, op.dims(value).size() - 3);
     };
     op.setVariable(at.hidden, first(lstm->getResult(1)));
     op.setVariable(at.cell, first(lstm->getResult(2)));
@@ -137,22 +129,14 @@ private:
   }
 
   mlir::Value stepByStep(mlir::Value x, bool reverse) {
-    const Dims dims = op.dims(x);
-    if (!dims[0].isConstant() || dims[0].constant() > mostSteps)
-      op.unsupported(fmt::format("a layer with projection, clipping or quantised weights of '{}' steps, at most {}",
-                                 dims[0].str(), mostSteps));
-    int64_t steps = dims[0].constant();
     mlir::Value h = operand(at.hidden), c = operand(at.cell);
-    Values all(static_cast<size_t>(steps));
-    for (int64_t i = 0; i < steps; ++i) {
-      int64_t t = reverse ? steps - 1 - i : i;
-      mlir::Value one = node.emit("slice", {x}, {{"starts", Ints{t}}, {"ends", Ints{t + 1}}, {"axes", Ints{0}}});
-      std::tie(h, c) = step(node.reshape(one, {dims[1], dims[2]}), h, c);
-      all[static_cast<size_t>(t)] = oneMore(h);
-    }
+    Values all = unrolled(node, x, 0, reverse, "a layer with projection, clipping or quantised weights",
+                          [&](mlir::Value one, int64_t) {
+                            std::tie(h, c) = step(one, h, c);
+                            return h;
+                          });
     op.setVariable(at.hidden, h);
     op.setVariable(at.cell, c);
-    require(steps > 0, "has no step");
     return concat(all, 0);
   }
 };
@@ -258,7 +242,6 @@ mlir::Value rnnStep(Operator &op, mlir::Value x, mlir::Value h, size_t weights, 
 }
 
 void importRnn(Operator &op) {
-  op.node.expectInputs(5, 5);
   const auto &options = op.options<file::RnnOptions>(BuiltinOptions::RNN);
   mlir::Value h = rnnStep(op, op.in(0), op.in(4), 1, options.activation(), options.asymmetric_inputs());
   op.setVariable(4, h);
@@ -268,27 +251,16 @@ void importRnn(Operator &op) {
 /// All steps of one direction, written out.
 mlir::Value rnnSteps(Operator &op, mlir::Value x, size_t weights, Activation activation, bool asymmetric,
                      bool reverse) {
-  const Dims dims = op.dims(x);
-  require(dims.size() == 3, "the operand has rank {}, expected 3", dims.size());
-  if (!dims[0].isConstant() || dims[0].constant() > mostSteps || dims[0].constant() < 1)
-    op.unsupported(fmt::format("a layer of '{}' steps, expected 1 to {}", dims[0].str(), mostSteps));
-  int64_t steps = dims[0].constant();
+  require(op.rank(x) == 3, "the operand has rank {}, expected 3", op.rank(x));
   mlir::Value h = op.in(weights + 3);
-  Values all(static_cast<size_t>(steps));
-  for (int64_t i = 0; i < steps; ++i) {
-    int64_t t = reverse ? steps - 1 - i : i;
-    mlir::Value one = op.emit("slice", {x}, {{"starts", Ints{t}}, {"ends", Ints{t + 1}}, {"axes", Ints{0}}});
-    h = rnnStep(op, op.node.reshape(one, {dims[1], dims[2]}), h, weights, activation, asymmetric);
-    Dims row = op.dims(h);
-    row.insert(row.begin(), Dim(1));
-    all[static_cast<size_t>(t)] = op.node.reshape(h, row);
-  }
+  Values all = unrolled(op.node, x, 0, reverse, "a layer", [&](mlir::Value one, int64_t) {
+    return h = rnnStep(op, one, h, weights, activation, asymmetric);
+  });
   op.setVariable(weights + 3, h);
   return op.emit("concat", all, {{"axis", 0}});
 }
 
 void importSequenceRnn(Operator &op) {
-  op.node.expectInputs(5, 5);
   const auto &options = op.options<file::SequenceRnnOptions>(BuiltinOptions::SequenceRNN);
   mlir::Value x = swapped(op, op.in(0), !options.time_major());
   mlir::Value y = rnnSteps(op, x, 1, options.activation(), options.asymmetric_inputs(), /*reverse=*/false);
@@ -313,7 +285,6 @@ void importBidirectionalRnn(Operator &op) {
 
 /// The state has the last `memory` results of every filter, the newest one at the end.
 void importSvdf(Operator &op) {
-  op.node.expectInputs(5, 5);
   const auto &options = op.options<file::SvdfOptions>(BuiltinOptions::SVDF);
   mlir::Value x = op.in(0), time = op.in(2), state = op.in(4);
   const Dims timeDims = op.dims(time), stateDims = op.dims(state);
@@ -346,10 +317,10 @@ void addRecurrentImporters(Importers &table) {
   table[UNIDIRECTIONAL_SEQUENCE_LSTM] = {importSequenceLstm};
   table[BIDIRECTIONAL_SEQUENCE_LSTM] = {importBidirectionalLstm};
   table[LSTM] = {importLstm};
-  table[RNN] = {importRnn};
-  table[UNIDIRECTIONAL_SEQUENCE_RNN] = {importSequenceRnn};
+  table[RNN] = {importRnn, 5};
+  table[UNIDIRECTIONAL_SEQUENCE_RNN] = {importSequenceRnn, 5};
   table[BIDIRECTIONAL_SEQUENCE_RNN] = {importBidirectionalRnn};
-  table[SVDF] = {importSvdf};
+  table[SVDF] = {importSvdf, 5};
 }
 
 } // namespace lathe::tflite

@@ -19,6 +19,8 @@ std::optional<Quantization> quantizationOf(const file::Tensor &tensor);
 ElementType elementType(file::TensorType type);
 /// "INT8", also for numbers that are no type.
 std::string typeName(file::TensorType type);
+/// "" where the file has no text.
+inline std::string textOf(const flatbuffers::String *text) { return text ? text->str() : std::string(); }
 /// "CONV_2D", also for numbers that are no operator.
 std::string operatorName(file::BuiltinOperator code);
 

@@ -1,22 +1,29 @@
 #include "import/tflite/Tflite.h"
 
+#include "import/parts/Common.h"
 #include "import/tflite/Quantized.h"
 
 namespace lathe::tflite {
 namespace {
 
 Importers makeImporters() {
+  std::map<std::string, BuiltinOperator> codes;
+  for (BuiltinOperator code : file::EnumValuesBuiltinOperator())
+    codes[operatorName(code)] = code;
   Importers table;
+  for (const MappedOp &mapped : mappings("tflite"))
+    table[codes.at(mapped.mapping->op)] = {[](Operator &op) { importDirectly(op.node); },
+                                           mapped.record->operands.size()};
+  for (const CommonOperator &common : commonOperators())
+    if (*common.tflite)
+      table[codes.at(common.tflite)] = {common.run, common.operands, common.moves};
   addElementwiseImporters(table);
   addWindowImporters(table);
   addProductImporters(table);
   addViewImporters(table);
   addReduceImporters(table);
   addMovementImporters(table);
-  addSliceImporters(table);
-  addResizeImporters(table);
   addIndexedImporters(table);
-  addComposedImporters(table);
   addRecurrentImporters(table);
   addDetectionImporters(table);
   return table;
@@ -43,13 +50,15 @@ void requireEqualQuantization(const Operator &op) {
 
 void importBuiltin(Node &node) {
   Operator op(node);
-  const Importer *plain = find(importers(), op.code());
+  const Importer *plain = find(importers(), op.code()), *quantised = find(quantisedImporters(), op.code());
+  const OperandCount &operands = (plain ? plain : quantised)->operands;
+  node.expectInputs(operands.least, operands.most);
   if (!isQuantised(op)) {
     if (!plain)
       op.unsupported("the operator is only supported on quantised tensors");
     return plain->run(op);
   }
-  if (const Importer *quantised = find(quantisedImporters(), op.code()))
+  if (quantised)
     return quantised->run(op);
   if (!plain || !plain->moves)
     op.unsupported(fmt::format("quantised {} is not supported", operatorName(op.code())));
@@ -63,10 +72,7 @@ void importCustom(Node &node) {
 }
 
 /// Not an operator of the file: a tensor that is an output under a second name.
-void importIdentity(Node &node) {
-  node.expectInputs(1, 1);
-  node.set(0, node.in(0));
-}
+void importIdentity(Node &node) { node.set(0, node.in(0)); }
 
 Handlers makeHandlers() {
   Handlers result;
@@ -116,6 +122,28 @@ void Operator::setVariable(size_t index, mlir::Value value) {
   node.set(position, value);
 }
 
+/// Numbers that the file does not state are 0.
+int64_t Operator::option(const char *name, int64_t) {
+  const auto *options = static_cast<const flatbuffers::Table *>(source.op->options());
+  const flatbuffers::TypeTable *kinds = file::BuiltinOptionsTypeTable();
+  auto kind = static_cast<size_t>(source.op->options_type());
+  if (!options || kind == 0 || kind >= kinds->num_elems)
+    return 0;
+  const flatbuffers::TypeTable *fields = kinds->type_refs[kinds->type_codes[kind].sequence_ref]();
+  for (size_t field = 0; field < fields->num_elems; ++field)
+    if (fields->names[field] == std::string_view(name)) {
+      auto at = flatbuffers::FieldIndexToOffset(static_cast<flatbuffers::voffset_t>(field));
+      return fields->type_codes[field].base_type == flatbuffers::ET_BOOL ? options->GetField<uint8_t>(at, 0)
+                                                                         : options->GetField<int32_t>(at, 0);
+    }
+  fail("has options of {}, which have no {}", file::EnumNameBuiltinOptions(source.op->options_type()), name);
+}
+
+double Operator::zero() const {
+  auto quantization = inputQuantization(0);
+  return quantization && !isFloat(inputType(0)) ? static_cast<double>(quantization->zeroPoints[0]) : 0;
+}
+
 const file::Tensor *Operator::tensor(const flatbuffers::Vector<int32_t> *indices, size_t index) const {
   if (!indices || index >= indices->size())
     return nullptr;
@@ -154,7 +182,7 @@ const Format &format() {
   static const Format table = {.name = "TFLite",
                                .versionWord = "schema",
                                .read = readModel,
-                               .mappings = {},
+                               .mappings = mappings("tflite"),
                                .handlers = makeHandlers(),
                                .structure = structureHandler,
                                .passesOn = [](const NodeRecord &node) { return node.op == "identity"; }};

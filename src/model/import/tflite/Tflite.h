@@ -48,6 +48,10 @@ public:
   ElementType inputType(size_t index) const { return type(inputTensor(index)); }
   ElementType outputType(size_t index = 0) const { return type(outputTensor(index)); }
 
+  int64_t option(const char *name, int64_t fallback) override;
+  ElementType resultType(const char *, ElementType, size_t index = 0) override { return outputType(index); }
+  double zero() const override;
+
   /// The new value of the variable that is operand `index`; nothing if that is no variable.
   void setVariable(size_t index, mlir::Value value);
 
@@ -59,25 +63,24 @@ private:
   static ElementType type(const file::Tensor *tensor);
 };
 
-/// How an operator is imported.
+/// How an operator is imported. On quantised tensors it has as many operands.
 struct Importer {
-  void (*run)(Operator &) = nullptr;
+  std::function<void(Operator &)> run;
+  OperandCount operands = {};
   /// It only moves elements: quantised tensors are imported in the same way.
   bool moves = false;
 };
 using Importers = std::unordered_map<BuiltinOperator, Importer>;
 
-// Importers on tensors that are not quantised. Quantized.h has those on quantised ones.
+// Importers on tensors that are not quantised, beside the mappings of the operator records and parts/Common.h. Quantized.h
+// has the importers on quantised ones.
 void addElementwiseImporters(Importers &table); // Elementwise.cpp
 void addWindowImporters(Importers &table);      // Window.cpp: convolution and pooling
 void addProductImporters(Importers &table);     // Product.cpp: matrix products, transposed convolution
 void addViewImporters(Importers &table);        // View.cpp: the same elements with other extents
-void addReduceImporters(Importers &table);      // Reduce.cpp: reductions, softmax, normalisation along an axis
+void addReduceImporters(Importers &table);      // Reduce.cpp: softmax, normalisation along an axis
 void addMovementImporters(Importers &table);    // Movement.cpp
-void addSliceImporters(Importers &table);       // Slice.cpp
-void addResizeImporters(Importers &table);      // Resize.cpp
 void addIndexedImporters(Importers &table);     // Indexed.cpp: gathers, scatters, tensors of numbers
-void addComposedImporters(Importers &table);    // Composed.cpp
 void addRecurrentImporters(Importers &table);   // Recurrent.cpp
 void addDetectionImporters(Importers &table);   // Detection.cpp: selection of boxes
 /// The importer of the custom operator `name` (Detection.cpp); null for others.

@@ -8,7 +8,6 @@ using enum BuiltinOperator;
 
 /// The extents are an operand, or stand in the options of old files.
 void importReshape(Operator &op) {
-  op.node.expectInputs(1, 2);
   std::optional<std::vector<int64_t>> shape;
   if (op.node.has(1)) {
     shape = op.node.staticInts(op.in(1));
@@ -27,7 +26,6 @@ void importReshape(Operator &op) {
 }
 
 void importStablehloReshape(Operator &op) { // to the extents of the result
-  op.node.expectInputs(1, 1);
   const file::Tensor *to = op.outputTensor();
   require(to != nullptr, "has no result");
   Dims dims;
@@ -37,35 +35,16 @@ void importStablehloReshape(Operator &op) { // to the extents of the result
 }
 
 void importSqueeze(Operator &op) {
-  op.node.expectInputs(1, 1);
   const auto *axes = op.options<file::SqueezeOptions>(BuiltinOptions::Squeeze).axes();
   op.set(squeeze(op, op.in(0), axes ? Ints(axes->begin(), axes->end()) : Ints()));
-}
-
-void importExpandDims(Operator &op) {
-  op.node.expectInputs(2, 2);
-  op.set(expandDims(op, op.in(0), 1));
-}
-
-void importShape(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(op.node.cast(op.emit("shape", {op.in(0)}), op.outputType()));
-}
-
-void importRank(Operator &op) {
-  op.node.expectInputs(1, 1);
-  op.set(op.node.constantScalar(ElementType::i32, static_cast<double>(op.rank(op.in(0)))));
 }
 
 } // namespace
 
 void addViewImporters(Importers &table) {
-  table[RESHAPE] = {importReshape, /*moves=*/true};
-  table[STABLEHLO_RESHAPE] = {importStablehloReshape, /*moves=*/true};
-  table[SQUEEZE] = {importSqueeze, /*moves=*/true};
-  table[EXPAND_DIMS] = {importExpandDims, /*moves=*/true};
-  table[SHAPE] = {importShape, /*moves=*/true};
-  table[RANK] = {importRank, /*moves=*/true};
+  table[RESHAPE] = {importReshape, {1, 2}, /*moves=*/true};
+  table[STABLEHLO_RESHAPE] = {importStablehloReshape, 1, /*moves=*/true};
+  table[SQUEEZE] = {importSqueeze, 1, /*moves=*/true};
 }
 
 } // namespace lathe::tflite

@@ -35,7 +35,6 @@ mlir::Value hybridConvolution(Operator &op, const Convolution &conv) {
 }
 
 void importConvolution(Operator &op) {
-  op.node.expectInputs(2, 3);
   Convolution conv = readConvolution(op);
   mlir::Value y = isHybrid(op)
                       ? hybridConvolution(op, conv)
@@ -45,7 +44,6 @@ void importConvolution(Operator &op) {
 
 /// The weights are D x H x W x C x O.
 void importConv3D(Operator &op) {
-  op.node.expectInputs(2, 3);
   const auto &options = op.options<file::Conv3DOptions>(BuiltinOptions::Conv3D);
   mlir::Value x = op.in(0), w = op.in(1);
   require(op.node.rank(x) == 5 && op.node.rank(w) == 5, "operands have ranks {} and {}, expected 5", op.node.rank(x),
@@ -66,7 +64,6 @@ void importConv3D(Operator &op) {
 }
 
 void importPool(Operator &op) {
-  op.node.expectInputs(1, 1);
   Window window = readPool(op);
   Fields fields = window.fields();
   fields.emplace_back("kernel", window.kernel);
@@ -146,11 +143,11 @@ Activation activationOf(const Operator &op) {
 }
 
 void addWindowImporters(Importers &table) {
-  table[CONV_2D] = {importConvolution};
-  table[DEPTHWISE_CONV_2D] = {importConvolution};
-  table[CONV_3D] = {importConv3D};
+  table[CONV_2D] = {importConvolution, {2, 3}};
+  table[DEPTHWISE_CONV_2D] = {importConvolution, {2, 3}};
+  table[CONV_3D] = {importConv3D, {2, 3}};
   for (BuiltinOperator code : {AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D})
-    table[code] = {importPool};
+    table[code] = {importPool, 1};
 }
 
 } // namespace lathe::tflite

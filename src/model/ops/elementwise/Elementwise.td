@@ -2,25 +2,25 @@ include "ops/Base.td"
 
 // y[i] = f(x[i]), the same type in and out. Constraint unary_c1: the element type is one f is defined for: floating-point
 // (Nn_Unary), any number (Nn_NumberUnary).
-class Nn_Unary<string mnemonic, string onnxOp, list<Trait> traits = []> : NnOp<mnemonic, traits> {
+class Nn_Unary<string mnemonic, string onnxOp, list<Mapping> others = []> : NnOp<mnemonic> {
   let description = [{
     Constraints: unary_c1: x is floating-point.
   }];
   let arguments = (ins NnTensor:$x);
   let results = (outs NnTensor:$y);
-  let mappings = [Onnx<onnxOp>];
+  let mappings = !listconcat([Onnx<onnxOp>], others);
   let inferFunction = "inferFloatUnary";
   let lowering = "elementwise";
   let benchmarkAxes = ["shape"];
 }
-class Nn_NumberUnary<string mnemonic, string onnxOp> : Nn_Unary<mnemonic, onnxOp> {
+class Nn_NumberUnary<string mnemonic, string onnxOp, list<Mapping> others = []> : Nn_Unary<mnemonic, onnxOp, others> {
   let description = [{
     Constraints: unary_c1: x has numbers.
   }];
   let inferFunction = "inferNumberUnary";
 }
 
-def Nn_ReluOp : Nn_NumberUnary<"relu", "Relu"> {
+def Nn_ReluOp : Nn_NumberUnary<"relu", "Relu", [TensorFlow<["Relu"], ["RELU"]>]> {
   let summary = "max(x, 0); NaN stays NaN";
 }
 
@@ -29,12 +29,12 @@ def Nn_LeakyReluOp : Nn_Unary<"leaky_relu", "LeakyRelu"> {
   let arguments = (ins NnTensor:$x, NnF64<"0.01">:$alpha);
 }
 
-def Nn_EluOp : Nn_Unary<"elu", "Elu"> {
+def Nn_EluOp : Nn_Unary<"elu", "Elu", [TensorFlow<["Elu"], ["ELU"]>]> {
   let summary = "x for x >= 0, alpha * (exp(x) - 1) below";
   let arguments = (ins NnTensor:$x, NnF64<"1.0">:$alpha);
 }
 
-def Nn_SeluOp : Nn_Unary<"selu", "Selu"> {
+def Nn_SeluOp : Nn_Unary<"selu", "Selu", [TensorFlow<["Selu"]>]> {
   let summary = "gamma * x for x > 0, gamma * alpha * (exp(x) - 1) below";
   let arguments = (ins NnTensor:$x, NnF64<"1.67326319217681884765625">:$alpha, NnF64<"1.05070102214813232421875">:$gamma);
 }
@@ -49,64 +49,70 @@ def Nn_ThresholdedReluOp : Nn_Unary<"thresholded_relu", "ThresholdedRelu"> {
   let arguments = (ins NnTensor:$x, NnF64<"1.0">:$alpha);
 }
 
-def Nn_SigmoidOp : Nn_Unary<"sigmoid", "Sigmoid"> {
+def Nn_SigmoidOp : Nn_Unary<"sigmoid", "Sigmoid", [TensorFlow<["Sigmoid"], ["LOGISTIC", "STABLEHLO_LOGISTIC"]>]> {
   let summary = "1 / (1 + exp(-x))";
 }
 
-def Nn_TanhOp : Nn_Unary<"tanh", "Tanh"> {
+def Nn_TanhOp : Nn_Unary<"tanh", "Tanh", [TensorFlow<["Tanh"], ["TANH", "STABLEHLO_TANH"]>]> {
   let summary = "hyperbolic tangent";
 }
 
-def Nn_ExpOp : Nn_Unary<"exp", "Exp"> {
+def Nn_ExpOp : Nn_Unary<"exp", "Exp", [
+    TensorFlow<["Exp"], ["EXP", "STABLEHLO_EXPONENTIAL"]>, Keras<["ops.Exp", "tf.math.exp"]>]> {
   let summary = "e to the power of x";
 }
 
-def Nn_LogOp : Nn_Unary<"log", "Log"> {
+def Nn_LogOp : Nn_Unary<"log", "Log", [
+    TensorFlow<["Log"], ["LOG", "STABLEHLO_LOG"]>, Keras<["ops.Log", "tf.math.log"]>]> {
   let summary = "natural logarithm";
 }
 
-def Nn_SqrtOp : Nn_Unary<"sqrt", "Sqrt"> {
+def Nn_SqrtOp : Nn_Unary<"sqrt", "Sqrt", [TensorFlow<["Sqrt"], ["SQRT"]>, Keras<["ops.Sqrt", "tf.math.sqrt"]>]> {
   let summary = "square root; NaN below zero";
 }
 
-def Nn_NegOp : Nn_NumberUnary<"neg", "Neg"> {
+def Nn_NegOp : Nn_NumberUnary<"neg", "Neg", [
+    TensorFlow<["Neg"], ["NEG", "STABLEHLO_NEGATE"]>, Keras<["ops.Negative", "tf.math.negative"]>]> {
   let summary = "-x";
   let inferFunction = "";
 }
 
-def Nn_AbsOp : Nn_NumberUnary<"abs", "Abs"> {
+def Nn_AbsOp : Nn_NumberUnary<"abs", "Abs", [
+    TensorFlow<["Abs"], ["ABS", "STABLEHLO_ABS"]>, Keras<["ops.Absolute", "tf.math.abs"]>]> {
   let summary = "|x|";
 }
 
-def Nn_FloorOp : Nn_Unary<"floor", "Floor"> {
+def Nn_FloorOp : Nn_Unary<"floor", "Floor", [
+    TensorFlow<["Floor"], ["FLOOR", "STABLEHLO_FLOOR"]>, Keras<["ops.Floor", "tf.math.floor"]>]> {
   let summary = "greatest whole number not above x";
 }
 
-def Nn_CeilOp : Nn_Unary<"ceil", "Ceil"> {
+def Nn_CeilOp : Nn_Unary<"ceil", "Ceil", [TensorFlow<["Ceil"], ["CEIL"]>, Keras<["ops.Ceil", "tf.math.ceil"]>]> {
   let summary = "least whole number not below x";
 }
 
-def Nn_RoundOp : Nn_Unary<"round", "Round"> {
+def Nn_RoundOp : Nn_Unary<"round", "Round", [TensorFlow<["Rint"], ["ROUND"]>]> {
   let summary = "nearest whole number, halves to even";
 }
 
-def Nn_ErfOp : Nn_Unary<"erf", "Erf"> {
+def Nn_ErfOp : Nn_Unary<"erf", "Erf", [TensorFlow<["Erf"]>, Keras<["ops.Erf", "tf.math.erf"]>]> {
   let summary = "error function";
 }
 
-def Nn_ReciprocalOp : Nn_Unary<"reciprocal", "Reciprocal"> {
+def Nn_ReciprocalOp : Nn_Unary<"reciprocal", "Reciprocal", [
+    TensorFlow<["Inv", "Reciprocal"]>, Keras<["ops.Reciprocal", "tf.math.reciprocal"]>]> {
   let summary = "1 / x";
 }
 
-def Nn_SignOp : Nn_NumberUnary<"sign", "Sign"> {
+def Nn_SignOp : Nn_NumberUnary<"sign", "Sign", [TensorFlow<["Sign"], ["SIGN"]>, Keras<["ops.Sign", "tf.math.sign"]>]> {
   let summary = "-1, 0 or 1";
 }
 
-def Nn_SoftplusOp : Nn_Unary<"softplus", "Softplus"> {
+def Nn_SoftplusOp : Nn_Unary<"softplus", "Softplus", [TensorFlow<["Softplus"]>]> {
   let summary = "log(1 + exp(x))";
 }
 
-def Nn_SoftsignOp : Nn_Unary<"softsign", "Softsign"> {
+def Nn_SoftsignOp : Nn_Unary<"softsign", "Softsign", [TensorFlow<["Softsign"]>]> {
   let summary = "x / (1 + |x|)";
 }
 
@@ -115,7 +121,7 @@ def Nn_HardSigmoidOp : Nn_Unary<"hard_sigmoid", "HardSigmoid"> {
   let arguments = (ins NnTensor:$x, NnF64<"0.2">:$alpha, NnF64<"0.5">:$beta);
 }
 
-def Nn_HardSwishOp : Nn_Unary<"hard_swish", "HardSwish"> {
+def Nn_HardSwishOp : Nn_Unary<"hard_swish", "HardSwish", [Tflite<["HARD_SWISH"]>]> {
   let summary = "x * max(0, min(1, x / 6 + 0.5))";
 }
 
@@ -123,47 +129,48 @@ def Nn_MishOp : Nn_Unary<"mish", "Mish"> {
   let summary = "x * tanh(softplus(x))";
 }
 
-def Nn_SinOp : Nn_Unary<"sin", "Sin"> {
+def Nn_SinOp : Nn_Unary<"sin", "Sin", [TensorFlow<["Sin"], ["SIN"]>, Keras<["ops.Sin", "tf.math.sin"]>]> {
   let summary = "sine";
 }
 
-def Nn_CosOp : Nn_Unary<"cos", "Cos"> {
+def Nn_CosOp : Nn_Unary<"cos", "Cos", [
+    TensorFlow<["Cos"], ["COS", "STABLEHLO_COSINE"]>, Keras<["ops.Cos", "tf.math.cos"]>]> {
   let summary = "cosine";
 }
 
-def Nn_AtanOp : Nn_Unary<"atan", "Atan"> {
+def Nn_AtanOp : Nn_Unary<"atan", "Atan", [TensorFlow<["Atan"]>]> {
   let summary = "arc tangent";
 }
 
-def Nn_TanOp : Nn_Unary<"tan", "Tan"> {
+def Nn_TanOp : Nn_Unary<"tan", "Tan", [TensorFlow<["Tan"]>]> {
   let summary = "tangent";
 }
 
-def Nn_AsinOp : Nn_Unary<"asin", "Asin"> {
+def Nn_AsinOp : Nn_Unary<"asin", "Asin", [TensorFlow<["Asin"]>]> {
   let summary = "arc sine; NaN outside [-1, 1]";
 }
 
-def Nn_AcosOp : Nn_Unary<"acos", "Acos"> {
+def Nn_AcosOp : Nn_Unary<"acos", "Acos", [TensorFlow<["Acos"]>]> {
   let summary = "arc cosine; NaN outside [-1, 1]";
 }
 
-def Nn_SinhOp : Nn_Unary<"sinh", "Sinh"> {
+def Nn_SinhOp : Nn_Unary<"sinh", "Sinh", [TensorFlow<["Sinh"]>]> {
   let summary = "hyperbolic sine";
 }
 
-def Nn_CoshOp : Nn_Unary<"cosh", "Cosh"> {
+def Nn_CoshOp : Nn_Unary<"cosh", "Cosh", [TensorFlow<["Cosh"]>]> {
   let summary = "hyperbolic cosine";
 }
 
-def Nn_AsinhOp : Nn_Unary<"asinh", "Asinh"> {
+def Nn_AsinhOp : Nn_Unary<"asinh", "Asinh", [TensorFlow<["Asinh"]>]> {
   let summary = "inverse hyperbolic sine";
 }
 
-def Nn_AcoshOp : Nn_Unary<"acosh", "Acosh"> {
+def Nn_AcoshOp : Nn_Unary<"acosh", "Acosh", [TensorFlow<["Acosh"]>]> {
   let summary = "inverse hyperbolic cosine; NaN below 1";
 }
 
-def Nn_AtanhOp : Nn_Unary<"atanh", "Atanh"> {
+def Nn_AtanhOp : Nn_Unary<"atanh", "Atanh", [TensorFlow<["Atanh"]>]> {
   let summary = "inverse hyperbolic tangent; NaN outside [-1, 1]";
 }
 
@@ -178,7 +185,7 @@ def Nn_BitwiseNotOp : Nn_Unary<"bitwise_not", "BitwiseNot"> {
   let description = [{
     Constraints: bitwise_c1: x has integers.
   }];
-  let mappings = [Onnx<"BitwiseNot", 18>];
+  let mappings = [Onnx<"BitwiseNot", 18>, TensorFlow<["Invert"]>];
   let inferFunction = "inferBitwiseUnary";
 }
 
@@ -198,7 +205,7 @@ def Nn_GeluOp : Nn_Unary<"gelu", "Gelu"> {
   let inferFunction = "";
 }
 
-def Nn_NotOp : Nn_Unary<"not", "Not"> {
+def Nn_NotOp : Nn_Unary<"not", "Not", [TensorFlow<["LogicalNot"], ["LOGICAL_NOT"]>]> {
   let summary = "logical negation";
   let description = [{
     Constraints: unary_c1: x is bool.
@@ -206,7 +213,7 @@ def Nn_NotOp : Nn_Unary<"not", "Not"> {
   let inferFunction = "inferLogicalUnary";
 }
 
-def Nn_IsNanOp : Nn_Unary<"is_nan", "IsNaN"> {
+def Nn_IsNanOp : Nn_Unary<"is_nan", "IsNaN", [TensorFlow<["IsNan"]>]> {
   let summary = "whether x is not a number";
   let inferFunction = "inferFloatPredicate";
 }
@@ -214,7 +221,7 @@ def Nn_IsNanOp : Nn_Unary<"is_nan", "IsNaN"> {
 def Nn_IsInfOp : Nn_Unary<"is_inf", "IsInf"> {
   let summary = "whether x is infinite, for the selected signs";
   let arguments = (ins NnTensor:$x, NnBool<"true">:$detect_negative, NnBool<"true">:$detect_positive);
-  let mappings = [Onnx<"IsInf", 10>];
+  let mappings = [Onnx<"IsInf", 10>, TensorFlow<["IsInf"]>];
   let inferFunction = "inferFloatPredicate";
 }
 
@@ -247,47 +254,55 @@ def Nn_CastOp : NnOp<"cast"> {
 }
 
 // y[i] = f(a[i], b[i]) with NumPy broadcasting; operands and result of one type.
-class Nn_Binary<string mnemonic, string onnxOp> : NnOp<mnemonic> {
+class Nn_Binary<string mnemonic, string onnxOp, list<Mapping> others = []> : NnOp<mnemonic> {
   let description = [{
     Constraints: binary_c1: a and b have one element type. binary_c2: they broadcast. binary_c3: they have numbers.
   }];
   let arguments = (ins NnTensor:$a, NnTensor:$b);
   let results = (outs NnTensor:$y);
-  let mappings = [Onnx<onnxOp, 7>];
+  let mappings = !listconcat([Onnx<onnxOp, 7>], others);
   let lowering = "elementwise";
   let benchmarkAxes = ["shape", "shape2"];
 }
 
 def Nn_AddOp : Nn_Binary<"add", "Add"> {
   let summary = "a + b";
-  let mappings = [Onnx<"Add", 7>, Onnx<"Sum", 6, 1000, 0>, Onnx<"Mean", 6, 1000, 0>];
+  let mappings = [Onnx<"Add", 7>, Onnx<"Sum", 6, 1000, 0>, Onnx<"Mean", 6, 1000, 0>,
+    TensorFlow<["Add", "AddV2"], ["STABLEHLO_ADD"]>, Keras<["ops.Add", "tf.math.add", "tf.__operators__.add"]>];
 }
 
-def Nn_SubOp : Nn_Binary<"sub", "Sub"> {
+def Nn_SubOp : Nn_Binary<"sub", "Sub", [
+    TensorFlow<["Sub"], ["STABLEHLO_SUBTRACT"]>, Keras<["ops.Subtract", "tf.math.subtract", "tf.__operators__.sub"]>]> {
   let summary = "a - b";
 }
 
-def Nn_MulOp : Nn_Binary<"mul", "Mul"> {
+def Nn_MulOp : Nn_Binary<"mul", "Mul", [
+    TensorFlow<["Mul"], ["STABLEHLO_MULTIPLY"]>, Keras<["ops.Multiply", "tf.math.multiply", "tf.__operators__.mul"]>]> {
   let summary = "a * b";
 }
 
-def Nn_DivOp : Nn_Binary<"div", "Div"> {
+def Nn_DivOp : Nn_Binary<"div", "Div", [
+    TensorFlow<["Div", "RealDiv", "TruncateDiv"], ["STABLEHLO_DIVIDE"]>,
+    Keras<["ops.Divide", "ops.TrueDivide", "tf.math.divide", "tf.math.truediv", "tf.__operators__.truediv"]>]> {
   let summary = "a / b; integers truncate towards zero";
 }
 
 def Nn_PowOp : Nn_Binary<"pow", "Pow"> {
   let summary = "a to the power of b";
-  let mappings = [Onnx<"Pow", 7, 11>, Onnx<"Pow", 12, 1000, 0>];
+  let mappings = [Onnx<"Pow", 7, 11>, Onnx<"Pow", 12, 1000, 0>,
+    TensorFlow<["Pow"], ["POW", "STABLEHLO_POWER"]>, Keras<["ops.Power", "tf.math.pow"]>];
 }
 
 def Nn_MaxOp : Nn_Binary<"max", "Max"> {
   let summary = "maximum of a and b; NaN if either is NaN";
-  let mappings = [Onnx<"Max", 6, 1000, 0>];
+  let mappings = [Onnx<"Max", 6, 1000, 0>,
+    TensorFlow<["Maximum"], ["MAXIMUM", "STABLEHLO_MAXIMUM"]>, Keras<["ops.Maximum", "tf.math.maximum"]>];
 }
 
 def Nn_MinOp : Nn_Binary<"min", "Min"> {
   let summary = "minimum of a and b; NaN if either is NaN";
-  let mappings = [Onnx<"Min", 6, 1000, 0>];
+  let mappings = [Onnx<"Min", 6, 1000, 0>,
+    TensorFlow<["Minimum"], ["MINIMUM", "STABLEHLO_MINIMUM"]>, Keras<["ops.Minimum", "tf.math.minimum"]>];
 }
 
 def Nn_ModOp : Nn_Binary<"mod", "Mod"> {
@@ -306,18 +321,18 @@ def Nn_PreluOp : NnOp<"prelu"> {
   }];
   let arguments = (ins NnTensor:$x, NnTensor:$slope);
   let results = (outs NnTensor:$y);
-  let mappings = [Onnx<"PRelu", 7>];
+  let mappings = [Onnx<"PRelu", 7>, Tflite<["PRELU"]>];
   let lowering = "elementwise";
   let benchmarkAxes = ["shape", "shape2"];
 }
 
 // y[i] = a[i] ? b[i] as bool.
-class Nn_Comparison<string mnemonic, string onnxOp, int since = 7> : Nn_Binary<mnemonic, onnxOp> {
-  let mappings = [Onnx<onnxOp, since>];
+class Nn_Comparison<string mnemonic, string onnxOp, int since, list<Mapping> others> : Nn_Binary<mnemonic, onnxOp> {
+  let mappings = !listconcat([Onnx<onnxOp, since>], others);
   let inferFunction = "inferComparison";
 }
 
-def Nn_EqualOp : Nn_Comparison<"equal", "Equal"> {
+def Nn_EqualOp : Nn_Comparison<"equal", "Equal", 7, [TensorFlow<["Equal"], ["EQUAL"]>]> {
   let summary = "a == b; NaN equals nothing";
   let description = [{
     Constraints: binary_c1: a and b have one element type (any). binary_c2: they broadcast.
@@ -325,58 +340,59 @@ def Nn_EqualOp : Nn_Comparison<"equal", "Equal"> {
   let inferFunction = "";
 }
 
-def Nn_LessOp : Nn_Comparison<"less", "Less", 7> {
+def Nn_LessOp : Nn_Comparison<"less", "Less", 7, [TensorFlow<["Less"], ["LESS"]>]> {
   let summary = "a < b";
 }
 
-def Nn_LessEqualOp : Nn_Comparison<"less_equal", "LessOrEqual", 12> {
+def Nn_LessEqualOp : Nn_Comparison<"less_equal", "LessOrEqual", 12, [TensorFlow<["LessEqual"], ["LESS_EQUAL"]>]> {
   let summary = "a <= b";
 }
 
-def Nn_GreaterOp : Nn_Comparison<"greater", "Greater", 7> {
+def Nn_GreaterOp : Nn_Comparison<"greater", "Greater", 7, [TensorFlow<["Greater"], ["GREATER"]>]> {
   let summary = "a > b";
 }
 
-def Nn_GreaterEqualOp : Nn_Comparison<"greater_equal", "GreaterOrEqual", 12> {
+def Nn_GreaterEqualOp : Nn_Comparison<"greater_equal", "GreaterOrEqual", 12, [
+    TensorFlow<["GreaterEqual"], ["GREATER_EQUAL"]>]> {
   let summary = "a >= b";
 }
 
-class Nn_Logical<string mnemonic, string onnxOp> : Nn_Binary<mnemonic, onnxOp> {
+class Nn_Logical<string mnemonic, string onnxOp, list<Mapping> others> : Nn_Binary<mnemonic, onnxOp, others> {
   let description = [{
     Constraints: binary_c2: a and b broadcast. binary_c3: they are bool.
   }];
   let inferFunction = "inferLogical";
 }
 
-def Nn_AndOp : Nn_Logical<"and", "And"> {
+def Nn_AndOp : Nn_Logical<"and", "And", [TensorFlow<["LogicalAnd"], ["LOGICAL_AND"]>]> {
   let summary = "both a and b";
 }
 
-def Nn_OrOp : Nn_Logical<"or", "Or"> {
+def Nn_OrOp : Nn_Logical<"or", "Or", [TensorFlow<["LogicalOr"], ["LOGICAL_OR"]>]> {
   let summary = "a or b or both";
 }
 
-def Nn_XorOp : Nn_Logical<"xor", "Xor"> {
+def Nn_XorOp : Nn_Logical<"xor", "Xor", [TensorFlow<["LogicalXor"]>]> {
   let summary = "either a or b";
 }
 
-class Nn_Bitwise<string mnemonic, string onnxOp> : Nn_Binary<mnemonic, onnxOp> {
+class Nn_Bitwise<string mnemonic, string onnxOp, list<Mapping> others> : Nn_Binary<mnemonic, onnxOp> {
   let description = [{
     Constraints: binary_c1: a and b have one element type. binary_c2: they broadcast. bitwise_c1: they have integers.
   }];
-  let mappings = [Onnx<onnxOp, 18>];
+  let mappings = !listconcat([Onnx<onnxOp, 18>], others);
   let inferFunction = "inferBitwise";
 }
 
-def Nn_BitwiseAndOp : Nn_Bitwise<"bitwise_and", "BitwiseAnd"> {
+def Nn_BitwiseAndOp : Nn_Bitwise<"bitwise_and", "BitwiseAnd", [TensorFlow<["BitwiseAnd"]>]> {
   let summary = "bits set in both a and b";
 }
 
-def Nn_BitwiseOrOp : Nn_Bitwise<"bitwise_or", "BitwiseOr"> {
+def Nn_BitwiseOrOp : Nn_Bitwise<"bitwise_or", "BitwiseOr", [TensorFlow<["BitwiseOr"]>]> {
   let summary = "bits set in a or b or both";
 }
 
-def Nn_BitwiseXorOp : Nn_Bitwise<"bitwise_xor", "BitwiseXor"> {
+def Nn_BitwiseXorOp : Nn_Bitwise<"bitwise_xor", "BitwiseXor", [TensorFlow<["BitwiseXor"], ["BITWISE_XOR"]>]> {
   let summary = "bits set in either a or b";
 }
 

@@ -33,10 +33,10 @@ def Nn_LrnOp : NnOp<"lrn"> {
   let benchmarkAxes = ["batch", "channels", "height", "width", "size"];
 }
 
-class Nn_Softmax<string mnemonic, string onnxOp> : NnOp<mnemonic> {
+class Nn_Softmax<string mnemonic, string onnxOp, list<Mapping> others = []> : NnOp<mnemonic> {
   let arguments = (ins NnTensor:$x, NnI64<"-1">:$axis);
   let results = (outs NnTensor:$y);
-  let mappings = [Onnx<onnxOp, 1, 12, 0>, Onnx<onnxOp, 13>];
+  let mappings = !listconcat([Onnx<onnxOp, 1, 12, 0>, Onnx<onnxOp, 13>], others);
   let inferFunction = "inferSoftmaxLike";
   let lowering = "softmax";
   let flops = "product(out[0]->dims) * 5";
@@ -44,14 +44,14 @@ class Nn_Softmax<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let benchmarkAxes = ["shape", "axis"];
 }
 
-def Nn_SoftmaxOp : Nn_Softmax<"softmax", "Softmax"> {
+def Nn_SoftmaxOp : Nn_Softmax<"softmax", "Softmax", [TensorFlow<["Softmax"]>]> {
   let summary = "exp(x) over its sum along one axis";
   let description = [{
     Constraints: softmax_c1: axis is in [-rank, rank). softmax_c2: x is floating-point.
   }];
 }
 
-def Nn_LogSoftmaxOp : Nn_Softmax<"log_softmax", "LogSoftmax"> {
+def Nn_LogSoftmaxOp : Nn_Softmax<"log_softmax", "LogSoftmax", [TensorFlow<["LogSoftmax"], ["LOG_SOFTMAX"]>]> {
   let summary = "logarithm of softmax";
   let description = [{
     Constraints: those of softmax.

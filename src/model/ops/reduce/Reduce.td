@@ -1,7 +1,7 @@
 include "ops/Base.td"
 
 // y = f over some axes, which become 1 (keepdims) or vanish. No axes: all of them, or none with noop_with_empty_axes.
-class Nn_Reduce<string mnemonic, string onnxOp> : NnOp<mnemonic> {
+class Nn_Reduce<string mnemonic, string onnxOp, list<Mapping> others = []> : NnOp<mnemonic> {
   let description = [{
     Constraints: reduce_c1: axes are in [-rank, rank), none twice; without keepdims their number is
     known. reduce_c2: x has numbers.
@@ -9,7 +9,7 @@ class Nn_Reduce<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let arguments = (ins NnTensor:$x, Optional<NnTensor>:$axes_in, NnI64s<>:$axes, NnBool<"true">:$keepdims, NnBool<"false">:$noop_with_empty_axes);
   let results = (outs NnTensor:$y);
   let staticOperands = [StaticOperand<"axes_in", "axes">];
-  let mappings = [Onnx<onnxOp>];
+  let mappings = !listconcat([Onnx<onnxOp>], others);
   let inferFunction = "inferReduce";
   let lowering = "reduction";
   let flops = "product(in[0]->dims)";
@@ -17,25 +17,26 @@ class Nn_Reduce<string mnemonic, string onnxOp> : NnOp<mnemonic> {
   let benchmarkAxes = ["shape", "axes"];
 }
 
-def Nn_ReduceSumOp : Nn_Reduce<"reduce_sum", "ReduceSum"> {
+def Nn_ReduceSumOp : Nn_Reduce<"reduce_sum", "ReduceSum", [Keras<["ops.Sum", "tf.math.reduce_sum"]>]> {
   let summary = "sum over axes";
 }
 
 def Nn_ReduceMeanOp : Nn_Reduce<"reduce_mean", "ReduceMean"> {
   let summary = "arithmetic mean over axes";
-  let mappings = [Onnx<"ReduceMean">, Onnx<"GlobalAveragePool", 1, 1000, 0>];
+  let mappings = [Onnx<"ReduceMean">, Onnx<"GlobalAveragePool", 1, 1000, 0>,
+    Keras<["ops.Mean", "tf.math.reduce_mean"]>];
 }
 
 def Nn_ReduceMaxOp : Nn_Reduce<"reduce_max", "ReduceMax"> {
   let summary = "maximum over axes";
-  let mappings = [Onnx<"ReduceMax">, Onnx<"GlobalMaxPool", 1, 1000, 0>];
+  let mappings = [Onnx<"ReduceMax">, Onnx<"GlobalMaxPool", 1, 1000, 0>, Keras<["ops.Max", "tf.math.reduce_max"]>];
 }
 
-def Nn_ReduceMinOp : Nn_Reduce<"reduce_min", "ReduceMin"> {
+def Nn_ReduceMinOp : Nn_Reduce<"reduce_min", "ReduceMin", [Keras<["ops.Min", "tf.math.reduce_min"]>]> {
   let summary = "minimum over axes";
 }
 
-def Nn_ReduceProdOp : Nn_Reduce<"reduce_prod", "ReduceProd"> {
+def Nn_ReduceProdOp : Nn_Reduce<"reduce_prod", "ReduceProd", [Keras<["ops.Prod", "tf.math.reduce_prod"]>]> {
   let summary = "product over axes";
   let inferFunction = "";
 }

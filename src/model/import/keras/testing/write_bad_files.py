@@ -134,3 +134,10 @@ archive("other.keras", "is damaged", dict(good, **{"model.weights.h5": b"no HDF5
 lookup = model_of(Layer("IntegerLookup", "lookup", {"vocabulary": None}, calls=[([Ref("x")], {})]))
 archive("vocabulary.keras", "'assets/layers/integer_lookup/vocabulary.txt': line 2 is 'two', expected an integer",
         dict(good, **{"config.json": json.dumps(model_config(lookup, 3)), "assets/layers/integer_lookup/vocabulary.txt": "1\ntwo\n"}))
+bad("mask.h5", "operand 1 has rank 1, expected at least 2 beside an operand with a mask",
+    Model("model", [input_layer("x", [4]), input_layer("y", []),
+                    Layer("Embedding", "embedding", {"input_dim": 10, "output_dim": 3, "mask_zero": True}, [np.ones((10, 3))],
+                          calls=[([Ref("x")], {})]),
+                    Layer("Concatenate", "concatenate", {"axis": 1}, calls=[([[Ref("embedding"), Ref("y")]], {})]),
+                    Layer("GlobalAveragePooling1D", "pool", {}, calls=[([Ref("concatenate")], {})])],
+          ["x", "y"], [Ref("pool")]))
