@@ -136,12 +136,12 @@ def compared(lathe, arguments, threads, settings, peer="onnxruntime"):
     return document
 
 
-def networkRow(lathe, network, threads, settings):
+def network_row(lathe, network, threads, settings):
     arguments, form = model(network)
     return {"model_form": form, **compared(lathe, arguments, threads, settings)}
 
 
-def batchRow(lathe, batch, threads, settings):
+def batch_row(lathe, batch, threads, settings):
     arguments, form = model("resnet50", batch)
     return {"model_form": form, "batch": batch, **compared(lathe, arguments, threads, settings)}
 
@@ -196,7 +196,7 @@ def must(lathe, *arguments):
     return document
 
 
-def memoryRow(lathe, network):
+def memory_row(lathe, network):
     """Largest resident sets: of `lathe run F.lathe`, compiled for speed and with --memory small, and of ONNX Runtime's runner, each
     with one run; beside what the package needs. network None: of a model that computes nothing."""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
@@ -221,7 +221,7 @@ def memoryRow(lathe, network):
         return row
 
 
-def predictionRow(lathe, network, threads):
+def prediction_row(lathe, network, threads):
     """The profile of the network: times and predictions of its kernels. The profile verifies the package first."""
     arguments, form = model(network)
     code, document, line = run(lathe, "profile", *arguments, "--threads", str(threads), "--no-store")
@@ -281,32 +281,32 @@ def convolutions(lathe, settings, program, minutes):
     return document["left"], "" if code == 0 else line
 
 
-def tasksOf(lathe, settings):
+def tasks_of(lathe, settings):
     """-> [(name, what a row is kept for, function that measures it)]"""
     tasks = []
     for threads in settings.threads:
         both = {"seconds": settings.seconds}
         if "networks" in settings.parts:
             tasks += [("network-%s-%d" % (network.replace(":", "-"), threads), both,
-                       lambda network=network, threads=threads: networkRow(lathe, network, threads, settings)) for network in settings.networks]
+                       lambda network=network, threads=threads: network_row(lathe, network, threads, settings)) for network in settings.networks]
         if "batch" in settings.parts:
-            tasks += [("batch-%d-%d" % (batch, threads), both, lambda batch=batch, threads=threads: batchRow(lathe, batch, threads, settings))
+            tasks += [("batch-%d-%d" % (batch, threads), both, lambda batch=batch, threads=threads: batch_row(lathe, batch, threads, settings))
                       for batch in BATCHES]
         if "bf16" in settings.parts:
             tasks += [("bf16-%s-%d" % (network, threads), both, lambda network=network, threads=threads: bf16Row(lathe, network, threads, settings))
                       for network in goals.BF16]
         if "predictions" in settings.parts:
             tasks += [("predictions-%s-%d" % (network.replace(":", "-"), threads), {},
-                       lambda network=network, threads=threads: predictionRow(lathe, network, threads)) for network in settings.networks]
+                       lambda network=network, threads=threads: prediction_row(lathe, network, threads)) for network in settings.networks]
     if "memory" in settings.parts:
-        tasks.append(("memory", {}, lambda: memoryRow(lathe, None)))
-        tasks += [("memory-" + network.replace(":", "-"), {}, lambda network=network: memoryRow(lathe, network)) for network in settings.networks]
+        tasks.append(("memory", {}, lambda: memory_row(lathe, None)))
+        tasks += [("memory-" + network.replace(":", "-"), {}, lambda network=network: memory_row(lathe, network)) for network in settings.networks]
     return tasks
 
 
 def measure(lathe, settings, program):
     """-> (rows left, rows that failed)"""
-    rows, tasks = Rows(program), tasksOf(lathe, settings)
+    rows, tasks = Rows(program), tasks_of(lathe, settings)
     began, left, failed = time.monotonic(), 0, 0
     for number, (name, kept, work) in enumerate(tasks):
         if rows.get(name, kept):
@@ -321,7 +321,7 @@ def measure(lathe, settings, program):
             row = {"failure": str(error)}
         rows.put(name, kept, row)
         failed += "failure" in row
-        print(row.get("failure") or performance_page.oneLine(row), flush=True)
+        print(row.get("failure") or performance_page.one_line(row), flush=True)
     if "convolutions" in settings.parts:
         minutes = settings.minutes - (time.monotonic() - began) / 60 if settings.minutes else None
         more, failure = convolutions(lathe, settings, program, minutes)

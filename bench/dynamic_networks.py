@@ -131,12 +131,12 @@ def difference(ours, theirs):
 
 def order(ours, theirs):
     """Which of our detections stands for each of theirs. Throws Failure where there is none."""
-    (boxes, scores, labels), (theirBoxes, theirScores, theirLabels) = ours[:3], theirs[:3]
-    if len(scores) != len(theirScores):
-        raise Failure("%d detections, ONNX Runtime has %d" % (len(scores), len(theirScores)))
-    near, far = DETECTION * theirScores.max(initial=1e-30), DETECTION * numpy.abs(theirBoxes).max(initial=1e-30)
+    (boxes, scores, labels), (their_boxes, their_scores, their_labels) = ours[:3], theirs[:3]
+    if len(scores) != len(their_scores):
+        raise Failure("%d detections, ONNX Runtime has %d" % (len(scores), len(their_scores)))
+    near, far = DETECTION * their_scores.max(initial=1e-30), DETECTION * numpy.abs(their_boxes).max(initial=1e-30)
     free, chosen = numpy.ones(len(scores), bool), []
-    for box, score, label in zip(theirBoxes, theirScores, theirLabels):
+    for box, score, label in zip(their_boxes, their_scores, their_labels):
         apart = numpy.abs(boxes - box).max(axis=1)
         apart[~free | (labels != label) | (numpy.abs(scores - score) > near)] = numpy.inf
         best = int(apart.argmin())
@@ -183,7 +183,7 @@ class Network:
 
     def __init__(self, lathe, name):
         self.lathe, self.name = lathe, name
-        self.model = torch_models.exportedDynamic(name)
+        self.model = torch_models.exported_dynamic(name)
         self.package = str(pathlib.Path(self.model).with_suffix(".lathe"))
         self.bin = pathlib.Path(lathe).resolve().parent
         self.facts = {}

@@ -78,14 +78,14 @@ OPEN_BATCH = ["resnet18", "transformer_encoder", "lstm", "vit_b_16", "swin_t"]
 NETWORKS = {"batch": OPEN_BATCH, "size": OPEN_SIZE, "detection": list(DETECTORS)}
 
 
-def buildDetector(name, short):
+def build_detector(name, short):
     options = {"weights": None, "weights_backbone": None}
     if short:
         options.update(min_size=short, max_size=5 * short // 3)
     return torchvision.models.detection.__dict__[name](**options)
 
 
-def lastLayers(module):
+def last_layers(module):
     """The layers that make a head's outputs: of a list of branches, one each branch, or the layer itself."""
     if isinstance(module, nn.ModuleList):
         return [list(branch.modules())[-1] for branch in module]
@@ -110,12 +110,12 @@ def spread(network, sample, layers, deviation, shift):
         layer.bias += shift
 
 
-def openDetector(name, network, sample):
+def open_detector(name, network, sample):
     """Scores that spread over the threshold, and offsets that move boxes a little. Earlier layers first."""
     with torch.no_grad():
         if name.startswith("ssdlite"):
-            spread(network, sample, lastLayers(network.head.regression_head.module_list), 0.5, 0.0)
-            spread(network, sample, lastLayers(network.head.classification_head.module_list), 1.5, 0.0)
+            spread(network, sample, last_layers(network.head.regression_head.module_list), 0.5, 0.0)
+            spread(network, sample, last_layers(network.head.classification_head.module_list), 1.5, 0.0)
         elif name.startswith("retinanet"):
             spread(network, sample, [network.head.regression_head.bbox_reg], 0.2, 0.0)
             spread(network, sample, [network.head.classification_head.cls_logits], 1.0, -6.0)
@@ -130,12 +130,12 @@ def openDetector(name, network, sample):
 
 def detector(name, short, generator):
     """-> (network, sample, report)"""
-    network = buildDetector(name, short)
+    network = build_detector(name, short)
     export_torch.randomise(network, generator)
-    calibrateBackbone(network, generator)
+    calibrate_backbone(network, generator)
     network.eval()
     sample = export_torch.images(1, 320, generator)[0] * 0.25 + 0.5
-    openDetector(name, network, sample)
+    open_detector(name, network, sample)
     with torch.no_grad():
         found = network([sample])[0]
     kept = len(found["boxes"])
@@ -146,7 +146,7 @@ def detector(name, short, generator):
         kept, len(found["labels"].unique()), score.min(), score.max(), kept - len(score.unique())))
 
 
-def calibrateBackbone(network, generator):
+def calibrate_backbone(network, generator):
     """Statistics of all batch norms from one run over images: of the backbone, and of the heads where they have any."""
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     for module in network.modules():

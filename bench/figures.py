@@ -33,7 +33,7 @@ def bars(title, series, rows):
     return draw({"kind": "bars", "title": title, "series": series, "rows": [{"label": label, "values": values} for label, values in rows]})
 
 
-def sortedPoints(title, series):
+def sorted_points(title, series):
     """`series`: name -> ratios. Each drawn in ascending order over the same width, logarithmic, a line at 1."""
     return draw({"kind": "sorted", "title": title, "across": "problems of a kind, from the slowest to the fastest",
                  "series": [{"name": name, "values": values} for name, values in series.items()]})

@@ -100,7 +100,7 @@ def measure(lathe):
             (WORK / "done.json").write_text(json.dumps(done))
 
 
-def fileOf(section, width, dark):
+def file_of(section, width, dark):
     return "gallery/%s%s%s.png" % (section, "" if width == 1280 else "-%d" % width, "-dark" if dark else "")
 
 
@@ -116,7 +116,7 @@ def draw(lathe):
 
 def screenshots(address):
     (ROOT / "docs" / "gallery").mkdir(exist_ok=True)
-    wanted = [{"page": address if section == LIVE else str(WORK / "gallery.html"), "section": "" if section == LIVE else section, "width": width, "height": HEIGHTS[width], "dark": dark, "file": str(ROOT / "docs" / fileOf(section, width, dark))}
+    wanted = [{"page": address if section == LIVE else str(WORK / "gallery.html"), "section": "" if section == LIVE else section, "width": width, "height": HEIGHTS[width], "dark": dark, "file": str(ROOT / "docs" / file_of(section, width, dark))}
               for section, width, dark, _, _ in PICTURES]
     (WORK / "wanted.json").write_text(json.dumps(wanted))
     subprocess.run(["node", ROOT / "report" / "page" / "tests" / "sections.mjs", WORK / "wanted.json", shutil.which("chromium")], check=True)
@@ -130,7 +130,7 @@ def write(lathe):
     for section, width, dark, commands, text in PICTURES:
         lines = [COMMANDS[name] for name in commands] or ["lathe serve"]
         shown = [] if commands == list(COMMANDS) else ["```sh\n%s\n```" % "\n".join(lines)]
-        parts += ["## %s%s" % (section.capitalize(), "" if width == 1280 else ", %d pixels wide" % width), text, *shown, "![%s](%s)" % (section, fileOf(section, width, dark))]
+        parts += ["## %s%s" % (section.capitalize(), "" if width == 1280 else ", %d pixels wide" % width), text, *shown, "![%s](%s)" % (section, file_of(section, width, dark))]
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print("wrote %s" % PAGE)
 

@@ -8,7 +8,7 @@ RATIOS = {"vgg16": 1.9, "resnet18": 1.6, "googlenet": 1.4, "resnet50": 1.25, "mo
 BF16 = {"vgg16": 1.5, "vit_b_16": 1.5, "resnet50": 1.5}  # over our own fp32
 
 
-def goals(page, geometricMean, plural):
+def goals(page, geometric_mean, plural):
     """-> rows (goal, wanted, measured, "met" or "missed"), of what was measured."""
     rows = []
 
@@ -20,7 +20,7 @@ def goals(page, geometricMean, plural):
         at = "at %s" % plural(threads, "thread")
         ratios = [ratio for network in MEASURED_BEFORE if (ratio := page.ratio(network, threads))]
         if ratios:
-            mean = geometricMean(ratios)
+            mean = geometric_mean(ratios)
             add("geometric mean of the ratios to ONNX Runtime over %s of torchvision %s" % (plural(len(ratios), "network"), at),
                 "at least 1.35", "%.3f" % mean, mean >= 1.35)
         slower = [network.replace("zoo:", "") for network in settings.networks if (row := page.networks[(network, threads)]) and row.get("peers") and
@@ -55,7 +55,7 @@ def goals(page, geometricMean, plural):
         if long:
             low = ["%s %.2f" % (network.replace("zoo:", ""), value) for network, value in long.items() if value < 1.85]
             add("2 threads over 1 on %s above 20 ms" % plural(len(long), "network"), "at least 1.85", "below: " + ", ".join(low) if low else "all reached", not low)
-    shares = {network: page.memoryShare(row) for network, row in page.memory.items() if "failure" not in row}
+    shares = {network: page.memory_share(row) for network, row in page.memory.items() if "failure" not in row}
     if shares:
         above = ["%s %.2f" % (network.replace("zoo:", ""), share) for network, share in shares.items() if share > 1.1]
         add("memory beyond an empty process over packed constants plus largest live set, %s" % plural(len(shares), "network"), "at most 1.1",

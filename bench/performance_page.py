@@ -17,7 +17,7 @@ DISTURBING = 0.15  # processors kept busy by others; lab/machine/Disturbance.h
 KINDS = ["3x3", "1x1", "depthwise", "strided", "other"]
 
 
-def oneLine(row):
+def one_line(row):
     if "unable" in row:
         return row["unable"]
     if row.get("peers"):
@@ -37,7 +37,7 @@ def disturbed(row):
     return row.get("other_processors", 0) > DISTURBING
 
 
-def geometricMean(values):
+def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
@@ -61,7 +61,7 @@ def machine(lathe):
     return json.loads(text) if text else {}
 
 
-def cpuName(machine):
+def cpu_name(machine):
     """LLVM's name of the CPU, which tells machines with one brand string apart."""
     return machine.get("facts", {}).get("cpu", "?")
 
@@ -100,13 +100,13 @@ class Page:
         times = [self.milliseconds(network, threads) for threads in self.settings.threads]
         return times[0] / times[1] if len(times) == 2 and all(times) else None
 
-    def ownMemory(self, row, who):
+    def own_memory(self, row, who):
         """Bytes a process holds beyond one that runs next to nothing. `who`: any, small (--memory) or onnxruntime."""
         return row[who]["peak_rss_bytes"] - self.nothing.get(who, {}).get("peak_rss_bytes", 0)
 
-    def memoryShare(self, row):
+    def memory_share(self, row):
         """Of what no runtime can go below: packed constants and the temporaries that live at once."""
-        return self.ownMemory(row, "any") / (row["any"]["constant_bytes"] + row["any"]["live_bytes"])
+        return self.own_memory(row, "any") / (row["any"]["constant_bytes"] + row["any"]["live_bytes"])
 
     def commits(self):
         rows = [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.memory.values(), self.convolutions]
@@ -118,9 +118,9 @@ class Page:
 
     # Sections.
 
-    def goalSection(self):
-        anyDisturbed = any(disturbed(row) for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.convolutions["rows"]])
-        return "## Asked for, and measured\n\n" + ("On a disturbed machine: of times nothing here is settled.\n\n" if anyDisturbed else "") + table(["goal", "asked for", "measured", ""], goals.goals(self, geometricMean, plural))
+    def goal_section(self):
+        any_disturbed = any(disturbed(row) for row in [*self.networks.values(), *self.batch.values(), *self.bf16.values(), *self.convolutions["rows"]])
+        return "## Asked for, and measured\n\n" + ("On a disturbed machine: of times nothing here is settled.\n\n" if any_disturbed else "") + table(["goal", "asked for", "measured", ""], goals.goals(self, geometric_mean, plural))
 
     def head(self):
         facts = machine(self.lathe)
@@ -130,7 +130,7 @@ class Page:
         stolen = [row["stolen_processors"] for row in timed if row.get("stolen_processors", 0) > 0.02]
         lines = ["- **Machine**: %s%s, %s, %s; measured peak %s GFLOPS fp32 on one thread." % (
             facts.get("cpu", "?"), " (virtual machine, %s)" % (facts.get("hypervisor") or "?") if facts.get("virtualized") else "",
-            plural(facts.get("hardware_threads", facts.get("threads", 0)), "hardware thread"), facts.get("kernel", "?"), peakOf(facts))]
+            plural(facts.get("hardware_threads", facts.get("threads", 0)), "hardware thread"), facts.get("kernel", "?"), peak_of(facts))]
         versions = {"Lathe": plural(len(commits), "commit").split(" ", 1)[1] + " " + (" and ".join(commits) or "?")}
         settings = ""
         for row in self.networks.values():
@@ -158,12 +158,12 @@ class Page:
                          (len(stolen), len(timed), statistics.median(stolen)))
         return "\n".join(lines) + "\n"
 
-    def networkSection(self):
-        threadsList = self.settings.threads
+    def network_section(self):
+        threads_list = self.settings.threads
         rows, plotted, marks = [], [], False
         for network in self.settings.networks:
             cells, points = [network.replace("zoo:", "")], []
-            for threads in threadsList:
+            for threads in threads_list:
                 row = self.networks[(network, threads)]
                 if "failure" in row:
                     cells += ["", "", row["failure"].replace("|", "/")]
@@ -177,26 +177,26 @@ class Page:
                 cells += ["%.3f" % sides[0]["time"]["median_ms"], "%.3f" % sides[1]["time"]["median_ms"],
                           "**%.3f** (%s) %s%s" % (peer["ratio"], interval(peer), peer["verdict"], mark)]
                 points.append((peer["ratio"], peer["ratio_low"], peer["ratio_high"]))
-            if len(threadsList) == 2:
+            if len(threads_list) == 2:
                 cells.append("%.2f" % self.speedup(network) if self.speedup(network) else "")
             rows.append(cells)
             plotted.append((network.replace("zoo:", ""), points))
         means = ["**geometric mean**"]
-        for threads in threadsList:
+        for threads in threads_list:
             ratios = [ratio for network in self.settings.networks if (ratio := self.ratio(network, threads))]
-            means += ["", "", "**%.3f** of %s" % (geometricMean(ratios), plural(len(ratios), "network")) if ratios else ""]
-        rows.append(means + ([""] if len(threadsList) == 2 else []))
+            means += ["", "", "**%.3f** of %s" % (geometric_mean(ratios), plural(len(ratios), "network")) if ratios else ""]
+        rows.append(means + ([""] if len(threads_list) == 2 else []))
         titles = ["network"]
-        for threads in threadsList:
+        for threads in threads_list:
             titles += ["Lathe ms, %s" % plural(threads, "thread"), "ONNX Runtime ms", "ratio (95 % interval), verdict"]
-        if len(threadsList) == 2:
-            titles.append("%d threads over %d" % (threadsList[1], threadsList[0]))
-        self.files["performance-networks.svg"] = figures.bars("ONNX Runtime's time / Lathe's time", [plural(threads, "thread") for threads in threadsList], plotted)
+        if len(threads_list) == 2:
+            titles.append("%d threads over %d" % (threads_list[1], threads_list[0]))
+        self.files["performance-networks.svg"] = figures.bars("ONNX Runtime's time / Lathe's time", [plural(threads, "thread") for threads in threads_list], plotted)
         return ("## Whole networks against ONNX Runtime\n\nBatch 1, fp32. The ratio is ONNX Runtime's time over Lathe's: above 1 Lathe is the faster. Outputs were compared "
                 "before anything was timed (relative L2 at most 1e-4).\n\n![ratios](performance-networks.svg)\n\n" + table(titles, rows) +
                 ("\n\\* taken while other programs used the machine\n" if marks else ""))
 
-    def batchSection(self):
+    def batch_section(self):
         rows = []
         for threads in self.settings.threads:
             for batch in self.batches:
@@ -221,7 +221,7 @@ class Page:
         return ("## Operands rounded to bf16, against our own fp32\n\nBatch 1, `--precision bf16` and the same network in fp32 in turns; what rounding costs is the relative L2 difference of their outputs "
                 "([kernels.md](kernels.md)).\n\n" + table(["network", "threads", "bf16 ms", "fp32 ms", "ratio (95 % interval)", "relative L2"], rows))
 
-    def memorySection(self):
+    def memory_section(self):
         rows = []
         for network, row in self.memory.items():
             cells = [network.replace("zoo:", "")]
@@ -229,15 +229,15 @@ class Page:
                 rows.append(cells + [row["failure"].replace("|", "/")] + [""] * 8)
                 continue
             mib = lambda size: "%.1f" % (size / 2**20)
-            ours, small, theirs = (self.ownMemory(row, who) for who in ("any", "small", "onnxruntime"))
-            rows.append(cells + [mib(row["source_bytes"]), mib(row["any"]["constant_bytes"]), mib(row["any"]["live_bytes"]), mib(ours), "%.2f" % self.memoryShare(row),
+            ours, small, theirs = (self.own_memory(row, who) for who in ("any", "small", "onnxruntime"))
+            rows.append(cells + [mib(row["source_bytes"]), mib(row["any"]["constant_bytes"]), mib(row["any"]["live_bytes"]), mib(ours), "%.2f" % self.memory_share(row),
                                  mib(row["small"]["constant_bytes"]), mib(small), mib(theirs), "%.2f" % (ours / theirs) if theirs > 0 else ""])
         base = [self.nothing.get(who, {}).get("peak_rss_bytes", 0) / 2**20 for who in ("any", "onnxruntime")]
         return (MEMORY % tuple(base) +
                 table(["network", "source's weights", "packed", "live set", "lathe run", "of packed + live", "packed, small", "lathe run, small", "ONNX Runtime",
                        "lathe run / ONNX Runtime"], rows))
 
-    def convolutionSection(self):
+    def convolution_section(self):
         rows = self.convolutions["rows"]
         if not rows:
             return "## Convolutions against oneDNN\n\nNot measured.\n"
@@ -258,13 +258,13 @@ class Page:
         text.append("3x3 and 1x1: stride 1, one group. strided: every other stride but depthwise ones.\n")
         first = self.settings.threads[0]
         series = {kind: [row["verdicts"][0]["ratio"] for row in rows if row["kind"] == kind and row["threads"] == first and row["verdicts"]] for kind in KINDS}
-        self.files["performance-convolutions.svg"] = figures.sortedPoints("oneDNN's best time / Lathe's time, %s" % plural(first, "thread"),
+        self.files["performance-convolutions.svg"] = figures.sorted_points("oneDNN's best time / Lathe's time, %s" % plural(first, "thread"),
                                                                            {kind: ratios for kind, ratios in series.items() if ratios})
         slow = sorted((row for row in rows if row["verdicts"] and row["verdicts"][0]["verdict"] == "slower" and row["verdicts"][0]["ratio"] < 1 / 1.03),
                       key=lambda row: row["verdicts"][0]["ratio"])
         if slow:
             text.append("Slower by more than 3 %%, the slowest first%s:\n" % (" (30 of %d)" % len(slow) if len(slow) > 30 else ""))
-            text.append(table(["problem", "threads", "kind", "Lathe us", "oneDNN us", "ratio", "oneDNN's implementation"], [self.slowRow(row) for row in slow[:30]]))
+            text.append(table(["problem", "threads", "kind", "Lathe us", "oneDNN us", "ratio", "oneDNN's implementation"], [self.slow_row(row) for row in slow[:30]]))
         wrong = [(row, point) for row in rows for point in row["points"] if point["status"] not in ("passed", "unimplemented", "same_as")]
         if wrong:
             text.append("Points without a time:\n")
@@ -275,7 +275,7 @@ class Page:
         return "\n".join(text)
 
     @staticmethod
-    def slowRow(row):
+    def slow_row(row):
         verdict = row["verdicts"][0]
         point = lambda provider, variant: next(p for p in row["points"] if p["provider"] == provider and p["variant"] == variant)
         ours, theirs = point("lathe", verdict["ours"]), point(verdict["peer"], verdict["theirs"])
@@ -287,9 +287,9 @@ class Page:
         facts = machine(self.lathe)
         at = {threads: {network: row for network in self.settings.networks if (row := self.networks.get((network, threads), {})).get("peers")} for threads in self.settings.threads}
         slower = sorted({network.replace("zoo:", "") for rows in at.values() for network, row in rows.items() if row["peers"][0]["verdict"] == "slower"})
-        return {"commits": self.commits(), "date": (self.dates() or ["?"])[-1][:10], "machine": "%s (%s)%s" % (facts.get("cpu", "?"), cpuName(facts), ", virtual" if facts.get("virtualized") else ""),
+        return {"commits": self.commits(), "date": (self.dates() or ["?"])[-1][:10], "machine": "%s (%s)%s" % (facts.get("cpu", "?"), cpu_name(facts), ", virtual" if facts.get("virtualized") else ""),
                 "networks": max((len(rows) for rows in at.values()), default=0), "slower": slower,
-                "means": {str(threads): geometricMean([row["peers"][0]["ratio"] for row in rows.values()]) for threads, rows in at.items() if rows}}
+                "means": {str(threads): geometric_mean([row["peers"][0]["ratio"] for row in rows.values()]) for threads, rows in at.items() if rows}}
 
     def samples(self):
         """Writes the archives beside the page. -> the page's section"""
@@ -313,19 +313,19 @@ class Page:
         parts = ["<!-- Written by bench/bench.py (make bench); do not edit. -->\n<!-- page: %s -->\n# Performance\n\n" % json.dumps(self.summary(), sort_keys=True) +
                  "Written by `make bench`. Every package was verified against the reference before it was timed. Each side has its turn while the others stand still, over "
                  "several starts of every process; times are medians, ratios have a 95 % interval and a verdict by the rule of [measuring.md](measuring.md).\n", self.head()]
-        parts.append(self.goalSection())
+        parts.append(self.goal_section())
         if "networks" in self.settings.parts:
-            parts.append(self.networkSection())
+            parts.append(self.network_section())
         if "batch" in self.settings.parts:
-            parts.append(self.batchSection())
+            parts.append(self.batch_section())
         if "bf16" in self.settings.parts:
             parts.append(self.bf16Section())
         if "memory" in self.settings.parts:
-            parts.append(self.memorySection())
+            parts.append(self.memory_section())
         if "convolutions" in self.settings.parts:
-            parts.append(self.convolutionSection())
+            parts.append(self.convolution_section())
         docs = self.root / "docs"
-        keepPageOfAnotherMachine(docs, self.summary()["machine"])
+        keep_page_of_another_machine(docs, self.summary()["machine"])
         parts.append(self.samples())
         for name, content in self.files.items():
             if content:  # a figure that could not be drawn stays as it was
@@ -335,11 +335,11 @@ class Page:
         return page.relative_to(self.root)
 
 
-def keepPageOfAnotherMachine(docs, machineNow):
+def keep_page_of_another_machine(docs, machine_now):
     """Moves performance.md and the files beside it into docs/performance/, where another machine wrote it."""
     page = docs / "performance.md"
-    summary = readme_table.summaryOf(page) if page.exists() else None
-    if not summary or summary["machine"] == machineNow:
+    summary = readme_table.summary_of(page) if page.exists() else None
+    if not summary or summary["machine"] == machine_now:
         return
     commits = "-".join(commit.split(" ")[0] for commit in summary["commits"] if commit != "?") or "unknown"
     name = "%s-%s-%s" % (re.sub(r"[^a-z0-9]+", "-", summary["machine"].lower()).strip("-"), summary["date"], commits)
@@ -368,7 +368,7 @@ Largest resident sets (MiB) of processes that load one model and run it once on 
 """
 
 
-def peakOf(facts):
+def peak_of(facts):
     for ceiling in facts.get("arithmetic", []):
         if ceiling["type"] == "f32" and ceiling["gflops"]:
             return "%.0f" % ceiling["gflops"][0]

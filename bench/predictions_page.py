@@ -8,7 +8,7 @@ LEAST = 10
 WORST = 15
 
 
-def kernelsOf(row, network, threads):
+def kernels_of(row, network, threads):
     """Kernels of a profile that have a prediction. -> [{network, threads, family, nodes, schedule, ms, predicted_ms, share}]"""
     return [{"network": network.replace("zoo:", ""), "threads": threads, "family": kernel["family"], "nodes": "+".join(kernel["nodes"]) or kernel["name"],
              "schedule": kernel["schedule"], "ms": kernel["time_ms"], "predicted_ms": kernel["predicted_ms"], "share": kernel["share"]}
@@ -29,7 +29,7 @@ def summary(kernels):
     ratios = sorted(map(ratio, kernels))
     measured, predicted = sum(kernel["ms"] for kernel in kernels), sum(kernel["predicted_ms"] for kernel in kernels)
     tenth = lambda share: ratios[min(len(ratios) - 1, int(share * len(ratios)))]
-    return ["%d" % len(kernels), "%.2f ms" % measured, "%.2f" % (predicted / measured), "%.2f" % performance_page.geometricMean(ratios),
+    return ["%d" % len(kernels), "%.2f ms" % measured, "%.2f" % (predicted / measured), "%.2f" % performance_page.geometric_mean(ratios),
             "%.2f to %.2f" % (tenth(0.1), tenth(0.9)), "%.0f %%" % (100 * within(kernels, 1.5)), "%.0f %%" % (100 * within(kernels, 2))]
 
 
@@ -50,7 +50,7 @@ def ordered(kernels):
     return sum((x - mean) * (y - mean) for x, y in zip(a, b)) / spread if spread else 1
 
 
-def byFamily(kernels):
+def by_family(kernels):
     """-> [(name, kernels)], the most time first; families of few kernels are taken together."""
     families = {}
     for kernel in kernels:
@@ -62,7 +62,7 @@ def byFamily(kernels):
 
 def sections(threads, rows):
     """`rows`: network -> row of bench.py."""
-    kernels = [kernel for network, row in rows.items() if "failure" not in row for kernel in kernelsOf(row, network, threads)]
+    kernels = [kernel for network, row in rows.items() if "failure" not in row for kernel in kernels_of(row, network, threads)]
     text = ["## %s\n" % performance_page.plural(threads, "thread")]
     for network, row in rows.items():
         if "failure" in row:
@@ -73,9 +73,9 @@ def sections(threads, rows):
     extremes = " to ".join(dict.fromkeys("%.2f" % clock for clock in (min(clocks), max(clocks))))
     text.append("The cost model predicts cycles. They become times with the clock that was measured during each profile (%s GHz). "
                 "The rank correlation (Spearman) of predicted and measured times over all kernels is %.3f.\n" % (extremes, ordered(kernels)))
-    text.append(performance_page.table(["family", *COLUMNS], [[name, *summary(group)] for name, group in byFamily(kernels)] + [["all", *summary(kernels)]]))
+    text.append(performance_page.table(["family", *COLUMNS], [[name, *summary(group)] for name, group in by_family(kernels)] + [["all", *summary(kernels)]]))
     text.append(performance_page.table(["network", *COLUMNS], [[network.replace("zoo:", ""), *summary(group)] for network, row in rows.items()
-                                                               if "failure" not in row and (group := kernelsOf(row, network, threads))]))
+                                                               if "failure" not in row and (group := kernels_of(row, network, threads))]))
     lost = lambda kernel: abs(kernel["ms"] - kernel["predicted_ms"])
     text.append("The %d kernels with the largest difference between predicted and measured time:\n" % min(WORST, len(kernels)))
     text.append(performance_page.table(["network", "nodes", "family", "schedule", "measured", "predicted / measured"],
@@ -109,7 +109,7 @@ def write(root, lathe, settings, rows):
         "against the time that `lathe profile` measures, for each kernel of %s." % performance_page.plural(len({network for network, threads in rows if "failure" not in rows[(network, threads)]}), "network"),
         "The constants of the cost model are not fitted to these times. How well the model *orders* schedules of one kernel is in",
         "[notes/predicting.md](notes/predicting.md).\n",
-        "- **Machine**: %s (%s), caches and rates from the facts that the compiler uses ([machine.md](machine.md))." % (facts.get("cpu", "?"), performance_page.cpuName(facts)),
+        "- **Machine**: %s (%s), caches and rates from the facts that the compiler uses ([machine.md](machine.md))." % (facts.get("cpu", "?"), performance_page.cpu_name(facts)),
         "- **Version**: Lathe commit %s; measured from %s to %s." % (", ".join(commits), finished[0], finished[-1]),
         "- **Ratio**: predicted over measured time; below 1 the kernel takes longer than predicted.\n",
         "![predicted over measured](predictions.svg)\n", *parts]))

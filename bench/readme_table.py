@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN = "<!-- bench/readme_table.py writes from here -->"
 
 
-def summaryOf(page):
+def summary_of(page):
     found = re.search(r"^<!-- page: (\{.*\}) -->$", page.read_text(), re.M)
     return json.loads(found.group(1)) if found else None
 
@@ -24,7 +24,7 @@ def summaryOf(page):
 def table(root):
     newest = root / "docs" / "performance.md"
     pages = [newest, *sorted((root / "docs" / "performance").glob("*.md"))]
-    summaries = [(page, summaryOf(page)) for page in pages if page.exists()]
+    summaries = [(page, summary_of(page)) for page in pages if page.exists()]
     commits = next((summary["commits"] for page, summary in summaries if page == newest and summary), [])
     joined = [(page, summary) for page, summary in summaries if summary and len(commits) == 1 and summary["commits"] == commits]
     if not joined:  # measured at several commits, which nothing can be joined with

@@ -14,7 +14,7 @@ RATIO = re.compile(r"\*\*([0-9.]+)\*\* \(([0-9.]+) to ([0-9.]+)")
 PEER = "onednn"
 
 
-def tableBehind(text, start):
+def table_behind(text, start):
     """The first table of a page behind a position. -> rows of cells, the titles first"""
     lines = text[start:].splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("|"))
@@ -27,7 +27,7 @@ def tableBehind(text, start):
 
 
 def networks(text, start):
-    titles, *rows = tableBehind(text, start)
+    titles, *rows = table_behind(text, start)
     columns = [number for number, title in enumerate(titles) if title.startswith("ratio")]
     series = [titles[column - 2].partition(", ")[2] for column in columns]  # "Lathe ms, 1 thread"
     plotted = []
@@ -39,7 +39,7 @@ def networks(text, start):
     return figures.bars("ONNX Runtime's time / Lathe's time", series, plotted)
 
 
-def kindOf(problem):
+def kind_of(problem):
     """As ConvProblem::kind of lab/problems/ says of a problem's text; `convolutions` holds it against the page."""
     numbers = lambda name, usual: [int(number) for number in (re.search(r" %s=([0-9,]+)" % name, problem) or [None, usual])[1].split(",")]
     channels = int(re.search(r" x=\d+x(\d+)x", problem)[1])
@@ -53,7 +53,7 @@ def kindOf(problem):
     return {(3, 3): "3x3", (1, 1): "1x1"}.get(tuple(kernel), "other") if plain else "other"
 
 
-def ratiosOf(lathe, archive, threads):
+def ratios_of(lathe, archive, threads):
     """-> kind -> ratios of the fastest schedule of Lathe to the peer's fastest"""
     with tempfile.TemporaryDirectory() as folder:
         store, document = pathlib.Path(folder) / "samples.db", pathlib.Path(folder) / "speedups.json"
@@ -66,23 +66,23 @@ def ratiosOf(lathe, archive, threads):
             best[point["problem"]] = max(best.get(point["problem"], 0), point["ratio"])
     kinds = {}
     for problem, ratio in best.items():
-        kinds.setdefault(kindOf(problem), []).append(ratio)
+        kinds.setdefault(kind_of(problem), []).append(ratio)
     return kinds
 
 
 def convolutions(lathe, text, start, archive):
     """None where the archive does not say what the table of the page says."""
-    rows = tableBehind(text, start)[1:]
+    rows = table_behind(text, start)[1:]
     first = rows[0][0]
     said = {kind: (int(problems), float(mean.strip("*"))) for threads, kind, problems, mean, *_ in rows if threads == first and kind != "**all**"}
-    ratios = ratiosOf(lathe, archive, int(first))
+    ratios = ratios_of(lathe, archive, int(first))
     for kind, (problems, mean) in said.items():
         found = ratios.get(kind, [])
-        if len(found) != problems or abs(performance_page.geometricMean(found) - mean) > 0.005 * mean:
+        if len(found) != problems or abs(performance_page.geometric_mean(found) - mean) > 0.005 * mean:
             print("%s: %s: the page has %d problems and a mean of %.3f, the archive %d and %.3f" % (
-                archive.name, kind, problems, mean, len(found), performance_page.geometricMean(found) or 0))
+                archive.name, kind, problems, mean, len(found), performance_page.geometric_mean(found) or 0))
             return None
-    return figures.sortedPoints("oneDNN's best time / Lathe's time, %s" % performance_page.plural(int(first), "thread"),
+    return figures.sorted_points("oneDNN's best time / Lathe's time, %s" % performance_page.plural(int(first), "thread"),
                                 {kind: ratios[kind] for kind in performance_page.KINDS if ratios.get(kind)})
 
 

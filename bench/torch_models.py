@@ -24,7 +24,7 @@ class NoTorch(Exception):
     pass
 
 
-def requireTorch():
+def require_torch():
     """Throws NoTorch with the reason."""
     found = subprocess.run([PYTHON, "-c", "import torch, torchvision"], capture_output=True, text=True)
     if found.returncode:
@@ -36,7 +36,7 @@ def exported(name, dynamic=False):
     return export(name, name + (".dyn" if dynamic else ""), "export_torch.py", ["--dynamic-batch"] if dynamic else [])
 
 
-def exportedDynamic(name):
+def exported_dynamic(name):
     """The path of a network of export_dynamic.py. Throws as `exported` does."""
     return export(name, "dynamic." + name, "export_dynamic.py", [])
 
@@ -50,7 +50,7 @@ def export(name, stem, exporter, arguments):
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     if file.exists() and stamp.exists() and stamp.read_text() == digest:
         return str(file)
-    requireTorch()
+    require_torch()
     part = file.with_suffix(".part%d" % os.getpid())
     result = subprocess.run([PYTHON, str(HERE / exporter), name, "-o", str(part), *arguments], capture_output=True, text=True)
     if result.returncode:

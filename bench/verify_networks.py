@@ -30,7 +30,7 @@ def fingerprint(lathe):
     return ";".join("%s %d %d" % (file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
 
 
-def modelArguments(network, batch):
+def model_arguments(network, batch):
     """-> (arguments of both verbs, arguments of `compare` alone, how the batch is given)"""
     if network.startswith("zoo:"):
         return [network] + (["--zoo-batch", str(batch)] if batch != 1 else []), [], "static"
@@ -45,7 +45,7 @@ def modelArguments(network, batch):
 def verify(lathe, network, batch):
     """-> a row: {references, relative_l2, max_difference, form, failure}"""
     row = {"network": network, "batch": batch, "references": [], "failure": ""}
-    both, compareOnly, row["form"] = modelArguments(network, batch)
+    both, compare_only, row["form"] = model_arguments(network, batch)
     code, checked, line = run(lathe, "check", *both)
     if code:
         row["failure"] = "check: " + line
@@ -55,7 +55,7 @@ def verify(lathe, network, batch):
     row["kernels"], row["conversions"] = checked["kernels"], checked["layout_conversions"]
     if any(use["op"] not in allowed for use in checked["references"]):
         row["failure"] = "%d reference calls" % len(row["references"])
-    code, compared, line = run(lathe, "compare", *both, *compareOnly, "--with", "onnxruntime", "--check-only", "--no-store",
+    code, compared, line = run(lathe, "compare", *both, *compare_only, "--with", "onnxruntime", "--check-only", "--no-store",
                                "--relative", "1e-4", "--maximum", "1e-3", "--threads", str(os.cpu_count() or 1))
     if "node_modules" in line or "make peers" in line:
         print("verify_networks.py: %s" % line, file=sys.stderr)
@@ -74,7 +74,7 @@ def verify(lathe, network, batch):
     return row
 
 
-def zooNames(lathe):
+def zoo_names(lathe):
     code, listed, line = run(lathe, "zoo", "--list")
     if code:
         sys.exit("verify_networks.py: lathe zoo --list: " + line)
@@ -91,7 +91,7 @@ def main():
 
     networks = []
     for name in options.networks or ["torch", "zoo"]:
-        networks += torch_models.NETWORKS if name == "torch" else zooNames(options.lathe) if name == "zoo" else [name]
+        networks += torch_models.NETWORKS if name == "torch" else zoo_names(options.lathe) if name == "zoo" else [name]
     program = fingerprint(options.lathe)
     KEPT.parent.mkdir(parents=True, exist_ok=True)
 
