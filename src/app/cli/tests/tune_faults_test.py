@@ -59,8 +59,9 @@ class TuneFaults(Cli):
         self.assertNotIn(task["schedule"], faults)
         package = self.path("kept.lathe")
         self.lathe("compile", self.net, "-o", package, "--store", store)
-        for kernel in self.figures("inspect", package)["plans"][0]["kernels"]:
-            self.assertNotIn(kernel["schedule"], faults)
+        kernels = self.figures("inspect", package)["plans"][0]["kernels"]
+        tuned, = [kernel for kernel in kernels if "conv2" in kernel["nodes"]]  # another may have one of the schedules by itself
+        self.assertNotIn(tuned["schedule"], faults)
 
         # Going on, the table still counts them, and none is tried again.
         again = self.lathe(*command, "--wide").stdout
