@@ -107,7 +107,7 @@ def run(command, **more):
 
 def unpack(column):
     data = base64.b64decode(column["data"])
-    code, size = ("I", 4) if column["type"] == "u32" else ("d", 8)
+    code, size = {"u8": ("B", 1), "u16": ("H", 2), "u32": ("I", 4), "f64": ("d", 8)}[column["type"]]
     return struct.unpack("<%d%s" % (len(data) // size, code), data)
 
 
@@ -140,7 +140,7 @@ class Judge:
         return merged(dict(lathe.ops.diff(*ids, store=self.store)) for ids in zip(before["experiments"], after["experiments"]))
 
     def of_page(self, before, after):
-        """The report of both runs, judged by the page's own code under Node.js."""
+        """The report of both runs, as the page's own code reads its verdicts under Node.js."""
         document = self.document([before, after])
         told = json.loads(run(["node", os.path.join(ROOT, "src", "laboratory", "report", "page", "tests", "judge.mjs"), document]))
         return {(one["problem"], one["variant"]): one["verdict"] for one in told if one["before"] in before["experiments"]}

@@ -17,7 +17,14 @@ template <class T> static json packedAs(const std::vector<T> &values, const char
   auto bytes = std::span(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
   return {{"type", type}, {"data", toBase64(bytes)}};
 }
-json packed(const std::vector<uint32_t> &values) { return packedAs(values, "u32"); }
+json packed(const std::vector<uint32_t> &values) {
+  uint32_t most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  if (most <= std::numeric_limits<uint8_t>::max())
+    return packedAs(std::vector<uint8_t>(values.begin(), values.end()), "u8");
+  if (most <= std::numeric_limits<uint16_t>::max())
+    return packedAs(std::vector<uint16_t>(values.begin(), values.end()), "u16");
+  return packedAs(values, "u32");
+}
 json packed(const std::vector<double> &values) { return packedAs(values, "f64"); }
 
 json packedTimes(const std::vector<int64_t> &nanoseconds) {

@@ -81,19 +81,19 @@ public:
   /// Returns the index of the text.
   uint32_t text(std::string_view name, std::string_view value);
 
-  NamedColumns<uint32_t> integers;
   /// All columns; numbers that no row knows are left out.
   nlohmann::json document() const;
 
 private:
   Dictionary<> &texts;
+  NamedColumns<uint32_t> integers;
   NamedColumns<double> numbers;
 };
 
-/// A typed array of the page: {"type", "data"}.
+/// A typed array of the page: {"type", "data"}. Integers have 8, 16 or 32 bits, as many as the largest needs.
 nlohmann::json packed(const std::vector<uint32_t> &values);
 nlohmann::json packed(const std::vector<double> &values);
-/// Times in ns: 32 bits if they are enough for all, 4.29 s.
+/// Times in ns: integers if 32 bits are enough for all, 4.29 s.
 nlohmann::json packedTimes(const std::vector<int64_t> &nanoseconds);
 
 } // namespace lathe::report

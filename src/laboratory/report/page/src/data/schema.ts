@@ -1,15 +1,15 @@
-// The document inside of a report page, version 1. report/PageData.cpp writes it.
+// The document inside of a report page, version 2. report/PageData.cpp writes it.
 //
 // Columns are typed arrays in base64, little endian, with one number for each row. A number that is not
-// known is NaN; a column that no row knows is absent. `u32` columns named after a text or a list (provider,
+// known is NaN; a column that no row knows is absent. Columns of integers named after a text or a list (provider,
 // problem, ...) hold indices.
 
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 /** Index of a tuning record without a known experiment or platform. */
 export const nobody = 0xffffffff;
 
 export interface Column {
-  type: "u32" | "f64";
+  type: "u8" | "u16" | "u32" | "f64";
   data: string;
 }
 
@@ -60,6 +60,7 @@ export interface Experiment extends Labels {
   command: string;
   version: string;
   build: string;
+  revision?: string; // of the sources
   platform: number; // index
   in_turns: boolean; // its points took turns, and are compared round by round
   settings: Record<string, unknown>;
@@ -100,6 +101,13 @@ export interface Estimate {
   difference?: number;
 }
 
+/** Judgements of pairs of points (judged.ts reads them). */
+export interface Pairs {
+  partners: Column; // of each point: its pairs with later points
+  distances: Column; // of each pair: how much later the second point stands
+  judged: Record<string, string>; // by statistic
+}
+
 export interface Document {
   schema: number;
   title: string;
@@ -116,6 +124,7 @@ export interface Document {
   points: {
     count: number;
     columns: Record<string, Column>;
+    pairs: Pairs;
     figures: Record<string, Record<string, number>>; // by index of the point
     round_counts: Column; // rounds of each point
     round_lengths: Column; // samples of each round
