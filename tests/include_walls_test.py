@@ -38,7 +38,8 @@ code, said = check({"src/model/import/Import.cpp": '#include "import/onnx/Onnx.h
 assert code == 0, said
 code, said = check({"src/model/import/onnx/Reader.cpp": '#include "import/onnx/onnx.pb.h"\n#include "import/Records.h"\n'})
 assert code == 0, said
-# What is kept between commands and what judges packages stay below the command line.
-for path, include in [("src/app/cache/PackageCache.cpp", "compile/Compile.h"), ("src/laboratory/verify/Verification.cpp", "cli/Inputs.h")]:
+# What is kept between commands, what judges packages and what verbs compute stay below the command line.
+for path, include in [("src/app/cache/PackageCache.cpp", "compile/Compile.h"), ("src/laboratory/verify/Verification.cpp", "jobs/Inputs.h"),
+                      ("src/app/jobs/Packages.cpp", "cli/Common.h"), ("src/app/jobs/Packages.cpp", "CLI/CLI.hpp")]:
     code, said = check({path: f'#include "{include}"\n'})
     assert code == 1 and f"includes {include}" in said, said

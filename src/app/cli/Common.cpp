@@ -3,7 +3,6 @@
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
-#include "support/File.h"
 #include "support/Interrupt.h"
 #include "support/PendingFile.h"
 #include "support/Text.h"
@@ -39,11 +38,9 @@ void finishOutput() {
 
 } // namespace
 
-static std::string guardedVerb; // the innermost
-
 std::string shownVerb(const std::string &verb) {
   const char *typed = std::getenv("LATHE_TYPED_VERB");
-  return typed && *typed ? typed : verb.empty() ? guardedVerb : verb;
+  return typed && *typed ? typed : verb.empty() ? caller().verb : verb;
 }
 
 void sayError(const std::string &verb, const std::string &message) {
@@ -53,7 +50,9 @@ void sayError(const std::string &verb, const std::string &message) {
 }
 
 int guarded(const std::string &given, const std::function<int()> &body) {
-  std::string verb = guardedVerb = shownVerb(given);
+  std::string verb = caller().verb = shownVerb(given);
+  caller().note = [](const std::string &line) { cli::say(line); };
+  caller().childEnded = [](const std::string &reason) { sayError(caller().verb, reason); };
   auto say = [&](const std::string &message) { sayError(verb, message); };
   catchInterrupts("lathe " + verb);
   if (std::getenv("LATHE_TYPED_VERB")) // another verb started this one, and waits for it: it ends with that one
@@ -222,8 +221,6 @@ bool Options::printsText() const {
          std::none_of(outputs.begin(), outputs.end(), [](const Output &output) { return *output.path == "-"; });
 }
 
-std::string quietFlag() { return Progress::isSilent() ? "--quiet" : "--only-progress"; }
-
 void Options::addJson() {
   addOutput("--json", jsonPath, "Write the result to FILE as JSON, units in the keys (-: standard output)");
 }
@@ -266,6 +263,12 @@ void Options::writeJson(const nlohmann::json &document) const {
 void Options::addWide() {
   HelpSection section(*this, "Output");
   add_flag("--wide", wide, "Show all columns in full instead of fitting the terminal ($COLUMNS)");
+}
+
+void Options::addShowing() {
+  addQuiet();
+  addWide();
+  addJson();
 }
 
 /// Characters of a line of standard output; 0, no limit, where it is no terminal: what reads a pipe wants everything.
@@ -324,18 +327,6 @@ std::string waitText(double seconds) {
   if (seconds < 120)
     return fmt::format("{:.0f} s", seconds);
   return seconds < 120 * 60 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
-}
-
-std::string readFile(const std::string &path) {
-  std::vector<char> bytes = lathe::readFile(path);
-  protectInput(path);
-  return {bytes.begin(), bytes.end()};
-}
-
-void writeFile(const std::string &path, const std::string &text) {
-  PendingFile file(path);
-  file.write(text);
-  file.commit();
 }
 
 void requireNoTerminal(const std::string &path, const std::string &what) {

@@ -1,6 +1,9 @@
 // Shared code of all verbs: exit codes, option parsing, JSON files, table styles.
 #pragma once
 
+#include "jobs/Caller.h"
+#include "jobs/Files.h"
+#include "jobs/Self.h"
 #include "support/Dim.h"
 #include "support/Error.h"
 #include "support/Table.h"
@@ -24,19 +27,14 @@ enum ExitCode {
   internalError = 3, // a defect of Lathe
 };
 
-/// Arguments after the verb.
-using Arguments = std::vector<std::string>;
+using namespace jobs;
+using jobs::readFile;
+using jobs::writeFile;
 
 struct Verb {
   const char *name;
   const char *summary;
   int (*run)(const Arguments &arguments);
-};
-
-/// Thrown when a `lathe` process that this process started has failed and printed its message. Its
-/// exit code becomes ours.
-struct ChildFailed {
-  int exitCode;
 };
 
 /// Runs `body` and returns the exit code. An exception, or a failed write to standard output,
@@ -46,7 +44,6 @@ int guarded(const std::string &verb, const std::function<int()> &body);
 /// Prints "lathe VERB: MESSAGE" on stderr. Writes the message to the file that the environment variable names, too: the
 /// process that started this one reads it there (trySelf).
 void sayError(const std::string &verb, const std::string &message);
-inline constexpr const char *errorFileVariable = "LATHE_ERROR_FILE";
 
 /// The verb that the user typed: `verb`, or the verb of the process that started this one
 /// (runSelf). "" means the verb of the innermost `guarded`.
@@ -105,6 +102,8 @@ public:
   bool printsText() const;
   /// Adds --wide, for verbs that print tables.
   void addWide();
+  /// Adds --quiet, --wide and --json.
+  void addShowing();
   /// Style of tables: they fit the terminal unless --wide was given, and have at most `rows` rows
   /// (0: all).
   TableStyle tableStyle(size_t rows = 0) const;
@@ -136,10 +135,6 @@ nlohmann::json toJson(const Table &table);
 /// A cell with a value of its own: valueCell("12.3 MB", 12300000).
 TableCell valueCell(std::string text, const nlohmann::json &value);
 
-/// Flag for a `lathe` process that this process starts and whose text nobody reads: prints progress
-/// only, or nothing after --quiet.
-std::string quietFlag();
-
 /// "12.3 MB", "4.56 GFLOP", "1.20 ms".
 std::string bytesText(double bytes);
 std::string flopsText(double flops);
@@ -149,10 +144,6 @@ std::string millisecondsText(double seconds);
 /// A waiting time: "40 s", "12 min", "3.5 h".
 std::string waitText(double seconds);
 
-/// Reads a file and protects it from being overwritten by an output (support/PendingFile.h).
-std::string readFile(const std::string &path);
-/// Writes a file; "-" is the standard output.
-void writeFile(const std::string &path, const std::string &text);
 /// Throws Error if `path` is the standard output and that is a terminal. `what`: "a package".
 void requireNoTerminal(const std::string &path, const std::string &what);
 

@@ -2,9 +2,9 @@
 // when one of them is asked for, so that running a package never pays for LLVM (75 MB resident).
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
-#include "cli/Self.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Terminal.h"
+#include "jobs/Self.h"
 #include "runtime/References.h"
 #include "schedule/Algorithms.h"
 #include "store/Location.h"
@@ -155,7 +155,7 @@ int mainVerb(int argc, char **argv) {
     if (name == verb.name)
       return guarded(name, [&] { return verb.run(arguments); });
   for (const Summary &verb : compilerVerbs)
-    if (name == verb.name)
+    if (name == verb.name || name == "job")
       return guarded(name, [&] { return compilerVerb(name, arguments); });
   say(fmt::format("lathe: no verb is called '{}' (see lathe --help)", name));
   return userError;

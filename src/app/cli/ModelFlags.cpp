@@ -1,12 +1,12 @@
 #include "cli/ModelFlags.h"
 
 #include "cache/CheckedPackages.h"
-#include "cli/Packages.h"
 #include "cli/StoreFlags.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
 #include "import/Foreign.h"
+#include "jobs/Packages.h"
 #include "runtime/Cpu.h"
 #include "support/Text.h"
 
@@ -74,10 +74,10 @@ void ModelFlags::add(Options &options, ModelUse use, bool takesPackages) {
 
 void sayIfCrowded(int64_t threads) {
   if (int processors = runtime::availableCpus(); threads > processors && !Progress::isSilent())
-    sayOnce("LATHE_CROWDED_SAID",
-            fmt::format("lathe {}: --threads {}: this process may use {}, so that threads wait for "
-                        "each other",
-                        shownVerb(""), threads, counted(processors, "processor")));
+    noteOnce("LATHE_CROWDED_SAID",
+             fmt::format("lathe {}: --threads {}: this process may use {}, so that threads wait for "
+                         "each other",
+                         shownVerb(""), threads, counted(processors, "processor")));
 }
 
 namespace {
@@ -229,60 +229,6 @@ void ModelFlags::addLoading(Options &app) {
                  "Check a package's weights against their hash: once per version of the file, always or never")
       ->check(CLI::IsMember({"once", "always", "never"}))
       ->capture_default_str();
-}
-
-runtime::LoadOptions ModelFlags::loadOptions() const {
-  static cache::CheckedPackages checked;
-  runtime::LoadOptions options;
-  options.checkConstants = checkConstants != "never";
-  options.checkedFiles = checkConstants == "once" ? &checked : nullptr;
-  return options;
-}
-
-Arguments ModelFlags::compileArguments() const {
-  Arguments result = argumentsOf(*this), graph = graphArguments();
-  result.insert(result.end(), graph.begin(), graph.end());
-  return result;
-}
-
-Arguments ModelFlags::recordArguments() const {
-  if (!takesRecords())
-    return referencesOnly ? Arguments{} : Arguments{"--no-records"};
-  return store.empty() ? Arguments{} : Arguments{"--store", store};
-}
-
-Arguments ModelFlags::graphArguments() const {
-  Arguments result;
-  for (const std::string &shape : shapes)
-    result.insert(result.end(), {"--shape", shape});
-  for (const std::string &name : overrides)
-    result.insert(result.end(), {"--override", name});
-  if (requantizeRounding != "reference")
-    result.insert(result.end(), {"--requantize-rounding", requantizeRounding});
-  if (!signature.empty())
-    result.insert(result.end(), {"--signature", signature});
-  for (const std::string &text : custom)
-    result.insert(result.end(), {"--custom", text});
-  if (!isZoo())
-    return result;
-  result.insert(result.end(), {"--zoo-seed", std::to_string(zooSeed)});
-  if (zooBatch)
-    result.insert(result.end(), {"--zoo-batch", std::to_string(zooBatch)});
-  if (zooSequence)
-    result.insert(result.end(), {"--zoo-sequence", std::to_string(zooSequence)});
-  return result;
-}
-
-std::map<std::string, std::string> customDefinitions(const std::vector<std::string> &texts) {
-  std::map<std::string, std::string> result;
-  for (const std::string &text : texts) {
-    size_t equals = text.find('=');
-    require(equals != 0 && equals != std::string::npos && equals + 1 < text.size(),
-            "--custom {}: expected the name of a class and a file, as Scale=scale.mlir", text);
-    require(result.emplace(text.substr(0, equals), text.substr(equals + 1)).second, "--custom {}: given twice for '{}'",
-            text, text.substr(0, equals));
-  }
-  return result;
 }
 
 } // namespace lathe::cli

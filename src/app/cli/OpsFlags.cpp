@@ -3,10 +3,10 @@
 #include "cli/FrontVerbs.h"
 #include "cli/ModelFlags.h"
 #include "cli/ProblemLists.h"
-#include "cli/Self.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
+#include "jobs/Self.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/problems/ProblemList.h"
 #include "lab/problems/TextRanges.h"
@@ -407,7 +407,7 @@ std::vector<lab::OpsColumn> OpsFlags::columns(const std::string &op) const {
       else
         missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", name, found.reason());
     if (!missing.empty() && !Progress::isSilent())
-      sayOnce("LATHE_MISSING_PROVIDERS_SAID", "--provider all leaves out " + missing);
+      noteOnce("LATHE_MISSING_PROVIDERS_SAID", "--provider all leaves out " + missing);
   }
   std::vector<std::string> asked = scheduleList();
   std::vector<lab::OpsColumn> columns = lab::opsColumns(op, words, bench, asked);

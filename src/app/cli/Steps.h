@@ -1,7 +1,7 @@
 // Runs that follow each other, with states between them: --steps and --state.
 #pragma once
 
-#include "cli/Inputs.h"
+#include "cli/RunFlags.h"
 #include "runtime/Context.h"
 
 namespace lathe::cli {

@@ -13,7 +13,7 @@ namespace lathe::cli {
 /// Several processes of a command may read one store.
 static void sayNotice(const std::string &line) {
   if (line.ends_with(store::readAsItIs))
-    sayOnce("LATHE_READ_ONLY_SAID", line);
+    noteOnce("LATHE_READ_ONLY_SAID", line);
   else
     say(line);
 }

@@ -1,18 +1,18 @@
-#include "cli/Packages.h"
+#include "jobs/Packages.h"
 
 #include "cache/ModelFiles.h"
-#include "cli/Self.h"
-#include "cli/UsedRecords.h"
-#include "cli/print/Progress.h"
-#include "cli/print/Terminal.h"
+#include "jobs/Files.h"
+#include "jobs/ModelFormat.h"
+#include "jobs/Self.h"
+#include "jobs/UsedRecords.h"
+#include "jobs/compile/CompileJob.h"
 #include "package/Hash.h"
-#include "support/File.h"
 
 #include <filesystem>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
-std::vector<std::string> filesOf(const ModelFlags &flags) {
+std::vector<std::string> filesOf(const ModelOptions &flags) {
   std::vector<std::string> files;
   std::error_code ignored;
   if (!flags.isZoo() &&
@@ -26,11 +26,11 @@ std::vector<std::string> filesOf(const ModelFlags &flags) {
   return files;
 }
 
-Package openPackage(const std::string &path, const ModelFlags &flags) {
+Package openPackage(const std::string &path, const ModelOptions &flags) {
   return {path, runtime::Model::load(path, flags.loadOptions())};
 }
 
-Package packageFor(const ModelFlags &flags) {
+Package packageFor(const ModelOptions &flags) {
   if (!flags.isZoo() && isPackage(flags.model))
     return openPackage(flags.model, flags);
   runtime::LoadOptions loading = flags.loadOptions();
@@ -39,11 +39,10 @@ Package packageFor(const ModelFlags &flags) {
   bool kept = !folder.empty();
   if (!kept)
     folder = temporaryFolder().string();
-  Arguments rest = flags.compileArguments();
   UsedRecords records(flags);
   cache::PackageRequest request{.model = flags.model,
                                 .isFile = !flags.isZoo(),
-                                .flags = rest,
+                                .flags = flags.compileArguments(),
                                 .native = flags.target.find("native") != std::string::npos,
                                 .scheduleFile = flags.schedule.name,
                                 .machineFile = flags.machine.name,
@@ -53,19 +52,16 @@ Package packageFor(const ModelFlags &flags) {
   for (const auto &[name, file] : customDefinitions(flags.custom))
     request.otherFiles.push_back(file);
   Package package = cache::findOrMake(request, folder, kept, loading, [&](const std::string &path) {
-    Arguments arguments{"compile", flags.model, "-o", path, quietFlag()};
-    for (const Arguments &some : {rest, flags.recordArguments()})
-      arguments.insert(arguments.end(), some.begin(), some.end());
-    if (!kept)
-      arguments.push_back("--no-cache");
-    runSelf(arguments);
+    CompileJob job{flags, path};
+    job.model.noCache = !kept;
+    doElsewhere("compile", job, flags.model);
   });
-  if (std::string line = recordUse(*package.model).line(flags); !line.empty() && !Progress::isSilent())
-    say(fmt::format("lathe {}: {}", shownVerb(""), line));
+  if (std::string line = recordUse(*package.model).line(flags); !line.empty() && !caller().silent)
+    caller().note(fmt::format("lathe {}: {}", caller().verb, line));
   return package;
 }
 
-std::optional<uint64_t> modelKey(const ModelFlags &flags) {
+std::optional<uint64_t> modelKey(const ModelOptions &flags) {
   std::error_code ignored;
   bool isFile = std::filesystem::is_regular_file(flags.model, ignored), isZoo = flags.isZoo();
   if (!isFile && !isZoo && !std::filesystem::is_directory(flags.model, ignored))
@@ -82,4 +78,4 @@ std::optional<uint64_t> modelKey(const ModelFlags &flags) {
   return hasher.digest();
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

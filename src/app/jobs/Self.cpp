@@ -1,15 +1,18 @@
-#include "cli/Self.h"
+#include "jobs/Self.h"
 
-#include "cli/print/Terminal.h"
+#include "jobs/Files.h"
 #include "lab/TemporaryDirectory.h"
 #include "support/CacheFolder.h"
+#include "support/Error.h"
 #include "support/Interrupt.h"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fmt/format.h>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -17,7 +20,7 @@
 
 extern char **environ;
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 std::string ownProgram() {
   std::error_code error;
@@ -43,8 +46,11 @@ std::string compilerLibrary() {
   return "liblathe_cli_compiler.so";
 }
 
-void runSelf(const Arguments &arguments) {
-  std::string program = ownProgram(), typed = "LATHE_TYPED_VERB=" + shownVerb("");
+std::string quietFlag() { return caller().silent ? "--quiet" : "--only-progress"; }
+
+/// runSelf; messages call the process by what it does and for what.
+static void runAs(const Arguments &arguments, const std::string &verb, const std::string &subject) {
+  std::string program = ownProgram(), typed = "LATHE_TYPED_VERB=" + caller().verb;
   std::vector<char *> argv{program.data()}, environment;
   for (const std::string &argument : arguments)
     argv.push_back(const_cast<char *>(argument.c_str()));
@@ -79,12 +85,15 @@ void runSelf(const Arguments &arguments) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
-    sayError(shownVerb(""), fmt::format("{}: 'lathe {}' was ended by signal {} ({})", arguments.at(1), arguments.at(0),
-                                        WTERMSIG(status), ::strsignal(WTERMSIG(status))));
-  throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : internalError};
+    caller().childEnded(fmt::format("{}: 'lathe {}' was ended by signal {} ({})", subject, verb, WTERMSIG(status),
+                                    ::strsignal(WTERMSIG(status))));
+  throw ChildFailed{WIFEXITED(status) ? WEXITSTATUS(status) : 3}; // as an internal error
 }
 
-std::optional<std::string> trySelf(const Arguments &arguments) {
+void runSelf(const Arguments &arguments) { runAs(arguments, arguments.at(0), arguments.at(1)); }
+
+/// Calls `run`, which starts a process. Returns the reason of a failure.
+static std::optional<std::string> tried(const std::string &verb, const std::function<void()> &run) {
   std::filesystem::path file = temporaryFolder() / "error";
   std::filesystem::remove(file);
   const char *before = std::getenv(errorFileVariable); // of the process that started this one
@@ -92,12 +101,11 @@ std::optional<std::string> trySelf(const Arguments &arguments) {
   ::setenv(errorFileVariable, file.c_str(), 1);
   std::optional<std::string> reason;
   try {
-    runSelf(arguments);
+    run();
   } catch (const ChildFailed &child) {
     std::ifstream stream(file);
     std::string line;
-    reason =
-        std::getline(stream, line) ? line : fmt::format("'lathe {}': exit code {}", arguments.at(0), child.exitCode);
+    reason = std::getline(stream, line) ? line : fmt::format("'lathe {}': exit code {}", verb, child.exitCode);
   }
   if (ours)
     ::setenv(errorFileVariable, ours->c_str(), 1);
@@ -106,10 +114,30 @@ std::optional<std::string> trySelf(const Arguments &arguments) {
   return reason;
 }
 
+std::optional<std::string> trySelf(const Arguments &arguments) {
+  return tried(arguments.at(0), [&] { runSelf(arguments); });
+}
+
+nlohmann::json doElsewhere(const std::string &job, const nlohmann::json &options, const std::string &subject) {
+  std::string message = temporaryFolder() / "message.json", result = temporaryFolder() / "result.json";
+  std::vector<uint8_t> bytes = nlohmann::json::to_cbor(options); // unlike JSON, of names that are not UTF-8, too
+  writeFile(message, {bytes.begin(), bytes.end()});
+  runAs({"job", job, message, result, quietFlag()}, job, subject);
+  return nlohmann::json::parse(std::ifstream(result));
+}
+
+std::optional<nlohmann::json> tryElsewhere(const std::string &job, const nlohmann::json &options,
+                                           const std::string &subject, std::string &reason) {
+  std::optional<nlohmann::json> result;
+  if (std::optional<std::string> why = tried(job, [&] { result = doElsewhere(job, options, subject); }))
+    reason = *why;
+  return result;
+}
+
 std::string cacheFolderOrSay(const std::string &part) {
   std::string why, folder = cacheFolder(part, &why);
   if (folder.empty())
-    sayOnce("LATHE_NO_CACHE_SAID", fmt::format("lathe: works without a cache: {}", why));
+    noteOnce("LATHE_NO_CACHE_SAID", fmt::format("lathe: works without a cache: {}", why));
   return folder;
 }
 
@@ -118,4 +146,4 @@ std::filesystem::path temporaryFolder() {
   return folder.path;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,7 +1,6 @@
-#include "cli/ShippedRecords.h"
+#include "jobs/ShippedRecords.h"
 
-#include "cli/Self.h"
-#include "cli/print/Terminal.h"
+#include "jobs/Self.h"
 #include "schedule/Algorithms.h"
 #include "store/ContentKey.h"
 
@@ -10,7 +9,7 @@
 #include <filesystem>
 #include <sys/stat.h>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 bool isSet(const char *variable) {
   const char *value = std::getenv(variable);
@@ -18,7 +17,7 @@ bool isSet(const char *variable) {
 }
 
 void sayWithoutRecords(const std::string &records, const Error &error) {
-  sayOnce("LATHE_NO_RECORDS_SAID", fmt::format("lathe: compiles without {}: {}", records, error.what()));
+  noteOnce("LATHE_NO_RECORDS_SAID", fmt::format("lathe: compiles without {}: {}", records, error.what()));
 }
 
 std::vector<std::string> shippedArchives() {
@@ -79,4 +78,4 @@ std::optional<store::TuningRecord> ShippedRecords::find(const std::string &task)
   return isUsed ? record : std::nullopt;
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

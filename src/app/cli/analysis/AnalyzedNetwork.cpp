@@ -1,6 +1,6 @@
 #include "cli/analysis/AnalyzedNetwork.h"
 
-#include "cli/Recording.h"
+#include "jobs/Recording.h"
 
 namespace lathe::cli {
 
@@ -34,7 +34,7 @@ AnalyzedNetwork networkOf(OpsFlags &flags, const std::string &op) {
   if (!flags.model.empty()) {
     ListedModel listed = listModel(flags.model);
     add(listed.problems);
-    ModelFlags model;
+    ModelOptions model;
     model.model = flags.model;
     network.text = modelProblem(model, listed.source, "").text;
     network.command = fmt::format("`lathe ops bench --from-model {}`", flags.model);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/CompilerVerbs.h"
-#include "cli/Inputs.h"
+#include "cli/RunFlags.h"
 #include "support/Quantization.h"
 
 #include <functional>

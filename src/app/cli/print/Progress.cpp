@@ -1,6 +1,7 @@
 #include "cli/print/Progress.h"
 
 #include "cli/Common.h"
+#include "jobs/Caller.h"
 #include "support/Text.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <memory>
 #include <unistd.h>
 
 namespace lathe::cli {
@@ -29,7 +31,7 @@ std::optional<double> TimeLeft::seconds() const {
 }
 
 namespace {
-std::atomic<bool> silent{false}, lineShown{false}; // of the process: so is the terminal
+std::atomic<bool> lineShown{false}; // of the process: so is the terminal
 }
 
 /// "2/8;END" in the environment: the number of the step, and when the longer task is expected to end, in seconds of the
@@ -66,13 +68,13 @@ void Progress::endLine() {
     fmt::print(stderr, "\r\033[K");
 }
 
-void Progress::silence() { silent = true; }
-bool Progress::isSilent() { return silent; }
+void Progress::silence() { jobs::caller().silent = true; }
+bool Progress::isSilent() { return jobs::caller().silent; }
 
 bool Progress::isDue() {
   Clock::time_point now = Clock::now();
   auto seconds = [&](Clock::time_point since) { return std::chrono::duration<double>(now - since).count(); };
-  if (silent || seconds(start) < 2 || seconds(lastLine) < (terminal ? 0.2 : 10))
+  if (isSilent() || seconds(start) < 2 || seconds(lastLine) < (terminal ? 0.2 : 10))
     return false;
   lastLine = now;
   return true;
@@ -103,6 +105,18 @@ void Progress::update(const std::string &what, size_t done, size_t total, double
 void Progress::updateUntil(const std::string &what, double secondsLeft) {
   if (isDue())
     show(fmt::format("{}, at most {} left", what, waitText(std::max(secondsLeft, 0.0))));
+}
+
+std::function<void(const std::string &, std::optional<double>)> timedProgress(std::string task) {
+  return [task = std::move(task), progress = std::shared_ptr<Progress>()](const std::string &what,
+                                                                          std::optional<double> secondsLeft) mutable {
+    if (!progress)
+      progress = std::make_shared<Progress>(task);
+    if (secondsLeft)
+      progress->updateUntil(what, *secondsLeft);
+    else
+      progress->update(what, 0, 0);
+  };
 }
 
 } // namespace lathe::cli

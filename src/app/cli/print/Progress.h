@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -64,5 +65,8 @@ private:
   Clock::time_point start = Clock::now(), lastLine;
   bool terminal;
 };
+
+/// Shows the progress of a job with a time limit, or without where it is unknown: from the first call of a copy on.
+std::function<void(const std::string &what, std::optional<double> secondsLeft)> timedProgress(std::string task);
 
 } // namespace lathe::cli

@@ -82,11 +82,4 @@ int outputError() { return failed; }
 
 void say(std::string_view line) { fmt::print(stderr, "{}\n", printable(line)); }
 
-void sayOnce(const char *variable, std::string_view line) {
-  if (const char *said = std::getenv(variable); said && *said)
-    return;
-  say(line);
-  ::setenv(variable, "1", 1);
-}
-
 } // namespace lathe::cli

@@ -1,7 +1,8 @@
 #include "cli/samples/Classifiers.h"
 
-#include "cli/Inputs.h"
-#include "cli/models/SideParts.h"
+#include "jobs/Inputs.h"
+#include "jobs/ModelFormat.h"
+#include "jobs/compare/SideParts.h"
 #include "runtime/NpyTensor.h"
 #include "runtime/QuantizedTensor.h"
 
@@ -42,9 +43,9 @@ Tensor inputOf(const runtime::Port &port, const evaluate::SampleArrays &arrays, 
 
 } // namespace
 
-PackageClassifier::PackageClassifier(const ModelFlags &flags) : PackageClassifier(packageFor(flags), flags) {}
+PackageClassifier::PackageClassifier(const ModelOptions &flags) : PackageClassifier(packageFor(flags), flags) {}
 
-PackageClassifier::PackageClassifier(Package package, const ModelFlags &flags)
+PackageClassifier::PackageClassifier(Package package, const ModelOptions &flags)
     : path(package.path), model(std::move(package.model)), context(model, {.threads = flags.threads}),
       called(flags.model) {}
 
@@ -77,7 +78,7 @@ Tensor PackageClassifier::scores(const evaluate::SampleArrays &arrays, const std
   return run();
 }
 
-RunnerClassifier::RunnerClassifier(const std::string &name, const ModelFlags &flags, const PackageClassifier &ours)
+RunnerClassifier::RunnerClassifier(const std::string &name, const ModelOptions &flags, const PackageClassifier &ours)
     : runner(take(lab::Runner::start(withSignature(lab::runnerNamed(name, "--against " + name), flags)), name)),
       name(name), ours(ours) {
   lab::RunnerSpec spec = lab::runnerNamed(name, "--against " + name);

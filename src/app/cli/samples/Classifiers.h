@@ -1,10 +1,11 @@
 // Models that classify pictures and arrays: packages, and models in other runtimes.
 #pragma once
 
-#include "cli/ModelFlags.h"
-#include "cli/Packages.h"
+#include "cli/Common.h"
 #include "cli/samples/PictureFlags.h"
 #include "evaluate/Dataset.h"
+#include "jobs/ModelOptions.h"
+#include "jobs/Packages.h"
 #include "lab/TemporaryDirectory.h"
 #include "lab/compare/Runner.h"
 #include "runtime/Context.h"
@@ -28,7 +29,7 @@ public:
 /// A package. It quantises pictures with its own scale.
 class PackageClassifier : public Classifier {
 public:
-  explicit PackageClassifier(const ModelFlags &flags);
+  explicit PackageClassifier(const ModelOptions &flags);
 
   const runtime::Port &input() const { return model->inputs()[0]; }
   const runtime::Model &loaded() const { return *model; }
@@ -56,14 +57,14 @@ private:
 
   Tensor run();
 
-  PackageClassifier(Package package, const ModelFlags &flags);
+  PackageClassifier(Package package, const ModelOptions &flags);
 };
 
 /// The model of `ours` in another runtime, in a process of its own. It gets the last input of `ours`, which must outlive it.
 class RunnerClassifier : public Classifier {
 public:
   /// `name`: of the runner. Throws Error if the runner does not read the model.
-  RunnerClassifier(const std::string &name, const ModelFlags &flags, const PackageClassifier &ours);
+  RunnerClassifier(const std::string &name, const ModelOptions &flags, const PackageClassifier &ours);
 
   Tensor scores(const evaluate::Picture &picture) override;
   Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;

@@ -1,6 +1,6 @@
 #include "cli/samples/PictureFlags.h"
 
-#include "cli/Inputs.h"
+#include "jobs/Inputs.h"
 #include "cli/ModelFlags.h"
 #include "support/Text.h"
 

@@ -1,6 +1,6 @@
 #include "cli/samples/Samples.h"
 
-#include "cli/Inputs.h"
+#include "cli/RunFlags.h"
 #include "evaluate/Dataset.h"
 #include "runtime/NpyTensor.h"
 #include "support/PendingFile.h"

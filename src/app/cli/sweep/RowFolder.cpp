@@ -1,6 +1,6 @@
 #include "cli/sweep/RowFolder.h"
 
-#include "cli/Self.h"
+#include "jobs/Self.h"
 #include "store/ContentKey.h"
 #include "support/CacheFolder.h"
 
@@ -28,7 +28,7 @@ void removeOld(const std::string &all) {
 } // namespace
 
 RowFolder::RowFolder(const nlohmann::json &identity) {
-  std::string all = cacheFolderOrSay("sweeps");
+  std::string all = jobs::cacheFolderOrSay("sweeps");
   if (!all.empty())
     removeOld(all);
   if (all.empty() || !take((fs::path(all) / store::documentKey(identity)).string())) {

@@ -1,6 +1,6 @@
 #include "cli/sweep/RowSteps.h"
 
-#include "cli/Self.h"
+#include "jobs/Self.h"
 #include "cli/sweep/RowFile.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // its reason, and the rows behind it go on.
 #pragma once
 
-#include "cli/Inputs.h"
+#include "cli/RunFlags.h"
 #include "cli/sweep/RowFolder.h"
 #include "cli/sweep/Rows.h"
 

@@ -1,8 +1,9 @@
 #include "cli/sweep/Rows.h"
 
-#include "cli/Self.h"
 #include "cli/sweep/Runtimes.h"
 #include "evaluate/Decisions.h"
+#include "jobs/Self.h"
+#include "jobs/compile/CompileJob.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"
 #include "runtime/QuantizedTensor.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <tuple>
 
 namespace lathe::cli {
@@ -20,18 +20,17 @@ using nlohmann::json;
 
 /// Makes the package. The report of `lathe compile` says what is in it.
 void compileRow(SweepRow &row, const std::string &path) {
-  std::string report = path + ".json";
-  Arguments arguments{"compile", row.model.model, "-o", path, "--json", report, "--no-cache", quietFlag()};
-  for (const Arguments &some : {row.model.compileArguments(), row.model.recordArguments()})
-    arguments.insert(arguments.end(), some.begin(), some.end());
-  if (std::optional<std::string> why = trySelf(arguments)) {
+  CompileJob job{row.model, path};
+  job.model.noCache = true;
+  std::string why;
+  std::optional<json> made = tryElsewhere("compile", job, row.model.model, why);
+  if (!made) {
     row.failed = true;
-    row.reason = "not compiled: " + *why;
+    row.reason = "not compiled: " + why;
     return;
   }
   row.package = path;
-  std::ifstream file(report);
-  row.compiled = json::parse(file);
+  row.compiled = std::move(*made);
 }
 
 /// The package, or nothing with the reason in the row if this processor cannot run it.

@@ -1,7 +1,7 @@
 // The rows of `lathe sweep`: how each is compiled, verified and classified before it is timed.
 #pragma once
 
-#include "cli/Recording.h"
+#include "cli/RunFlags.h"
 #include "cli/samples/PictureFlags.h"
 #include "cli/samples/Pictures.h"
 #include "lab/TemporaryDirectory.h"
@@ -31,7 +31,7 @@ struct UncompiledOperator {
 
 /// One model at one level, layout, target and number of threads; or in another runtime.
 struct SweepRow {
-  ModelFlags model;                  // with the level, layout, target and threads of the row
+  ModelOptions model;                // with the level, layout, target and threads of the row
   std::string runtime;               // runner that runs the model's own file (lab/compare/Runner.h); "": Lathe
   std::string title;                 // of the runtime: "tflite 2.14.0, native"
   bool foreignBuild = false;         // the runtime's times say nothing of a native build: no ratio is made of them

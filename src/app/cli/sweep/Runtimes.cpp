@@ -1,6 +1,6 @@
 #include "cli/sweep/Runtimes.h"
 
-#include "cli/models/SideParts.h"
+#include "jobs/compare/SideParts.h"
 #include "lab/compare/Outputs.h"
 #include "runtime/Context.h"
 #include "runtime/NpyTensor.h"

@@ -42,7 +42,7 @@ std::vector<tune::MeasuredTask> readTasks(store::Store &store, const Target &her
 }
 
 /// Groups of the tasks of a model. Throws Error unless the store has some of them, and others.
-std::set<std::string> groupsOf(const ModelFlags &model, const std::vector<tune::MeasuredTask> &tasks,
+std::set<std::string> groupsOf(const ModelOptions &model, const std::vector<tune::MeasuredTask> &tasks,
                                const std::string &store) {
   CompileOptions compiling = compileOptions(model, nullptr);
   Source source = loadSource(model);
@@ -59,7 +59,7 @@ std::set<std::string> groupsOf(const ModelFlags &model, const std::vector<tune::
 
 } // namespace
 
-int evaluateModel(const Options &options, const ModelFlags &model, const std::string &storeFile, uint64_t seed) {
+int evaluateModel(const Options &options, const ModelOptions &model, const std::string &storeFile, uint64_t seed) {
   Progress progress("tune --evaluate-model");
   store::Store store = StoreFlags{storeFile}.open();
   progress.update("reading the kernels of the records", 0, 0);

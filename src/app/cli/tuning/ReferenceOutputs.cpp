@@ -1,7 +1,7 @@
 #include "cli/tuning/ReferenceOutputs.h"
 
-#include "cli/Packages.h"
-#include "cli/Self.h"
+#include "jobs/Packages.h"
+#include "jobs/Self.h"
 #include "lab/compare/Runner.h"
 #include "lab/judging/Difference.h"
 #include "lab/judging/OutputSummary.h"
@@ -21,7 +21,7 @@ namespace {
 struct TimeIsOver {};
 } // namespace
 
-ReferenceOutputs::ReferenceOutputs(const ModelFlags &model, double limitSeconds) : model(model) {
+ReferenceOutputs::ReferenceOutputs(const ModelOptions &model, double limitSeconds) : model(model) {
   double end = lab::steadySeconds() + limitSeconds;
   Source source = loadSource(model);
   types = verify::valueTypes(*source.module);

@@ -195,4 +195,14 @@ void exportSpaces(json document, const std::vector<ExportedKernel> &kernels, con
     std::cout << summary(all, flags.file);
 }
 
+void exportSpaces(const ModelOptions &model, mlir::ModuleOp module, const CompileOptions &compiling,
+                  const SpaceFlags &flags, bool printsText) {
+  std::vector<KernelTask> tasks = kernelTasks(module, compiling);
+  std::vector<ExportedKernel> kernels;
+  for (const KernelTask &task : tasks)
+    kernels.push_back(exported(task));
+  exportSpaces({{"model", model.model}, {"target", targetOf(compiling).str()}, {"threads", compiling.threads}}, kernels,
+               flags, printsText);
+}
+
 } // namespace lathe::cli

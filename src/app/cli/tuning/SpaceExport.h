@@ -3,6 +3,7 @@
 
 #include "cli/Common.h"
 #include "compile/KernelTasks.h"
+#include "jobs/ModelOptions.h"
 #include "tune/Tuner.h"
 
 namespace lathe::cli {
@@ -28,6 +29,9 @@ struct ExportedKernel {
 ExportedKernel exported(const KernelTask &kernel);
 ExportedKernel exported(const tune::TaskToTune &task);
 
+/// Writes what schedules may be for every kernel of a model; no code is made.
+void exportSpaces(const ModelOptions &model, mlir::ModuleOp module, const CompileOptions &compiling,
+                  const SpaceFlags &flags, bool printsText);
 /// Writes `document` with the kernels added to SpaceFlags::file, and prints a line about it if `printsText`. Throws Error.
 void exportSpaces(nlohmann::json document, const std::vector<ExportedKernel> &kernels, const SpaceFlags &flags,
                   bool printsText);

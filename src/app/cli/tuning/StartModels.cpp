@@ -1,8 +1,8 @@
 #include "cli/tuning/StartModels.h"
 
-#include "cli/Self.h"
-#include "cli/ShippedRecords.h"
 #include "cli/print/Terminal.h"
+#include "jobs/Self.h"
+#include "jobs/ShippedRecords.h"
 #include "support/Text.h"
 
 namespace lathe::cli {
@@ -36,8 +36,8 @@ StartModels StartModels::shipped(const std::string &searcher) {
   try {
     return {modelsOf(file, searcher), file, true};
   } catch (const Error &error) {
-    sayOnce("LATHE_NO_MODELS_SAID",
-            fmt::format("lathe: searches without the trained models that came with it: {}", error.what()));
+    noteOnce("LATHE_NO_MODELS_SAID",
+             fmt::format("lathe: searches without the trained models that came with it: {}", error.what()));
     return {};
   }
 }

@@ -19,7 +19,7 @@ bool TaskList::add(KernelTask kernel) {
   return true;
 }
 
-void TaskList::addModel(const ModelFlags &model, const CompileOptions &compiling, const std::string &only) {
+void TaskList::addModel(const ModelOptions &model, const CompileOptions &compiling, const std::string &only) {
   Source source = loadSource(model);
   bool any = false;
   for (KernelTask &kernel : kernelTasks(*source.module, compiling))

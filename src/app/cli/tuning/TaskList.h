@@ -14,7 +14,7 @@ public:
   explicit TaskList(double clockGhz) : clockGhz(clockGhz) {}
 
   /// Adds the tasks of a model with `only` in their label, nodes or text. Throws Error if there is none.
-  void addModel(const ModelFlags &model, const CompileOptions &compiling, const std::string &only);
+  void addModel(const ModelOptions &model, const CompileOptions &compiling, const std::string &only);
   /// Adds the tasks of problems, each as one kernel in the layout of a network. Returns the reasons why others have none:
   /// "conv2d ...: reason".
   std::vector<std::string> addProblems(const std::vector<lab::ListedProblem> &problems,

@@ -1,6 +1,6 @@
 #include "cli/tuning/TrialRecords.h"
 
-#include "cli/ShippedRecords.h"
+#include "jobs/ShippedRecords.h"
 #include "schedule/Algorithms.h"
 #include "store/Outcomes.h"
 

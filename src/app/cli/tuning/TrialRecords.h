@@ -1,7 +1,7 @@
 // Outcomes of trials as tuning records (docs/records.md).
 #pragma once
 
-#include "cli/Recording.h"
+#include "jobs/Recording.h"
 #include "tune/Tuner.h"
 
 namespace lathe::cli {

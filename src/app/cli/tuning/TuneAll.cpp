@@ -2,11 +2,11 @@
 
 #include "cache/ModelFiles.h"
 #include "cli/CompilerVerbs.h"
-#include "cli/Recording.h"
-#include "cli/Self.h"
 #include "cli/print/Terminal.h"
 #include "cli/print/TunedModelsPrint.h"
 #include "import/Foreign.h"
+#include "jobs/Recording.h"
+#include "jobs/Self.h"
 #include "lab/StoreRecords.h"
 #include "lab/compare/Runner.h"
 #include "lab/judging/Turns.h"

@@ -3,7 +3,7 @@
 
 #include "cli/CompilerVerbs.h"
 #include "cli/ProblemLists.h"
-#include "cli/Recording.h"
+#include "cli/RunFlags.h"
 #include "cli/print/Describe.h"
 #include "cli/tuning/SpaceExport.h"
 #include "cli/tuning/StartModels.h"

@@ -1,6 +1,6 @@
 #include "cli/FrontVerbs.h"
-#include "cli/Recording.h"
-#include "cli/Sizes.h"
+#include "cli/RunFlags.h"
+#include "jobs/Sizes.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"
 #include "lab/StoreRecords.h"
@@ -209,7 +209,7 @@ const Measured &measureAt(Prepared &prepared, const BenchFlags &flags, const Ver
   return measured;
 }
 
-json toJson(const Measured &measured) {
+json measuredJson(const Measured &measured) {
   return {{"inputs", measured.inputs},
           {"extents", measured.extents},
           {"variant", measured.variant},
@@ -271,10 +271,10 @@ void report(const Bench &bench, std::span<const Measured> measured, bool finishe
               << "outputs: " << bench.verification.text << "\n"
               << bench.recording.line();
   }
-  json document = bench.several ? json{{"sizes", json::array()}} : toJson(first);
+  json document = bench.several ? json{{"sizes", json::array()}} : measuredJson(first);
   if (bench.several)
     for (const Measured &size : measured)
-      document["sizes"].push_back(toJson(size));
+      document["sizes"].push_back(measuredJson(size));
   document["model"] = model;
   document["target"] = target;
   document["threads"] = threads;

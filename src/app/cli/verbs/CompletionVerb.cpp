@@ -1,6 +1,6 @@
 // `lathe completion`: the script that a shell completes commands of lathe with.
 #include "cli/FrontVerbs.h"
-#include "cli/Self.h"
+#include "jobs/Self.h"
 #include "cli/print/Describe.h"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/models/SideParts.h"
+#include "jobs/compare/SideParts.h"
 #include "cli/models/ValueDiff.h"
 #include "cli/print/DiffModelsPrint.h"
 #include "import/TensorScales.h"

@@ -1,7 +1,7 @@
 // `lathe evaluate`: decisions of a classifier on pictures.
 #include "cli/FrontVerbs.h"
-#include "cli/Recording.h"
-#include "cli/models/Sides.h"
+#include "cli/RunFlags.h"
+#include "jobs/compare/Sides.h"
 #include "cli/models/TfliteLibrary.h"
 #include "cli/print/Describe.h"
 #include "cli/print/Progress.h"

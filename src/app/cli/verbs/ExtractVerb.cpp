@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/Outputs.h"
 #include "cli/models/LeftOut.h"
-#include "cli/models/ModelFormat.h"
+#include "jobs/ModelFormat.h"
 #include "cli/print/PortText.h"
 
 #include "export/onnx/Export.h"

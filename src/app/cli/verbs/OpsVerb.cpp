@@ -2,7 +2,7 @@
 #include "cli/FrontVerbs.h"
 #include "cli/OpsFlags.h"
 #include "cli/ProblemLists.h"
-#include "cli/Recording.h"
+#include "cli/RunFlags.h"
 #include "cli/print/OpsPrint.h"
 #include "cli/print/Progress.h"
 #include "cli/print/Terminal.h"

@@ -1,7 +1,7 @@
 // `lathe quantize`: a float model to an int8 model in ONNX's QDQ form.
 #include "cli/CompilerVerbs.h"
-#include "cli/Recording.h"
-#include "cli/models/ModelFormat.h"
+#include "cli/RunFlags.h"
+#include "jobs/ModelFormat.h"
 #include "cli/print/Terminal.h"
 #include "cli/samples/Samples.h"
 #include "export/onnx/Export.h"

@@ -1,8 +1,8 @@
 // `lathe records`: which schedules were measured for which tasks, and how they did
 // (docs/records.md).
 #include "cli/FrontVerbs.h"
-#include "cli/Self.h"
-#include "cli/ShippedRecords.h"
+#include "jobs/Self.h"
+#include "jobs/ShippedRecords.h"
 #include "cli/StoreFlags.h"
 #include "cli/print/Describe.h"
 #include "cli/store/StoreImport.h"

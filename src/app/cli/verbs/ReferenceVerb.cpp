@@ -1,6 +1,7 @@
 #include "cli/CompilerVerbs.h"
+#include "cli/Outputs.h"
 
-#include "cli/models/SideParts.h"
+#include "jobs/compare/SideParts.h"
 #include "cli/print/TopElements.h"
 #include "ir/SymbolicShapes.h"
 #include "passes/Passes.h"

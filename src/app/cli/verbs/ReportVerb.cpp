@@ -1,6 +1,6 @@
 // `lathe report`: measurements of the store as a page with plots (docs/reports.md).
 #include "cli/FrontVerbs.h"
-#include "cli/Recording.h"
+#include "jobs/Recording.h"
 #include "cli/analysis/AnalyzedNetwork.h"
 #include "cli/analysis/Ceilings.h"
 #include "cli/print/PageFiles.h"

@@ -1,9 +1,9 @@
 // `lathe segments`: a network piece by piece, here and in another runtime.
 #include "cli/CompilerVerbs.h"
-#include "cli/KeptWhenInterrupted.h"
-#include "cli/Recording.h"
+#include "jobs/KeptWhenInterrupted.h"
+#include "cli/RunFlags.h"
 #include "cli/models/SegmentPlaces.h"
-#include "cli/models/SideParts.h"
+#include "jobs/compare/SideParts.h"
 #include "cli/print/Describe.h"
 #include "cli/print/GroupedWarnings.h"
 #include "compile/Checkpoints.h"
@@ -89,7 +89,7 @@ private:
 
   /// A package that only has such inputs: what calling our runner costs.
   std::string callPackage(const std::vector<lab::CallInput> &inputs) const {
-    ModelFlags call = callModel(model, directory.path.string(), inputs);
+    ModelOptions call = callModel(model, directory.path.string(), inputs);
     std::string package = call.model + ".lathe";
     lathe::compile(*loadSource(call).module, compileOptions(call, nullptr), package);
     return package;

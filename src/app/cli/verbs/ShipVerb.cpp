@@ -1,7 +1,7 @@
 // `lathe records ship`: the archive of the best tuning records that comes with lathe
 // (docs/records.md, "Shipped records").
 #include "cli/CompilerVerbs.h"
-#include "cli/ShippedRecords.h"
+#include "jobs/ShippedRecords.h"
 #include "cli/StoreFlags.h"
 #include "codegen/Task.h"
 #include "lab/StoreRecords.h"

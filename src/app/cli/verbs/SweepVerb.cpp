@@ -1,17 +1,18 @@
 // `lathe sweep`: one model, or several, at every level, layout, target and number of threads.
 #include "cli/FrontVerbs.h"
-#include "cli/KeptWhenInterrupted.h"
-#include "cli/Packages.h"
-#include "cli/Self.h"
-#include "cli/Sizes.h"
-#include "cli/models/SideParts.h"
-#include "cli/models/Sides.h"
 #include "cli/models/TfliteLibrary.h"
 #include "cli/print/Describe.h"
+#include "cli/print/Progress.h"
 #include "cli/sweep/Page.h"
 #include "cli/sweep/Report.h"
 #include "cli/sweep/RowSteps.h"
 #include "import/Foreign.h"
+#include "jobs/KeptWhenInterrupted.h"
+#include "jobs/Packages.h"
+#include "jobs/Self.h"
+#include "jobs/Sizes.h"
+#include "jobs/compare/SideParts.h"
+#include "jobs/compare/Sides.h"
 #include "process/ShellWords.h"
 #include "support/LayoutChoice.h"
 #include "support/Text.h"
@@ -90,8 +91,8 @@ private:
   void addGrid(Options &options);
   void addRuntimes(Options &options);
   void addPictures(Options &options);
-  void addRuntimeRows(const ModelFlags &flags, std::vector<SweepRow> &rows) const;
-  ModelFlags flagsOf(const std::string &name) const;
+  void addRuntimeRows(const ModelOptions &flags, std::vector<SweepRow> &rows) const;
+  ModelOptions flagsOf(const std::string &name) const;
 };
 
 void SweepFlags::addGrid(Options &options) {
@@ -195,7 +196,7 @@ void SweepFlags::readPictures() {
 }
 
 /// The flags of the compilation of MODEL or of one of --with.
-ModelFlags SweepFlags::flagsOf(const std::string &name) const {
+ModelOptions SweepFlags::flagsOf(const std::string &name) const {
   if (name == model.model)
     return model;
   try {
@@ -213,7 +214,7 @@ std::vector<SweepRow> SweepFlags::rows() const {
   std::vector<int64_t> counts = parseCounts("--threads", threads);
   std::vector<SweepRow> rows;
   for (const std::string &name : models) {
-    ModelFlags flags = flagsOf(name);
+    ModelOptions flags = flagsOf(name);
     for (const std::string &target : targets)
       for (int64_t count : counts)
         for (int level : levelsOf(levels))
@@ -232,7 +233,7 @@ std::vector<SweepRow> SweepFlags::rows() const {
   return rows;
 }
 
-void SweepFlags::addRuntimeRows(const ModelFlags &flags, std::vector<SweepRow> &rows) const {
+void SweepFlags::addRuntimeRows(const ModelOptions &flags, std::vector<SweepRow> &rows) const {
   if (flags.isZoo())
     return;
   for (const std::string &runtime : against) {

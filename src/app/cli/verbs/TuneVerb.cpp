@@ -1,5 +1,5 @@
 // `lathe tune`: searches schedules for the kernels of a model by measuring them.
-#include "cli/Self.h"
+#include "jobs/Self.h"
 #include "cli/print/Terminal.h"
 #include "cli/print/TunePrint.h"
 #include "cli/tuning/EvaluateModel.h"

@@ -1,9 +1,9 @@
 // `lathe verify`: a package beside the reference operators.
 #include "cache/Verdicts.h"
 #include "cli/CompilerVerbs.h"
-#include "cli/Packages.h"
+#include "jobs/Packages.h"
 #include "cli/Steps.h"
-#include "cli/Variants.h"
+#include "jobs/Variants.h"
 #include "import/Import.h"
 #include "passes/interpret/EvaluationBytes.h"
 #include "passes/interpret/Ports.h"

@@ -1,5 +1,5 @@
 #include "cli/CompilerVerbs.h"
-#include "cli/models/ModelFormat.h"
+#include "jobs/ModelFormat.h"
 
 #include "cli/print/Describe.h"
 #include "export/onnx/Export.h"

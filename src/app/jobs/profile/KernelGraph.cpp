@@ -1,4 +1,4 @@
-#include "cli/profile/KernelGraph.h"
+#include "jobs/profile/KernelGraph.h"
 
 #include "runtime/plan/Program.h"
 
@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 namespace {
 
 using nlohmann::json;
@@ -164,4 +164,4 @@ private:
 
 json kernelGraph(const runtime::Context &context, size_t count) { return Walk(context, count).graph(); }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

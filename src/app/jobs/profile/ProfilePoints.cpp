@@ -1,14 +1,26 @@
-#include "cli/profile/ProfilePoints.h"
+#include "jobs/profile/ProfilePoints.h"
 
 #include "lab/StoreRecords.h"
 #include "report/PageData.h"
+#include "schedule/Algorithms.h"
 #include "store/ContentKey.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-namespace lathe::cli {
+namespace lathe::jobs {
+
+ElementType factorsOf(const runtime::InstructionInfo &info) {
+  std::string type;
+  try {
+    Schedule schedule = readSchedule(std::string(info.schedule));
+    if (validate(schedule).find("type"))
+      type = schedule.word("type");
+  } catch (const Error &) { // of a package of another version
+  }
+  return type == "bf16" ? ElementType::bf16 : type.empty() || type == "f32" ? ElementType::f32 : ElementType::i8;
+}
 
 static store::Point kernelPoint(store::Point point, const runtime::InstructionInfo &info, size_t index, double clock) {
   std::string model = point.problem.text;
@@ -68,4 +80,4 @@ nlohmann::json profilePage(store::Experiment experiment, std::vector<store::Poin
   return data.document();
 }
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -8,13 +8,17 @@
 #include <string>
 #include <vector>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// One profiled run: seconds by instruction, the overhead, the whole.
 struct ProfiledRun {
   std::vector<double> rows;
   double overhead = 0, whole = 0;
 };
+
+/// Type of the factors of a kernel's products, which determines its ceiling. All products of bytes have the type i8: the
+/// fastest instruction for them is the limit of the machine, also of schedules that widen them.
+ElementType factorsOf(const runtime::InstructionInfo &info);
 
 /// Points of the whole run and of the first `count` instructions, with one sample for every run, in order. `model`: the
 /// point of the whole run, without times. `clock`, in GHz, turns predicted cycles into time; 0: there are no predictions
@@ -27,4 +31,4 @@ std::vector<store::Point> profilePoints(const store::Point &model, const runtime
 nlohmann::json profilePage(store::Experiment experiment, std::vector<store::Point> points,
                            const lab::MachineCeilings &ceilings, const std::string &title);
 
-} // namespace lathe::cli
+} // namespace lathe::jobs

@@ -1,14 +1,13 @@
-// Reports the measurements of a verb when a signal ends it.
+// Reports the measurements of a job when a signal ends it.
 #pragma once
 
-#include "cli/print/Progress.h"
 #include "support/Interrupt.h"
 
 #include <functional>
 #include <mutex>
 #include <optional>
 
-namespace lathe::cli {
+namespace lathe::jobs {
 
 /// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process
 /// while this object lives. `report` runs on another thread, after the clean-ups of everything that
@@ -18,16 +17,14 @@ public:
   explicit KeptWhenInterrupted(std::function<void(const Measured &)> report)
       : report(std::move(report)), cleanup([this] {
           std::lock_guard lock(mutex); // held elsewhere only to copy
-          if (!soFar)
-            return;
-          Progress::endLine();
-          this->report(*soFar);
+          if (soFar)
+            this->report(*soFar);
         }) {}
   void update(const Measured &measured) {
     std::lock_guard lock(mutex);
     soFar = measured;
   }
-  /// Ends the reporting; the verb reports itself from now on.
+  /// Ends the reporting; the job reports itself from now on.
   void forget() {
     std::lock_guard lock(mutex);
     soFar.reset();
@@ -40,4 +37,4 @@ private:
   Cleanup cleanup; // declared last, because its action uses the other members
 };
 
-} // namespace lathe::cli
+} // namespace lathe::jobs
