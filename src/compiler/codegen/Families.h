@@ -1,4 +1,4 @@
-// The kernel families, registered in Generate.cpp. schedule/Algorithms.cpp declares the parameters of their
+// The kernel families, registered in Generate.cpp by name and kind of device: here all are for the host. schedule/Algorithms.cpp declares the parameters of their
 // schedules.
 #pragma once
 
