@@ -32,6 +32,8 @@ constexpr Row table[] = {
     {ElementType::i4, "i4", 4},
     {ElementType::u4, "u4", 4},
 };
+static_assert(std::size(table) == lastElementType + 1);
+
 const Row &row(ElementType type) {
   auto index = static_cast<size_t>(type);
   return table[index < std::size(table) ? index : 0];

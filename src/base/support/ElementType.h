@@ -33,6 +33,9 @@ enum class ElementType : uint8_t {
   u4 = 20,
 };
 
+/// The types but `invalid` have the numbers from 1 to this one.
+inline constexpr int lastElementType = static_cast<int>(ElementType::u4);
+
 /// Bits one element occupies in memory; strings have none and return 0.
 unsigned bitWidth(ElementType type);
 

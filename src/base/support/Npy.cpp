@@ -229,7 +229,7 @@ Cells cellsOf(const std::string &descr, const std::string &name) {
             "{}: .npy type '{}' is malformed", name, descr);
     cells.width = cells.unit * std::stoul(code.substr(1));
   } else {
-    for (int t = 1; t <= static_cast<int>(ElementType::u4); ++t)
+    for (int t = 1; t <= lastElementType; ++t)
       if (const char *candidate = codeOf(static_cast<ElementType>(t));
           candidate && (code == candidate || (code == "?" && std::string(candidate) == "b1")))
         cells.type = static_cast<ElementType>(t);

@@ -1,7 +1,9 @@
 // The arithmetic precision of a model: chosen by `--precision`, recorded in packages.
 #pragma once
 
+#include <iterator>
 #include <string>
+#include <string_view>
 
 namespace lathe {
 
@@ -13,7 +15,12 @@ enum class Precision {
 
 inline constexpr const char *precisionNames[] = {"fp32", "bf16"}; // by the number of the precision
 inline std::string name(Precision precision) { return precisionNames[static_cast<int>(precision)]; }
-/// Inverse of `name`. Every text but "bf16" gives fp32; the command line has checked the text.
-inline Precision precisionOf(const std::string &name) { return name == "bf16" ? Precision::bf16 : Precision::fp32; }
+/// Inverse of `name`; fp32 for any other text, which the command line has checked.
+inline Precision precisionOf(std::string_view text) {
+  for (int number = 0; number < int(std::size(precisionNames)); ++number)
+    if (text == precisionNames[number])
+      return static_cast<Precision>(number);
+  return Precision::fp32;
+}
 
 } // namespace lathe

@@ -225,7 +225,7 @@ std::string Verdict::summary(Precision precision) const {
     return "mistrusted: " + mistrust;
   return fmt::format("{} on {} (bounds {:.2g} and {:.2g}{})", worst.str(),
                      counted(static_cast<int64_t>(sets), "input set"), tolerance.relative, tolerance.maximum,
-                     precision == Precision::bf16 ? "; operands rounded to bf16" : "");
+                     precision == Precision::fp32 ? "" : "; operands rounded to " + name(precision));
 }
 
 std::optional<CutOptions> cutAround(mlir::ModuleOp module, const Divergence &divergence, TensorOrigins tensors) {

@@ -56,7 +56,7 @@ const char *dtypeOf(ElementType type) {
 /// not know.
 std::optional<size_t> bytesOf(const Safetensors::Entry &entry) {
   size_t bytes = 0;
-  for (int type = 1; type <= static_cast<int>(ElementType::u4); ++type)
+  for (int type = 1; type <= lastElementType; ++type)
     if (const char *name = dtypeOf(static_cast<ElementType>(type)); *name && entry.dtype == name)
       bytes = bitWidth(static_cast<ElementType>(type)) / 8;
   if (bytes == 0)

@@ -172,7 +172,7 @@ GraphBuilder::Value GraphBuilder::weight(const std::string &weightName, const st
   const Safetensors::Entry &entry = *found->second;
   std::optional<ElementType> element = elementTypeFromName(type);
   require(element || type.empty(), "{}: '{}' is no element type", place, printable(type));
-  for (int number = 1; !element && number <= int(ElementType::u4); ++number)
+  for (int number = 1; !element && number <= lastElementType; ++number)
     if (auto candidate = ElementType(number); entry.typeFits(candidate))
       element = candidate;
   require(element && entry.typeFits(*element), "{}: is {} in {}, expected {}", place, printable(entry.dtype),

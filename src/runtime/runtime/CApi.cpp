@@ -64,7 +64,7 @@ uint32_t lathe_runtime_api_version(void) { return LATHE_RUNTIME_API_VERSION; }
 const char *lathe_runtime_version(void) { return LATHE_VERSION; }
 const char *lathe_last_error(void) { return lastError.c_str(); }
 uint32_t lathe_element_bits(int32_t type) {
-  return type > 0 && type <= int(ElementType::u4) ? bitWidth(ElementType(type)) : 0;
+  return type > 0 && type <= lastElementType ? bitWidth(ElementType(type)) : 0;
 }
 
 lathe_status lathe_model_load(const char *path, const lathe_load_options *options, lathe_model **model) {

@@ -46,7 +46,7 @@ Tensor toTensor(const lathe_tensor *given) {
          int(LATHE_HOST));
   expect(tensor.rank <= 64 && (tensor.rank == 0 || tensor.dims), "tensor: rank {} with {} dims", tensor.rank,
          tensor.dims ? "given" : "null");
-  expect(tensor.element_type > 0 && tensor.element_type <= int(ElementType::u4), "tensor: element type {} is not known",
+  expect(tensor.element_type > 0 && tensor.element_type <= lastElementType, "tensor: element type {} is not known",
          tensor.element_type);
   auto type = ElementType(tensor.element_type);
   std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.rank);

@@ -21,7 +21,7 @@ ScheduleTimer::ScheduleTimer(KernelUnderTest &kernel, std::span<const Tensor> in
 ScheduleTimer::~ScheduleTimer() = default;
 
 bool ScheduleTimer::agrees(const std::vector<Tensor> &got, const std::string &schedule) const {
-  double tolerance = schedule.find("bf16") != std::string::npos ? 3e-2 : 1e-3;
+  double tolerance = roundsOperands(readSchedule(schedule)) ? 3e-2 : 1e-3;
   for (size_t i = 0; i < expected.size(); ++i)
     if (!difference(got[i], expected[i], tolerance).empty())
       return false;

@@ -230,7 +230,12 @@ Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, i
 bool relaxedMathOfPackage(const std::string &options) { return options.find(" -O4 ") != std::string::npos; }
 
 Precision precisionOfPackage(const std::string &options) {
-  return options.find("--precision " + name(Precision::bf16)) != std::string::npos ? Precision::bf16 : Precision::fp32;
+  constexpr std::string_view flag = "--precision ";
+  size_t at = options.find(flag);
+  if (at == options.npos)
+    return Precision::fp32;
+  std::string_view rest = std::string_view(options).substr(at + flag.size());
+  return precisionOf(rest.substr(0, rest.find(' ')));
 }
 
 } // namespace lathe::lab

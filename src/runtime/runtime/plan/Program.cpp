@@ -147,7 +147,7 @@ private:
     info.name = text(entry.name());
     check(entry.kind() <= fb::Kind::MAX, "value '{}': kind {}", info.name, int(entry.kind()));
     check(entry.storage() <= fb::Storage::MAX, "value '{}': storage {}", info.name, int(entry.storage()));
-    check(entry.type() <= uint8_t(ElementType::u4), "value '{}': element type {}", info.name, entry.type());
+    check(entry.type() <= lastElementType, "value '{}': element type {}", info.name, entry.type());
     info.kind = ValueKind(entry.kind());
     info.storage = Storage(entry.storage());
     info.type = ElementType(entry.type());
