@@ -68,7 +68,7 @@ std::optional<fs::path> casesRoot() {
 
 std::vector<fs::path> listCases(const fs::path &root, const std::set<std::string> &wanted) {
   std::vector<fs::path> folders;
-  for (auto &entry : fs::recursive_directory_iterator(root)) {
+  for (auto &entry : fs::recursive_directory_iterator(root, fs::directory_options::follow_directory_symlink)) {
     if (entry.path().filename() != "model.onnx")
       continue;
     fs::path folder = entry.path().parent_path();
