@@ -59,8 +59,8 @@ int runSubVerb(const std::string &group, const std::string &summary, std::span<c
 /// An option as it was given: "--precision bf16".
 std::string spelled(const CLI::Option &option);
 
-/// Options that are added while it lives stand under `title` in the help: those that several verbs share. What a verb has for
-/// itself stands under "Options".
+/// A section of the help for options that several verbs share. Options that are added to `app` while the object exists are
+/// listed under `title`. All other options of a verb are listed under "Options".
 class HelpSection {
 public:
   HelpSection(CLI::App &app, const char *title) : app(app), before(app.option_defaults()->get_group()) {

@@ -49,8 +49,8 @@ public:
   std::string declines(mlir::func::FuncOp kernel);
 
   /// Predicted cycles of `kernel` with the schedule that the user gives for it, else with the prior's schedule, or the
-  /// reason why no schedule is legal. Other sources are not asked: predictions decide the same with and without records
-  /// of schedules. Generates no code and changes nothing; equal kernels are predicted once.
+  /// reason why no schedule is legal. Other sources of schedules are not asked, so a prediction does not depend
+  /// on records. Generates no code and changes nothing; equal kernels are predicted once.
   Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
 
   /// Measured seconds of `kernel` with the schedule that predictCycles takes, or why there are none. Other sources are

@@ -28,8 +28,8 @@ struct MeasuredTask {
   std::vector<MeasuredSchedule> schedules;
 };
 
-/// True if `slow` takes longer than `fast` by more than 5 %, both by the samples with even indices and by the samples
-/// with odd indices, so that noise is not counted.
+/// True if `slow` is more than 5 % slower than `fast`. The samples with even indices must show it, and the samples with odd
+/// indices, too: noise alone rarely does that.
 bool differ(const MeasuredSchedule &fast, const MeasuredSchedule &slow);
 
 /// Quality of scores on schedules of tasks. Accuracy, peaks and squared errors are means over tasks,

@@ -23,7 +23,8 @@ struct BlockGraph {
     std::vector<Operand> operands;
     std::vector<std::vector<Use>> uses; // of each result by other nodes, in program order
   };
-  /// A prefix of names that ends before a separator. Scope 0 is the empty prefix; it is its own parent.
+  /// The part of a node's name before a separator: "a" and "a/b" for the node "a/b/conv". Scope 0 is the empty text; it is
+  /// its own parent.
   struct Scope {
     uint32_t parent, depth;
   };

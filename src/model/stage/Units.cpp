@@ -48,7 +48,7 @@ struct Dependences {
           }
   }
 
-  /// Positions of the units in order; units in a circle are missing.
+  /// Positions of the units, each behind the units that it waits for. Units that wait for each other are missing.
   std::vector<size_t> order() {
     std::priority_queue<std::pair<size_t, size_t>, std::vector<std::pair<size_t, size_t>>, std::greater<>> ready;
     for (size_t unit = 0; unit < units.size(); ++unit)

@@ -257,7 +257,7 @@ private:
     return result;
   }
 
-  /// Notes our outputs that a peer lacks: they are compared with nothing.
+  /// Notes the outputs of Lathe that the peer does not have. They cannot be compared.
   void noteMissing(const PeerResult &peer) {
     if (peer.outputs.empty()) // a side failed
       return;

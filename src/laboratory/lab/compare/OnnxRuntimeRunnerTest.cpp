@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Fields of onnx.proto by hand, as lab/compare/CallOnnx.cpp writes them: models that no exporter of ours makes.
+// Functions that write fields of onnx.proto, as lab/compare/CallOnnx.cpp does. The tests need models that `lathe export`
+// never writes.
 std::string varint(uint64_t value) {
   std::string bytes;
   for (; value > 127; value >>= 7)

@@ -59,7 +59,8 @@ void importBandPart(Operator &op) {
   op.set(op.emit("where", {inside, x, op.number(op.typeOf(x), 0)}));
 }
 
-/// The main diagonals of matrices. Later versions: matrices, number of the diagonal, value beside it.
+/// The main diagonals of matrices. Later versions of the operator have three operands: the matrices, the number of the
+/// diagonal, and the value that fills short diagonals.
 void importDiagPart(Operator &op) {
   op.node.ignore({"align"});
   if (op.node.has(1) && op.node.requireInts(1, "the number of the diagonal") != Ints{0})
