@@ -47,7 +47,7 @@ SANITIZED := support runtime process store import serve
 sanitize: ## ASan and UBSan over what reads files, pipes, packages and requests, and over packages of random programs (build/asan, build/release)
 	@$(MAKE) --no-print-directory configure PRESET=asan
 	@ninja -C build/asan -j $(JOBS) $(SANITIZED:%=tests-%)
-	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -R '^($(subst $() ,|,$(SANITIZED)))/' -E CrossTest
+	@ctest --test-dir build/asan --output-on-failure $(SANITIZE_FLAGS) -j $(JOBS) -R '^($(subst $() ,|,$(SANITIZED)))/' -E CrossTest
 	@$(MAKE) --no-print-directory configure PRESET=release
 	@ninja -C build/release -j $(JOBS) program_test
 	@ninja -C build/asan -j $(JOBS) run-programs
