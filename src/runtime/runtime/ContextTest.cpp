@@ -247,7 +247,7 @@ TEST_F(ContextTest, predictionsHoldForTheirExtents) {
   }
 }
 
-/// A prediction without meaning, as packages of older compilers have them, is none: the package runs.
+/// A nonsensical prediction, which a package of an older compiler may hold, is ignored: the package runs.
 TEST_F(ContextTest, predictionsWithoutMeaningAreNone) {
   for (double cycles : {-36.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     TestPlan plan = chain();

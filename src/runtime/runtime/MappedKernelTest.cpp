@@ -50,7 +50,7 @@ TEST_F(MappedKernelTest, WorkIsSplitOverTheThreads) {
     EXPECT_EQ(out[unit], unit / 3 * 3) << unit;
 }
 
-/// Each stage reads what all threads wrote in the stage before, in a scratch that they share.
+/// Each stage reads what all threads wrote in the previous stage, in a scratch that they share.
 TEST_F(MappedKernelTest, StagesRunOneAfterTheOther) {
   constexpr int64_t width = 64, stages = 20;
   std::vector<int64_t> expected(width), alone(width), together(width), scratch(2 * width);

@@ -70,7 +70,7 @@ void sumUp(void *const *buffers, const int64_t *, int64_t begin, int64_t end, vo
         static_cast<const float *>(buffers[0])[i] + static_cast<const float *>(buffers[1])[i];
 }
 
-/// Each unit adds two neighbours of the stage before, which other slots have written.
+/// Each unit adds two neighbours of the previous stage, which other slots have written.
 void wave(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) {
   int64_t width = dims[0], *out = static_cast<int64_t *>(buffers[0]);
   for (int64_t unit = begin; unit < end; ++unit) {

@@ -79,7 +79,7 @@ void Context::State::bindChangedExtents() {
   ran = false;
 }
 
-/// What a value says of its size must hold together: kernels and references rely on it.
+/// The extents and the byte size of a value must agree, because kernels and references rely on both.
 void Context::State::checkSizes(const ValueInfo &info, const Slot &slot) const {
   int64_t dense = denseBytes(info.type, slot.dims);
   auto index = static_cast<uint32_t>(&info - plan->values.data());
@@ -293,12 +293,12 @@ bool Context::State::writes(const Instruction &instruction, uint32_t value) cons
   Storage storage = plan->values[info.root].storage;
   if (storage == Storage::input || storage == Storage::constant)
     return false;
-  // Parts of one buffer are written by several instructions.
+  // Several instructions may write parts of one buffer.
   auto extentOr = [&](Extent extent, int64_t fallback) {
     try {
       return evaluate(extent);
     } catch (const Error &) {
-      return fallback; // depends on data that is not there yet: as if the values met
+      return fallback; // depends on data that does not exist yet: assume an overlap
     }
   };
   auto meet = [&](const ValueInfo &a, const ValueInfo &b) {

@@ -1,4 +1,4 @@
-// Binding of the caller's inputs and outputs: checks their types, copies what is not aligned.
+// Binding of the caller's inputs and outputs: checks their types, copies unaligned values.
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>

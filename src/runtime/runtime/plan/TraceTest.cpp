@@ -153,8 +153,8 @@ TEST_F(TraceTest, imagesHaveTheTimesOfEveryImage) {
   EXPECT_EQ(context.place(half).bytes, images * 40960 * 4);
 }
 
-/// A million iterations: what the tracks have no room for is counted, what stands behind the loop has room, and no memory is
-/// taken while the run is timed.
+/// A million iterations: events beyond the limit are counted, the instructions after the loop still have room, and no
+/// memory is allocated while the run is timed.
 TEST_F(TraceTest, tracksHaveALimit) {
   constexpr int64_t trips = 1000000;
   Context context(counting().model(), {.threads = 1});
