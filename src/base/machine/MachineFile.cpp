@@ -45,7 +45,7 @@ json toJson(const MachineFacts &machine) {
 
 namespace {
 
-/// Reads the members of one JSON object and notes which, so that the others can be called unknown.
+/// Reads members of one JSON object and remembers their names, so that all other members can be reported as unknown.
 class Members {
 public:
   /// `place`: what messages call the object: "spr.json" or "spr.json: caches[0]".
@@ -67,7 +67,8 @@ public:
     return found->get<std::string>();
   }
 
-  /// A number from `low` to `high`; whole where T is an integer. Leaves `value` alone and returns false where none is.
+  /// Reads a number from `low` to `high` (whole if T is an integer). Returns false and leaves `value` alone if it is
+  /// missing.
   template <class T> bool number(const char *key, T low, T high, T &value) {
     const json *found = find(key);
     if (!found)
@@ -106,7 +107,7 @@ void readSource(Members &members, const char *key) {
   }
 }
 
-/// `known`: what the table says of this level, for rates that are missing.
+/// `known`: the table's facts of this level, for missing rates.
 CacheFacts readCache(const json &object, size_t index, const MachineFacts &known, const std::string &fileName) {
   Members members(object, fmt::format("{}: caches[{}]", fileName, index));
   CacheFacts cache = known.caches[std::min(index, known.caches.size() - 1)];

@@ -40,7 +40,7 @@ int64_t peakResident(pid_t pid) {
   return int64_t(kib) * 1024;
 }
 
-/// The processes that `pid` has started and that are there; none where the system does not say.
+/// The living processes that `pid` has started; none where the system does not list them.
 std::vector<pid_t> childrenOf(pid_t pid) {
   std::vector<pid_t> children;
   std::error_code ignored;
@@ -71,7 +71,7 @@ double secondsBetween(std::chrono::steady_clock::time_point from, std::chrono::s
 } // namespace
 
 static bool signalGroupOf(pid_t pid, int signal) {
-  // A process may have moved to another group; one that is in ours gets the signal once more.
+  // The process may have moved to another group. If it is still in its own group, it gets the signal twice.
   bool group = ::kill(-pid, signal) == 0;
   return ::kill(pid, signal) == 0 || group;
 }
@@ -264,7 +264,7 @@ Failure Child::end(FailureKind kind, const std::string &detail) {
 Failure Child::reap(double graceSeconds, Killed why, double seconds) {
   final.peakResidentBytes = std::max(final.peakResidentBytes, peakResident(pid));
   waitFor(pid, WEXITED, graceSeconds);
-  // While the leader is unreaped its group number cannot be anyone else's.
+  // Until the leader is reaped, the system does not give its group number to another group.
   std::string refused = signalGroup(SIGKILL) ? "" : fmt::format(": {}", std::strerror(errno));
   int status = 0;
   rusage used{};
@@ -276,7 +276,8 @@ Failure Child::reap(double graceSeconds, Killed why, double seconds) {
   final.wallSeconds = secondsBetween(started, Clock::now());
   auto inSeconds = [](timeval time) { return double(time.tv_sec) + double(time.tv_usec) * 1e-6; };
   final.cpuSeconds = inSeconds(used.ru_utime) + inSeconds(used.ru_stime);
-  // The kernel counts the time before exec, when the child still was a copy of us; a figure above that is its own.
+  // The kernel's peak includes the time before exec, when the child was a copy of this process. Only a larger peak is
+  // its own.
   if (int64_t peak = int64_t(used.ru_maxrss) * 1024; peak > inheritedResidentBytes)
     final.peakResidentBytes = std::max(final.peakResidentBytes, peak);
   // A descendant that left the group may hold the pipe open: take what is there, without waiting.

@@ -41,7 +41,7 @@ Result<json> Worker::receive(double timeoutSeconds) {
   };
   auto failure = child->pump(timeoutSeconds, lineCame);
   if (failure) {
-    // Something came, but no line: say so, it is usually the reason.
+    // Output without a line end is usually the reason, so report it.
     if (failure->detail.empty() && !child->output.empty())
       failure->detail = "after '" + child->output.substr(0, 80) + "'";
     return failWith(*failure);

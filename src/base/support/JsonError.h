@@ -1,4 +1,4 @@
-// What is wrong with a JSON document, in words for a user.
+// Error messages about JSON documents, for users.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -207,7 +207,7 @@ std::vector<std::string> decodeStrings(std::span<const char> data, size_t width,
   return result;
 }
 
-/// What the elements of an array are.
+/// The element format of an array.
 struct Cells {
   ElementType type = ElementType::invalid;
   size_t width = 0, unit = 0; // bytes of an element, and of what the byte order applies to
@@ -253,7 +253,7 @@ int64_t elementCount(const std::vector<int64_t> &dims, size_t width, size_t byte
   return elements;
 }
 
-/// The header of an array with what follows from it.
+/// The header of an array, and facts derived from it.
 struct Layout {
   NpyHeader header;
   Cells cells;
