@@ -1,5 +1,5 @@
-// group_norm as PyTorch exports it: reshape to one row a group, instance_norm, reshape back, a scale and a bias a
-// channel.
+// group_norm as PyTorch exports it: reshape to one row per group, instance_norm, reshape back, then a scale and a bias
+// per channel.
 #include "passes/Match.h"
 #include "passes/Passes.h"
 
