@@ -36,8 +36,8 @@ struct KernelTensors {
   /// Returns the tensor if `value` is an argument, else null.
   const KernelTensor *input(mlir::Value value) const;
   std::vector<bool> writable() const;
-  /// Where a tensor has its channels last and all blocked ones have one block, makes channels an axis like any other: no
-  /// tensor is blocked then.
+  /// If a tensor has its channels last and no other tensor has several blocks, makes the channels an ordinary axis:
+  /// then no tensor is blocked.
   void makeChannelsAnAxis();
 
 private:

@@ -14,7 +14,7 @@ namespace {
 
 using enum OperandClass;
 
-// ---- Contractions, attention, recurrences: from their plans ----
+// ---- Contractions, attention, recurrences: nests from their plans ----
 
 std::vector<LoopNest> nestsOf(const ContractionFacts &facts, const Schedule &schedule) {
   const std::string &algorithm = schedule.algorithm;
