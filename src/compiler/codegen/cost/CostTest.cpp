@@ -1,5 +1,5 @@
 // Predictions of random legal schedules of random kernels of all families are sound, and follow facts of the problem,
-// schedule and machine. `study rank` measures whether they order schedules as a machine does (docs/notes/predicting.md).
+// schedule and machine. `study rank` measures how well they order schedules (docs/notes/predicting.md).
 //
 // LATHE_SEED repeats a run.
 #include "codegen/cost/Cost.h"

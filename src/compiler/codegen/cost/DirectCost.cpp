@@ -137,8 +137,7 @@ private:
 } // namespace
 
 double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors) {
-  // Lanes are channels. For row-major results they are transposed and stored row by row, at a measured cycle per
-  // element.
+  // Lanes are channels. Row-major results are transposed and stored by rows: a measured cycle per element.
   double perTile = double(conv.outChannels == 1 ? conv.groups : conv.outChannels); // lanes of groups of one channel
   double elements = perTile / std::ceil(perTile / double(lanes));
   return conv.outBlock ? 0 : vectors * (elements - 1);
