@@ -1,4 +1,4 @@
-// What the files of the C API share. Nothing throws across its boundary.
+// Shared by the files of the C API. No exception crosses the API's boundary.
 #pragma once
 
 #include "lathe/runtime.h"
@@ -37,7 +37,7 @@ template <class... Args> void expect(bool condition, fmt::format_string<Args...>
     throw ArgumentError{fmt::format(format, std::forward<Args>(args)...)};
 }
 
-/// Runs `body`; what it throws becomes a status and this thread's message.
+/// Runs `body`. An exception becomes a status and this thread's message.
 template <class Body> lathe_status guarded(const Body &body) noexcept {
   lathe_status status = LATHE_OK;
   try {

@@ -151,8 +151,8 @@ public:
   /// shared or borrowed storage must stay valid and unchanged until the run ends. Throws Error:
   /// "m.lathe: input 'data': expected f32 Nx3x224x224, got f32 1x3x299x299".
   void setInput(size_t index, Value value);
-  /// Binds the memory of an output. Type and extents must be those of the output. An undefined
-  /// tensor selects the runtime's own buffer again.
+  /// Binds the memory of an output. Type and extents must equal the output's. An undefined tensor selects the runtime's
+  /// own buffer again.
   void setOutput(size_t index, Tensor tensor);
 
   /// Makes output `output` of each run the input `input` of the next run, without a copy: a state of the context. The

@@ -80,7 +80,7 @@ TEST_F(ContextTest, splitsStatically) {
 }
 
 TEST_F(ContextTest, scratchLiesWhereNothingIsAlive) {
-  for (bool kept : {false, true}) { // whether `big` is read again behind the kernel with scratch
+  for (bool kept : {false, true}) { // whether `big` is read again after the kernel with scratch
     TestPlan p;
     uint32_t x = p.input("x", {"N", "64"}), big = p.temporary("big", {"N", "64"}), sums = p.temporary("sums", {"N"});
     p.half(x, big, "N*64");

@@ -289,7 +289,7 @@ private:
             name, hasher.digest(), section.hash);
   }
 
-  /// The code section that asks most of what this CPU has; null when the package has no code.
+  /// The code section that requires most features of this CPU; null if the package has no code.
   const Section *chooseCode() const {
     uint64_t have = options.cpuFeatures.value_or(cpuFeatures());
     const Section *best = nullptr, *nearest = nullptr;

@@ -207,7 +207,7 @@ void ThreadPool::Team::run(int64_t first, int64_t count, Body body, void *contex
     error = std::current_exception();
   }
   auto done = [&] { return counters->pending.load(std::memory_order_acquire) == 0; };
-  // A worker that has not begun after so much time was not given a CPU: its share is done here, under its slot.
+  // A worker that has not begun after this time has no CPU, so the leader computes its share under the worker's slot.
   for (int slot = 1; slot < used && !done(); ++slot) {
     Worker &worker = *workers[slot - 1];
     uint32_t ticket = worker.ticket.load(std::memory_order_relaxed), before = ticket - 1;

@@ -1,5 +1,5 @@
-// What threads share, run under ThreadSanitizer: one model, a context for each thread, worker threads in each, images
-// and stages that slots take turns at.
+// Data that threads share, run under ThreadSanitizer: one model, a context for each thread, worker threads in each,
+// images and stages that slots take turns at.
 #include "runtime/Context.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/testing/TestPlan.h"
@@ -57,7 +57,7 @@ TEST(ThreadsTest, contextsOnManyThreadsShareAModel) {
     thread.join();
 }
 
-// Kernels in code of this program, so that ThreadSanitizer sees what they read and write.
+// Kernels compiled into this program, so that ThreadSanitizer sees their reads and writes.
 
 void halve(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *) {
   for (int64_t i = begin; i < end; ++i)
@@ -129,7 +129,7 @@ TEST(ThreadsTest, stagesWaitForEachOther) {
   }
 }
 
-/// Branches: each team doubles a row of its own, then the last adds up what all have written.
+/// Branches: each team doubles a row, then the last team adds up all rows.
 TEST(ThreadsTest, teamsWriteApartAndJoin) {
   constexpr int64_t width = 512;
   struct Rows {

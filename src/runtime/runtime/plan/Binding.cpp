@@ -305,7 +305,7 @@ bool Context::State::writes(const Instruction &instruction, uint32_t value) cons
     int64_t from = extentOr(a.rootOffset, 0), to = extentOr(b.rootOffset, 0);
     return from < to + extentOr(b.bytes, INT64_MAX / 2) && to < from + extentOr(a.bytes, INT64_MAX / 2);
   };
-  // A loop around the instruction has not written what its body gives it.
+  // A loop around the instruction counts as a user of its body's outputs, but has not written them yet.
   auto isResultOfBody = [&](uint32_t other) {
     const Instruction &first = *plan->instructions[plan->firstUse[other]];
     auto *loop = first.last >= instruction.id ? std::get_if<Loop>(&first.operation) : nullptr;

@@ -364,7 +364,7 @@ void Context::State::finishOutputs() {
     uint32_t index = plan->outputs[i];
     const Slot &slot = slots[index];
     if (grownState(i)) {
-      results[i] = Value(); // copied where it is asked for
+      results[i] = Value(); // copied when the caller asks for it
       continue;
     }
     if (!slot.boxed && plan->values[index].storage == Storage::output) {

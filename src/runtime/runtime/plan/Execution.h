@@ -112,7 +112,7 @@ struct BoundPlan {
   std::unordered_map<std::string, int64_t> symbols;
   std::vector<int64_t> extents; // values of Plan::extents, if known
   std::vector<bool> extentKnown;
-  std::vector<bool> lateKnown;                      // late extents with a value for the symbols as they are bound now
+  std::vector<bool> lateKnown;                      // late extents that have a value for the current symbols
   std::vector<Slot> slots;                          // by value
   std::vector<PreparedKernel> kernels;              // by instruction
   std::vector<PreparedReference> references;        // by instruction

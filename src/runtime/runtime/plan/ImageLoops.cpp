@@ -133,7 +133,7 @@ void Context::State::requestImages(std::vector<ArenaRequest> &requests) {
   }
 }
 
-/// What slots share while they run a loop.
+/// Data that slots share while they run a loop.
 struct Context::State::ImageJob {
   State &state;
   const ThreadPool::Team &team;
@@ -141,7 +141,7 @@ struct Context::State::ImageJob {
   int64_t begin = 0;             // the first image of this job
   size_t step = 0;               // where slots work on one step together
   std::vector<uint64_t> spent;   // nanoseconds of the first slot by step, where they are asked for
-  std::atomic<bool> ends{false}; // the run is cancelled: slots leave what is left of their images
+  std::atomic<bool> ends{false}; // the run is cancelled: slots skip the rest of their images
 
   uint32_t instruction(size_t number) const { return loop.steps[number].instruction->id; }
   bool isTraced() const { return !state.active.trace.shares.empty(); }
@@ -154,7 +154,7 @@ struct Context::State::ImageJob {
     pointers.assign(kernel.buffers.begin(), kernel.buffers.end());
     for (size_t i = 0; i < pointers.size(); ++i)
       if (int64_t bytes = done.imageBytes[i])
-        // The kernel finds image i's part i parts behind what it is given.
+        // The kernel adds image * bytes to the pointer, so this offset is subtracted.
         pointers[i] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(pointers[i]) +
                                                static_cast<uintptr_t>(replica) * loop.replicaBytes -
                                                static_cast<uintptr_t>(image) * static_cast<uintptr_t>(bytes));

@@ -97,7 +97,7 @@ TEST_F(ImageLoopsTest, thePlanSaysWhichBatchesPassImageByImage) {
     context.run();
     return context.memory().arenaBytes;
   };
-  // `half` and `quarter` live inside: an image of them instead of 16. `sum` is used behind the run.
+  // `half` and `quarter` live inside: an image of them instead of 16. `sum` is used after the loop.
   const Levels near = {{600000, 0.02}, {0, 0.1}}, large = {{1e9, 0.02}, {0, 0.1}}, flat = {{600000, 0.1}, {0, 0.1}};
   uint64_t whole = arena({}, 0, 1), looped = arena(near, 100, 1);
   EXPECT_EQ(looped, whole - 2 * 15 * 40960 * 4);

@@ -31,8 +31,8 @@ public:
 private:
   Plan &plan;
   std::map<std::string, std::vector<uint32_t>> binders; // symbol -> instructions that bind it
-  std::map<std::string, uint32_t> points;               // symbol -> instruction behind which it is known
-  std::map<uint32_t, size_t> groupAfter;                // instruction -> group
+  std::map<std::string, uint32_t> points;               // symbol -> instruction after which it is known
+  std::map<uint32_t, size_t> groupAfter;                // instruction -> group that is known after it
   std::set<std::string> ofInputs;                       // symbols
   std::vector<int64_t>
       pointOfExtent; // instruction after which all its symbols are known; -1: none is late, -2: not known

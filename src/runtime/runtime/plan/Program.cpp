@@ -198,7 +198,7 @@ private:
       uint32_t next = plan.values[at].root;
       check(next < plan.values.size() && steps < plan.values.size(), "value '{}' is an alias of itself or of nothing",
             plan.values[index].name);
-      // Aliases before `index` already point at their root, which is no alias.
+      // Aliases before `index` already point at their root, which is not an alias.
       offset = offset + plan.extents[plan.values[at].rootOffset];
       at = next;
     }

@@ -161,7 +161,7 @@ struct Plan {
   std::unordered_map<std::string, uint32_t> byName; // values
   bool usesReferences = false;
   std::vector<LateGroup> lateGroups;
-  std::vector<int> lateGroupAfter; // by id: group whose extents are known behind the instruction; -1: none
+  std::vector<int> lateGroupAfter; // by id: group whose extents are known after the instruction; -1: none
   uint32_t lateArenas = 0;
   std::unordered_map<std::string, std::vector<Extent>> lateExtents; // of all groups, by symbol
 };

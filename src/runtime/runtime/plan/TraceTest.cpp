@@ -165,7 +165,7 @@ TEST_F(TraceTest, tracksHaveALimit) {
     EXPECT_THAT(floats(context.output(0)), ::testing::ElementsAre(trips / 2, trips / 2 + 0.5f));
     const RunTrace &trace = context.trace();
     const std::vector<TracedCall> &calls = trace.calls.events;
-    // Of the loop: itself, its bodies and their kernel; then the kernel behind it.
+    // Calls of the loop: itself, its bodies and their kernel; then the kernel after the loop.
     EXPECT_EQ(calls.size(), limit + 2);
     EXPECT_EQ(calls.size() + trace.calls.leftOut, uint64_t(2 * trips + 2));
     EXPECT_EQ(trace.shares[0].events.size(), limit + 1);

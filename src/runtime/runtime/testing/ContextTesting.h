@@ -1,4 +1,4 @@
-// What tests of contexts share.
+// Shared by tests of contexts.
 #pragma once
 
 #include "runtime/Context.h"

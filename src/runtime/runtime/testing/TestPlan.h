@@ -67,8 +67,8 @@ private:
             const std::string &scratch, size_t block);
 };
 
-/// Inputs "trips" (i64) and "x" (f32, 2): adds 1 to x as often as `trips` says, one addition an iteration of a loop, and
-/// halves the sum behind the loop. Instruction 0 is the loop, 1 the addition, 2 the half.
+/// Inputs "trips" (i64) and "x" (f32, 2): a loop adds 1 to x in each of `trips` iterations, and the sum is halved after
+/// the loop. Instruction 0 is the loop, 1 the addition, 2 the half.
 TestPlan counting();
 
 /// The code section of testing/Kernels.c.
