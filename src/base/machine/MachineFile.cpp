@@ -1,4 +1,4 @@
-// The text form of machine facts: what --machine reads.
+// The text form of machine facts, which --machine reads.
 #include "machine/MachineFacts.h"
 
 #include <nlohmann/json.hpp>
@@ -48,7 +48,7 @@ namespace {
 /// Reads members of one JSON object and remembers their names, so that all other members can be reported as unknown.
 class Members {
 public:
-  /// `place`: what messages call the object: "spr.json" or "spr.json: caches[0]".
+  /// `place`: name of the object in messages: "spr.json" or "spr.json: caches[0]".
   Members(const json &object, std::string place) : place(std::move(place)), object(object) {
     require(object.is_object(), "{}: expected a JSON object, got {}", this->place, object.dump());
   }

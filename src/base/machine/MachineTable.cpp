@@ -25,7 +25,7 @@ namespace {
 
 enum class InstructionSet { x86, avx512, aarch64 };
 
-/// What the priors read besides sizes; bytes a cycle of one core.
+/// Rates for priors; bytes per cycle of one core.
 struct Rates {
   double first, second, memory, readAhead;
   FactSource source; // of second, memory and readAhead

@@ -21,7 +21,7 @@ namespace lathe::process {
 namespace {
 
 constexpr size_t tailBytes = 8192;
-// A worker that closed its output but stays has this long to leave by itself.
+// Time to exit for a worker that closed its output, in seconds.
 constexpr double closedOutputGraceSeconds = 2;
 
 /// Peak resident bytes of a live process since its last exec; 0 where unknown.
@@ -147,7 +147,7 @@ bool Child::overMemory() {
   return final.peakResidentBytes > limits.residentBytes;
 }
 
-/// Writes what the pipe takes; false once the process reads no more.
+/// Writes as many bytes as the pipe takes; false once the process reads no more.
 bool Child::writeSome() {
   // A write to a closed pipe raises SIGPIPE in this thread: block it, and take it back if it came, so that the
   // program's own handling stays.
@@ -170,7 +170,7 @@ bool Child::writeSome() {
   return written >= 0 || error == EAGAIN || error == EINTR;
 }
 
-/// Reads what is there; false at the end of the stream.
+/// Reads the available bytes; false at the end of the stream.
 bool Child::readSome(int &descriptor, std::string &into, bool tail) {
   char buffer[1 << 16];
   ssize_t count = ::read(descriptor, buffer, sizeof buffer);
@@ -187,7 +187,7 @@ bool Child::readSome(int &descriptor, std::string &into, bool tail) {
   return false;
 }
 
-/// Waits up to `milliseconds` until a pipe is ready, then reads and writes what there is; false if nothing moved.
+/// Waits up to `milliseconds` until a pipe is ready, then reads and writes what is possible; false if no byte moved.
 bool Child::transfer(int milliseconds) {
   pollfd polled[3];
   int count = 0;
@@ -224,7 +224,7 @@ std::optional<Failure> Child::pump(double seconds, const std::function<bool()> &
   while (true) {
     if (done())
       return std::nullopt;
-    // Seen before the last read: what it wrote is complete after that read.
+    // Tested before the last read, so that the last read gets the complete output.
     bool exited = hasExited(pid);
     double left = seconds < 0 ? 1 : seconds - secondsBetween(entered, Clock::now());
     if (limits.wallSeconds > 0)
@@ -280,7 +280,7 @@ Failure Child::reap(double graceSeconds, Killed why, double seconds) {
   // its own.
   if (int64_t peak = int64_t(used.ru_maxrss) * 1024; peak > inheritedResidentBytes)
     final.peakResidentBytes = std::max(final.peakResidentBytes, peak);
-  // A descendant that left the group may hold the pipe open: take what is there, without waiting.
+  // A descendant that left the group may hold the pipe open, so this only takes the available bytes.
   for (int i = 0; i < 64 && stderrPipe >= 0; ++i) {
     pollfd polled{stderrPipe, POLLIN, 0};
     if (::poll(&polled, 1, 0) <= 0 || !readSome(stderrPipe, stderrTail, true))

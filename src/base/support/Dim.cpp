@@ -383,7 +383,7 @@ std::string Dim::str() const {
   return result;
 }
 
-/// Reads what `Dim::str` prints: sums of products of integers, symbols and calls of floordiv, min, max and broadcast.
+/// Parses `Dim::str`'s output: sums of products of integers, symbols and calls of floordiv, min, max and broadcast.
 class DimParser {
 public:
   explicit DimParser(const std::string &text) : text(text) {}

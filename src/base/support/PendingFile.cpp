@@ -104,7 +104,7 @@ private:
 };
 
 LiveFiles &liveFiles() {
-  static auto *files = new LiveFiles; // a file may outlive what is destroyed at the end
+  static auto *files = new LiveFiles; // files may outlive objects that are destroyed at exit
   return *files;
 }
 

@@ -181,7 +181,7 @@ std::string shortened(std::string_view text, size_t width) {
 
 namespace {
 
-/// True for a text, behind any number of apostrophes, that spreadsheets would compute.
+/// True for a text that spreadsheets would compute, possibly after apostrophes.
 bool isFormula(std::string_view text) {
   std::string rest(text.substr(std::min(text.find_first_not_of('\''), text.size())));
   if (rest.empty() || std::string_view("=+-@\t\r").find(rest[0]) == std::string_view::npos)
