@@ -68,7 +68,7 @@ public:
     return isNode(node) ? node : name;
   }
 
-  /// The values behind a name; nothing where it is unknown.
+  /// The values with this name; empty if it is unknown.
   std::vector<mlir::Value> resultsOf(const std::string &name) const {
     if (auto found = nodes.find(name); found != nodes.end())
       return found->second.read;
@@ -107,7 +107,7 @@ public:
     return values;
   }
 
-  /// A name for an edge of the cut: the model's own where it has one, otherwise the node's.
+  /// A name for an edge of the cut: the model's name if it has one, otherwise the node's.
   std::string nameOf(mlir::Value value) const {
     if (auto found = given.find(value); found != given.end())
       return found->second;

@@ -1,5 +1,4 @@
-// The graph passes. Each pass is one function in a file of its own name; `lathe-opt --kebab-name`
-// runs it on textual IR.
+// The graph passes. Each pass is one function in a file with its name; `lathe-opt --kebab-name` runs it on textual IR.
 //
 // Passes change the nn operators of @main. They do not change kernel functions (private, with
 // nn.family).
@@ -98,7 +97,7 @@ void widenHalf(mlir::ModuleOp module);
 /// Keeps every float16 value inside the graph and its bodies as float32.
 void widenEveryHalf(mlir::ModuleOp module);
 
-/// Moves a pad into the conv or pool behind it.
+/// Moves a pad into the conv or pool that follows.
 void foldPad(mlir::ModuleOp module);
 
 /// Removes operators without effect and merges operators that undo or repeat one another.

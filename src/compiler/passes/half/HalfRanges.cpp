@@ -187,7 +187,7 @@ double HalfRanges::contraction(mlir::Operation *op) const {
       rows.reset();
   } else if (isOp(op, "conv")) {
     added = operand(op, 2);
-    transposed = true; // a result's weights lie one behind the other
+    transposed = true; // the weights of one result are contiguous
   }
   TensorInfo b = shapes.of(operandOf(op, 1));
   if (weights && weights->dims().size() >= 2) {

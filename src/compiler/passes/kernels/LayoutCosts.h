@@ -9,8 +9,8 @@
 
 namespace lathe {
 
-/// Costs by layout of the operands that follow the choice and by layout of such results (0: row-major, 1: blocked);
-/// infinite where no kernel can be made.
+/// Costs by layout of the operands that follow the choice, then by layout of the results that do (0: row-major, 1:
+/// blocked); infinite where no kernel can be made.
 using CostByLayout = std::array<std::array<double, 2>, 2>;
 
 /// Asks for the costs of operators of @main, each alone in a kernel. @main is not changed.

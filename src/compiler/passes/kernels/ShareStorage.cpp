@@ -22,7 +22,7 @@ bool isView(mlir::Operation *op) {
 
 bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }
 
-/// The axis along which parts lie one behind the other, and the first part's offset along it (a slice's start).
+/// The axis along which parts follow one another, and the first part's offset along it (a slice's start).
 struct Cut {
   size_t axis = 0;
   int64_t start = 0;
@@ -80,7 +80,7 @@ private:
   mlir::SymbolTable symbols;
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
-  llvm::DenseSet<mlir::Value> returned; // results of @main and what they are views of
+  llvm::DenseSet<mlir::Value> returned; // results of @main, and the values that they view
   llvm::DenseSet<mlir::Value> placed;   // values that lie inside another value
   struct Concat {
     mlir::Operation *op;

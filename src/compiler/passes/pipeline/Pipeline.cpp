@@ -110,7 +110,7 @@ void foldIntoWeights(mlir::ModuleOp module, const PipelineOptions &options) {
   foldPad(module); // before batch norms: a pad between two convolutions hides one from the other
   foldScale(module, options.exactMath);
   foldBatchNorm(module, /*decomposeOnly=*/false, options.exactMath);
-  foldScale(module, options.exactMath); // what stood behind a batch norm is now behind the convolution
+  foldScale(module, options.exactMath); // operators after a batch norm now follow the convolution
   fold(module, options);                // the parts of batch norms that were spelled out
   // After all rules that fold into the weights of conv_transpose.
   convTranspose(module);

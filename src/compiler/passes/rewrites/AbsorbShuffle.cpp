@@ -55,7 +55,7 @@ public:
 private:
   mlir::func::FuncOp main;
   llvm::DenseMap<mlir::Value, std::vector<Channel>> channels; // of results of movements, and of sources read directly
-  llvm::DenseMap<mlir::Value, bool> shuffled;                 // a gather lies behind
+  llvm::DenseMap<mlir::Value, bool> shuffled;                 // a gather has moved its channels
   std::vector<mlir::Value> readers;                           // values that convolutions read
   std::vector<mlir::Value> sources;
   llvm::DenseMap<mlir::Value, size_t> sourceIds;

@@ -106,7 +106,7 @@ Results expand(mlir::Operation *op, ExtentBuilder &b) {
   return again(op, b, {{1, b.bind(target, "extent")}});
 }
 
-/// Positions from the front, at least 0. Positions behind the end stay there: the shape function limits them.
+/// Positions from the front, at least 0. Positions after the end stay there, because the shape function limits them.
 mlir::Value fromFront(ExtentBuilder &b, mlir::Value positions, mlir::Value extents) {
   mlir::Value zero = b.numbers({0});
   mlir::Value counted = b.emit("add", {positions, extents});
@@ -149,7 +149,7 @@ std::optional<Results> slice(mlir::Operation *op, ExtentBuilder &b) {
 
 /// Pads that are known on some axes, and their elements.
 struct KnownPads {
-  std::vector<int64_t> axes, behind; // axes that are known, and what they get behind
+  std::vector<int64_t> axes, behind; // axes with known pads, and their pads at the end
   std::vector<int64_t> unknown;      // the other axes
   std::optional<std::vector<int64_t>> front;
 };

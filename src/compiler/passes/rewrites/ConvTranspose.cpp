@@ -18,7 +18,7 @@ struct Axis {
   int64_t kernel, stride, dilation;
   int64_t reach = 0;                // greatest offset u
   int64_t padBegin = 0, padEnd = 0; // of a convolution that reads all offsets from 0 to reach
-  int64_t cutBegin = 0, cutEnd = 0; // positions of the interleaved result before and behind the wanted ones
+  int64_t cutBegin = 0, cutEnd = 0; // positions of the interleaved result before and after the wanted ones
 
   Axis(int64_t kernel, int64_t stride, int64_t dilation, int64_t begin, int64_t end, int64_t outputPadding)
       : kernel(kernel), stride(stride), dilation(dilation) {
@@ -119,7 +119,7 @@ public:
 
 private:
   mlir::Operation *op, *last;
-  std::vector<mlir::Operation *> replaced; // op, and what moved before the interleaving; `last` is the last of them
+  std::vector<mlir::Operation *> replaced; // op, then operators that moved before the interleaving; ends with `last`
   ConvTransposeAttrs attrs;
   const Tensor &weights;
   mlir::OpBuilder b;
@@ -333,7 +333,7 @@ private:
       blocks.mode = phaseFirst ? "DCR" : "CRD";
       return nn::buildValue(b, loc, "depth_to_space", {value}, std::move(blocks));
     }
-    // N x phases x O x in, or N x O x phases x in; every axis of phases moves behind its spatial axis.
+    // N x phases x O x in, or N x O x phases x in; every axis of phases moves after its spatial axis.
     auto extent = [&](size_t i) {
       return type.isDynamicDim(2 + i) ? int64_t(-1) : type.getDimSize(static_cast<unsigned>(2 + i));
     };

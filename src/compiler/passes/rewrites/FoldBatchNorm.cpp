@@ -67,7 +67,7 @@ void spellOut(mlir::Operation *batchNorm) {
 } // namespace
 
 void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath) {
-  // Not an early-increment walk: folding into the convolution behind erases operators ahead.
+  // Not an early-increment walk: folding into a later convolution erases operators ahead.
   std::vector<mlir::Operation *> batchNorms;
   for (mlir::Operation &op : mainFunction(module).getBody().front())
     if (isOp(&op, "batch_norm"))

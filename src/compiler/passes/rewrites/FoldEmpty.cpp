@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-/// True where the type alone says that the value has no elements and that its shape is static: the value is known.
+/// True if the type alone shows that the value has no elements and a static shape, so that the value is known.
 bool isKnownEmpty(mlir::Value value) {
   auto type = rankedType(value);
   return type && type.hasStaticShape() && type.getNumElements() == 0 && !type.getEncoding() &&

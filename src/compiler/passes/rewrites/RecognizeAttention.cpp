@@ -38,7 +38,7 @@ bool reshapesOuterAxes(mlir::Operation *op) {
   return true;
 }
 
-/// A factor and what it is multiplied with, for mul and div by one number.
+/// The other operand and the factor, for mul and div by one number.
 std::optional<std::pair<mlir::Value, double>> scaled(mlir::Operation *op) {
   if (!isOp(op, "mul") && !isOp(op, "div"))
     return std::nullopt;
@@ -164,7 +164,7 @@ private:
       if (!fill || op->getOperand(side).getType() != value.getType() ||
           !takeCondition(scores, op->getOperand(0), *fill, side == 2, op))
         return {};
-      if (scores.mask && !added.empty()) // added behind the fill
+      if (scores.mask && !added.empty()) // added after the fill
         return {};
       added.emplace_back(scores.mask, value); // its axes are checked with the others'
       return op->getOperand(side);
@@ -172,7 +172,7 @@ private:
     return {};
   }
 
-  /// Makes an addend the causality, the bias or the mask of `scores`; false where its axes do not fit or all are taken.
+  /// Makes an addend the causality, the bias or the mask of `scores`; false if its axes do not fit or all are taken.
   static bool takeAddend(Scores &scores, const Addend &addend) {
     mlir::Value operand = addend.first;
     auto type = rankedType(operand), place = rankedType(addend.second);

@@ -86,7 +86,7 @@ bool sink(mlir::Operation *op) {
 } // namespace
 
 void sinkReshape(mlir::ModuleOp module) {
-  // Every step moves a reshape behind one more operator, so this ends.
+  // Every step moves a reshape after one more operator, so this ends.
   for (mlir::Operation &op : llvm::make_early_inc_range(mainFunction(module).getBody().front()))
     if (nn::recordOf(&op))
       sink(&op);

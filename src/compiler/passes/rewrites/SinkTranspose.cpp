@@ -52,7 +52,7 @@ class Sinker {
 public:
   explicit Sinker(mlir::Block &block) : block(block) {}
 
-  /// Moves transposes behind the operators that read them, one operator after the other.
+  /// Moves transposes after the operators that read them, one operator after the other.
   void run() {
     for (mlir::Operation &op : llvm::make_early_inc_range(block)) {
       if (!nn::recordOf(&op))
@@ -148,7 +148,7 @@ private:
     return nn::build(b, op->getLoc(), op->getName().stripDialect(), operands, attrs)->getResult(0);
   }
 
-  /// Puts the transpose behind `inner`, which has the place of `op`.
+  /// Puts the transpose after `inner`, which has the place of `op`.
   bool finish(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value inner) {
     auto type = rankedType(op->getResult(0));
     inner.setType(before(type));
@@ -239,7 +239,7 @@ private:
     return !turned && weights.getDefiningOp<nn::ConstantOp>() && rankedType(weights).getRank() == 2;
   }
 
-  /// Sinks a transpose behind the flattening for a matrix product, whose weights get the order before the transpose.
+  /// Sinks a transpose below the flattening for a matrix product, whose weights get the order before the transpose.
   bool sinkFlatten(mlir::Operation *op) {
     auto type = rankedType(op->getResult(0)), whole = rankedType(op->getOperand(0));
     if (!type || type.getRank() != 2 || type.isDynamicDim(1) || type.getDimSize(1) == 0)
@@ -317,7 +317,7 @@ private:
     return copy->getResult(0);
   }
 
-  /// Puts the rest of the transpose behind `inner`, which lacks the axes `dropped` of the image.
+  /// Puts the rest of the transpose after `inner`, which lacks the axes `dropped` of the image.
   bool finishReduced(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value inner, const Axes &dropped) {
     Axes kept;
     for (int64_t axis : perm)

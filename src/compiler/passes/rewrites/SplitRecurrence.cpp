@@ -16,7 +16,7 @@ public:
     if (!rankedType(x) || !weights || !weights.hasStaticShape() || !recurrent || !recurrent.hasStaticShape())
       return; // the reference runs it
     if (weights.getNumElements() == 0 || recurrent.getNumElements() == 0)
-      return; // likewise: an extent of 0 in a reshape would copy another one
+      return; // the reference, too: an extent of 0 in a reshape would copy another one
     hidden = recurrent.getDimSize(2);
     width = form.gates() * hidden;
 
