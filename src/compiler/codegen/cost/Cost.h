@@ -41,7 +41,7 @@ public:
   /// Divides `units` equal work items over the threads. `exposed`: the share of the wait for data that computing does
   /// not hide, if there is enough to compute.
   Prediction finish(double units, double exposed) const;
-  /// The same for work items of which the last one along an axis may be smaller.
+  /// The same for work items whose last one along an axis may be smaller.
   Prediction finish(std::span<const WorkAxis> items, double exposed) const;
 
 private:

@@ -161,7 +161,7 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
   auto row = [&](double together) { // a row stands alone with two partial results
     double chains = together > 1 ? together : 2;
     double greatest = vectors * std::max(0.6, 3 / chains), sum = vectors * exponential;
-    bool tail = std::fmod(n, double(lanes)) > 0; // a masked vector, with code of its own
+    bool tail = std::fmod(n, double(lanes)) > 0; // a masked vector with separate code
     // Two sums across lanes, a polynomial and a division wait for one another; the next row's vectors hide some of it.
     double waits = std::max(0.0, 45 - 3.5 * vectors) + (tail ? 30 : 0);
     return greatest + sum * (1 + 0.13 * (together - 1)) + vectors * scale + waits / together + 15;

@@ -15,7 +15,7 @@ mlir::Value orderedKey(KernelBuilder &k, mlir::Value element, ElementType type, 
 /// The data to sort: i64 words, and a second i64 beside each word if the keys leave no room for it.
 struct SortBuffers {
   mlir::Value words, spareWords;   // pointers to as many i64 as there are words, plus one
-  mlir::Value beside, spareBeside; // likewise; null: none
+  mlir::Value beside, spareBeside; // null: no second words
   mlir::Value histogram;           // pointer to radixHistogram(bits) i64
 };
 

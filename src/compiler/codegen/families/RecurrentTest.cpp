@@ -76,7 +76,7 @@ class Recurrent : public testing::Test {
 protected:
   Target target = testTarget();
 
-  /// "" or what went wrong.
+  /// "" or the first error.
   std::string check(const Case &c, uint64_t seed, const std::string &schedule = "", int threads = 1) {
     std::string text = textOf(c);
     try {

@@ -74,7 +74,7 @@ private:
     if (block && (rank < 2 || isReduced[1]))
       throw Declined{"reduces over blocked channels"};
     space = Space(x->dims, block);
-    std::vector<size_t> resultAxes; // of the result's axes: that of x
+    std::vector<size_t> resultAxes; // axes of x for the result's axes
     for (size_t i = 0; i < rank; ++i) {
       if (isReduced[i])
         count = count * x->dims[i];

@@ -206,7 +206,7 @@ Generator generatorOf(const SelectionKernel &kernel) {
 std::unique_ptr<KernelFacts> readSelection(const KernelProblem &problem) {
   SelectionKernel kernel(problem, 1);
   auto facts = std::make_unique<GrainFacts>("select", 8192, 65536);
-  generatorOf(kernel)(kernel, facts->prior()); // declines what it does not compute
+  generatorOf(kernel)(kernel, facts->prior()); // declines kernels that it does not compute
   const KernelTensor &main = kernel.name == "iota" ? kernel.out(0) : kernel.in(0);
   facts->shape.extents = {product(main.dims)};
   facts->shape.limit = 1;

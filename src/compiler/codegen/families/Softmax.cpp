@@ -177,7 +177,7 @@ private:
       });
   }
 
-  // ---- Lanes behind the axis ----
+  // ---- Lanes are neighbours after the axis ----
 
   void columns(Value base, Value mask) {
     Value length = h.extent(plan.length);
