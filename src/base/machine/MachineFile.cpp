@@ -96,7 +96,7 @@ private:
 };
 
 constexpr int64_t mostBytes = int64_t(1) << 40;
-constexpr double leastRate = 0.01, mostRate = 4096; // bytes a cycle
+constexpr double leastRate = 0.01, mostRate = 4096; // bytes per cycle
 
 void readSource(Members &members, const char *key) {
   if (const json *found = members.find(key)) {

@@ -4,7 +4,7 @@
 // - AMD, Software Optimization Guides 55723 (Zen), 56305 (Zen 2), 56665 (Zen 3), 57647 (Zen 4), 58455 (Zen 5): sections
 //   "Data Cache" and "L2 Cache"; FMA: two 256-bit pipes up to Zen 4, two of 512 bits on Zen 5.
 // - Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), tables of cache parameters for Haswell,
-//   Skylake client and server, Ice Lake, Golden Cove: 64 bytes a cycle at most and about 48 sustained from the second
+//   Skylake client and server, Ice Lake, Golden Cove: 64 bytes per cycle at most and about 48 sustained from the second
 //   level of a server core; two 512-bit multiply-adds a cycle on servers, one on clients.
 // - Arm, Software Optimization Guides of Cortex-A76, Neoverse N1, N2, V1 and V2 ("FMLA": latency 4, one a cycle for
 //   each ASIMD pipe) and their Technical Reference Manuals. Second levels of one core come in several sizes: rows have
@@ -31,7 +31,7 @@ struct Rates {
   FactSource source; // of second, memory and readAhead
 };
 
-// Zen 3, in a virtual machine at 3.2 GHz. Streams read 24 bytes a cycle from its second level (76 GB/s) and 6 to 10
+// Zen 3, in a virtual machine at 3.2 GHz. Streams read 24 bytes per cycle from its second level (76 GB/s) and 6 to 10
 // from memory (20 to 32 GB/s); with 24 the prior chose tiles of four vectors, which 16 registers serve worse.
 constexpr Rates zen3{64, 48, 7, 0.125, FactSource::fitted};
 // Zen 5, in a virtual machine at 4.0 to 4.2 GHz: 237 GB/s from the second level and 44 GB/s from memory.
@@ -45,7 +45,7 @@ constexpr Rates intelServer{128, 48, 5, 1, FactSource::generic};
 // Older server cores, and the cores of clients: figures of Zen 3 and Zen 5, since none were measured for these CPUs.
 constexpr Rates avx2{64, 48, 7, 0.125, FactSource::generic};
 constexpr Rates avx512{128, 48, 10, 0.3, FactSource::generic};
-// Two loads of 16 bytes a cycle: no level delivers more.
+// Two loads of 16 bytes per cycle: no level delivers more.
 constexpr Rates arm{32, 32, 7, 0.125, FactSource::generic};
 
 struct Row {

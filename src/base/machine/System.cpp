@@ -240,7 +240,7 @@ std::string implausibleRates(const std::vector<double> &readBytesPerCycle, const
   if (readBytesPerCycle.empty())
     return "";
   // Shares of the table's rates. Memory and far caches differ most between machines with the same CPU.
-  constexpr double leastOfFirst = 0.25, leastOfOthers = 0.02, most = 4096; // bytes a cycle
+  constexpr double leastOfFirst = 0.25, leastOfOthers = 0.02, most = 4096; // bytes per cycle
   for (size_t level = 0; level < readBytesPerCycle.size(); ++level) {
     bool isMemory = level + 1 == readBytesPerCycle.size();
     double expected = isMemory ? table.memoryBytesPerCycle : table.readRate(level), rate = readBytesPerCycle[level];

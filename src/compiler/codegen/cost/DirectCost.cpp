@@ -69,7 +69,7 @@ private:
       results += double(tile.count) * (storeCycles(conv, plan.lanes, sums) + resultCycles(sums, operators) + turn +
                                        double(plan.passes() - 1) * (sums * 1.5 + turnCycles));
     }
-    constexpr double nearCode = 32 << 10, codeRate = 12; // bytes, bytes a cycle
+    constexpr double nearCode = 32 << 10, codeRate = 12; // bytes, bytes per cycle
     double fetch = code > nearCode ? code / codeRate : 0;
     return rowsOfTaps() * double(plan.passes()) * row + double(plan.allRows()) * (results + fetch);
   }

@@ -136,7 +136,7 @@ Prediction predictGemm(const ContractionFacts &facts, const GemmPlan &plan) {
 }
 
 Prediction predictTiles(const ContractionFacts &facts, const TilePlan &plan) {
-  // One product of tiles a core starts in 16 cycles; tiles are loaded at two lines a cycle.
+  // One product of tiles a core starts in 16 cycles; tiles are loaded at two lines per cycle.
   constexpr double product = 16, load = 8;
   Cost cost(facts);
   cost.passOperands(int(plan.conv ? plan.conv->weights : plan.gemm->b));

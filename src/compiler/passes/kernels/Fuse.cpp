@@ -245,7 +245,7 @@ private:
     return true;
   }
 
-  /// A convolution with one channel a group.
+  /// A convolution with one channel per group.
   static bool isDepthwise(mlir::Operation *op) {
     auto weights = isOp(op, "conv") ? rankedType(op->getOperand(1)) : nullptr;
     return weights && weights.hasStaticShape() && weights.getDimSize(1) == 1 && weights.getDimSize(0) > 1 &&
