@@ -25,8 +25,8 @@ typedef enum lathe_precision {
   LATHE_PRECISION_BF16 = 1  /* operands rounded to bf16, sums in fp32; fails if the target has no bf16 */
 } lathe_precision;
 
-/* Rounding of quantised TFLite models: as in TensorFlow Lite's reference kernels, or as in its optimised ones, which round
-   sums of int8 convolutions and fully connected layers once instead of twice. */
+/* Rounding of quantised TFLite models: as in TensorFlow Lite's reference kernels, or as in its optimised kernels, which
+   round sums of int8 convolutions and fully connected layers once instead of twice. */
 typedef enum lathe_requantize_rounding {
   LATHE_REQUANTIZE_REFERENCE = 0,
   LATHE_REQUANTIZE_OPTIMISED = 1 /* fails for models of other formats */
@@ -34,7 +34,7 @@ typedef enum lathe_requantize_rounding {
 
 /* Layout of activations between kernels, as --layout of the command line (docs/layouts.md). */
 typedef enum lathe_layout {
-  LATHE_LAYOUT_AUTO = 0,   /* planes or blocks for every value: what is predicted to be fastest */
+  LATHE_LAYOUT_AUTO = 0,   /* planes or blocks for every value, by predicted time */
   LATHE_LAYOUT_NCHW = 1,   /* a plane for each channel */
   LATHE_LAYOUT_NHWC = 2,   /* the channels of a position next to each other */
   LATHE_LAYOUT_BLOCKED = 3 /* blocks of as many channels as a vector has */
@@ -52,13 +52,14 @@ typedef struct lathe_compile_options {
   const char *schedule; /* text of a schedule file, or null: default schedules, without tuning records */
   const char *const *shapes; /* extents of inputs with open extents: "data=1x3x224x224" */
   size_t shape_count;
-  int32_t requantize_rounding; /* lathe_requantize_rounding; absent before version 4, as what follows */
+  int32_t requantize_rounding; /* lathe_requantize_rounding; absent before version 4, like all later members */
   int32_t layout;              /* lathe_layout; reserved and 0 in version 4 */
   const char *signature;       /* of a TFLite model or a SavedModel; null: the first subgraph, or serving_default */
-  /* Further options, each "NAME=VALUE", or "NAME" for a switch: the flags of `lathe compile` without their dashes (-O is
-     "level"), as "memory=small", "specialize=N=1,8", "range=N=1..64", "optimize-for=N=8", "references-only"; "machine" is the
-     text of a description and "schedule" the text of a schedule file; "override=NAME" and "custom=CLASS=FILE" are about the import.
-     A flag that may be given several times may be here several times. They prevail over the fields above. Absent before version 6. */
+  /* Further options, each "NAME=VALUE", or "NAME" for a switch: the flags of `lathe compile` without their dashes (-O
+     is "level"), as "memory=small", "specialize=N=1,8", "range=N=1..64", "optimize-for=N=8", "references-only";
+     "machine" is the text of a description and "schedule" the text of a schedule file; "override=NAME" and
+     "custom=CLASS=FILE" affect the import. A flag that may be repeated may be repeated here. These options override the
+     fields above. Absent before version 6. */
   const char *const *options;
   size_t option_count;
 } lathe_compile_options;
@@ -81,20 +82,21 @@ LATHE_API void lathe_compiler_free(void *package);
    ask for the same extents wait for one compilation. */
 typedef struct lathe_specializer lathe_specializer;
 
-/* Reads the model. `options` may be null and is copied. At most `most_packages` packages are kept, the most recently used ones. */
+/* Reads the model. `options` may be null and is copied. At most `most_packages` packages are kept, the most recently
+   used ones. */
 LATHE_API lathe_status lathe_specializer_create(const char *model_path, const lathe_compile_options *options,
                                                 size_t most_packages, lathe_specializer **specializer);
-/* Frees it; packages that were given out stay valid. Null is ignored. */
+/* Frees the specializer; returned packages stay valid. Null is ignored. */
 LATHE_API void lathe_specializer_free(lathe_specializer *specializer);
 
 /* A package of a specializer, for lathe_model_load_memory. */
 typedef struct lathe_specialized lathe_specialized;
 
 /* Returns the package in which the symbols of the model have the values of `extents`, as "N=8" or "H=224 W=320";
-   null or "": none has. Compiles it unless it is kept. Release it with lathe_specialized_free. */
+   null or "": all symbols stay open. Compiles it unless it is kept. Release it with lathe_specialized_free. */
 LATHE_API lathe_status lathe_specializer_package(lathe_specializer *specializer, const char *extents,
                                                  lathe_specialized **package);
-/* Its bytes, which are valid until the package is freed and aligned to 64 bytes. */
+/* The package's bytes, aligned to 64 bytes and valid until the package is freed. */
 LATHE_API const void *lathe_specialized_data(const lathe_specialized *package, size_t *bytes);
 LATHE_API void lathe_specialized_free(lathe_specialized *package);
 

@@ -78,7 +78,7 @@ typedef struct lathe_string {
   size_t bytes;
 } lathe_string;
 
-/* What an input or output is. */
+/* Kinds of inputs and outputs. */
 typedef enum lathe_value_kind {
   LATHE_TENSOR = 0,
   LATHE_SEQUENCE = 1,          /* tensors of one element type */
@@ -160,11 +160,11 @@ LATHE_API void lathe_register_references(void);
 
 /* ---- Quantised tensors ------------------------------------------------------------------------------------------ */
 
-/* How the elements q of an integer tensor stand for real numbers: scales[i] * (q - zero_points[i]), where i is the index
-   along `axis`, or 0 if there is one scale. */
+/* The real numbers that elements q of an integer tensor represent: scales[i] * (q - zero_points[i]), where i is the
+   index along `axis`, or 0 if there is one scale. */
 typedef struct lathe_quantization {
   size_t struct_size;
-  size_t count; /* of scales and of zero points: 1, or the extent of `axis`; 0: the elements stand for themselves */
+  size_t count; /* of scales and of zero points: 1, or the extent of `axis`; 0: not quantised */
   const float *scales;
   const int64_t *zero_points;
   int64_t axis;
@@ -176,11 +176,11 @@ LATHE_API lathe_status lathe_model_input_quantization(const lathe_model *model, 
 LATHE_API lathe_status lathe_model_output_quantization(const lathe_model *model, size_t index,
                                                        lathe_quantization *quantization);
 
-/* Writes round(x / scale) + zero point of `real` (f32), limited to the type, into the memory of `integers` (i8, u8, i16,
-   u16 or i32 of the same extents). Halves round away from zero; NaN becomes the zero point. */
+/* Quantises `real` (f32) into the memory of `integers` (i8, u8, i16, u16 or i32 of the same extents): round(x / scale)
+   + zero point, limited to the type. Halves round away from zero; NaN becomes the zero point. */
 LATHE_API lathe_status lathe_quantize(const lathe_quantization *quantization, const lathe_tensor *real,
                                       const lathe_tensor *integers);
-/* Writes scale * (q - zero point) of `integers` into the memory of `real` (f32 of the same extents). */
+/* Converts `integers` into the memory of `real` (f32 of the same extents): scale * (q - zero point). */
 LATHE_API lathe_status lathe_dequantize(const lathe_quantization *quantization, const lathe_tensor *integers,
                                         const lathe_tensor *real);
 
@@ -226,10 +226,10 @@ LATHE_API lathe_status lathe_context_set_input_sequence(lathe_context *context, 
                                                         const lathe_tensor *tensors, size_t count);
 /* Binds nothing to an optional. */
 LATHE_API lathe_status lathe_context_set_input_empty(lathe_context *context, size_t index);
-/* Returns what an output holds after a run: `*kind` is LATHE_TENSOR, LATHE_SEQUENCE or LATHE_NOTHING, also for what is in
-   an optional; `*count` is the number of tensors. */
+/* Returns what an output holds after a run: `*kind` is LATHE_TENSOR, LATHE_SEQUENCE or LATHE_NOTHING. For an
+   optional, it is the kind of its content. `*count` is the number of tensors. */
 LATHE_API lathe_status lathe_context_output_content(lathe_context *context, size_t index, int32_t *kind, size_t *count);
-/* Returns one of these tensors. Its data is valid as long as the data of lathe_context_output. */
+/* Returns tensor `element` of an output. Its data is valid as long as the data of lathe_context_output. */
 LATHE_API lathe_status lathe_context_output_element(lathe_context *context, size_t index, size_t element,
                                                     lathe_tensor *tensor);
 
@@ -241,19 +241,19 @@ typedef struct lathe_memory_use {
   uint64_t output_bytes;   /* outputs owned by the runtime */
   uint64_t copied_bytes;   /* copies of unaligned inputs; values with data-dependent extents */
   uint64_t constant_bytes; /* mapped, shared by all contexts */
-  uint64_t state_bytes;    /* states between runs: all their room, where they grow in place; since version 3 */
+  uint64_t state_bytes;    /* states between runs; with their full room if they grow in place; since version 3 */
 } lathe_memory_use;
 LATHE_API lathe_status lathe_context_memory(const lathe_context *context, lathe_memory_use *use);
 
 /* ---- States between runs ---------------------------------------------------------------------------------------- */
 
-/* Makes output `output` of every run input `input` of the next one, without a copy: the hidden state of a recurrent
-   network, or the keys and values of a decoder. The first run starts from the value of lathe_context_set_input, which
-   may stay unset: then from zeros, or from the zero point of a quantised input; along an axis that grows from nothing.
-   Other inputs are set before each run as usual.
+/* Makes output `output` of each run the input `input` of the next run, without a copy: the hidden state of a recurrent
+   network, or the keys and values of a decoder. The first run starts from the value of lathe_context_set_input. If it
+   is not set, the run starts from zeros, or from the zero point of a quantised input; an axis that grows starts with
+   extent 0. Other inputs are set before each run as usual.
    `max_extent` 0: input and output change places after each run. Above 0: the output continues the input along one axis
-   and grows in place, in memory for `max_extent` positions; a run copies the new elements alone. A run that needs more
-   positions fails and changes nothing. Fails for a package whose plan does not let that output grow in place
+   and grows in place, in memory for `max_extent` positions; a run copies only the new elements. A run that needs more
+   positions fails and changes nothing. Fails for a package whose plan does not let this output grow in place
    (docs/state.md). lathe_context_output returns a copy of a state that grows in place. */
 LATHE_API lathe_status lathe_context_keep_state(lathe_context *context, size_t input, size_t output,
                                                 int64_t max_extent);
@@ -288,19 +288,19 @@ LATHE_API lathe_status lathe_context_profile_row(const lathe_context *context, s
 
 /* ---- Ending runs early ------------------------------------------------------------------------------------------ */
 
-/* Asks the run in progress to end. At its next step, iteration of a loop or image of a batch it returns LATHE_CANCELLED;
-   a step that has begun is finished. Its outputs are undefined. States between runs stay as they were, but for memory that
-   an output shares with its state. The run that ends takes the request back: the context is usable as before.
-   If no run is in progress, or if it is past its last step, the next run ends in this way before its first step, so no
-   request is lost. lathe_context_reset_cancel takes a request back that no run has met.
+/* Ends the run in progress. At its next step, iteration of a loop or image of a batch it returns LATHE_CANCELLED; a
+   step that has begun is finished. The run's outputs are undefined. States between runs do not change, except memory
+   that an output shares with its state. The run that ends clears the request: the context is usable as before.
+   If no run is in progress, or if the run is past its last step, the next run ends before its first step, so no request
+   is lost. lathe_context_reset_cancel clears a request that has not ended a run yet.
    These two functions may be called from any thread and from a signal handler, while the context exists. Null is
    ignored. */
 LATHE_API void lathe_context_cancel(lathe_context *context);
 LATHE_API void lathe_context_reset_cancel(lathe_context *context);
 
-/* Sets a function that is asked where a request would end a run, in the thread of the run: it returns 0 to take the request
-   back and go on, anything else to end the run. It must not use the context, and must return. Null `check`: every request
-   ends a run, as in a new context. Not while a run is in progress. */
+/* Sets a function that the run's thread calls before a request ends the run. If it returns 0, the request is cleared
+   and the run goes on; otherwise the run ends. It must not use the context, and must return. Null `check`: every
+   request ends a run, as in a new context. Not while a run is in progress. */
 LATHE_API lathe_status lathe_context_set_cancel_check(lathe_context *context, int (*check)(void *data), void *data);
 
 #ifdef __cplusplus

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kib = 1024;
 
-/// What priors plan with: bytes of two levels, their rates and what reading ahead costs.
+/// The facts that priors use: bytes and rates of two levels, and the cost of reading ahead.
 std::vector<double> planned(const MachineFacts &machine) {
   return {machine.bytesPerCore(0) / kib, machine.bytesPerCore(1) / kib, machine.readRate(1),
           machine.memoryBytesPerCycle, machine.readAheadCost};
@@ -43,7 +43,7 @@ TEST(MachineTable, knowsCpusByNameAndOthersByInstructionSet) {
     EXPECT_EQ(machine.memoryFrom, FactSource::generic) << cpu;
     EXPECT_GT(machine.bytesPerCore(1), machine.bytesPerCore(0)) << cpu;
   }
-  // Without its features a CPU is still itself.
+  // The row of a CPU does not depend on the given features.
   EXPECT_EQ(planned(machineFromTable("sapphirerapids", "x86_64", avx2)), (std::vector<double>{48, 2048, 48, 5, 1}));
 }
 

@@ -1,4 +1,4 @@
-// The text form of machine facts: what --machine reads.
+// The text form of machine facts, which --machine reads.
 #include "machine/MachineFacts.h"
 
 #include <nlohmann/json.hpp>
@@ -45,10 +45,10 @@ json toJson(const MachineFacts &machine) {
 
 namespace {
 
-/// Reads the members of one JSON object and notes which, so that the others can be called unknown.
+/// Reads members of one JSON object and remembers their names, so that all other members can be reported as unknown.
 class Members {
 public:
-  /// `place`: what messages call the object: "spr.json" or "spr.json: caches[0]".
+  /// `place`: name of the object in messages: "spr.json" or "spr.json: caches[0]".
   Members(const json &object, std::string place) : place(std::move(place)), object(object) {
     require(object.is_object(), "{}: expected a JSON object, got {}", this->place, object.dump());
   }
@@ -67,7 +67,8 @@ public:
     return found->get<std::string>();
   }
 
-  /// A number from `low` to `high`; whole where T is an integer. Leaves `value` alone and returns false where none is.
+  /// Reads a number from `low` to `high` (whole if T is an integer). Returns false and leaves `value` alone if it is
+  /// missing.
   template <class T> bool number(const char *key, T low, T high, T &value) {
     const json *found = find(key);
     if (!found)
@@ -95,7 +96,7 @@ private:
 };
 
 constexpr int64_t mostBytes = int64_t(1) << 40;
-constexpr double leastRate = 0.01, mostRate = 4096; // bytes a cycle
+constexpr double leastRate = 0.01, mostRate = 4096; // bytes per cycle
 
 void readSource(Members &members, const char *key) {
   if (const json *found = members.find(key)) {
@@ -106,7 +107,7 @@ void readSource(Members &members, const char *key) {
   }
 }
 
-/// `known`: what the table says of this level, for rates that are missing.
+/// `known`: the table's facts of this level, for missing rates.
 CacheFacts readCache(const json &object, size_t index, const MachineFacts &known, const std::string &fileName) {
   Members members(object, fmt::format("{}: caches[{}]", fileName, index));
   CacheFacts cache = known.caches[std::min(index, known.caches.size() - 1)];

@@ -4,17 +4,17 @@
 // - AMD, Software Optimization Guides 55723 (Zen), 56305 (Zen 2), 56665 (Zen 3), 57647 (Zen 4), 58455 (Zen 5): sections
 //   "Data Cache" and "L2 Cache"; FMA: two 256-bit pipes up to Zen 4, two of 512 bits on Zen 5.
 // - Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), tables of cache parameters for Haswell,
-//   Skylake client and server, Ice Lake, Golden Cove: 64 bytes a cycle at most and about 48 sustained from the second
+//   Skylake client and server, Ice Lake, Golden Cove: 64 bytes per cycle at most and about 48 sustained from the second
 //   level of a server core; two 512-bit multiply-adds a cycle on servers, one on clients.
 // - Arm, Software Optimization Guides of Cortex-A76, Neoverse N1, N2, V1 and V2 ("FMLA": latency 4, one a cycle for
-//   each ASIMD pipe) and their Technical Reference Manuals. Their second levels come in several sizes: the larger one
-//   of server cores, the smaller one of others.
-// Third levels differ between models of one core; a row names one only where every model has it.
+//   each ASIMD pipe) and their Technical Reference Manuals. Second levels of one core come in several sizes: rows have
+//   the larger size for server cores and the smaller size for other cores.
+// Third levels differ between models of one core; a row states a third level only if all models have it.
 //
 // The number of `vdpbf16ps` per cycle was measured on Zen 5 and Sapphire Rapids (docs/notes/bf16.md). Zen 4, whose pipes
 // are half as wide, has half of Zen 5's. Cooper Lake is assumed to equal Sapphire Rapids. 0: no such instruction.
 //
-// Some rates are in no guide, and some were fitted: these are the values with which the priors rank timed schedules best.
+// No guide states some rates. Fitted rates are the values with which the priors rank timed schedules best.
 // A measured stream of loads may be slower or faster. docs/notes/avx2.md and docs/kernels.md have the measurements.
 #include "machine/MachineFacts.h"
 
@@ -25,13 +25,13 @@ namespace {
 
 enum class InstructionSet { x86, avx512, aarch64 };
 
-/// What the priors read besides sizes; bytes a cycle of one core.
+/// Rates for priors; bytes per cycle of one core.
 struct Rates {
   double first, second, memory, readAhead;
   FactSource source; // of second, memory and readAhead
 };
 
-// Zen 3, in a virtual machine at 3.2 GHz. Streams read 24 bytes a cycle from its second level (76 GB/s) and 6 to 10
+// Zen 3, in a virtual machine at 3.2 GHz. Streams read 24 bytes per cycle from its second level (76 GB/s) and 6 to 10
 // from memory (20 to 32 GB/s); with 24 the prior chose tiles of four vectors, which 16 registers serve worse.
 constexpr Rates zen3{64, 48, 7, 0.125, FactSource::fitted};
 // Zen 5, in a virtual machine at 4.0 to 4.2 GHz: 237 GB/s from the second level and 44 GB/s from memory.
@@ -45,7 +45,7 @@ constexpr Rates intelServer{128, 48, 5, 1, FactSource::generic};
 // Older server cores, and the cores of clients: figures of Zen 3 and Zen 5, since none were measured for these CPUs.
 constexpr Rates avx2{64, 48, 7, 0.125, FactSource::generic};
 constexpr Rates avx512{128, 48, 10, 0.3, FactSource::generic};
-// Two loads of 16 bytes a cycle: no level delivers more.
+// Two loads of 16 bytes per cycle: no level delivers more.
 constexpr Rates arm{32, 32, 7, 0.125, FactSource::generic};
 
 struct Row {
@@ -58,7 +58,7 @@ struct Row {
   Rates rates;
 };
 
-// Of rows with caches of the same sizes the first one is taken where the CPU's name is hidden.
+// If the CPU's name is hidden, the first row with its cache sizes is taken.
 constexpr Row rows[] = {
     {"znver5", InstructionSet::avx512, 48, 1024, 32768, 8, 2, 4, 2, zen5},
     {"znver4", InstructionSet::avx512, 32, 1024, 32768, 8, 1, 4, 1, avx512}, // two pipes of 256 bits
@@ -96,7 +96,7 @@ bool names(const Row &row, std::string_view cpu) {
   return false;
 }
 
-/// The system shows other sizes of the two nearest caches than `row` has.
+/// True if the two innermost caches of the system and of `row` differ in size.
 bool contradicts(const Row &row, const std::vector<CacheFacts> &caches) {
   return caches.size() >= 2 &&
          (caches[0].bytes != int64_t(row.firstKib) << 10 || caches[1].bytes != int64_t(row.secondKib) << 10);

@@ -49,8 +49,8 @@ std::string fieldOf(const CpuInfo &info, const char *key) {
   return found == info.end() ? "" : found->second;
 }
 
-/// The kernel's names of the features that matter here, with LLVM's. The kernel only lists what it also saves on a
-/// context switch.
+/// LLVM's names for the kernel's names of the features that matter here. The kernel lists a feature only if it saves
+/// the feature's registers on a context switch.
 std::vector<std::string> featuresFrom(const CpuInfo &info) {
   static const std::pair<const char *, const char *> names[] = {// x86-64
                                                                 {"sse4_2", "sse4.2"},
@@ -142,7 +142,7 @@ std::vector<CacheFacts> cachesOf(const std::string &cpu) {
   return caches;
 }
 
-/// What the C library knows where the kernel shows nothing; sharing is not known then.
+/// The caches that the C library reports, for systems whose kernel shows none. Sharing is unknown then.
 std::vector<CacheFacts> cachesOfLibrary() {
   std::vector<CacheFacts> caches;
 #ifdef _SC_LEVEL1_DCACHE_SIZE
@@ -239,8 +239,8 @@ MeasuredRates readMeasuredRates(const std::string &path) {
 std::string implausibleRates(const std::vector<double> &readBytesPerCycle, const MachineFacts &table) {
   if (readBytesPerCycle.empty())
     return "";
-  // Shares of the table's rates; memory and far caches differ most between machines with one CPU.
-  constexpr double leastOfFirst = 0.25, leastOfOthers = 0.02, most = 4096; // bytes a cycle
+  // Shares of the table's rates. Memory and far caches differ most between machines with the same CPU.
+  constexpr double leastOfFirst = 0.25, leastOfOthers = 0.02, most = 4096; // bytes per cycle
   for (size_t level = 0; level < readBytesPerCycle.size(); ++level) {
     bool isMemory = level + 1 == readBytesPerCycle.size();
     double expected = isMemory ? table.memoryBytesPerCycle : table.readRate(level), rate = readBytesPerCycle[level];

@@ -21,7 +21,7 @@ namespace lathe::process {
 namespace {
 
 constexpr size_t tailBytes = 8192;
-// A worker that closed its output but stays has this long to leave by itself.
+// Time to exit for a worker that closed its output, in seconds.
 constexpr double closedOutputGraceSeconds = 2;
 
 /// Peak resident bytes of a live process since its last exec; 0 where unknown.
@@ -40,7 +40,7 @@ int64_t peakResident(pid_t pid) {
   return int64_t(kib) * 1024;
 }
 
-/// The processes that `pid` has started and that are there; none where the system does not say.
+/// The living processes that `pid` has started; none where the system does not list them.
 std::vector<pid_t> childrenOf(pid_t pid) {
   std::vector<pid_t> children;
   std::error_code ignored;
@@ -71,7 +71,7 @@ double secondsBetween(std::chrono::steady_clock::time_point from, std::chrono::s
 } // namespace
 
 static bool signalGroupOf(pid_t pid, int signal) {
-  // A process may have moved to another group; one that is in ours gets the signal once more.
+  // The process may have moved to another group. If it is still in its own group, it gets the signal twice.
   bool group = ::kill(-pid, signal) == 0;
   return ::kill(pid, signal) == 0 || group;
 }
@@ -147,7 +147,7 @@ bool Child::overMemory() {
   return final.peakResidentBytes > limits.residentBytes;
 }
 
-/// Writes what the pipe takes; false once the process reads no more.
+/// Writes as many bytes as the pipe takes; false once the process reads no more.
 bool Child::writeSome() {
   // A write to a closed pipe raises SIGPIPE in this thread: block it, and take it back if it came, so that the
   // program's own handling stays.
@@ -170,7 +170,7 @@ bool Child::writeSome() {
   return written >= 0 || error == EAGAIN || error == EINTR;
 }
 
-/// Reads what is there; false at the end of the stream.
+/// Reads the available bytes; false at the end of the stream.
 bool Child::readSome(int &descriptor, std::string &into, bool tail) {
   char buffer[1 << 16];
   ssize_t count = ::read(descriptor, buffer, sizeof buffer);
@@ -187,7 +187,7 @@ bool Child::readSome(int &descriptor, std::string &into, bool tail) {
   return false;
 }
 
-/// Waits up to `milliseconds` until a pipe is ready, then reads and writes what there is; false if nothing moved.
+/// Waits up to `milliseconds` until a pipe is ready, then reads and writes what is possible; false if no byte moved.
 bool Child::transfer(int milliseconds) {
   pollfd polled[3];
   int count = 0;
@@ -224,7 +224,7 @@ std::optional<Failure> Child::pump(double seconds, const std::function<bool()> &
   while (true) {
     if (done())
       return std::nullopt;
-    // Seen before the last read: what it wrote is complete after that read.
+    // Tested before the last read, so that the last read gets the complete output.
     bool exited = hasExited(pid);
     double left = seconds < 0 ? 1 : seconds - secondsBetween(entered, Clock::now());
     if (limits.wallSeconds > 0)
@@ -264,7 +264,7 @@ Failure Child::end(FailureKind kind, const std::string &detail) {
 Failure Child::reap(double graceSeconds, Killed why, double seconds) {
   final.peakResidentBytes = std::max(final.peakResidentBytes, peakResident(pid));
   waitFor(pid, WEXITED, graceSeconds);
-  // While the leader is unreaped its group number cannot be anyone else's.
+  // Until the leader is reaped, the system does not give its group number to another group.
   std::string refused = signalGroup(SIGKILL) ? "" : fmt::format(": {}", std::strerror(errno));
   int status = 0;
   rusage used{};
@@ -276,10 +276,11 @@ Failure Child::reap(double graceSeconds, Killed why, double seconds) {
   final.wallSeconds = secondsBetween(started, Clock::now());
   auto inSeconds = [](timeval time) { return double(time.tv_sec) + double(time.tv_usec) * 1e-6; };
   final.cpuSeconds = inSeconds(used.ru_utime) + inSeconds(used.ru_stime);
-  // The kernel counts the time before exec, when the child still was a copy of us; a figure above that is its own.
+  // The kernel's peak includes the time before exec, when the child was a copy of this process. Only a larger peak is
+  // its own.
   if (int64_t peak = int64_t(used.ru_maxrss) * 1024; peak > inheritedResidentBytes)
     final.peakResidentBytes = std::max(final.peakResidentBytes, peak);
-  // A descendant that left the group may hold the pipe open: take what is there, without waiting.
+  // A descendant that left the group may hold the pipe open, so this only takes the available bytes.
   for (int i = 0; i < 64 && stderrPipe >= 0; ++i) {
     pollfd polled{stderrPipe, POLLIN, 0};
     if (::poll(&polled, 1, 0) <= 0 || !readSome(stderrPipe, stderrTail, true))

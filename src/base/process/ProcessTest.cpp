@@ -33,13 +33,13 @@ static Worker startWorker(std::vector<std::string> arguments, const Limits &limi
   return std::move(*worker);
 }
 
-/// How a worker told to go wrong in this way fails, with generous time.
+/// The failure of a worker that misbehaves as `how` says, with a generous time limit.
 static Failure failureOf(const std::string &how, const Limits &limits = {}, double seconds = 60) {
   Worker worker = startWorker({how}, limits);
   auto answer = worker.request({{"n", 1}}, seconds);
   EXPECT_FALSE(answer.ok()) << how << " answered";
   EXPECT_FALSE(worker.alive());
-  // Dead is dead: the same failure again, at once.
+  // A dead worker returns the same failure again, at once.
   EXPECT_EQ(worker.request({{"n", 2}}, seconds).failure().kind, answer.failure().kind);
   EXPECT_EQ(worker.close(1).failure().kind, answer.failure().kind);
   return answer.failure();
@@ -182,7 +182,7 @@ TEST_F(Process, garbage) {
 TEST_F(Process, residentMemory) {
   Limits limits;
   limits.residentBytes = 256 << 20;
-  limits.addressSpaceBytes = int64_t(3) << 30; // a starved supervisor looks rarely, and the machine is needed
+  limits.addressSpaceBytes = int64_t(3) << 30; // a starved supervisor checks rarely: a second limit is needed
   Failure failure = failureOf("eat", limits);
   EXPECT_EQ(failure.kind, FailureKind::memoryExceeded);
   EXPECT_EQ(failure.bytes, limits.residentBytes);
@@ -234,7 +234,7 @@ TEST_F(Process, aWorkerThatLeavesItsGroupIsStoppedAndEnded) {
 }
 
 TEST_F(Process, aWorkerThatMayNotBeSignalledIsGivenUp) {
-  // A setuid program that has become another user. Nobody may signal it but that user, so nobody is who we are.
+  // A setuid program that has become another user: only that user may signal it, so this process becomes user `nobody`.
   if (geteuid() != 0)
     GTEST_SKIP() << "only root can make a program of another user";
   auto program = std::filesystem::temp_directory_path() / ("lathe-setuid-" + std::to_string(getpid()));
@@ -285,8 +285,8 @@ TEST_F(Process, aSupervisorThatIsKilledLeavesNothingBehind) {
       EXPECT_TRUE(WIFSIGNALED(status));
     else
       EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
-    // It is nobody's child here: it is gone when its number is nobody's, or a zombie that its new parent has not
-    // fetched.
+    // This process is not the parent: the worker is gone when its number is unused, or when it is a zombie that its new
+    // parent has not reaped.
     auto gone = [&] {
       std::ifstream stat("/proc/" + std::to_string(worker) + "/stat");
       std::string id, name, state;

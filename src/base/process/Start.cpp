@@ -45,7 +45,7 @@ struct Pipe {
   static int take(int &end) { return std::exchange(end, -1); }
 };
 
-/// What is really executed: prefix, and the command as arguments or as one text for a shell.
+/// The arguments that are executed: the prefix, then the command as arguments or as one text for a shell.
 std::vector<std::string> fullArguments(const Command &command) {
   std::vector<std::string> arguments = command.prefix;
   if (!command.prefixIsShell) {
@@ -210,7 +210,7 @@ Result<std::unique_ptr<Child>> Child::fork(const std::string &who, const std::fu
   std::unique_ptr<Child> child(new Child);
   child->who = who;
   child->limits = limits;
-  // The child begins as a copy of us: its limits count from there.
+  // The child begins as a copy of this process, so the limits are added to the size of the copy.
   auto [resident, total] = ownMemory();
   if (limits.residentBytes > 0)
     child->limits.residentBytes += resident;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 static constexpr const char *prefix = "lathe-";
 static constexpr const char *lockName = ".lock";
 
-/// Removes folders of ours whose process is gone. A folder without a lock file is one that is being made.
+/// Removes Lathe's folders whose process is gone. A folder without a lock file is being made.
 static void removeLeftOvers(const fs::path &parent) {
   std::error_code error;
   for (auto entry = fs::directory_iterator(parent, error); !error && entry != fs::directory_iterator();
@@ -37,7 +37,7 @@ static void removeLeftOvers(const fs::path &parent) {
   }
 }
 
-/// Locked before it has its name: no process finds it unlocked. -1 where the file system has no locks.
+/// Locks the file before it gets its name, so no process finds it unlocked. -1 where the file system has no locks.
 static int lockedFile(const fs::path &folder) {
   fs::path pending = folder / ".lock-pending";
   int lock = ::open(pending.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

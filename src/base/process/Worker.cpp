@@ -41,7 +41,7 @@ Result<json> Worker::receive(double timeoutSeconds) {
   };
   auto failure = child->pump(timeoutSeconds, lineCame);
   if (failure) {
-    // Something came, but no line: say so, it is usually the reason.
+    // Output without a line end is usually the reason, so report it.
     if (failure->detail.empty() && !child->output.empty())
       failure->detail = "after '" + child->output.substr(0, 80) + "'";
     return failWith(*failure);
@@ -64,7 +64,7 @@ Result<json> Worker::request(const json &message, double timeoutSeconds) {
   double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   double left = std::max(0.0, timeoutSeconds - used);
   auto answer = receive(left);
-  if (dead && dead->kind == FailureKind::timedOut && dead->seconds == left) // what was asked for, in the message
+  if (dead && dead->kind == FailureKind::timedOut && dead->seconds == left) // the message has the requested time
     dead->seconds = timeoutSeconds;
   return dead ? Result<json>(*dead) : answer;
 }

@@ -13,7 +13,7 @@
 namespace lathe {
 namespace {
 
-/// Makes `path` for this user alone where it is missing. Returns what is wrong with it, or "".
+/// Makes the folder `path` for this user alone if it is missing. Returns why it cannot be used, or "".
 std::string obstacle(const std::string &path, bool shared) {
   std::error_code above; // a home folder that this user may not write
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), above);

@@ -64,7 +64,7 @@ TEST_F(CacheFolderTest, saysWhatIsInTheWay) {
     Variable xdg("XDG_CACHE_HOME", (folder + "/file").c_str());
     EXPECT_THAT(reasonOf("packages"), HasSubstr(folder + "/file/lathe: cannot create: "));
   }
-  if (fs::is_directory("/sys/kernel")) { // where nobody may make a folder
+  if (fs::is_directory("/sys/kernel")) { // where no user may make a folder
     Variable xdg("XDG_CACHE_HOME", "/sys/kernel/cache");
     EXPECT_THAT(reasonOf("packages"), HasSubstr("/sys/kernel/cache/lathe: cannot create: "));
     EXPECT_THAT(reasonOf("packages"), testing::Not(HasSubstr("No such file")));
@@ -96,7 +96,7 @@ TEST_F(CacheFolderTest, withoutAHomeItIsThisUsersAlone) {
     struct stat status;
     ASSERT_EQ(::lstat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0700u);
-    ::chmod(path.c_str(), 0755); // then others can read what is in it
+    ::chmod(path.c_str(), 0755); // then others can read the files in it
     EXPECT_EQ(reasonOf(), path + ": other users may use it (mode 755), expected mode 700");
     fs::remove_all(path);
     fs::create_symlink(folder, path);

@@ -45,7 +45,7 @@ struct DimAtom {
 };
 
 namespace {
-// Beyond these an extent is not a model's but an attack: nested operations and products of sums grow exponentially.
+// Longer extents are rejected: no real model has them, and nested operations and products of sums grow exponentially.
 constexpr size_t longestText = 4000, mostTerms = 500;
 
 int64_t floorDivide(int64_t a, int64_t b) {
@@ -145,7 +145,7 @@ Dim operator*(const Dim &a, const Dim &b) {
 
 std::optional<Dim> Dim::dividedExactlyBy(const Dim &divisor) const {
   if (divisor.terms.size() > 1) {
-    // The quotient is one term, then: of any term by the one of the divisor that it comes from.
+    // Tries quotients of one term: the first term of this sum divided by each term of the divisor.
     for (auto &[key, term] : divisor.terms) {
       Dim first, by;
       first.add(terms.empty() ? Term() : terms.begin()->second);
@@ -383,7 +383,7 @@ std::string Dim::str() const {
   return result;
 }
 
-/// Reads what `Dim::str` prints: sums of products of integers, symbols and calls of floordiv, min, max and broadcast.
+/// Parses `Dim::str`'s output: sums of products of integers, symbols and calls of floordiv, min, max and broadcast.
 class DimParser {
 public:
   explicit DimParser(const std::string &text) : text(text) {}

@@ -31,7 +31,7 @@ public:
   bool isConstant() const;
   /// The value. The extent must be constant.
   int64_t constant() const;
-  /// The value, or `fallback` where it depends on a symbol.
+  /// The value, or `fallback` if it depends on a symbol.
   int64_t constantOr(int64_t fallback) const { return isConstant() ? constant() : fallback; }
 
   /// Evaluates the polynomial; `lookup` returns the value of each symbol.

@@ -29,7 +29,7 @@ enum class ElementType : uint8_t {
   f8e4m3fnuz = 16,
   f8e5m2 = 17,
   f8e5m2fnuz = 18,
-  i4 = 19, // sub-byte types pack two elements a byte, first element in the low nibble (ONNX)
+  i4 = 19, // sub-byte types pack two elements in a byte, first element in the low nibble (ONNX)
   u4 = 20,
 };
 

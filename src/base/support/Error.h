@@ -37,7 +37,7 @@ struct NotApplicable {
   std::string reason;
 };
 
-/// Either a value (done) or a reason (not applicable). What is broken throws `Error` instead.
+/// Either a value (done) or a reason (not applicable). Errors throw `Error` instead.
 template <class T> class Outcome {
 public:
   Outcome(T value) : state(std::move(value)) {}

@@ -1,4 +1,4 @@
-// What tests of errors share.
+// Shared by tests of errors.
 #pragma once
 
 #include "support/Error.h"

@@ -40,7 +40,7 @@ Registry &registry() {
   return *registry;
 }
 
-// What the handler reads. Set before it is installed.
+// Variables that the handler reads. They are set before it is installed.
 int toWatcher = -1;
 pid_t ownPid = 0;
 std::atomic<int64_t> firstSignal{0}; // nanoseconds of the monotonic clock; 0: none came yet
@@ -67,7 +67,7 @@ void onSignal(int signal) {
   errno = error;
 }
 
-/// Runs all actions, then hands on to who caught the signal before, or ends the process.
+/// Runs all actions, then calls the handler that was installed before, or ends the process.
 [[noreturn]] void finish(int signal) {
   Registry &all = registry();
   all.mutex.lock(); // for ever: nothing is registered or forgotten any more

@@ -174,7 +174,7 @@ TEST(Interrupt, childrenOfForkDieAsUsual) {
     if (child == 0) {
       {
         Cleanup own([] {});
-      } // nobody holds the lock
+      } // the lock is free
       raise(SIGINT);
       _exit(5);
     }

@@ -1,4 +1,4 @@
-// What is wrong with a JSON document, in words for a user.
+// Error messages about JSON documents, for users.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// What the JSON library says of `error` without its own name and number: "type must be string, but is number" for
+/// The text of `error` without the library's name and number: "type must be string, but is number" for
 /// "[json.exception.type_error.302] type must be string, but is number".
 inline std::string messageOf(const nlohmann::json::exception &error) {
   std::string said = error.what();

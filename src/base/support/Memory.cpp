@@ -22,7 +22,7 @@ uint64_t readLimit() {
   uint64_t bytes = UINT64_MAX;
   if (sysinfo(&machine) == 0)
     bytes = (uint64_t(machine.totalram) + machine.totalswap) * machine.mem_unit;
-  // Inside a container its own group is the root of what can be seen.
+  // Inside a container, the container's group is the root of the visible tree.
   return std::min(
       {bytes, groupLimit("/sys/fs/cgroup/memory.max"), groupLimit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
 }

@@ -1,4 +1,4 @@
-// The levels of a machine's memory as one core sees them, and what reading from them costs.
+// The levels of a machine's memory from the view of one core, and the cost of reading from them.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace lathe {
 
 /// A level of the memory hierarchy.
 struct MemoryLevel {
-  double bytes = 0;         // what it holds for one core
+  double bytes = 0;         // capacity for one core
   double cyclesPerByte = 0; // wait of one core for a byte; 0: the innermost level, which computing never waits for
 };
 

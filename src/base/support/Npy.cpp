@@ -14,7 +14,7 @@ namespace {
 constexpr char magic[] = "\x93NUMPY";
 constexpr size_t magicBytes = 6;
 
-/// NumPy's type code ("f4") of an element type; null where it has none.
+/// NumPy's type code ("f4") of an element type; null if it has none.
 const char *codeOf(ElementType type) {
   switch (type) {
   case ElementType::f32:
@@ -207,10 +207,10 @@ std::vector<std::string> decodeStrings(std::span<const char> data, size_t width,
   return result;
 }
 
-/// What the elements of an array are.
+/// The element format of an array.
 struct Cells {
   ElementType type = ElementType::invalid;
-  size_t width = 0, unit = 0; // bytes of an element, and of what the byte order applies to
+  size_t width = 0, unit = 0; // bytes of an element, and of the units that the byte order applies to
   bool swapped = false;       // big-endian
 };
 
@@ -253,7 +253,7 @@ int64_t elementCount(const std::vector<int64_t> &dims, size_t width, size_t byte
   return elements;
 }
 
-/// The header of an array with what follows from it.
+/// The header of an array, and facts derived from it.
 struct Layout {
   NpyHeader header;
   Cells cells;
@@ -354,7 +354,7 @@ std::vector<char> encodeStrings(std::span<const std::string> strings, size_t &wi
   return bytes;
 }
 
-/// "(1, 3)", with a comma behind a single extent.
+/// "(1, 3)", with a comma after a single extent.
 std::string shapeText(std::span<const int64_t> dims) {
   std::string shape;
   for (int64_t dim : dims)

@@ -35,7 +35,7 @@ struct NpyView {
   const void *data;
 };
 
-/// What the header of an array states.
+/// The contents of an array's header.
 struct NpyHeader {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 
 namespace {
 
-/// A directory of its own, removed at the end.
+/// A temporary directory, removed at the end.
 class NpyTest : public ::testing::Test {
 protected:
   std::filesystem::path folder = std::filesystem::temp_directory_path() / ("lathe-npy-" + std::to_string(::getpid()));
@@ -149,7 +149,7 @@ TEST_F(NpyTest, readsArchives) {
   }
 }
 
-/// Members that nobody wants are not unpacked: here they would be damaged.
+/// Unwanted members are not unpacked: the members here are damaged.
 TEST_F(NpyTest, headersAreReadFirst) {
   python(
       "import zipfile\n"

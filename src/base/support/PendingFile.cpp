@@ -24,7 +24,7 @@ constexpr size_t bufferBytes = size_t(1) << 18;
 constexpr time_t leftOverSeconds = 3600; // a file that was not written to for so long belongs to no running writer
 constexpr std::string_view temporaryStart = ".lathe-", temporaryEnd = ".partial";
 
-/// A file whatever its name: device and inode.
+/// Identifies a file under any name: device and inode.
 using Identity = std::pair<dev_t, ino_t>;
 
 std::mutex inputsLock;
@@ -81,7 +81,7 @@ void removeLeftOvers(const std::string &folder) {
   ::closedir(directory);
 }
 
-/// Files that a signal which ends the process removes (support/Interrupt.h).
+/// Files to remove when a signal ends the process (support/Interrupt.h).
 class LiveFiles {
 public:
   void add(const std::string &path) {
@@ -104,7 +104,7 @@ private:
 };
 
 LiveFiles &liveFiles() {
-  static auto *files = new LiveFiles; // a file may outlive what is destroyed at the end
+  static auto *files = new LiveFiles; // files may outlive objects that are destroyed at exit
   return *files;
 }
 
@@ -113,7 +113,7 @@ LiveFiles &liveFiles() {
 PendingFile::PendingFile(std::string given) : path(std::move(given)), target(path) {
   check(path);
   if (isStandardOutput(path)) {
-    std::fflush(stdout); // what was printed before comes before
+    std::fflush(stdout); // earlier output must come first
     descriptor = STDOUT_FILENO;
   } else if (isStream(path)) {
     descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// How the elements of an integer tensor stand for real numbers, and the text of it that models and plans hold.
+// The real numbers that the elements of an integer tensor represent, and their text form in models and plans.
 #pragma once
 
 #include "support/Error.h"
@@ -20,8 +20,8 @@ struct Quantization {
   bool perChannel() const { return scales.size() > 1; }
   bool operator==(const Quantization &other) const = default;
 
-  /// "0.5 * (q - 3)"; by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". A float is the shortest text that gives it
-  /// back.
+  /// "0.5 * (q - 3)"; by channel "0.5 * (q - 3), 0.25 * (q - 0) along axis 1". Floats have the fewest digits that read
+  /// back as the same number.
   std::string str() const {
     std::string text;
     for (size_t i = 0; i < scales.size(); ++i)
@@ -29,7 +29,7 @@ struct Quantization {
     return perChannel() ? text + fmt::format(" along axis {}", axis) : text;
   }
 
-  /// Reads such a text. Throws Error for another one, and for a scale that is not a positive number.
+  /// Parses the text of `str`. Throws Error for any other text, and for a scale that is not a positive number.
   static Quantization parse(const std::string &text) {
     std::string_view rest = text;
     auto word = [&](std::string_view expected) {

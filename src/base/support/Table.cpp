@@ -44,7 +44,7 @@ size_t widthOf(std::string_view point) {
   return wide ? 2 : 1;
 }
 
-/// As much of the front of `text` as takes at most `width` columns.
+/// The longest beginning of `text` that takes at most `width` columns.
 std::string_view front(std::string_view text, size_t width) {
   std::string_view rest = text;
   for (size_t taken = 0; !rest.empty();) {
@@ -56,7 +56,7 @@ std::string_view front(std::string_view text, size_t width) {
   return text;
 }
 
-/// Which columns are shown and how wide they are.
+/// The columns that are shown, and the widths of all columns.
 struct Fit {
   std::vector<size_t> shown, widths; // widths of all columns
   std::vector<size_t> leftOut, cut;
@@ -181,7 +181,7 @@ std::string shortened(std::string_view text, size_t width) {
 
 namespace {
 
-/// True for a text, behind any number of apostrophes, that spreadsheets would compute.
+/// True for a text that spreadsheets would compute, possibly after apostrophes.
 bool isFormula(std::string_view text) {
   std::string rest(text.substr(std::min(text.find_first_not_of('\''), text.size())));
   if (rest.empty() || std::string_view("=+-@\t\r").find(rest[0]) == std::string_view::npos)

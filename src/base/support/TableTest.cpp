@@ -60,7 +60,7 @@ TEST(Table, noWidthMakesItFail) {
   for (size_t width = 1; width < 130; ++width) {
     std::string text = kernels().str({.width = width});
     size_t body = text.find("left out");
-    if (width >= 25) // what is never left out, at its least
+    if (width >= 25) // columns that are never left out, at their least widths
       EXPECT_LE(widest(text.substr(0, std::min(body, text.find("shortened")))), width) << text;
     EXPECT_NE(text.find("12.5"), text.npos) << text;
   }

@@ -12,7 +12,7 @@ namespace lathe {
 
 namespace {
 
-/// Every kernel family, by the name that records give in `lowering`.
+/// All kernel families, with the names that records give as `lowering`.
 const std::vector<const KernelFamily *> &families() {
   static const std::vector<const KernelFamily *> table = {
       &attentionFamily, &contractionFamily, &indexedFamily,   &lrnFamily,       &mapFamily,
@@ -31,8 +31,8 @@ Outcome<const KernelFamily *> familyOf(mlir::func::FuncOp function) {
   return NotApplicable{fmt::format("no kernel family is called '{}'", name.getValue().str())};
 }
 
-/// Throws Declined for element types whose conversions the target has no instructions for: they would be library calls,
-/// and a kernel imports nothing. Movement converts nothing.
+/// Throws Declined for element types that the target cannot convert with instructions: conversions would be library
+/// calls, and a kernel imports nothing. Movement converts nothing.
 void requireConversions(const KernelProblem &problem) {
   const Target &target = problem.target;
   if (target.triple.rfind("x86_64", 0) != 0 || target.has("f16c") ||
@@ -51,8 +51,8 @@ void requireConversions(const KernelProblem &problem) {
   });
 }
 
-/// Throws Declined for operands and results that never have elements. A family divides by extents and packs whole
-/// vectors; what is left to compute over nothing is little, and references define it.
+/// Throws Declined for operands and results that never have elements. Families divide by extents and pack whole
+/// vectors; the little that is left to compute without elements, references do.
 void requireElements(mlir::func::FuncOp function) {
   auto check = [](mlir::Type type) {
     auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
@@ -67,7 +67,7 @@ void requireElements(mlir::func::FuncOp function) {
   });
 }
 
-/// What KernelFacts has for every family.
+/// Fills the members of KernelFacts that every family has.
 void describe(const KernelProblem &problem, const KernelFamily &family, KernelFacts &facts) {
   facts.family = family.name;
   facts.target = problem.target;

@@ -30,8 +30,8 @@ struct GeneratedKernel {
   /// Number of images: the work items divide into that many equal ranges, one for each index of the
   /// first axis of all operands and results with the rank of the anchor. 1: unknown.
   Dim images = 1;
-  /// Of a concatenation: its first work items, which copy the first operand. Where that lies in the result already,
-  /// they need not run.
+  /// Of a concatenation: the first work items, which copy the first operand. They need not run if this operand already
+  /// lies at its place in the result.
   Dim firstOperandUnits = 0;
   Dims dims; // run-time extents, in the order in which the code receives them
   /// One per kernel argument; empty: the argument is used unchanged, in the layout of its type.
@@ -39,8 +39,8 @@ struct GeneratedKernel {
   Schedule schedule; // with every parameter that the code depends on
 };
 
-/// What costs assume of a symbol in the height or width of an image whose typical value is not given: a side of the
-/// images that classifiers take.
+/// The typical value that costs assume for a symbol in the height or width of an image, if none is given: the side of
+/// images for classifiers.
 inline constexpr int64_t typicalImage = 224;
 
 /// A kernel function as passes/kernels/Partition.h makes it: a private func.func of nn operators with attributes
@@ -49,7 +49,7 @@ inline constexpr int64_t typicalImage = 224;
 /// and on each argument
 ///   nn.dims      symbolic extents as texts, for arguments with `?` extents
 ///   nn.constant  unit attribute: the caller always passes a constant
-/// The buffers of the results follow those of the arguments.
+/// The buffers of the results follow the buffers of the arguments.
 struct KernelProblem : KernelOptions {
   mlir::func::FuncOp function;
   const Target &target;
@@ -60,8 +60,8 @@ struct KernelProblem : KernelOptions {
 /// (codegen/space/KernelFacts.h) tells which schedules are legal.
 Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem);
 
-/// The choice of the prior, of all algorithms or of one. Declines if no schedule is legal, or, with
-/// the reason, if that algorithm is no choice for the kernel.
+/// The prior's choice among all algorithms or for one. Declines if no schedule is legal, or, with the reason, if that
+/// algorithm cannot compute the kernel.
 Outcome<ScheduleChoice> priorChoice(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 /// The schedule that the prior chooses.
 Outcome<Schedule> priorSchedule(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
@@ -70,7 +70,7 @@ Outcome<Schedule> priorSchedule(const KernelFacts &facts, const std::optional<Al
 /// illegal schedule. Throws Error for a schedule that schedule/Algorithms.h does not declare.
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
 
-/// Read the facts of `problem`, then choose or generate as above.
+/// Like the functions above, but read the facts of `problem` first.
 Outcome<Schedule> priorSchedule(const KernelProblem &problem, const std::optional<AlgorithmChoice> &only = {});
 /// Predicted cycles with the schedule of the prior.
 Outcome<double> predictCycles(const KernelProblem &problem);

@@ -27,7 +27,7 @@ static std::string describe(mlir::Type type, const std::function<std::string(siz
   return text;
 }
 
-/// What costs assume of height and width of a convolution's operands and results, which the plan of a schedule depends on.
+/// The height and width that costs assume for a convolution's operands and results; plans of schedules depend on them.
 static std::function<std::string(size_t axis)> assumedExtents(const KernelProblem &problem, mlir::Operation *anchor,
                                                               Dims dims) {
   if (!anchor || anchor->getName().stripDialect() != "conv")
@@ -88,7 +88,7 @@ std::optional<TaskParts> partsOfTask(const std::string &task) {
     return std::nullopt;
   TaskParts parts;
   std::string rest = task;
-  auto last = [&] { // takes it away
+  auto last = [&] { // removes and returns the last part
     size_t at = rest.rfind(separator);
     std::string part = at == std::string::npos ? "" : rest.substr(at + std::string_view(separator).size());
     rest.resize(std::min(at, rest.size()));

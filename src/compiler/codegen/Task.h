@@ -28,7 +28,7 @@ struct TaskParts {
   Precision precision = Precision::fp32;
   bool relaxedMath = false;
 };
-/// Returns nothing for a text of another version, of another program, or that is damaged.
+/// Returns nothing for a damaged text, or for a text of another version or program.
 std::optional<TaskParts> partsOfTask(const std::string &task);
 
 /// The operator that determines the family of a kernel; null in kernels without one (elementwise).

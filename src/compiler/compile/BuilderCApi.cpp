@@ -15,7 +15,7 @@ struct lathe_graph {
   std::unique_ptr<GraphBuilder> own; // null for a body
   GraphBuilder *builder = nullptr;
   std::deque<lathe_graph> bodies;
-  std::string name, type, extents; // texts that were given out
+  std::string name, type, extents; // texts that were returned to the caller
   bool compiled = false;
 };
 
@@ -99,7 +99,7 @@ lathe_status lathe_graph_create(const char *name, lathe_graph **graph) {
 }
 
 void lathe_graph_free(lathe_graph *graph) {
-  if (graph && graph->own) // a body belongs to its graph
+  if (graph && graph->own) // the graph of a body owns it
     delete graph;
 }
 

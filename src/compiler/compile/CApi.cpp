@@ -16,7 +16,7 @@ namespace {
 
 thread_local std::string lastError;
 
-/// "data=1x3x224x224" into `options`.
+/// Adds "data=1x3x224x224" to `options`.
 void addShape(ImportOptions &options, const std::string &text) {
   size_t equals = text.rfind('=');
   require(equals != std::string::npos && equals > 0, "shape '{}': expected NAME=1x3x224x224", text);
@@ -38,7 +38,7 @@ void addShape(ImportOptions &options, const std::string &text) {
 constexpr size_t sizes[] = {offsetof(lathe_compile_options, requantize_rounding),
                             offsetof(lathe_compile_options, options), sizeof(lathe_compile_options)};
 
-/// Options of this version: what an older one does not have is 0.
+/// Converts options to this version: members that an older version lacks are 0.
 lathe_compile_options current(const lathe_compile_options *given) {
   lathe_compile_options options{};
   std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
@@ -49,7 +49,7 @@ lathe_compile_options current(const lathe_compile_options *given) {
 static_assert(int(LayoutChoice::planes) == LATHE_LAYOUT_NCHW && int(LayoutChoice::blocked) == LATHE_LAYOUT_BLOCKED &&
               int(LayoutChoice::channelsLast) == LATHE_LAYOUT_NHWC && int(Precision::bf16) == LATHE_PRECISION_BF16);
 
-/// "memory=small" of lathe_compile_options::options.
+/// Sets an option by text, such as "memory=small" of lathe_compile_options::options.
 void setOption(capi::Parsed &parsed, const std::string &text) {
   size_t equals = std::min(text.find('='), text.size());
   std::string name = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
@@ -171,7 +171,7 @@ lathe_status lathe_compile_bytes(const void *model, size_t model_bytes, const ch
                                    parsed.import);
     std::vector<char> bytes;
     compileToBytes(*module, parsed.compile, bytes);
-    // Aligned as the runtime likes constants, so that it can use them in place.
+    // Aligned to 64 bytes, so that the runtime can use constants in place.
     void *copy = std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64);
     if (!copy)
       throw std::bad_alloc();

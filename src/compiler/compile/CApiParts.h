@@ -1,4 +1,4 @@
-// What the sources of the compiler's C interface share: errors as statuses, and options.
+// Shared by the sources of the compiler's C interface: errors as statuses, and options.
 #pragma once
 
 #include "compile/Compile.h"
@@ -15,7 +15,7 @@ namespace lathe::capi {
 /// Keeps `message` for lathe_compiler_last_error of this thread, and returns `status`.
 lathe_status failed(lathe_status status, const std::string &message);
 
-/// Calls `body`; what it throws becomes a status with a message.
+/// Calls `body`. An exception becomes a status with a message.
 template <class Body> lathe_status guarded(Body body) {
   try {
     return body();
@@ -35,9 +35,9 @@ struct Parsed {
   ImportOptions import;
 };
 
-/// Null options are the defaults.
+/// Parses the options; null means defaults.
 Parsed parse(const lathe_compile_options *given);
-/// What is wrong with options that no version of this library understands; "" where nothing is.
+/// The error in options that no version of this library understands; "" if there is none.
 std::string mistakeIn(const lathe_compile_options *given);
 
 } // namespace lathe::capi

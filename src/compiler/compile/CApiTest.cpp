@@ -1,4 +1,4 @@
-// The compiler's C interface: options of this header and of older ones, and what their precision makes.
+// The compiler's C interface: options of this header and of older headers, and the effect of each precision.
 #include "lathe/compiler.h"
 #include "lathe/runtime.h"
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Programs built against version 1 hold these places, the fourth number being 0.
+// Programs built against version 1 have these offsets, with 0 as the fourth number.
 static_assert(offsetof(lathe_compile_options, precision) == sizeof(size_t) + sizeof(char *) + 3 * sizeof(int32_t));
 // Up to version 3 the structure ended before this field.
 constexpr size_t sizeOfVersion3 = offsetof(lathe_compile_options, requantize_rounding);
@@ -33,7 +33,7 @@ struct CompilerCApi : testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
-  /// What the package at `package` says it was compiled with.
+  /// The options that the package at `package` says it was compiled with.
   std::string compiledWith() {
     lathe_model *loaded = nullptr;
     if (lathe_model_load(package.c_str(), nullptr, &loaded) != LATHE_OK)
@@ -98,7 +98,7 @@ TEST_F(CompilerCApi, layoutReachesThePackage) {
   }
 }
 
-/// Options that have no field of their own; the list itself is tested by OptionsTest.
+/// Options without a member of the structure; OptionsTest tests the list itself.
 TEST_F(CompilerCApi, furtherOptionsByName) {
   lathe_compile_options options;
   lathe_compile_options_init(&options);
@@ -135,7 +135,7 @@ TEST_F(CompilerCApi, mistakesInOptionsAreSaid) {
   EXPECT_FALSE(std::filesystem::exists(package));
 }
 
-/// What a program of version 3 does not have is not read.
+/// Members that a program of version 3 does not have are not read.
 TEST_F(CompilerCApi, optionsOfOlderVersions) {
   lathe_compile_options options;
   lathe_compile_options_init(&options);
@@ -168,7 +168,7 @@ TEST_F(CompilerCApi, optionsOfOlderVersions) {
   EXPECT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_INVALID_ARGUMENT);
 }
 
-/// How integers stand for real numbers goes from the model to the ports of its package.
+/// Quantisations go from the model to the ports of its package.
 TEST_F(CompilerCApi, quantisationOfPorts) {
   auto compileWith = [&](const std::string &how) {
     std::ofstream(model)

@@ -23,7 +23,7 @@ static std::set<mlir::Operation *> dependingOnInputs(mlir::Block &body) {
   return depending;
 }
 
-/// By node: what other nodes read of its operators.
+/// By node: the values that other nodes read from its operators.
 static std::map<std::string, std::vector<mlir::Value>> resultsByNode(mlir::Block &body) {
   std::map<std::string, std::vector<mlir::Value>> results;
   auto isNamed = [](mlir::Operation *op, const std::string &node) {
@@ -42,8 +42,8 @@ std::vector<Checkpoint> checkpoints(mlir::ModuleOp module) {
   mlir::Block &body = main.front();
   nn::SymbolicShapes shapes(main);
   auto depending = dependingOnInputs(body);
-  // The number of values, computed from an input, that an operator further on still reads. The inputs themselves do not
-  // count: a part that begins here receives the inputs that it reads.
+  // The number of values computed from an input that later operators still read. The inputs do not count: a part that
+  // begins here receives the inputs that it reads.
   std::map<mlir::Operation *, size_t> position;
   for (mlir::Operation &op : body)
     position.emplace(&op, position.size());
@@ -91,12 +91,12 @@ std::vector<Checkpoint> spreadCheckpoints(mlir::ModuleOp module, size_t count) {
     return {};
   double whole = all.back().flops;
   std::erase_if(all, [](const Checkpoint &point) { return !point.separates; });
-  if (!all.empty()) // the last one's result is the output, or a view away from it
+  if (!all.empty()) // the last result is the output, or a view of it
     all.pop_back();
   std::vector<Checkpoint> chosen;
   for (size_t i = 1; i <= count && !all.empty(); ++i) {
     double share = whole * double(i) / double(count + 1);
-    // Of equally near ones the last: element-wise operators belong to the operator before them.
+    // Of equally near checkpoints takes the last, because element-wise operators belong to the operator before them.
     auto nearest = all.begin();
     for (auto point = all.begin(); point != all.end(); ++point)
       if (std::abs(point->flops - share) <= std::abs(nearest->flops - share) * (1 + 1e-3))

@@ -11,7 +11,7 @@ namespace lathe {
 struct Checkpoint {
   std::string node;       // the node before the cut; a name for cutGraph
   double flops = 0;       // operations up to and including it, symbols at 1
-  bool separates = false; // later operators read no earlier result but this one, and inputs of the graph
+  bool separates = false; // later operators read no other earlier result, apart from the graph's inputs
 };
 
 /// Returns the source nodes after which the network may be cut, in order of execution: the node's operators in @main

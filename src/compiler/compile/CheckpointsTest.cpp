@@ -7,7 +7,7 @@
 
 using namespace lathe;
 
-// Three products with a residual connection around the second: behind `b` two tensors pass, behind `add` one does.
+// Three products with a residual connection around the second: two tensors cross a cut after `b`, one after `add`.
 static const char *residual = R"(
   func.func @main(%x: tensor<4x8xf32> {nn.name = "x"}) -> (tensor<4x8xf32> {nn.name = "y"}) {
     %w = nn.constant {value = dense<1.0> : tensor<8x8xf32>} : tensor<8x8xf32> loc("w")
@@ -35,7 +35,7 @@ TEST_F(Checkpoints, everyNamedOperatorBehindTheInputs) {
   std::vector<std::string> names;
   for (auto &point : all)
     names.push_back(point.node + (point.separates ? "!" : ""));
-  // Not what weights are made of; a node of several operators is one place, behind its last one.
+  // Without operators on weights. A node of several operators is one checkpoint, after its last operator.
   EXPECT_EQ(names, (std::vector<std::string>{"a!", "b", "add!", "c!", "twice!"}));
   EXPECT_DOUBLE_EQ(all[0].flops, 64 + 512); // the weights' relu lies before it
   EXPECT_DOUBLE_EQ(all[3].flops, 64 + 3 * 512 + 32);
@@ -63,7 +63,7 @@ TEST_F(Checkpoints, spreadOverTheOperations) {
   ASSERT_EQ(one.size(), 1u);
   EXPECT_TRUE(one[0].separates);
   auto many = spreadCheckpoints(*module, 100);
-  ASSERT_EQ(many.size(), 3u); // the last would leave nothing behind it
+  ASSERT_EQ(many.size(), 3u); // no operator follows the last checkpoint
   EXPECT_EQ(many[0].node, "a");
   EXPECT_EQ(many[1].node, "add");
   EXPECT_EQ(many[2].node, "c");

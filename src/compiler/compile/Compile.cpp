@@ -79,7 +79,7 @@ KernelOptions kernelOptionsOf(const CompileOptions &options) {
 }
 
 CompileReport compile(mlir::ModuleOp module, const CompileOptions &options, const std::string &outputPath) {
-  // An output that cannot be written is better said before the work than after it.
+  // Reports an output that cannot be written before the work, not after it.
   PendingFile::check(outputPath);
   PackageParts parts(module, options);
   addPlans(module, parts);

@@ -33,15 +33,15 @@ struct CompileProgress {
 
 struct CompileOptions : CompileChoices {
   CompileOptions() = default;
-  /// Parses the texts about extents. Throws Error for one of another form.
+  /// Parses the texts about extents. Throws Error for malformed texts.
   explicit CompileOptions(CompileChoices choices);
 
   bool shareStorage = true; // PipelineOptions::shareStorage
   /// Sources that are asked in order for a kernel without a schedule in `schedule` or its own
   /// text, before the prior.
   std::vector<std::shared_ptr<const ScheduleSource>> schedules;
-  /// Measured times, which decide about layouts, about kernels of two convolutions and about the order in which batches
-  /// pass, where they say more than predictions (docs/notes/layouts.md). Empty: predictions alone decide.
+  /// Measured times, which decide layouts, kernels of two convolutions and the order of batches where they are more
+  /// reliable than predictions (docs/notes/layouts.md). Empty: predictions alone decide.
   MeasuredTimes measured;
   ExtentOptions extents;                                 // of a model with symbols
   int jobs = 1;                                          // threads of the compilation
@@ -56,7 +56,7 @@ struct VariantReport {
   std::vector<ReferenceUse> references;
 };
 
-/// A conversion between layouts that is left in the plan.
+/// A conversion between layouts that remains in the plan.
 struct LayoutConversion {
   std::string node;     // whose result is converted; "": an input of the model
   std::string from, to; // types
@@ -70,7 +70,7 @@ struct UnconvertedOperator {
   std::string node, op, reason;
 };
 
-/// Figures of the general plan. Seconds, bytes and distinct kernels are of the whole package.
+/// Figures of the general plan. Seconds, bytes and distinct kernels are for the whole package.
 struct CompileReport {
   double seconds = 0, passSeconds = 0, codeSeconds = 0;
   uint64_t packageBytes = 0, constantBytes = 0, codeBytes = 0;

@@ -1,5 +1,5 @@
-// Indices, lengths and coordinates out of range: the compiler writes what kernels take for granted, the runtime refuses
-// the rest before the kernel starts.
+// Indices, lengths and coordinates out of range: the compiler writes the ranges that kernels rely on, and the runtime
+// rejects other values before the kernel starts.
 #include "compile/Compile.h"
 #include "ir/Context.h"
 #include "runtime/Context.h"
@@ -32,7 +32,7 @@ protected:
     return runtime::Context(runtime::Model::fromBytes(package, "m.lathe"), {2});
   }
 
-  /// Runs with the given integers as the first input; floats count from 0. Returns the first result, or the error.
+  /// Runs with the given integers as the first input and floats 0, 1, ... Returns the first result, or the error.
   static std::string run(runtime::Context &context, const std::vector<int64_t> &integers) {
     try {
       for (size_t i = 0; i < context.model().inputs().size(); ++i) {
@@ -56,7 +56,7 @@ protected:
     }
   }
 
-  /// A function of the integers %i, and %x and %u of floats, with one operator.
+  /// A function of the integers %i and the floats %x and %u, with one operator.
   static std::string function(const std::string &i, const std::string &x, const std::string &u, const std::string &op,
                               const std::string &y) {
     std::string operands = "%x, %i", types = fmt::format("tensor<{}>, tensor<{}>", x, i), third;
@@ -143,7 +143,7 @@ TEST_F(ElementRangesTest, RegionsAndTheirImages) {
   EXPECT_THAT(run(wild, {0, 1}), HasSubstr("rois[0] is -inf, expected a number from -999999998 to 999999998"));
 }
 
-/// What an earlier kernel computes, with extents that are not known when the model is compiled.
+/// Indices that an earlier kernel computes, with extents that are unknown when the model is compiled.
 TEST_F(ElementRangesTest, ComputedIndices) {
   runtime::Context context = compiled(R"(
     func.func @main(%i: tensor<?xi64> {nn.name = "i", nn.dims = ["K"]},
@@ -191,7 +191,7 @@ TEST_F(ElementRangesTest, OnlyTheBranchThatRuns) {
   EXPECT_EQ(run(context, {100, 2}), "100 2");
 }
 
-/// Iteration n reads element 2 n: the third one of an iteration's own index is out of range.
+/// Iteration n reads element 2 n: in the third iteration it is out of range.
 TEST_F(ElementRangesTest, IndicesOfIterations) {
   runtime::Context context = compiled(R"(
     module {
@@ -218,7 +218,7 @@ TEST_F(ElementRangesTest, IndicesOfIterations) {
   EXPECT_EQ(run(context, {1}), "0");
 }
 
-/// A constant is checked once, when the model is compiled, but only a run fails: the node may be in a branch.
+/// A constant is checked once, when the model is compiled, but only a run fails, because the node may be in a branch.
 TEST_F(ElementRangesTest, ConstantIndices) {
   auto text = [](const char *indices) {
     return fmt::format(R"(

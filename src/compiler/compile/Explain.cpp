@@ -65,7 +65,7 @@ std::string kernelAnswer(mlir::func::FuncOp kernel, const std::string &node) {
   return fmt::format("the kernel {} computes {}", own, listed(all));
 }
 
-/// What becomes of a node that no kernel computes.
+/// Explains a node that no kernel computes.
 std::string answerWithoutKernel(mlir::ModuleOp module, const std::string &node) {
   std::string answer;
   for (mlir::Operation &op : mainFunction(module).front()) {
@@ -90,8 +90,8 @@ std::string answerWithoutKernel(mlir::ModuleOp module, const std::string &node) 
                         : answer;
 }
 
-/// Declines schedules that round operands where the precision does not ask for it. Such a schedule is legal, but its
-/// results differ, so it does not compete with the others.
+/// Declines schedules that round operands if the precision does not ask for it. They are legal, but their results
+/// differ, so they do not compete.
 const Constraint notRounded{"precision", "--precision bf16 is given where a schedule rounds operands to bf16"};
 
 /// Collects the candidates of one kernel.
@@ -194,7 +194,7 @@ KernelExplanation explainKernel(mlir::func::FuncOp kernel, const CompileOptions 
   Target target = targetOf(options);
   ScheduleBook schedules(options.schedule.text, options.schedule.name);
   KernelLibrary library(target, kernelOptionsOf(options), schedules, options.schedules);
-  Schedule chosen = library.compiled(kernel).schedule; // throws for an illegal schedule of the file
+  Schedule chosen = library.compiled(kernel).schedule; // throws if the schedule file has an illegal schedule
   KernelProblem problem{kernelOptionsOf(options), kernel, target};
   Outcome<std::unique_ptr<KernelFacts>> read = readFacts(problem);
   require(read.done(), "kernel @{}: {}", nameOf(kernel), read ? "" : read.reason());

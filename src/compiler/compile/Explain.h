@@ -11,12 +11,12 @@ namespace lathe {
 struct Candidate {
   Schedule schedule;
   Prediction prediction;
-  bool chosen = false;  // by the compiler
-  bool byPrior = false; // by the prior, whether or not the compiler was given another schedule
-  bool byRule = false;  // the schedule of the hand rules, one of the two between which the prior chooses
-  bool byModel = false; // the other one: the lowest predicted cost of the pruned space
+  bool chosen = false;  // the compiler chose it
+  bool byPrior = false; // the prior chose it, even if the compiler was given another schedule
+  bool byRule = false;  // the hand rules' schedule: one of the two that the prior chooses from
+  bool byModel = false; // the other one: the schedule with the lowest predicted cost of the pruned space
 
-  /// True for a candidate that is shown whatever its predicted cost.
+  /// True for a candidate that is always shown.
   bool notable() const { return chosen || byPrior || byRule || byModel; }
 };
 
@@ -49,13 +49,13 @@ struct KernelExplanation {
 };
 
 struct Explanation {
-  std::string node;                        // as asked
+  std::string node;                        // as the caller gave it
   std::string answer;                      // sentence that names the kernel, or says why no kernel computes the node
   std::optional<KernelExplanation> kernel; // empty: no kernel computes the node
 };
 
-/// The points that are tried in the space of each algorithm. Where few points are legal (one in a
-/// hundred for `winograd`), more are drawn.
+/// Limits for the points that are tried in the space of each algorithm. More are drawn where few points are legal (one
+/// in a hundred for `winograd`).
 inline constexpr Sampling explainSampling{.tried = 2000, .legal = 1000, .most = 100000};
 
 /// Explains the kernel that computes `node`, which is the name of a source node or of a kernel.

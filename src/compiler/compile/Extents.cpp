@@ -25,7 +25,7 @@ std::vector<std::string> split(const std::string &text, const char *separators) 
   return parts;
 }
 
-/// An extent, or nothing for another text.
+/// Parses an extent; empty for any other text.
 std::optional<int64_t> extentOf(const std::string &text) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -33,7 +33,7 @@ std::optional<int64_t> extentOf(const std::string &text) {
   return whole && value >= 0 && value <= int64_t(1) << 40 ? std::optional(value) : std::nullopt;
 }
 
-/// Calls `read(symbol, value)` for each SYMBOL=VALUE of `text`; false from it or another form is an Error.
+/// Calls `read(symbol, value)` for each SYMBOL=VALUE of `text`. Throws Error for other forms, or if it returns false.
 void readPairs(const std::string &text, const char *expected,
                const std::function<bool(const std::string &symbol, const std::string &value)> &read) {
   std::vector<std::string> pairs = split(text, " \t\n");
@@ -165,7 +165,7 @@ Dim substituted(const Dim &dim, const Extents &extents) {
   });
 }
 
-/// The other attributes of an argument in which symbols stand: elements and extents in memory.
+/// Replaces symbols in the other attributes of an argument: elements and extents in memory.
 void specializeTexts(mlir::func::FuncOp function, unsigned index, const Extents &extents) {
   for (const char *name : {nn::contentsAttribute, nn::storedAttribute})
     if (auto texts = function.getArgAttrOfType<mlir::ArrayAttr>(index, name)) {
@@ -176,7 +176,7 @@ void specializeTexts(mlir::func::FuncOp function, unsigned index, const Extents 
     }
 }
 
-/// Gives an argument the extents of its `nn.dims` with the values of the symbols.
+/// Gives an argument the extents of its `nn.dims`, with the values of the symbols.
 void specializeArgument(mlir::func::FuncOp function, unsigned index, const Extents &extents) {
   specializeTexts(function, index, extents);
   if (!function.getArgAttr(index, "nn.dims"))

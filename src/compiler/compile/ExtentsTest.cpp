@@ -55,7 +55,7 @@ protected:
   }
 };
 
-/// Runs a batch of ones: every output is 0.25 * 48.
+/// Runs a batch of ones. Every output is 0.25 * 48.
 void expectRuns(runtime::Context &context, int64_t batch) {
   Tensor x(ElementType::f32, {batch, 48});
   std::fill_n(x.as<float>(), x.elements(), 1.0f);
@@ -106,7 +106,7 @@ TEST_F(ExtentsTest, variantsShareConstantsAndRunWhereTheyFit) {
   ASSERT_EQ(report.variants.size(), 2u);
   EXPECT_EQ(report.variants[0].extents, "N=8");
   EXPECT_THAT(report.symbols, ElementsAre("N"));
-  // At most one other form of the weights for each variant, whose columns differ.
+  // At most one more form of the weights for each variant, because the column sizes differ.
   EXPECT_LE(report.constantBytes, 3 * general.constantBytes);
   runtime::Context context(model, {1});
   for (int64_t batch : {8, 3, 1, 8, 17}) {
@@ -124,7 +124,7 @@ TEST_F(ExtentsTest, extentsOutsideARangeAreOneError) {
   for (int64_t batch : {1, 65})
     EXPECT_EQ(errorOf([&] { expectRuns(context, batch); }),
               fmt::format("m.lathe: input 'x' (f32 Nx48): expected N from 2 to 64, got {}", batch));
-  expectRuns(context, 5); // all is well again
+  expectRuns(context, 5); // later runs work again
 }
 
 TEST_F(ExtentsTest, optionsMustFitTheModel) {
@@ -137,7 +137,7 @@ TEST_F(ExtentsTest, optionsMustFitTheModel) {
               HasSubstr("--optimize-for N=5: expected 1 to 4"));
 }
 
-/// The schedule of a symbolic batch is that of the batch for which it is optimised, where both may have it.
+/// The schedule of a symbolic batch equals the schedule of the batch it is optimised for, if both allow it.
 TEST_F(ExtentsTest, schedulesAreChosenForTypicalExtents) {
   auto scheduleOf = [&](const ExtentOptions &extents, bool fixed) {
     auto module = parse(network(512));

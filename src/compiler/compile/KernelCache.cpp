@@ -19,11 +19,11 @@ namespace {
 
 struct EntryHeader {
   char magic[8] = {'l', 'a', 't', 'h', 'e', 'k', '1', '\n'};
-  uint64_t bytes = 0; // of the object behind it
+  uint64_t bytes = 0; // of the object that follows
   uint64_t hash = 0;
 };
 
-/// The file that holds the code at `address`, as its size and the time it was written.
+/// Identifies the file that holds the code at `address` by its size and modification time.
 std::string fileHolding(const void *address) {
   Dl_info info;
   struct stat status;
@@ -96,7 +96,7 @@ void KernelCache::store(const std::string &loops, std::span<const char> object) 
   header.bytes = object.size();
   header.hash = package::hash(object.data(), object.size());
   try {
-    PendingFile file(pathOf(loops)); // a reader sees all of an entry or none
+    PendingFile file(pathOf(loops)); // other processes see the whole entry or none
     file.write(reinterpret_cast<const char *>(&header), sizeof header);
     file.write(object.data(), object.size());
     file.commit();

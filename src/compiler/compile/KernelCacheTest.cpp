@@ -31,7 +31,7 @@ protected:
     return static_cast<size_t>(std::distance(fs::begin(entries), fs::end(entries)));
   }
 
-  /// Compiles two kernels; the package's bytes.
+  /// Compiles two kernels and returns the package's bytes.
   std::vector<char> package(CompileReport &report, const CompileOptions &options) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
       func.func @main(%x: tensor<4x32xf32> {nn.name = "x"}) -> (tensor<4x32xf32> {nn.name = "y"}) {
@@ -69,7 +69,7 @@ TEST_F(KernelCacheTest, withoutFolderNothingIsKept) {
   KernelCache cache("", target);
   cache.store("loops", std::vector<char>{'x'});
   EXPECT_FALSE(cache.find("loops"));
-  // One that cannot be written is no error.
+  // A folder that cannot be written is not an error.
   KernelCache nowhere("/proc/lathe", target);
   nowhere.store("loops", std::vector<char>{'x'});
   EXPECT_FALSE(nowhere.find("loops"));

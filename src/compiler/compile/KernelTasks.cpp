@@ -22,13 +22,13 @@ Extents extentsOf(mlir::func::FuncOp kernel, const Extents &known) {
   return extents;
 }
 
-/// Anchor, extents of its first operands, and the operators around it.
+/// Describes the kernel: anchor, extents of its first operands, and the fused operators.
 std::string labelOf(mlir::func::FuncOp kernel, const nn::SymbolicShapes &shapes) {
   mlir::Operation *anchor = anchorOf(kernel);
   if (!anchor)
     anchor = &kernel.front().front();
   std::string label = anchor->getName().stripDialect().str();
-  constexpr unsigned shown = 2; // what follows is small: a bias, a slope
+  constexpr unsigned shown = 2; // later operands are small, such as a bias or a slope
   for (auto [i, operand] : llvm::enumerate(anchor->getOperands().take_front(shown)))
     label += (i ? " * " : " ") + str(shapes.of(operand).dims);
   for (mlir::Operation &op : kernel.front().without_terminator())
@@ -99,7 +99,7 @@ std::vector<KernelTask> kernelTasks(mlir::ModuleOp module, const CompileOptions 
       task.nodes.push_back(node);
     task.calls += calls[name];
   }
-  // A height or width that one kernel assumes holds for all kernels that have the symbol.
+  // A height or width that one kernel assumes is used for all kernels with the symbol.
   for (size_t i = 0; i < tasks.size(); ++i)
     if (!tasks[i].extents.empty())
       describe(tasks[i], functions[i], extents);

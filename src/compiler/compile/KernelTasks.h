@@ -1,4 +1,4 @@
-// The distinct kernels of a model, by the text of their task: what a tuner searches and what `--export-space` lists.
+// The distinct kernels of a model, by the text of their task: tuners search them, and `--export-space` lists them.
 #pragma once
 
 #include "codegen/Generate.h"
@@ -17,8 +17,8 @@ struct KernelTask {
   std::vector<std::string> nodes;   // source nodes of all of them
   int64_t calls = 0;                // in one run, bodies of control flow counted once
   std::unique_ptr<KernelFacts> facts;
-  /// Values of the kernel's symbols with which it is measured: from --optimize-for, else the height and width of images
-  /// that costs assume (KernelFacts::assumed), else 1.
+  /// Values of the kernel's symbols for measuring it: from --optimize-for, else for height and width of images the
+  /// values that costs assume (KernelFacts::assumed), else 1.
   Extents extents;
   double flops = 0,
          bytes = 0; // of one call with these extents: operations, and bytes that it reads and writes (bytesMoved)

@@ -82,7 +82,7 @@ const ScheduleTask *KernelLibrary::typicalOf(const ScheduleTask &task) const {
   try {
     specialize(*copy, options.typical);
   } catch (const Error &) {
-    return nullptr; // the model cannot have these extents together: the kernel keeps its own
+    return nullptr; // the model cannot have these extents at the same time, so the kernel keeps its own
   }
   found->second.task = std::make_unique<ScheduleTask>(KernelProblem{options, *copy, target});
   found->second.function = std::move(copy);
@@ -90,7 +90,7 @@ const ScheduleTask *KernelLibrary::typicalOf(const ScheduleTask &task) const {
 }
 
 Outcome<FoundSchedule> KernelLibrary::ask(const ScheduleSource &source, const ScheduleTask &task) const {
-  if (&source == &prior && assumes(task)) // it has chosen for these extents, among what is legal for all
+  if (&source == &prior && assumes(task)) // it has chosen for these extents, from schedules legal for all extents
     return source.find(task);
   if (const ScheduleTask *typical = typicalOf(task); typical && task.facts() && typical->facts()) {
     Outcome<FoundSchedule> found = source.find(*typical);
@@ -114,7 +114,7 @@ KernelLibrary::Found KernelLibrary::lookUp(mlir::func::FuncOp kernel) {
     if (entry.outcome)
       return {&entry, found->origin};
     reason = entry.outcome.reason();
-    // A schedule that was asked for by name and cannot be had is the user's error, not a reason to go on without.
+    // A schedule that the user asked for by name must be legal; otherwise the user made an error.
     require(!found->required, "{}: schedule '{}' is not legal: {}", nn::describe(kernel.getLoc()),
             found->schedule.str(), reason);
     if (source != &prior)
@@ -165,7 +165,7 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
       reason = found.reason();
       continue;
     }
-    // A node may have several kernels, and the schedule found by its name may be of another one.
+    // A node may have several kernels, so a schedule found by its name may belong to another kernel.
     if (validate(found->schedule).family != kernel->getAttrOfType<mlir::StringAttr>("nn.family").getValue()) {
       reason = fmt::format("schedule '{}' is of another family", found->schedule.str());
       continue;
@@ -174,7 +174,7 @@ Outcome<double> KernelLibrary::predictCycles(mlir::func::FuncOp kernel) const {
     if (cycles && typical && !assumes(task))
       if (Outcome<double> atTypical = predictOne(*typical, found->schedule))
         cycles = atTypical;
-    if (cycles || found->required) // compiled() refuses an illegal one that was asked for
+    if (cycles || found->required) // compiled() throws if a required schedule is illegal
       return cycles;
     reason = cycles.reason();
   }
@@ -200,7 +200,7 @@ Outcome<double> KernelLibrary::measuredSeconds(mlir::func::FuncOp kernel, BatchO
 
 std::pair<double, double> KernelLibrary::secondsByOrder(mlir::func::FuncOp kernel) const {
   Outcome<double> byCall = measuredSeconds(kernel, BatchOrder::call);
-  Outcome<double> byImages = measuredSeconds(kernel, BatchOrder::images); // the caller may note both questions
+  Outcome<double> byImages = measuredSeconds(kernel, BatchOrder::images); // always: the caller may note both
   return byCall && byImages ? std::pair(*byCall, *byImages) : std::pair(0.0, 0.0);
 }
 
@@ -212,7 +212,7 @@ WholeChoice KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vect
       return {isSeparable(found->schedule)};
   for (mlir::func::FuncOp part : parts)
     if (std::optional<Schedule> given = schedules.scheduleOf(part.getName().str()))
-      if (!isSeparable(*given)) // else another kernel has that name now
+      if (!isSeparable(*given)) // otherwise another kernel has this name now
         return {false};
   if (!task.facts())
     return {false};
@@ -221,7 +221,7 @@ WholeChoice KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vect
     return {predicted};
   Outcome<double> one = measuredSeconds(kernel), two = 0.0;
   for (mlir::func::FuncOp part : parts) {
-    Outcome<double> seconds = measuredSeconds(part); // all are asked for: the caller may note what it has no time of
+    Outcome<double> seconds = measuredSeconds(part); // asks for all parts: the caller may note kernels without times
     two = two && seconds ? Outcome<double>(*two + *seconds) : NotApplicable{"a part was not measured"};
   }
   if (!one || !two)
@@ -279,7 +279,7 @@ void KernelLibrary::lowerHere(Objects &objects, const std::function<void(size_t)
 }
 
 void KernelLibrary::lowerInThreads(Objects &objects, int jobs, const std::function<void(size_t)> &lowered) {
-  // MLIR's uniquing is per context: a thread lowers kernels re-read from text in a context of its own.
+  // MLIR uniques types per context, so each thread lowers kernels that it parses from text in its own context.
   for (size_t i : objects.missing)
     used[i]->module = {};
   std::atomic<size_t> next = 0;

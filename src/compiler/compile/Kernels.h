@@ -17,9 +17,9 @@
 
 namespace lathe {
 
-/// A compiled kernel, as the plan needs it.
+/// A compiled kernel in the form that the plan needs.
 struct CompiledKernel {
-  /// `dim`, an extent of this kernel, in terms of the symbols of another function with the same code.
+  /// `dim`, an extent of this kernel, in the symbols of another function with the same code.
   Dim inTermsOf(const std::vector<std::string> &others, const Dim &dim) const;
 
   std::string name;           // name of the first function with this kernel
@@ -30,7 +30,7 @@ struct CompiledKernel {
   Dim images = 1, stages = 1, firstOperandUnits = 0; // as in GeneratedKernel
   Dims dims;
   std::vector<std::optional<Packing>> packings; // one per kernel argument
-  std::vector<std::string> symbols;             // of these extents: kernelSymbols of the function it was generated from
+  std::vector<std::string> symbols;             // in these extents: kernelSymbols of the generated function
   size_t code = 0;                              // index into CodeImage::entries
 };
 
@@ -48,21 +48,21 @@ public:
   /// kernel.
   std::string declines(mlir::func::FuncOp kernel);
 
-  /// Predicted cycles of `kernel` with the schedule that the user gives for it, else with the prior's schedule, or the
-  /// reason why no schedule is legal. Other sources of schedules are not asked, so a prediction does not depend
-  /// on records. Generates no code and changes nothing; equal kernels are predicted once.
+  /// Predicted cycles of `kernel` with the schedule that the user gives for it, else with the prior's schedule;
+  /// declines if no schedule is legal. Other sources are not asked, so predictions do not depend on tuning records.
+  /// Generates no code and changes nothing; equal kernels are predicted once.
   Outcome<double> predictCycles(mlir::func::FuncOp kernel) const;
 
-  /// Measured seconds of `kernel` with the schedule that predictCycles takes, or why there are none. Other sources are
-  /// not asked here, either: a kernel that is tuned later keeps the times by which its graph was chosen.
+  /// Measured seconds of `kernel` with the schedule that predictCycles uses, or why there are none. Other sources are
+  /// not asked here either, so tuning a kernel later does not change the times that chose its graph.
   Outcome<double> measuredSeconds(mlir::func::FuncOp kernel, BatchOrder order = BatchOrder::call) const;
-  /// Measured seconds of a kernel that can pass its images alone: in one call, and image by image. Zeros if one of them was
-  /// not measured.
+  /// Measured seconds of a kernel that can pass images one by one: for all images in one call, and image by image. Both
+  /// are 0 if one was not measured.
   std::pair<double, double> secondsByOrder(mlir::func::FuncOp kernel) const;
 
-  /// Says whether a kernel of two anchors stays one kernel instead of the kernels `parts`: by the schedules given for
-  /// it or its parts; else by the measured times of all three kernels, where they differ enough (measuredDoubt); else
-  /// by prediction. Changes nothing.
+  /// Decides whether a kernel of two anchors stays one kernel or becomes the kernels `parts`: by the schedules given
+  /// for it or its parts; else by the measured times of all three kernels, if they differ enough (measuredDoubt); else
+  /// by predictions. Changes nothing.
   WholeChoice staysWhole(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts) const;
 
   /// Marks the kernel as used by the program and returns it. Throws Error with its nodes if no code
@@ -78,8 +78,8 @@ public:
 
   size_t size() const { return used.size(); }
 
-  /// Notes symbols that are heights and widths of images: unless a value is given, schedules are chosen for the extent
-  /// of a typical image.
+  /// Notes symbols that are heights and widths of images. Without a given value, schedules for them are chosen for a
+  /// typical image.
   void assumeImages(const std::vector<std::string> &symbols);
 
   /// Returns the machine code of all kernels requested with `compiled`, in the order of
@@ -99,7 +99,7 @@ private:
   };
   struct Found {
     Entry *entry;
-    std::string origin; // of the schedule; kernels that share an entry may differ in it
+    std::string origin; // of the schedule; kernels with a common entry may have different origins
   };
   const Target &target;
   KernelOptions options;
@@ -118,24 +118,24 @@ private:
   };
   mutable std::map<std::string, TypicalKernel> typicalKernels; // by identity; null: as the kernel itself
 
-  /// Object code of the kernels of `used`, by index.
+  /// Object code of the kernels in `used`, by index.
   struct Objects {
     std::vector<std::vector<char>> code;
     std::vector<std::string> texts; // generic text of each kernel; "" where nothing needs it
     std::vector<size_t> missing;    // kernels that are not in the cache
   };
-  /// Both lower the missing kernels, consume their modules, and call `lowered` after each kernel, one
-  /// call at a time.
+  /// Both functions lower the missing kernels, consume their modules, and call `lowered` after each kernel, never at
+  /// the same time.
   void lowerHere(Objects &objects, const std::function<void(size_t)> &lowered);
   void lowerInThreads(Objects &objects, int jobs, const std::function<void(size_t)> &lowered);
 
-  /// The user's sources and the prior, by which passes decide.
+  /// The sources that passes decide by: the user's schedules and the prior.
   std::array<const ScheduleSource *, 3> askedByPasses() const { return {&schedules, &written, &prior}; }
   /// The same kernel with the extents of KernelOptions::typical; null if it has none of these symbols.
   const ScheduleTask *typicalOf(const ScheduleTask &task) const;
   /// True if the facts have the typical extents themselves.
   static bool assumes(const ScheduleTask &task) { return task.facts() && !(*task.facts())->assumed.empty(); }
-  /// What the source has for the typical extents where that is legal for all extents, else for the kernel itself.
+  /// The source's schedule for the typical extents if it is legal for all extents, else its schedule for the kernel.
   Outcome<FoundSchedule> ask(const ScheduleSource &source, const ScheduleTask &task) const;
   Outcome<double> predictOne(const ScheduleTask &task, const Schedule &schedule) const;
   Found lookUp(mlir::func::FuncOp kernel);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *switchWords[] = {"false", "true"};
 
-/// A choice: an enumeration, or a bool.
+/// Sets a field of a choice: an enumeration or a bool.
 template <class T> void set(const CompileOption &option, T &field, const std::string &value) {
   static_assert(std::is_enum_v<T> || std::is_same_v<T, bool>);
   std::span<const char *const> words = option.isSwitch<T>() ? switchWords : option.words;
@@ -35,7 +35,7 @@ void set(const CompileOption &, std::string &field, const std::string &value) { 
 void set(const CompileOption &option, NamedText &field, const std::string &value) { field = {option.name, value}; }
 void set(const CompileOption &, std::vector<std::string> &field, const std::string &value) { field.push_back(value); }
 
-/// The values behind the flag, which is said once for each.
+/// The values for the flag, which is repeated for each value.
 template <class T> std::vector<std::string> valuesOf(const CompileOption &option, const T &field) {
   if constexpr (std::is_same_v<T, std::vector<std::string>>)
     return field;

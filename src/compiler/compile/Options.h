@@ -1,8 +1,8 @@
-// What a compilation can be asked for, each thing said once.
+// The options of a compilation. Each option is declared once.
 //
-// visitOptions lists the options. Flags and arguments of the command line (cli/ModelFlags.h), messages to the tuner's builder,
-// the C interface and Python's builder are made from that list. A new option needs a field, an entry in the list, and the code
-// that obeys it.
+// visitOptions lists the options. Command-line flags and arguments (cli/ModelFlags.h), messages to the tuner's builder,
+// the C interface and Python's builder are made from that list. A new option needs a field, an entry in the list, and
+// the code that obeys it.
 #pragma once
 
 #include "codegen/target/KernelOptions.h"
@@ -18,7 +18,7 @@
 
 namespace lathe {
 
-/// A text and where it comes from, for messages. In arguments of programs the file `name` stands for it.
+/// A text and its source for messages. In arguments of programs the file `name` replaces the text.
 struct NamedText {
   std::string name, text = {};
 };
@@ -37,11 +37,11 @@ struct CompileChoices : KernelOptions {
 /// An entry of visitOptions. Its flag is "--" and the name, its key in messages is `key()`.
 struct CompileOption {
   const char *name, *help;
-  const char *type = nullptr;              // of the value, for help; null: of its kind
-  std::span<const char *const> words = {}; // of a choice: the names of its values 0, 1, ...
+  const char *type = nullptr;              // type of the value, for help; null: follows from its kind
+  std::span<const char *const> words = {}; // of a choice: names of the values 0, 1, ...
   int least = 0, most = 0;                 // of a number
-  bool always = false;                     // a part of arguments even at its default
-  bool ofCode = true;                      // nothing to choose where no code is made (referencesOnly)
+  bool always = false;                     // included in arguments even if it has its default
+  bool ofCode = true;                      // not needed if no code is made (referencesOnly)
 
   /// A flag without a value.
   template <class T> bool isSwitch() const { return std::is_same_v<T, bool> && words.empty(); }
@@ -50,7 +50,7 @@ struct CompileOption {
   std::string key() const;
 };
 
-/// Part of visitOptions: what the code is for.
+/// Part of visitOptions: options about the machine that the code is for.
 template <class Choices, class Visit> void visitPlace(Choices &choices, Visit &visit) {
   visit(CompileOption{.name = "target",
                       .help = "Compile for native, machine (see --machine), an LLVM CPU name, or LLVM/TVM target text",
@@ -125,12 +125,11 @@ template <class Choices, class Visit> void visitOptions(Choices &choices, Visit 
 }
 
 /// The options as arguments of `lathe compile`: options that differ from their defaults, and options that are always
-/// said.
+/// included.
 std::vector<std::string> argumentsOf(const CompileChoices &choices);
 
-/// Sets the option called `name`, as its flag without dashes. The value of a switch is "true", "false" or "". Throws
-/// Error for an unknown name, with the names that exist, and for a value that the option cannot have. Texts (machine,
-/// schedule) are the value itself.
+/// Sets the option `name` (its flag without dashes). The value of a switch is "true", "false" or "". Throws Error for
+/// an unknown name, with the known names, and for an invalid value. For machine and schedule, the value is the text.
 void setOption(CompileChoices &choices, std::string_view name, const std::string &value);
 
 void to_json(nlohmann::json &json, const CompileChoices &choices);

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A value that the option does not have by default.
+/// Sets an option to a value other than its default.
 struct Another {
   std::string of(const CompileOption &option, int) { return std::to_string(option.most); }
   std::string of(const CompileOption &, const std::string &) { return "znver4"; }
@@ -22,7 +22,7 @@ struct Another {
   }
 };
 
-/// All options set through their names, but one.
+/// All options but one, set through their names.
 CompileChoices others(const std::string &without) {
   CompileChoices choices;
   visitOptions(std::as_const(choices), [&](const CompileOption &option, const auto &field) {

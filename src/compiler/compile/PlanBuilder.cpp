@@ -34,7 +34,7 @@ public:
     addGrowths(plan(), returned(), symbols, shapes);
   }
 
-  /// The body of a branch: its arguments are values of the plan, and it writes its results into others.
+  /// Builds the body of a branch: its arguments are values of the plan, and it writes its results into other values.
   void buildBranch(llvm::ArrayRef<uint32_t> arguments, llvm::ArrayRef<uint32_t> results) {
     bind(arguments);
     for (auto [value, target] : llvm::zip(returned(), results))
@@ -43,7 +43,7 @@ public:
     addBlockRules(plan(), blockIndex, rules);
   }
 
-  /// The body of a loop. Returns the values of its results.
+  /// Builds the body of a loop. Returns the values of its results.
   std::vector<uint32_t> buildBody(llvm::ArrayRef<uint32_t> arguments) {
     bind(arguments);
     fill();
@@ -64,12 +64,12 @@ private:
   llvm::DenseMap<mlir::Value, uint32_t> values; // row-major or activation form
   llvm::DenseSet<mlir::Operation *> live;
   std::vector<std::string> inputNames,
-      outputNames; // as callers know them: an input that is returned has its name twice
+      outputNames; // in the model; an input that is returned has two names
   struct Copy {
     mlir::Value from;
     uint32_t output;
   };
-  std::vector<Copy> copies; // outputs that no instruction writes in place
+  std::vector<Copy> copies; // outputs that no instruction writes directly
 
   plan::PlanT &plan() { return *parts.built.plan; }
   plan::ValueT &row(uint32_t value) { return parts.row(value); }
@@ -80,7 +80,7 @@ private:
       values[argument] = value;
   }
 
-  /// All instructions of the block.
+  /// Adds all instructions of the block.
   void fill() {
     placeParts();
     for (mlir::Operation &op : main.getBody().front())
@@ -89,7 +89,7 @@ private:
     finishOutputs();
   }
 
-  /// Inputs and outputs keep the model's names, each kind on its own; values inside get out of their way.
+  /// Inputs and outputs keep the model's names, each kind separately; inner values with the same name get other names.
   void namePorts() {
     inputNames = lathe::inputNames(main);
     outputNames = lathe::outputNames(main);
@@ -110,7 +110,7 @@ private:
     }
   }
 
-  /// How the integers of a port stand for real numbers. The text of a model file may say anything.
+  /// Records the quantisation of a port. The text comes from a model file and may be invalid.
   void noteQuantization(uint32_t value, mlir::StringAttr how) {
     plan::ValueT &port = row(value);
     Quantization parsed;
@@ -130,14 +130,14 @@ private:
       noteQuantization(plan().outputs.back(), how);
   }
 
-  /// Gives every result a value before anything is computed, so that its producer writes straight into it.
+  /// Gives every result a value before anything is computed, so that its producer writes directly into it.
   void placeOutputs() {
     for (auto [i, value] : llvm::enumerate(returned())) {
       const std::string &name = outputNames[i];
       TensorInfo info = shapes.of(value);
       require(!nn::layoutOf(value), "internal: output '{}' is left in a blocked layout", name);
       if (isDynamic(value) && value.getDefiningOp() &&
-          !values.contains(value)) { // the reference that makes it allocates it
+          !values.contains(value)) { // the reference that computes it allocates it
         plan().outputs.push_back(addValue(value, name, plan::Storage::Dynamic));
         noteOutput(i);
         continue;
@@ -151,11 +151,11 @@ private:
     }
   }
 
-  /// Makes `target` the place of a returned value. Where the value lives elsewhere (an argument, a constant, a value
-  /// returned before, or a value whose extents only its maker knows), it is copied to `target`. Of a view at the end,
-  /// the viewed value becomes an alias of the target.
+  /// Makes `target` the place of a returned value. A value that lies elsewhere (an argument, a constant, a value
+  /// returned before, or a value whose extents only its producer knows) is copied to `target`. For a view, the viewed
+  /// value becomes an alias of the target.
   void placeResult(mlir::Value value, uint32_t target) {
-    // What a chain of views ends in.
+    // The value at the beginning of a chain of views.
     mlir::Value root = value;
     llvm::SmallVector<mlir::Value> chain;
     while (root.getDefiningOp() && isView(root.getDefiningOp()) && !hasUnknown(shapes.of(root))) {
@@ -175,8 +175,8 @@ private:
       addAlias(viewed, target);
   }
 
-  /// True if all symbols of the extents of `value`, a view of a result of `op`, are bound before `op` runs: only then `op`
-  /// can write into the place of `value`.
+  /// True if all symbols in the extents of `value`, a view of a result of `op`, are bound before `op` runs. Only then
+  /// can `op` write into the place of `value`.
   bool knowsExtents(mlir::Operation *op, mlir::Value value) const {
     std::vector<std::string> symbols;
     for (const Dim &dim : shapes.of(value).dims)
@@ -193,7 +193,7 @@ private:
     return true;
   }
 
-  /// True if only the operation that makes the value knows its extents.
+  /// True if only the operation that computes the value knows its extents.
   bool isDynamic(mlir::Value value) const { return hasUnknown(shapes.of(value)) || !ownExtents(value, shapes).empty(); }
 
   uint32_t addAlias(mlir::Value value, uint32_t of, const Dim &offset = 0) {
@@ -211,8 +211,8 @@ private:
     return *places;
   }
 
-  /// Concatenations in place: the operation that makes a part, before views, writes into the result. Outer
-  /// concatenations come first, as a part may be a concatenation itself.
+  /// Places concatenations in place: the producer of a part, before views, writes into the result. Outer concatenations
+  /// come first, because a part may be a concatenation itself.
   void placeParts() {
     for (mlir::Operation &op : llvm::reverse(main.getBody().front())) {
       if (!live.contains(&op) || !isInPlace(&op) || !llvm::isa<nn::ConcatOp>(op))
@@ -240,8 +240,8 @@ private:
     }
   }
 
-  /// Results that are an input, a constant, or returned twice: tensors are copied by the reference of `reshape`,
-  /// sequences and optionals are passed on.
+  /// Copies results that are an input, a constant, or returned twice. The reference of `reshape` copies tensors;
+  /// `pass_value` passes on sequences and optionals.
   void finishOutputs() {
     for (const Copy &copy : copies) {
       ReshapeAttrs reshape;
@@ -268,7 +268,7 @@ private:
     return found->second;
   }
 
-  /// The value an instruction writes: an output placed before, or a temporary.
+  /// The value that an instruction writes: an output that is already placed, or a temporary.
   uint32_t resultOf(mlir::Value value) {
     if (auto found = values.find(value); found != values.end())
       return found->second;
@@ -308,15 +308,15 @@ private:
     require(llvm::isa<nn::ConvertLayoutOp>(op) ? sameBytes : !nn::layoutOf(operand) && !nn::layoutOf(result),
             "{}: a view of a value in blocked layout", nn::describe(op.getLoc()));
     if (values.contains(result))
-      return; // an output: what it looks at writes there
+      return; // an output: the producer of the viewed value writes there
     addAlias(result, valueOf(operand));
   }
 
-  /// The operand's elements are the extents of what follows.
+  /// Binds the symbols of later extents to the operand's elements.
   void bindExtents(nn::BindExtentsOp op) {
     values.try_emplace(op.getY(), valueOf(op.getX()));
     std::vector<std::string> symbols = boundBy(op, shapes);
-    if (symbols.empty()) // they were known before
+    if (symbols.empty()) // all elements were known
       return;
     auto compute = std::make_unique<plan::ComputeShapeT>();
     compute->from = valueOf(op.getX());
@@ -324,7 +324,7 @@ private:
     push(std::move(compute));
   }
 
-  /// A concatenation was placed before; the parts of a slice or split are seen from here on.
+  /// Makes the parts of a slice or split aliases of the whole. Concatenations are already placed.
   void sharedParts(mlir::Operation &op) {
     Dims places = partsOf(&op);
     if (llvm::isa<nn::ConcatOp>(op))
@@ -443,7 +443,7 @@ private:
     instruction->condition = asks ? static_cast<int32_t>(valueOf(loop.getCondition())) : -1;
     instruction->initial = valuesOf(nn::carriedBy(loop));
     instruction->results = resultsOf(loop);
-    // What an iteration starts from. Extents that change with the iterations are bound as an input's are.
+    // The initial values of an iteration. Extents that change between iterations are bound like an input's.
     std::vector<uint32_t> &inputs = instruction->body_inputs;
     for (unsigned i = 0; i < nn::loopHeader + instruction->initial.size(); ++i) {
       mlir::BlockArgument argument = body.main.getArgument(i);
@@ -461,7 +461,7 @@ private:
     push(std::move(instruction));
   }
 
-  /// The first axis of everything the kernel computes with, constants aside, counts images.
+  /// True if the first axis of every operand and result counts images, apart from constants.
   bool byImages(mlir::func::CallOp call, const Dim &images) const {
     size_t rank = shapes.of(call.getResult(0)).rank();
     auto counts = [&](mlir::Value value) {

@@ -38,12 +38,12 @@ BuiltPlan buildPlan(mlir::ModuleOp module, KernelLibrary &library, package::Cons
 /// Bytes of a value in memory: a blocked axis is padded to whole blocks.
 Dim physicalBytes(const TensorInfo &info, nn::BlockedAttr layout);
 
-/// Bytes that one call of a kernel reads and writes. They may depend on symbols. `operands` and `results` are the values of the
-/// call, or the arguments and results of the function. What a slice or gather reads of an operand is at most as large as what it writes.
+/// Bytes that one call of a kernel reads and writes; may depend on symbols. `operands` and `results` are the values of
+/// the call, or the arguments and results of the function. A slice or gather reads at most the bytes it writes.
 Dim bytesMoved(mlir::func::FuncOp kernel, mlir::ValueRange operands, mlir::ValueRange results,
                const nn::SymbolicShapes &shapes);
 
-/// Operations of one evaluation of `op` by its record; may depend on symbols.
+/// Operations of one evaluation of `op`, as its record states; may depend on symbols.
 Dim flopsOf(mlir::Operation *op, const nn::SymbolicShapes &shapes);
 
 } // namespace lathe

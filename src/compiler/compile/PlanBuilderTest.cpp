@@ -69,7 +69,7 @@ TEST_F(PlanBuilderTest, aViewAtTheEndAliasesTheOutput) {
   EXPECT_EQ(reference(p, 0).outputs, std::vector<uint32_t>{2});
 }
 
-/// Only where everything a kernel computes with has the images as its first axis do units fall into images.
+/// Work items divide into images only if every operand and result has the images as its first axis.
 TEST_F(PlanBuilderTest, unitsByImage) {
   for (const char *addend : {"4x8x6x6", "1x8x1x1", "8x1x1"}) {
     std::string text = fmt::format(R"(
@@ -91,7 +91,7 @@ TEST_F(PlanBuilderTest, unitsByImage) {
     bool byImages = std::string(addend) == "4x8x6x6";
     EXPECT_EQ(p.blocks[0]->instructions[0]->operation.AsCallKernel()->images, byImages ? "4" : "") << addend;
 
-    // Measured times are asked for, of both orders, only where there are two.
+    // Measured times of both orders are asked for only if there are two images.
     std::vector<BatchOrder> asked;
     auto times = [&](std::optional<double> ofImages) {
       const plan::PlanT &timed = plan(text, [&, ofImages](const ScheduleTask &, const Schedule &, BatchOrder order) {
@@ -159,7 +159,7 @@ TEST_F(PlanBuilderTest, oddOutputsAreCopied) { // an input, a view of it, a cons
   EXPECT_EQ(reference(p, 1).op, "reshape");
 }
 
-/// An input that is returned keeps its name as an output; a node that is called like one does not take it.
+/// An input that is returned keeps its name as an output; an inner node with the same name gets another one.
 TEST_F(PlanBuilderTest, portsKeepTheirNames) {
   const plan::PlanT &p = plan(R"(
     func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> (tensor<2xf32> {nn.name = "y"}, tensor<2xf32> {nn.name = "x"}, tensor<2xf32> {nn.name = "z"}) {
@@ -177,7 +177,7 @@ TEST_F(PlanBuilderTest, portsKeepTheirNames) {
   EXPECT_EQ(p.values[reference(p, 1).outputs[0]]->name, "x:1");
 }
 
-/// Values without elements have a place, and no instruction.
+/// Values without elements have a place, but no instruction.
 TEST_F(PlanBuilderTest, nothingIsNoInstruction) {
   const plan::PlanT &p = plan(R"(
     func.func @main(%x: tensor<?x0xf32> {nn.name = "x", nn.dims = ["N", "0"]}) -> (tensor<?x0xf32> {nn.name = "y"}) {
@@ -270,7 +270,7 @@ class GraphScheduleTest : public testing::Test {
 protected:
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
 
-  /// The schedule that compiling with `given` ends in.
+  /// The complete schedule after compiling with `given`.
   std::string schedule(const std::string &given) {
     mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(R"(
       func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
@@ -297,7 +297,7 @@ TEST_F(GraphScheduleTest, whatIsPrintedIsTakenBack) {
   EXPECT_TRUE(has(chosen, "r1: fuse/1 with=c1\n")) << chosen;
   EXPECT_TRUE(has(chosen, "t2: fuse/1 with=c2\n")) << chosen;
   EXPECT_TRUE(has(chosen, "c2: layout/1 ")) << chosen;
-  // But for what stands behind the lines: a schedule that is given comes from a line of a file.
+  // Without the comments after lines: origins differ, because a given schedule comes from a line of a file.
   auto withoutOrigins = [](const std::string &text) { return std::regex_replace(text, std::regex("  # [^\n]*"), ""); };
   EXPECT_EQ(withoutOrigins(schedule(chosen)), withoutOrigins(chosen));
 }

@@ -21,7 +21,7 @@ uint64_t constantBytesOf(mlir::ModuleOp module) {
   return bytes;
 }
 
-/// The costs of predictions, for what the runtime decides when extents are bound.
+/// The costs that predictions use, for decisions of the runtime when extents are bound.
 std::unique_ptr<plan::ImageCostsT> imageCosts(const Target &target) {
   auto costs = std::make_unique<plan::ImageCostsT>();
   MemoryLevels levels = target.machine.memoryLevels();
@@ -146,7 +146,7 @@ void PlanCompilation::buildPlan() {
   built.plan->measured_choices = static_cast<uint32_t>(parts.report.measuredChoices);
   parts.report.kernels = static_cast<int>(built.plan->kernels.size());
   parts.report.distinctKernels = static_cast<int>(parts.library.size());
-  // A text at kernels level has no list of conversions. A listed one may share its kernel with other operators.
+  // A text at kernels level has no list of conversions. A listed conversion may share its kernel with other operators.
   parts.report.layoutConversions =
       listsConversions ? static_cast<int>(parts.report.conversions.size()) : built.layoutConversions;
   parts.report.timedBatches = built.timedBatches;
@@ -179,9 +179,9 @@ std::string PlanCompilation::scheduleText() const {
   return text;
 }
 
-/// Collected from the model itself, because a pass may remove an operator with its rule. Where only folded constants
-/// give an extent, the rule comes from a copy with folded constants: the passes make extents attributes before they
-/// fold.
+/// Collects rules from the original model, because a pass may remove an operator with its rule. Where only folded
+/// constants give an extent, the rule comes from a copy with folded constants, because the passes make extents
+/// attributes before they fold.
 void PlanCompilation::collectRules() {
   nn::shapesWithRules(mainFunction(module), rules);
   auto unknown = [](const nn::NodeRule &entry) { return isUnknown(entry.rule.left) || isUnknown(entry.rule.right); };
@@ -202,7 +202,7 @@ void PlanCompilation::noteRowMajor(const PipelineReport &passes) {
     parts.report.unconverted.push_back({declined.node, declined.op, declined.reason});
 }
 
-/// What the conversions cost, and all kernels.
+/// Sums up the predicted costs of the conversions, and of all kernels.
 void PlanCompilation::predictConversions(const plan::PlanT &plan) {
   std::map<std::string, double> cycles;
   for (const auto &kernel : plan.kernels) {
@@ -216,7 +216,7 @@ void PlanCompilation::predictConversions(const plan::PlanT &plan) {
 PipelineOptions PlanCompilation::pipelineOptions() {
   PipelineOptions result;
   result.level =
-      parts.options.referencesOnly ? 0 : parts.options.level; // a blocked layout would need code to convert it
+      parts.options.referencesOnly ? 0 : parts.options.level; // a blocked layout would need code for conversions
   result.layout = parts.options.referencesOnly ? LayoutChoice::automatic : parts.options.layout;
   result.channelBlocks.last = result.layout == LayoutChoice::channelsLast;
   result.exactMath = parts.options.exactMath;

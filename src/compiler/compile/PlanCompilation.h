@@ -1,4 +1,4 @@
-// The compilation of one module to a plan, and what the plans of a package share.
+// The compilation of one module to a plan, and the parts of a package that its plans share.
 #pragma once
 
 #include "compile/Compile.h"
@@ -11,10 +11,10 @@
 
 namespace lathe {
 
-/// The parts of a package: target, schedules, kernels and constants, which its plans share.
+/// The parts of a package that its plans share: target, schedules, kernels and constants.
 class PackageParts {
 public:
-  /// Throws Error for options that contradict one another or the target. `options` must outlive it.
+  /// Throws Error for options that contradict each other or the target. `options` must outlive the object.
   PackageParts(mlir::ModuleOp module, const CompileOptions &options);
 
   using Write = std::function<void(const plan::ProgramT &, std::span<const package::CodeSection>)>;
@@ -43,13 +43,13 @@ class PlanCompilation {
 public:
   PlanCompilation(mlir::ModuleOp module, PackageParts &parts) : module(module), parts(parts) {}
 
-  /// Graph passes; nothing on text that is at kernels level already.
+  /// Runs the graph passes. Does nothing on text at kernels level.
   void optimize();
   void formKernels();
   /// Adds the plan to the parts.
   void buildPlan();
 
-  /// Every choice made, in the form `scheduleText` takes. After buildPlan().
+  /// All choices as text, in the form that schedule files have. Call it after buildPlan().
   std::string scheduleText() const;
 
 private:

@@ -28,7 +28,7 @@ std::optional<GrowingValue> growingValue(mlir::Value value, const mlir::SymbolTa
 
 namespace {
 
-/// True if the user of an argument of @main needs no more than its extents.
+/// True if this user of an argument of @main needs only its extents.
 bool readsExtents(mlir::OpOperand &use, const mlir::SymbolTable &symbols) {
   auto isShape = [](mlir::Operation *user) { return isOp(user, "shape"); };
   auto call = llvm::dyn_cast<mlir::func::CallOp>(use.getOwner());
@@ -37,8 +37,8 @@ bool readsExtents(mlir::OpOperand &use, const mlir::SymbolTable &symbols) {
          (kernel && llvm::all_of(kernel.getArgument(use.getOperandNumber()).getUsers(), isShape));
 }
 
-/// The argument of @main that a kernel writes its result over, where both have the same memory: `value` is the argument
-/// with some elements replaced, and only this kernel reads elements of the argument.
+/// The argument of @main that a kernel overwrites with its result: `value` is the argument with some elements replaced,
+/// and only this kernel reads elements of the argument.
 std::optional<unsigned> overwrittenArgument(mlir::Value value, const mlir::SymbolTable &symbols) {
   auto call = value.getDefiningOp<mlir::func::CallOp>();
   auto kernel = call ? symbols.lookup<mlir::func::FuncOp>(call.getCallee()) : mlir::func::FuncOp();

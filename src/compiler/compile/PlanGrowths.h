@@ -1,4 +1,4 @@
-// Outputs that grow in place, as the plan says them (package/plan.fbs, Growth).
+// Outputs that grow in place, in the form of the plan (package/plan.fbs, Growth).
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -18,12 +18,12 @@ struct GrowingValue {
   std::string capacity, kept; // symbols
 };
 
-/// Describes `value` if the kernel that makes it stores it with room for more. Throws Error with the node if that
-/// kernel is not a concatenation behind an argument of @main.
+/// Describes `value` if its kernel stores it with room for more. Throws Error with the node if that kernel is not a
+/// concatenation that begins with an argument of @main.
 std::optional<GrowingValue> growingValue(mlir::Value value, const mlir::SymbolTable &symbols,
                                          const nn::SymbolicShapes &shapes);
 
-/// Adds the growths of @main's results to the plan, and the growths that a kernel writes over an argument.
+/// Adds the growths of @main's results to the plan, and the results that a kernel writes over an argument.
 void addGrowths(plan::PlanT &plan, mlir::OperandRange results, const mlir::SymbolTable &symbols,
                 const nn::SymbolicShapes &shapes);
 

@@ -1,4 +1,4 @@
-// Which outputs a plan lets grow in place, from graphs.
+// Outputs that a plan lets grow in place, from graphs.
 #include "compile/Kernels.h"
 #include "compile/PlanBuilder.h"
 #include "ir/Context.h"
@@ -93,7 +93,7 @@ TEST_F(PlanGrowthsTest, aPastOfStaticExtents) {
   EXPECT_EQ(report.notGrowing.size(), 0u);
 }
 
-/// A cache that a run writes single positions of.
+/// A cache in which a run writes single positions.
 TEST_F(PlanGrowthsTest, whatIsWrittenOverAnArgument) {
   auto cache = [](const char *more) {
     return fmt::format(R"(

@@ -21,7 +21,7 @@ void addSymbols(mlir::Value value, const nn::SymbolicShapes &shapes, llvm::Strin
 
 bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }
 
-/// Symbols that get their values where `op` runs.
+/// Symbols that are bound where `op` runs.
 std::vector<std::string> bindings(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
   if (auto extents = llvm::dyn_cast<nn::BindExtentsOp>(op))
     return boundBy(extents, shapes);
@@ -56,7 +56,7 @@ llvm::DenseSet<mlir::Operation *> liveOperations(mlir::func::FuncOp main, const 
     if (!used && !binds)
       continue;
     live.insert(&op);
-    if (computesNothing(&op, shapes)) { // but the rules over its operands' extents hold
+    if (computesNothing(&op, shapes)) { // the operation is not needed, but the rules over its operands' extents hold
       llvm::for_each(op.getOperands(), [&](mlir::Value operand) { addSymbols(operand, shapes, symbols); });
       continue;
     }

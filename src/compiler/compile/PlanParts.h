@@ -1,4 +1,4 @@
-// What the blocks of a plan share: its values, constants and the table of kernels.
+// Shared by the blocks of a plan: its values, constants and the table of kernels.
 #pragma once
 
 #include "compile/PlanBuilder.h"
@@ -17,7 +17,7 @@ public:
   UniqueNames names{":"}; // of ports and of values inside
 
   plan::ValueT &row(uint32_t value) { return *built.plan->values[value]; }
-  /// Adds a block without instructions; returns its index. Block 0 is there already.
+  /// Adds a block without instructions and returns its index. Block 0 exists from the beginning.
   uint32_t addBlock();
   template <class T> void push(uint32_t block, std::unique_ptr<T> operation) {
     auto instruction = std::make_unique<plan::InstructionT>();
@@ -25,10 +25,10 @@ public:
     built.plan->blocks[block]->instructions.push_back(std::move(instruction));
   }
 
-  /// A name for a value inside, after the last of its source nodes: after fusion that is the one whose result it is.
+  /// A name for an inner value: its last source node, because after fusion the result belongs to that node.
   std::string nameInside(mlir::Value value);
   uint32_t addValue(std::string name, const TensorInfo &info, nn::BlockedAttr layout, plan::Storage storage);
-  /// The value of a constant in the form that `packing` gives it; null: row-major. Equal ones exist once.
+  /// The value of a constant in the form of `packing`; null: row-major. Equal constants exist once.
   uint32_t constantValue(nn::ConstantOp constant, const Packing *packing);
   /// Adds the row that describes `kernel`, and its code.
   void addKernelRow(mlir::func::CallOp call, mlir::func::FuncOp function, const CompiledKernel &kernel,

@@ -36,7 +36,7 @@ std::set<std::string> boundSymbols(const plan::PlanT &plan) {
 
 namespace {
 
-/// Adds the rules over bound symbols to `list`, each once.
+/// Adds each rule over bound symbols to `list` once.
 void addBoundRules(const plan::PlanT &plan, std::vector<std::unique_ptr<plan::RuleT>> &list,
                    std::span<const nn::NodeRule> rules) {
   std::set<std::string> bound = boundSymbols(plan);
@@ -78,8 +78,8 @@ void addRanges(plan::PlanT &plan, std::span<const ExtentRange> ranges) {
 
 namespace {
 
-/// How far elements may lie beyond their ranges: 0, or, where no result of `op` has elements and nothing uses them, farther
-/// than any index. References do nothing there, either.
+/// How far elements may lie outside their ranges: 0, or more than any index if no result of `op` has elements and
+/// nothing uses them. References do nothing in that case, too.
 Dim beyondRanges(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
   constexpr int64_t farther = int64_t(1) << 40;
   Dim elements = 0;
@@ -88,7 +88,7 @@ Dim beyondRanges(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
   return maximum(Dim(1) - elements, 0) * farther;
 }
 
-/// True if `value` is a constant whose elements are in a range that is known now.
+/// True if `value` is a constant whose elements are in `bound`, as far as the range is known.
 bool isConstantInside(mlir::Value value, const ElementBound &bound) {
   std::optional<Tensor> tensor = constantOf(value);
   if (!tensor || !allConstant(bound.least) || !allConstant(bound.most) || !isInteger(tensor->type()))

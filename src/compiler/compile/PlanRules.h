@@ -1,5 +1,5 @@
-// What the runtime checks for kernels, which report no errors: rules over extents when inputs are
-// bound, ranges of elements before a call.
+// Checks that the runtime makes for kernels, which report no errors: rules over extents when inputs are bound, and
+// ranges of elements before a call.
 #pragma once
 
 #include "compile/Extents.h"
@@ -12,17 +12,17 @@
 
 namespace lathe {
 
-/// Adds `rules` to a plan that already has its values, without duplicates. A rule is left out if one of its symbols is
-/// neither the extent of an input nor of a value with late extents: nothing binds such a symbol.
+/// Adds `rules` without duplicates to a plan that has its values. Leaves out a rule with a symbol that is neither an
+/// extent of an input nor of a value with late extents, because nothing binds it.
 void addRules(plan::PlanT &plan, std::span<const nn::NodeRule> rules);
-/// The same for a block, whose rules only hold where it runs.
+/// The same for the rules of a block, which hold only where the block runs.
 void addBlockRules(plan::PlanT &plan, uint32_t block, std::span<const nn::NodeRule> rules);
 
-/// Adds the ranges of symbols that the plan's inputs have; the runtime refuses inputs outside.
+/// Adds the ranges of symbols of the plan's inputs. The runtime rejects inputs outside these ranges.
 void addRanges(plan::PlanT &plan, std::span<const ExtentRange> ranges);
 
-/// Returns the ranges of elements that `kernel` takes for granted in the operands of `call`, as its
-/// operators' shape functions state them (ops/ElementBounds.h). Constants that are in range need none.
+/// Returns the ranges of elements that `kernel` relies on in the operands of `call`, from the shape functions of its
+/// operators (ops/ElementBounds.h). Constants in range need no check.
 std::vector<std::unique_ptr<plan::ElementRangeT>> elementRanges(mlir::func::FuncOp kernel, mlir::func::CallOp call,
                                                                 const nn::SymbolicShapes &shapes);
 

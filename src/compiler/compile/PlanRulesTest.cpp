@@ -1,5 +1,5 @@
-// Extents that contradict one another once they are bound: the compiler writes what must hold, the
-// runtime refuses the rest before anything runs.
+// Extents that contradict each other once they are bound: the compiler writes rules, and the runtime rejects other
+// extents before anything runs.
 #include "compile/PlanRules.h"
 #include "compile/Compile.h"
 #include "ir/Context.h"
@@ -48,7 +48,7 @@ protected:
     return runtime::Context(runtime::Model::fromBytes(package, "m.lathe"), {1});
   }
 
-  /// Runs on floats of 1 and such `integers`; the first result, or the error.
+  /// Runs on floats of 1 and on `integers`. Returns the first result, or the error.
   static std::string run(runtime::Context &context, const std::vector<std::vector<int64_t>> &dims,
                          int64_t integers = 0) {
     try {
@@ -88,7 +88,7 @@ TEST_F(PlanRulesTest, ComparisonsThatDependOnSymbolsAreRules) {
       return %0 : tensor<?x3xf32>
     })"),
               ElementsAre());
-  // A result whose type says more than the shape function knows.
+  // The type of a result says more than the shape function knows.
   EXPECT_THAT(rules(R"(
     func.func @main(%a: tensor<?xf32> {nn.dims = ["N"]}) -> tensor<5xf32> {
       %0 = nn.relu %a : (tensor<?xf32>) -> tensor<5xf32>
@@ -122,7 +122,7 @@ TEST_F(PlanRulesTest, ContradictingExtentsAreRefused) {
   }
 }
 
-/// What a pass removes is still checked.
+/// Rules of operators that a pass removes are still checked.
 TEST_F(PlanRulesTest, RulesOfOperatorsThatPassesRemove) {
   const char *text = R"(
     func.func @main(%a: tensor<?xf32> {nn.name = "a", nn.dims = ["N"]},
@@ -149,7 +149,7 @@ TEST_F(PlanRulesTest, AnIndexIntoNothing) {
   EXPECT_EQ(run(context, {{1, 2}, {2}}), "2x2: 1 1 1 1");
 }
 
-/// Extents that depend on data: what holds is checked as soon as a reference has returned the value.
+/// Rules over extents that depend on data are checked as soon as a reference has returned the value.
 TEST_F(PlanRulesTest, ExtentsThatDependOnData) {
   const char *text = R"(
     func.func @main(%x: tensor<2x3xf32> {nn.name = "x"}, %s: tensor<2xi64> {nn.name = "s"}) -> tensor<6xf32> {
@@ -161,7 +161,7 @@ TEST_F(PlanRulesTest, ExtentsThatDependOnData) {
     })";
   runtime::Context context = compiled(text);
   EXPECT_THAT(run(context, {{2, 3}, {2}}, 1), HasSubstr("6: 2.718"));
-  // With s = 2, 2 the reference of expand itself refuses; a rule is what reshape needs.
+  // With s = 2, 2 the reference of expand rejects the run; reshape needs a rule.
   EXPECT_THAT(run(context, {{2, 3}, {2}}, 2), HasSubstr("expand_c1"));
   runtime::Context narrow = compiled(R"(
     func.func @main(%x: tensor<1x1xf32> {nn.name = "x"}, %s: tensor<2xi64> {nn.name = "s"}) -> tensor<9xf32> {
@@ -174,7 +174,7 @@ TEST_F(PlanRulesTest, ExtentsThatDependOnData) {
   EXPECT_THAT(run(narrow, {{1, 1}, {2}}, 2), AllOf(HasSubstr("equal to 9, got 4 and 9"), HasSubstr(" = 2")));
 }
 
-/// The extent N of the target means the operand's 3 where N is 0, which only folded constants show.
+/// If N of the target is 0, it means the operand's extent 3. Only folded constants show this.
 TEST_F(PlanRulesTest, ARuleThatFoldedConstantsShow) {
   runtime::Context context = compiled(R"(
     func.func @main(%x: tensor<1x?xf32> {nn.name = "x", nn.dims = ["1", "N"]}) -> tensor<?x3xf32> {

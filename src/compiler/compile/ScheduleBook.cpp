@@ -16,7 +16,7 @@ std::string trimmed(const std::string &text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// A name as a parameter's value, "" where there is none; one of digits alone was read as a number.
+/// A name as the value of a parameter; "" if it is missing. A name of digits alone was read as a number.
 std::string nameIn(const Schedule &schedule, const char *parameter) {
   if (auto number = schedule.numbers.find(parameter); number != schedule.numbers.end())
     return std::to_string(number->second);
@@ -29,7 +29,7 @@ std::optional<bool> blockedIn(const Schedule &schedule, const char *parameter) {
   return found == schedule.words.end() ? std::nullopt : std::optional(found->second == "blocked");
 }
 
-/// What a file of lines `name: text` can hold.
+/// True if a file of lines `name: text` can contain the name.
 bool canBeListed(const std::string &name) { return !name.empty() && name.find_first_of(" \t#\n") == std::string::npos; }
 
 } // namespace
@@ -133,7 +133,7 @@ void ScheduleBook::requireAllUsed() const {
 std::string graphScheduleText(const std::vector<PipelineReport::Layouts> &layouts,
                               const std::vector<PipelineReport::Fusion> &fusions) {
   std::string text;
-  // By name; nothing where two operators of that name differ.
+  // Lists choices by name; leaves out a name if two of its operators differ.
   auto list = [&](const char *title, auto &&choices, auto &&nameOf, auto &&textOf) {
     std::map<std::string, std::set<std::string>> all;
     for (const auto &choice : choices)

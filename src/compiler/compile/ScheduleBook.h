@@ -41,7 +41,7 @@ public:
   GraphChoice graphChoice(const std::vector<std::string> &nodes);
   bool hasGraphChoices() const { return !lines[layout].empty() || !lines[fuse].empty(); }
 
-  /// Declares that the operators of kernel `name` are computed in `kernel` with others.
+  /// Notes that the operators of kernel `name` are computed in `kernel` together with others.
   void noteInside(const std::string &name, const std::string &kernel) { inside[name] = kernel; }
 
   /// Throws Error with a line that was not used.

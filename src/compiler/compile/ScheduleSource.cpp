@@ -78,7 +78,7 @@ std::string genericText(mlir::Operation *op) {
 
 namespace {
 
-/// Calls `f` with every text of an extent of the kernel's arguments; `f` returns what takes its place.
+/// Calls `f` for every text of an extent of the kernel's arguments and replaces the text by the result.
 void eachExtentText(mlir::func::FuncOp kernel, const std::function<std::string(const std::string &)> &f) {
   mlir::Builder b(kernel.getContext());
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
@@ -105,7 +105,7 @@ std::vector<std::string> kernelSymbols(mlir::func::FuncOp kernel) {
 std::string kernelIdentity(mlir::func::FuncOp kernel) {
   std::vector<std::string> symbols = kernelSymbols(kernel);
   mlir::OwningOpRef<mlir::func::FuncOp> renamed;
-  if (!symbols.empty()) { // the names of symbols do not matter
+  if (!symbols.empty()) { // the names of symbols must not matter
     renamed = kernel.clone();
     eachExtentText(*renamed, [&](const std::string &text) {
       auto rename = [&](const std::string &symbol) -> std::optional<Dim> {
@@ -115,7 +115,7 @@ std::string kernelIdentity(mlir::func::FuncOp kernel) {
       return Dim::parse(text).substitute(rename).str();
     });
   }
-  // Printing is far cheaper than generating; only the name has to go.
+  // Printing is much cheaper than generating; only the name must be removed.
   std::string text = genericText(renamed ? *renamed : kernel);
   std::string name = "sym_name = \"" + kernel.getName().str() + "\"";
   if (size_t at = text.find(name); at != std::string::npos)

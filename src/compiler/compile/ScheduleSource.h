@@ -1,4 +1,4 @@
-// The interface through which schedules reach the compiler.
+// The interface between the compiler and the places where schedules are kept.
 //
 // Sources are asked in order until one has a legal schedule: the schedule file (compile/ScheduleBook.h),
 // the attribute nn.schedule of the kernel, the sources of CompileOptions, and the prior, which comes last.
@@ -17,8 +17,7 @@
 
 namespace lathe {
 
-/// A kernel for which a schedule is sought. What costs time is computed when it is first asked for.
-/// Not thread-safe.
+/// A kernel that needs a schedule. Expensive members are computed on first use. Not thread-safe.
 class ScheduleTask {
 public:
   explicit ScheduleTask(const KernelProblem &problem);
@@ -26,7 +25,7 @@ public:
   const KernelProblem problem;
   const std::string kernel;             // name of the function
   const std::vector<std::string> nodes; // source nodes
-  /// Text of the function without name and locations, in which kernels with the same code agree.
+  /// Text of the function without name and locations: equal for kernels with the same code.
   const std::string identity;
 
   /// The key of tuning records (codegen/Task.h).
@@ -42,7 +41,7 @@ private:
 struct FoundSchedule {
   Schedule schedule;
   std::string origin;    // source in words: "mine.txt, line 3", "the prior's rule", "the prior's model"
-  bool required = false; // the user asks for this schedule: an Error if it is not legal. Else the next source is asked
+  bool required = false; // the user asks for this schedule: Error if it is illegal. Otherwise the next source is asked
 };
 
 class ScheduleSource {
@@ -51,7 +50,7 @@ public:
   /// Returns the schedule for the task, or declines with the reason. Equal questions get equal
   /// answers. Throws Error for a schedule that schedule/Algorithms.h does not declare.
   virtual Outcome<FoundSchedule> find(const ScheduleTask &task) const = 0;
-  /// Schedules that the source had for tasks and did not give, with the reasons, each once.
+  /// Schedules that the source had for tasks but did not return, with the reasons, each once.
   virtual std::vector<std::string> notes() const { return {}; }
 };
 
@@ -61,8 +60,8 @@ public:
   Outcome<FoundSchedule> find(const ScheduleTask &task) const override;
 };
 
-/// Schedules by the text of their task, as tuning records keep them. A schedule that is not
-/// declared (any more) is declined and noted.
+/// Schedules by the text of their task, as tuning records keep them. A schedule that this version does not declare is
+/// declined and noted.
 class TaskSchedules : public ScheduleSource {
 public:
   struct Entry {
@@ -94,15 +93,15 @@ private:
   mutable std::map<std::string, Outcome<ScheduleChoice>> known; // by identity
 };
 
-/// Seconds that one run of a kernel took with a schedule, or nothing: it was not measured. All answers were measured on the
-/// machine of the target in the same way, so that they can be added and compared. Equal questions get equal answers.
+/// Seconds of one run of a kernel with a schedule; declines if it was not measured. All answers come from the target's
+/// machine and the same method, so that they can be added and compared. Equal questions get equal answers.
 using MeasuredTimes =
     std::function<std::optional<double>(const ScheduleTask &task, const Schedule &schedule, BatchOrder order)>;
 
 /// Identity of a kernel: the text of the function without name and locations.
 std::string kernelIdentity(mlir::func::FuncOp kernel);
-/// Symbols of the extents of its arguments, in order. Kernels of equal identity have equally many: number i of one plays
-/// the part of number i of the other.
+/// Symbols in the extents of its arguments, in order. Kernels of equal identity have equally many symbols: number i of
+/// one kernel corresponds to number i of the other.
 std::vector<std::string> kernelSymbols(mlir::func::FuncOp kernel);
 /// Text of an operation in generic form, without locations.
 std::string genericText(mlir::Operation *op);

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A source that can be filled and that notes what it is asked.
+/// A source that tests fill and that records the tasks it is asked for.
 struct Records {
   std::string name;
   std::map<std::string, std::string> schedules; // by task
@@ -24,7 +24,7 @@ struct Records {
       });
 
   Records(std::string name) : name(std::move(name)) {}
-  Records(const Records &) = delete; // the source knows this one
+  Records(const Records &) = delete; // other objects point at this source
 };
 
 class ScheduleSourceTest : public testing::Test {
@@ -84,7 +84,7 @@ TEST_F(ScheduleSourceTest, thePriorIsLast) {
   EXPECT_EQ(later.asked.front(), task(function));
 }
 
-/// A record of another build may be illegal now. A line of a file is asked for by name.
+/// A record of another build may be illegal now, but a line of a file must be legal, because the user asks for it.
 TEST_F(ScheduleSourceTest, onlyARequiredScheduleMustBeLegal) {
   mlir::func::FuncOp function = parse(kernel("k"))[0];
   const char *foreign = "softmax/2 grain=1";
@@ -112,7 +112,7 @@ TEST_F(ScheduleSourceTest, recordsAreOfOneTask) {
   EXPECT_EQ(none.reason(), "records has no schedule for the task " + asked.text());
 }
 
-/// A version of an algorithm may be gone since a record was made.
+/// The version of an algorithm may have been removed since a record was made.
 TEST_F(ScheduleSourceTest, undeclaredSchedulesAreNoted) {
   mlir::func::FuncOp function = parse(kernel("k"))[0];
   ScheduleBook none;
@@ -150,7 +150,7 @@ TEST_F(ScheduleSourceTest, recordsKeepThePrecision) {
                                                  "expected --precision bf16"));
 }
 
-/// Predictions are of the prior's schedules, whatever schedules records have.
+/// Predictions use the prior's schedules, even if records have others.
 TEST_F(ScheduleSourceTest, recordsDoNotPredict) {
   mlir::func::FuncOp function = parse(kernel("k"))[0];
   ScheduleBook none, book("k: map/2 interleave=1 grain=64\n", "mine.txt");
@@ -160,10 +160,11 @@ TEST_F(ScheduleSourceTest, recordsDoNotPredict) {
   double given = *library(book).predictCycles(function);
   EXPECT_NE(given, prior);
   KernelLibrary recorded = library(none);
-  EXPECT_EQ(recorded.compiled(function).predictedCycles, given); // what the plan says is of the schedule itself
+  EXPECT_EQ(recorded.compiled(function).predictedCycles,
+            given); // the plan has the prediction of its schedule
 }
 
-/// A graph that was chosen by times of default schedules stays when a search finds better schedules for its kernels.
+/// A graph chosen by times of default schedules does not change when a search finds better schedules for its kernels.
 TEST_F(ScheduleSourceTest, timesAreOfSchedulesThatRecordsDoNotChange) {
   mlir::func::FuncOp function = parse(kernel("k"))[0];
   ScheduleBook none, book("k: map/2 interleave=1 grain=64\n", "mine.txt");
@@ -208,7 +209,7 @@ TEST_F(ScheduleSourceTest, kernelsWithoutAnyScheduleAreDeclined) {
   EXPECT_EQ(all.originOf(function), "");
 }
 
-/// The plan says where schedules come from and what they are predicted to cost.
+/// The plan has the origins of schedules and their predicted costs.
 TEST_F(ScheduleSourceTest, reachesThePlan) {
   std::string text = kernel("k") + "func.func @main(%x: tensor<65536xf32>) -> tensor<65536xf32> {\n"
                                    "  %0 = call @k(%x) : (tensor<65536xf32>) -> tensor<65536xf32>\n"

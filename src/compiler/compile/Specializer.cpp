@@ -38,7 +38,7 @@ std::shared_ptr<const PackageBytes> Specializer::compiled(const Extents &extents
   specialize(mainFunction(*copy), extents);
   CompileOptions own = options;
   own.extents.variants.clear();
-  for (const auto &[symbol, extent] : extents) { // what has a value has no range any more
+  for (const auto &[symbol, extent] : extents) { // a symbol with a value has no range
     std::erase_if(own.extents.ranges, [&](const ExtentRange &range) { return range.symbol == symbol; });
     own.extents.typical.erase(symbol);
   }
@@ -76,7 +76,7 @@ std::shared_ptr<const PackageBytes> Specializer::package(const Extents &extents)
   lock.lock();
   ++count;
   find()->bytes = bytes;
-  // Entries that are being compiled stay: their threads look for them.
+  // Entries that are being compiled stay, because threads wait for them.
   auto ready = [](const Entry &entry) { return entry.bytes != nullptr; };
   for (size_t full = static_cast<size_t>(std::count_if(entries.begin(), entries.end(), ready)); full > most; --full)
     entries.erase(std::next(std::find_if(entries.rbegin(), entries.rend(), ready)).base());

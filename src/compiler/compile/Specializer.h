@@ -1,4 +1,4 @@
-// Compiles a model for the extents that callers ask for, when they first ask, and keeps the packages.
+// Compiles a model for extents when a caller first asks for them, and keeps the packages.
 #pragma once
 
 #include "compile/Compile.h"
@@ -25,9 +25,8 @@ private:
   size_t count;
 };
 
-/// A bounded cache of packages of one model, shared by threads. Threads that ask for the same extents
-/// wait for one compilation; different extents are compiled one after the other. Nothing is
-/// compiled but on request.
+/// A bounded cache of packages of one model, shared by threads. Threads that ask for the same extents wait for one
+/// compilation; different extents are compiled one after the other. Compiles only on request.
 class Specializer {
 public:
   /// Takes the module and its context; keeps at most `most` packages, the most recently used ones. Throws Error if
@@ -36,8 +35,8 @@ public:
               CompileOptions options, size_t most);
   ~Specializer();
 
-  /// The package in which the symbols have these values; symbols that are missing stay open. Throws Error if the
-  /// model does not have the extents; the next call tries again.
+  /// The package for these values of symbols; missing symbols stay open. Throws Error if the model cannot have the
+  /// extents; the next call tries again.
   std::shared_ptr<const PackageBytes> package(const Extents &extents);
 
   /// Number of compilations so far.

@@ -62,13 +62,13 @@ public:
 
   bool isNode(const std::string &name) const { return nodes.contains(name); }
   std::string file() const { return source; }
-  /// "relu" of its first result, "relu:0"; any other name as it is.
+  /// "relu" for "relu:0", its first result; any other name unchanged.
   std::string nodeOf(const std::string &name) const {
     std::string node = name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
     return isNode(node) ? node : name;
   }
 
-  /// The values behind a name; nothing where it is unknown.
+  /// The values with this name; empty if it is unknown.
   std::vector<mlir::Value> resultsOf(const std::string &name) const {
     if (auto found = nodes.find(name); found != nodes.end())
       return found->second.read;
@@ -107,7 +107,7 @@ public:
     return values;
   }
 
-  /// A name for an edge of the cut: the model's own where it has one, otherwise the node's.
+  /// A name for an edge of the cut: the model's name if it has one, otherwise the node's.
   std::string nameOf(mlir::Value value) const {
     if (auto found = given.find(value); found != given.end())
       return found->second;
@@ -208,7 +208,7 @@ Edge beginning(mlir::func::FuncOp main, const Names &names, const CutOptions &op
   return edge;
 }
 
-/// The operators `outputs` depend on, as far as `stop`; `reached`: the values of `stop` and the arguments met.
+/// The operators that compute `outputs`, back to `stop`. `reached`: the values of `stop` and the arguments met.
 llvm::DenseSet<mlir::Operation *> slice(const std::vector<mlir::Value> &outputs, const ValueSet &stop,
                                         llvm::DenseSet<mlir::Value> &reached) {
   llvm::DenseSet<mlir::Operation *> operators;
@@ -367,7 +367,7 @@ bool hasNode(mlir::ModuleOp module, const std::string &name) {
 }
 
 Cut cutGraph(mlir::ModuleOp module, const CutOptions &options) {
-  // Extents first become constants or attributes where they can: else a cut behind them would have them as inputs.
+  // Extents first become constants or attributes where they can; otherwise a later cut would have them as inputs.
   mlir::OwningOpRef<mlir::ModuleOp> settled = module.clone();
   inferShapes(*settled);
   staticOperands(*settled);
@@ -376,7 +376,7 @@ Cut cutGraph(mlir::ModuleOp module, const CutOptions &options) {
   Names names(main, options);
   auto known = [&](const std::string &name) { return !names.resultsOf(name).empty(); };
   bool all = llvm::all_of(options.from, known) && llvm::all_of(options.to, known);
-  return cutAt(all ? main : mainFunction(module), options); // a part of that arithmetic itself is asked for
+  return cutAt(all ? main : mainFunction(module), options); // the caller asks for a part of the shape arithmetic itself
 }
 
 } // namespace lathe

@@ -22,7 +22,7 @@ struct CutOptions {
   std::vector<std::string> to;
   /// Origins of the tensors of the model file.
   TensorOrigins tensors;
-  /// What messages call `from` and `to`. With one name for both they are places in a list.
+  /// Names of `from` and `to` in messages. If both names are equal, messages treat them as places in one list.
   std::string fromFlag = "--from", toFlag = "--to";
 };
 

@@ -6,14 +6,14 @@
 namespace lathe {
 namespace {
 
-constexpr int deepest = 16; // nested operators looked at: formulas are small, graphs are not
+constexpr int deepest = 16; // maximum nesting that is searched: formulas are small, graphs are not
 
 void collect(mlir::Value value, Product &product, int depth) {
   if (auto number = splatValue(value)) {
     product.number *= *number;
     return;
   }
-  // A value with other readers is a factor of its own: the x of x * sigmoid(x) may be a product itself.
+  // A value with several readers stays one factor: the x of x * sigmoid(x) may be a product itself.
   mlir::Operation *op = depth == 0 || value.hasOneUse() ? value.getDefiningOp() : nullptr;
   if (depth < deepest && isOp(op, "mul")) {
     product.ops.push_back(op);

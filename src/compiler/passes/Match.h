@@ -18,7 +18,7 @@ struct WithNumber {
 };
 std::optional<WithNumber> withNumber(mlir::Value value, std::string_view mnemonic);
 
-/// `value` as a number times other values: nested mul, and div by a number, are split into factors.
+/// `value` as a number times other values. Nested mul, and div by a number, are split into factors.
 struct Product {
   double number = 1;
   llvm::SmallVector<mlir::Value> factors;
@@ -27,7 +27,7 @@ struct Product {
 Product productOf(mlir::Value value);
 
 /// Coefficients of `value` as a polynomial in `x` of degree at most 3, from nested add, sub, mul, div, neg and pow with
-/// numbers; nothing for any other value.
+/// numbers; empty for any other value.
 using Cubic = std::array<double, 4>;
 std::optional<Cubic> polynomialIn(mlir::Value x, mlir::Value value);
 

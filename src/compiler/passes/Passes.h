@@ -1,5 +1,4 @@
-// The graph passes. Each pass is one function in a file of its own name; `lathe-opt --kebab-name`
-// runs it on textual IR.
+// The graph passes. Each pass is one function in a file with its name; `lathe-opt --kebab-name` runs it on textual IR.
 //
 // Passes change the nn operators of @main. They do not change kernel functions (private, with
 // nn.family).
@@ -30,24 +29,24 @@ void staticOperands(mlir::ModuleOp module);
 /// Evaluates operators with constant operands by their references. A result much larger than its
 /// operands is left to run time, unless all its elements are equal.
 void foldConstants(mlir::ModuleOp module);
-/// As foldConstants, but weights of matrix products that are stored as integers of 4 or 8 bits stay integers
-/// (ir/PackedWeights.h): where such a product takes long, it waits for its weights. For levels that fuse the operators
-/// between them and the product into one kernel.
+/// Like foldConstants, but weights of matrix products that are stored as 4-bit or 8-bit integers stay integers
+/// (ir/PackedWeights.h), because slow products wait for memory to deliver their weights. For levels that fuse the
+/// conversion operators into the product's kernel.
 void foldUnpacked(mlir::ModuleOp module);
 
 /// Replaces inputs and results without elements by constants, drops them from concatenations, and removes operators
 /// whose results are not used any more. Later passes and kernel families then need no rules for empty tensors.
 void foldEmpty(mlir::ModuleOp module);
 
-/// Writes operators whose extents depend on data so that these are symbols, which the plan binds while it runs
-/// (nn.bind_extents). Where only the operator itself knows its extents they get names (nn.extents).
+/// Replaces operators whose extents depend on data so that these extents are symbols, which the plan binds while it
+/// runs (nn.bind_extents). If only the operator itself knows its extents, they get names (nn.extents).
 void bindExtents(mlir::ModuleOp module);
 
 /// Copies captured constants into the bodies of nn.if and nn.loop, and gives the arguments of the bodies the extents of
 /// the values they capture. Replaces nn.if with a constant condition by the operations of its branch.
 void settleBodies(mlir::ModuleOp module);
-/// Gives captured values in bodies the types and extents that they have around them. Returns whether that says something
-/// new.
+/// Gives captured values in bodies the types and extents that they have outside. Returns true if a body learns
+/// something new.
 bool refineBodies(mlir::ModuleOp module);
 
 /// Removes captured values that no body reads.
@@ -65,25 +64,25 @@ void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath);
 /// gemm before them. Does nothing under exact math.
 void foldScale(mlir::ModuleOp module, bool exactMath);
 
-/// Rewrites conv_transpose with constant weights as convolutions that compute every phase of the
-/// stride in channels of its own, one for all phases that read the same offsets, then
-/// depth_to_space and a slice. Element-wise operators behind it move before the interleaving.
+/// Rewrites conv_transpose with constant weights as ordinary convolutions, depth_to_space and a slice. The convolutions
+/// compute each phase of the stride in separate channels; phases that read the same offsets share a convolution. Later
+/// element-wise operators move before the interleaving.
 void convTranspose(mlir::ModuleOp module);
 
-/// Rewrites convolutions of open spatial extents for which `declined` is true (empty: all) as slices of
-/// the padded input and a matrix product with channels last, depthwise ones as a sum of products: their
-/// kernels take extents at run time. Returns true if there was one.
+/// Rewrites convolutions with open spatial extents for which `declined` is true (empty: all) as slices of the padded
+/// input and a matrix product with channels last; depthwise ones as a sum of products. These kernels take extents at
+/// run time. Returns true if it rewrote one.
 bool openConvolutions(mlir::ModuleOp module, const std::function<bool(mlir::Operation *conv)> &declined = {});
 /// Symbols in the open spatial extents of convolutions of @main.
 std::vector<std::string> imageExtents(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes);
 
-/// Rewrites conv, gemm and matmul of dequantised operands as conv_integer and matmul_integer with a factor behind, one
-/// factor together with a quantise that follows. What moves or selects elements between a dequantise and a quantise of one
-/// scale works on the integers. Rounding differs from the spelled-out form where a factor's last bit decides.
+/// Rewrites conv, gemm and matmul of dequantised operands as conv_integer and matmul_integer followed by a factor; a
+/// following quantise joins that factor. Operators that only move or select elements between a dequantise and a
+/// quantise with one scale work on the integers. Results may differ from the original in the last bit of a factor.
 void recognizeQuantized(mlir::ModuleOp module);
 
-/// Multiplies by a reciprocal, or divides the factors of a sum, where an expression of at most two bytes is divided by a
-/// constant and quantised to bytes, if every byte or pair of bytes gives the same result.
+/// Where an expression of at most two bytes is divided by a constant and quantised to bytes: multiplies by a
+/// reciprocal, or divides the factors of a sum, if the result is the same for every byte or pair of bytes.
 void multiplyByReciprocal(mlir::ModuleOp module);
 
 /// Subtracts the zero points of constant right factors of conv_integer and matmul_integer at compile time. Where the
@@ -98,7 +97,7 @@ void widenHalf(mlir::ModuleOp module);
 /// Keeps every float16 value inside the graph and its bodies as float32.
 void widenEveryHalf(mlir::ModuleOp module);
 
-/// Moves a pad into the conv or pool behind it.
+/// Moves a pad into the conv or pool that follows.
 void foldPad(mlir::ModuleOp module);
 
 /// Removes operators without effect and merges operators that undo or repeat one another.

@@ -15,20 +15,20 @@
 
 namespace lathe {
 
-/// Choices above kernels for one operator. The passes decide what is empty.
+/// Given choices above the kernels for one operator. The passes decide where a member is empty.
 struct GraphChoice {
   std::optional<bool> blockedInput, blockedOutput; // layouts of operands and results
-  std::optional<std::string> kernelOf; // node of the anchor whose kernel computes it; its own node: its own kernel
+  std::optional<std::string> kernelOf; // node of the kernel's anchor; the operator's own node: a separate kernel
 };
 
-/// A choice by measured times needs to take this share less time than the choice by predictions: repeated measurements of
-/// one kernel differ by less (docs/notes/tuning-measurement.md).
+/// A choice by measured times must take less time than the choice by predictions, by this share. Repeated measurements
+/// of one kernel differ by less (docs/notes/tuning-measurement.md).
 inline constexpr double measuredDoubt = 0.05;
 
 /// Whether two anchors share one kernel or have one each.
 struct WholeChoice {
   bool whole = true;
-  bool measured = false; // measured times decide otherwise than predictions
+  bool measured = false; // measured times and predictions decide differently
 };
 
 struct PipelineOptions {
@@ -40,8 +40,8 @@ struct PipelineOptions {
   /// offset moves into weights, and batch_norm is (x - mean) * (scale / sqrt(var + epsilon)) +
   /// bias. Constant folding, layouts and fusion stay enabled, because they change no rounding.
   bool exactMath = false;
-  /// Leaves out what makes operators that no file format has, such as extents bound while the plan runs and recurrences
-  /// apart from their products: the graph will be written, not compiled.
+  /// The graph will be written to a file, not compiled: leaves out passes that make operators that no file format has,
+  /// such as extents bound while the plan runs and recurrences split from their products.
   bool forFiles = false;
   /// Keeps float16 values that may leave their range as float32 (widenHalf). False for graphs that are only compared.
   bool widensHalf = true;
@@ -62,12 +62,12 @@ struct PipelineOptions {
   /// Returns "" or the reason why no code can be generated for a candidate kernel, which is then
   /// divided into its operators or left to the reference. Changes nothing. Empty: all are accepted.
   std::function<std::string(mlir::func::FuncOp kernel)> declines;
-  /// Returns the measured seconds of a candidate kernel, or declines: it was not measured, or cannot be made. Changes
-  /// nothing. Decides about layouts where everything in which the graph would differ from the predicted one was
-  /// measured (passes/kernels/MeasuredLayout.h). Empty: predictions alone decide.
+  /// Returns the measured seconds of a candidate kernel; declines if it was not measured or cannot be made. Changes
+  /// nothing. Decides layouts where all kernels that differ from the predicted graph were measured
+  /// (passes/kernels/MeasuredLayout.h). Empty: predictions alone decide.
   std::function<Outcome<double>(mlir::func::FuncOp kernel)> measuredSeconds;
-  /// Says whether a candidate kernel of two anchors stays one kernel instead of the kernels `parts`. Changes nothing.
-  /// Empty: it stays one.
+  /// Decides whether a candidate kernel of two anchors stays one kernel or becomes the kernels `parts`. Changes
+  /// nothing. Empty: it stays one kernel.
   std::function<WholeChoice(mlir::func::FuncOp kernel, const std::vector<mlir::func::FuncOp> &parts)> staysWhole;
   /// Returns the choices given for the operator made of these source nodes. Empty: none. A choice
   /// that cannot be followed is an Error with the node.
@@ -107,7 +107,7 @@ struct PipelineReport {
   std::vector<Layouts> layouts; // operators that support both layouts
   std::vector<Fusion> fusions;  // element-wise operators, and depthwise convolutions read by one pointwise convolution
   std::vector<Declined> rowMajor;
-  std::vector<Declined> unconverted; // all operators that have the layout of the model
+  std::vector<Declined> unconverted; // all operators that stay in the model's layout
   std::vector<Declined> references;
   std::vector<Declined> notGrowing; // concatenations of an input and new elements that do not grow in place
   int kernels = 0;

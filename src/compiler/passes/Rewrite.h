@@ -58,7 +58,7 @@ void settleResultTypes(mlir::func::FuncOp function);
 
 /// True if `value` is a constant that broadcasts to `like` and has extent 1 on every axis but the channels' (axis 1).
 bool isPerChannelConstant(mlir::Value value, mlir::Value like);
-/// Returns such a constant of floats as one number per channel of `like`; nothing for others.
+/// Returns such a per-channel constant of floats as one number per channel of `like`; empty for other values.
 std::optional<std::vector<double>> perChannelConstant(mlir::Value value, mlir::Value like);
 /// Extents {C, 1, 1} (for rank 4; in general one 1 per axis behind the channels) with which C
 /// numbers broadcast along axis 1 of `like`.

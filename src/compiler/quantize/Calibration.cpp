@@ -12,7 +12,7 @@
 namespace lathe::quantize {
 namespace {
 
-/// Axis of the channels of a value that layers read: as their input axis says.
+/// Axis of the channels of a value, from the input axis of the layers that read it.
 int64_t channelAxisOf(mlir::Value value) {
   for (mlir::Operation *user : value.getUsers())
     if (std::optional<Layer> layer = layerAt(user); layer && user->getOperand(0) == value)

@@ -6,7 +6,7 @@
 namespace lathe::quantize {
 namespace {
 
-/// Inputs become unsigned with this zero point, whose share of the sums is constant.
+/// Zero point that makes inputs unsigned. Its share of the sums is constant.
 constexpr int64_t middle = 128;
 constexpr double most = 127;
 
@@ -76,14 +76,14 @@ private:
     return turned;
   }
 
-  /// Largest magnitude of each row over 127.
+  /// The scale of each row: its largest magnitude over 127.
   mlir::Value rowScales(mlir::Value x) {
     ReduceMaxAttrs last;
     last.axes = {rankedType(x).getRank() - 1};
     last.keepdims = true;
     mlir::Value largest = nn::buildValue(b, loc, "abs", {x}, AbsAttrs());
     largest = nn::buildValue(b, loc, "reduce_max", {largest, {}}, std::move(last));
-    constexpr double least = 1e-20; // of a row of zeros
+    constexpr double least = 1e-20; // scale for a row of zeros
     mlir::Value scale =
         nn::buildValue(b, loc, "mul", {largest, numbers(ElementType::f32, {}, {1 / most}, ".step")}, MulAttrs());
     return nn::buildValue(b, loc, "add", {scale, numbers(ElementType::f32, {}, {least}, ".least")}, AddAttrs());

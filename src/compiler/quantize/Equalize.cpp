@@ -92,7 +92,7 @@ private:
     mlir::Value value = layers[first].op->getResult(0);
     if (mlir::Operation *activation = activationBehind(value)) {
       if (!isOp(activation, "relu"))
-        return; // a clip at a number does not scale with its operand
+        return; // a clip with a constant limit does not scale with its operand
       value = activation->getResult(0);
     }
     if (!value.hasOneUse())
@@ -116,7 +116,7 @@ private:
     for (size_t i = 0; i < out.size(); ++i) {
       if (out[i] <= 0 || in[i] <= 0)
         continue;
-      up[i] = std::sqrt(out[i] / in[i]); // ranges become sqrt(out * in) on both sides
+      up[i] = std::sqrt(out[i] / in[i]); // the ranges on both sides become sqrt(out * in)
       down[i] = 1 / up[i];
       change = std::max(change, std::abs(up[i] - 1));
     }

@@ -37,7 +37,7 @@ double cosineOf(const Numbers &a, const Numbers &b) {
   return product / std::sqrt(aa * bb);
 }
 
-/// Rows whose largest number stands elsewhere.
+/// Number of rows whose largest number has another position.
 size_t changedRows(const Numbers &a, const Numbers &b, size_t rows) {
   auto length = static_cast<std::ptrdiff_t>(a.size() / rows);
   size_t changed = 0;
@@ -53,8 +53,7 @@ size_t changedRows(const Numbers &a, const Numbers &b, size_t rows) {
 
 std::string extentsText(const Tensor &tensor) { return fmt::format("{}", fmt::join(tensor.dims(), "x")); }
 
-/// The inputs by the extents of their outputs. An input is left out if its outputs differ in extents between the two
-/// models.
+/// The inputs by the extents of their outputs. Leaves out inputs with different extents in the two models.
 using Groups = std::map<std::vector<int64_t>, std::vector<size_t>>;
 Groups groupsOf(const std::vector<Tensor> &expected, const std::vector<Tensor> &found) {
   Groups groups;

@@ -22,7 +22,7 @@ TEST(Fidelity, equalOutputsAreAlike) {
   EXPECT_EQ(fidelity.drop(), 0);
 }
 
-/// What all outputs have in common hides a wrong difference from the plain cosine, not from the centred one.
+/// A common part of all outputs hides a wrong difference from the plain cosine, but not from the centred cosine.
 TEST(Fidelity, centredSeesWhatTheMeanHides) {
   std::vector<Tensor> expected{row({100, 101}), row({100, 99})}, found{row({100, 99}), row({100, 101})};
   Fidelity fidelity = fidelityOf(expected, found);
@@ -36,7 +36,7 @@ TEST(Fidelity, centredSeesWhatTheMeanHides) {
 TEST(Fidelity, plainCosineByHand) {
   Fidelity fidelity = fidelityOf({row({1, 0})}, {row({1, 1})});
   EXPECT_NEAR(fidelity.cosine, 1 / std::sqrt(2.0), 1e-12);
-  EXPECT_EQ(fidelity.centred, 1); // one input says nothing about differences
+  EXPECT_EQ(fidelity.centred, 1); // one input has no differences to compare
 }
 
 TEST(Fidelity, aMeanErrorIsTakenAway) {
@@ -47,7 +47,7 @@ TEST(Fidelity, aMeanErrorIsTakenAway) {
   EXPECT_EQ(corrected[1].asDouble(1), 5);
 }
 
-/// The number of boxes that a detector selects may change: such an input is left out, and the others have means by extents.
+/// The number of boxes that a detector selects may change: such inputs are left out, and means are taken by extents.
 TEST(Fidelity, outputsOfOtherExtentsAreLeftOut) {
   std::vector<Tensor> expected{row({1, 2, 3}), row({1, 0}), row({0, 1})}, found{row({1, 2}), row({1, 0}), row({1, 0})};
   Fidelity fidelity = fidelityOf(expected, found);
@@ -58,14 +58,14 @@ TEST(Fidelity, outputsOfOtherExtentsAreLeftOut) {
   EXPECT_EQ(fidelity.decisions, 2u);
   EXPECT_EQ(fidelity.changed, 1u);
   EXPECT_EQ(withoutMeanError(expected, found)[0].dims(), found[0].dims());
-  EXPECT_DOUBLE_EQ(noiseToSignal(expected, found), 1); // of the second and the third
+  EXPECT_DOUBLE_EQ(noiseToSignal(expected, found), 1); // from the second and the third input
   Fidelity none = fidelityOf({row({1})}, {row({1, 2})});
   EXPECT_EQ(none.compared(), 0u);
   EXPECT_TRUE(std::isnan(none.cosine));
   EXPECT_EQ(none.drop(), 0);
 }
 
-/// A batch has a decision a row.
+/// Each row of a batch is a decision.
 TEST(Fidelity, rowsOfABatchDecideOneByOne) {
   std::vector<Tensor> expected{Tensor::of<float>({3, 2}, std::vector<float>{1, 0, 0, 1, 5, 4})},
       found{Tensor::of<float>({3, 2}, std::vector<float>{1, 0, 1, 0, 5, 4})};

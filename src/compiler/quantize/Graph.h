@@ -16,46 +16,46 @@ namespace lathe::quantize {
 /// at graph level: no layout is chosen.
 void prepare(mlir::ModuleOp module);
 
-/// Throws Error with the node for a weight of a layer that is not finite, and for any other constant that is not a number.
+/// Throws Error with the node if a weight of a layer is not finite, or if any other constant has a NaN.
 void requireFiniteConstants(mlir::func::FuncOp main);
 
 /// Name of a value for messages: "input 'x'", or "node 'conv1'" if the node computes it.
 std::string valueName(mlir::Value value);
 
-/// The output in which two models are compared.
+/// The output that is compared between two models.
 struct ComparedOutput {
   size_t index = 0; // among the outputs that are tensors
   // its first axis is the first axis of an input, such as a batch: each row is a decision
   bool byRow = false;
-  std::vector<std::string> open; // names of the outputs before it, left out since their extents depend on data
+  std::vector<std::string> open; // earlier outputs, which are left out because their extents depend on data
 };
 /// The first output whose extents follow from the inputs' extents, or the first output.
 ComparedOutput comparedOutput(mlir::func::FuncOp main);
 
-/// Cross-layer equalisation: scales output channels of a layer and divides the input channels of the next one, so that
-/// both have weights of like ranges; the function stays the same. Only between layers with nothing or a relu between them,
-/// since a relu passes positive factors on. Source: M. Nagel, M. van Baalen, T. Blankevoort, M. Welling, "Data-free
-/// quantization through weight equalization and bias correction", ICCV 2019 (arXiv:1906.04721), section 4.1.
-/// Returns the number of pairs.
+/// Cross-layer equalisation: scales the output channels of a layer and divides the input channels of the next layer by
+/// the same factors, so that both have weights with similar ranges; the computed function stays the same. Only between
+/// layers with nothing or a relu between them, because a relu passes positive factors on. Source: M. Nagel, M. van
+/// Baalen, T. Blankevoort, M. Welling, "Data-free quantization through weight equalization and bias correction", ICCV
+/// 2019 (arXiv:1906.04721), section 4.1. Returns the number of pairs.
 size_t equalize(mlir::func::FuncOp main);
 
 struct InsertOptions {
   bool perChannel = true;
   int weightMost = 127; // largest magnitude of quantised weights
-  /// Channel means of the input of a layer in the float model; empty: no bias correction. Source: the paper above, section
-  /// 4.2: a bias takes back the mean of the error that rounding the weights makes.
+  /// Channel means of the input of a layer in the float model; empty: no bias correction. Source: the paper above,
+  /// section 4.2: the bias compensates the mean error from rounding the weights.
   std::function<std::vector<double>(mlir::Value)> channelMeans;
-  /// What is added to the bias of a layer besides, one number a channel, by node.
+  /// Additional corrections for the bias of each layer, one number per channel, by node.
   std::map<std::string, std::vector<double>> corrections;
 };
 
-/// Inserts quantise and dequantise at the points; `scales` has one of each group. Weights become int8 constants, biases
-/// int32 constants.
+/// Inserts quantise and dequantise at the points. `scales` has one entry for each group. Weights become int8 constants,
+/// biases int32 constants.
 void insertQuantization(mlir::func::FuncOp main, const Points &points, const std::vector<nn::QuantizedScale> &scales,
                         const InsertOptions &options);
 
-/// Quantises the weights of matrix products to int8, and their inputs while the model runs, each row with a scale of its
-/// own. Needs no calibration. Layers of `excluded` nodes stay in float. Returns the nodes of the others.
+/// Quantises the weights of matrix products to int8, and their inputs at run time with one scale per row. Needs no
+/// calibration. Layers of `excluded` nodes stay in float. Returns the nodes of the quantised layers.
 std::vector<std::string> quantizeDynamically(mlir::func::FuncOp main, const std::set<std::string> &excluded);
 
 } // namespace lathe::quantize

@@ -1,4 +1,4 @@
-// Small networks, quantised: their outputs beside the float model's, and what the rewrites promise.
+// Quantised small networks: their outputs compared with the float model's, and the guarantees of the rewrites.
 #include "quantize/Quantize.h"
 
 #include "ir/Context.h"
@@ -132,7 +132,7 @@ TEST_F(SmallNetwork, excludedLayersStayInFloat) {
   EXPECT_EQ(report.quantizedLayers(), 2u);
   module->walk([&](mlir::Operation *op) {
     std::optional<Layer> layer = layerAt(op);
-    if (layer) // only layers in float have constant weights as they are
+    if (layer) // only layers in float have unchanged constant weights
       EXPECT_TRUE(layer->node == "conv2" || layer->node == "fc") << layer->node;
   });
   auto again = network();
@@ -143,7 +143,7 @@ TEST_F(SmallNetwork, excludedLayersStayInFloat) {
 TEST_F(SmallNetwork, maxDropReturnsLayersToFloat) {
   auto module = network();
   Options options;
-  options.minCosine = 0.9999999; // no int8 model of it is so near
+  options.minCosine = 0.9999999; // no int8 model is that close
   Report report = quantizeModel(*module, samples(4), options);
   EXPECT_LT(report.quantizedLayers(), 4u);
   for (const LayerReport &layer : report.layers)
@@ -153,12 +153,12 @@ TEST_F(SmallNetwork, maxDropReturnsLayersToFloat) {
     }
 }
 
-/// Equalisation is exact but for roundings, and makes the ranges of channels alike.
+/// Equalisation is exact except for rounding, and makes the ranges of channels similar.
 TEST_F(SmallNetwork, equalizeKeepsTheFunction) {
   auto before = network();
   random.seed(7);
   auto after = network();
-  EXPECT_EQ(equalize(mainFunction(*after)), 1u); // conv2 with conv3: two operators read conv1
+  EXPECT_EQ(equalize(mainFunction(*after)), 1u); // conv2 with conv3; conv1 has two readers
   Sample sample = samples(1)[0];
   Tensor a = evaluate(*before, sample)[0].tensor(), b = evaluate(*after, sample)[0].tensor();
   for (int64_t i = 0; i < a.elements(); ++i)

@@ -38,7 +38,7 @@ private:
   const std::vector<nn::QuantizedScale> &scales;
   const InsertOptions &options;
 
-  /// Saturation to the integers' limits does what the activation did, so the activation can go.
+  /// Removes an activation that saturation to the integers' limits replaces.
   mlir::Value withoutActivation(mlir::Value value, const nn::QuantizedScale &scale) {
     mlir::Operation *op = value.getDefiningOp();
     if (!op)
@@ -131,7 +131,7 @@ private:
       bias[i] += found->second.at(i);
   }
 
-  /// Subtracts the mean of what the rounding of the weights adds to each output channel.
+  /// Subtracts the mean error that rounding the weights causes in each output channel.
   void correctBias(const Layer &layer, const std::vector<float> &weights, const std::vector<int64_t> &dims,
                    const QuantizedWeights &quantized, std::vector<double> &bias) {
     if (!options.channelMeans || isOp(layer.op, "matmul"))

@@ -11,9 +11,9 @@ namespace lathe::quantize {
 
 inline constexpr size_t timedRuns = 15;
 
-/// Seconds of each of `nodes` in one run whose inputs are set: the smallest of several runs of its kernel. Layers of one
-/// kernel share its time in equal parts. A kernel of no layer counts for the layer before it, since it converts or moves
-/// what that layer wrote.
+/// Seconds of each of `nodes` in one run whose inputs are set: the smallest over several runs of its kernel. Layers in
+/// one kernel share its time equally. A kernel without a layer counts for the layer before it, because it converts or
+/// moves that layer's result.
 std::map<std::string, double> layerTimes(runtime::Context &context, const std::set<std::string> &nodes);
 
 } // namespace lathe::quantize

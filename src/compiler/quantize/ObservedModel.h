@@ -1,4 +1,4 @@
-// A compiled graph that shows values inside.
+// A compiled graph that also returns inner values.
 #pragma once
 
 #include "compile/Compile.h"
@@ -12,7 +12,7 @@
 
 namespace lathe::quantize {
 
-/// The inputs of one run, one value a port of @main.
+/// The inputs of one run, one value per input of @main.
 using Sample = std::vector<Value>;
 
 class ObservedModel {

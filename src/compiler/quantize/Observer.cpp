@@ -51,8 +51,8 @@ Range percentileRange(const Histogram &histogram, double percent, Range seen) {
 
 namespace {
 
-/// Kullback-Leibler divergence between the first `kept` bins of `counts`, where the last bin counts everything beyond,
-/// and the same bins as `levels` integers represent them.
+/// Kullback-Leibler divergence between the first `kept` bins of `counts`, whose last bin counts all values beyond, and
+/// the same bins quantised to `levels` integers.
 double divergence(const std::vector<double> &counts, size_t kept, size_t levels) {
   std::vector<double> p(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(kept)), q(kept, 0.0);
   double beyond = std::accumulate(counts.begin() + static_cast<std::ptrdiff_t>(kept), counts.end(), 0.0);
@@ -67,11 +67,11 @@ double divergence(const std::vector<double> &counts, size_t kept, size_t levels)
       if (p[i] > 0)
         q[i] = sum / filled;
   }
-  p.back() += beyond; // clipped values are in p and not in q: this is what clipping costs
+  p.back() += beyond; // p counts clipped values, q does not: this is the cost of clipping
   double pSum = std::accumulate(p.begin(), p.end(), 0.0), qSum = std::accumulate(q.begin(), q.end(), 0.0);
   if (qSum == 0)
     return std::numeric_limits<double>::infinity();
-  constexpr double least = 1e-9; // probability of a value that q says cannot be
+  constexpr double least = 1e-9; // probability of a value that is impossible according to q
   double sum = 0;
   for (size_t i = 0; i < kept; ++i)
     if (p[i] > 0)
@@ -86,7 +86,7 @@ Range entropyRange(const Histogram &histogram, size_t levels, Range seen) {
   std::vector<double> magnitude(half);
   for (size_t i = 0; i < half; ++i)
     magnitude[i] = static_cast<double>(histogram.bins()[half + i] + histogram.bins()[half - 1 - i]);
-  magnitude[0] = magnitude[1]; // zeros, of which a relu makes many, are exact at any scale
+  magnitude[0] = magnitude[1]; // zeros, which a relu makes often, are exact with any scale
   size_t best = half;
   double least = std::numeric_limits<double>::infinity();
   for (size_t kept = levels; kept <= half; kept += step)

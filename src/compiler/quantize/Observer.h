@@ -1,5 +1,5 @@
-// What calibration learns of a tensor: its limits, the distribution of its values, the means of its channels; and the
-// ranges that follow from them.
+// Statistics that calibration collects for a tensor (limits, distribution of values, channel means), and the ranges
+// that follow from them.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -10,7 +10,7 @@
 
 namespace lathe::quantize {
 
-/// How the range of a tensor follows from its values (`--calibrate-method`).
+/// How the range of a tensor is computed from its values (`--calibrate-method`).
 enum class CalibrationMethod { minMax, percentile, entropy };
 /// Parses "minmax", "percentile" or "entropy". Throws Error with the valid names.
 CalibrationMethod methodFromName(const std::string &name);
@@ -20,15 +20,15 @@ struct Range {
   double least = 0, most = 0;
 };
 
-/// Distribution of values over [-limit, limit] in bins of equal width, an even number of them, so that a boundary is at
-/// zero. Values outside count in the first or last bin.
+/// Distribution of values over [-limit, limit] in an even number of equal bins, so that a bin boundary is at zero.
+/// Values outside count in the first or last bin.
 class Histogram {
 public:
   static constexpr size_t binCount = 4096;
 
   explicit Histogram(double limit = 0) : limit(limit), counts(binCount, 0) {}
   void add(const float *values, int64_t count);
-  void add(const Histogram &other); // of equal limits
+  void add(const Histogram &other); // must have the same limit
 
   double extent() const { return limit; }
   double width() const { return 2 * limit / binCount; }
@@ -40,12 +40,12 @@ private:
   std::vector<uint64_t> counts;
 };
 
-/// The range that leaves out the smallest and the largest (100 - `percent`) / 100 of the values, each to the width of a bin
-/// and at most the limits `seen`.
+/// The range without the smallest and the largest (100 - `percent`) / 100 of the values, to the precision of a bin, and
+/// at most the limits `seen`.
 Range percentileRange(const Histogram &histogram, double percent, Range seen);
 
-/// The range [-T, T] within `seen` whose quantised distribution of |x| diverges least from the distribution seen, by
-/// Kullback and Leibler's measure. Source: S. Migacz, "8-bit inference with TensorRT", GTC 2017. `levels` is the number of
+/// The range [-T, T] within `seen` for which the quantised distribution of |x| has the smallest Kullback-Leibler
+/// divergence from the observed one. Source: S. Migacz, "8-bit inference with TensorRT", GTC 2017. `levels`: number of
 /// integers for |x|.
 Range entropyRange(const Histogram &histogram, size_t levels, Range seen);
 
@@ -53,7 +53,7 @@ Range entropyRange(const Histogram &histogram, size_t levels, Range seen);
 /// (second pass, within the limits).
 class Observer {
 public:
-  /// `channelAxis`: axis whose positions get a mean each; -1: none.
+  /// `channelAxis`: axis whose positions get separate means; -1: none.
   explicit Observer(int64_t channelAxis = -1) : channelAxis(channelAxis) {}
   /// First pass. Throws Error for NaN and infinities.
   void addLimits(const Tensor &tensor);

@@ -1,4 +1,4 @@
-// Ranges against brute force over the values themselves.
+// Ranges, compared with brute force over the values.
 #include "quantize/Observer.h"
 #include "quantize/Scales.h"
 
@@ -90,7 +90,7 @@ TEST(Observer, aHundredPercentAreMinMax) {
   EXPECT_NEAR(range.most, observer.limits().most, observer.distribution().width());
 }
 
-/// Few large values that minmax would spend most integers on.
+/// A few large values, for which minmax would use most integers.
 TEST(Observer, entropyClipsOutliersAndKeepsUniformValues) {
   std::vector<float> values = normals(200000, 4);
   values[0] = 60;

@@ -8,7 +8,7 @@ namespace {
 bool isConstant(mlir::Value value) { return value && value.getDefiningOp<nn::ConstantOp>(); }
 bool isFloat32(mlir::Value value) { return nn::infoOf(value).type == ElementType::f32; }
 
-/// Results that hold elements of their operands unchanged, so that one scale serves both.
+/// True for operators whose results contain elements of their operands unchanged, so that one scale serves both.
 bool movesElements(mlir::Operation *op) {
   for (const char *mnemonic :
        {"max_pool", "reshape", "transpose", "concat", "slice", "split", "gather", "depth_to_space", "space_to_depth"})
@@ -17,7 +17,7 @@ bool movesElements(mlir::Operation *op) {
   return false;
 }
 
-/// The operands of `op` that hold elements of its results.
+/// The operands of `op` that provide the elements of its results.
 llvm::SmallVector<mlir::Value> movedOperands(mlir::Operation *op) {
   if (isOp(op, "concat"))
     return llvm::SmallVector<mlir::Value>(op->getOperands());
@@ -68,7 +68,7 @@ private:
     return true;
   }
 
-  /// The value that is stored in the place of `value`: the result of its activation, if it has one, or `value`.
+  /// The value that is stored: the result of the activation of `value`, if it has one, otherwise `value`.
   static mlir::Value behind(mlir::Value value) {
     mlir::Operation *activation = activationBehind(value);
     return activation ? activation->getResult(0) : value;
@@ -86,7 +86,7 @@ private:
       want(result);
   }
 
-  /// A sum of two computed tensors of one shape, which a layer reads or which is read by no other kind of operator.
+  /// True for a sum of two computed tensors of one shape that a layer reads, or that only operators like it read.
   bool isResidual(mlir::Operation *op) const {
     if (!isOp(op, "add") || op->getOperand(0).getType() != op->getOperand(1).getType() ||
         isConstant(op->getOperand(0)) || isConstant(op->getOperand(1)))
@@ -103,7 +103,7 @@ private:
     want(behind(op->getResult(0)));
   }
 
-  /// Adds values that only move elements before or behind values to quantise. True if anything changed.
+  /// Adds values that operators only move from or to values to quantise. Returns true if anything changed.
   bool spread() {
     bool changed = false;
     for (mlir::Operation &op : main.getBody().front()) {
@@ -114,7 +114,7 @@ private:
         continue;
       bool resultWanted = llvm::any_of(op.getResults(), [&](mlir::Value v) { return wanted.contains(v); });
       bool allWanted = llvm::all_of(operands, [&](mlir::Value v) { return wanted.contains(v); });
-      // What is selected or joined of quantised values stays quantised; a view alone does not ask for it.
+      // Selections and joins of quantised values stay quantised; a view alone is no reason to quantise.
       bool forward = allWanted && (isOp(&op, "concat") || isOp(&op, "max_pool"));
       if (!resultWanted && !forward)
         continue;
@@ -182,7 +182,7 @@ std::optional<Layer> layerAt(mlir::Operation *op) {
       return std::nullopt;
     layer.inputAxis = layer.resultAxis = 1;
     layer.weightAxis = attrs.trans_b ? 0 : 1;
-    // A bias with one value a column.
+    // A bias with one value per column.
     if (bias &&
         (rankedType(bias).getRank() > 2 || rankedType(bias).getNumElements() != weights.getDimSize(layer.weightAxis)))
       return std::nullopt;

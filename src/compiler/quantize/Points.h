@@ -1,4 +1,4 @@
-// Where a graph is quantised: the operators that become integer kernels, and the values between them.
+// The points where a graph is quantised: operators that become integer kernels, and values between them.
 #pragma once
 
 #include "passes/Rewrite.h"
@@ -19,11 +19,11 @@ struct Layer {
   std::string node;       // its name in the source
   int64_t weightAxis = 0; // of the weights: output channels
   int64_t inputAxis = 0;  // of operand 0: input channels
-  bool depthwise = false; // one input channel a group
+  bool depthwise = false; // one input channel per group
   int64_t resultAxis = 0; // of the result: output channels
 };
 
-/// The layer that `op` is; nothing if it cannot be quantised.
+/// The layer of `op`; empty if it cannot be quantised.
 std::optional<Layer> layerAt(mlir::Operation *op);
 
 struct Points {
@@ -34,12 +34,12 @@ struct Points {
   size_t groups = 0;
 };
 
-/// Chooses what is quantised, as ONNX Runtime's quantiser does: inputs and outputs of layers behind their activation,
-/// residual sums of them, and what only moves or selects elements between two quantised values. Layers of `excluded` nodes
-/// stay in float. Results of the graph stay in float, too.
+/// Chooses the values to quantise, like ONNX Runtime's quantiser: inputs and outputs of layers after their activation,
+/// residual sums of them, and results of operators that only move or select elements between two quantised values.
+/// Layers of `excluded` nodes stay in float. Results of the graph stay in float, too.
 Points findPoints(mlir::func::FuncOp main, const std::set<std::string> &excluded);
 
-/// The relu or clip that alone reads `value`; null if there is none.
+/// The relu or clip that is the only reader of `value`; null if there is none.
 mlir::Operation *activationBehind(mlir::Value value);
 
 } // namespace lathe::quantize

@@ -10,7 +10,7 @@
 namespace lathe::quantize {
 namespace {
 
-/// x * sigmoid(alpha * x): Swish is of opset 24.
+/// Rewrites swish as x * sigmoid(alpha * x), because Swish needs opset 24.
 void spellOutSwish(mlir::Operation *op) {
   mlir::OpBuilder b(op);
   mlir::Location loc = op->getLoc();
@@ -83,7 +83,7 @@ ComparedOutput comparedOutput(mlir::func::FuncOp main) {
     output.open.push_back(name ? name.str() : std::to_string(operand.getOperandNumber()));
     ++tensors;
   }
-  output.open.clear(); // the chosen output is the first one then
+  output.open.clear(); // because the chosen output becomes the first one
   return output;
 }
 

@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  /// Quantises weights alone, which needs no ranges of activations.
+  /// Quantises only weights, which needs no ranges of activations.
   Report weightsOfProducts() {
     std::span<const Sample> inputs = others.empty() ? samples : others;
     std::vector<Tensor> expected = outputsOf(module, inputs);
@@ -79,7 +79,7 @@ private:
     return std::move(report);
   }
 
-  /// Adds what the comparison says against the result.
+  /// Adds warnings from the comparison of the models.
   void warn() {
     const Fidelity &fidelity = report.fidelity;
     if (!compared.open.empty())
@@ -89,7 +89,7 @@ private:
     if (fidelity.leftOut)
       report.warnings.push_back(fmt::format("the output is {} for {} of {} inputs, left out of the comparison",
                                             fidelity.difference, fidelity.leftOut, fidelity.inputs));
-    bool drops = !options.inputNames.empty() && fidelity.drop() > highDrop; // random inputs have no decisions to keep
+    bool drops = !options.inputNames.empty() && fidelity.drop() > highDrop; // decisions on random inputs mean nothing
     if (!fidelity.compared() || (fidelity.cosine >= lowCosine && !drops))
       return;
     bool alone = options.dynamic || options.weights.type != ElementType::invalid;
@@ -121,8 +121,8 @@ private:
       options.progress(what, done, total);
   }
 
-  /// A quantised copy of the model in which these layers stay in float. `pointsOfCopy` (may be null) receives the
-  /// points of the copy, with its layers.
+  /// A quantised copy of the model with these layers in float. `pointsOfCopy` (may be null) receives the points of the
+  /// copy, including its layers.
   mlir::OwningOpRef<mlir::ModuleOp> quantizedWithout(const Nodes &inFloat, Points *pointsOfCopy = nullptr) {
     Points points = findPoints(mainFunction(module), inFloat);
     std::vector<nn::QuantizedScale> scales = calibration->scales(points);
@@ -146,14 +146,14 @@ private:
     if (options.biasCorrection != BiasCorrection::none)
       insert.channelMeans = [&](mlir::Value value) { return calibration->channelMeans(original.lookup(value)); };
     insertQuantization(mainFunction(*copy), inCopy, scales, insert);
-    deadCode(*copy); // the weights in float
+    deadCode(*copy); // the float weights
     if (pointsOfCopy)
       *pointsOfCopy = std::move(inCopy);
     return copy;
   }
 
-  /// Corrects the mean error of the outputs of `correctionStages` layers, spread evenly, one after the other: each
-  /// correction takes back what all layers before it have added.
+  /// Corrects the mean error of the outputs of `correctionStages` layers, spread evenly, one after the other. Each
+  /// correction removes the error of all layers before it.
   void measureCorrections(const Nodes &inFloat) {
     corrections.clear();
     size_t count = findPoints(mainFunction(module), inFloat).layers.size();
@@ -203,7 +203,7 @@ private:
     layerOf(node).reason = reason;
   }
 
-  /// Keeps in float what int8 makes no faster: times of layers choose, the time of the whole model decides.
+  /// Keeps layers in float that int8 does not make faster: layer times select them, the whole model's time decides.
   void keepFaster(Nodes &inFloat) {
     tell("measuring layers", 0, 0);
     ObservedModel inFloats(module, {}, options.compile);
@@ -218,7 +218,7 @@ private:
       layer.floatSeconds = floats[layer.node];
       layer.intSeconds = ints[layer.node];
     }
-    // A layer that gains little would pay for the conversions around it.
+    // A layer that gains little does not pay for the conversions around it.
     Nodes best = inFloat;
     for (double gain : {1.0, 1.3}) {
       Nodes candidate = inFloat;
@@ -243,7 +243,7 @@ private:
     inFloat = best;
   }
 
-  /// Returns all layers to float where the layers that keepFaithful has left in int8 make the model no faster.
+  /// Returns all layers to float if the layers that keepFaithful left in int8 do not make the model faster.
   void confirmFaster(Nodes &inFloat) {
     report.intSeconds = report.floatSeconds;
     if (inFloat.size() == report.layers.size())
@@ -266,15 +266,15 @@ private:
   }
 
   bool isNear(const Fidelity &fidelity) const {
-    if (!fidelity.compared()) // nothing says that more layers in float would help
+    if (!fidelity.compared()) // without comparison, nothing shows that more layers in float would help
       return true;
     return fidelity.drop() <= options.maxDrop.value_or(100) && fidelity.cosine >= options.minCosine &&
            fidelity.centred >= options.minCosine;
   }
   bool isFaithful(const Nodes &inFloat) { return isNear(fidelityWithout(inFloat)); }
 
-  /// Estimates what isFaithful will say after correctMeasured, which takes far longer: then the mean error of the
-  /// outputs is gone.
+  /// Estimates the result of isFaithful after correctMeasured, which takes much longer: the correction removes the mean
+  /// error.
   bool mayBeFaithful(const Nodes &inFloat) {
     std::vector<Tensor> outputs = outputsOf(*quantizedWithout(inFloat), samples);
     if (options.biasCorrection == BiasCorrection::measured)
@@ -282,12 +282,12 @@ private:
     return isNear(fidelityOf(calibration->outputs(), outputs, compared.byRow));
   }
 
-  /// Returns layers to float until the outputs are near enough. The first layers are the ones whose rounding alone
+  /// Returns layers to float until the outputs are close enough, in the order in which rounding one layer alone
   /// disturbs the output most.
   void keepFaithful(Nodes &inFloat) {
     if (isFaithful(inFloat))
       return;
-    corrections.clear(); // of layers that all are in int8
+    corrections.clear(); // these corrections are for all layers in int8
     std::vector<std::string> order = bySensitivity(inFloat);
     auto with = [&](size_t count) {
       Nodes nodes = inFloat;

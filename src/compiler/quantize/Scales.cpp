@@ -7,7 +7,7 @@
 namespace lathe::quantize {
 namespace {
 
-/// A scale must be a normal float32: kernels flush denormals to zero. Where all values are zero any scale serves.
+/// Makes a scale a normal float32, because kernels flush denormals to zero. If all values are zero, any scale serves.
 float usableScale(double scale) {
   constexpr float least = 1e-30F;
   return scale > 0 ? std::max(static_cast<float>(scale), least) : 1.0F;

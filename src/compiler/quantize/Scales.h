@@ -1,4 +1,4 @@
-// From ranges to scales and zero points, and from weights to integers.
+// Scales and zero points from ranges, and integers from weights.
 #pragma once
 
 #include "ir/QuantizedForm.h"
@@ -15,23 +15,23 @@ struct QuantizedWeights {
   std::vector<int8_t> values; // as many as the weights
 };
 
-/// Symmetric int8 weights, with one scale a position along `axis`, or with one in all (`axis` nothing). The largest
-/// magnitude becomes `most`: 127, or 63 where sums of products must fit 16 bits (`--reduce-range`). `least` (may be empty)
-/// has the smallest scale of each position.
+/// Symmetric int8 weights with one scale per position along `axis`, or one scale in total (`axis` empty). The largest
+/// magnitude becomes `most`: 127, or 63 if sums of products must fit 16 bits (`--reduce-range`). `least` (may be empty)
+/// has the smallest allowed scale of each position.
 QuantizedWeights quantizeWeights(const std::vector<float> &weights, const std::vector<int64_t> &dims,
                                  std::optional<int64_t> axis, int most = 127, const std::vector<double> &least = {});
 
-/// The smallest scales of weights with which the bias fits 31 bits in units of `inputScale` times the scale. One a
-/// channel, or one in all.
+/// The smallest scales of weights for which the bias fits 31 bits in units of `inputScale` times the scale: one per
+/// channel, or one in total.
 std::vector<double> leastScales(const std::vector<double> &bias, double inputScale, bool perChannel);
 
-/// What the integers stand for.
+/// The real numbers that the integers represent.
 std::vector<float> dequantized(const QuantizedWeights &weights, const std::vector<int64_t> &dims);
 
-/// A bias as int32 in units of `scales`, one a channel; saturated.
+/// A bias as int32 in units of `scales`, one per channel; saturated.
 std::vector<int32_t> quantizeBias(const std::vector<double> &bias, const std::vector<double> &scales);
 
-/// Position along `axis` of each element of a row-major tensor: element / inner % extent.
+/// Position of each element of a row-major tensor along `axis`: element / inner % extent.
 struct AxisIndex {
   int64_t inner = 1, extent = 1;
   AxisIndex(const std::vector<int64_t> &dims, std::optional<int64_t> axis);

@@ -1,4 +1,4 @@
-// How weights are stored that are quantised while activations stay in float.
+// Storage of weights that are quantised while activations stay in float.
 #pragma once
 
 #include "support/ElementType.h"
@@ -6,7 +6,7 @@
 namespace lathe::quantize {
 
 struct WeightFormat {
-  ElementType type = ElementType::invalid; // i4 or i8; invalid: weights are not quantised alone
+  ElementType type = ElementType::invalid; // i4 or i8; invalid: weights are not quantised separately
   /// Reduction steps that share a scale; 0: all steps of a column. If it does not divide the number of steps, the next
   /// smaller divisor is used.
   int64_t block = 0;

@@ -22,10 +22,10 @@ std::pair<float, float> limitsOf(const WeightFormat &format) {
   auto half = static_cast<float>(1 << (bitWidth(format.type) - 1));
   if (format.zeroPoints)
     return {0.0F, 2 * half - 1};
-  return {bitWidth(format.type) == 4 ? -half : 1 - half, half - 1}; // of bytes one magnitude on both sides
+  return {bitWidth(format.type) == 4 ? -half : 1 - half, half - 1}; // 8 bits: one magnitude on both sides
 }
 
-/// Sums over a block with codes for a scale.
+/// Sums over a block for the codes of a scale.
 struct Fit {
   float products = 0, squares = 0, error = 0;
 };
@@ -57,7 +57,7 @@ public:
   Tensor tensor;
 };
 
-/// The cosine of weights and what their codes stand for.
+/// The cosine between weights and dequantised weights.
 class Cosine {
 public:
   void add(float weight, double coded) {
@@ -74,14 +74,14 @@ private:
 };
 
 int64_t blockOf(int64_t steps, int64_t wanted) {
-  constexpr int64_t least = 8; // shorter blocks take more bytes for scales than they save
+  constexpr int64_t least = 8; // for shorter blocks, scales take more bytes than codes save
   for (int64_t block = std::min(wanted, steps); block >= least; --block)
     if (steps % block == 0)
       return block;
   return steps;
 }
 
-/// A matrix product, rewritten.
+/// A matrix product that is being rewritten.
 class PackedProduct {
 public:
   PackedProduct(const Layer &layer, const WeightFormat &format)
@@ -133,7 +133,7 @@ private:
     return makeConstant(b, loc, tensor, constantName(op, suffix));
   }
 
-  /// Any product becomes a matmul, with the bias behind it.
+  /// Replaces any product by a matmul, followed by the bias.
   void replace(mlir::Value weights) {
     mlir::Value result = nn::buildValue(b, loc, "matmul", {op->getOperand(0), weights}, MatMulAttrs());
     if (mlir::Value bias = operandOf(op, 2)) {
@@ -158,7 +158,7 @@ bool isTable(mlir::Operation &op) {
   return type && type.getRank() == 2 && type.getElementType().isF32() && type.getNumElements() >= least;
 }
 
-/// gather(table, rows) to cast(gather(codes, rows)) * gather(scales, rows).
+/// Rewrites gather(table, rows) as cast(gather(codes, rows)) * gather(scales, rows).
 double packTable(mlir::Operation *op) {
   Tensor table = *constantOf(op->getOperand(0));
   const int64_t rows = table.dim(0), width = table.dim(1);

@@ -1,4 +1,4 @@
-// Weights in 4 and 8 bits: codes of blocks, and a network whose weights alone are quantised.
+// Weights in 4 and 8 bits: codes of blocks, and a network with only its weights quantised.
 #include "quantize/WeightOnly.h"
 
 #include "ir/Context.h"
@@ -61,7 +61,7 @@ TEST(PackBlock, keepsCodesInTheirRange) {
     }
 }
 
-/// Against the scale that brings the largest weight to the largest code.
+/// Compared with the scale that maps the largest weight to the largest code.
 TEST(PackBlock, isBetterThanRoundingByTheLargestWeight) {
   double searched = 0, plain = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {

@@ -1,4 +1,4 @@
-// The table of algorithms. A row changes with the code that reads it; a changed meaning is a new version.
+// The table of algorithms. A row changes with the code that reads it; a changed meaning needs a new version.
 #include "schedule/Algorithms.h"
 
 namespace lathe {
@@ -7,13 +7,13 @@ namespace {
 using Kind = Parameter::Kind;
 constexpr int64_t large = int64_t(1) << 40; // of counts that only the problem limits
 
-/// A number with a default of its own.
+/// A number with its default.
 Parameter number(const char *name, int64_t least, int64_t most, int64_t standard, const char *meaning,
                  const char *note = "") {
   return {.name = name, .meaning = meaning, .note = note, .least = least, .most = most, .defaultNumber = standard};
 }
 
-/// A number whose default depends on the problem: `standard` says what it is.
+/// A number whose default depends on the problem; `standard` describes the default.
 Parameter openNumber(const char *name, int64_t least, int64_t most, const char *standard, const char *meaning,
                      const char *note = "") {
   return {.name = name, .meaning = meaning, .note = note, .least = least, .most = most, .defaultText = standard};
@@ -29,7 +29,7 @@ Parameter withoutDefault(Parameter parameter) {
   return parameter;
 }
 
-// ---- The vocabulary: one meaning a name, whatever the algorithm. `note`: what of it here. ----
+// ---- The vocabulary: a name has one meaning in all algorithms. `note`: details for one algorithm. ----
 
 Parameter px(const char *note) {
   return number("px", 1, 64, 1, "output positions of one row per register block, at most", note);
@@ -76,7 +76,7 @@ const std::vector<const char *> mayTransform = {"f32", "bf16", "i16", "i32"};
 const std::vector<const char *> mayConvert = {"f32", "bf16", "i8", "i16", "i16add", "i32"};
 const std::vector<const char *> productsMayConvert = {"f32", "bf16", "i8", "i8mm", "i16", "i32"};
 
-// ---- Constraints that several algorithms have ----
+// ---- Constraints of several algorithms ----
 
 Constraint open(const char *text) { return {"open", text}; }
 Constraint registers(const char *text) { return {"registers", text}; }

@@ -23,7 +23,7 @@ struct Parameter {
     name    // name of a node: any text
   };
   const char *name;
-  const char *meaning;   // with its unit: the same in every algorithm that has a parameter of this name
+  const char *meaning;   // with its unit; equal for all algorithms with a parameter of this name
   const char *note = ""; // addition for this algorithm: "rows are tiles"
   Kind kind = Kind::number;
   int64_t least = 0, most = 0;          // range of a number, inclusive
@@ -87,7 +87,7 @@ const Algorithm &validate(const Schedule &schedule);
 
 /// Parses and validates a schedule. Every schedule from outside goes through it.
 Schedule readSchedule(const std::string &text);
-/// The canonical text of a schedule (Schedule::str); the text itself where it is none of this version.
+/// The canonical text of a schedule (Schedule::str); the text itself if this version cannot read it.
 std::string canonicalSchedule(const std::string &text);
 
 /// The text of `lathe help schedules`: all algorithms, or the parameters and constraints of one

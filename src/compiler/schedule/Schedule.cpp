@@ -10,13 +10,13 @@
 namespace lathe {
 namespace {
 
-/// Reads numbers as std::to_string writes them, so that no text of a name is changed by reading it.
+/// Reads only numbers as std::to_string writes them, so that other texts of names stay unchanged.
 bool readNumber(std::string_view word, int64_t &value) {
   auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   return error == std::errc() && end == word.data() + word.size() && std::to_string(value) == word;
 }
 
-/// The declaration behind a read of `name` by the code of the algorithm.
+/// The declaration of parameter `name`, which the code of the algorithm reads.
 const Parameter &declared(const Schedule &schedule, const std::string &name, Parameter::Kind kind, bool ownDefault) {
   const Algorithm *algorithm = findAlgorithm(schedule.algorithm, schedule.version);
   const Parameter *parameter = algorithm ? algorithm->find(name) : nullptr;

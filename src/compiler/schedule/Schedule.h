@@ -2,11 +2,10 @@
 //
 //   direct/1 px=14 oc=2 unroll=8 outer=rows
 //
-// The text has an algorithm with the version of its parameters, then named parameters. It is canonical: numbers come before
-// words, both in the order of their names, and a parameter that has its declared default is left out. Equal schedules have
-// equal texts, also where a later version of Lathe declares more parameters. schedule/Algorithms.h declares the parameters
-// of each algorithm with meanings and values. The choice without search (the prior) belongs to the
-// kernel family (codegen/).
+// The text has an algorithm with the version of its parameters, then named parameters. It is canonical: numbers come
+// before words, both in the order of their names, and a parameter with its declared default is left out. Equal
+// schedules have equal texts, even if a later version of Lathe declares more parameters. schedule/Algorithms.h declares
+// the parameters of each algorithm. Kernel families (codegen/) choose schedules without search (the prior).
 #pragma once
 
 #include <cstdint>

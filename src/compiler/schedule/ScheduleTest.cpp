@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What reading `text` says; "" where it is a schedule.
+/// The error for `text`; "" if it is a schedule.
 std::string errorOf(const std::string &text) {
   try {
     readSchedule(text);
@@ -58,7 +58,7 @@ TEST(Schedule, ATextIsCanonical) {
         schedule.words[parameter.name] = parameter.words.front();
     EXPECT_EQ(schedule.str(), algorithm.str());
   }
-  // What this version does not declare stays as it is.
+  // Texts that this version does not declare stay unchanged.
   for (const char *text :
        {"autotvm/0.2 index=1 tile=-1,3", "direct/99 type=f32", "direct/1 px=0 type=f32", "", "nonsense"})
     EXPECT_EQ(canonicalSchedule(text), text);
@@ -124,7 +124,7 @@ TEST(Schedule, AWordHasOneMeaning) {
       EXPECT_STREQ(parameter.meaning, known->meaning) << algorithm.str() << " " << parameter.name;
       EXPECT_EQ(parameter.kind, known->kind) << algorithm.str() << " " << parameter.name;
     }
-  std::map<std::string, std::string> names; // and a meaning has one word
+  std::map<std::string, std::string> names; // and each meaning has one name
   for (const auto &[name, parameter] : first)
     EXPECT_EQ(names.try_emplace(parameter->meaning, name).first->second, name);
 }

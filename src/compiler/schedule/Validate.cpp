@@ -1,4 +1,4 @@
-// Schedules from outside against the table of algorithms.
+// Checks schedules from outside against the table of algorithms.
 #include "schedule/Algorithms.h"
 #include "support/Error.h"
 #include "support/Text.h"
@@ -15,7 +15,7 @@ std::vector<std::string> namesOf(const Algorithm &algorithm) {
   return names;
 }
 
-/// Throws Error that says what became of a schedule of a former version.
+/// Throws Error that tells how to update a schedule of a former version.
 [[noreturn]] void refuseFormer(const Algorithm &now, const FormerVersion &former, const Schedule &schedule) {
   std::vector<std::string> all, given;
   for (const auto &[old, name] : former.renamed) {
@@ -27,7 +27,7 @@ std::vector<std::string> namesOf(const Algorithm &algorithm) {
        now.str(), listed(given.empty() ? all : given));
 }
 
-/// The declaration of a parameter that was given; throws Error.
+/// The declaration of a given parameter. Throws Error if there is none.
 const Parameter &given(const Algorithm &algorithm, const std::string &name, const Schedule &schedule) {
   const Parameter *parameter = algorithm.find(name);
   if (!parameter)

@@ -11,7 +11,7 @@ enum class DeviceKind { host };
 /// "host", as packages and messages have it.
 constexpr std::string_view name(DeviceKind) { return "host"; }
 
-/// The kind of that name; empty: this version knows none.
+/// The device kind named `text`; empty if this version does not know it.
 constexpr std::optional<DeviceKind> deviceKind(std::string_view text) {
   return text == name(DeviceKind::host) ? std::optional(DeviceKind::host) : std::nullopt;
 }

@@ -6,10 +6,10 @@
 
 namespace lathe::package {
 
-/// Part of Program.options of packages that count no taps in padding and no biases (ops/WindowTaps.h).
+/// Contained in Program.options if the package counts neither taps in padding nor biases (ops/WindowTaps.h).
 inline constexpr std::string_view withoutPadding = "operations without padding";
 
-/// What to say of a package of an older version, which counts them; "" for others.
+/// A note for packages of older versions, which count taps in padding and biases; "" for other packages.
 inline std::string paddingNote(const std::string &options) {
   return options.find(withoutPadding) == std::string::npos
              ? "an older version made the package: its operations include taps in padding and biases; compile it again"

@@ -23,7 +23,7 @@ inline constexpr uint32_t formatVersion =
     9; // 2: aliases with an offset, 3: rules, 4: machine, element ranges, 5: costs of image loops, 6: rules of bodies,
 // 7: element ranges of indices, 8: outputs that grow in place, 9: places, waits, devices and memory spaces; a hash
 // over the header's facts
-inline constexpr uint32_t oldestFormat = 8;         // that is still read
+inline constexpr uint32_t oldestFormat = 8;         // oldest format that the loader reads
 inline constexpr uint64_t sectionAlignment = 16384; // a multiple of the page size of every supported machine
 inline constexpr uint64_t constantAlignment = 64;
 

@@ -16,7 +16,7 @@ uint64_t alignTo(uint64_t value, uint64_t alignment) { return (value + alignment
 /// Receives the file from first byte to last.
 using Sink = std::function<void(const void *data, size_t bytes)>;
 
-/// Counts what went by, and pads with zeros up to a file offset.
+/// Writes to a Sink, counts the bytes, and pads with zeros up to a file offset.
 class Out {
 public:
   explicit Out(Sink sink) : sink(std::move(sink)) {}

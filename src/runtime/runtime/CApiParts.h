@@ -1,4 +1,4 @@
-// What the files of the C API share. Nothing throws across its boundary.
+// Shared by the files of the C API. No exception crosses the API's boundary.
 #pragma once
 
 #include "lathe/runtime.h"
@@ -37,7 +37,7 @@ template <class... Args> void expect(bool condition, fmt::format_string<Args...>
     throw ArgumentError{fmt::format(format, std::forward<Args>(args)...)};
 }
 
-/// Runs `body`; what it throws becomes a status and this thread's message.
+/// Runs `body`. An exception becomes a status and this thread's message.
 template <class Body> lathe_status guarded(const Body &body) noexcept {
   lathe_status status = LATHE_OK;
   try {
@@ -66,7 +66,7 @@ template <class Body> lathe_status guarded(const Body &body) noexcept {
   return status;
 }
 
-/// A caller's structure of an older (shorter) or newer (longer) version as ours: what is missing is zero.
+/// Copies the caller's structure of an older (shorter) or newer (longer) version. Missing members are zero.
 template <class T> T readStruct(const T *given, size_t least, const char *what) {
   expect(given != nullptr, "{} is null", what);
   expect(given->struct_size >= least, "{}: struct_size is {}, expected at least {}", what, given->struct_size, least);
@@ -75,7 +75,7 @@ template <class T> T readStruct(const T *given, size_t least, const char *what) 
   return result;
 }
 
-/// Fills as much of the caller's structure as it has.
+/// Writes as many bytes of `value` as the caller's structure has room for.
 template <class T> void writeStruct(T *target, T value, size_t least, const char *what) {
   expect(target != nullptr, "{} is null", what);
   size_t size = target->struct_size;
@@ -102,7 +102,7 @@ struct lathe_context {
   lathe::runtime::Context context;
   bool profiled = false;
   std::vector<lathe::runtime::ProfileRow> rows; // of the last profiled run
-  std::vector<std::string> nodes;               // of each row
+  std::vector<std::string> nodes;               // source nodes of each row
   /// The strings of the outputs that were asked for since the last run, by output and tensor of the output.
   std::map<std::pair<size_t, size_t>, std::vector<lathe_string>> strings;
 

@@ -28,7 +28,7 @@ const Value &outputValue(lathe_context *context, size_t index) {
   return context->context.output(index);
 }
 
-/// The tensors that a value holds; `kind` is what is inside an optional.
+/// The tensors that a value holds. `kind` becomes the kind of the value, or of what an optional holds.
 std::span<const Value> tensorsOf(const Value &value, int32_t &kind) {
   if (value.isOptional()) {
     kind = LATHE_NOTHING;

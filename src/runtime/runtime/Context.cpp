@@ -97,7 +97,7 @@ ValuePlace Context::place(uint32_t value) const {
   return place;
 }
 
-/// Adds the operands that are there; -1 is none.
+/// Adds the operands that are present; -1 means absent.
 static void addKnown(std::vector<uint32_t> &values, const std::vector<int32_t> &operands) {
   for (int32_t operand : operands)
     if (operand >= 0)
@@ -129,7 +129,7 @@ InstructionInfo Context::instruction(size_t index) const {
             number(kernel.bytes),
             {},
             kernel.origin};
-    // Symbols count as 1 in a prediction: the traffic tells whether they are.
+    // A prediction is made with all symbols at 1. Equal traffic shows that they are 1 now.
     double atOne = static_cast<double>(current.extents[kernel.bytes].evaluate([](const std::string &) { return 1; }));
     if (info.bytes == atOne)
       info.predictedCycles = kernel.predictedCycles;

@@ -47,14 +47,14 @@ struct InstructionInfo {
   std::vector<uint32_t> inputs = {};
 };
 
-/// Where a value of the plan lies at the extents bound now. Numbers that depend on data that is not there yet are -1.
+/// Where a value of the plan lies at the extents bound now. Numbers that depend on data are -1 until the data exists.
 struct ValuePlace {
   std::vector<int64_t> dims;     // logical extents
   int64_t bytes = 0, offset = 0; // physical size; offset in the value that owns the bytes
 };
 
 /// Begin and end of one execution of one instruction, in monotonic nanoseconds. For an instruction that a loop runs
-/// several times the difference is the sum of them all.
+/// several times, the difference is the sum over all executions.
 struct InstructionTime {
   uint32_t instruction;
   uint64_t begin, end;
@@ -95,8 +95,8 @@ struct SlotTime {
   uint64_t begin = 0, end = 0;
 };
 
-/// The first events of a track of a trace, and the number of the events behind them.
-template <class Event> struct alignas(64) TraceTrack { // each slot writes lines of its own
+/// The first events of a track of a trace, and the number of later events, which are not kept.
+template <class Event> struct alignas(64) TraceTrack { // no two slots write the same cache line
   std::vector<Event> events;
   uint64_t leftOut = 0; // events that came when the track was full
 
@@ -108,8 +108,8 @@ template <class Event> struct alignas(64) TraceTrack { // each slot writes lines
   }
 };
 
-/// The executions of one run. The times of a kernel inside of `images` are sums over the images, one kernel after the
-/// other; `shares` has them as they were.
+/// The executions of one run. A kernel inside `images` has the sum of its times over all images, and these kernels
+/// follow one another; `shares` has the real times.
 struct RunTrace {
   TraceTrack<TracedCall> calls;             // in the order of their ends
   std::vector<TraceTrack<SlotTime>> shares; // by slot, in the order of time
@@ -118,8 +118,8 @@ struct RunTrace {
 struct RunOptions {
   bool profile = false;
   bool trace = false; // with `profile`: keep every execution and the share of every slot (Context::trace)
-  /// Events that a track of the trace keeps, of 32 bytes for calls and 24 bytes for the share of a slot; later ones are
-  /// counted. What the entry block itself executes is kept beyond the limit, one event for each of its instructions.
+  /// Maximum events of a track of the trace (32 bytes each for calls, 24 bytes for shares of slots). Later events are
+  /// only counted. One event for each instruction of the entry block is kept beyond this limit.
   size_t traceLimit = 1000000;
   int64_t until = -1; // stop after this instruction; later outputs are undefined. -1: never
   /// Called after each instruction; it may call `Context::readValue` for the outputs of the
@@ -134,7 +134,7 @@ struct MemoryUse {
   uint64_t outputBytes = 0;   // outputs owned by the runtime
   uint64_t copiedBytes = 0;   // copies of unaligned inputs; values with data-dependent extents
   uint64_t constantBytes = 0; // mapped, shared by all contexts of the model
-  uint64_t stateBytes = 0;    // states between runs: all their room, where they grow in place
+  uint64_t stateBytes = 0;    // states between runs; with their full room if they grow in place
 };
 
 class Context {
@@ -151,34 +151,34 @@ public:
   /// shared or borrowed storage must stay valid and unchanged until the run ends. Throws Error:
   /// "m.lathe: input 'data': expected f32 Nx3x224x224, got f32 1x3x299x299".
   void setInput(size_t index, Value value);
-  /// Binds the memory of an output. Type and extents must be those of the output. An undefined
-  /// tensor selects the runtime's own buffer again.
+  /// Binds the memory of an output. Type and extents must equal the output's. An undefined tensor selects the runtime's
+  /// own buffer again.
   void setOutput(size_t index, Tensor tensor);
 
-  /// Makes output `output` of every run input `input` of the next one: a state of the context, without a copy. The first
-  /// run starts from the value of setInput, or from zeros. With `max`, output and input share memory for that many
-  /// positions along the axis on which the output continues the input, which Plan::growths must allow; a run that needs
-  /// more is an Error. Without `max`, input and output change places, or share memory if Plan::overwrites has them. A run
-  /// that fails leaves all states as they were, but for elements that it has written over.
+  /// Makes output `output` of each run the input `input` of the next run, without a copy: a state of the context. The
+  /// first run starts from the value of setInput, or from zeros. With `max`, output and input share memory for `max`
+  /// positions along the axis on which the output continues the input; Plan::growths must allow this, and a run that
+  /// needs more throws Error. Without `max`, input and output change places, or share memory if Plan::overwrites has
+  /// them. A run that fails leaves all states unchanged, except elements that it has already overwritten.
   void keepState(size_t input, size_t output, int64_t max = 0);
   /// Makes the next run start from the beginning. setInput on a state starts it with that value.
   void resetStates();
-  /// Returns what the next run reads as input `index`; of a state that grows in place, a copy. All other inputs must be
-  /// set.
+  /// Returns the value that the next run reads as input `index`; a copy if the input is a state that grows in place.
+  /// All other inputs must be set.
   Value nextInput(size_t index);
-  /// Extents of a tensor that is set as input `index`; of a state, those that the last run has left.
+  /// Extents of the tensor that is set as input `index`; for a state, its extents after the last run.
   const std::vector<int64_t> &inputDims(size_t index) const;
 
   void run(const RunOptions &options = {});
 
-  /// Asks the run in progress to end: at the next instruction, iteration of a loop or image, it throws Cancelled. If there
-  /// is none, or if it is past its last instruction, the next run ends in this way before its first instruction. The run
-  /// that ends takes the request back, and the next one runs as usual. Safe in any thread and in signal handlers.
+  /// Ends the run in progress: at its next instruction, iteration of a loop or image it throws Cancelled. If no run is
+  /// in progress, or the run is past its last instruction, the next run throws before its first instruction. The run
+  /// that throws clears the request, so later runs are not affected. Safe in any thread and in signal handlers.
   void cancel() noexcept;
-  /// Takes back a request that no run has met.
+  /// Clears a request to cancel that has not ended a run yet.
   void resetCancel() noexcept;
-  /// Calls `check` with `data` in the thread of the run where a request would end it; 0 takes the request back, and the
-  /// run goes on. `check` must not use the context. Null: requests always end runs.
+  /// Before a request ends a run, the run's thread calls `check` with `data`. If `check` returns 0, the request is
+  /// cleared and the run goes on. `check` must not use the context. Null: requests always end runs.
   void setCancelCheck(int (*check)(void *data), void *data);
 
   /// Binds the inputs, runs, and returns copies of the outputs.

@@ -80,7 +80,7 @@ TEST_F(ContextTest, splitsStatically) {
 }
 
 TEST_F(ContextTest, scratchLiesWhereNothingIsAlive) {
-  for (bool kept : {false, true}) { // whether `big` is read again behind the kernel with scratch
+  for (bool kept : {false, true}) { // whether `big` is read again after the kernel with scratch
     TestPlan p;
     uint32_t x = p.input("x", {"N", "64"}), big = p.temporary("big", {"N", "64"}), sums = p.temporary("sums", {"N"});
     p.half(x, big, "N*64");
@@ -247,7 +247,7 @@ TEST_F(ContextTest, predictionsHoldForTheirExtents) {
   }
 }
 
-/// A prediction without meaning, as packages of older compilers have them, is none: the package runs.
+/// A nonsensical prediction, which a package of an older compiler may hold, is ignored: the package runs.
 TEST_F(ContextTest, predictionsWithoutMeaningAreNone) {
   for (double cycles : {-36.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     TestPlan plan = chain();

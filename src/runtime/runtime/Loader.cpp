@@ -50,7 +50,7 @@ class Source {
 public:
   virtual ~Source() = default;
   virtual uint64_t size() const = 0;
-  /// [offset, offset + bytes) lies inside; throws Error when reading fails.
+  /// Reads [offset, offset + bytes), which lies inside. Throws Error when reading fails.
   virtual void read(uint64_t offset, void *to, size_t bytes) const = 0;
   virtual void placeConstants(const Section &section, LoadedPackage &package) const = 0;
   /// Nothing for memory.
@@ -212,7 +212,7 @@ private:
                   section.bytes <= source.size() - section.offset && section.offset >= sizeof header,
               "{}: altered: a section of {} bytes at {} in a file of {}", name, section.bytes, section.offset,
               source.size());
-      // One after the other without room for anything else: what lies between is padding, which must be zero.
+      // Sections follow one another. Only padding lies between them, and it must be zero.
       uint64_t expected = (end + package::sectionAlignment - 1) / package::sectionAlignment * package::sectionAlignment;
       require(section.offset == expected, "{}: altered: a section at byte {}, expected {}", name, section.offset,
               expected);
@@ -240,7 +240,8 @@ private:
     return hasher.digest();
   }
 
-  /// Plan and code sections, by section; their hash, and the constants' unless not asked for, is right.
+  /// Reads the plan and code sections and checks their hashes, and the hash of the constants unless the caller declines
+  /// it.
   std::vector<std::vector<char>> readChecked() {
     package::Hasher hasher;
     package::hashTables(hasher, header, sections);
@@ -288,7 +289,7 @@ private:
             name, hasher.digest(), section.hash);
   }
 
-  /// The code section that asks most of what this CPU has; null when the package has no code.
+  /// The code section that requires most features of this CPU; null if the package has no code.
   const Section *chooseCode() const {
     uint64_t have = options.cpuFeatures.value_or(cpuFeatures());
     const Section *best = nullptr, *nearest = nullptr;

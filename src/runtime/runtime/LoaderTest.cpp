@@ -109,7 +109,7 @@ std::vector<Section> sections(const std::vector<char> &bytes) {
   return result;
 }
 
-/// Gives altered bytes a fitting hash, so that what lies behind it is reached.
+/// Gives altered bytes a correct hash, so that later checks are reached.
 void rehash(std::vector<char> &bytes) {
   std::vector<Section> table = sections(bytes);
   Header header;
@@ -167,7 +167,7 @@ TEST_F(LoaderTest, codeIsNeverWritable) {
   auto model = Model::fromBytes(everything().bytes(), "m.lathe");
   auto *code = reinterpret_cast<volatile char *>(reinterpret_cast<uintptr_t>(model->kernel(0)));
   EXPECT_DEATH(*code = 1, "");
-  // And the process has no page that is both.
+  // No page of the process is both.
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
     EXPECT_THAT(line, ::testing::Not(HasSubstr("rwx"))) << line;
@@ -351,7 +351,7 @@ TEST_F(LoaderTest, survivesNonsenseBehindAFittingHash) {
       ADD_FAILURE() << "bad_alloc in round " << round;
     }
   }
-  EXPECT_GT(loaded, 100); // the test reaches behind the checks
+  EXPECT_GT(loaded, 100); // the test reaches the code after the checks
 }
 
 TEST_F(LoaderTest, malformedPlansAreNamed) {

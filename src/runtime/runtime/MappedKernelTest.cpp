@@ -50,7 +50,7 @@ TEST_F(MappedKernelTest, WorkIsSplitOverTheThreads) {
     EXPECT_EQ(out[unit], unit / 3 * 3) << unit;
 }
 
-/// Each stage reads what all threads wrote in the stage before, in a scratch that they share.
+/// Each stage reads what all threads wrote in the previous stage, in a scratch that they share.
 TEST_F(MappedKernelTest, StagesRunOneAfterTheOther) {
   constexpr int64_t width = 64, stages = 20;
   std::vector<int64_t> expected(width), alone(width), together(width), scratch(2 * width);
@@ -79,7 +79,7 @@ TEST_F(MappedKernelTest, ImagesPassInThePlacesOfTheThreads) {
   int64_t out[15] = {}, imageBytes[] = {3 * sizeof(int64_t)};
   void *buffers[] = {out};
   kernel(units).runImages(pool, {.buffers = buffers, .units = 15}, 5,
-                          imageBytes); // each unit writes where its call began
+                          imageBytes); // each unit writes at the buffer of its call
   // Images 0 and 1 pass in place 0, 2 and 3 in place 1, then both threads share image 4 in place 0.
   EXPECT_EQ(out[0], 12);
   EXPECT_GE(out[2], 13);

@@ -7,7 +7,7 @@ namespace lathe::runtime {
 
 namespace {
 
-/// What the plan says of the integers of a port. `file` is for messages.
+/// Reads the quantisation of a port from the plan's `text`. `file` is for messages.
 Quantization quantizationOf(const Port &port, const std::string &text, const std::string &file) {
   Quantization how;
   try {
@@ -38,7 +38,7 @@ struct Model::State {
             program.kernelCount);
     require(program.kernelCount == package.entries.size(), "{}: malformed: {} kernels and code for {}", name,
             program.kernelCount, package.entries.size());
-    // The last plan is the general one: its extents are symbolic where the others' are fixed.
+    // The last plan is the general plan: its extents are symbolic where other plans have fixed extents.
     const Plan &plan = program.plans.back();
     auto ports = [&](const std::vector<uint32_t> &values) {
       std::vector<Port> result;

@@ -43,8 +43,7 @@ public:
 struct LoadOptions {
   bool checkConstants = true;               // verify the hash of the constants, which reads the whole file
   std::optional<uint64_t> cpuFeatures = {}; // replaces this CPU's bits of package::CpuFeature (for tests)
-  /// Constants of a file that it contains are not checked; a file that passes the check is added.
-  /// Used during the call only.
+  /// Files whose constants need no check. A file that passes the check is added. Used during the call only.
   CheckedFiles *checkedFiles = nullptr;
   std::string name = {}; // name of the file in messages; "": its path
 };
@@ -53,9 +52,9 @@ struct LoadOptions {
 struct Port {
   std::string name;
   ElementType type = ElementType::invalid;
-  Dims dims;                                     // may be symbolic: "N"
-  ValueKind kind = ValueKind::tensor;            // `type` of a value that is no tensor: element type of its tensors
-  std::optional<Quantization> quantization = {}; // of integers that stand for real numbers
+  Dims dims;                          // may be symbolic: "N"
+  ValueKind kind = ValueKind::tensor; // of sequences and optionals, `type` is the element type of the tensors
+  std::optional<Quantization> quantization = {}; // of integers that represent real numbers
   bool tensor() const { return kind == ValueKind::tensor; }
 };
 

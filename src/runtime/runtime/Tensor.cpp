@@ -94,7 +94,7 @@ void read(ElementType type, const void *data, int64_t at, int64_t count, Wide &w
   }
 }
 
-/// Truncates; what does not fit becomes the nearest value that does, NaN becomes 0.
+/// Truncates. Numbers out of range become the nearest number in range, and NaN becomes 0.
 template <class T> T toInteger(double value) {
   constexpr T lowest = std::numeric_limits<T>::min(), highest = std::numeric_limits<T>::max();
   if (std::isnan(value))

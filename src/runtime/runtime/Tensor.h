@@ -96,7 +96,7 @@ private:
   std::variant<Tensor, Sequence, Optional> state;
 };
 
-/// Kind of a value as far as it tells: an optional that holds nothing is ValueKind::optional.
+/// Kind of a value. An empty optional is ValueKind::optional, because it does not tell what it would hold.
 ValueKind kindOf(const Value &value);
 
 /// ElementType of a C++ type (float, double, int8_t ... uint64_t, bool).

@@ -74,20 +74,20 @@ struct alignas(64) ThreadPool::Worker {
   Counters *counters = nullptr;
   int slot = 0;    // in the team
   Word ticket{0};  // number of jobs given to this slot so far
-  Word claimed{0}; // the last of them that was begun: by this worker or, when it is late, by the leader
+  Word claimed{0}; // last job that was begun: by this worker or, if it is late, by the leader
   Word sleeps{0};  // 1 while the worker sleeps or is about to; the leader clears it when it wakes it
   std::atomic<bool> quit{false};
   alignas(64) Counters led; // of the teams that this worker leads
   std::exception_ptr error;
   std::thread thread;
-  // Only the leader's: since when it has done every share of this slot, and in which job the last one.
+  // Used by the leader alone: since when it computes every share of this slot, and the last job in which it did.
   std::chrono::steady_clock::time_point lateSince;
   uint32_t lastLate = 0;
 };
 
 ThreadPool::ThreadPool(int slots) : everyone(ofAll, 0, slots <= availableCpus()) {
   require(slots >= 1 && slots <= 1024, "{} threads requested, expected 1 to 1024", slots);
-  // Signals belong to the program's own threads.
+  // Workers block all signals, so that the program's own threads handle them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -207,7 +207,7 @@ void ThreadPool::Team::run(int64_t first, int64_t count, Body body, void *contex
     error = std::current_exception();
   }
   auto done = [&] { return counters->pending.load(std::memory_order_acquire) == 0; };
-  // A worker that has not begun after so much time was not given a CPU: its share is done here, under its slot.
+  // A worker that has not begun after this time has no CPU, so the leader computes its share under the worker's slot.
   for (int slot = 1; slot < used && !done(); ++slot) {
     Worker &worker = *workers[slot - 1];
     uint32_t ticket = worker.ticket.load(std::memory_order_relaxed), before = ticket - 1;

@@ -6,8 +6,8 @@
 // caller computes that share, too; results do not depend on it. A worker that repeatedly comes late
 // although it is awake probably waits for the CPU of the caller and is moved to another CPU.
 //
-// Slots may also work in disjoint teams at the same time. A team has a leader, counters and a failure of its own and works
-// as a pool of its size.
+// Slots may also work in disjoint teams at the same time. Each team has its own leader, counters and failure, and works
+// like a pool of its size.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace lathe::runtime {
 
 class ThreadPool {
   struct Worker;
-  /// Of a job that a team runs. They belong to the pool: a worker looks at them when the job is over, too.
+  /// Counters of a team's job. The pool owns them, because workers still read them after the job is over.
   struct alignas(64) Counters {
     std::atomic<uint32_t> pending{0}; // workers that have not finished
     std::atomic<uint32_t> leaderSleeps{0};

@@ -100,7 +100,7 @@ TEST(ThreadPoolTest, manyMoreSlotsThanCpus) {
   EXPECT_EQ(sum, 300 * 64);
 }
 
-/// The CPU on which a thread runs that was made on CPU `here` and moved off it.
+/// Starts a thread on CPU `here`, moves it off, and returns the CPU on which it then runs.
 int movedFrom(int here, const cpu_set_t &all) {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -126,7 +126,7 @@ int movedFrom(int here, const cpu_set_t &all) {
   return ranOn;
 }
 
-// A thread that waits for the CPU of one that does not stop runs elsewhere at once, and may run everywhere as before.
+// A thread that waits for the CPU of a busy thread runs elsewhere at once, and its affinity is unchanged afterwards.
 // On a busy machine this thread may lose its CPU to the other one before it is moved, so one of ten attempts counts.
 TEST(ThreadPoolTest, aThreadIsMovedToAnotherCpu) {
   cpu_set_t all;
@@ -141,7 +141,7 @@ TEST(ThreadPoolTest, aThreadIsMovedToAnotherCpu) {
   EXPECT_TRUE(moved);
 }
 
-/// Units of a stage read what both neighbours wrote in the one before.
+/// Each unit of a stage reads what both neighbours wrote in the previous stage.
 struct Waves {
   int64_t width;
   std::vector<int64_t> even, odd;

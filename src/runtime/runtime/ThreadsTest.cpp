@@ -1,5 +1,5 @@
-// What threads share, run under ThreadSanitizer: one model, a context for each thread, worker threads in each, images
-// and stages that slots take turns at.
+// Data that threads share, run under ThreadSanitizer: one model, a context for each thread, worker threads in each,
+// images and stages that slots take turns at.
 #include "runtime/Context.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/testing/TestPlan.h"
@@ -57,7 +57,7 @@ TEST(ThreadsTest, contextsOnManyThreadsShareAModel) {
     thread.join();
 }
 
-// Kernels in code of this program, so that ThreadSanitizer sees what they read and write.
+// Kernels compiled into this program, so that ThreadSanitizer sees their reads and writes.
 
 void halve(void *const *buffers, const int64_t *, int64_t begin, int64_t end, void *) {
   for (int64_t i = begin; i < end; ++i)
@@ -70,7 +70,7 @@ void sumUp(void *const *buffers, const int64_t *, int64_t begin, int64_t end, vo
         static_cast<const float *>(buffers[0])[i] + static_cast<const float *>(buffers[1])[i];
 }
 
-/// Each unit adds two neighbours of the stage before, which other slots have written.
+/// Each unit adds two neighbours of the previous stage, which other slots have written.
 void wave(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *scratch) {
   int64_t width = dims[0], *out = static_cast<int64_t *>(buffers[0]);
   for (int64_t unit = begin; unit < end; ++unit) {
@@ -129,7 +129,7 @@ TEST(ThreadsTest, stagesWaitForEachOther) {
   }
 }
 
-/// Branches: each team doubles a row of its own, then the last adds up what all have written.
+/// Branches: each team doubles a row, then the last team adds up all rows.
 TEST(ThreadsTest, teamsWriteApartAndJoin) {
   constexpr int64_t width = 512;
   struct Rows {

@@ -88,7 +88,7 @@ public:
     Value shifted = add(x, magic);
     return {sub(shifted, number(magic)), subI(bits(shifted), bits(number(magic)))};
   }
-  /// x * factor rounded likewise, plus `offset`: in the low bits of `shifted`, without it in `number`.
+  /// x * factor rounded in the same way: `number` is the result; the low bits of `shifted` hold it plus `offset`.
   struct Powers {
     Value number, shifted;
   };
@@ -98,7 +98,7 @@ public:
     return {sub(shifted, number(magic)), shifted};
   }
   static constexpr double log2e = 1.4426950408889634074;
-  /// The low bits of an integer as exponent: 2^n where they hold n + bias().
+  /// 2^n, if the low bits of `integer` hold n + bias(): they become the exponent.
   Value powerOfBits(Value integer) { return fromBits(shiftLeft(integer, mantissa())); }
 
   /// c0 + c1 x + c2 x^2 ... (Horner).

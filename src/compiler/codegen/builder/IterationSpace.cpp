@@ -38,7 +38,7 @@ KernelTensors::KernelTensors(const KernelProblem &problem) {
   agreeOnBlocks();
 }
 
-/// One block of all channels is the same memory either way. Beside tensors of several such blocks it is a block, too.
+/// One block of all channels has the same memory as one channel block. Beside such tensors, it counts as a block.
 void KernelTensors::agreeOnBlocks() {
   int64_t block = 0;
   for (auto *list : {&inputs, &outputs})
@@ -138,7 +138,7 @@ Access Space::access(const KernelTensor &tensor, const std::vector<size_t> &axes
     Dim extent = channelAxis ? Dim(channels) : extents[axis];
     if (tensor.dims[i] == Dim(1) && !(channelAxis && channels == 1)) // a single channel still is one lane of several
       continue;
-    bool mayVary = !(tensor.dims[i] == extent); // where the run finds an extent other than 1
+    bool mayVary = !(tensor.dims[i] == extent); // at run time the extent may differ from 1
     if (mayVary && (channelAxis || !(broadcastDim(tensor.dims[i], extent) == extent)))
       throw Declined{fmt::format("extents {} and {} meet in one kernel", tensor.dims[i].str(), extent.str())};
     if (tensor.block && (i == 1) != channelAxis)
@@ -186,7 +186,7 @@ void Space::collapse(std::vector<Access *> accesses, std::vector<int> *kinds) {
     if (block && blockAxis > axis)
       --blockAxis;
   };
-  auto mergeable = [&](size_t axis) { // with its right neighbour
+  auto mergeable = [&](size_t axis) { // mergeable with the next axis
     if (kinds && (*kinds)[axis] != (*kinds)[axis + 1])
       return false;
     if (block && partial && (axis == blockAxis || axis + 1 == blockAxis || axis + 2 == extents.size()))
@@ -206,7 +206,7 @@ void Space::collapse(std::vector<Access *> accesses, std::vector<int> *kinds) {
         ++blockAxis; // erased below: the merged axis takes its place
       erase(i);
       if (block && !partial && i == extents.size() - 1)
-        block = 0; // channels of a block are no axis of their own any more
+        block = 0; // the channels of a block are no longer a separate axis
     }
   if (!partial && block && extents.back().constantOr(0) != block)
     block = 0;

@@ -17,7 +17,7 @@ struct KernelTensor {
   unsigned buffer = 0;
   ElementType type = ElementType::invalid;
   Dims dims;
-  Dims stored;       // extents in memory, at least `dims`: a value that grows in place has gaps behind its rows
+  Dims stored;       // extents in memory, at least `dims`: a value that grows in place has gaps after its rows
   int64_t block = 0; // channels per block; 0: row-major
   int64_t last = 0;  // elements from one position to the next where the channels are last (ChannelLayout.h), else 0
   mlir::Value value; // argument or returned value of the function
@@ -36,8 +36,8 @@ struct KernelTensors {
   /// Returns the tensor if `value` is an argument, else null.
   const KernelTensor *input(mlir::Value value) const;
   std::vector<bool> writable() const;
-  /// Where a tensor has its channels last and all blocked ones have one block, makes channels an axis like any other: no
-  /// tensor is blocked then.
+  /// If a tensor has its channels last and no other tensor has several blocks, makes the channels an ordinary axis:
+  /// then no tensor is blocked.
   void makeChannelsAnAxis();
 
 private:

@@ -45,7 +45,7 @@ KernelBuilder::KernelBuilder(mlir::MLIRContext *context, const Target &target, s
   auto voidType = mlir::LLVM::LLVMVoidType::get(context);
   b.setInsertionPointToEnd(module->getBody());
 
-  // The body: one noalias pointer a buffer, so that LLVM may keep what it loaded across stores.
+  // The body has one noalias pointer per buffer, so that LLVM may keep loaded values across stores.
   llvm::SmallVector<mlir::Type> bodyTypes(writable.size(), ptr);
   bodyTypes.append(dimCount, i64());
   bodyTypes.append({i64(), i64(), ptr});
@@ -59,7 +59,7 @@ KernelBuilder::KernelBuilder(mlir::MLIRContext *context, const Target &target, s
   }
   body.setArgAttr(bodyTypes.size() - 1, "llvm.noalias", b.getUnitAttr());
 
-  // The entry unpacks its arrays and calls the body.
+  // The entry function unpacks the arrays and calls the body.
   auto entry = b.create<mlir::LLVM::LLVMFuncOp>(
       loc, name, mlir::LLVM::LLVMFunctionType::get(voidType, {ptr, ptr, i64(), i64(), ptr}));
   mlir::Block *start = entry.addEntryBlock(b);
@@ -324,7 +324,7 @@ mlir::Value KernelBuilder::zero(mlir::Type type) { return b.create<mlir::arith::
 mlir::Value KernelBuilder::firstUnless(bool greater, Value x, Value y) {
   auto vector = llvm::dyn_cast<mlir::VectorType>(x.getType());
   if (vector && vector.getElementType().isF32() && target.has("sse4.2")) {
-    // As a comparison and a select it would be folded with selects around it into something longer.
+    // A comparison and a select would be folded with other selects into longer code.
     int64_t lanes = vector.getNumElements();
     const char *name = greater ? "max" : "min";
     auto call = [&](const std::string &intrinsic, mlir::ValueRange operands) {
@@ -349,7 +349,7 @@ mlir::Value KernelBuilder::firstUnless(bool greater, Value x, Value y) {
 }
 
 mlir::Value KernelBuilder::fma(Value x, Value y, Value z) {
-  // Without the instruction a true fma would be a call into libm; kernels call nothing.
+  // Without the instruction, a true fma would be a call into libm, and kernels call nothing.
   if (target.has("sse4.2") && !target.has("fma"))
     return b.create<mlir::LLVM::FMulAddOp>(loc, x, y, z);
   return b.create<mlir::math::FmaOp>(loc, x, y, z);
@@ -403,7 +403,7 @@ void KernelBuilder::sideBySide(int64_t copies, const std::function<void(int64_t)
   }
   if (!plain || copies < 2)
     return;
-  // Copies differ in how much of their addresses folds, at the beginning: in step at the end.
+  // At the beginning, copies differ in how much of their addresses folds; from the end they correspond step by step.
   for (size_t left = longest; left > 0; --left)
     for (std::vector<mlir::Operation *> &own : emitted)
       if (left <= own.size())

@@ -15,8 +15,8 @@
 //
 // Kernels run with denormals flushed: a denormal result may come out as zero and a denormal argument counts as zero.
 // With KernelBuilder::relaxedMath some of them are replaced (RelaxedMath.h).
-// Infinities and NaN behave as IEEE and C say. sin and cos of |x| > 2^50 (where neighbouring floats are periods apart)
-// are those of 0. Coefficients: dev/minimax.py.
+// Infinities and NaN behave as IEEE and C define. sin and cos of |x| > 2^50 (where neighbouring floats are periods
+// apart) have the values of 0. Coefficients: dev/minimax.py.
 #include "codegen/builder/Arithmetic.h"
 #include "codegen/builder/RelaxedMath.h"
 #include "codegen/builder/Scalar.h"
@@ -36,7 +36,7 @@ public:
 
   // e^x = 2^n * (1 + p) with x = n ln 2 + r: p of x and n.
   Value reducedExp(Value x, Value n) {
-    // ln 2 in two parts; the upper has enough zero bits that n times it is exact.
+    // ln 2 in two parts: the upper part has enough zero bits for an exact product with n.
     Value r = fma(n, wide ? -6.93147180369123816490e-01 : -0.693359375, x);
     r = fma(n, wide ? -1.90821492927058770002e-10 : 2.12194440e-4, r);
     Value p =
@@ -57,18 +57,18 @@ public:
 
   Value exp(Value x) {
     x = wide ? clamp(x, -760, 720) : clamp(x, -110, 95);
-    // Two factors, because 2^n alone overflows before e^x does: the biased exponents of both in one sum, halved.
+    // Two factors, because 2^n overflows before e^x does: computes the sum of both biased exponents and halves it.
     Powers n = powersOfTwoIn(x, log2e, 2 * bias());
     Value p = reducedExp(x, n.number), half = shiftRight(bits(n.shifted), 1);
     Value first = powerOfBits(half), second = powerOfBits(subI(bits(n.shifted), half));
     return mul(fma(p, first, first), second);
   }
 
-  /// Arguments of expBounded: e^x is finite at the upper one and denormal, which counts as zero, below the lower one.
+  /// Bounds of expBounded's arguments: e^x is finite at the upper one, and denormal (zero) below the lower one.
   double lowestBound() const { return wide ? -709 : -88; }
   double highestBound() const { return wide ? 709 : 88; }
-  /// e^x between the bounds. The biased exponent of 2^n appears in the low bits of the sum that rounds, 0 (so that 2^n
-  /// is zero) at the lower bound.
+  /// e^x between the bounds. The biased exponent of 2^n is in the low bits of the rounding sum; it is 0, so that 2^n is
+  /// zero, at the lower bound.
   Value expBounded(Value x) {
     Powers n = powersOfTwoIn(x, log2e, bias());
     Value p = reducedExp(x, n.number), factor = powerOfBits(bits(n.shifted));
@@ -83,7 +83,7 @@ public:
     // 2 * (2^(n-1) p + (2^(n-1) - 1/2)): 2^n alone would overflow at the top.
     Value s = powerOfTwo(subI(e.n, integer(1)));
     Value result = mul(fma(s, e.p, add(s, -0.5)), 2);
-    // The sign of zero and the last bit of small arguments.
+    // Keeps the sign of zero and the last bit of small arguments.
     return select(less(abs(x), wide ? 1e-17 : 1e-9), x, result);
   }
 
@@ -133,7 +133,7 @@ public:
     Value z = mul(x, x);
     Value p = polynomial(z, {-0.333333313, 0.133332223, -0.0539484620, 0.0217087492, -0.00819508638, 0.00215763575});
     Value small = fma(mul(z, x), p, x);
-    // 1 - 2 / (e^2|x| + 1), in which e^2|x| need not be exact to the last bit. 2^(n + r) = 2^n + 2^n (2^r - 1).
+    // 1 - 2 / (e^2|x| + 1), where e^2|x| may be inexact in the last bit. 2^(n + r) = 2^n + 2^n (2^r - 1).
     magnitude = select(greater(magnitude, 10), number(10), magnitude);
     Powers n = powersOfTwoIn(magnitude, 2 * log2e, bias());
     Value r = fma(magnitude, 2 * log2e, neg(n.number)), factor = powerOfBits(bits(n.shifted));
@@ -143,7 +143,7 @@ public:
     return copySign(select(less(magnitude, 0.625), small, large), x);
   }
 
-  /// Beyond the bounds it is 1 but for less than half an ULP, and denormal.
+  /// Outside the bounds it is 1 within half an ULP, or denormal.
   Value sigmoid(Value x) { return div(number(1), add(expBounded(clamp(neg(x), lowestBound(), highestBound())), 1)); }
 
   Value erf(Value x) {
@@ -162,8 +162,8 @@ public:
     return select(less(magnitude, 0.875), small, large);
   }
 
-  /// x P(s) with s in [-1, 1] for x limited to where erf is 1 to the last bit but one: no second branch, no
-  /// exponential.
+  /// x P(s) with s in [-1, 1], for x limited to the range where erf is below 1 by more than an ULP: no second branch,
+  /// no exponential.
   Value erfBrief(Value x) {
     constexpr double limit = 3.85;
     x = clamp(x, -limit, limit);
@@ -174,7 +174,7 @@ public:
   }
 
   Value atan(Value x) {
-    // With tan(pi/8) and tan(3 pi/8) as borders: atan a = pi/2 + atan(-1/a), = pi/4 + atan((a - 1)/(a + 1)).
+    // Ranges end at tan(pi/8) and tan(3 pi/8): atan a = pi/2 + atan(-1/a), or pi/4 + atan((a - 1)/(a + 1)).
     Value a = abs(x);
     Value top = greater(a, 2.414213562373095), middle = greater(a, 0.4142135623730950);
     Value numerator = select(top, number(-1), select(middle, add(a, -1), a));
@@ -186,7 +186,7 @@ public:
                               -0.052165986053129512, 0.044964738537694615, -0.033315099886015380, 0.015038060658302784})
              : polynomial(z, {-0.333333164, 0.199985310, -0.142444640, 0.105997249, -0.0609139055});
     Value base = select(top, number(M_PI / 2), select(middle, number(M_PI / 4), number(0)));
-    // What rounding takes from base.
+    // The rounding error of base.
     double lost = wide ? 6.123233995736766e-17 : M_PI / 2 - static_cast<double>(static_cast<float>(M_PI / 2));
     Value rest = select(top, number(lost), select(middle, number(lost / 2), number(0)));
     Value result = add(base, add(r, fma(mul(z, r), p, rest)));
@@ -279,7 +279,7 @@ Value ScalarBuilder::pow(Value x, Value y) {
   Value base = d.make<arith::ExtFOp>(d.type, x), power = d.make<arith::ExtFOp>(d.type, y);
   Value exponent = d.mul(d.log(d.abs(base)), power);
   Value result = a.make<arith::TruncFOp>(a.type, d.exp(exponent));
-  // A float32 is an even integer from 2^25 on; below, rounding y and y/2 tells integers and odd ones.
+  // A float32 from 2^25 on is an even integer; below, rounding y and y/2 shows integers and odd integers.
   auto isInteger = [&](Value v) {
     Value limited = d.clamp(v, -std::ldexp(1.0, 40), std::ldexp(1.0, 40));
     return d.compare(arith::CmpFPredicate::OEQ, d.nearest(limited).number, limited);

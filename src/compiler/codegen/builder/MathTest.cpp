@@ -41,7 +41,7 @@ template <class T> double ulps(T y, long double exact) {
       return 0;
     if (y == nearest)
       return 0;
-    // At the border of overflow the largest finite number is as good.
+    // At the limit of overflow, the largest finite number is also correct.
     T top = std::numeric_limits<T>::max();
     return std::isinf(nearest) != std::isinf(y) && std::fabs(exact) > 0.99999L * top &&
                    std::fabs(exact) < 1.00001L * top

@@ -17,7 +17,7 @@ std::vector<ViewAxis> rowMajorAxes(const Dims &dims, const Dims &stored) {
   return axes;
 }
 
-/// All factors in order, those that one stride walks joined.
+/// All factors in order; factors that one stride covers are joined.
 ViewAxis flattened(const std::vector<ViewAxis> &axes) {
   ViewAxis all;
   for (const ViewAxis &axis : axes)
@@ -29,7 +29,7 @@ ViewAxis flattened(const std::vector<ViewAxis> &axes) {
   return all;
 }
 
-/// Takes the innermost `extent` positions off `factors`; false where they end inside a factor that cannot be cut.
+/// Moves the innermost `extent` positions of `factors` to `taken`; false if a factor would have to be divided.
 bool takeInner(ViewAxis &factors, Dim extent, ViewAxis &taken) {
   while (!(extent == Dim(1))) {
     if (factors.empty())
@@ -73,7 +73,7 @@ std::string_view mnemonic(mlir::Operation *op) {
   return record ? record->name : "";
 }
 
-/// Positions [start, start + extent * step) of one axis.
+/// Restricts one axis to the positions start, start + step, ... (`extent` of them).
 void cut(TensorView &view, size_t axis, const Dim &start, const Dim &extent, int64_t step) {
   ViewAxis &factors = view.axes[axis];
   if (view.dims[axis] == extent && step == 1)
@@ -199,7 +199,7 @@ CommonAxes commonAxes(std::vector<ViewAxis> walks) {
   result.strides.resize(walks.size());
   auto left = [&] { return llvm::any_of(walks, [](const ViewAxis &walk) { return !walk.empty(); }); };
   while (left()) {
-    // The longest run that ends none of the innermost factors early.
+    // The longest run that divides all innermost factors.
     Dim extent;
     for (size_t i = 0; i < walks.size(); ++i) {
       if (walks[i].empty())

@@ -43,7 +43,7 @@ std::optional<int64_t> integerConstant(Value value) {
   return integerOf(number);
 }
 
-/// The quantisation that gives `bytes`.
+/// The quantisation whose result is `bytes`; empty if there is none.
 std::optional<Quantization> quantizationOf(Value bytes) {
   mlir::Operation *cast = bytes.getDefiningOp();
   if (!isOp(cast, "cast") || !isByte(nn::infoOf(bytes).type))
@@ -81,7 +81,7 @@ public:
 
   Value bytes() { return k.b.create<arith::TruncIOp>(k.loc, type.clone(k.b.getIntegerType(8)), integers(to.zero)); }
 
-  /// The bytes less `number` as floats.
+  /// The bytes minus `number` as floats.
   Value floats(int64_t number) {
     if (to.zero == 0 && number == 0 && to.least == 0) { // otherwise -0 could come out, which no byte less a number is
       Value rounded = k.b.create<mlir::math::RoundEvenOp>(k.loc, x);
@@ -104,8 +104,8 @@ private:
     return k.b.create<arith::ConstantOp>(k.loc, mlir::DenseElementsAttr::get(wide, bits));
   }
 
-  /// round(x) between the limits less the zero point, plus `offset`; where x is NaN the byte is 0. Below -2^31 and of NaN
-  /// the conversion gives the least integer.
+  /// round(x) limited as the bytes are, minus the zero point, plus `offset`; NaN gives byte 0. The conversion gives the
+  /// least integer for NaN and for x below -2^31.
   Value integers(int64_t offset) {
     Value limited = k.firstUnlessLess(x, k.constantF(double(to.most - to.zero), type));
     Value y = k.b.create<arith::MaxSIOp>(k.loc, converted(limited), splat(to.least - to.zero));
@@ -149,7 +149,7 @@ Value quantizedCast(KernelBuilder &k, mlir::Operation *op, llvm::function_ref<Va
     std::optional<Quantization> to = quantizationOf(result);
     return applies(to) ? Converter(k, *to, x).bytes() : Value();
   }
-  // Floats of bytes: of a cast, or of a difference behind one.
+  // Floats of bytes: results of a cast, or of a subtraction after a cast.
   bool less = isOp(op, "sub");
   mlir::Operation *cast = less ? op->getOperand(0).getDefiningOp() : op;
   std::optional<int64_t> number = less ? integerConstant(op->getOperand(1)) : 0;

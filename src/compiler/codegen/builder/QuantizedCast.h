@@ -5,14 +5,14 @@
 
 namespace lathe {
 
-/// The value of `op` where it ends a quantisation, or dequantises one:
+/// The value of `op` if it ends a quantisation, or dequantises the result of one:
 ///
 ///   cast(clip(round(x) [+ zero]))                 to i8 or u8
 ///   cast(cast(clip(round(x) [+ zero])))           back to f32
 ///   cast(cast(clip(round(x) [+ zero]))) - number
 ///
 /// with constant integers as limits, zero and number. x is limited and converted to i32 at once, which rounds halves to
-/// even, and everything else is arithmetic of i32: the same bits, NaN included, as operator by operator in f32. Null
+/// even, and all other steps are i32 arithmetic. The bits, NaN included, equal those of separate f32 operators. Null
 /// for another form, for scalars and for targets without the conversion. `evaluate` gives the value of an operand.
 mlir::Value quantizedCast(KernelBuilder &k, mlir::Operation *op, llvm::function_ref<mlir::Value(mlir::Value)> evaluate);
 

@@ -44,7 +44,7 @@ public:
     Value estimate = estimateOf("rcp", x);
     if (!estimate)
       return div(number(1), x);
-    // One step of Newton's method, without denormal intermediates. It makes NaN of what zero and infinity have right.
+    // One step of Newton's method without denormal intermediates. It gives NaN for zero and infinity.
     Value step = mul(estimate, fma(neg(x), estimate, number(2)));
     return select(compare(arith::CmpFPredicate::UNO, step, step), estimate, step);
   }
@@ -95,7 +95,7 @@ private:
         kernel.b.create<mlir::LLVM::CallIntrinsicOp>(kernel.loc, type, kernel.b.getStringAttr(intrinsic), operands);
     return made.getResult(0);
   }
-  /// An instruction of AVX-512 on all lanes. `unused` stands for the lanes that a mask leaves out.
+  /// An instruction of AVX-512 on all lanes. `unused`: operand for lanes that a mask excludes.
   Value avx512(const char *name, llvm::SmallVector<Value> operands, Value unused) {
     operands.append({unused, constant(lanes == 16 ? 16 : 8, -1)});
     if (lanes == 16 && std::string_view(name).starts_with("mask"))

@@ -31,7 +31,7 @@ const Function functions[] = {
     {"erfBrief", &ScalarBuilder::erfBrief, erfl, 0x1p-12, true},
 };
 
-/// AVX-512 of both widths, AVX2, and x86-64 without approximate instructions of this length; those that run here.
+/// AVX-512 with both widths, AVX2, and x86-64 without approximate instructions, if this machine runs them.
 std::vector<std::pair<std::string, int64_t>> targetsAndLanes() {
   std::vector<std::pair<std::string, int64_t>> wanted = {
       {"native", Target::parse("native").lanes(32)}, {"native", 8}, {"x86-64-v3", 8}, {"x86-64-v2", 4}, {"native", 1}};
@@ -169,7 +169,7 @@ std::string unary(const char *op, const char *family, const char *attributes = "
                      family, op, attributes);
 }
 
-/// Whole kernels: within 2^-11 of the largest result, and not what they are without relaxed mathematics.
+/// Whole kernels: errors within 2^-11 of the largest result, and results that differ from kernels without relaxed math.
 TEST(RelaxedMath, kernels) {
   const std::string queries = "tensor<1x2x19x16xf32>";
   const std::string attention =

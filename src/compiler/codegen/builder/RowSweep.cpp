@@ -57,7 +57,7 @@ RowSweep::Results RowSweep::over(Value length, int64_t rows, double start, const
 }
 
 RowSweep::Results RowSweep::across(llvm::ArrayRef<Value> vectors, const Merge &merge) {
-  // Each vector holds groups of `width` lanes, one a row; two become one whose groups are half as wide.
+  // Each vector holds groups of `width` lanes, one group per row; two vectors become one with groups of half the width.
   Values current(vectors.begin(), vectors.end());
   while (!llvm::isPowerOf2_64(current.size()))
     current.push_back(current.back());
@@ -66,7 +66,7 @@ RowSweep::Results RowSweep::across(llvm::ArrayRef<Value> vectors, const Merge &m
     rows.push_back({static_cast<int64_t>(i)});
   int64_t width = lanes, bits = bitWidth(type) == 64 ? 64 : 32;
   for (; current.size() > 1; width /= 2) {
-    // Within 128 bits groups of the two alternate, otherwise they follow one another: x86's shuffles of one
+    // Within 128 bits the groups of the two alternate, otherwise they are consecutive: x86 shuffles both with one
     // instruction.
     bool alternate = width * bits <= 128;
     auto groups = static_cast<int64_t>(rows[0].size());

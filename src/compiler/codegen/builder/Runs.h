@@ -17,7 +17,7 @@ inline void forRuns(KernelBuilder &k, mlir::Value lo, mlir::Value hi, int64_t si
   });
 }
 
-/// Likewise for ranges whose size is known at run time; it is positive where [lo, hi) is not empty.
+/// The same for ranges whose size is known at run time. The size is positive if [lo, hi) is not empty.
 inline void forRuns(KernelBuilder &k, mlir::Value lo, mlir::Value hi, mlir::Value size,
                     const std::function<void(mlir::Value, mlir::Value, mlir::Value)> &body) {
   auto quotient = [&](mlir::Value x) -> mlir::Value { return k.b.create<mlir::arith::DivUIOp>(k.loc, x, size); };

@@ -20,8 +20,8 @@ using mlir::Value;
 
 namespace {
 
-/// `number` truncated, and limited to what an integer of `width` bits can hold; NaN gives 0. As the references convert
-/// it (toElement in ops/ReferenceSupport.h).
+/// `number` truncated and limited to integers of `width` bits; NaN gives 0. The references convert in the same way
+/// (toElement in ops/ReferenceSupport.h).
 llvm::APInt integerOf(double number, unsigned width, bool isUnsigned) {
   llvm::APSInt result(width, isUnsigned);
   bool exact;
@@ -51,7 +51,7 @@ Value ScalarBuilder::constant(double value) {
   return constantLike(kernel.zero(element), value);
 }
 
-/// A sum or product of floats, which relaxed mathematics lets LLVM contract to fused operations.
+/// A sum or product of floats. With relaxed mathematics LLVM may contract it to fused operations.
 template <class Op> static Value inexact(KernelBuilder &kernel, Value x, Value y) {
   auto flags = kernel.relaxedMath ? arith::FastMathFlags::contract : arith::FastMathFlags::none;
   return kernel.b.create<Op>(kernel.loc, x, y, flags);
@@ -75,7 +75,7 @@ Value ScalarBuilder::mul(Value x, Value y) {
 Value ScalarBuilder::div(Value x, Value y) {
   if (isFloat())
     return kernel.b.create<arith::DivFOp>(kernel.loc, x, y);
-  // Division by zero and INT_MIN / -1 trap on some machines and are undefined in LLVM: those lanes divide by one.
+  // Division by zero and INT_MIN / -1 trap on some machines and are undefined in LLVM, so these lanes divide by one.
   Value one = constantLike(y, 1), zero = constantLike(y, 0);
   Value isZero = equal(y, zero), quotient;
   if (isUnsigned()) {
@@ -92,8 +92,8 @@ Value ScalarBuilder::neg(Value x) {
   return isFloat() ? kernel.b.create<arith::NegFOp>(kernel.loc, x).getResult() : sub(constantLike(x, 0), x);
 }
 
-/// x where it is NaN or `predicate` holds of x and y, else y. For halves: LLVM 19 narrows maximum and minimum of
-/// widened halves to halves, and loses a NaN in y there.
+/// x if it is NaN or `predicate` holds for x and y, else y. Needed for 16-bit floats: LLVM 19 narrows maximum and
+/// minimum of widened 16-bit floats and loses a NaN in y.
 static Value firstIf(KernelBuilder &k, arith::CmpFPredicate predicate, Value x, Value y) {
   Value wins = k.b.create<arith::CmpFOp>(k.loc, predicate, x, y);
   Value isNan = k.b.create<arith::CmpFOp>(k.loc, arith::CmpFPredicate::UNO, x, x);
@@ -229,7 +229,7 @@ Value Pointwise::evaluate(Value nnValue) {
   if (!lowering)
     throw Declined{fmt::format("'{}' has no scalar expression", op->getName().getStringRef().str())};
 
-  // Operands that do not vary along the vector stay scalars until they meet one that does.
+  // Operands that do not vary along the vector stay scalars until they meet an operand that does.
   llvm::SmallVector<Value> operands;
   int64_t lanes = 0;
   ElementType operandType = ElementType::invalid;

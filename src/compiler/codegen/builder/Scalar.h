@@ -49,8 +49,8 @@ public:
   Value ceil(Value x);
   Value roundEven(Value x);
   Value sqrt(Value x);
-  /// 1 / x, 1 / sqrt(x) and x / y of floats; approximate where the kernel's mathematics is relaxed. Not for Div: integers
-  /// that are quotients should stay integers.
+  /// 1 / x, 1 / sqrt(x) and x / y of floats; approximate where the kernel's mathematics is relaxed. Not for Div, whose
+  /// integral quotients must stay integral.
   Value reciprocal(Value x);
   Value reciprocalSqrt(Value x);
   Value quotient(Value x, Value y);

@@ -15,7 +15,7 @@ mlir::Value tableEntry(KernelBuilder &k, mlir::Value table, mlir::Value index, m
 /// taken as unsigned.
 mlir::Value byteTableEntry(KernelBuilder &k, llvm::ArrayRef<int64_t> values, unsigned width, mlir::Value index);
 
-/// `values` as integers of `width` bits in a vector of that many lanes.
+/// `values` as integers of `width` bits in a vector with one lane for each.
 mlir::DenseElementsAttr integerTable(KernelBuilder &k, llvm::ArrayRef<int64_t> values, unsigned width);
 
 } // namespace lathe

@@ -26,7 +26,7 @@ private:
 bool hasPaddedBias(const ContractionProblem &problem, const ConvGeometry &conv);
 /// Address of a bias with one value per channel. `padded`: see hasPaddedBias.
 PointAccess biasAccess(unsigned buffer, ElementType type, bool padded);
-/// The bias of `vectors` vectors of channels from `channel` on, of which `channels` are there; zeros behind them. The
+/// The bias of `vectors` vectors of channels from `channel` on; zeros after the first `channels` of them. The
 /// convolution has a bias. `zero` makes a vector of zeros.
 KernelBuilder::Values biasVectors(KernelBuilder &k, const ConvGeometry &conv, bool padded, mlir::Value channel,
                                   int64_t vectors, int64_t lanes, int64_t channels,

@@ -1,5 +1,5 @@
-// The input of `direct` in formats that convert operands: a range of rows as units in scratch, and what corrects sums for
-// zero points (codegen/space/ContractionFormat.h).
+// The input of `direct` in formats that convert operands: a range of rows as units in scratch, and the corrections of
+// sums for zero points (codegen/space/ContractionFormat.h).
 #include "codegen/contraction/DirectConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,8 +16,8 @@ void DirectGenerator::convertInput() {
     sumPositions(pixels);
 }
 
-/// Converts whole blocks of positions that lie one behind the other, several at once. Returns how many of `pixels` positions
-/// these are: the last ones may be left.
+/// Converts whole blocks of consecutive positions, several at once. Returns how many of `pixels` positions these are;
+/// the last ones may be left.
 mlir::Value DirectGenerator::convertPixels(Value source, Value to, Value pixels) {
   constexpr int64_t together = 4;
   Value whole = k.mul(k.div(pixels, together), together), zero16;
@@ -90,7 +90,7 @@ void DirectGenerator::convertPlanes(Value from, Value pixels) {
   });
 }
 
-/// The sums of the weights times what every element of the input has too much, once for all positions of a call.
+/// Stores the sums of the weights times minus the excess of the input (units::correction()), once for all positions.
 void DirectGenerator::multiplyCorrections() {
   int64_t from = conv.groups * plan.groupStride();
   k.loop(k.constant(0), k.constant(plan.weightSums()), plan.lanes, [&](Value at) {
@@ -102,7 +102,7 @@ void DirectGenerator::multiplyCorrections() {
 
 /// The numbers of `pixels` positions in scratch (DirectPlan::sumsPositions).
 void DirectGenerator::sumPositions(Value pixels) {
-  // The last vector is stored whole. What it reads behind the last position lies in scratch, too.
+  // The last vector is stored whole. The elements that it reads after the last position are in scratch, too.
   k.loop(k.constant(0), pixels, plan.lanes, [&](Value pixel) {
     Value number = conv.weightsZero ? zeroPointPart(pixel) : units::integer(k, 0, plan.lanes);
     if (addsOperands(plan.format))
@@ -111,8 +111,8 @@ void DirectGenerator::sumPositions(Value pixels) {
   });
 }
 
-/// Of the positions from `pixel` on: minus the zero point of the weights times the sum of the input, less the zero points
-/// of that.
+/// For the positions from `pixel` on: minus the zero point of the weights, times the sum of the input without its own
+/// zero points.
 mlir::Value DirectGenerator::zeroPointPart(Value pixel) {
   Value ones = units::integer(k, plan.format.unitOfOnes(), plan.lanes);
   Value scalar =
@@ -140,8 +140,8 @@ mlir::Value DirectGenerator::ofPositions(Values parts) {
   return parts[0];
 }
 
-/// The products of each two units of a position that are added to weights together, in a lane of the first one; laid out
-/// as sumsOfBlocks.
+/// The products of each two units of a position that are added to weights together, in the lane of the first unit; laid
+/// out as in sumsOfBlocks.
 DirectGenerator::Values DirectGenerator::productsOfBlocks(Value pixel) {
   int64_t count = plan.blockUnits(), blocks = plan.heldUnits() / plan.heldBlockUnits();
   llvm::SmallVector<int64_t> second; // of two units, and zeros
@@ -175,7 +175,7 @@ DirectGenerator::Values DirectGenerator::sumsOfBlocks(Value pixel, Value ones) {
   });
 }
 
-/// Likewise of row-major units: one vector, a lane a position.
+/// The same for row-major units: one vector with a position per lane.
 DirectGenerator::Values DirectGenerator::sumsOfPlanes(Value pixel, Value ones) {
   return k.loop(k.constant(0), k.constant(plan.steps), 1, micro.zeros(1), [&](Value unit, mlir::ValueRange carried) {
     Value at = k.add(pixel, k.mul(unit, plan.heldPixels()));
@@ -184,8 +184,8 @@ DirectGenerator::Values DirectGenerator::sumsOfPlanes(Value pixel, Value ones) {
   });
 }
 
-/// What the elements of a position in scratch have too much, all together: zero points that the format does not
-/// subtract, and what stands in lanes of blocks that are no channels, for all lanes.
+/// The total excess of the elements of a position in scratch, for all lanes: zero points that the format does not
+/// subtract, and the contents of lanes without a channel.
 mlir::Value DirectGenerator::inAllElements() {
   int64_t empty = conv.storedChannels() - conv.inChannels;
   Value zero = units::integer(k, 0), point = zero;

@@ -160,7 +160,7 @@ DirectGenerator::TileOrigin DirectGenerator::originOf(const TileClass &tile, Val
   Value weights = k.mul(group, plan.groupStride());
   weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
   from.weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * vectors * plan.lanes));
-  bool added = addsOperands(plan.format); // what belongs to weights stands behind them
+  bool added = addsOperands(plan.format); // additional sums follow the weights
   if (correction || added)
     from.sums = k.add(k.add(k.mul(group, plan.groupStride() / plan.steps),
                             k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps)),
@@ -232,8 +232,8 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
   });
 }
 
-/// Takes from the sums of `rows` what one tap's inputs had too much, times the sums of its weights: from `at` on in
-/// scratch. Where operands are added: what its weights add, from `at` on behind them.
+/// Subtracts one tap's correction from the sums of `rows`: the excess of its inputs times the sums of its weights, from
+/// `at` on in scratch. For added operands, the sums of products of weights, from `at` on after the weights.
 DirectGenerator::Values DirectGenerator::corrected(Values sums, llvm::ArrayRef<int64_t> rows, Value at) {
   for (int64_t v = 0; v < vectors; ++v) {
     Value less = k.load(addsOperands(plan.format) ? k.buffer(conv.weights) : k.scratch(), k.add(at, v * plan.lanes),

@@ -13,9 +13,9 @@
 
 namespace lathe {
 
-/// Address of an element: image * imageStride + pixel * pixelStride + channel * channelStride, for
-/// a channel at the start of a vector. The lanes of the vector are `laneStride` apart (0: one value
-/// for all lanes; byChannel: as far as channels, whose distance only a run knows).
+/// Address of an element: image * imageStride + pixel * pixelStride + channel * channelStride, for a channel at the
+/// start of a vector. Lanes are `laneStride` apart (0: one value for all lanes; byChannel: the distance of channels,
+/// which is known only at run time).
 struct PointAccess {
   static constexpr int64_t byChannel = -1;
   unsigned buffer = 0;

@@ -12,18 +12,18 @@ mlir::Value widened(KernelBuilder &k, mlir::Value value, ElementType type);
 mlir::Value integer(KernelBuilder &k, int64_t value, int64_t lanes = 1);
 /// The zero point in argument `buffer`, one value of `type`, for all lanes as operand() subtracts it; null without one.
 mlir::Value zeroPoint(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes);
-/// What sums of a format that corrects them need for each unit of the sum of their weights, for all lanes: minus what is
-/// too much in each operand of `type`, its zero point in argument `buffer` and addedTo(). Null if nothing is.
+/// For formats that correct sums: the number to add to a sum for each unit of the sum of its weights, in all lanes. It
+/// is minus the excess of each operand of `type`: its zero point in `buffer` and addedTo(). Null if the excess is 0.
 mlir::Value correction(KernelBuilder &k, std::optional<unsigned> buffer, ElementType type, int64_t lanes);
-/// Returns a vector of operands of `type` as the functions below convert it: 8-bit integers as i32 less their zero point,
-/// others as they are. Formats that correct sums get bytes with what addedTo() adds.
+/// Returns a vector of operands of `type` in the form that the functions below convert: 8-bit integers as i32 minus
+/// their zero point, others unchanged. Formats that correct sums get bytes, with addedTo() added.
 mlir::Value operand(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector, ElementType type,
                     mlir::Value zeroPoint);
 
 /// Converts a vector of operands to elements of units, adjacent lanes to adjacent elements.
 mlir::Value elements(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector);
-/// Combines the lanes of up to `group` vectors, one behind the other, to one vector of units; missing vectors are
-/// zeros. Only formats that convert.
+/// Combines the lanes of up to `group` consecutive vectors to one vector of units; missing vectors are zeros. Only for
+/// formats that convert.
 mlir::Value joined(KernelBuilder &k, const ContractionFormat &format, llvm::ArrayRef<mlir::Value> vectors);
 /// Stores `vector` as lanes / group units from unit `offset` of `base` on; adjacent lanes share a unit.
 void storeNeighbours(KernelBuilder &k, const ContractionFormat &format, mlir::Value vector, mlir::Value base,

@@ -56,11 +56,11 @@ double outsideTheInput(const ConvGeometry &conv) {
   return most;
 }
 
-/// Rounded in Winograd's domain, so there is no reference on rounded operands. Both operands are off by at most 2^-8 of
-/// themselves, which the transforms magnify: by F(4x4) to 1e-2 of a layer's result in L2 norm, more in single elements
-/// of short sums (4 of some 1500 random kernels exceeded 2e-2). All taps of a kernel are rounded together, also those
-/// that no position finds inside a small input. What reads or writes a wrong place is off by the result itself, a tenth
-/// of the products' magnitudes and more.
+/// There is no reference for rounding in Winograd's domain. Both operands have relative errors of at most 2^-8, which
+/// the transforms magnify: with F(4x4) to 1e-2 of a layer's result in L2 norm, and more in single elements of short
+/// sums (4 of about 1500 random kernels exceeded 2e-2). All taps of a kernel are rounded together, including taps
+/// outside a small input. A read or write at a wrong place gives an error of a tenth of the products' magnitudes or
+/// more.
 std::string checkWinograd(KernelUnderTest &kernel, const std::string &schedule,
                           const std::map<std::string, int64_t> &symbols) {
   Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());

@@ -107,8 +107,8 @@ std::pair<mlir::Value, mlir::Value> GemmGenerator::rowsOf(Value chunkNumber) {
   return {start(first), start(k.min(k.add(first, plan.mc), k.constant(count)))};
 }
 
-/// What the zero point of the right operand adds to the sums of a row of the chunk: minus the zero point, times the sum of
-/// the row less its own zero points. `sums`: of the row's elements, to be added up.
+/// Stores the term that the right operand's zero point adds to the sums of a row of the chunk: minus the zero point,
+/// times the sum of the row without its own zero points. `sums`: partial sums of the row's elements.
 void GemmGenerator::storeRowSum(Value row, Value sums) {
   auto zero = [&](unsigned buffer, ElementType type) {
     return units::widened(k, k.load(k.buffer(buffer), k.constant(0), type), type);
@@ -285,7 +285,7 @@ void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
   }
 }
 
-/// A tile of packed weights. Where only the run knows how many rows there are, few of them read codes as well.
+/// Emits a tile of packed weights. If the number of rows is known only at run time, few rows also read codes.
 void GemmGenerator::emitPacked(int64_t vectors, int64_t valid) {
   VectorOperand b{k.scratch(), vectors * plan.lanes};
   auto all = [&] {
@@ -377,7 +377,7 @@ PanelPrefetch GemmGenerator::nextTile(int64_t vectors, Value block, const Reduct
   return micro.shareOfPanel(k.add(bOffset, elements), elements, block, blocks, axis, 1);
 }
 
-/// The sums of a tile before the first pass: zeros, or what the operands' elements have too much.
+/// The sums of a tile before the first pass: zeros, or the corrections of the operands' excess.
 KernelBuilder::Values GemmGenerator::beginning(int64_t rows, Value firstRow, int64_t vectors) {
   Values sums = correction ? corrections(rows, vectors) : micro.zeros(rows * vectors);
   for (int64_t row = 0; plan.weightsZero() && row < rows; ++row) {
@@ -391,7 +391,7 @@ KernelBuilder::Values GemmGenerator::beginning(int64_t rows, Value firstRow, int
   return sums;
 }
 
-/// Minus what the left operand's elements have too much, times the sums of the columns.
+/// Minus the excess of the left operand's elements, times the sums of the columns.
 KernelBuilder::Values GemmGenerator::corrections(int64_t rows, int64_t vectors) {
   int64_t packed = plan.columnVectors() * plan.lanes * plan.allSteps() * plan.format.unitBytes();
   Value at = k.add(k.mul(tile, plan.vectors * plan.lanes), packed / 4);

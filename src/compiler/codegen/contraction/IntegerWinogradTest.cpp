@@ -68,7 +68,7 @@ TEST(IntegerWinograd, everyScheduleMatchesReference) {
   EXPECT_EQ(ran, 30) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
-/// The largest sums of bytes at Winograd's points: of weights of one sign and, for the transforms' differences, of two.
+/// The largest sums of bytes at Winograd's points: with weights of one sign, and with two signs for the differences.
 TEST(IntegerWinograd, extremesAtPointsAreExact) {
   Target target = testTarget();
   std::string layout = fmt::format("#nn.blocked<1, {}>", target.channelBlock());

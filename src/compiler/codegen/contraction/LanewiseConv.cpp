@@ -66,7 +66,7 @@ mlir::Value LanewiseGenerator::loadBlock(Value offset) {
   return converted(k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
 }
 
-/// What each lane multiplies in step `channel` of its group, at pixel offset `offset` of the image.
+/// The operand of each lane in step `channel` of its group, at pixel offset `offset` of the image.
 mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
   Value vector = loadBlock(offset);
   if (plan.access == Lanes::same)
@@ -77,7 +77,7 @@ mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
   return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
 }
 
-/// Likewise, lane by lane from wherever its channel lies.
+/// The same, with each lane loaded from the place of its channel.
 mlir::Value LanewiseGenerator::gatherInput(Value offset, Value channel) {
   Value input = k.buffer(conv.input);
   Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
@@ -114,7 +114,7 @@ void LanewiseGenerator::setOutside() {
   outside = units::widened(k, converted(zero), ElementType::u8);
 }
 
-/// Of joined columns: what bytes have too much times the sums of the weights, over the kernel rows inside the input.
+/// For joined columns: minus the excess of bytes times the sums of the weights, over the kernel rows inside the input.
 mlir::Value LanewiseGenerator::corrected(Value depthLow, Value depthHigh, Value heightLow, Value heightHigh) {
   Values sums = {k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes))};
   Value ofBlock = k.add(k.mul(block, conv.kernel[0] * conv.kernel[1] * plan.lanes), plan.sumsAt());

@@ -34,7 +34,7 @@ private:
   Value image, block, firstRow, lastRow;
   Value zeroPoint;  // of bytes; null: 0
   Value correction; // units::correction(), of joined columns
-  Value outside;    // of joined columns: what stands for bytes outside of the input
+  Value outside;    // of joined columns: value of bytes outside the input
   int64_t validChannels = 0;
   Values laneOffsets; // gathered: offset of each lane's group
 

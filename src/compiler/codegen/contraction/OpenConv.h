@@ -1,4 +1,4 @@
-// What the code of convolutions with open spatial extents shares: positions of a row in tiles of a width that the run
+// Shared by the code of convolutions with open spatial extents: rows are divided into tiles of a width that the run
 // chooses.
 #pragma once
 
@@ -20,8 +20,7 @@ mlir::Value remainder(KernelBuilder &k, mlir::Value x, mlir::Value y);
 /// x / y, rounded up.
 mlir::Value quotientUp(KernelBuilder &k, mlir::Value x, int64_t y);
 
-/// A width that tiles of a row may have, and the time of a row in such tiles; a number beyond any other time where the
-/// row cannot be cut so.
+/// A possible width of a row's tiles, and the time of a row with this width; `never` if the row cannot be divided so.
 struct TileWidth {
   int64_t positions = 1;
   mlir::Value time;
@@ -29,8 +28,8 @@ struct TileWidth {
 /// A time beyond any other.
 constexpr int64_t never = int64_t(1) << 50;
 
-/// Calls `body` for each width, in the branch that a row takes where this width takes the least time. The last one is
-/// for all rows for which no other can be.
+/// Calls `body` for each width, in the branch that is taken at run time if this width takes the least time. The last
+/// width serves rows for which no other is possible.
 void forBestWidth(KernelBuilder &k, llvm::ArrayRef<TileWidth> widths, const std::function<void(int64_t)> &body);
 
 /// Piece number `piece` of `pieces` of [0, extent): [first, second). Pieces differ by one position at most.

@@ -1,5 +1,5 @@
-// direct/1 where a run knows the spatial extents. Positions are computed in tiles of a width that the run chooses, the
-// last one as far from the end of the row as it is wide, so that no tile is narrower: what two tiles compute is equal.
+// direct/1 with spatial extents that are known only at run time. Rows are divided into tiles of a width that is chosen
+// at run time. The last tile ends with the row and may overlap the one before, so that all tiles have equal width.
 //
 // A pointwise convolution of blocks reads the input where it is, and the positions of an image are one row. All others
 // copy the input rows of a range of output rows into scratch (OpenRows.h) and run their work items of that range from
@@ -172,7 +172,7 @@ void OpenDirectGenerator::emitJoinedRows() {
   });
 }
 
-/// Sum over the taps of the width, in so far as tiles leave some out, of the tiles that compute them.
+/// Sum, over the taps of the width, of the tiles that compute them, if tiles leave out taps.
 mlir::Value OpenDirectGenerator::tilesTimesTaps(int64_t width) {
   if (!extents.held.skipsTaps)
     return quotientUp(k, outColumns, width);
@@ -247,7 +247,7 @@ llvm::SmallVector<int64_t> OpenDirectGenerator::offsets(int64_t width) const {
   return all;
 }
 
-/// What sums begin with: the bias, and the corrections of the taps in `rows` and `columns` of the kernel.
+/// The initial value of sums: the bias, and the corrections of the taps in `rows` and `columns` of the kernel.
 OpenDirectGenerator::Values OpenDirectGenerator::initial(int64_t width, const Range &rows, const Range &columns) {
   if (!conv.bias && !correction)
     return micro.zeros(width * vectors);
@@ -263,7 +263,7 @@ OpenDirectGenerator::Values OpenDirectGenerator::initial(int64_t width, const Ra
   return acc;
 }
 
-/// What every element of the input has too much, in the padding, too, times the sums of the weights of the taps.
+/// Minus the excess of the input's elements, padding included, times the sums of the weights of the taps.
 OpenDirectGenerator::Values OpenDirectGenerator::corrections(const Range &rows, const Range &columns) {
   Value of = k.add(k.mul(group, plan.groupStride() / plan.steps),
                    k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps));

@@ -1,7 +1,7 @@
-// lanewise/1 where a run knows the spatial extents. For groups that read the lanes of their own block, a row of outputs is
-// a tile at its beginning, tiles inside, and a tile at its end, which overlap where they must; all have the width that
-// the run chooses. So each of them knows which of its positions a tap finds inside. Rows too short for that are computed
-// position by position, and so are volumes and lanes that are gathered.
+// lanewise/1 with spatial extents that are known only at run time. For groups that read the lanes of their own block, a
+// row of outputs is a tile at its beginning, tiles inside, and a tile at its end, which may overlap; all have a width
+// that is chosen at run time. So each tile knows which of its positions a tap reaches inside the input. Shorter rows
+// are computed position by position, and so are volumes and gathered lanes.
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/OpenConv.h"
@@ -112,8 +112,8 @@ mlir::Value OpenLanewiseGenerator::endOfInput() {
   return k.sub(k.add(k.add(last, shift), span() - padBefore() + 1), inColumns);
 }
 
-/// The time of a row in tiles of `width`. The first tile may not reach the end of the row nor the last one its
-/// beginning, and those between have to find room inside.
+/// The time of a row in tiles of `width`. The first tile must not reach the end of the row nor the last tile its
+/// beginning, and the tiles between must fit inside.
 TileWidth OpenLanewiseGenerator::tileWidth(int64_t width, Value last) {
   int64_t pads = padBefore() || padAfter() ? 2 : 1; // tiles, at least
   Value tiles = k.max(quotientUp(k, outColumns, width), k.constant(pads));
@@ -228,7 +228,7 @@ mlir::Value OpenLanewiseGenerator::loadWeights(Value at) {
   return k.load(k.buffer(conv.weights), at, plan.convertsBytes() ? plan.format.unit : conv.type, plan.lanes);
 }
 
-/// What each lane multiplies in step `channel` of its group.
+/// The operand of each lane in step `channel` of its group.
 mlir::Value OpenLanewiseGenerator::loadInput(Value offset, int64_t channel) {
   Value vector = converted(k.load(k.buffer(conv.input), offset, conv.inputType, plan.lanes));
   if (plan.access == Lanes::same)
@@ -239,7 +239,7 @@ mlir::Value OpenLanewiseGenerator::loadInput(Value offset, int64_t channel) {
   return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
 }
 
-/// Likewise, lane by lane from wherever its channel lies; of one group all lanes read the same element.
+/// The same, with each lane loaded from the place of its channel; with one group, all lanes read the same element.
 mlir::Value OpenLanewiseGenerator::gatherInput(Value offset, Value channel) {
   Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
   for (auto [lane, first] : llvm::enumerate(laneChannels)) {

@@ -1,5 +1,5 @@
-// Input rows of a convolution with open spatial extents in scratch, so that all tiles of a row are alike: with what stands
-// for the padding, or, for one tap without padding, only the positions that are read. Formats that convert operands
+// Input rows of a convolution with open spatial extents in scratch, so that all tiles of a row are alike: with padding
+// filled in, or, for one tap without padding, only the positions that are read. Formats that convert operands
 // (codegen/space/ContractionFormat.h) find units in scratch.
 #pragma once
 
@@ -43,7 +43,7 @@ private:
   int64_t pixel;            // elements of a position in scratch
   Value inColumns, inPlane; // extents of the input
   Value zero;               // zero point that the conversion subtracts, in the type of scratch; null: none
-  Value outside;            // what stands for an element of the padding
+  Value outside;            // the value of a padding element
   Value image, firstHeld, rows, columns;
 
   Value value(const Dim &dim) const { return dims.value(k, dim); }

@@ -1,4 +1,4 @@
-// The facts about a contraction kernel, read off its function. What is declined here no schedule computes.
+// Reads the facts of a contraction kernel from its function. No schedule computes the kernels that are declined here.
 #include "codegen/builder/ChannelLayout.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/OperandView.h"
@@ -204,8 +204,8 @@ ConvGeometry convGeometry(const ContractionProblem &problem, mlir::Operation *an
   return conv;
 }
 
-/// The axes of a stack of `all` matrices as an operand with stack extents `own`, matrices of `size` elements, walks
-/// them.
+/// Strides of an operand with the stack extents `own`, of matrices with `size` elements, along the axes of a stack
+/// `all`.
 ViewAxis stackWalk(const Dims &own, const Dims &all, Dim size) {
   ViewAxis walk;
   size_t missing = all.size() - own.size();
@@ -304,7 +304,7 @@ GemmGeometry gemmGeometry(const ContractionProblem &problem) {
   return gemm;
 }
 
-/// Nothing but the second convolution may use what leads from the first to it.
+/// Only the second convolution may use the operators between the two.
 void requireInside(const ContractionProblem &problem, mlir::Value between) {
   llvm::DenseSet<mlir::Operation *> inside;
   llvm::SmallVector<mlir::Value> pending = {between};
@@ -344,8 +344,8 @@ SeparableGeometry separableGeometry(const ContractionProblem &problem) {
   return pair;
 }
 
-/// Emits the epilogue of one vector into a kernel that is thrown away: an operator without code declines here, and not
-/// while a schedule's kernel is made.
+/// Emits the epilogue of one vector into a temporary kernel, so that an operator without code declines here and not
+/// while a schedule's kernel is generated.
 void tryEpilogue(const ContractionProblem &problem, const Epilogue &epilogue, const RunTimeDims &dims, ElementType type,
                  int64_t lanes, const Epilogue::Sink &sink = {}) {
   mlir::func::FuncOp function = problem.function();

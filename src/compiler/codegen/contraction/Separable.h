@@ -1,4 +1,4 @@
-// Decisions about kernels of two convolutions, a depthwise and a pointwise one behind it.
+// Decisions about kernels of two convolutions: a depthwise convolution followed by a pointwise one.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"

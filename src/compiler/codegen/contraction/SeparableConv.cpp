@@ -1,7 +1,7 @@
-// separable/1: a depthwise convolution, what follows it element-wise, and the pointwise convolution that reads that, in
-// one kernel. A slot computes a range of rows of all channels of the first into its scratch, from where direct/1's code
-// for the second reads them: a position of the second needs that one position of the first only, so no row is computed
-// twice but where two slots share a range.
+// separable/1: a depthwise convolution, its element-wise operators, and the pointwise convolution that reads their
+// result, in one kernel. A slot computes a range of rows of the first convolution, with all channels, into its scratch,
+// from where direct/1's code computes the second one. A position of the second needs only the same position of the
+// first, so rows are computed twice only if two slots share a range.
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/DirectConv.h"
 #include "codegen/contraction/LanewiseConv.h"

@@ -2,11 +2,11 @@
 // instruction adds the product of 16 rows x 64 bytes and 64 bytes x 16 columns, of 64 or 32 channels, to 16 x 16 sums in
 // i32 or fp32; a register block is two tiles of rows times `oc` tiles of columns.
 //
-// Converted input lies as [block of channels][phase][row][column][channel], where it is padding zeros or the zero point of
-// bytes, so that all sums are corrected for that alike (codegen/space/ContractionFormat.h). Positions of a
-// row and of the next one follow each other, so that 16 consecutive ones are the rows of a tile whatever the width;
-// those in the columns that only the kernel reaches are computed in vain. Strided kernels read every stride-th
-// position: each phase (position modulo stride) has a plane of its own, in which all kernels have stride 1.
+// Converted input has the order [block of channels][phase][row][column][channel]. Padding is zeros, or the zero point
+// of bytes, so that all sums get the same correction (codegen/space/ContractionFormat.h). The positions of consecutive
+// rows follow one another, so that 16 consecutive positions are the rows of a tile for any width; results in columns
+// that only the kernel reaches are discarded. Strided kernels read every stride-th position: each phase (position
+// modulo stride) has a separate plane, in which all kernels have stride 1.
 #include "codegen/contraction/ContractionKernel.h"
 #include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/WeightPacking.h"
@@ -113,7 +113,7 @@ void TileGenerator::setRange(Value range) {
   rows = k.min(k.sub(dims.value(k, plan.height), firstRow), k.constant(plan.rows));
 }
 
-/// What stands for a zero of a byte, and what it adds to sums.
+/// Sets the byte that represents zero, and its correction of sums.
 void TileGenerator::setPadding() {
   if (!plan.format.correctsSums())
     return;
@@ -291,8 +291,8 @@ mlir::Value TileGenerator::added(Value x, Value y) {
                                   : k.b.create<mlir::arith::AddIOp>(k.loc, x, y).getResult();
 }
 
-/// What the sums of a vector of outputs from `channel` on have beside their products: the bias, and what elements on the
-/// left have too much times the sums of the weights. Null: nothing.
+/// The initial value of the sums of a vector of outputs from `channel` on: the bias, and the corrections of the left
+/// elements' excess. Null: zero.
 mlir::Value TileGenerator::beginning(Value channel, int64_t valid) {
   Value begin;
   if (bias)
@@ -333,7 +333,7 @@ void TileGenerator::finish(Value tile, Value position, Value count, int64_t vect
   Value none = k.constant(0);
   if (plan.pitch() == plan.width)
     return run(none, count, k.add(k.mul(firstRow, plan.width), position));
-  // Row by row, without the columns that are no results.
+  // Row by row, without the columns that are not results.
   Value end = k.add(position, count), pitch = k.constant(plan.pitch());
   Value lastRow = k.div(k.add(end, plan.pitch() - 1), plan.pitch());
   k.loop(k.div(position, plan.pitch()), lastRow, 1, [&](Value row) {

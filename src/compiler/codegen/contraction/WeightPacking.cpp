@@ -62,9 +62,9 @@ std::string suffix(const ContractionFormat &format) {
   return format.converts ? fmt::format(" {}", format.name) : std::string();
 }
 
-/// O x I x kernel to [group][tile][pass][tap][unit of channels][lane of all vectors of the tile], channels beyond the
-/// last zero. Behind them the sums over channels, where sums are corrected, or, where operands are added, minus those of
-/// products of two units: [group][tile][tap][lane].
+/// O x I x kernel to [group][tile][pass][tap][unit of channels][lane of all vectors of the tile]; channels after the
+/// last one are zero. Then sums [group][tile][tap][lane]: over channels, if sums are corrected, or minus the products
+/// of pairs of units, if operands are added.
 std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &plan) {
   const ConvGeometry &conv = plan.conv;
   const ContractionFormat &format = plan.format;

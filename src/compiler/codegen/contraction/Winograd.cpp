@@ -3,8 +3,8 @@
 // share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels after
 // the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
-// With points > 1 a work item of a first stage makes its share of the points for all tiles and channels and reads its
-// own share of the weights only; a second stage transforms back. Transforms and products stay fp32 with type=bf16.
+// With points > 1, a work item of a first stage computes its share of the points for all tiles and channels, and reads
+// only its share of the weights; a second stage transforms back. Transforms and products stay fp32 with type=bf16.
 //
 // Weights are transformed in double and stored as f32 or bf16: (m + 2)^2 / 9 of their plain size.
 //

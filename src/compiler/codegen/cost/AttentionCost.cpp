@@ -16,14 +16,14 @@ public:
         keys(std::max(1.0, valueOf(plan.keys))), seen(keys), lanes(double(plan.lanes)) {
     block = plan.single() ? keys : std::min(keys, double(plan.kc));
     pieces = evenPieces(int64_t(queries), plan.rows);
-    if (plan.causal) // the queries of a block see keys up to the last one's
+    if (plan.causal) // the queries of a block see keys up to the last query's last key
       seen = std::min(keys, keys / 2 + double(plan.rows) / 2);
   }
 
   double add() {
     double heads = valueOf(plan.heads()), chunks = std::ceil(double(pieces.count) / double(plan.mc));
     double blocksOfKeys = std::ceil(seen / block);
-    double packed = plan.single() ? 1 : chunks * (seen / keys); // how often the keys of a head are brought into order
+    double packed = plan.single() ? 1 : chunks * (seen / keys); // how often the keys of a head are packed
     if (plan.packs)
       cost.compute += heads * packed * packing();
     for (auto [rows, count] :
@@ -48,7 +48,7 @@ private:
     return k * (plan.format.converts ? 4 : 3) + v * (plan.format.converts ? 3 : 1.5) + 4 * turnCycles;
   }
 
-  /// Of one query against all keys where they lie: their products, the sums across lanes, softmax, and the values.
+  /// Cycles of one query with all keys in place: products, sums across lanes, softmax, and the values.
   double line(double blocksOfKeys) const {
     double depth = std::ceil(double(plan.depth) / lanes), changed = plan.bias || plan.mask || plan.causal ? 2.5 : 0;
     changed += plan.softcap > 0 ? 12 : 0;

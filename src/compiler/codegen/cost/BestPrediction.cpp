@@ -8,26 +8,26 @@
 namespace lathe {
 namespace {
 
-/// Predicted cost of `model` over the cost of `rule`, at most, for the model to choose (docs/notes/prior.md).
+/// Highest ratio of the predicted costs of `model` and `rule` at which the model chooses (docs/notes/prior.md).
 double marginOver(const Schedule &rule, const Schedule &model) {
   auto isOneOf = [](const Schedule &schedule, std::initializer_list<const char *> algorithms) {
     return std::find(algorithms.begin(), algorithms.end(), schedule.algorithm) != algorithms.end();
   };
-  // Measured, these algorithms are ordered as predicted; another algorithm has to be worth the change.
+  // Measurements order these algorithms as predictions do; a change to another algorithm must save more.
   if (rule.algorithm != model.algorithm)
     return isOneOf(rule, {"direct", "winograd"}) && isOneOf(model, {"direct", "winograd"}) ? 0.95 : 0.7;
-  // The model's schedules of `lanewise` and `pool` were measured to be faster than the rule's: the margin excludes what
-  // noise hides. Elsewhere the rules were found by measuring, and the lowest of hundreds of predictions is one that errs:
-  // predicted savings of up to a quarter were none.
+  // For `lanewise` and `pool` the model's schedules were measured to be faster than the rule's, so the margin excludes
+  // only differences within noise. The other rules were found by measuring, and the lowest of hundreds of predictions
+  // is often too low: predicted savings of up to a quarter turned out to be none.
   return isOneOf(rule, {"lanewise", "pool"}) ? 0.97 : 0.7;
 }
 
-/// A change of one knob counts if it is predicted to save so much: smaller differences are below what the model sees,
-/// and the lowest of many such predictions is one that errs.
+/// A change of one knob counts if it is predicted to save this share. Smaller differences are below the model's
+/// accuracy, and the lowest of many such predictions is often too low.
 constexpr double leastGain = 0.02;
 
-/// Predictions for one kernel, at most; and how far above the best rule's schedule a rule's schedule may be predicted
-/// for a descent to start there.
+/// Maximum number of predictions for one kernel; and how far the predicted cost of a rule's schedule may exceed the
+/// best one's for a descent to start there.
 constexpr int mostPredictions = 400;
 constexpr double nearEnough = 1.25;
 
@@ -49,8 +49,8 @@ PredictedSchedule predicted(const KernelFacts &facts, Schedule schedule) {
   return {std::move(schedule), prediction.total(), prediction.memory};
 }
 
-/// Descends from a schedule to one that no change of a knob improves. The two sizes of a register block change
-/// together, because the registers couple them.
+/// Descends from a schedule until no change of a knob improves it. The two sizes of a register block change together,
+/// because they share the registers.
 class Descent {
 public:
   Descent(const KernelFacts &facts, int &left) : facts(facts), left(left) {}
@@ -58,7 +58,7 @@ public:
   PredictedSchedule from(PredictedSchedule start) {
     best = std::move(start);
     std::vector<Knob> knobs = varied();
-    // One after the other, until none of them has a better value for what the others have now.
+    // Varies one knob after the other, until no knob has a better value.
     size_t settled = 0;
     for (size_t at = 0; settled < knobs.size() && left > 0; at = (at + 1) % knobs.size())
       settled = vary(knobs[at], pairOf(knobs[at], knobs)) ? 1 : settled + 1;
@@ -70,8 +70,8 @@ private:
   int &left; // predictions
   PredictedSchedule best;
 
-  /// The knobs of the algorithm but those that decide what is computed, and those that cut work items: what is planned
-  /// for one thread may run on two, for which the rules leave enough of them and a prediction does not.
+  /// The algorithm's knobs, without knobs that change the computed result and knobs that divide work items: a package
+  /// planned for one thread may run on two, for which the rules leave enough work items and a prediction does not.
   std::vector<Knob> varied() const {
     const Algorithm &algorithm = validate(best.schedule);
     std::vector<Knob> knobs = facts.knobs(algorithm);
@@ -86,7 +86,7 @@ private:
     return knobs;
   }
 
-  /// The knob of a register block's vectors for the one of its rows; null for other knobs.
+  /// The knob of a register block's vectors if `knob` is the knob of its rows; null for other knobs.
   static const Knob *pairOf(const Knob &knob, const std::vector<Knob> &knobs) {
     std::string_view name = knob.parameter->name;
     if (name != "px" && name != "mr")
@@ -97,10 +97,10 @@ private:
     return nullptr;
   }
 
-  /// Takes the best value of the knob; returns false if that is the present one.
+  /// Takes the best value of the knob. Returns false if that is the current value.
   bool vary(const Knob &knob, const Knob *pair) {
     PredictedSchedule found = best;
-    bool tooLarge = false; // the least block of this value needs too many registers: so do those of all later values
+    bool tooLarge = false; // the least block of this value needs too many registers, so all later values do, too
     for (size_t i = 0; i < knob.size() && left > 0 && !tooLarge; ++i)
       for (size_t j = 0; j < (pair ? pair->size() : 1) && left > 0; ++j) {
         Schedule schedule = best.schedule;
@@ -131,7 +131,7 @@ void add(const KernelFacts &facts, const AlgorithmChoice &choice, std::vector<Pr
     if (legal(facts, schedule) && (!roundsOperands(schedule) || facts.precision == Precision::bf16))
       found.push_back(predicted(facts, std::move(schedule)));
   } catch (const Illegal &) { // the algorithm does not compute the kernel
-  } catch (const Error &) {   // the rule wants more than a schedule can say
+  } catch (const Error &) {   // the rule needs a value that schedules do not allow
   }
 }
 
@@ -148,7 +148,7 @@ std::vector<PredictedSchedule> ruleSchedules(const KernelFacts &facts, const Pre
 
 ScheduleChoice bestPrediction(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only) {
   Schedule rule = only ? facts.priorOf(*only) : facts.prior();
-  if (Legality legality = legal(facts, rule); !legality) // too large for any schedule, or for this one
+  if (Legality legality = legal(facts, rule); !legality) // too large for any schedule, or for this schedule
     throw Illegal{legality.broken->id, legality.reason};
   ScheduleChoice choice;
   choice.rule = choice.model = predicted(facts, rule);
@@ -162,7 +162,7 @@ ScheduleChoice bestPrediction(const KernelFacts &facts, const std::optional<Algo
       if (PredictedSchedule reached = Descent(facts, left).from(start);
           reached.cycles < choice.rule.cycles && cheaper(reached, choice.model))
         choice.model = std::move(reached);
-  // How fast memory delivers is the least certain fact: other cores take their share. More of it has to pay twice.
+  // Memory rates are the least certain fact, because other cores use a share. Reading more must gain twice.
   double more = std::max(0.0, choice.model.memory - choice.rule.memory);
   choice.byModel = choice.model.cycles + more < choice.rule.cycles * marginOver(rule, choice.model.schedule);
   return choice;

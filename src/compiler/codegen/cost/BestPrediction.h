@@ -1,5 +1,5 @@
-// The schedule of a kernel without measuring: the lowest predicted cost over a pruned space, or the schedule of the hand
-// rules (KernelFacts::prior) where the model does not predict enough of a gain.
+// Chooses the schedule of a kernel without measuring: the lowest predicted cost over a pruned space, or the schedule of
+// the hand rules (KernelFacts::prior) if the predicted gain is too small.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
@@ -21,15 +21,15 @@ struct ScheduleChoice {
   const Schedule &schedule() const { return byModel ? model.schedule : rule.schedule; }
 };
 
-/// Chooses the schedule of a kernel. The pruned space has the hand rules' schedule of every algorithm that computes the
-/// kernel, and what a descent over KernelFacts::knobs reaches from the best of them, within
-/// a few hundred predictions. Equal facts get equal choices; of equal predictions the rule's schedule is chosen, then
-/// the smaller text. Kernels with open extents, whose predictions count them as 1, keep the rule's schedule. With
+/// Chooses the schedule of a kernel. The pruned space contains the hand rules' schedule of every algorithm that
+/// computes the kernel, and all schedules that a descent over KernelFacts::knobs reaches from the best of them within a
+/// few hundred predictions. Equal facts get equal choices; of equal predictions the rule's schedule is chosen, then the
+/// smaller text. Kernels with open extents keep the rule's schedule, because predictions count these extents as 1. With
 /// `only`, chooses among schedules of that algorithm. Throws Illegal if no schedule is legal.
 ScheduleChoice bestPrediction(const KernelFacts &facts, const std::optional<AlgorithmChoice> &only = {});
 
-/// `rule`, the hand rules' choice, and the legal schedules that they have for the other algorithms of the family, lowest
-/// predicted cost first. Schedules that round operands are among the others only if the precision asks for it.
+/// `rule`, the hand rules' choice, and the rules' legal schedules for the family's other algorithms, lowest predicted
+/// cost first. Schedules that round operands are included only if the precision asks for it.
 std::vector<PredictedSchedule> ruleSchedules(const KernelFacts &facts, const PredictedSchedule &rule);
 
 } // namespace lathe

@@ -1,5 +1,5 @@
-// The prior's choice between the hand rules and the model is legal, repeatable, and what its header says, for random
-// kernels of all families. Whether it is fast is measured by `study prior` (docs/notes/prior.md).
+// The prior's choice between the hand rules and the model is legal and repeatable and keeps the promises of its header,
+// for random kernels of all families. `study prior` measures whether it is fast (docs/notes/prior.md).
 //
 // LATHE_SEED repeats a run.
 #include "codegen/cost/BestPrediction.h"

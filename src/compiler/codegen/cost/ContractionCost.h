@@ -11,17 +11,17 @@
 
 namespace lathe {
 
-/// Of the wait for operands, what multiplications do not hide.
+/// The share of the wait for operands that multiplications do not hide.
 inline constexpr double exposedOfProducts = 0.3;
 
-/// Adds what computes and what is read again, without operands that pass by once but with the weights; returns the
-/// axes of the work items.
+/// Adds computing, repeated reads, and the weights; leaves out operands that are read once. Returns the axes of the
+/// work items.
 std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators);
 /// Cycles of all results of one image.
 double lanewiseCycles(const Target &target, const LanewisePlan &plan, double operators);
-/// Cycles that `vectors` vectors of results take beyond their stores where the result is row-major.
+/// Cycles that `vectors` vectors of results take in addition to their stores if the result is row-major.
 double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors);
-/// Pairs of an output row and a row of taps that meet inside the input.
+/// Number of pairs of an output row and a row of taps that lies inside the input.
 double rowsOfTaps(const ConvGeometry &conv);
 
 Prediction predictDirect(const ContractionFacts &facts, const DirectPlan &plan);

@@ -56,7 +56,7 @@ public:
   void addRows(LoopNest &nest) const {
     nest.add(LoopKind::serial, LoopAxis::rows, rows, {ratio(rows, width(), 1, width()), 1, rows, rows});
   }
-  /// The ranges of rows, of which threads take some each.
+  /// The ranges of rows. Each thread takes some of them.
   void addRanges(LoopNest &nest) const {
     double all = double(conv.out[0] * conv.out[1]), ranges = all / rows;
     nest.add(LoopKind::parallel, LoopAxis::rows, ranges, {ratio(all, width(), rows, width()), 1, ranges, 1});

@@ -38,7 +38,7 @@ void Cost::passOperands(int except, double most) {
       read += std::min(bytesOf(facts.inputs[i]), most);
   for (const TensorFacts &tensor : facts.outputs)
     written += bytesOf(tensor);
-  // The kernels that wrote the operands were cut over the threads in ways of their own.
+  // The kernels that wrote the operands divided them over the threads in other ways.
   double foreign = read * (1 - 1 / threads), passing = (read + written) / threads;
   pass(read - foreign, passing, 0);
   pass(written, passing, 0.5); // stores wait in buffers while later work goes on
@@ -112,7 +112,7 @@ double reductionCycles(const Target &target, const Reduction &reduction) {
   double groups = std::ceil(vectors / double(group));
   double products = rows * vectors / reduction.format.productsPerCycle(target);
   double loads = vectors == 1 ? rows + 1 : vectors + rows * groups;
-  // Sums wait for their products, unless the core sees other sums before these are done.
+  // Each addition waits for the one before, unless the core can work on other sums in the meantime.
   constexpr double lookAhead = 500; // instructions
   double instructions = reduction.calls * steps * (rows * vectors + (vectors == 1 ? 1 : loads)) + 30;
   double latency = reduction.format.latency(target) / double(sums) / std::clamp(lookAhead / instructions, 1.0, 8.0);

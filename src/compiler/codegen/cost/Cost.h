@@ -1,5 +1,5 @@
-// What the predictions of all algorithms have in common: operands and where they are read from, the microkernel, and
-// loops over vectors.
+// Shared parts of the predictions of all algorithms: operands and the memory levels they are read from, the
+// microkernel, and loops over vectors.
 //
 // Cycles are estimates for a core that starts several instructions a cycle out of order. docs/notes/predicting.md says
 // how well they order schedules.
@@ -14,12 +14,11 @@
 
 namespace lathe {
 
-/// `extent` with open extents as 1. An extent that would have no meaning then, such as H - 4, is 1, too: predictions are
-/// never negative.
+/// Value of `extent` with all symbols at 1; 1 if that has no meaning, as for H - 4. Predictions are never negative.
 double valueOf(const Dim &extent);
 double bytesOf(const TensorFacts &tensor);
 
-/// Collects the parts of a prediction. Numbers are those of the whole kernel; `finish` divides them over the threads.
+/// Collects the parts of a prediction. Numbers are for the whole kernel; `finish` divides them over the threads.
 class Cost {
 public:
   explicit Cost(const KernelFacts &facts) : facts(facts), machine(facts.target.machine) {}
@@ -29,24 +28,24 @@ public:
   double compute = 0; // cycles
   double once = 0;    // cycles that every thread spends
 
-  /// Operands and results pass by once: constants from memory, the others from the levels that hold a thread's share of
-  /// them all. What other threads may have written of the operands comes from a level that cores share. Without tensor
-  /// `except`, an index of the inputs. At most `most` bytes of each operand.
+  /// Adds reading the operands and writing the results once. Constants come from memory, other tensors from the levels
+  /// that hold one thread's share of all of them. Data that other threads may have written comes from a level that
+  /// cores share. `except`: index of an input to leave out. `most`: maximum bytes counted for each operand.
   void passOperands(int except = -1, double most = std::numeric_limits<double>::infinity());
-  /// `bytes` are read, of a set of `held` bytes that was read before: they come from the innermost level that holds it.
-  /// `hidden`: the share of the wait that prefetching takes away.
+  /// Adds reading `bytes` out of a set of `held` bytes that was read before: they come from the innermost level that
+  /// holds the set. `hidden`: the share of the wait that prefetching removes.
   void readAgain(double bytes, double held, double hidden = 0);
-  /// `bytes` are read for the first time since the network ran last.
+  /// Adds reading `bytes` for the first time in this run of the network: they come from memory.
   void readFirst(double bytes, double hidden = 0);
 
-  /// `units` equal work items over the threads. `exposed`: the share of the wait for bytes that computing does not hide
-  /// while there is enough to compute.
+  /// Divides `units` equal work items over the threads. `exposed`: the share of the wait for data that computing does
+  /// not hide, if there is enough to compute.
   Prediction finish(double units, double exposed) const;
-  /// Work items of which the last ones along an axis may be smaller.
+  /// The same for work items whose last one along an axis may be smaller.
   Prediction finish(std::span<const WorkAxis> items, double exposed) const;
 
 private:
-  /// `share`: of the whole work, what the busiest thread does of it.
+  /// `share`: share of the whole work that the busiest thread does.
   Prediction finish(double units, double share, double exposed) const;
 
   MemoryLevels levels = machine.memoryLevels();
@@ -54,11 +53,11 @@ private:
   double memory = 0;                                                  // Prediction::memory, all threads together
 
   void readFrom(size_t level, double bytes, double hidden);
-  /// `bytes` of a set of `held` bytes pass by, of which every level keeps as much as it holds.
+  /// Reads `bytes` out of a set of `held` bytes: every level delivers the part of the set that it holds.
   void pass(double bytes, double held, double hidden);
 };
 
-/// Work of the busiest of `threads` threads over an equal share, where `units` work items are equal.
+/// Work of the busiest of `threads` threads in units of an equal share, for `units` equal work items.
 double busiestShare(double units, int threads);
 
 /// One call of Microkernel::reduce: `rows` broadcast scalars times `vectors` vectors for `steps` steps.
@@ -67,7 +66,7 @@ struct Reduction {
   int64_t run;    // ReductionAxis::run
   int64_t unroll; // steps per iteration
   ContractionFormat format = plainFormat(ElementType::f32);
-  double calls = 1;   // that follow one another on the same sums
+  double calls = 1;   // calls in a row that add to the same sums
   double lines = 0;   // prefetched per iteration
   int64_t widest = 0; // Microkernel::widest
 };
@@ -79,13 +78,13 @@ double reductionCode(const Reduction &reduction);
 /// Cycles that the results of a register block take: starting values, epilogue, stores.
 double resultCycles(double vectors, double operators);
 
-/// Cycles per vector of a loop body of `instructions` vector instructions, the longest chain of which takes `latency`
-/// cycles, `together` of them side by side.
+/// Cycles per vector of a loop body with `instructions` vector instructions and a longest dependency chain of `latency`
+/// cycles, if `together` vectors are computed side by side.
 double bodyCycles(const Target &target, double instructions, double latency, double together);
 
-// Cycles of what surrounds computing, for a core with 512-bit vectors of today.
-inline constexpr double callCycles = 60;  // a work item: division of its number, addresses
-inline constexpr double loopCycles = 1.5; // an iteration of a short loop
-inline constexpr double turnCycles = 12; // a loop that is entered and left, with a branch that is mispredicted at times
+// Cycles outside the computation, for a current core with 512-bit vectors.
+inline constexpr double callCycles = 60;  // of a work item: division of its number, addresses
+inline constexpr double loopCycles = 1.5; // of an iteration of a short loop
+inline constexpr double turnCycles = 12;  // of entering and leaving a loop, with a branch that is mispredicted at times
 
 } // namespace lathe

@@ -1,5 +1,5 @@
-// Predictions of random legal schedules of random kernels of all families are sound, and follow facts of the problem, the schedule and the
-// machine. Whether they order schedules as a machine does is measured by `study rank` (docs/notes/predicting.md).
+// Predictions of random legal schedules of random kernels of all families are sound, and follow facts of the problem,
+// schedule and machine. `study rank` measures how well they order schedules (docs/notes/predicting.md).
 //
 // LATHE_SEED repeats a run.
 #include "codegen/cost/Cost.h"
@@ -103,7 +103,7 @@ TEST(Cost, fewChainsWaitForTheirSums) {
   EXPECT_GT(one, 3 * eight);
   Read gemm(product(64, 16, 512), target);
   EXPECT_GT(gemm.cost("gemm/2 mr=1 vectors=1 unroll=1"), 3 * gemm.cost("gemm/2 mr=8 vectors=1 unroll=1"));
-  // Several sums per result take the place of rows.
+  // Several sums per result replace several rows.
   EXPECT_GT(gemm.cost("gemm/2 mr=1 vectors=1 unroll=1"), 1.5 * gemm.cost("gemm/2 mr=1 vectors=1 unroll=8"));
 }
 
@@ -118,7 +118,7 @@ TEST(Cost, weighsWeightsFromMemoryAgainstMultiplications) {
         winograd = std::min(winograd, conv.cost(fmt::format("winograd/2 m=2 mr={} mc={} oc={} unroll=8 prefetch=1",
                                                             rows, (16 + rows - 1) / rows, oc)));
   EXPECT_GT(winograd, direct);
-  // Large planes have the opposite answer.
+  // For large planes the order is reversed.
   Read large(conv3x3(64, 64, 56), Target::parse("sapphirerapids"));
   EXPECT_LT(large.cost("winograd/2 m=4 mr=14 mc=2 oc=2 unroll=8 prefetch=1"),
             large.cost("direct/1 px=14 oc=2 unroll=8 prefetch=1"));

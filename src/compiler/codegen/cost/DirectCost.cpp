@@ -34,7 +34,7 @@ private:
     return double(conv.groups * plan.tileStride(plan.tiles.full * plan.tiles.vectors + plan.tiles.tailVectors)) * unit;
   }
   double groupInput() const { return double(conv.inChannels * conv.inPixels()) * unit; }
-  /// Lines that an iteration prefetches.
+  /// Cache lines that an iteration prefetches.
   double lines(int64_t vectors) const {
     if (!plan.prefetch)
       return 0;
@@ -45,7 +45,7 @@ private:
     return plan.conv.taps() == 1 ? double(plan.allRows()) : conv.reached(0) * conv.reached(1);
   }
 
-  /// All tiles of one tile of channels, over one image and group.
+  /// Cycles of all tiles of one tile of channels, over one image and group.
   double tileOfChannels(int64_t vectors) const {
     double row = 0, results = 0, code = 0;
     for (const TileClass &tile : plan.classes) {
@@ -69,7 +69,7 @@ private:
       results += double(tile.count) * (storeCycles(conv, plan.lanes, sums) + resultCycles(sums, operators) + turn +
                                        double(plan.passes() - 1) * (sums * 1.5 + turnCycles));
     }
-    constexpr double nearCode = 32 << 10, codeRate = 12; // bytes, bytes a cycle
+    constexpr double nearCode = 32 << 10, codeRate = 12; // bytes, bytes per cycle
     double fetch = code > nearCode ? code / codeRate : 0;
     return rowsOfTaps() * double(plan.passes()) * row + double(plan.allRows()) * (results + fetch);
   }
@@ -106,8 +106,8 @@ private:
     return groupInput() * double(conv.groups) * share;
   }
 
-  /// Bytes of the cache lines that a register block reads over the bytes it uses. Row-major it reads a few positions of
-  /// every channel, which begin and end inside lines; channels of a few positions share lines.
+  /// Bytes of the cache lines that a register block reads, over the bytes it uses. In row-major layout it reads a few
+  /// positions of every channel, which begin and end inside lines; channels of a few positions share lines.
   double linesRead() const {
     if (conv.inBlock)
       return 1;
@@ -122,7 +122,7 @@ private:
     double held = plan.channelsOuter ? images * groupInput() : rangeInput() / double(conv.groups);
     double weights = panel(double(plan.tiles.vectors));
     cost.readAgain(all * (tiles - 1), held + weights, 0.3);
-    // The parts of lines that a register block does not use are the next one's, which finds them where this one's are.
+    // The unused parts of a block's lines belong to the next block, which finds them in the same level.
     double block = double(plan.kc * plan.px * conv.stride[2]) * unit * linesRead();
     cost.readAgain(all * tiles * (linesRead() - 1), block + weights, 0.3);
     if (plan.passes() > 1) {
@@ -137,7 +137,7 @@ private:
 } // namespace
 
 double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors) {
-  // Lanes are channels: row-major they are turned and stored to a row each, measured at a cycle an element.
+  // Lanes are channels. Row-major results are transposed and stored by rows: a measured cycle per element.
   double perTile = double(conv.outChannels == 1 ? conv.groups : conv.outChannels); // lanes of groups of one channel
   double elements = perTile / std::ceil(perTile / double(lanes));
   return conv.outBlock ? 0 : vectors * (elements - 1);

@@ -9,7 +9,7 @@
 namespace lathe {
 namespace {
 
-/// Cycles that a vector of codes takes to become numbers: a shift and a look-up, or an extension and a conversion.
+/// Cycles to convert a vector of codes to numbers: a shift and a look-up, or an extension and a conversion.
 constexpr double decodeCycles = 1.5;
 
 class GemmCost {
@@ -58,19 +58,19 @@ private:
     if (plan.prefetch)
       reduction.lines = std::ceil(panel() / 64 / (std::min(double(plan.mc), double(pieces.count)) * iterations));
     double cycles = reductionCycles(cost.facts.target, reduction);
-    // Rows that fall into one set of the innermost cache displace one another.
+    // Rows that map to the same set of the innermost cache evict one another.
     int64_t bytes = gemm.aRowStride * int64_t(unit), way = 4096;
     int64_t sets = plan.format.converts || bytes == 0 ? way : std::max<int64_t>(1, way / std::gcd(bytes, way));
     if ((rows + sets - 1) / sets > 10)
       cycles *= 1.25;
     if (plan.readsCodes())
       cycles += double(steps * vectors) * decodeCycles;
-    if (walksB() && gemm.bLaneStride != 1) // an element a lane
+    if (walksB() && gemm.bLaneStride != 1) // element by element
       cycles += double(steps * vectors * plan.lanes) * 1.2;
     return cycles;
   }
 
-  /// All register blocks of one tile of columns of one matrix.
+  /// All register blocks for one tile of columns of one matrix.
   double blocksOf(int64_t vectors) const {
     double cycles = 0;
     for (auto [rows, count] :
@@ -101,13 +101,13 @@ private:
   void addRight() {
     double blocks = batch * double(pieces.count);
     double held = panel();
-    if (walksB()) // lines of a row of the operand, not a packed panel
+    if (walksB()) // lines of the operand's rows, not of a packed panel
       held = std::max(held, double(plan.kc) * std::max(64.0, double(plan.vectors * plan.lanes) * unit));
-    // The first block of a chunk reads a panel when it arrives, or copies it.
+    // The first block of a chunk waits for a panel, or copies it.
     cost.readAgain((blocks - batch * chunks) * right(), held, 0.3);
     if (gemm.constantB) {
-      // Panels that one register block uses pass by in order, which the hardware follows by itself; prefetching them
-      // disturbs it (docs/notes/transformers.md).
+      // Panels that only one register block uses are read in order, which the hardware prefetches by itself; prefetch
+      // instructions disturb it (docs/notes/transformers.md).
       bool once = std::min(double(plan.mc), double(pieces.count)) < 2;
       double ahead = once ? (plan.prefetch ? 0.1 : 0.5) : plan.prefetch ? 1 - cost.machine.readAheadCost : 0.2;
       cost.readFirst(right(), ahead);
@@ -136,7 +136,7 @@ Prediction predictGemm(const ContractionFacts &facts, const GemmPlan &plan) {
 }
 
 Prediction predictTiles(const ContractionFacts &facts, const TilePlan &plan) {
-  // One product of tiles a core starts in 16 cycles; tiles are loaded at two lines a cycle.
+  // One product of tiles a core starts in 16 cycles; tiles are loaded at two lines per cycle.
   constexpr double product = 16, load = 8;
   Cost cost(facts);
   cost.passOperands(int(plan.conv ? plan.conv->weights : plan.gemm->b));

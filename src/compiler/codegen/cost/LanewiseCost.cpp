@@ -1,4 +1,4 @@
-// The cost of `lanewise`; `separable` computes its first convolution so.
+// The cost of `lanewise`, and of the first convolution of `separable`.
 #include "codegen/cost/ContractionCost.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace lathe {
 namespace {
 
-/// Instructions that bring one vector of inputs: a load, a load and a permutation, or an element a lane. All lanes of a
-/// group of their own read one element, which is broadcast.
+/// Instructions that load one vector of inputs: a load, a load and a permutation, or one load per lane. If all lanes
+/// belong to one group, they read one element, which is broadcast.
 double inputInstructions(const LanewisePlan &plan) {
   if (plan.access == Lanes::same)
     return 1;
@@ -19,7 +19,7 @@ double inputInstructions(const LanewisePlan &plan) {
   return groups <= 1 ? 1 : 2.0 * double(std::min<int64_t>(plan.lanes, plan.channels()));
 }
 
-/// One tile against one row of taps: all columns of the row, each loaded once.
+/// Cycles of one tile and one row of taps: each column of the row is loaded once.
 double tileRow(const Target &target, const LanewisePlan &plan, const TileClass &tile) {
   const ConvGeometry &conv = plan.conv;
   std::set<int64_t> columns;
@@ -33,7 +33,7 @@ double tileRow(const Target &target, const LanewisePlan &plan, const TileClass &
   }
   auto depth = double(conv.inChannels), width = double(tile.width);
   double bring = inputInstructions(plan), loads = double(columns.size()) * bring + taps;
-  // Inputs that are used by later columns stay in registers as far as there are some.
+  // Inputs that later columns use stay in registers while there are enough.
   double kinds = plan.access == Lanes::permuted ? depth : 1;
   double later = conv.kernel[2] > conv.stride[2] ? double(columns.size()) * kinds
                  : kinds > 1                     ? double(columns.size())
@@ -41,12 +41,12 @@ double tileRow(const Target &target, const LanewisePlan &plan, const TileClass &
   bool shared = conv.kernel[2] > conv.stride[2]; // columns by several taps
   double constants = plan.access == Lanes::permuted && !shared ? 10 : kinds;
   double spilled = std::max(0.0, width + later + 1 + constants - double(target.vectorRegisters));
-  // Measured; some of many inputs are not kept at all.
+  // Measured. If there are many inputs, some are not kept at all.
   spilled *= plan.access == Lanes::same || !shared ? 0.4 + spilled / 30 : spilled / 50;
   bool loops = plan.access == Lanes::gathered;
-  double steps = loops ? 1 : depth; // of an input channel each, between the loops
+  double steps = loops ? 1 : depth; // one per input channel inside the innermost loop
   double instructions = steps * (products + loads);
-  // Sums wait for their products, unless the core sees other tiles before these are done.
+  // Each addition waits for the one before, unless the core can work on other tiles in the meantime.
   double whole = double(conv.kernel[0] * conv.kernel[1]) * (loops ? depth : 1) * (instructions + 4) + 30;
   double chain = steps * taps * target.machine.fmaLatency / std::clamp(500 / whole, 1.0, 8.0);
   double cycles =

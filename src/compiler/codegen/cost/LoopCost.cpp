@@ -1,4 +1,4 @@
-// The cost of the loop-shaped families: elements per work item, vectors side by side, what one vector takes.
+// The cost of the loop-shaped families: elements per work item, vectors side by side, cycles of one vector.
 #include "codegen/cost/Cost.h"
 #include "codegen/cost/LoopRuns.h"
 #include "codegen/space/LoopFacts.h"
@@ -31,7 +31,7 @@ LoopRuns runsOf(const LoopShape &shape, int64_t grain) {
 }
 
 LoopRuns runsOf(const ReduceFacts &facts, const Schedule &schedule) {
-  LoopShape cut = facts.shape; // runs of vectors are not cut shorter than what stands side by side
+  LoopShape cut = facts.shape; // runs of vectors are not cut shorter than the vectors side by side
   int64_t grain = std::max<int64_t>(1, schedule.number("grain") / std::max<int64_t>(1, cut.divisor));
   if (facts.vectorLoop)
     grain = std::max(grain, schedule.number("interleave") * facts.lanes);
@@ -41,8 +41,8 @@ LoopRuns runsOf(const ReduceFacts &facts, const Schedule &schedule) {
 
 namespace {
 
-/// A run of `vectors` vectors, `together` side by side and the rest one by one. `work`: cycles of one of so many. `turn`: of
-/// entering and leaving a loop.
+/// Cycles of a run of `vectors` vectors, `together` side by side and the rest one by one. `work(n)`: cycles of one
+/// vector if n are side by side. `turn`: cycles of entering and leaving a loop.
 template <class Work> double runCycles(double vectors, double together, const Work &work, double turn = turnCycles) {
   double groups = std::floor(vectors / together), rest = vectors - groups * together;
   double cycles = groups * (together * work(together) + loopCycles) + turn;
@@ -50,14 +50,14 @@ template <class Work> double runCycles(double vectors, double together, const Wo
                                 : (rest > 0 ? work(1.0) : 0));
 }
 
-/// What values that find no register cost, per vector, where `together` vectors have `live` values each beside `common`
-/// ones.
+/// Cycles per vector for values that do not fit the registers: each of `together` vectors has `live` values, and
+/// `common` values are shared.
 double spillCycles(const Target &target, double together, double live, double common, double instructions) {
   double needed = together * live + common, room = double(target.vectorRegisters);
   return needed > room ? 0.7 * instructions * (1 - room / needed) : 0;
 }
 
-/// Instructions that bring together what lanes hold: the steps of a row's end.
+/// Instructions that combine the lanes of a vector: the steps at the end of a row.
 constexpr double acrossCycles = 30;
 
 } // namespace
@@ -85,7 +85,7 @@ Prediction MapFacts::predict(const Schedule &schedule) const {
   double vectors = shape.limit < shape.extents.size() ? runs.length : runs.length / double(shape.granule);
   double memory = double(inputs.size() + outputs.size());
   auto work = [&](double together) {
-    // Besides multiply-adds a core starts as many other instructions; loads and stores have ports of their own.
+    // Beside multiply-adds, a core starts as many other instructions per cycle; loads and stores have separate ports.
     return (body.instructions / (1.2 * target.fmaPerCycle()) + 0.4 * memory) * (1 + 0.25 / together) +
            spillCycles(target, together, body.live, body.constants, body.instructions + memory);
   };
@@ -142,7 +142,7 @@ Prediction ReduceFacts::predict(const Schedule &schedule) const {
   };
   double results = vectorLoop ? runs.length / double(lanes) : runs.length;
   cost.compute = runs.runs * (vectorLoop ? runCycles(results, double(together), column) : results * column(1));
-  if (vectorLoop && together * lanes * 4 < 512) // each row is a stream of its own
+  if (vectorLoop && together * lanes * 4 < 512) // each row is a separate stream
     cost.compute *= 1.0 + 0.15 * std::max(0.0, 3 - std::log2(double(together)));
   return cost.finish(runs.items, 0.6);
 }
@@ -161,7 +161,7 @@ Prediction SoftmaxFacts::predict(const Schedule &schedule) const {
   auto row = [&](double together) { // a row stands alone with two partial results
     double chains = together > 1 ? together : 2;
     double greatest = vectors * std::max(0.6, 3 / chains), sum = vectors * exponential;
-    bool tail = std::fmod(n, double(lanes)) > 0; // a masked vector, with code of its own
+    bool tail = std::fmod(n, double(lanes)) > 0; // a masked vector with separate code
     // Two sums across lanes, a polynomial and a division wait for one another; the next row's vectors hide some of it.
     double waits = std::max(0.0, 45 - 3.5 * vectors) + (tail ? 30 : 0);
     return greatest + sum * (1 + 0.13 * (together - 1)) + vectors * scale + waits / together + 15;

@@ -14,7 +14,7 @@ namespace {
 
 using enum OperandClass;
 
-// ---- Contractions, attention, recurrences: from their plans ----
+// ---- Contractions, attention, recurrences: nests from their plans ----
 
 std::vector<LoopNest> nestsOf(const ContractionFacts &facts, const Schedule &schedule) {
   const std::string &algorithm = schedule.algorithm;
@@ -93,7 +93,7 @@ std::vector<LoopNest> nestsOf(const RecurrentFacts &facts, const Schedule &sched
   return {std::move(nest)};
 }
 
-// ---- Loop-shaped families: vectors, what runs interleaved, a run, the runs of a work item, the work items ----
+// ---- Loop-shaped families: loops over vectors, interleaved vectors, runs, the runs of a work item, work items ----
 
 struct OperandBytes {
   double input = 0, output = 0;
@@ -146,7 +146,7 @@ LoopForm formOf(const MapFacts &facts, const Schedule &schedule) {
 LoopForm formOf(const PoolFacts &facts, const Schedule &schedule) {
   LoopRuns runs = runsOf(facts.shape, schedule.number("grain"));
   double positions = std::max(1.0, valueOf(facts.shape.extents[facts.shape.limit]));
-  runs.runs *= runs.length; // a run is a row of positions, of which work items have whole ones
+  runs.runs *= runs.length; // a run is a row of positions, and work items have whole rows
   LoopForm form = formOf(runs, facts.target.lanes(), double(schedule.number("interleave")),
                          facts.blocked ? positions : positions / facts.target.lanes());
   form.reduction = double(facts.window);

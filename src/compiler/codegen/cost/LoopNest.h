@@ -1,7 +1,6 @@
-// The loops of a kernel with a schedule, described without generating code: the iterations of each
-// loop, and by how much it multiplies the bytes that each class of operands touches. They are made
-// from the plans that predict() uses. Features of learned cost models are computed from them
-// (tune/Features.h).
+// The loops of a kernel with a schedule, described without generating code: the iterations of each loop, and the factor
+// by which the loop multiplies the bytes that each class of operands touches. Nests are made from the plans that
+// predict() uses. Features of learned cost models are computed from nests (tune/Features.h).
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
@@ -14,7 +13,7 @@ namespace lathe {
 
 enum class LoopKind { vector, unrolled, serial, parallel };
 
-/// What a loop walks along.
+/// The dimension that a loop iterates over.
 enum class LoopAxis {
   rows,      // output positions, rows of a left operand, rows of elements
   columns,   // output channels, columns of a right operand, elements of a row
@@ -39,13 +38,13 @@ struct Loop {
   LoopKind kind;
   LoopAxis axis;
   double extent;   // iterations, a mean where they vary; at least 1
-  PerClass growth; // distinct bytes that all iterations touch over the bytes that one touches: from 1 to `extent`
+  PerClass growth; // bytes touched by all iterations, over bytes touched by one: from 1 to `extent`
 };
 
-/// A perfect nest of loops. Nests of one algorithm have the same loops in the same order, whatever
-/// the schedule: a loop that the schedule does not need has one iteration.
+/// A perfect nest of loops. All nests of one algorithm have the same loops in the same order, for every schedule: a
+/// loop that the schedule does not need has one iteration.
 struct LoopNest {
-  PerClass element;        // bytes that an iteration of the innermost loop touches; 0: the class does not occur
+  PerClass element;        // bytes that an iteration of the innermost loop touches; 0: no such operands
   std::vector<Loop> loops; // innermost first
 
   /// Loop::growth by name.
@@ -54,8 +53,7 @@ struct LoopNest {
   };
   /// Adds a loop around the others. Values of `growth` are brought into their range.
   void add(LoopKind kind, LoopAxis axis, double extent, const Growth &growth);
-  /// Adds a loop whose iterations touch different bytes of the classes `along`, and the same bytes
-  /// of the others.
+  /// Adds a loop whose iterations touch different bytes of the classes `along`, and the same bytes of other classes.
   void add(LoopKind kind, LoopAxis axis, double extent, std::initializer_list<OperandClass> along);
 
   /// Iterations of all loops: multiply-adds of products, elements elsewhere.
@@ -64,13 +62,12 @@ struct LoopNest {
   double extent(LoopAxis axis) const;
 };
 
-/// Extents of a problem, by LoopAxis: the same for all schedules of a kernel. Of kernels that are
-/// neither contractions, attention nor recurrences: rows are the elements of the results, reduction
-/// the elements of the operands for each.
+/// Extents of a problem, by LoopAxis: equal for all schedules of a kernel. For kernels other than contractions,
+/// attention and recurrences, rows are the elements of the results, and reduction is the number of operand elements per
+/// result element.
 std::array<double, loopAxes> problemExtents(const KernelFacts &facts);
 
-/// The nests that run one after the other for a legal schedule; the one with most of the work is
-/// first. At least one.
+/// The nests of a legal schedule, which run one after the other; the nest with most work is first. At least one.
 std::vector<LoopNest> loopNests(const KernelFacts &facts, const Schedule &schedule);
 
 } // namespace lathe

@@ -1,5 +1,5 @@
-// Loop nests of random legal schedules of random kernels of all families are sound; nests of known
-// kernels have the extents and bytes that their problems have.
+// Loop nests of random legal schedules of random kernels of all families are sound, and nests of known kernels have the
+// extents and bytes of their problems.
 //
 // LATHE_SEED repeats a run.
 #include "codegen/cost/LoopNest.h"
@@ -108,7 +108,7 @@ TEST(LoopNest, aRegisterBlockIsUnrolledAndReusesWhatItHolds) {
   EXPECT_EQ(nest.loops[1].growth[size_t(OperandClass::input)], 1); // broadcast to both vectors
   EXPECT_EQ(nest.loops[2].extent, 14);
   EXPECT_EQ(nest.loops[2].growth[size_t(OperandClass::weights)], 1);
-  // 16 of 3x16 positions are read by the next column of taps again.
+  // The next column of taps reads 16 of 3x16 positions again.
   const Loop &taps = nest.loops[5];
   EXPECT_EQ(taps.axis, LoopAxis::taps);
   EXPECT_NEAR(taps.growth[size_t(OperandClass::input)], 3.0 * 16 / 14, 1e-9);

@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// `runs` loops, each over `length` indices of the last axis that is walked, in `units` work items along the axes `items`.
+/// `runs` loops of `length` iterations over the innermost axis, in `units` work items along the axes `items`.
 struct LoopRuns {
   double runs = 1, length = 1, units = 1;
   std::array<WorkAxis, 2> items = {};

@@ -8,18 +8,18 @@
 namespace lathe {
 namespace {
 
-/// One step of one block of rows: products of the state with the weights of all gates, and what the gates do.
+/// Cycles of one step of one block of rows: products of the state and all gates' weights, and the gates' functions.
 double stepCycles(const Target &target, const RecurrentPlan &plan) {
   double cycles = 0;
   for (const RecurrentPhase &phase : plan.phases) {
     auto gates = int64_t(phase.gates.size());
     Reduction reduction{plan.rows, gates * plan.vectors, plan.hidden, plan.hidden, plan.unroll};
-    // Sums and the weights of a step that fill the registers: LLVM keeps some of them in memory.
+    // If sums and weights of a step fill the registers, LLVM keeps some of them in memory.
     bool tight = (plan.rows + 1) * gates * plan.vectors + 2 > int64_t(target.vectorRegisters);
     cycles += double(plan.tiles()) * ((tight ? 1.4 : 1.0) * reductionCycles(target, reduction) +
                                       resultCycles(double(plan.rows * gates * plan.vectors), 1) + 2 * turnCycles);
   }
-  // An activation is one polynomial, a long chain: vectors side by side hide it.
+  // An activation is one polynomial, a long chain: computing several vectors side by side hides its latency.
   double vectors = double(plan.rows * plan.tiles() * plan.vectors),
          functions = double(plan.form.gates()) + (plan.form.cell == Cell::lstm ? 1 : 0);
   double together = double(plan.vectors * plan.rows);

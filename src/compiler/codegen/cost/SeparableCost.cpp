@@ -1,4 +1,4 @@
-// The cost of `separable`, and whether its kernel is faster than a kernel for each of its convolutions.
+// The cost of `separable`, and whether it is faster than separate kernels for its two convolutions.
 #include "codegen/cost/ContractionCost.h"
 
 namespace lathe {
@@ -8,7 +8,7 @@ Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &
   cost.passOperands(int(plan.pointwise.conv.weights));
   double images = valueOf(plan.depthwise.conv.images);
   cost.compute += images * lanewiseCycles(facts.target, plan.depthwise, double(facts.operators / 2));
-  // A range of rows lies in scratch between the two.
+  // A range of rows is kept in scratch between the two convolutions.
   auto items = addDirect(cost, plan.pointwise, double(facts.operators - facts.operators / 2));
   double range = double(plan.pointwise.heldUnits()) * 4;
   cost.readAgain(images * double(plan.pointwise.chunks()) * range, range);
@@ -18,7 +18,7 @@ Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &
 
 namespace {
 
-/// Facts of the kernel that `conv` alone would be, without its operands.
+/// Facts of a kernel of `conv` alone, without its operands.
 ContractionFacts alone(const ContractionFacts &both, const ConvGeometry &conv, int64_t operators) {
   ContractionFacts facts;
   facts.family = both.family;
@@ -67,7 +67,7 @@ double separateCycles(const ContractionFacts &facts) {
 }
 
 bool separablePays(const ContractionFacts &facts) {
-  // Pairs that are predicted to save less took from 6 % less to 8 % more (docs/notes/separable.md).
+  // Pairs with smaller predicted savings took from 6 % less to 8 % more time (docs/notes/separable.md).
   constexpr double doubt = 1.0 / 12;
   return cyclesOf(facts) < (1 - doubt) * separateCycles(facts);
 }

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// A pass of a transform over `count` rows: two multiply-adds, two loads and a store a cycle.
+/// Cycles of one pass of a transform over `count` rows: two multiply-adds, two loads and a store per cycle.
 double pass(double count, double loads, double operations, double stores) {
   return count * std::max({loads / 2, operations / 2, stores, 1.0}) * 1.3;
 }
@@ -16,7 +16,7 @@ double transformCycles(const WinogradPlan &plan, double images) {
   double alpha = double(plan.alpha()), m = double(plan.m()), in = double(operationsOf(plan.transform.input)),
          out = double(operationsOf(plan.transform.output));
   double padded = std::min(1.0, 2.0 * double(plan.tileRows() + plan.tileColumns()) / double(plan.tiles()));
-  double shares = double(plan.pointShares); // each reads nearly all of a tile for its own rows
+  double shares = double(plan.pointShares); // each share reads nearly a whole tile for its rows
   double input = double(plan.tiles() * plan.inBlocks() * plan.split) *
                  (shares * pass(alpha, alpha, in / shares, alpha / shares) + pass(alpha, alpha, in, alpha) +
                   padded * alpha * 2 * shares + turnCycles);
@@ -33,7 +33,7 @@ Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &pl
   double images = valueOf(plan.conv.images), chunks = double(plan.chunks()), points = double(plan.points()),
          tiles = double(plan.channelTiles());
   cost.compute += transformCycles(plan, images);
-  // A chunk is computed whole, also where it has fewer tiles.
+  // A chunk is always computed whole, even if it has fewer tiles.
   Reduction reduction{plan.px, plan.oc, plan.steps(), plan.blockSteps(), plan.unroll, plan.format};
   double panel = double(plan.steps() * plan.oc * plan.lanes) * 4;
   if (plan.prefetch)
@@ -47,12 +47,12 @@ Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &pl
   double input = double(plan.productsAt()) * 4, products = double(plan.products()) * 4;
   cost.readAgain((images * chunks - 1) * weights, weights + input, ahead);
   cost.readAgain(blocks * panel, panel, 0.3); // each register block reads its point's panel
-  // The transformed input passes by once a tile of channels, the products of a tile of channels once.
+  // The transformed input is read once for each tile of channels; the products of a tile of channels are read once.
   cost.readAgain(images * chunks * (tiles + double(plan.split)) * input, input + products, 0.3);
   cost.readAgain(images * chunks * tiles * 2 * products, products + input / std::max(1.0, tiles), 0.3);
   double units = images * chunks * double(plan.split);
   if (plan.staged()) {
-    cost.once += 1500; // a stage more: threads meet, and lines that another core wrote arrive one after the other
+    cost.once += 1500; // one more stage: threads wait for each other and for lines of other cores
     units = images * double(plan.pointShares);
   }
   return cost.finish(units, exposedOfProducts);

@@ -1,11 +1,11 @@
 // Family "attention", algorithm attention/2: softmax(q k^T) v for a register block of queries at a time, the scores in
 // scratch.
 //
-// Keys (transposed) and values of a head are brought into scratch in the order in
-// which the microkernel reads them, wherever they come from; then, for each register block of queries: scores of all
-// keys, bias and mask, exponentials and their sum, product with the values, division by the sum, store. With keys in
-// blocks the greatest score, the sum and the result of each query are kept and rescaled from block to block (the online
-// softmax). What lies in scratch for a product are units of the format (codegen/space/ContractionFormat.h).
+// Keys (transposed) and values of a head are copied into scratch in the order in which the microkernel reads them.
+// Then, for each register block of queries: scores of all keys, bias and mask, exponentials and their sum, product with
+// the values, division by the sum, store. With keys in blocks, each query keeps its greatest score, sum and result,
+// which are rescaled from block to block (the online softmax). Operands of products in scratch have the units of the
+// format (codegen/space/ContractionFormat.h).
 #include "codegen/families/Attention.h"
 #include "codegen/Families.h"
 #include "codegen/builder/RowSweep.h"
@@ -34,7 +34,7 @@ private:
 
   // ---- Units ----
 
-  /// body(rows, first query) for the register blocks of queries of chunk `chunk`.
+  /// Calls body(rows, first query) for the register blocks of queries of chunk `chunk`.
   void forBlocks(Value chunk, const std::function<void(int64_t, Value)> &body) {
     Value first = k.mul(chunk, plan.mc);
     if (plan.queries.isConstant()) {
@@ -98,7 +98,7 @@ private:
         packKeys(zero, keys);
         packValues(zero, keys);
       };
-      // Consecutive units of one head find its keys in place.
+      // Consecutive units of one head reuse the keys in scratch.
       Value same = k.b.create<mlir::arith::CmpIOp>(k.loc, mlir::arith::CmpIPredicate::eq, unit, k.begin());
       Value fresh = k.b.create<mlir::arith::CmpIOp>(k.loc, mlir::arith::CmpIPredicate::eq, chunk, zero);
       k.ifThen(k.b.create<mlir::arith::OrIOp>(k.loc, same, fresh), pack);
@@ -138,8 +138,7 @@ private:
                                             : double(std::numeric_limits<float>::lowest());
   }
 
-  /// 1 / sum; a sum is zero where a query sees nothing, and never otherwise. There may be no keys when the program
-  /// runs.
+  /// 1 / sum; 0 for a sum of 0, which occurs only where a query sees no key. There may be no keys at run time.
   Value inverse(Value sum) {
     ScalarBuilder b = scalar(sum);
     Value result = b.reciprocal(sum);
@@ -165,7 +164,7 @@ private:
   void emitBlock(int64_t rows, Value firstRow, Value firstKey, Value count) {
     if (!plan.causal)
       return emitVisible(rows, firstRow, firstKey, count);
-    // Keys behind the last one that the last of these queries sees take no part.
+    // Skips the keys after the last key that the last query of the block sees.
     Value seen = k.sub(k.add(k.add(firstRow, rows), extent(plan.visible)), firstKey);
     if (plan.single())
       return emitVisible(rows, firstRow, firstKey, k.min(count, k.max(seen, k.constant(1))));
@@ -178,7 +177,7 @@ private:
       emitScores(rows, count);
     else
       lineScores(rows, firstKey, count);
-    // Their exponentials stay in registers.
+    // The exponentials of these rows stay in registers.
     int64_t together = std::min<int64_t>(k.target.vectorRegisters / 8, plan.lanes), main = rows / together * together;
     k.loop(k.constant(0), k.constant(main), together,
            [&](Value row) { emitSoftmax({together, row, k.add(firstRow, row), firstKey, count}); });
@@ -190,9 +189,9 @@ private:
       emitResults(rows, firstRow, count, tile);
   }
 
-  // ---- Keys and values where they lie ----
+  // ---- Keys and values read in place ----
 
-  /// Scores of all queries of the block, as many keys at a time as a vector has lanes.
+  /// Scores of all queries of the block, for one vector of keys at a time.
   void lineScores(int64_t rows, Value firstKey, Value count) {
     Value last = k.sub(count, k.constant(1));
     k.loop(k.constant(0), roundedUp(count, plan.lanes), plan.lanes, [&](Value at) {
@@ -201,7 +200,7 @@ private:
         forLanes(plan.depth, [&](int64_t lane, Value mask) {
           Value query = read(scratch(plan.queriesAt() + lane, k.mul(row, plan.depthPitch())), plan.lanes);
           ScalarBuilder b = scalar(query);
-          for (int64_t i = 0; i < plan.lanes; ++i) { // keys behind the last one repeat it
+          for (int64_t i = 0; i < plan.lanes; ++i) { // lanes after the last key repeat it
             Value at1 = k.add(firstKey, k.min(k.add(at, i), last));
             Value x = readLanes(key, at1, k.constant(lane), plan.lanes, mask);
             sums[i] = lane == 0 ? b.mul(query, x) : b.fma(query, x, sums[i]);
@@ -215,7 +214,7 @@ private:
     });
   }
 
-  /// Results of all queries of the block: sums over the keys in as many vectors as a row of values has.
+  /// Results of all queries of the block: sums over the keys, in all vectors of a row of values.
   void lineResults(int64_t rows, Value firstRow, Value firstKey, Value count) {
     int64_t wide = plan.widthVectors() * plan.lanes;
     k.loop(k.constant(0), k.constant(rows), 1, [&](Value row) {
@@ -263,7 +262,7 @@ private:
         for (int64_t v = 0; v < vectors; ++v)
           write(acc[row * vectors + v], scratch(plan.scoresAt() + row * plan.scorePitch() + v * plan.lanes, at));
     };
-    // The last panel has only the vectors that hold keys, where that is known.
+    // The last panel has only vectors that contain keys, if their number is known.
     auto known = mlir::getConstantIntValue(count);
     int64_t tail = known ? (*known % plan.panel() + plan.lanes - 1) / plan.lanes : 0;
     Value whole = tail > 0 && tail < plan.vectors ? k.constant(*known / plan.panel() * plan.panel())
@@ -275,7 +274,7 @@ private:
 
   bool changesScores() const { return plan.softcap > 0 || plan.bias || plan.mask || plan.causal; }
 
-  /// Softcap, bias, mask and causality applied to one vector of scores.
+  /// Applies softcap, bias, mask and causality to one vector of scores.
   Value changed(Value score, Value row, Value firstKey, Value index, Value lanesMask) {
     ScalarBuilder b = scalar(score);
     Value at = k.add(firstKey, index);
@@ -289,28 +288,28 @@ private:
                                                       : b.add(score, other);
     }
     if (plan.causal) {
-      Value seen = k.sub(k.add(k.add(row, extent(plan.visible)), 1), at); // keys of this vector
+      Value seen = k.sub(k.add(k.add(row, extent(plan.visible)), 1), at); // keys that the query sees in this vector
       score = b.select(k.prefixMask(seen, plan.lanes), score, infinity(vector));
     }
     return score;
   }
 
-  /// Neighbouring queries of a register block whose scores become weights side by side.
+  /// Neighbouring queries of a register block whose softmax is computed side by side.
   struct SoftmaxRows {
     int64_t rows;
-    Value first, query;    // the first one in the register block, and of the head
+    Value first, query;    // number of the first query in the register block, and in the head
     Value firstKey, count; // of the keys in scratch
   };
   Value scorePlace(const SoftmaxRows &of, int64_t row, Value index) {
     return scratch(plan.scoresAt(), k.add(k.mul(k.add(of.first, row), plan.scorePitch()), index));
   }
-  /// What is kept of a query from one block of keys to the next.
+  /// A number that is kept for a query from one block of keys to the next.
   Value kept(const SoftmaxRows &of, int64_t at, int64_t row) {
     return scratch(at, k.add(k.sub(of.query, unitFirst), row));
   }
   static Value larger(ScalarBuilder &b, Value x, Value y) { return b.select(b.less(x, y), y, x); }
 
-  /// Scores become exponentials, zero behind the last key; what the results are to be multiplied by goes to factorsAt.
+  /// Replaces scores by exponentials (zero after the last key) and stores the factors for the results at factorsAt.
   void emitSoftmax(const SoftmaxRows &of) {
     RowSweep sweep(k, plan.compute, plan.lanes, 1);
     RowSweep::Results greatest = greatestScores(sweep, of);
@@ -363,7 +362,7 @@ private:
         larger);
   }
 
-  /// Replaces each score by exp(score - shift of its query); the sums of these weights.
+  /// Replaces each score by exp(score - shift of its query). Returns the sums of these weights.
   RowSweep::Results writeWeights(RowSweep &sweep, const SoftmaxRows &of, const Values &shifts) {
     return sweep.over(
         of.count, of.rows, 0,
@@ -373,7 +372,7 @@ private:
           Value weight = b.expNegative(b.sub(score, shifts[row]));
           if (mask)
             weight = b.select(mask, weight, k.zero(vector));
-          if (plan.format.converts) // units take less place, so none is written over before it is read
+          if (plan.format.converts) // converted units are smaller, so no score is overwritten before it is read
             units::storeNeighbours(k, plan.format, weight, scorePlace(of, row, k.constant(0)),
                                    k.div(index, plan.ofStep()));
           else
@@ -412,7 +411,7 @@ private:
     };
     if (auto known = mlir::getConstantIntValue(count))
       acc = reduce(acc, k.constant(0), *known);
-    else // weights behind the last key are zero up to a whole vector
+    else // up to a whole vector, weights after the last key are zero
       acc = k.loop(k.constant(0), roundedUp(count, plan.lanes), plan.lanes, acc,
                    [&](Value at, mlir::ValueRange state) { return reduce(state, at, plan.lanes); });
     for (int64_t row = 0; row < rows; ++row) {

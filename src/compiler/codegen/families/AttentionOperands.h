@@ -193,7 +193,7 @@ protected:
       int64_t tile = lane / plan.panel(), wide = valueVectors(tile) * plan.lanes;
       return scratch(valueTileAt(tile), k.add(k.mul(k.div(at, plan.ofStep()), wide), lane - tile * plan.panel()));
     };
-    // Rows beyond the last key are multiplied by weights of zero: any finite number serves.
+    // Rows after the last key are multiplied by weights of zero, so any finite number is allowed there.
     Value end = mlir::getConstantIntValue(count) && !plan.causal ? count : roundedUp(count, plan.lanes);
     k.loop(k.constant(0), end, plan.ofStep(), [&](Value at) {
       if (!plan.format.converts)

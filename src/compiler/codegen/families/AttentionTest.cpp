@@ -91,7 +91,7 @@ KernelText randomAttention(Random &random, const std::string &element = "f32") {
     n = "T";
   }
   std::string q, k, v;
-  // Each operand as it comes from a projection, from another one, or ready.
+  // An operand as a projection gives it, transposed, or in its final shape.
   auto operand = [&](const std::string &rows, const std::string &count, const std::string &lanes) {
     switch (random.in(0, 3)) {
     case 0: { // [B, S, heads * lanes]
@@ -104,13 +104,13 @@ KernelText randomAttention(Random &random, const std::string &element = "f32") {
     }
     case 1: // [S, B, heads, lanes]
       return text.transpose(text.argument({rows, b, count, lanes}), {rows, b, count, lanes}, {1, 2, 0, 3});
-    case 2: // transposed by its maker
+    case 2: // transposed by its producer
       return text.transpose(text.argument({b, count, lanes, rows}), {b, count, lanes, rows}, {0, 1, 3, 2});
     }
     return text.argument({b, count, rows, lanes});
   };
   if (random.chance(3) && m == n && depth == width && groups == heads && !KernelText::symbolic(m)) {
-    // One projection for all three, cut after or before the heads are apart.
+    // One projection for all three operands, split before or after the heads are separated.
     std::string all = std::to_string(3 * heads * depth), part = std::to_string(heads * depth);
     std::string x = text.argument({b, m, all});
     if (random.chance(2)) {
@@ -159,7 +159,7 @@ KernelText randomAttention(Random &random, const std::string &element = "f32") {
   std::string causal = mask ? "none" : random.of<std::string>({"none", "none", "upper_left", "lower_right"});
   if (causal == "lower_right" && keys < queries)
     causal = "none"; // rows that see nothing are NaN; tested apart
-  // A finite fill: a row may be masked as a whole.
+  // A finite fill, because all keys of a row may be masked.
   std::string scale = random.of<std::string>({"0.25", "1.0", "0.3"});
   text.scale = std::stod(scale);
   std::string softcap = random.of<std::string>({"0.0", "0.0", "0.0", "1.5", "30.0"});
@@ -176,7 +176,7 @@ KernelText randomAttention(Random &random, const std::string &element = "f32") {
   return text;
 }
 
-/// Of attention, `words` set.
+/// A random schedule of attention, with `words` set.
 std::string randomSchedule(Random &random, KernelUnderTest &kernel,
                            const std::map<std::string, std::string> &words = {}) {
   Outcome<std::unique_ptr<KernelFacts>> facts = readFacts(kernel.problem());
@@ -239,7 +239,7 @@ std::string plain(int64_t queries, int64_t keys, const std::string &attributes, 
       mask.empty() ? "" : ", %m");
 }
 
-/// Keys and values of few queries are read where they lie; of any number with packb=0.
+/// Keys and values are read in place for few queries; with packb=0 for any number of queries.
 TEST(Attention, readsKeysAndValuesInPlace) {
   Target target = testTarget();
   for (int64_t queries : {1, 3, 20})
@@ -289,7 +289,7 @@ TEST(Attention, rowsThatSeeNothingAreNan) {
 
 // ---- Operands rounded to bf16 ----
 
-/// "" where this machine runs them, otherwise what to print.
+/// "" if this machine can run them, otherwise the reason to print.
 std::string noBf16Here() {
   Target native = Target::parse(testTargetName());
   std::string reason =
@@ -297,7 +297,7 @@ std::string noBf16Here() {
   return reason.empty() ? "" : "PRODUCTS OF BF16 ARE NOT TESTED HERE: " + reason;
 }
 
-/// What `change` of KernelUnderTest::evaluated rounds as kernels do: queries after they were scaled.
+/// Rounds operands in `change` of KernelUnderTest::evaluated as kernels do: queries after scaling.
 auto roundedOperands(double scale) {
   return [scale](const Tensor &x, size_t operand) {
     auto factor = operand == 0 ? float(scale) : 1.f;
@@ -311,8 +311,8 @@ auto roundedOperands(double scale) {
   };
 }
 
-/// With queries, keys and values rounded, all that is left is the rounding of the weights: each by at most 2^-8 of
-/// itself, so that no result, a mean of values that are at most 2, is further off than 2^-8 of 2.
+/// If queries, keys and values are rounded, only the rounding of the weights differs: each weight by at most 2^-8 of
+/// itself. A result is a mean of values of at most 2, so it differs by at most 2^-8 * 2.
 std::string checkRounded(const KernelText &text, const Target &target, uint64_t seed, const std::string &schedule) {
   KernelUnderTest kernel(text.str(), target, seed);
   kernel.precision = Precision::bf16;
@@ -345,7 +345,7 @@ TEST(Attention, bf16MatchesReferenceOnRoundedOperands) {
   EXPECT_GT(ran, 80) << "nearly every random schedule is declined, LATHE_SEED=" << baseSeed();
 }
 
-/// Queries of zero give every key the weight 1, which is no rounding: means of rounded values, as exact as sums are.
+/// Queries of zero give every key the weight 1, which needs no rounding: means of rounded values, as exact as the sums.
 TEST(Attention, bf16RoundsValuesOnce) {
   if (std::string missing = noBf16Here(); !missing.empty())
     GTEST_SKIP() << missing;

@@ -108,8 +108,8 @@ void moveAxis(CopyJob &job, size_t from, size_t to) {
     ++block;
 }
 
-/// Both sides contiguous along the last axis, or not contiguous at all: loops over the other axes around a run of
-/// vectors.
+/// Copies where both sides are contiguous along the last axis, or not contiguous at all: loops over the other axes
+/// around a run of vectors.
 class RunCopy : public Piece {
 public:
   RunCopy(CopyJob given, const Target &target, int64_t grain) : job(std::move(given)) {
@@ -126,7 +126,7 @@ public:
   double cycles() const override {
     double all = countOf(job.space.extents), length = std::max(1.0, countOf({job.space.extents.back()}));
     bool contiguous = job.from.strides.back() == Dim(1) && job.to.strides.back() == Dim(1);
-    constexpr double element = 1.5; // one by one: its address, a load and a store
+    constexpr double element = 1.5; // cycles to copy element by element: address, load and store
     return contiguous ? runCycles(all / length, length, lanes) : all * element;
   }
 
@@ -175,7 +175,7 @@ private:
   }
 };
 
-/// The last axis (`a`) is contiguous in `to`, the one before (`b`) in `from`: square tiles go through registers.
+/// The last axis (`a`) is contiguous in `to`, the axis before it (`b`) in `from`: transposes square tiles in registers.
 class TileCopy : public Piece {
 public:
   TileCopy(CopyJob given, const Target &target, int64_t grain) : job(std::move(given)) {
@@ -184,7 +184,7 @@ public:
       size = std::min<int64_t>(size, job.space.block);
     a = job.space.extents.size() - 1;
     b = a - 1;
-    // Units: the other axes, then runs of tiles along b.
+    // Work items: the other axes, then runs of tiles along b.
     outer = job.space;
     outer.extents.pop_back();
     work =
@@ -196,7 +196,7 @@ public:
   Dim units() const override { return work.count; }
   Dims extents() const override { return jobExtents(job, work); }
   double cycles() const override {
-    // Tiles that reach over the end take as long as whole ones.
+    // Tiles at the borders take as long as whole tiles.
     auto tiles = [&](size_t axis) { return std::ceil(countOf({job.space.extents[axis]}) / double(size)); };
     double count = 1;
     for (size_t axis = 0; axis < job.space.extents.size(); ++axis)
@@ -259,7 +259,7 @@ private:
         State tile = state;
         enter(h, tile, b, atB);
         enter(h, tile, a, atA);
-        // How many rows of either side there are, where not all of a tile.
+        // Number of rows on either side, if the tile is not whole.
         Value restA = overlap[0] ? Value() : k.sub(extentA, startA),
               restB = overlap[1] ? Value() : k.sub(extentB, startB);
         move(h, tile, restA, restB, atA, atB);
@@ -271,7 +271,7 @@ private:
     KernelBuilder &k = h.k;
     ElementType type = job.from.tensor->type;
     Value source = k.buffer(job.from.tensor->buffer), target = k.buffer(job.to.tensor->buffer);
-    // A block that is not full has fewer rows on its row-major side; its own lanes are all there.
+    // A block that is not full has fewer rows on its row-major side, but all lanes on its blocked side.
     Value rowsA = restA, rowsB = restB, lanesA = restA, lanesB = restB;
     if (job.from.partial || job.to.partial) {
       Value channels = k.sub(k.constant(job.space.channels), k.mul(tile.blockIndex, job.space.block));
@@ -284,7 +284,7 @@ private:
     Value loadMask = maskOf(lanesB), storeMask = maskOf(lanesA);
     llvm::SmallVector<Value> rows;
     for (int64_t i = 0; i < size; ++i) {
-      // A row that is not there repeats the last one that is (which may lie before this tile).
+      // A missing row repeats the last row, which may lie before this tile.
       Value row = rowsA ? k.min(k.constant(i), k.sub(rowsA, k.constant(1))) : k.constant(i);
       Value at = h.advance(tile.from, row, job.from.strides[a]);
       rows.push_back(loadMask ? k.maskedLoad(source, at, type, size, loadMask) : k.load(source, at, type, size));
@@ -311,7 +311,7 @@ private:
 std::unique_ptr<Piece> makeCopy(CopyJob job, const Target &target, int64_t grain) {
   job.space.collapse({&job.from, &job.to});
   size_t last = job.space.extents.size() - 1;
-  // Contiguous on both sides along some axis: that one innermost.
+  // Makes an axis innermost that is contiguous on both sides.
   auto find = [&](const Access &access, const Access *other) -> std::optional<size_t> {
     for (size_t axis = last + 1; axis-- > 0;)
       if (access.strides[axis] == Dim(1) && (!other || other->strides[axis] == Dim(1)))

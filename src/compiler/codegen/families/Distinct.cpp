@@ -1,4 +1,4 @@
-// nn.distinct: sorts all elements with their positions; equal ones are runs.
+// nn.distinct: sorts all elements with their positions; equal elements become adjacent runs.
 #include "codegen/families/RadixSort.h"
 #include "codegen/families/Selection.h"
 
@@ -32,7 +32,7 @@ private:
   const KernelTensor &x;
   Dim count, words;
   int64_t bits;
-  bool wide; // keys fill whole words: positions are beside them
+  bool wide; // keys fill whole words, so positions are stored separately
   KernelHarness h;
   KernelBuilder &k;
   bool sorted;
@@ -65,7 +65,7 @@ private:
   /// Emits state = body(position, true at the first element of a run, state) for the sorted elements.
   Values overRuns(const SortBuffers &buffers, Values state,
                   const std::function<Values(Value, Value, mlir::ValueRange)> &body) {
-    state.push_back(k.constant(0)); // the key before
+    state.push_back(k.constant(0)); // the previous key
     return k.loop(k.constant(0), h.extent(count), 1, state, [&](Value i, mlir::ValueRange carried) {
       Value word = wordAt(buffers.words, i), key = word, position;
       if (wide) {
@@ -84,7 +84,7 @@ private:
 
   Value oneIf(Value condition) { return k.b.create<arith::ExtUIOp>(k.loc, k.i64(), condition); }
 
-  /// A run's element is a result. Its first position comes first: the sort is stable.
+  /// Writes one result for each run. Its first position comes first, because the sort is stable.
   Value writeRuns(const SortBuffers &buffers) {
     Value counts = k.buffer(kernel.out(3).buffer);
     return overRuns(buffers, {k.constant(0)}, [&](Value position, Value begins, mlir::ValueRange state) {
@@ -102,7 +102,7 @@ private:
     })[0];
   }
 
-  /// The first position of every element's run, and then the elements in their own order.
+  /// Computes the first position of every element's run, then writes the elements in their original order.
   Value writeByAppearance(const SortBuffers &buffers) {
     Value firsts = buffers.spareWords, inverse = k.buffer(kernel.out(2).buffer),
           counts = k.buffer(kernel.out(3).buffer);

@@ -1,8 +1,8 @@
 // grid_sample of family "indexed".
 //
-// Positions are computed in float64 for a vector of points at a time: a rounded position could be that of another
+// Positions are computed in float64 for a vector of points at a time, because a rounded position could select another
 // element. Row-major: lanes are points, and elements are gathered channel by channel. Blocked: lanes are channels; the
-// taps of some points, their offsets in x and their weights, wait in scratch.
+// taps of some points (offsets in x and weights) are kept in scratch.
 #include "codegen/builder/Arithmetic.h"
 #include "codegen/families/Indexed.h"
 
@@ -84,7 +84,7 @@ private:
 
   // ---- Positions of a vector of points, all in float64 ----
 
-  /// An element of x that contributes: its offset, its weight (zero: it does not), as float64.
+  /// An element of x that contributes: its offset and its weight as float64; a weight of zero: it does not contribute.
   struct Tap {
     Value offset, weight;
   };
@@ -102,7 +102,7 @@ private:
     return f.select(f.compare(P::OGT, at, high), high, at);
   }
 
-  /// `at` mirrored into [low, high], which is not longer than 0 for an axis of one element with aligned corners.
+  /// `at` mirrored into [low, high]. The length of this range is 0 for an axis of one element with aligned corners.
   Value reflected(Arithmetic &f, Value at, Value low, Value high) const {
     using P = arith::CmpFPredicate;
     Value range = f.sub(high, low), below = f.compare(P::OLT, at, low), above = f.compare(P::OGT, at, high);
@@ -115,7 +115,7 @@ private:
     return f.select(f.compare(P::OGT, range, f.number(0)), result, low);
   }
 
-  /// Weights of the neighbours of a position at the distance t behind the second (cubic) or first (linear) of them.
+  /// Weights of the neighbours of a position that lies t after the second neighbour (cubic) or the first one (linear).
   llvm::SmallVector<Value> weights(Arithmetic &f, Value t) const {
     if (attrs.mode == "nearest")
       return {f.number(1)};
@@ -138,7 +138,7 @@ private:
     Value shifted = f.add(normalized, 1);
     Value at = attrs.align_corners ? f.mul(f.mul(shifted, 0.5), last) : f.mul(f.add(f.mul(shifted, size), -1), 0.5);
     at = f.select(f.compare(P::UNO, at, at), f.number(-1e9), at);
-    at = limited(f, at, f.number(-1e9), f.number(1e9)); // far outside is far enough
+    at = limited(f, at, f.number(-1e9), f.number(1e9)); // limits huge coordinates, which are outside anyway
     if (attrs.mode == "nearest")
       at = f.make<mlir::math::RoundEvenOp>(at);
     if (attrs.padding_mode == "border") {
@@ -188,7 +188,7 @@ private:
     return all;
   }
 
-  /// A float64 weight in the type of sums.
+  /// Converts a float64 weight to the type of the sums.
   Value narrow(Value weight) const {
     KernelBuilder &k = h->k;
     if (weightType() == ElementType::f64)

@@ -140,7 +140,7 @@ private:
     return h.finish(schedule, units.count);
   }
 
-  /// One element for each of the index vectors [lo, hi).
+  /// Copies one element for each of the index vectors [lo, hi).
   void gatherSingles(KernelHarness &h, Value lo, Value hi, int64_t count) {
     KernelBuilder &k = h.k;
     int64_t width = problem.target.lanes(64);
@@ -165,12 +165,12 @@ private:
     });
   }
 
-  /// Nothing is read from an empty x.
+  /// Skips `body` if x is empty, because nothing may be read from it.
   void unlessEmpty(KernelHarness &h, const std::function<void()> &body) const {
     h.k.ifThen(h.k.less(h.k.constant(0), h.extent(product(x().dims))), body);
   }
 
-  /// The elements that one row of indices along the last axis names; `at`: its index on the other axes.
+  /// Copies the elements that one row of indices along the last axis selects; `at`: index of the row on the other axes.
   void gatherRow(KernelHarness &h, size_t axis, const Values &at) {
     KernelBuilder &k = h.k;
     Dims fromStrides = memoryStrides(x()), indexStrides = memoryStrides(indices());
@@ -212,7 +212,7 @@ private:
     auto rank = static_cast<int64_t>(x().rank());
     auto axis = static_cast<size_t>(normalizeAxis(nn::attrsAs<GatherElementsAttrs>(op).axis, rank, "axis"));
     size_t last = static_cast<size_t>(rank) - 1;
-    Space rows; // all axes but the last, which is walked in vectors
+    Space rows; // all axes but the last one, which is traversed in vectors
     rows.extents.assign(indices().dims.begin(), indices().dims.end() - 1);
     if (rows.extents.empty())
       rows.extents.push_back(1);
@@ -242,7 +242,7 @@ private:
     return h.finish(schedule, units.count);
   }
 
-  /// Slices of x: of every sequence the first ones backwards.
+  /// Copies slices of x; the first ones of every sequence are reversed.
   GeneratedKernel reverseSequence(const Schedule &schedule, int64_t grain) {
     auto attrs = nn::attrsAs<ReverseSequenceAttrs>(op);
     auto time = static_cast<size_t>(attrs.time_axis);

@@ -1,6 +1,6 @@
-// Kernels of family "indexed": operators that read or write at positions which other tensors hold, or which windows give.
+// Kernels of family "indexed": operators that read or write at positions from other tensors or from windows.
 //
-// Positions are in range: the runtime checks those that must be before the kernel starts (runtime/plan/ElementRanges.h).
+// Positions are in range: the runtime checks given positions before the kernel starts (runtime/plan/ElementRanges.h).
 #pragma once
 
 #include "codegen/builder/KernelHarness.h"
@@ -8,7 +8,7 @@
 
 namespace lathe {
 
-/// One operator that is a kernel of its own. Constructors throw Declined.
+/// One operator that forms a whole kernel. Constructors throw Declined.
 class IndexedKernel {
 public:
   explicit IndexedKernel(const KernelProblem &problem);
@@ -25,11 +25,11 @@ protected:
 
   const KernelTensor &x() const { return operands[0]; }
   void requireRowMajor() const;
-  /// Lets elements of `tensors`, with which nothing is computed, be bits.
+  /// Treats elements of `moved`, which are copied but not computed with, as bits.
   void moveBits(std::initializer_list<KernelTensor *> moved) const;
-  /// `index`, an element of `indices` or a vector of them, as an i64 that counts from the front.
+  /// `index`, an element of `indices` or a vector of elements, as a non-negative i64.
   static mlir::Value fromFront(KernelHarness &h, const KernelTensor &indices, mlir::Value index, const Dim &extent);
-  /// The offset in `tensor` that index vector `number` of `count` coordinates names, the first for axis `batch`.
+  /// The offset in `tensor` that index vector `number` selects. It has `count` coordinates, the first for axis `batch`.
   static mlir::Value offsetOf(KernelHarness &h, const KernelTensor &tensor, const KernelTensor &indices,
                               mlir::Value number, size_t batch, int64_t count);
   /// Lanes for runs of `length` elements of y.
@@ -42,12 +42,12 @@ std::unique_ptr<IndexedKernel> makeMaxPoolIndices(const KernelProblem &problem);
 std::unique_ptr<IndexedKernel> makeCol2Im(const KernelProblem &problem);
 std::unique_ptr<IndexedKernel> makeScatter(const KernelProblem &problem);
 
-/// Adds extents, strides and the number of elements of a tensor to those that code needs.
+/// Adds the extents, strides and number of elements of a tensor to the run-time extents of the code.
 void addTensor(Dims &extents, const KernelTensor &tensor);
 /// The product of dims[first], dims[first + 1], ...
 Dim productFrom(const Dims &dims, size_t first);
 
-/// Blocks of channels that are computed together: a divisor of `blocks`, so that none are left.
+/// Number of channel blocks that are computed together: a divisor of `blocks`, so that no blocks remain.
 int64_t blocksTogether(int64_t blocks);
 
 } // namespace lathe

@@ -34,7 +34,7 @@ protected:
   static std::string tensor(const Shape &dims, const std::string &element) {
     return fmt::format("tensor<{}{}{}>", fmt::join(dims, "x"), dims.empty() ? "" : "x", element);
   }
-  /// Index i is for an axis of extents[i % extents.size()].
+  /// Sets indices; index i is for an axis of extents[i % extents.size()].
   void setIndices(Tensor &indices, const Shape &extents, bool fromEnd) {
     for (int64_t i = 0; i < indices.elements(); ++i) {
       int64_t extent = extents[static_cast<size_t>(i) % extents.size()], value = below(extent);
@@ -69,7 +69,7 @@ protected:
         << text;
   }
   static std::string list(const Shape &values) { return fmt::format("array<i64: {}>", fmt::join(values, ", ")); }
-  /// An operator of one operand, over small whole numbers, of which many are equal.
+  /// Checks an operator of one operand on small whole numbers, many of which are equal.
   void checkWindows(uint64_t seed, const Shape &x, const std::string &y, const std::string &op,
                     const std::string &attributes, double tolerance) {
     std::string text = fmt::format("func.func @k(%x: {0}) -> {1} attributes {{nn.family = \"indexed\"}} {{\n  %y = "

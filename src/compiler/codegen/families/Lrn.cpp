@@ -1,7 +1,7 @@
 // Family "lrn", algorithm lrn/1: local response normalisation across channels, with an element-wise epilogue.
 //
-// Row-major: lanes are pixels, and the squares of a window of channels are summed anew for each channel. Blocked: lanes
-// are channels, and neighbours come from shifting a block and the two beside it.
+// Row-major: lanes are pixels, and the squares of a window of channels are summed again for each channel. Blocked:
+// lanes are channels, and neighbours come from shifting a block and the blocks before and after it.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/space/LoopFacts.h"
@@ -48,7 +48,7 @@ struct LrnPlan {
   }
 
 private:
-  /// Axes behind the channels become one: everything must walk them as one.
+  /// Merges the axes after the channels into one; all tensors must allow it.
   void mergePixels() {
     size_t pixels = x->rank() - 2;
     auto erase = [&](size_t axis) {
@@ -118,7 +118,7 @@ private:
     return result;
   }
 
-  /// x * (bias + alpha / size * squares)^-beta, then the epilogue.
+  /// Computes x * (bias + alpha / size * squares)^-beta, then the epilogue.
   void finish(const std::vector<Value> &base, Value pixel, Value x, Value squares, Value mask, Value channelMask) {
     ScalarBuilder b = h.scalar(plan.type, x);
     Value scale = b.fma(squares, b.constant(plan.attrs.alpha / static_cast<double>(plan.attrs.size)),
@@ -182,7 +182,7 @@ private:
     Value image = h.advance(k.constant(0), batch, xAccess().strides[0]);
     Value previous = h.advance(image, k.max(k.constant(0), k.sub(blockIndex, k.constant(1))), xAccess().strides[1]);
     Value following = h.advance(image, k.min(k.constant(blocks - 1), k.add(blockIndex, 1)), xAccess().strides[1]);
-    // Channels that exist: lanes beyond hold anything.
+    // Masks lanes after the last channel, whose values are unspecified.
     Value previousMask = k.prefixMask(k.mul(blockIndex, block), block);
     Value ownMask = plan.space.channels % block ? h.channelMask(plan.space, blockIndex) : Value();
     Value followingMask = h.channelMask(plan.space, k.add(blockIndex, 1));

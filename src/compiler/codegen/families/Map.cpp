@@ -1,8 +1,8 @@
 // Family "elementwise", algorithm map/2: a DAG of element-wise operations with one or more results of one shape.
 //
-// Axes over which all tensors lie alike are merged first, so that most kernels are one or two loops. In a blocked space
-// the lanes are the channels of a block and the innermost loop runs over the pixels; what does not vary with them is
-// loaded once.
+// Axes along which all tensors have compatible strides are merged first, so most kernels are one or two loops. In a
+// blocked space the lanes are the channels of a block and the innermost loop runs over the pixels; operands that do not
+// vary with the pixels are loaded once.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/space/LoopFacts.h"
@@ -25,7 +25,7 @@ struct MapPlan {
     requirePointwise(problem.function, nullptr);
     if (tensors.outputs.empty())
       throw Declined{"no results"};
-    // Results may have broadcast less than others; the shape of them all is that of the kernel.
+    // A result may be broadcast later; the kernel's shape is the shape of all results together.
     Dims dims;
     for (const KernelTensor &output : tensors.outputs)
       dims = dims.empty() ? output.dims : broadcast(dims, output.dims);
@@ -47,7 +47,7 @@ struct MapPlan {
     single = space.extents.back() == Dim(lanes) && space.extents.size() > 1;
   }
 
-  /// Bits of the widest element computed with.
+  /// Bits of the widest element in computations.
   static unsigned widest(mlir::func::FuncOp function) {
     unsigned bits = 8;
     auto see = [&](mlir::Value value) { bits = std::max(bits, bitWidth(nn::infoOf(value).type)); };
@@ -56,7 +56,7 @@ struct MapPlan {
     for (mlir::Operation &op : function.getBody().front())
       for (mlir::Value result : op.getResults()) {
         see(result);
-        // Halves are computed in float32.
+        // 16-bit floats are computed in float32.
         if (lathe::isFloat(nn::infoOf(result).type))
           bits = std::max(bits, 32u);
       }
@@ -86,7 +86,7 @@ public:
   }
 
 private:
-  /// Where the loops stand: offsets of all tensors, and what has been loaded because it does not vary further in.
+  /// The state of the loops: offsets of all tensors, and loaded values that do not vary in the remaining loops.
   struct Frame {
     std::vector<Value> offsets, loaded;
     Value channelMask;
@@ -96,7 +96,7 @@ private:
   const Schedule &schedule;
   Units units;
   KernelHarness h;
-  size_t depth = 0; // loops, the vector's own excluded where it is a single one
+  size_t depth = 0; // number of loops, without the last axis if it is a single vector
 
   size_t limit() const { return plan.single ? plan.space.extents.size() - 1 : plan.space.extents.size(); }
 
@@ -113,7 +113,7 @@ private:
     return false;
   }
 
-  /// Loads the inputs that vary no more from `axis` on.
+  /// Loads the inputs that do not vary from `axis` on.
   void settle(Frame &frame, size_t axis) {
     for (size_t i = 0; i < plan.tensors.inputs.size(); ++i)
       if (!frame.loaded[i] && !variesFrom(plan.accesses[i], axis))
@@ -126,7 +126,7 @@ private:
       frame.offsets[i] = h.advance(frame.offsets[i], index, plan.accesses[i].strides[axis]);
     if (plan.space.block && axis == plan.space.blockAxis && anyPartial())
       frame.channelMask = h.channelMask(plan.space, index);
-    if (plan.single || axis + 1 < depth) // otherwise the vector's own axis: point() loads
+    if (plan.single || axis + 1 < depth) // otherwise this is the vector's axis, and point() loads
       settle(frame, axis + 1);
   }
 

@@ -86,7 +86,7 @@ TEST_F(Map, everyUnaryOperator) {
     }
 }
 
-/// Operators nobody listed above: whatever the registry has with one operand, at its defaults.
+/// All operators of the registry that have one operand and are not listed above, with default attributes.
 TEST_F(Map, everyUnaryOperatorOfTheRegistry) {
   uint64_t seed = 50;
   for (const OpRecord &record : opRecords()) {

@@ -1,8 +1,7 @@
-// Family "movement", algorithm move/1: one operator that puts elements elsewhere, or one change of layout.
+// Family "movement", algorithm move/1: one operator that moves elements, or one change of layout.
 //
-// Every operator becomes a few pieces (Copy.h, MovementPieces.h), most of them copies between two sets of strides.
-// Blocked tensors move block by block; where channels shift by less than a block, vectors are put together from two
-// neighbours.
+// Every operator becomes a few pieces (Copy.h, MovementPieces.h), mostly copies between two sets of strides. Blocked
+// tensors move block by block; where channels shift by less than a block, vectors are combined from two neighbours.
 #include "codegen/Families.h"
 #include "codegen/families/MovementPieces.h"
 #include "codegen/space/LoopFacts.h"
@@ -22,14 +21,14 @@ public:
 
   MovementPlan(const KernelProblem &problem, int64_t grain)
       : tensors(problem), op(movementOf(problem.function)), target(problem.target), grain(grain), block(0) {
-    // Nothing but the operator: a movement kernel has no epilogue.
+    // No other operators: a movement kernel has no epilogue.
     for (mlir::Operation &other : mlir::func::FuncOp(problem.function).getBody().front().without_terminator())
       if (&other != op && !llvm::isa<nn::ConstantOp>(other) && !saysExtents(&other) && !isJoined(&other))
         throw Declined{fmt::format("'{}' beside a movement", other.getName().getStringRef().str())};
     indexTypes();
     if (llvm::isa<nn::ConcatOp, nn::SplitOp, nn::SliceOp, nn::PadOp, nn::TransposeOp, nn::DepthToSpaceOp,
                   nn::SpaceToDepthOp>(op))
-      tensors.makeChannelsAnAxis(); // these only have strides: part of a vector may move
+      tensors.makeChannelsAnAxis(); // strided copies only: part of a vector may move
     block = blockOf(tensors);
     for (auto *list : {&tensors.inputs, &tensors.outputs})
       for (KernelTensor &tensor : *list)
@@ -50,10 +49,10 @@ public:
 private:
   const Target &target;
   int64_t grain, block;
-  ElementType firstType = ElementType::invalid, secondType = ElementType::invalid; // before elements became raw
+  ElementType firstType = ElementType::invalid, secondType = ElementType::invalid; // types before elements became raw
 
-  /// An expansion may stand behind arithmetic that names its extents; those are known without it. So is what a shape
-  /// holds. A concatenation may stand behind slices.
+  /// The movement operator of a kernel. Arithmetic before an expansion only computes its extents, which are known
+  /// without it; the same holds for the contents of a shape. Slices may precede a concatenation.
   static mlir::Operation *movementOf(mlir::func::FuncOp function) {
     mlir::Operation *last = function.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
     return llvm::isa_and_nonnull<nn::ExpandOp, nn::ShapeOp, nn::ConcatOp>(last) ? last : soleAnchor(function);
@@ -107,7 +106,7 @@ private:
     return dim.constant();
   }
 
-  /// A tensor through its own strides, lanes of a block last.
+  /// The access of a tensor through its own strides, with the lanes of a block last.
   static Access physical(const KernelTensor &tensor) {
     Access access{&tensor, memoryStrides(tensor), 0, false};
     if (tensor.block)
@@ -154,8 +153,7 @@ private:
   void transpose() {
     auto attrs = nn::attrsAs<TransposeAttrs>(op);
     size_t rank = x().rank();
-    if (block &&
-        attrs.perm.size() == rank) { // one side is blocked: its space, in which the other side's axes lie elsewhere
+    if (block && attrs.perm.size() == rank) { // one side is blocked: in its space, the other side's axes are permuted
       if (x().block && y().block)
         throw Declined{"a transpose between blocked tensors"};
       std::vector<size_t> axes(attrs.perm.begin(), attrs.perm.end()), inverse(rank);
@@ -180,7 +178,7 @@ private:
     copy(Space(dims, 0), from, to);
   }
 
-  /// What a concatenation joins: an argument, or a slice of one.
+  /// A part of a concatenation: an argument, or a slice of one.
   struct Joined {
     const KernelTensor *tensor;
     Dims dims, starts;
@@ -248,8 +246,8 @@ private:
     }
   }
 
-  /// Channels that shift by less than a block: every block of the result is put together from those its channels lie
-  /// in.
+  /// Concatenates channels that shift by less than a block: every block of the result is combined from the blocks that
+  /// contain its channels.
   void joinChannels(const std::vector<Joined> &parts) {
     std::vector<ChannelRun> runs;
     for (const Joined &part : parts) {
@@ -258,7 +256,7 @@ private:
           throw Declined{"a slice of blocked channels and another axis at once"};
       runs.push_back({part.tensor, part.starts[1].constant(), part.dims[1].constant()});
     }
-    constexpr int64_t mostBlocks = 64; // code for each
+    constexpr int64_t mostBlocks = 64; // each block needs separate code
     if (y().dims[1].constant() <= mostBlocks * block) {
       for (auto &piece : makeChannelJoin(runs, y(), target, grain))
         pieces.push_back(std::move(piece));
@@ -391,7 +389,7 @@ private:
     copy(space, from, to);
   }
 
-  /// Where pixels of one block of channels stay together, blocks move like channels.
+  /// True if each block of channels moves as a whole, so that blocks move like channels.
   bool wholeBlocks(const KernelTensor &few) const {
     requireOneLayout();
     if (block && few.dims[1].constantOr(1) % block != 0)
@@ -418,7 +416,7 @@ private:
     copyBlocks(space, from, to, blocked);
   }
 
-  /// With one more axis for the channels of a block.
+  /// Copies with one more axis for the channels of a block.
   void copyBlocks(Space space, Access from, Access to, bool blocked) {
     if (blocked) {
       space.extents.push_back(block);

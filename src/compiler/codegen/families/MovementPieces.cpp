@@ -11,8 +11,8 @@ namespace {
 
 // ---- Channels that shift by less than a block ----
 
-/// Loops over batch, blocks of one side, and pixels; a pixel's lanes come from or go to two neighbouring blocks of the
-/// other side.
+/// Loops over batch, blocks of one side, and pixels. The lanes of a pixel come from or go to two neighbouring blocks of
+/// the other side.
 class ChannelShift : public Piece {
 public:
   ChannelShift(const KernelTensor &from, const KernelTensor &to, int64_t offset, bool concat, int64_t grain)
@@ -61,7 +61,7 @@ private:
     });
   }
 
-  /// A block of `to` from two of `from`.
+  /// Reads one block of `to` from two blocks of `from`.
   void take(KernelHarness &h, Value batch, Value blockIndex, Value lo, Value hi) const {
     KernelBuilder &k = h.k;
     int64_t shift = offset % block, lastBlock = (from.dims[1].constant() + block - 1) / block - 1;
@@ -80,7 +80,7 @@ private:
     });
   }
 
-  /// A block of `from` to two of `to`, only the lanes that are channels.
+  /// Writes one block of `from` to two blocks of `to`, but only lanes that are channels.
   void put(KernelHarness &h, Value batch, Value blockIndex, Value lo, Value hi) const {
     KernelBuilder &k = h.k;
     int64_t shift = offset % block;
@@ -92,7 +92,7 @@ private:
     llvm::SmallVector<int64_t> lanes;
     for (int64_t lane = 0; lane < block; ++lane)
       lanes.push_back((lane + block - shift) % block);
-    // Lanes [shift, shift + valid) of the near block, what exceeds it in the far one.
+    // Lanes [shift, shift + valid) go to the near block; lanes beyond its end go to the far block.
     Value nearMask = k.prefixMask(k.add(valid, shift), block);
     if (shift)
       nearMask = k.b.create<mlir::arith::XOrIOp>(k.loc, nearMask,
@@ -116,7 +116,7 @@ private:
 
 // ---- Channels from several tensors ----
 
-/// One block of the result: vectors of the blocks its channels lie in, put together a pixel at a time.
+/// One block of the result, combined pixel by pixel from the vectors of the blocks that contain its channels.
 class JoinedBlock : public Piece {
 public:
   JoinedBlock(const std::vector<ChannelRun> &runs, const KernelTensor &to, int64_t number, int64_t grain)
@@ -225,7 +225,7 @@ public:
   }
   double cycles() const override {
     double rows = countOf(space.extents);
-    return rows * 10 + runCycles(rows, countOf({inner}), lanes); // an index is loaded, compared and multiplied
+    return rows * 10 + runCycles(rows, countOf({inner}), lanes); // each index is loaded, compared and multiplied
   }
 
   void emit(KernelHarness &h, Value first, Value last) const override {
@@ -294,10 +294,10 @@ public:
                       x.block && i == 1 ? ceilDiv(y.dims[1], x.block) : y.dims[i], begins[i]});
     auto toEnd = [](auto &list) { std::rotate(list.begin() + 1, list.begin() + 2, list.end()); };
     if (x.last)
-      toEnd(axes), toEnd(xStrides), toEnd(yStrides); // a run of the copy has the channels of a position
+      toEnd(axes), toEnd(xStrides), toEnd(yStrides); // each run of the copy contains the channels of a position
     if (rank == 0)
       axes.push_back({1, 1, 0}), xStrides.push_back(1), yStrides.push_back(1);
-    // The lanes of a block go with the last axis where that stays one run, otherwise they are an axis of their own.
+    // The lanes of a block join the last axis if that stays one run; otherwise they are a separate axis.
     if (x.block && mode == "constant" && rank > 2) {
       Axis &last = axes.back();
       last = {last.in * x.block, last.out * x.block, last.begin * x.block};
@@ -325,7 +325,7 @@ public:
   }
   double cycles() const override {
     double length = std::max(1.0, countOf({axes.back().out})), rows = countOf(space.extents) / length;
-    return rows * 10 + runCycles(rows, length, lanes); // a row begins and ends somewhere in x
+    return rows * 10 + runCycles(rows, length, lanes); // per row: where the elements of x begin and end
   }
 
   void emit(KernelHarness &h, Value first, Value last) const override {
@@ -357,13 +357,13 @@ private:
   Space space;
   Units work;
 
-  /// Positions of y along an axis that hold elements of x.
+  /// Range of positions of y along an axis that hold elements of x.
   static Dim interiorLo(const Axis &axis) { return minimum(axis.out, maximum(0, axis.begin)); }
   static Dim interiorHi(const Axis &axis) { return maximum(interiorLo(axis), minimum(axis.out, axis.in + axis.begin)); }
 
   bool constantMode() const { return mode == "constant"; }
 
-  /// The position in x that position `index` of y repeats.
+  /// The position in x that is repeated at position `index` of y.
   Value mapped(KernelHarness &h, const Axis &axis, Value index) const {
     KernelBuilder &k = h.k;
     Value i = k.sub(index, h.extent(axis.begin)), n = h.extent(axis.in), zero = k.constant(0), one = k.constant(1);
@@ -391,7 +391,7 @@ private:
       auto compare = [&](mlir::arith::CmpIPredicate predicate, Value l, Value r) -> Value {
         return k.b.create<mlir::arith::CmpIOp>(k.loc, predicate, l, r);
       };
-      Value here = compare(mlir::arith::CmpIPredicate::ult, i, h.extent(a.in)); // negative ones are great
+      Value here = compare(mlir::arith::CmpIPredicate::ult, i, h.extent(a.in)); // negative: huge as unsigned
       inside = inside ? k.b.create<mlir::arith::AndIOp>(k.loc, inside, here).getResult() : here;
       from = h.advance(from, i, xStrides[axis]);
     } else {

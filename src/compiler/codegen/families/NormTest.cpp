@@ -66,7 +66,7 @@ TEST_F(Norm, softmaxOfLargeNumbers) {
       "");
 }
 
-/// A row comes out the same to the last bit whether it stands alone or beside others: units differ with the threads.
+/// A row gives the same bits alone and beside other rows, because the division into work items depends on the threads.
 TEST_F(Norm, rowsBesideOthers) {
   for (const char *family : {"softmax", "normalize"})
     for (int64_t length : {3, 16, 77, 200}) {
@@ -149,8 +149,8 @@ TEST_F(Norm, normalizations) {
     else if (!perChannel && random() % 3 == 0)
       for (int64_t &extent : parameter)
         extent = random() % 2 ? extent : 1;
-    // A few numbers may be almost equal. Then their deviations are as uncertain as their mean, which is rounded, and are
-    // divided by hardly more than the root of epsilon.
+    // If a few numbers are almost equal, their deviations are as uncertain as their rounded mean, and they are divided
+    // by little more than the root of epsilon.
     int64_t first = kind == 4 ? 1 : kind == 3 ? 2 : axis;
     int64_t normalized = std::accumulate(dims.begin() + first, dims.end(), int64_t(1), std::multiplies<>()) / groups;
     attributes += normalized < 8 ? "epsilon = 1.0" : "epsilon = 1.0e-3";
@@ -194,7 +194,7 @@ TEST_F(Norm, normalizations) {
 }
 
 TEST_F(Norm, normalizationOfAlmostEqualNumbers) {
-  // Deviations of a few thousandths from a mean of a thousand.
+  // Deviations of a few thousandths around a mean of a thousand.
   EXPECT_EQ(checkKernel("func.func @k(%x: tensor<5x777xf32>, %s: tensor<777xf32>) -> tensor<5x777xf32> attributes "
                         "{nn.family = \"normalize\"} {\n"
                         "  %y = nn.layer_norm %x, %s {epsilon = 1.0e-12} : (tensor<5x777xf32>, tensor<777xf32>) -> "

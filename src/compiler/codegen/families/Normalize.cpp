@@ -1,12 +1,11 @@
 // Family "normalize", algorithm normalize/2: layer_norm, rms_norm, instance_norm, group_norm and lp_normalize, with an
 // element-wise epilogue.
 //
-// Statistics belong to a run of elements that is read three times while it lies in the nearest cache: mean, deviations
-// from the mean, result. Sums are kept in several vectors (four for a row
-// that stands alone), put together in a fixed order.
-//
-// Lanes are elements of a row where rows are contiguous. In a blocked tensor they are channels (of one or several
-// groups), and for lp_normalize along an outer axis they are the neighbours behind that axis.
+// A run of elements shares statistics and is read three times while it is in the innermost cache: for the mean, for the
+// deviations from the mean, for the result. Sums are kept in several vectors (four for a single row), which are
+// combined in a fixed order.
+// || Lanes are elements of a row if rows are contiguous. In a blocked tensor lanes are channels (of one or several
+// groups). For lp_normalize along an outer axis lanes are neighbours along the axes after it.
 #include "codegen/Families.h"
 #include "codegen/builder/RowSweep.h"
 #include "codegen/families/NormalizePlan.h"
@@ -133,7 +132,7 @@ private:
 
   static Value add(ScalarBuilder &b, Value x, Value y) { return b.add(x, y); }
 
-  /// `take` applied to every element of rows, whose lanes and partial sums are put together.
+  /// Sums `take` of every element of some rows, and combines lanes and partial sums.
   RowSweep::Results sumRows(const std::vector<Frame> &frames, const std::vector<Held> &held, const Take &take) {
     return sweep.over(
         h.extent(plan.length), static_cast<int64_t>(frames.size()), 0,
@@ -150,7 +149,7 @@ private:
         add, !held.empty());
   }
 
-  /// Likewise one value a lane (equal within a lane group).
+  /// The same with one value per lane, equal within a lane group.
   RowSweep::Results sumLanes(const Frame &frame, const Take &take) {
     Value base = frame.offsets[plan.x->buffer], length = h.extent(plan.length);
     auto next = [&](Value state, Value index) {
@@ -168,7 +167,7 @@ private:
         return all;
       });
     };
-    // The rounding errors of a sum grow with the number of its terms: long ones are sums of sums.
+    // Rounding errors grow with the number of terms, so long sums are sums of partial sums.
     constexpr int64_t terms = 4096;
     Values state;
     if (plan.length.constantOr(terms + 1) <= terms)
@@ -209,7 +208,7 @@ private:
     Value mean, factor; // vectors; mean may be null
   };
 
-  /// Of every row, or of the lanes of the one frame.
+  /// Statistics of every row, or of the lanes of the single frame.
   std::vector<Statistics> statistics(const std::vector<Frame> &frames, const std::vector<Held> &held) {
     std::vector<Statistics> all(frames.size());
     auto sum = [&](const Take &take) { return plan.row ? sumRows(frames, held, take) : sumLanes(frames[0], take); };
@@ -265,7 +264,7 @@ private:
       });
   }
 
-  /// Rows go side by side, so that scale and bias are loaded once for all of them.
+  /// Computes rows side by side, so that scale and bias are loaded once for all of them.
   void walk(const std::vector<Frame> &frames, const std::vector<Statistics> &all, size_t depth) {
     auto rowsAt = [&](const std::vector<Frame> &at, Value mask) {
       k.sideBySide(static_cast<int64_t>(at.size()), [&](int64_t row) { finish(at[row], all[row], {}, mask); });
@@ -289,7 +288,7 @@ private:
     h.forUnrolled(k.constant(0), hi, plan.row ? 1 : 2, [&](Value index) { at(index, {}); });
   }
 
-  /// Stores one vector of results. `x`: its elements where they are at hand.
+  /// Stores one vector of results. `x`: its elements, if they are loaded already.
   void finish(const Frame &frame, const Statistics &s, Value x, Value mask) {
     mask = h.both(mask, frame.mask);
     auto maskOf = [&](const Access &access) { return access.partial ? h.both(mask, frame.channelMask) : mask; };
@@ -306,7 +305,7 @@ private:
       return h.load(access, frame.offsets[input->buffer], plan.lanes, maskOf(access));
     });
     auto parameter = [&](Value value) { return k.splat(body.evaluate(value), plan.lanes); };
-    // A row of one element is loaded as a scalar.
+    // A row of one element was loaded as a scalar.
     result = k.splat(body.evaluate(plan.x->value), plan.lanes);
     ScalarBuilder b = scalar(result);
     if (s.mean)

@@ -49,7 +49,7 @@ NormalizePlan::NormalizePlan(const KernelProblem &problem) : tensors(problem), a
   collapse();
 }
 
-/// instance_norm and group_norm: whole channels.
+/// Space for instance_norm and group_norm, whose statistics cover whole channels.
 void NormalizePlan::overPixels(int64_t block) {
   int64_t channelsOfGroup = 1;
   if (kind == NormKind::instance) {
@@ -78,7 +78,7 @@ void NormalizePlan::overPixels(int64_t block) {
   axes.back() = across;
   laneGroup = std::min(channelsOfGroup, block);
   if (channelsOfGroup % block == 0) {
-    space.block = 0; // every lane is a channel: an axis like any other
+    space.block = 0; // every lane is a channel, so the lanes are an ordinary axis
     length = length * (channelsOfGroup / block);
     split(channelsOfGroup / block);
   } else if (block % channelsOfGroup != 0) {
@@ -86,7 +86,7 @@ void NormalizePlan::overPixels(int64_t block) {
   }
 }
 
-/// Axis 1 becomes two, the second of `part` walked.
+/// Splits axis 1 into two axes; the second one has extent `part` and is walked.
 void NormalizePlan::split(int64_t part) {
   space.extents[1] = floorDiv(space.extents[1], part);
   space.extents.insert(space.extents.begin() + 2, part);

@@ -9,7 +9,7 @@ namespace lathe {
 /// The operator.
 enum class NormKind { layer, rms, instance, group, lp };
 
-/// What is computed, and the iteration space.
+/// The operation and the iteration space.
 struct NormalizePlan {
   /// The role of an axis of the space.
   enum Axis : int {

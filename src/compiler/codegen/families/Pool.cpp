@@ -1,12 +1,12 @@
 // Family "pool", algorithm pool/2: max_pool and average_pool of rank 1 to 3, with an element-wise epilogue.
 //
-// Blocked tensors: lanes are the channels of a block. Row-major ones: lanes are neighbouring output pixels of a row.
-// Either way a row is cut into the pixels whose windows lie inside the row (no bounds to check) and those at its
-// borders. Outer window axes are clipped to the input before they are walked, so padding is never read; rows whose
-// windows need no clipping have code of their own, unrolled.
+// Blocked tensors: lanes are the channels of a block. Row-major tensors: lanes are neighbouring output pixels of a row.
+// A row is divided into pixels whose windows lie inside the row, which need no checks, and pixels at its borders. Outer
+// window axes are clipped to the input before they are traversed, so padding is never read; rows whose windows need no
+// clipping have separate, unrolled code.
 //
-// A blocked row first reduces every column its run of pixels needs over the outer window axes, then the columns of each
-// window: neighbouring windows share columns, so 3x3 windows side by side take 5 operations a pixel in place of 9.
+// A blocked row first reduces every column that its run of pixels needs over the outer window axes, then the columns of
+// each window. Neighbouring windows share columns, so 3x3 windows take 5 operations per pixel instead of 9.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/space/LoopFacts.h"
@@ -24,22 +24,22 @@ using Values = KernelBuilder::Values;
 
 /// One spatial axis of the window.
 struct PoolAxis {
-  int64_t kernel, stride, dilation, padBegin, padEnd; // pads: the most where they follow the extent
+  int64_t kernel, stride, dilation, padBegin, padEnd; // pads: their maximum, if they depend on the extent
   Dim in, out;
-  Dim begin = padBegin; // of the first window in front of the input
+  Dim begin = padBegin; // padding before the first window
 
-  /// Every window lies inside x.
+  /// True if every window lies inside x.
   bool inside() const {
     return padBegin == 0 && in.isConstant() && out.isConstant() &&
            (out.constant() - 1) * stride + (kernel - 1) * dilation < in.constant();
   }
-  /// Some window may lie in the padding altogether: extents that are zero when the program runs, wide padding, or steps
-  /// over the input.
+  /// True if a window may lie entirely in the padding, because of extents that are zero at run time, wide padding, or
+  /// steps larger than the input.
   bool mayMiss() const {
     return !in.isConstant() || in.constant() < dilation || padBegin > (kernel - 1) * dilation ||
            padEnd > (kernel - 1) * dilation;
   }
-  /// Output positions [interiorLo, interiorHi) have whole windows.
+  /// Output positions [interiorLo, interiorHi) have windows inside the input.
   Dim interiorLo() const { return minimum(out, ceilDiv(begin, stride)); }
   Dim interiorHi() const {
     return maximum(interiorLo(), minimum(out, floorDiv(in - 1 - (kernel - 1) * dilation + begin, stride) + 1));
@@ -54,8 +54,8 @@ struct PoolPlan {
   std::vector<int64_t> pads;
   const KernelTensor *x;
   Space space;                  // of the result
-  std::vector<Access> accesses; // by buffer; x is not broadcast but walked by windows: strides of its own memory
-  size_t row;                   // axis of the space that is the last spatial one
+  std::vector<Access> accesses; // by buffer; x is traversed by windows with the strides of its memory
+  size_t row;                   // axis of the space for the last spatial axis
   ElementType type;
   int64_t lanes;
 
@@ -137,7 +137,7 @@ public:
   }
 
 private:
-  /// One row of the result: offsets at its first pixel (x: of the channel), and the window on the outer spatial axes.
+  /// One row of the result: offsets of its first pixel (in x: of the channel), and the window on the outer axes.
   struct Row {
     std::vector<Value> offsets;
     Values start, lo, hi;
@@ -179,16 +179,16 @@ private:
     });
   }
 
-  /// Window positions that lie inside x when the window starts at `start`.
+  /// Range of window positions inside x for a window that starts at `start`.
   Range clip(const PoolAxis &axis, Value start) {
-    auto positions = [&](Value end) { // those below `end`
+    auto positions = [&](Value end) { // number of positions below `end`
       Value room = k.max(k.constant(0), k.sub(end, start));
       return k.min(k.constant(axis.kernel), k.div(k.add(room, axis.dilation - 1), axis.dilation));
     };
     Value in = h.extent(axis.in);
     Value before = k.max(k.constant(0), k.sub(k.constant(0), start));
     Range range{k.div(k.add(before, axis.dilation - 1), axis.dilation), positions(in), {}};
-    // An axis whose window lies in the padding altogether has no positions, not a negative number of them.
+    // A window that lies entirely in the padding has no positions; their number must not be negative.
     range.lo = k.min(range.lo, range.hi);
     range.count = plan.includePad ? positions(k.add(in, axis.padEnd)) : k.sub(range.hi, range.lo);
     return range;
@@ -261,7 +261,7 @@ private:
     k.loop(hi, h.extent(last.out), 1, border);
   }
 
-  /// Computes and stores the given pixels of a row. `range`: the window on the last axis; null: all of it.
+  /// Computes and stores the given pixels of a row. `range`: window positions on the last axis; null: all.
   void pixels(const Row &r, const Values &run, int64_t lanes, Value mask, const Range *range) {
     mlir::Type element = k.computeType(plan.type);
     mlir::Type type = lanes == 1 ? element : mlir::Type(KernelBuilder::vectorOf(element, lanes));
@@ -302,7 +302,7 @@ private:
 
   using Leaf = std::function<Values(Value offset, mlir::ValueRange state)>;
 
-  /// Walks the outer axes of the window from `axis` on, then calls `leaf` with the offset of x at those indices.
+  /// Traverses the outer axes of the window from `axis` on, and calls `leaf` with the offset of x at those indices.
   Values outerWindow(const Row &r, size_t axis, Value offset, const Values &state, const Leaf &leaf) {
     if (axis + 1 == plan.axes.size())
       return leaf(offset, state);
@@ -313,7 +313,7 @@ private:
     });
   }
 
-  /// x at position `position` of the window of output pixel `pixel`, `row` being the offset of x's row.
+  /// Element of x at window position `position` of output pixel `pixel`; `row`: offset of x's row.
   Value element(const Row &r, Value row, Value pixel, Value position, int64_t lanes, Value mask) {
     const PoolAxis &window = plan.axes.back();
     const Access &x = plan.accesses[plan.x->buffer];
@@ -322,7 +322,7 @@ private:
                   x.partial ? h.both(mask, r.channelMask) : mask);
   }
 
-  /// `state` with one more element.
+  /// Combines `state` with one more element.
   Value combine(Value state, Value element) {
     ScalarBuilder b = h.scalar(plan.type, element);
     return plan.average ? b.add(state, element) : larger(b, state, element);
@@ -336,7 +336,7 @@ private:
         result = combine(result, element);
       return result;
     }
-    // firstUnlessGreater loses a NaN that is not in the first operand: those are looked for two at a time.
+    // firstUnlessGreater loses a NaN that is not in the first operand, so NaN is tested apart, in pairs.
     Value lost, waiting;
     auto look = [&](Value x, Value y) {
       Value unordered = k.b.create<mlir::arith::CmpFOp>(k.loc, mlir::arith::CmpFPredicate::UNO, x, y);
@@ -354,7 +354,7 @@ private:
                 : result;
   }
 
-  /// The windows of each pixel on its own.
+  /// Reduces the window of each pixel separately.
   Values window(const Row &r, const Values &run, mlir::Type type, int64_t lanes, Value mask, const Range *range) {
     Value lo = range ? range->lo : k.constant(0), hi = range ? range->hi : k.constant(plan.axes.back().kernel);
     return outerWindow(r, 0, r.offsets[plan.x->buffer], Values(run.size(), initial(type)),
@@ -368,10 +368,10 @@ private:
                        });
   }
 
-  /// The same for neighbouring pixels whose windows lie inside the row: columns first.
+  /// The same for neighbouring pixels whose windows lie inside the row: reduces columns first.
   Values byColumns(const Row &r, const Values &run, mlir::Type type) {
     const PoolAxis &last = plan.axes.back();
-    std::map<int64_t, size_t> columns; // by position from the run's first
+    std::map<int64_t, size_t> columns; // by position relative to the first pixel of the run
     for (size_t pixel = 0; pixel < run.size(); ++pixel)
       for (int64_t position = 0; position < last.kernel; ++position)
         columns.try_emplace(static_cast<int64_t>(pixel) * last.stride + position * last.dilation, 0);
@@ -425,13 +425,13 @@ private:
     return b.select(isNan, element, k.firstUnlessGreater(best, element));
   }
 
-  /// Bounds that are known, with a few positions between, at least one.
+  /// True for constant bounds with at least one and only a few positions between them.
   static bool isShort(Value lo, Value hi) {
     auto first = mlir::getConstantIntValue(lo), last = mlir::getConstantIntValue(hi);
     return first && last && *last > *first && *last - *first <= 8;
   }
 
-  /// A loop carrying `state`, unrolled where it is short.
+  /// Emits a loop with `state`, unrolled if it is short.
   Values walk(Value lo, Value hi, const Values &state, const std::function<Values(Value, mlir::ValueRange)> &body) {
     if (!isShort(lo, hi))
       return k.loop(lo, hi, 1, state, body);

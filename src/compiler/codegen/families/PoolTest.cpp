@@ -93,7 +93,7 @@ TEST_F(Pool, randomWindows) {
   EXPECT_GT(run, 150) << "nearly every window is illegal";
 }
 
-/// Spatial extents that only the run knows, with padding that follows them: one kernel at many extents.
+/// Spatial extents that are known only at run time, with padding that depends on them: one kernel for many extents.
 TEST_F(Pool, paddingFollowsOpenExtents) {
   for (uint64_t seed : randomSeeds(60)) {
     std::mt19937_64 random(seed);

@@ -1,4 +1,4 @@
-// The integer arithmetic of quantised networks in kernels of its own and in epilogues of contractions, against the
+// The integer arithmetic of quantised networks in separate kernels and in epilogues of contractions, compared with the
 // references: exact, over all of i32.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
@@ -19,7 +19,7 @@ protected:
 
   int64_t upTo(int64_t n) { return 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
 
-  /// Numbers of all magnitudes, and the greatest and least ones.
+  /// Numbers of all magnitudes, including the greatest and the least.
   Tensor sums(std::vector<int64_t> dims) {
     Tensor t(ElementType::i32, std::move(dims));
     for (int64_t i = 0; i < t.elements(); ++i)
@@ -60,7 +60,7 @@ TEST_F(Quantize, requantizeOfAllSums) {
     for (const char *to : limits) {
       std::string type = std::string(to).substr(
           5, std::string(to).find(',') == std::string::npos ? std::string::npos : std::string(to).find(',') - 5);
-      // Scales of a row, of a column, and one for all; 37 columns leave a tail behind every vector.
+      // Scales per row, per column, and one scale for all; 37 columns leave a partial vector.
       for (const char *scale : {"5x1", "37", "1"}) {
         std::vector<int64_t> dims = scale[0] == '5' ? std::vector<int64_t>{5, 1} : std::vector<int64_t>{atoi(scale)};
         expectExact(fmt::format("func.func @k(%x: tensor<5x37xi32>, %m: tensor<{0}xi32>, %s: tensor<{0}xi32>) -> "
@@ -85,8 +85,8 @@ Tensor floats(std::mt19937_64 &random, std::vector<int64_t> dims) {
   return t;
 }
 
-/// round, a zero point, limits and the conversion to bytes are few instructions with the same results, NaN and the sign of
-/// zeros included; so are the floats of the bytes.
+/// round, a zero point, limits and the conversion to bytes take few instructions and give the same results, including
+/// NaN and the sign of zeros; the conversion back to floats, too.
 TEST_F(Quantize, floatsToBytesAndBack) {
   Tensor x = floats(random, {5, 77});
   for (bool isSigned : {false, true})
@@ -155,7 +155,7 @@ TEST_F(Quantize, reciprocals) {
               {sums({7, 19})});
 }
 
-/// A convolution of bytes with everything that follows its sums, each operand in blocks or not.
+/// A convolution of bytes with all operators that follow its sums; each operand blocked or not.
 TEST_F(Quantize, convolutionsRequantiseTheirSums) {
   for (int i = 0; i < 40; ++i) {
     int64_t group = random() % 3 == 0 ? 1 : upTo(40), each = group == 1 ? upTo(40) : random() % 2 ? 1 : upTo(5);

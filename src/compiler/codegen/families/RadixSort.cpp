@@ -9,8 +9,8 @@ namespace arith = mlir::arith;
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// Bits of a digit: 32 of them are three passes over 2048 counters, and 64 are eight over 256, most of which find all
-/// words alike.
+/// Bits of a digit: 32-bit keys take three passes over 2048 counters, 64-bit keys eight passes over 256 counters, most
+/// of which find equal digits.
 int64_t digitBits(int64_t bits) { return bits == 32 ? 11 : 8; }
 
 Value digitOf(KernelBuilder &k, Value word, int64_t shift, int64_t digit) {
@@ -21,7 +21,7 @@ Value digitOf(KernelBuilder &k, Value word, int64_t shift, int64_t digit) {
 Value word(KernelBuilder &k, Value base, Value at) { return k.load(base, at, ElementType::i64); }
 void put(KernelBuilder &k, Value value, Value base, Value at) { k.store(value, base, at, ElementType::i64); }
 
-/// Adds one to every digit's counter of every word.
+/// Counts every digit of every word.
 void countDigits(KernelBuilder &k, const SortBuffers &buffers, Value count, int64_t low, int64_t bits) {
   int64_t digit = digitBits(bits), counters = int64_t(1) << digit;
   Value zero = k.constant(0);
@@ -39,7 +39,7 @@ void countDigits(KernelBuilder &k, const SortBuffers &buffers, Value count, int6
 
 int64_t keyBits(ElementType type) {
   if (isFloat(type))
-    return type == ElementType::f64 ? 64 : 32; // narrower ones are computed in 32
+    return type == ElementType::f64 ? 64 : 32; // narrower types are computed in 32 bits
   return type == ElementType::boolean ? 8 : bitWidth(type);
 }
 
@@ -89,7 +89,7 @@ SortBuffers radixSort(KernelBuilder &k, const SortBuffers &given, Value count, i
   for (int64_t pass = 0; pass * digit < bits; ++pass) {
     int64_t shift = low + pass * digit, width = std::min(digit, bits - pass * digit), base = pass * counters;
     auto counterOf = [&](Value own) { return k.add(digitOf(k, own, shift, width), base); };
-    // Without words the first counter that comes is 0, as the count is.
+    // Without words the first counter is 0, like `count`.
     Value first = word(k, buffers.histogram, counterOf(word(k, buffers.words, zero)));
     Value alike = k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::eq, first, count);
     Value differs =

@@ -1,4 +1,4 @@
-// The facts about an attention kernel, read off its function.
+// Reads the facts of an attention kernel from its function.
 #include "codegen/builder/OperandView.h"
 #include "codegen/families/Attention.h"
 
@@ -30,8 +30,8 @@ int64_t positive(const Dim &dim, const char *what) {
   return dim.constant();
 }
 
-/// Axes of the batch extents `all` as an operand walks them: an extent that divides the other serves neighbours in
-/// groups.
+/// Strides of an operand along the batch extents `all`. An operand with a smaller extent, which must divide the extent
+/// in `all`, serves groups of neighbours.
 ViewAxis batchWalk(const TensorView &view, const Dims &all) {
   ViewAxis walk;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -45,7 +45,7 @@ ViewAxis batchWalk(const TensorView &view, const Dims &all) {
   return walk;
 }
 
-/// Axis `axis` of the scores as `view`, which broadcasts to them, walks it.
+/// Strides of `view`, which broadcasts to the scores, along axis `axis` of the scores.
 ViewAxis broadcastAxis(const TensorView &view, const Dims &scores, size_t axis) {
   size_t missing = scores.size() - view.dims.size();
   Dim own = axis >= missing ? view.dims[axis - missing] : Dim(1), stride = 0;
@@ -53,7 +53,7 @@ ViewAxis broadcastAxis(const TensorView &view, const Dims &scores, size_t axis) 
     return view.axes[axis - missing];
   if (own.isConstant() && own != Dim(1))
     throw Declined{fmt::format("an operand of {} broadcast to {}", str(view.dims), str(scores))};
-  if (!own.isConstant()) // one or all, as the run tells
+  if (!own.isConstant()) // the extent is 1 or equal to the scores', which is known at run time
     stride = soleStride(view.axes[axis - missing], "a mask") * minimum(own - 1, 1);
   return scores[axis] == Dim(1) ? ViewAxis() : ViewAxis{{scores[axis], stride}};
 }
@@ -85,7 +85,7 @@ private:
   AttentionGeometry &geometry;
   std::vector<TensorView> views; // queries, keys, values, results
   size_t batch = 0;              // number of axes before queries and keys
-  std::vector<ViewAxis> walks;   // over the batch axes: of the views, then of bias and mask
+  std::vector<ViewAxis> walks;   // strides along the batch axes: of the views, then of bias and mask
 
   void readExtents() {
     auto attrs = nn::attrsAs<AttentionAttrs>(anchor);
@@ -127,7 +127,7 @@ private:
     }
   }
 
-  /// Bias or mask, which broadcast to the scores.
+  /// Reads a bias or mask, which broadcasts to the scores.
   void readScoreOperand(mlir::Value operand, std::optional<AttentionWalk> &place) {
     if (!operand)
       return;
@@ -150,7 +150,7 @@ private:
     walks.push_back(outerWalk);
   }
 
-  /// Batch axes merged as far as all operands allow.
+  /// Merges the batch axes as far as all operands allow.
   void setOuterAxes() {
     CommonAxes common = commonAxes(walks);
     geometry.outer = common.extents;

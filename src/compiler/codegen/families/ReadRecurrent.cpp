@@ -1,4 +1,4 @@
-// The facts about a recurrent kernel, read off its function; the functions of its gates.
+// Reads the facts of a recurrent kernel from its function, and the functions of its gates.
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/Scalar.h"
 #include "codegen/contraction/Contraction.h"
@@ -132,7 +132,7 @@ std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem) {
     geometry.phases = {{{0, 1, 2, 3}}};
   else
     geometry.phases = {{{0}}};
-  // An activation without code declines here, in a kernel that is thrown away.
+  // An activation without code declines here, while a temporary kernel is generated.
   KernelBuilder k(problem, "trial", {}, 0);
   for (const CellActivation &activation : geometry.form.activations)
     emitActivation(k, geometry.type, activation, k.zero(k.computeType(geometry.type)));

@@ -1,14 +1,14 @@
-// recurrent/2: all steps of a recurrent network in one call. A unit is one direction of one block of batch rows; it
-// carries the states through all steps in scratch, so there is no overhead a step beyond the loop itself.
+// recurrent/2: all steps of a recurrent network in one call. A work item is one direction of one block of batch rows.
+// It carries the states through all steps in scratch, so a step has no overhead beyond the loop.
 //
 // With stages=1 the slots share the columns of every step. A stage (GeneratedKernel::stages) is one step, or one of the
-// two products of a gru's; a unit is one tile of one block of rows, and the states lie in scratch that all slots see.
-// Each sum is still made by one slot, in the same order.
+// two products in a step of a gru. A work item is one tile of one block of rows, and all slots share the states in
+// scratch. One slot still computes each whole sum, in the same order.
 //
-// A step is a matrix product of the block's hidden states with the recurrent weights, tile by tile of columns, the same
-// columns of all gates together; then the cell's functions on vectors. The weights are read once a step: their traffic
-// bounds a single row. Even steps walk the tiles up and odd ones down, so that weights that do not quite fit a cache
-// are still found there in part.
+// A step multiplies the block's hidden states by the recurrent weights, one tile of columns at a time for all gates,
+// then applies the cell's functions to vectors. The weights are read once per step, and their traffic limits single
+// rows. Even steps traverse the tiles forwards and odd steps backwards, so that a cache that is slightly too small
+// still keeps part of the weights.
 #include "codegen/families/Recurrent.h"
 
 #include "codegen/Families.h"
@@ -51,13 +51,13 @@ private:
   Value steps, batch;
   Value d; // direction
   int64_t functionsOf = 0;
-  // Of the block at work.
+  // The current block.
   int64_t rows = 0;
-  Value openRows; // a split plan of an open batch: as many rows; null: `rows`
+  Value openRows; // rows of a split plan with an open batch; null: `rows`
   Value firstRow;
   Value firstColumn, endColumn; // all columns unless split
   Value scratchStart;           // in elements; null: 0
-  // Of the step at work.
+  // The current step.
   Value step, odd;
   Value current, next; // offsets of the hidden states read and written
   Value stage;         // of a split plan
@@ -69,7 +69,7 @@ private:
   }
   mlir::VectorType vector() { return KernelBuilder::vectorOf(k.computeType(plan.type), plan.lanes); }
 
-  /// One direction of one block of rows.
+  /// Emits one direction of one block of rows.
   void emitUnit(Value unit) {
     Value chunks = dims.value(k, plan.chunks());
     bool two = form.directions() == 2;
@@ -82,7 +82,7 @@ private:
 
   // ---- Stages ----
 
-  /// The tiles of [begin, end), stage by stage and in each block by block.
+  /// Emits the tiles of [begin, end), stage by stage, and block by block within a stage.
   void emitStages() {
     forRuns(k, k.begin(), k.end(), plan.stageUnits().constant(), [&](Value number, Value low, Value high) {
       stage = number;
@@ -112,7 +112,7 @@ private:
 
   // ---- Stages of an open batch ----
 
-  /// As with a static batch, but for the number of rows of a block.
+  /// The same as for a static batch, with a variable number of rows per block.
   void emitOpenStages() {
     forRuns(k, k.begin(), k.end(), dims.value(k, plan.stageUnits()), [&](Value number, Value low, Value high) {
       stage = number;
@@ -137,7 +137,7 @@ private:
     scratchStart = k.mul(block, plan.blockScratch());
   }
 
-  /// Calls body() with the functions of direction d.
+  /// Calls body() with the functions of direction d selected.
   void ofDirection(const std::function<void()> &body) {
     functionsOf = 0;
     if (sameFunctions())
@@ -166,7 +166,7 @@ private:
       return k.ifThen(
           k.less(chunk, k.constant(whole)), [&] { emitBlock(first, plan.rows); }, [&] { emitBlock(first, rest); });
     }
-    // A whole block, or what is left in smaller and smaller ones.
+    // A whole block, or the remaining rows in smaller and smaller blocks.
     Value last = k.min(k.add(first, plan.rows), batch);
     for (int64_t size = plan.rows; size > 0; size = size == 1 ? 0 : (size + 2) / 3) {
       Value count = k.b.create<mlir::arith::DivUIOp>(k.loc, k.sub(last, first), k.constant(size));
@@ -176,7 +176,7 @@ private:
     }
   }
 
-  /// The number of rows of the block at work.
+  /// The number of rows of the current block.
   Value rowCount() { return openRows ? openRows : k.constant(rows); }
 
   void emitBlock(Value begin, int64_t count) {
@@ -229,7 +229,7 @@ private:
 
   // ---- Places ----
 
-  /// The mask of one vector of columns; null where no vector reaches beyond the hidden extent.
+  /// The mask of one vector of columns; null if no vector exceeds the hidden extent.
   Value maskAt(Value column) {
     if (plan.hidden % plan.tileColumns() == 0)
       return {};
@@ -258,7 +258,7 @@ private:
     Value length = k.b.create<mlir::arith::ExtSIOp>(k.loc, k.i64(), narrow);
     return k.min(k.max(length, k.constant(0)), steps);
   }
-  /// The position in the sequence that a row is at; some position for a row that has ended.
+  /// The position in the sequence that a row has reached; any position for a row that has ended.
   Value timeOf(Value row) {
     if (form.direction == "forward")
       return step;
@@ -290,7 +290,7 @@ private:
       Value at = k.add(lastAt(row), column);
       auto initial = [&](std::optional<unsigned> buffer) {
         Value state = buffer ? read(*buffer, at, mask) : k.zero(vector());
-        // A row without steps has no state either.
+        // A row without steps has no state.
         return plan.lengths ? k.select(k.less(k.constant(0), lengthOf(row)), state, k.zero(vector())) : state;
       };
       writeScratch(initial(plan.initialH), 0, offset);
@@ -340,7 +340,7 @@ private:
       }
   }
 
-  /// What a gate's sum starts from: the input's share; the bias of the product that a reset gate scales.
+  /// The initial value of a gate's sum: the share of the input, or the bias of the product that a reset gate scales.
   Value startOf(int64_t gate, Value from, Value column) {
     if (form.cell == Cell::gru && form.linearBeforeReset && gate == 2)
       return plan.hiddenBias ? read(*plan.hiddenBias, k.add(k.mul(d, plan.hidden), column), maskAt(column))
@@ -351,11 +351,11 @@ private:
     return read(plan.x, k.add(k.add(from, gate * plan.hidden), column), maskAt(column));
   }
 
-  /// The states from the sums of this phase's gates. In a loop of its own: its iterations overlap, where behind each
-  /// tile's product one chain of functions would wait for the next.
+  /// Computes the states from the sums of this phase's gates. This is a separate loop whose iterations overlap; after
+  /// each tile's product, a single chain of functions would have to be waited for.
   void finish(size_t phase) {
     k.loop(k.constant(0), rowCount(), 1, [&](Value row) {
-      // The functions of one vector are a chain of more than a hundred instructions: two vectors at a time.
+      // The functions of one vector form a chain of over a hundred instructions, so two vectors are computed together.
       int64_t pair = plan.vectors % 2 ? 1 : 2;
       auto columns = [&](const std::function<void(Value column)> &body) {
         k.loop(firstColumn, endColumn, pair * plan.lanes,
@@ -425,7 +425,7 @@ private:
     return b.mul(gate(1, 1, cell), emitActivation(k, plan.type, form.activation(functionsOf, 2), cell));
   }
 
-  /// Function `index` (f, g) of a sum, which is limited first.
+  /// Applies function `index` (f, g) to a sum after limiting it.
   Value apply(int64_t index, Value x) {
     if (std::isfinite(form.clip)) {
       ScalarBuilder b(k, plan.type, plan.type, x);

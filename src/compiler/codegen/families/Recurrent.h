@@ -14,7 +14,7 @@ std::unique_ptr<KernelFacts> readRecurrent(const KernelProblem &problem);
 /// The recurrent weights in the order of RecurrentPlan::packedOffset.
 std::vector<char> packedWeights(const RecurrentPlan &plan, const nn::ConstantData &data);
 
-/// Emits the code that writes the weights of direction d in this order; `to` makes their address.
+/// Emits code that writes the weights of direction d in packed order; `to` creates their address.
 void emitPacking(KernelBuilder &k, const RecurrentPlan &plan, mlir::Value d, const std::function<mlir::Value()> &to);
 
 /// Emits an activation function of `x` (scalar or vector). Throws Declined for a function without a

@@ -76,7 +76,7 @@ class Recurrent : public testing::Test {
 protected:
   Target target = testTarget();
 
-  /// "" or what went wrong.
+  /// "" or the first error.
   std::string check(const Case &c, uint64_t seed, const std::string &schedule = "", int threads = 1) {
     std::string text = textOf(c);
     try {
@@ -88,7 +88,7 @@ protected:
         if (input.type() == ElementType::i32)
           for (int64_t i = 0; i < input.elements(); ++i)
             input.as<int32_t>()[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(c.steps + 1));
-      // Weights of a product whose sums stay near one.
+      // Weights that keep the sums of products near one.
       for (int64_t i = 0; i < inputs[1].elements(); ++i)
         if (c.type == "f32")
           inputs[1].as<float>()[i] *= 1.5f / std::sqrt(static_cast<float>(c.hidden));
@@ -147,7 +147,7 @@ TEST_F(Recurrent, randomCells) {
       int64_t count = (c.cell == "lstm" ? 3 : c.cell == "gru" ? 2 : 1) * (c.direction == "bidirectional" ? 2 : 1);
       std::string list, alphas, betas;
       for (int64_t i = 0; i < count; ++i) {
-        // Gates stay between 0 and 1: otherwise states grow, and errors with them, beyond any tolerance.
+        // Gates must stay between 0 and 1: otherwise states and errors grow beyond any tolerance.
         bool gate = c.cell != "rnn" && i % (c.cell == "lstm" ? 3 : 2) == 0;
         list += fmt::format("{}{}", i ? "," : "",
                             gate ? functions[2 * (random() % 3)] : functions[random() % std::size(functions)]);
@@ -188,8 +188,8 @@ TEST_F(Recurrent, manyStepsOfAWideLstm) {
   }
 }
 
-/// Weights in [-1, 1] make a state depend on the one before so strongly that rounding errors grow from step to step, so
-/// no bound judges the last step. Each step is judged from the state that the kernel itself computed before.
+/// With weights in [-1, 1] a state depends so strongly on the previous state that rounding errors grow from step to
+/// step, and the last step cannot be judged. So each step is judged from the kernel's own previous state.
 TEST_F(Recurrent, everyStepFollowsFromTheStateBefore) {
   Case c, one;
   c.cell = one.cell = "gru";
@@ -233,7 +233,7 @@ TEST_F(Recurrent, columnsAreSharedWhereSlotsAreMoreThanBlocks) {
   c.hidden = 256;
   EXPECT_FALSE(split(c, 1));
   EXPECT_TRUE(split(c, 2));
-  c.symbolic = true; // the batch may be 1, and the threads any number
+  c.symbolic = true; // the batch may be 1, with any number of threads
   EXPECT_TRUE(split(c, 1));
   c.hidden = 16;
   EXPECT_FALSE(split(c, 2));
@@ -243,9 +243,9 @@ TEST_F(Recurrent, columnsAreSharedWhereSlotsAreMoreThanBlocks) {
   EXPECT_FALSE(split(c, 2));
   c.constant = true;
   c.direction = "bidirectional";
-  EXPECT_FALSE(split(c, 2)); // a direction each
+  EXPECT_FALSE(split(c, 2)); // one direction for each thread
   EXPECT_TRUE(split(c, 4));
-  c.hidden = 16; // shorter than a meeting of the slots
+  c.hidden = 16; // takes less time than synchronising the slots
   EXPECT_FALSE(split(c, 4));
 }
 

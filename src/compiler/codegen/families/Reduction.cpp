@@ -1,8 +1,8 @@
 // Family "reduction", algorithm reduce/2: reduce_* over any axes, with an element-wise epilogue.
 //
-// Axes are merged as far as kept and reduced ones allow. When the innermost axis is kept (blocked channels always are),
-// lanes are results; otherwise lanes are terms, summed up in four vectors and then pairwise: the order is fixed,
-// whatever the number of threads. A result is never split across units.
+// Axes are merged as far as kept and reduced axes allow. If the innermost axis is kept (always so for blocked
+// channels), lanes are results. Otherwise lanes are terms, summed up in four vectors and then pairwise, in an order
+// that does not depend on the number of threads. A result is never split over work items.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/space/LoopFacts.h"
@@ -16,7 +16,7 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// What of reduce_<kind>.
+/// The operation of reduce_<kind>.
 enum class Kind { sum, mean, max, min, prod, l1, l2, sumSquare, logSum, logSumExp };
 
 constexpr std::pair<std::string_view, Kind> reductions[] = {
@@ -39,7 +39,7 @@ struct ReductionPlan {
   bool lanesAreResults;
   bool single; // the last axis is exactly one vector of results
   int64_t lanes;
-  std::vector<size_t> kept; // axes loops over results run over, outermost first
+  std::vector<size_t> kept; // axes of the loops over results, outermost first
   Space keptSpace;          // their extents
 
   explicit ReductionPlan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
@@ -74,7 +74,7 @@ private:
     if (block && (rank < 2 || isReduced[1]))
       throw Declined{"reduces over blocked channels"};
     space = Space(x->dims, block);
-    std::vector<size_t> resultAxes; // of the result's axes: that of x
+    std::vector<size_t> resultAxes; // axes of x for the result's axes
     for (size_t i = 0; i < rank; ++i) {
       if (isReduced[i])
         count = count * x->dims[i];
@@ -113,7 +113,7 @@ private:
     for (size_t axis = 0; axis < reduced.size(); ++axis)
       if (!reduced[axis] && !(single && axis + 1 == reduced.size()))
         kept.push_back(axis);
-    if (kept.empty()) { // one axis of one unit
+    if (kept.empty()) { // one axis with extent 1
       space.extents.insert(space.extents.begin(), 1);
       for (Access &access : accesses)
         access.strides.insert(access.strides.begin(), 0);
@@ -274,7 +274,7 @@ private:
   Values logSumExp(const std::vector<Frame> &frames, Value mask) {
     double infinity = std::numeric_limits<double>::infinity();
     Values top = each(reduce(frames, mask, -infinity, max, max), [&](ScalarBuilder &b, Value value) {
-      // Where it is infinite nothing is subtracted.
+      // If it is infinite, nothing is subtracted.
       return b.select(b.equal(b.abs(value), b.constant(infinity)), b.constant(0), value);
     });
     Values result;
@@ -293,8 +293,8 @@ private:
     return result;
   }
 
-  /// The greatest or least so far; once NaN it stays NaN. Which of two zeros is left does not matter, so it is shorter
-  /// than ScalarBuilder::max.
+  /// The greatest or least element so far; NaN stays NaN. Which of two zeros remains does not matter, so this is
+  /// shorter than ScalarBuilder::max.
   Combine extreme(bool greatest) {
     return [this, greatest](ScalarBuilder &b, Value best, Value element) {
       if (!isFloat(plan.type))
@@ -321,7 +321,7 @@ private:
     return k.b.create<mlir::arith::ConstantOp>(k.loc, attr);
   }
 
-  /// `combine` takes an element into a partial result, `merge` puts two partial results together.
+  /// `combine` adds an element to a partial result, `merge` combines two partial results.
   Values reduce(const std::vector<Frame> &frames, Value mask, double start, const Combine &combine,
                 const Merge &merge) {
     const Access &x = plan.accesses[plan.x->buffer];
@@ -331,7 +331,7 @@ private:
         axes.push_back(axis);
     mlir::Type element = k.computeType(plan.type), vector = KernelBuilder::vectorOf(element, plan.lanes);
     Value initial = identity(start, vector);
-    // Four partial results a frame keep additions from waiting for each other.
+    // Four partial results per frame, so that additions do not wait for each other.
     const size_t partials = frames.size() >= 4 || axes.empty() ? 1 : 4;
     Values state(frames.size() * partials, initial);
     Values offsets;

@@ -1,8 +1,8 @@
 // Family "resize", algorithm resize/1: nearest, linear and cubic sampling.
 //
 // Along every resized axis a position of the result is a weighted sum of a few positions of x (its taps). Taps of
-// static extents become tables beside the code; others are computed into scratch before the first position. Blocked:
-// lanes are channels. Row-major: lanes are neighbouring positions of the last axis, gathered where that axis is
+// static extents are tables beside the code; others are computed into scratch before the first position. Blocked: lanes
+// are channels. Row-major: lanes are neighbouring positions of the last axis, which are gathered if that axis is
 // resized.
 #include "codegen/Families.h"
 #include "codegen/builder/Table.h"
@@ -27,11 +27,11 @@ struct ResizePlan {
   Space space;   // of the result
   Access from, to;
   std::vector<std::optional<Taps>> taps;     // by axis of the space
-  std::vector<std::optional<OpenTaps>> open; // likewise: those that the kernel computes
-  size_t last;                               // axis lanes run along
+  std::vector<std::optional<OpenTaps>> open; // taps that the kernel computes
+  size_t last;                               // axis of the lanes
   int64_t lanes;
   Dim scratch = 0; // bytes
-  Dim line = 0;    // of scratch: where a row of x waits that `blends` has made
+  Dim line = 0;    // place in scratch for a row of x if `blends`
 
   explicit ResizePlan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     if (std::string_view(nn::recordOf(anchor)->name) != "resize")
@@ -77,7 +77,7 @@ struct ResizePlan {
   }
 
   bool isResized(size_t axis) const { return taps[axis] || open[axis]; }
-  /// True if a row is first summed up along the outer axes, contiguously, and then gathered from: gathers are dear.
+  /// True if a row is first blended along the outer axes into contiguous memory, because gathers are expensive.
   bool blends() const {
     bool outer = false;
     for (size_t axis = 0; axis < last; ++axis)
@@ -93,18 +93,18 @@ struct ResizePlan {
 private:
   void setTaps(size_t axis, int64_t wideLanes) {
     const Dim &in = x->dims[axis], &out = y->dims[axis];
-    // Scales of 0 are among the numbers of the operand.
+    // Scales of 0 come from the operand.
     double scale = attrs.scales.empty() ? 0 : attrs.scales[axis];
     bool bySizes = attrs.scales.empty() && !scales;
     if (in == out && (scale == 1 || bySizes) && attrs.coordinate_mode != "tf_half_pixel_for_nn")
-      return; // every position is itself
+      return; // every position has itself as its only tap
     if (!in.isConstant() || !out.isConstant() || (scale == 0 && !bySizes))
       return setOpenTaps(axis, scale, wideLanes);
     int64_t n = in.constant(), m = out.constant();
     double length = attrs.scales.empty() ? static_cast<double>(m) : scale * static_cast<double>(n);
     taps[axis] =
         makeTaps(attrs, n, m, attrs.scales.empty() ? static_cast<double>(m) / static_cast<double>(n) : scale, length);
-    auto itself = [&] { // a single tap, at the position itself
+    auto itself = [&] { // one tap, at the position itself
       for (int64_t i = 0; i < m; ++i)
         if (taps[axis]->indices[0][i] != i)
           return false;
@@ -114,7 +114,7 @@ private:
       taps[axis].reset();
       return;
     }
-    if (taps[axis]->count() > 8) { // too many to write side by side
+    if (taps[axis]->count() > 8) { // too many for unrolled code
       taps[axis].reset();
       return setOpenTaps(axis, scale, wideLanes);
     }
@@ -161,7 +161,7 @@ public:
   }
 
 private:
-  /// A product of taps of the outer axes: offset in x, and weight (null: 1).
+  /// A product of taps of the outer axes: offset in x and weight (null: 1).
   struct Term {
     Value offset, weight;
   };
@@ -177,7 +177,7 @@ private:
   KernelBuilder &k;
   std::map<size_t, Tables> tables;
   std::map<size_t, Value> places; // current positions along axes whose taps the code loops over
-  bool blending = false;          // the sum at work is one along the outer axes only
+  bool blending = false;          // the current sum runs over the outer axes only
 
   Dims extents() const {
     Dims result = extentsOf(plan.space, {plan.from, plan.to});
@@ -216,7 +216,7 @@ private:
     return k.b.create<mlir::arith::ExtSIOp>(k.loc, type, index);
   }
 
-  /// A weight of the tables in the type of sums.
+  /// Loads a weight from the tables in the type of the sums.
   Value weight(Value base, Value at, int64_t lanes) {
     Value value = k.load(base, at, ElementType::f32, lanes);
     if (plan.type != ElementType::f64)
@@ -280,7 +280,7 @@ private:
     });
   }
 
-  /// Sums up the rows of x in scratch, then along the last axis.
+  /// Blends rows of x into scratch, then sums up along the last axis.
   void blendedRow(const std::vector<Term> &terms, Value to) {
     Value line = k.gep(k.scratch(), h.extent(plan.line), k.b.getI8Type());
     blending = true;
@@ -311,7 +311,7 @@ private:
                                                  bitWidth(plan.sumType()) / 8);
   }
 
-  /// tap(positions, weights, sum) for all taps along the last axis, whose table is in scratch.
+  /// Calls tap(positions, weights, sum) for all taps along the last axis, whose table is in scratch.
   Value alongLast(Value sum, Value index, Value mask, const std::function<Value(Value, Value, Value)> &tap) {
     auto at = [&](Value indexRow, Value weightRow, Value before) {
       Value factors = mask ? maskedWeight(weightRow, index, mask) : weight(weightRow, index, plan.lanes);
@@ -328,7 +328,7 @@ private:
     return sum;
   }
 
-  /// True if the sum at work is one along the last axis, too.
+  /// True if the current sum also runs along the last axis.
   bool isAlongLast() const { return plan.isResized(plan.last) && !blending; }
 
   Value sumOfTerms(const std::vector<Term> &terms, Value index, Value mask) {
@@ -368,7 +368,7 @@ private:
                      : k.load(row, index, ElementType::i32, plan.lanes));
   }
 
-  /// Loops over the taps of every axis whose number the kernel has found out.
+  /// Loops over the taps of every axis whose number of taps is known only at run time.
   Value widenedSum(const std::vector<Term> &terms, Value index, Value mask) {
     mlir::Type scalar = plan.type == ElementType::f64 ? mlir::Type(k.b.getF64Type()) : k.b.getF32Type();
     Value sum = k.zero(KernelBuilder::vectorOf(scalar, plan.lanes));

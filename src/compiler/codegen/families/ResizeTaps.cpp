@@ -16,7 +16,7 @@ public:
       : attrs(attrs), in(in), out(out), scale(scale), length(length) {}
 
   Taps make() const {
-    constexpr int64_t mostPositions = 1 << 20; // of which the code has tables
+    constexpr int64_t mostPositions = 1 << 20; // more positions get no table
     if (out > mostPositions)
       throw Declined{fmt::format("a table of {} positions", out)};
     Taps taps;
@@ -96,8 +96,8 @@ private:
   }
 };
 
-/// The code of one table. Positions are computed in float64 as the reference computes them: a rounded one could be that
-/// of another element.
+/// The code of one table. Positions are computed in float64 like the reference's, because a rounded position could
+/// select another element.
 class TableCode {
 public:
   TableCode(KernelHarness &h, const ResizeAttrs &attrs, int64_t lanes, Value in, Value out, Value scale)
@@ -115,7 +115,7 @@ public:
       shift = alone(real.mul(real.mul(in, 0.5), real.sub(real.number(1), real.div(out, length))));
   }
 
-  /// The number of taps where antialias widens the kernel, which it does below a scale of 1.
+  /// The number of taps if antialias widens the kernel, as it does for scales below 1.
   Value widened(const Dim &most) {
     Value below = real.less(scale, 1);
     narrow = real.select(below, scale, real.number(1));
@@ -125,7 +125,7 @@ public:
     return k.max(k.min(taps, h.extent(most)), k.constant(2));
   }
 
-  /// Writes the taps of the positions [i, i + lanes). `count`: null for a number that is `fixed`.
+  /// Writes the taps of the positions [i, i + lanes). `count`: number of taps; null: `fixed`.
   void emit(Value i, Value count, int64_t fixed, const std::function<Value(Value)> &indexRow,
             const std::function<Value(Value)> &weightRow) {
     Value position = source(f.add(whole(i), laneNumbers())), below = f.make<mlir::math::FloorOp>(position),
@@ -157,7 +157,7 @@ public:
                    [&](Value t, mlir::ValueRange state) { return Values{tap(t, state[0])}; })[0];
     if (!attrs.antialias && !attrs.exclude_outside)
       return;
-    // Rounded twice, which the sums of float32 do not notice.
+    // Rounded twice, which is too small to matter for float32 sums.
     Value share = f.select(f.equal(sum, 0), f.number(0), f.div(f.number(1), sum));
     k.loop(k.constant(0), taps, 1, [&](Value t) {
       Value weight = f.make<arith::ExtFOp>(f.type, k.load(weightRow(t), i, ElementType::f32, lanes));
@@ -175,7 +175,7 @@ private:
   Value single, several, stretch, shift; // one position; more; the extent less 1; half_pixel_symmetric
 
   double support() const { return attrs.mode == "cubic" ? 2 : 1; }
-  /// `product`, which no addition behind it is fused with.
+  /// `product`, protected from fusion with a following addition.
   Value alone(Value product) {
     return k.b
         .create<mlir::LLVM::CallIntrinsicOp>(k.loc, product.getType(), k.b.getStringAttr("llvm.arithmetic.fence"),
@@ -209,7 +209,7 @@ private:
       if (mode == "pytorch_half_pixel")
         position = f.select(spread(several), position, f.number(0));
     }
-    return f.select(f.less(f.abs(position), 1e15), position, f.number(0)); // not where it is no number
+    return f.select(f.less(f.abs(position), 1e15), position, f.number(0)); // 0 if the position is NaN or infinite
   }
 
   /// Null: never.
@@ -253,7 +253,7 @@ OpenTaps::OpenTaps(const ResizeAttrs &attrs, Dim inExtent, Dim outExtent, double
   if (attrs.mode != "nearest")
     fixed = 2 * support;
   if (attrs.mode != "nearest" && attrs.antialias) {
-    // out is in * scale rounded down or to the nearest, so 2 out - 1 is at most 2 in * scale; 1 / scale is rounded.
+    // out is in * scale rounded down or to nearest, so 2 out - 1 is at most 2 in * scale; 1 / scale is rounded.
     fixed = 0;
     bool bySizes = scale == 0 && !scales;
     Dim reach = bySizes ? ceilDiv(in * support, maximum(out, 1)) : ceilDiv(in * (2 * support), maximum(out * 2 - 1, 1));

@@ -1,4 +1,4 @@
-// The elements of x that a position of a resized axis is made of (its taps), and their weights.
+// The elements of x that contribute to a position of a resized axis (its taps), and their weights.
 #pragma once
 
 #include "codegen/builder/KernelHarness.h"
@@ -13,22 +13,22 @@ struct Taps {
   size_t count() const { return indices.size(); }
 };
 
-/// Formulas of ONNX Resize. `length` is the exact extent of the result, a fraction where scales are given. Declines
-/// results that are too long for a table in the code.
+/// Formulas of ONNX Resize. `length` is the exact extent of the result, which is a fraction if scales are given.
+/// Declines results that are too long for a table in the code.
 Taps makeTaps(const ResizeAttrs &attrs, int64_t in, int64_t out, double scale, double length);
 
-/// Taps of one axis that the kernel computes when it runs: in scratch, `capacity` rows of i32 indices and behind them
-/// as many rows of f32 weights. A row has `padded` positions.
+/// Taps of one axis that the kernel computes at run time: in scratch, `capacity` rows of i32 indices, followed by as
+/// many rows of f32 weights. A row has `padded` positions.
 class OpenTaps {
 public:
-  /// `scale`: of the result over x; 0: element `axis` of `scales`, or without that operand the quotient of the extents.
-  /// `place`: of the first byte in scratch. `lanes`: float64 elements of a vector.
+  /// `scale`: result over x; 0: element `axis` of `scales`, or without this operand the quotient of the extents.
+  /// `place`: first byte in scratch. `lanes`: float64 elements of a vector.
   OpenTaps(const ResizeAttrs &attrs, Dim in, Dim out, double scale, const KernelTensor *scales, int64_t axis, Dim place,
            int64_t lanes);
 
-  /// The number of taps; 0 where the kernel finds it out because antialias widens with the scale.
+  /// The number of taps; 0 if it is known only at run time, because antialias depends on the scale.
   int64_t count() const { return fixed; }
-  /// The byte of scratch behind the table.
+  /// The first byte of scratch after the table.
   Dim end() const { return weightsPlace + capacity * padded * 4; }
   /// Extents that the code needs at run time.
   Dims extents() const;

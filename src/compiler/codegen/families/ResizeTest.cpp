@@ -56,7 +56,7 @@ TEST(Resize, randomExtents) {
                     antialias && mode != "nearest" ? ", antialias = true" : "",
                     random() % 4 == 0 ? ", exclude_outside = true" : "");
     std::string schedule = random() % 2 ? "" : fmt::format("resize/1 grain={}", upTo(1000));
-    // The only legal reason to decline: every axis is shifted by half an element.
+    // The only valid reason to decline: every axis is shifted by half an element.
     if (KernelUnderTest(text, target).declined(schedule) == "resize of blocked channels")
       continue;
     ++run;
@@ -125,7 +125,7 @@ struct OpenResize {
         byScales ? fmt::format("tensor<{}xf32>, ", rank) : "");
   }
 
-  /// Operands of other extents at every call.
+  /// Operands with new extents for every call.
   std::vector<Tensor> operands(KernelUnderTest &kernel) {
     std::map<std::string, int64_t> symbols = {{"N", random() % 8 ? upTo(2) : 0}};
     std::vector<int64_t> sizes = {symbols["N"], channels};

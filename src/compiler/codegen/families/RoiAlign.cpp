@@ -1,9 +1,9 @@
 // roi_align of family "indexed".
 //
-// The samples of a region form a grid: its rows and its columns are computed once a region, in float64, because the
-// number of samples is that of a rounded-up extent. Samples outside of the image are zero and left out, so no region
-// takes longer than its part of the image. Blocked: lanes are channels, and a block of channels is transposed through
-// scratch into the row-major result. Row-major: element by element.
+// The samples of a region form a grid. Its rows and columns are computed once per region, in float64, because the
+// number of samples comes from a rounded-up extent. Samples outside the image are zero and left out, so no region takes
+// longer than its part of the image. Blocked: lanes are channels, and a block of channels is transposed through scratch
+// into the row-major result. Row-major: element by element.
 #include "codegen/builder/Arithmetic.h"
 #include "codegen/families/Copy.h"
 #include "codegen/families/Indexed.h"
@@ -14,16 +14,16 @@ namespace {
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// Rows or columns of samples: a table in scratch, and what a region says about it.
+/// Rows or columns of samples: a table in scratch, and facts about it.
 struct SampleAxis {
   Dim extent;       // of x
   int64_t bins = 1; // of y
   Dim stride;       // of x, in elements
-  Dim capacity = 0; // samples inside of the image, at most
+  Dim capacity = 0; // maximum number of samples inside the image
   Dim place = 0;    // of the table in scratch, bytes
 
-  // Tables, one behind the other: the first sample of each bin, and of each sample the offsets of its two elements
-  // and their weights.
+  // Tables, one after the other: the first sample of each bin, and for each sample the offsets and weights of its two
+  // elements.
   Dim bytes(int64_t weightBytes) const { return (Dim(bins + 1) + capacity * 2) * 8 + capacity * (2 * weightBytes); }
 };
 
@@ -40,7 +40,7 @@ public:
     if (attrs.sampling_ratio > mostSamples || std::max(rows.bins, columns.bins) > mostBins)
       throw Declined{fmt::format("{} x {} bins of {} samples each way", rows.bins, columns.bins, attrs.sampling_ratio)};
     bins = rows.bins * columns.bins;
-    // Adaptive samples are more than half an element apart, or one to a bin.
+    // Adaptive samples are more than half an element apart, or there is one per bin.
     for (SampleAxis *axis : {&rows, &columns})
       axis->capacity =
           attrs.sampling_ratio ? Dim(axis->bins * attrs.sampling_ratio) : axis->extent * 2 + Dim(axis->bins + 8);
@@ -92,7 +92,7 @@ private:
   ElementType sumType() const { return x().type == ElementType::f64 ? ElementType::f64 : ElementType::f32; }
   int64_t weightBytes() const { return bitWidth(sumType()) / 8; }
   int64_t paddedBins() const { return x().block ? (bins + x().block - 1) / x().block * x().block : 0; }
-  /// Channels that are computed together, and how often: blocks, or single channels whose number may be a symbol.
+  /// Channels per group, and number of groups: blocks, or single channels, whose number may be a symbol.
   int64_t channelsTogether() const { return x().block ? x().block * together : 1; }
   int64_t groups() const { return x().block ? blocks / together : 1; }
   /// Elements of y in a group.
@@ -129,7 +129,7 @@ private:
   }
 
   Value real(Value integer) const { return h->k.b.create<arith::SIToFPOp>(h->k.loc, h->k.b.getF64Type(), integer); }
-  /// A number that fits, or one far outside of its range; never what the conversion of NaN would be.
+  /// Limits a number to a huge range and converts it to i64, so that NaN is never converted.
   Value whole(Arithmetic &f, Value number) const {
     number = f.select(f.compare(arith::CmpFPredicate::OGT, number, f.number(-1e15)), number, f.number(-1e15));
     number = f.select(f.less(number, 1e15), number, f.number(1e15));
@@ -156,7 +156,7 @@ private:
     return {start, bin, samples};
   }
 
-  /// Writes the table of an axis: the samples that are inside of the image.
+  /// Writes the table of an axis: the samples inside the image.
   void makeTable(Arithmetic &f, const SampleAxis &axis, const Span &span) const {
     KernelBuilder &k = h->k;
     Value last = k.sub(h->extent(axis.extent), k.constant(1)), lastReal = real(last), zero = k.constant(0);
@@ -164,7 +164,7 @@ private:
     Values end = k.loop(zero, k.constant(axis.bins), 1, {zero}, [&](Value bin, mlir::ValueRange state) {
       k.store(state[0], table(axis, 0), bin, ElementType::i64);
       Value start = f.add(span.start, f.mul(real(bin), span.bin)), first = zero, behind = span.samples;
-      if (!attrs.sampling_ratio) { // those that may be inside, and a few more
+      if (!attrs.sampling_ratio) { // only samples that may be inside, and a few more
         auto place = [&](Value edge, int64_t more) {
           Value at = whole(f, f.div(f.sub(edge, start), step));
           return k.max(zero, k.min(k.add(at, more), span.samples));
@@ -180,7 +180,7 @@ private:
     k.store(end[0], table(axis, 0), k.constant(axis.bins), ElementType::i64);
   }
 
-  /// Puts a sample at `number` of a table, if it is inside; returns the number of the next one.
+  /// Adds a sample to a table at `number` if it is inside. Returns the number of the next sample.
   Value addSample(Arithmetic &f, const SampleAxis &axis, Value at, Value last, Value lastReal, Value number) const {
     using P = arith::CmpFPredicate;
     KernelBuilder &k = h->k;
@@ -188,7 +188,7 @@ private:
     at = f.select(f.less(at, 0), f.number(0), at);
     Value low = k.min(whole(f, at), last), high = k.min(k.add(low, 1), last);
     Value part = f.select(k.less(low, last), f.sub(at, real(low)), f.number(0));
-    // Written in any case; the next sample takes the place of one outside.
+    // Always written; the next sample overwrites a sample that is outside.
     Value slot = k.min(number, k.sub(h->extent(axis.capacity), k.constant(1)));
     k.store(h->advance(k.constant(0), low, axis.stride), table(axis, 1), slot, ElementType::i64);
     k.store(h->advance(k.constant(0), high, axis.stride), table(axis, 2), slot, ElementType::i64);
@@ -264,7 +264,7 @@ private:
           first = firstSample(columns, column), end = firstSample(columns, k.add(column, 1));
     mlir::Type scalar = sumType() == ElementType::f64 ? mlir::Type(k.b.getF64Type()) : k.b.getF32Type();
     Value zero = k.zero(lanes == 1 ? scalar : mlir::Type(KernelBuilder::vectorOf(scalar, lanes))), initial = zero;
-    if (!average) { // a sample outside is a zero
+    if (!average) { // a sample outside counts as zero
       Value inside = k.mul(k.sub(endRow, firstRow), k.sub(end, first));
       Value least = k.constantF(-std::numeric_limits<double>::infinity(), scalar);
       Value any = k.less(k.constant(0), inside),
@@ -307,7 +307,7 @@ private:
     return k.gep(start, k.constant(number * paddedBins() * x().block), element);
   }
 
-  /// Writes the bins of a block of channels, which lie in scratch channel by channel, to the row-major y.
+  /// Writes the bins of a block of channels, which are in scratch channel by channel, to the row-major y.
   void writeBlock(int64_t number, Value block, Value to) const {
     KernelBuilder &k = h->k;
     int64_t lanes = x().block, channels = x().dims[1].constant();
@@ -327,7 +327,7 @@ private:
         };
         if (channels % lanes == 0 || lane < channels % lanes)
           write();
-        else // of the last block only some lanes are channels
+        else // only some lanes of the last block are channels
           k.ifThen(k.less(block, k.constant(blocks - 1)), write);
       }
     });

@@ -44,7 +44,7 @@ protected:
   }
   std::string schedule() { return maybe() ? "" : fmt::format("index/1 grain={}", upTo(20000)); }
 
-  /// As doubles, rounded to `element`.
+  /// A tensor of doubles, rounded to `element`.
   static Tensor filled(const Tensor &like, const std::function<double(int64_t)> &value) {
     Tensor values(ElementType::f64, like.dims());
     for (int64_t i = 0; i < values.elements(); ++i)
@@ -112,7 +112,7 @@ TEST_F(Sampling, infiniteElementsBesideThePositions) {
         target);
     auto inputs = kernel.randomInputs(-1, 1);
     inputs[0].as<float>()[0] = inputs[0].as<float>()[5] = std::numeric_limits<float>::infinity();
-    // Partly outside at the corner with an infinity; on an element that is none.
+    // Partly outside, at a corner with an infinity; and exactly on a finite element.
     inputs[1] = filled(inputs[1], [](int64_t i) { return std::array{1.5, 1.5, 1.0 / 3, -1.0 / 3}[i]; });
     EXPECT_EQ(difference(kernel.run(inputs).at(0), kernel.expected(inputs).at(0), 2e-6), "");
   }
@@ -140,7 +140,7 @@ TEST_F(Sampling, roiAlign) {
     KernelUnderTest kernel(text, target, seed, 1 + static_cast<int>(seed % 3));
     ASSERT_EQ(kernel.declined(chosen), "") << "seed " << seed;
     auto inputs = kernel.randomInputs(-1, 1, {{"R", rois[0]}});
-    // Regions inside, across and beyond the image, empty ones, and ones whose corners have changed places.
+    // Regions inside, across and beyond the image, empty regions, and regions with swapped corners.
     double side = double(std::max(x[2], x[3])) / scale;
     inputs[1] = filled(inputs[1], [&](int64_t) {
       double at = between(-0.5, 1.5) * side;

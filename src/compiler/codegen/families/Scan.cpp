@@ -1,8 +1,8 @@
-// Family "scan", algorithm scan/1: along one axis in order - positions of extremes, running sums, the greatest elements
-// - and range.
+// Family "scan", algorithm scan/1: operators that go along one axis in order (positions of extremes, running sums, the
+// greatest elements) and range.
 //
-// x is outer x length x inner around the axis. Lines side by side (inner) are walked as vectors; where the axis is the
-// last, a search for an extreme keeps one candidate a lane, everything else goes element by element.
+// x is outer x length x inner around the axis. Lines side by side (inner) are traversed as vectors. If the axis is the
+// last one, a search for an extreme keeps one candidate per lane, and all other operators go element by element.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/families/Copy.h"
@@ -18,7 +18,7 @@ namespace arith = mlir::arith;
 using mlir::Value;
 using Values = KernelBuilder::Values;
 
-/// Lines of top_k that are put in order by insertion: few kept elements of a line that is not long, or few steps in all.
+/// top_k uses insertion for these lines: few kept elements of a line that is not long, or few steps in total.
 constexpr int64_t fewKept = 8, longLine = 16384, fewSteps = 8192;
 
 class Scan {
@@ -71,7 +71,7 @@ public:
     facts.shape.limit = facts.shape.extents.size();
     facts.shape.granule = lanes;
     facts.shape.divisor = weightOfLine();
-    facts.elementCycles = oneLine ? 1.2 : 4 / double(lanes); // a line alone waits for each of its sums
+    facts.elementCycles = oneLine ? 1.2 : 4 / double(lanes); // the sums of a single line wait for each other
   }
 
   GeneratedKernel generate(const Schedule &schedule) {
@@ -79,7 +79,7 @@ public:
     if (name == "top_k")
       addExtentsOfTopK(extents);
     bool oneLine = inner == Dim(1);
-    // One line each, or runs of lines side by side.
+    // Work items: one line each, or runs of lines side by side.
     Space space;
     space.extents = oneLine ? Dims{outer} : Dims{outer, inner};
     Units units = cutUnits(space, std::max<int64_t>(1, grain / weightOfLine()), lanes, space.extents.size());
@@ -127,7 +127,7 @@ private:
   Dim kept = 0; // results of top_k in a line
   int64_t lanes = 1;
 
-  /// Elements of `grain` that a line stands for. An element of top_k takes as long as several of another operator.
+  /// Elements of `grain` that a line counts as. An element of top_k counts as several.
   int64_t weightOfLine() const {
     return name == "top_k" ? 8 * std::max<int64_t>(1, length.constantOr(1024))
                            : std::max<int64_t>(1, length.constantOr(64));
@@ -140,7 +140,7 @@ private:
     return k.b.create<arith::XOrIOp>(k.loc, a, ones);
   }
 
-  /// p goes before q: greater (or less) where numbers, and NaN as the operator has it.
+  /// True if p goes before q: greater (or less) for numbers; NaN as the operator defines it.
   Value before(KernelHarness &h, Value p, Value q, bool greater, bool nanFirst) const {
     KernelBuilder &k = h.k;
     ScalarBuilder s = h.scalar(x.type, p);
@@ -159,7 +159,7 @@ private:
 
   // ---- Positions of extremes ----
 
-  /// Operators that look for the position of an extreme. hardmax writes 1 there and 0 elsewhere.
+  /// True for operators that search the position of an extreme. hardmax writes 1 there and 0 elsewhere.
   bool searches() const { return name == "arg_max" || name == "arg_min" || name == "hardmax"; }
 
   bool last() const {
@@ -169,7 +169,7 @@ private:
                              : nn::attrsAs<ArgMinAttrs>(op).select_last_index;
   }
 
-  /// Whether `value` at a later position replaces `best`.
+  /// True if `value` at a later position replaces `best`.
   Value replaces(KernelHarness &h, Value value, Value best) const {
     if (name == "hardmax") // a NaN is not greater, and nothing is greater than a NaN
       return h.scalar(x.type, value).less(best, value);
@@ -181,7 +181,7 @@ private:
     return width == 1 ? scalar : k.splat(scalar, width);
   }
 
-  /// Lines side by side.
+  /// Searches lines side by side.
   void argument(KernelHarness &h, Value start, Value to, Value mask) const {
     KernelBuilder &k = h.k;
     Value first = read(h, start, lanes, mask);
@@ -210,7 +210,7 @@ private:
       k.store(value, k.buffer(y.buffer), at, y.type);
   }
 
-  /// Writes what the position of the extreme of one contiguous line means.
+  /// Writes the result for the position of the extreme of one contiguous line.
   void putOfLine(KernelHarness &h, Value place, Value start, Value to) const {
     KernelBuilder &k = h.k;
     if (name != "hardmax")
@@ -220,7 +220,7 @@ private:
     put(h, k.constantF(1, type), k.add(start, place), {});
   }
 
-  /// One contiguous line: a candidate for every lane, then the best of them.
+  /// Searches one contiguous line: a candidate for every lane, then the best candidate.
   void argumentOfLine(KernelHarness &h, Value start, Value to) const {
     KernelBuilder &k = h.k;
     Value first = k.load(k.buffer(x.buffer), start, x.type), zero = k.constant(0);
@@ -247,7 +247,7 @@ private:
     Value count = h.extent(length), whole = k.mul(k.div(count, lanes), lanes);
     Values state = k.loop(zero, whole, lanes, {k.splat(first, lanes), k.splat(zero, lanes)},
                           [&](Value i, mlir::ValueRange carried) { return step(i, {}, carried); });
-    // The rest is a mask that may be empty.
+    // The rest has a mask, which may be empty.
     state = step(whole, k.prefixMask(k.sub(count, whole), lanes), state);
     Value best = k.b.create<mlir::vector::ExtractOp>(k.loc, state[0], int64_t(0)),
           place = k.b.create<mlir::vector::ExtractOp>(k.loc, state[1], int64_t(0));
@@ -303,13 +303,13 @@ private:
       extents.push_back(extent);
   }
 
-  /// False where every line takes few steps by insertion.
+  /// False if insertion takes few steps for every line.
   bool maySort() const {
     bool few = kept.constantOr(fewKept + 1) <= fewKept && length.constantOr(longLine + 1) <= longLine;
     return !few && (kept * length).constantOr(fewSteps + 1) > fewSteps;
   }
 
-  /// By insertion where that takes few steps, otherwise by sorting.
+  /// Uses insertion if that takes few steps, otherwise sorting.
   void topK(KernelHarness &h, Value row, Value from, Value line) const {
     KernelBuilder &k = h.k;
     if (kept == Dim(0))
@@ -353,8 +353,8 @@ private:
       Value value = k.load(k.buffer(x.buffer), h.advance(k.add(from, line), i, inner), x.type);
       Value count = k.min(i, kept), full = k.less(k.sub(kept, k.constant(1)), i);
       auto insert = [&] {
-        Value top = k.min(count, k.sub(kept, k.constant(1))); // the place that is new or lost
-        // Downwards: those that go behind move on by one, then the value.
+        Value top = k.min(count, k.sub(kept, k.constant(1))); // the place that is new or whose element is dropped
+        // Downwards: elements that go after the value move by one, then the value is stored.
         k.loop(k.constant(0), top, 1, [&](Value n) {
           Value j = k.sub(top, n), above = k.sub(j, k.constant(1));
           Value other = valueAt(above), moves = goesBefore(value, other);

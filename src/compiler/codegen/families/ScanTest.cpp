@@ -140,7 +140,7 @@ TEST_F(Scan, greatestElements) {
   }
 }
 
-/// Elements in an order that makes the best ones change often or never, with ties and numbers of all kinds.
+/// Lines whose order makes the best elements change often or never, with ties and numbers of all kinds.
 Tensor lines(const Tensor &like, std::mt19937_64 &random, int kind) {
   Tensor values(ElementType::f64, like.dims());
   int64_t length = like.dims().back();

@@ -1,8 +1,8 @@
 // The operators of family "indexed" that write elements: scatter_nd, scatter_elements and max_unpool.
 //
-// Every work item owns a part of y, which it fills before it applies the updates that fall into the part, in their order.
-// So the result does not depend on the number of threads, whatever elements several updates meet in. Where y has the memory
-// of x, a state that a run writes in place (runtime/plan/States.cpp), the part is filled already.
+// Every work item owns a part of y. It fills the part before it applies the updates in the part, in their order, so the
+// result does not depend on the number of threads, even if several updates write one element. If y has the memory of x,
+// a state that a run writes in place (runtime/plan/States.cpp), the part is filled already.
 #include "codegen/families/Copy.h"
 #include "codegen/families/Indexed.h"
 
@@ -39,7 +39,7 @@ public:
 
   void describe(GrainFacts &facts) const override {
     facts.shape = {{product(y.dims)}, 1, 1, 1};
-    // A copy, and an address for each update: how many there are decides.
+    // The number of updates decides: each costs a copy and an address.
     auto count = [](const Dims &dims) { return countOf(dims); };
     double slots = std::max(1.0, count(y.dims)), places = count(indices().dims);
     double scanned = name == "scatter_elements" ? 1 : double(threads);
@@ -61,7 +61,7 @@ private:
   const KernelTensor &indices() const { return operands[1]; }
   const KernelTensor &updates() const { return operands[2]; }
 
-  /// Extents of what max_pool has pooled.
+  /// Extents of the result of max_pool, which is unpooled.
   Dims pooledDims() const {
     auto attrs = nn::attrsAs<MaxUnpoolAttrs>(op);
     Dims dims = x().dims;
@@ -80,17 +80,17 @@ private:
     return reduction == "max" ? s.max(before, update) : s.min(before, update);
   }
 
-  /// True if y has memory of its own, so that the elements of x have to be copied there.
+  /// True if y has separate memory, so that the elements of x must be copied.
   Value isElsewhere(KernelHarness &h) const {
     KernelBuilder &k = h.k;
     return k.b.create<mlir::LLVM::ICmpOp>(k.loc, mlir::LLVM::ICmpPredicate::ne, k.buffer(x().buffer),
                                           k.buffer(y.buffer));
   }
 
-  /// No work item where y has no elements: updates would be written beside it.
+  /// No work items if y has no elements: updates would be written outside it.
   Dim unlessEmpty(const Dim &units) const { return minimum(units, product(y.dims)); }
 
-  /// One share of y for each thread: each looks at all updates.
+  /// One share of y for each thread; each thread looks at all updates.
   struct Shares {
     Dim parts, share; // of `rows`
   };
@@ -103,7 +103,7 @@ private:
     Value first = k.min(k.mul(unit, h.extent(shares.share)), h.extent(rows));
     return {first, k.min(k.add(first, h.extent(shares.share)), h.extent(rows))};
   }
-  /// low <= place < high; null where a sole work item owns all places.
+  /// low <= place < high; null if a single work item owns all places.
   Value isMine(KernelHarness &h, Value low, Value place, Value high) const {
     KernelBuilder &k = h.k;
     if (threads == 1)
@@ -111,8 +111,8 @@ private:
     Value size = k.sub(high, low), inside = k.sub(place, low);
     return k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::ult, inside, size);
   }
-  /// Bytes of scratch where single updates of other work items go. A branch would be predicted wrongly again and again,
-  /// and updates of one place would wait for each other.
+  /// Number of scratch words where updates for other work items go. A branch would be mispredicted often, and updates
+  /// of one place would wait for each other.
   static constexpr int64_t placesElsewhere = 64;
   int64_t elsewhere() const { return threads == 1 ? 0 : placesElsewhere * 8; }
   /// Applies the update `from` of `source` to element `place` of y, if that is `mine`.
@@ -155,7 +155,7 @@ private:
     return h.finish(schedule, unlessEmpty(shares.parts), elsewhere());
   }
 
-  /// Puts `length` updates from `from` on to `to` in y.
+  /// Writes `length` updates, starting at `from`, to y at `to`.
   void update(KernelHarness &h, Value to, Value from, const Dim &length) const {
     KernelBuilder &k = h.k;
     int64_t width = lanesFor(length);
@@ -190,7 +190,7 @@ private:
     return h.finish(schedule, unlessEmpty(shares.parts), elsewhere());
   }
 
-  /// Updates meet only along the axis, so another one is divided: the longest, or the first whose extent is open.
+  /// Updates collide only along the axis, so another axis is divided: the longest, or the first with an open extent.
   std::optional<size_t> dividedAxis(size_t axis) const {
     std::optional<size_t> best;
     auto extent = [&](size_t i) { return x().dims[i].constantOr(1 << 20); };
@@ -240,7 +240,7 @@ private:
     return h.finish(schedule, unlessEmpty(parts));
   }
 
-  /// Applies update `number`; `to` is its place but for the axis.
+  /// Applies update `number`; `to` is its place without the offset along the axis.
   void element(KernelHarness &h, size_t axis, Value to, Value number) const {
     KernelBuilder &k = h.k;
     Value index = k.load(k.buffer(indices().buffer), number, indices().type);

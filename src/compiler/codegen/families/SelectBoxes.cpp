@@ -1,5 +1,5 @@
-// nn.select_boxes: for each batch and class the boxes in the order of their scores, and of them those that no selected
-// box overlaps. Selected boxes lie as vectors of coordinates, so a box is compared with a vector of them at once.
+// nn.select_boxes: for each batch and class, visits the boxes in the order of their scores and selects each box that no
+// selected box overlaps. Selected boxes are vectors of coordinates: a box is compared with many at once.
 #include "codegen/families/RadixSort.h"
 #include "codegen/families/Selection.h"
 
@@ -61,7 +61,7 @@ private:
   Value plus(Value x, Value y) { return k.b.create<arith::AddFOp>(k.loc, x, y); }
   Value times(Value x, Value y) { return k.b.create<arith::MulFOp>(k.loc, x, y); }
 
-  /// At most as many boxes as there are; none without a limit.
+  /// Limit of selected boxes: at most the number of boxes; 0 without a limit operand.
   Value limit() {
     if (!kernel.operands[2])
       return k.constant(0);
@@ -103,7 +103,7 @@ private:
     });
   }
 
-  /// Writes a word for every box that counts: its score's key above its number. Returns their number.
+  /// Writes a word for every box with a sufficient score: the key of its score above its number. Returns their number.
   Value gatherCandidates(Value unit, Value words) {
     Value start = h.advance(k.constant(0), unit, count), base = k.buffer(scores.buffer);
     Value least =
@@ -145,7 +145,7 @@ private:
     return box;
   }
 
-  /// No selected box overlaps it: stops at the first vector that has one.
+  /// True if no selected box overlaps `box`. Stops at the first vector with an overlap.
   Value isFree(const Box &box, Value chosen) {
     Value threshold =
         kernel.operands[3] ? k.load(k.buffer(kernel.in(3).buffer), k.constant(0), kernel.in(3).type) : k.zero(type);
@@ -180,7 +180,7 @@ private:
     return loop.getResult(1);
   }
 
-  /// Appends a selected box. The rest of its vector overlaps nothing.
+  /// Appends a selected box. The rest of its vector is filled with boxes that overlap nothing.
   void keep(const Box &box, Value chosen) {
     Value begins = k.b.create<arith::CmpIOp>(k.loc, arith::CmpIPredicate::eq, k.rem(chosen, lanes), k.constant(0));
     k.ifThen(begins, [&] {

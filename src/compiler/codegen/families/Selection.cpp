@@ -1,5 +1,5 @@
 // Family "selection", algorithm select/1: elements found by their values. Their number is an extent that the plan
-// binds: one kernel counts, another writes what was found.
+// binds: one kernel counts the elements, another one writes them.
 #include "codegen/families/Selection.h"
 
 #include "codegen/space/LoopFacts.h"
@@ -64,7 +64,7 @@ Value sumBefore(KernelBuilder &k, const KernelTensor &counts, Value count) {
 
 namespace {
 
-/// Which of `lanes` elements from `at` on are not zero; those that `mask` leaves out are.
+/// Mask of the `lanes` elements from `at` on that are not zero; false in lanes outside `mask`.
 Value notZero(KernelHarness &h, const KernelTensor &x, Value at, int64_t lanes, Value mask) {
   KernelBuilder &k = h.k;
   Value base = k.buffer(x.buffer);
@@ -82,7 +82,7 @@ int64_t chunkOf(const SelectionKernel &kernel) {
                                          : nn::attrsAs<NonZeroPositionsAttrs>(kernel.op).chunk;
 }
 
-/// The elements of chunk `unit` that are not zero: emits state = body(state, first element, bits) for every vector.
+/// Visits the elements of chunk `unit` that are not zero: emits state = body(state, first element, bits) per vector.
 Value overChunk(KernelHarness &h, const KernelTensor &x, Value unit, int64_t chunk, int64_t lanes, Value state,
                 const std::function<Value(Value, Value, Value)> &body) {
   KernelBuilder &k = h.k;
@@ -167,7 +167,7 @@ GeneratedKernel iota(const SelectionKernel &kernel, const Schedule &schedule) {
   return h.finish(schedule, units.count);
 }
 
-/// The boxes of one batch and class after those of all before.
+/// Writes the boxes of one batch and class after the boxes of all earlier ones.
 GeneratedKernel selectedBoxes(const SelectionKernel &kernel, const Schedule &schedule) {
   const KernelTensor &selected = kernel.in(0), &counts = kernel.in(1), &y = kernel.out(0);
   Dim kinds = counts.dims[0] * counts.dims[1];
@@ -206,7 +206,7 @@ Generator generatorOf(const SelectionKernel &kernel) {
 std::unique_ptr<KernelFacts> readSelection(const KernelProblem &problem) {
   SelectionKernel kernel(problem, 1);
   auto facts = std::make_unique<GrainFacts>("select", 8192, 65536);
-  generatorOf(kernel)(kernel, facts->prior()); // declines what it does not compute
+  generatorOf(kernel)(kernel, facts->prior()); // declines kernels that it does not compute
   const KernelTensor &main = kernel.name == "iota" ? kernel.out(0) : kernel.in(0);
   facts->shape.extents = {product(main.dims)};
   facts->shape.limit = 1;

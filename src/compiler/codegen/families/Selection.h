@@ -1,4 +1,4 @@
-// What the kernels of family "selection" share: the operator, its tensors, and masks as integers.
+// Shared by the kernels of family "selection": the operator, its tensors, and masks as integers.
 #pragma once
 
 #include "codegen/Families.h"
@@ -26,13 +26,13 @@ struct SelectionKernel {
 mlir::Value bitsOf(KernelBuilder &k, mlir::Value mask);
 /// Number of bits that are set.
 mlir::Value countBits(KernelBuilder &k, mlir::Value bits);
-/// Emits body(i, number of the bit) for bit number i of those that are set, lowest first.
+/// Emits body(i, number of the bit) for the i-th bit that is set, lowest first.
 void forBits(KernelBuilder &k, mlir::Value bits, const std::function<void(mlir::Value, mlir::Value)> &body);
 
 /// The sum of the i64 elements [0, count) of a tensor.
 mlir::Value sumBefore(KernelBuilder &k, const KernelTensor &counts, mlir::Value count);
 
-// One function for each operator. Every kernel needs at least a unit of work where its results have elements.
+// One function for each operator. Every kernel needs at least one work item if its results have elements.
 GeneratedKernel countNonZero(const SelectionKernel &kernel, const Schedule &schedule);
 GeneratedKernel nonZeroPositions(const SelectionKernel &kernel, const Schedule &schedule);
 GeneratedKernel iota(const SelectionKernel &kernel, const Schedule &schedule);

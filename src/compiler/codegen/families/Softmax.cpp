@@ -1,8 +1,8 @@
 // Family "softmax", algorithm softmax/2: softmax and log_softmax over one axis, the greatest element subtracted first.
 //
-// Where the axis is innermost, the lanes of a vector are its elements. Otherwise the lanes are neighbours behind the
-// axis; in a blocked tensor they are the channels of a block, so a softmax over blocked channels is not supported.
-// Three passes: greatest, sum, result. A row that stands alone has two partial sums.
+// If the axis is innermost, the lanes of a vector are its elements. Otherwise lanes are neighbours after the axis; in a
+// blocked tensor these are the channels of a block, so softmax over blocked channels is not supported. Three passes:
+// greatest element, sum, result. A single row has two partial sums.
 #include "codegen/Families.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/RowSweep.h"
@@ -22,10 +22,10 @@ struct SoftmaxPlan {
   bool logarithm;
   const KernelTensor *x, *y;
   ElementType type;
-  Dim outer = 1, length, inner = 1; // elements before, along and behind the axis, as they lie in memory
+  Dim outer = 1, length, inner = 1; // elements before, along and after the axis, in memory order
   bool row;                         // inner is 1
   int64_t lanes;
-  Space space; // of the parallel range: outer, and inner unless row
+  Space space; // of the work items: outer, and inner unless row
 
   explicit SoftmaxPlan(const KernelProblem &problem) : tensors(problem), anchor(soleAnchor(problem.function)) {
     std::string_view name = nn::recordOf(anchor)->name;
@@ -106,7 +106,7 @@ private:
     return cutUnits(plan.space, std::max<int64_t>(1, grain), granule, plan.space.extents.size());
   }
 
-  /// Exponentials are kept in y between the passes unless that would round them.
+  /// True if y keeps the exponentials between the passes, because its type does not round them.
   bool keeps() const { return !plan.logarithm && (plan.type == ElementType::f32 || plan.type == ElementType::f64); }
 
   mlir::Type element() { return k.computeType(plan.type); }
@@ -123,8 +123,7 @@ private:
       k.store(value, k.buffer(plan.y->buffer), offset, plan.type);
   }
 
-  /// What of an element becomes the result, once greatest and sum are known. `scale`: 1 / sum or, for the logarithm,
-  /// log(sum).
+  /// The result for element x, given the greatest element. `scale`: 1 / sum, or log(sum) for log_softmax.
   Value result(Value x, Value greatest, Value scale) {
     ScalarBuilder b = scalar(x);
     Value difference = b.sub(x, greatest);
@@ -178,7 +177,7 @@ private:
       });
   }
 
-  // ---- Lanes behind the axis ----
+  // ---- Lanes are neighbours after the axis ----
 
   void columns(Value base, Value mask) {
     Value length = h.extent(plan.length);

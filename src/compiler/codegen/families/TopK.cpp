@@ -16,22 +16,22 @@ using P = arith::CmpIPredicate;
 
 constexpr int64_t topDigit = 11; // bits
 
-/// Words that are put in order by counting for each the words before it.
+/// Maximum number of words that are ordered by counting, for each word, the words before it.
 constexpr int64_t mostRanked = 256;
-/// Words that `rank` may touch behind the last one.
+/// Words after the last one that `rank` may touch.
 constexpr int64_t padding = 16;
 
-/// Results that wait in order for elements that are inserted.
+/// Maximum number of results for which elements are inserted into the sorted results.
 constexpr int64_t mostInserted = 128;
-/// Lines that are read twice, and so lie in the first cache: elements.
+/// Longest line that is read twice, in elements: it stays in the first cache.
 constexpr int64_t mostReadTwice = 4096;
-/// Vectors whose lanes are groups of elements, for this many results: in random lines, hardly more elements than results
-/// go before the last result of the groups' best ones.
+/// Maximum number of vectors whose lanes are groups of elements. In random lines, hardly more than `kept` elements go
+/// before the last of the groups' best `kept` elements.
 constexpr int64_t mostGroups = 4;
 int64_t groupVectors(int64_t kept, int64_t lanes) { return (3 * kept + 2 * lanes - 1) / (2 * lanes); }
 
-/// Elements that are compared with the least of the best ones before there is room for their keys again, and keys that
-/// are collected before all but the best ones are dropped.
+/// Number of elements that are compared with the least of the best before the room for keys is checked again.
+/// `collected` keys are stored before all but the best are dropped.
 constexpr int64_t filteredTogether = 1024;
 Dim collected(const Dim &kept) { return kept * 2 + 4 * filteredTogether; }
 
@@ -43,7 +43,7 @@ public:
   void emit() {
     if (bits != 32 || !line.elements || line.lanes < 2)
       return emitSort();
-    // The first of these that is legal, decided at compile time where the extents are static.
+    // Chooses the first legal way, at compile time if the extents are static.
     Value length = h.extent(line.length), zero = k.constant(0);
     Value ranked = k.select(k.less(length, k.constant(mostRanked + 1)), k.constant(3), zero);
     Value way = k.select(k.less(h.extent(collected(line.most)), length), k.constant(2), ranked);
@@ -71,7 +71,7 @@ private:
   const TopKLine &line;
   Dim words;
   int64_t bits;
-  bool wide; // keys fill whole words: positions are beside them
+  bool wide; // keys fill whole words, so positions are stored separately
 
   void emitSort() {
     SortBuffers buffers{k.scratch(), atWord(words), {}, {}, {}};
@@ -102,14 +102,14 @@ private:
   void store(Value value, Value base, Value at) { k.store(value, base, at, ElementType::i64); }
   Value topOf(Value word) { return k.b.create<arith::ShRUIOp>(k.loc, word, k.constant(64 - topDigit)); }
 
-  /// The key of an element above its position.
+  /// A word with the element's key above its position.
   Value wordOf(Value i) { return word(line.element(i), i); }
   Value word(Value element, Value i) {
     Value key = orderedKey(k, element, line.type, line.largest);
     return k.b.create<arith::OrIOp>(k.loc, k.b.create<arith::ShLIOp>(k.loc, key, k.constant(32)), i);
   }
 
-  /// Words in the order of the elements; `each` sees them, too.
+  /// Writes the words in the order of the elements, and passes each to `each`.
   void writeKeys(const SortBuffers &buffers, const std::function<void(Value)> &each) {
     k.loop(k.constant(0), h.extent(line.length), 1, [&](Value i) {
       Value key = wide ? orderedKey(k, line.element(i), line.type, line.largest) : wordOf(i);
@@ -130,11 +130,11 @@ private:
     });
   }
 
-  /// Copies the words that may be results to the spare ones, in order; returns their number.
+  /// Copies the words that may be results to the spare buffer, in order. Returns their number.
   Value keepTops(const SortBuffers &buffers) {
     Values found = k.loop(k.constant(0), k.constant(int64_t(1) << topDigit), 1, {k.constant(0), k.constant(0)},
                           [&](Value i, mlir::ValueRange state) {
-                            // The last digit that is needed: fewer words than are kept lie below it.
+                            // The last digit that is needed: fewer than `kept` words have smaller digits.
                             Value needed = k.less(state[0], line.kept);
                             return Values{k.add(state[0], load(buffers.histogram, i)), k.select(needed, i, state[1])};
                           });
@@ -188,14 +188,14 @@ private:
       rank(k.scratch(), atWord(words), count);
       putAll(atWord(words));
     };
-    k.ifThen(k.less(count, k.constant(mostRanked + 1)), sorted, [&] { // many equal ones
+    k.ifThen(k.less(count, k.constant(mostRanked + 1)), sorted, [&] { // there are many equal elements
       SortBuffers buffers{k.scratch(), atWord(words), {}, {}, atWord(words * 2)};
       putAll(radixSort(k, buffers, count, 32, bits).words);
     });
   }
 
-  /// The last result if only the best element of each group could be one: at least `kept` elements do not go behind it.
-  /// A group is a lane of every `groups`-th vector; numbers alone are compared.
+  /// The `kept`-th best of the groups' best elements: at least `kept` elements go before it or equal it. A group is a
+  /// lane of every `groups`-th vector. NaN is not compared.
   Value lastOfGroups(int64_t groups) {
     int64_t lanes = line.lanes, step = groups * lanes, count = groups * lanes;
     auto elementsAt = [&](Value i, int64_t group) { return line.elements(k.add(i, group * lanes), {}); };
@@ -226,12 +226,12 @@ private:
     return bitsOf(k, h.both(goesBefore(line.elements(i, mask), k.splat(least, line.lanes)), mask));
   }
 
-  /// Few results: their words lie in order, and elements that go before the last one are inserted.
+  /// For few results: keeps their words in order, and inserts elements that go before the last one.
   void emitInsertions() {
     Value best = atWord(words), last = k.sub(line.kept, k.constant(1));
     k.loop(k.constant(0), line.kept, 1, [&](Value i) { store(wordOf(i), k.scratch(), i); });
     rank(k.scratch(), best, line.kept);
-    // Whole vectors are compared: nothing behind the results goes before a word.
+    // Whole vectors are compared, so entries after the results must not go before any word.
     k.loop(k.constant(0), k.constant(padding), 1, [&](Value i) { store(k.constant(-1), best, k.add(line.kept, i)); });
     auto note = [&] { k.store(line.element(positionOf(load(best, last))), cells(), k.constant(0), line.type); };
     note();
@@ -245,7 +245,7 @@ private:
     putAll(best);
   }
 
-  /// Moves all words behind `word` on by one, the last ones first. One that belongs behind all of them is lost there.
+  /// Inserts `word`: moves all later words by one, the last ones first. A word after all of them is dropped.
   void insert(Value best, Value word) {
     int64_t lanes = k.target.lanes(64);
     Value vectors = h.divide(k.add(line.kept, lanes - 1), k.constant(lanes)), own = k.splat(word, lanes);
@@ -288,19 +288,19 @@ private:
     });
   }
 
-  /// The number of words, and the position of the last one of the best.
+  /// The address of two cells: the number of words, and the position of the last of the best words.
   Value cells() { return k.gep(atWord(words * 2), k.constant(radixHistogram(bits)), k.i64()); }
   Value positionOf(Value word) { return k.b.create<arith::AndIOp>(k.loc, word, k.constant(0xffffffff)); }
   Value equal(Value x, Value y) { return k.b.createOrFold<arith::CmpIOp>(k.loc, arith::CmpIPredicate::eq, x, y); }
   Value one(Value condition) { return k.b.create<arith::ExtUIOp>(k.loc, k.i64(), condition); }
 
-  /// True at least where an element goes before `least`: always where one of them is no number.
+  /// True if an element goes before `least`, and always if one of them is NaN.
   Value goesBefore(Value elements, Value least) {
     return compared(elements, least, {F::UGT, F::ULT}, {P::sgt, P::slt});
   }
 
-  /// Elements compared with others by the first predicate if the greatest ones are wanted, else by the second. Those of
-  /// integers are given for signed ones.
+  /// Compares elements with others, by the first predicate for the greatest elements, by the second for the least.
+  /// Integer predicates are given in their signed form.
   Value compared(Value elements, Value others, std::pair<F, F> floats, std::pair<P, P> integers) {
     if (isFloat(line.type))
       return k.b.create<arith::CmpFOp>(k.loc, line.largest ? floats.first : floats.second, elements, others);
@@ -310,7 +310,7 @@ private:
     return k.b.create<arith::CmpIOp>(k.loc, predicate, elements, others);
   }
 
-  /// Leaves the words of the first `kept` results, in the order they have.
+  /// Keeps the words of the first `kept` results, in their current order.
   void keepBest(const SortBuffers &buffers, Value count) {
     Value prefix = k.constant(0), needed = line.kept;
     for (int64_t low : {64 - topDigit, 64 - 2 * topDigit, int64_t(32)})
@@ -329,8 +329,8 @@ private:
     store(end[2], cells(), k.constant(1));
   }
 
-  /// Of the words that begin with `prefix`, the next digit of number `needed` in ascending order. Returns the longer
-  /// prefix and the number among the words that begin with it.
+  /// Among the words that begin with `prefix`, finds the next digit of word number `needed` in ascending order. Returns
+  /// the longer prefix and the number of that word among the words that begin with it.
   std::pair<Value, Value> nextDigit(const SortBuffers &buffers, Value count, int64_t low, Value prefix, Value needed) {
     int64_t digit = std::min(topDigit, 64 - low), above = low == 32 ? 64 - 2 * topDigit : low + topDigit;
     if (low == 32)

@@ -1,7 +1,7 @@
 // max_pool_indices and col2im of family "indexed": positions of windows over an image.
 //
-// Row-major, element by element of the result: what contributes to an element is computed from its position, so no two
-// work items write the same one.
+// Row-major, element by element of the result: all contributions to an element are computed from its position, so no
+// two work items write the same element.
 #include "codegen/builder/Arithmetic.h"
 #include "codegen/families/Indexed.h"
 #include "ops/WindowPads.h"
@@ -114,7 +114,7 @@ private:
     return needed;
   }
 
-  /// Of equal elements the first; the first NaN. A window beside the image has -1.
+  /// Of equal elements the first wins, and the first NaN. A window without elements has position -1.
   void element(Value plane, const Values &at, Value to) override {
     KernelBuilder &k = h->k;
     Dims strides = memoryStrides(x());
@@ -173,7 +173,7 @@ private:
   double tapCycles() const override { return 5; }
   Dims neededExtents() const override { return {}; }
 
-  /// The sum of the places of the block that lie on the element, in the order of the block.
+  /// The sum of all block positions that lie on the element, in the order of the block.
   void element(Value plane, const Values &at, Value to) override {
     KernelBuilder &k = h->k;
     Value base = k.mul(plane, elements * positions);
@@ -182,7 +182,7 @@ private:
       for (size_t i = 0; i < axes.size(); ++i) {
         const WindowAxis &axis = axes[i];
         Value distance = k.sub(k.add(at[i], h->extent(axis.pad)), k.mul(taps[i], axis.dilation));
-        // A negative distance is a huge unsigned one, beyond all positions.
+        // A negative distance is huge as an unsigned number, beyond all positions.
         Value stride = k.constant(axis.stride), position = distance;
         if (axis.stride > 1) {
           position = k.b.create<arith::DivUIOp>(k.loc, distance, stride);

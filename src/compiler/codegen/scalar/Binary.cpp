@@ -11,7 +11,7 @@ using mlir::ValueRange;
 
 namespace {
 
-/// The number that `value` (or every lane of it) is known to be.
+/// The constant that `value` (every lane of it) is known to be.
 std::optional<double> knownNumber(Value value) {
   llvm::APFloat number(0.0);
   if (!mlir::matchPattern(value, mlir::m_ConstantFloat(&number)))
@@ -33,7 +33,7 @@ Value lowerMin(ScalarBuilder &b, const MinAttrs &, ValueRange in) { return b.min
 Value lowerPow(ScalarBuilder &b, const PowAttrs &, ValueRange in) {
   if (!b.isFloat())
     throw Declined{"pow of integers"};
-  // Exponents that are a multiplication or two; those where C's pow treats no special value differently.
+  // Exponents that need one or two multiplications, and for which C's pow has no special cases.
   if (auto exponent = knownNumber(in[1])) {
     if (*exponent == 1)
       return in[0];
@@ -54,7 +54,7 @@ Value lowerMod(ScalarBuilder &b, const ModAttrs &attrs, ValueRange in) {
   Value rest = b.select(b.equal(in[1], zero), zero, b.sub(in[0], b.mul(quotient, in[1])));
   if (attrs.fmod || b.isUnsigned())
     return rest;
-  // The sign of the divisor.
+  // The remainder gets the sign of the divisor.
   Value different = b.kernel.b.create<mlir::arith::XOrIOp>(b.kernel.loc, b.less(rest, zero), b.less(in[1], zero));
   Value adjusted = b.select(different, b.add(rest, in[1]), rest);
   return b.select(b.equal(rest, zero), rest, adjusted);
@@ -95,7 +95,7 @@ Value lowerBitwiseXor(ScalarBuilder &b, const BitwiseXorAttrs &, ValueRange in) 
 }
 
 Value lowerBitShift(ScalarBuilder &b, const BitShiftAttrs &attrs, ValueRange in) {
-  // A shift by the width or more is poison: shift by 0 there and take 0.
+  // A shift by the width or more is poison, so shift by 0 and select 0 there.
   Value width = b.constant(mlir::getElementTypeOrSelf(in[0].getType()).getIntOrFloatBitWidth());
   Value fits = b.less(in[1], width), zero = b.constant(0), amount = b.select(fits, in[1], zero);
   Value shifted = attrs.direction == "LEFT"

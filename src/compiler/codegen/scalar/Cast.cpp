@@ -1,5 +1,5 @@
-// Scalar expression of conversions between element types. What does not fit is defined (docs/numerics.md): the same
-// numbers as Tensor::convertedTo gives, which is the reference.
+// Scalar expression of conversions between element types. Values out of range have defined results (docs/numerics.md),
+// equal to those of Tensor::convertedTo, which is the reference.
 #include "codegen/builder/Scalar.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,7 +20,7 @@ public:
 
   Value convert(Value x) {
     ElementType from = b.operandType, to = b.resultType;
-    k.computeType(to); // declines what has none
+    k.computeType(to); // declines types without a compute type
     if (to == ElementType::boolean)
       return from == to ? x : differsFromZero(x, from);
     if (isFloat(from))
@@ -47,7 +47,7 @@ private:
   Value compare(arith::CmpFPredicate predicate, Value x, Value y) {
     return k.b.create<arith::CmpFOp>(k.loc, predicate, x, y);
   }
-  /// All bits of `value` in every lane of an integer that has the shape of `x`.
+  /// An integer constant in the shape of `x`, with `value` in every lane.
   Value integer(Value x, unsigned width, const llvm::APInt &value) {
     mlir::Type type = shaped(x, k.b.getIntegerType(width));
     if (auto vector = llvm::dyn_cast<mlir::VectorType>(type))
@@ -76,12 +76,12 @@ private:
     };
     if (!isHalf(to))
       return number(k.computeType(to));
-    // A float holds every integer of 16 bits, and a double is what the reference rounds.
+    // A float holds every 16-bit integer; for others the reference rounds a double.
     return k.rounded(widthOf(x) <= 16 ? number(k.b.getF32Type()) : oddFloat(number(k.b.getF64Type())), to);
   }
 
-  /// A double as a float, inexact results rounded to the neighbour whose last bit is set: rounding that once more, to a
-  /// type with at least two bits less, gives what rounding the double at once would (Boldo and Melquiond, "Emulation of
+  /// A double as a float; inexact results are rounded to the neighbour whose last bit is set. Rounding that again, to a
+  /// type with at least two bits less, gives the same as rounding the double once (Boldo and Melquiond, "Emulation of
   /// FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
   Value oddFloat(Value x) {
     Value nearest = make<arith::TruncFOp>(k.b.getF32Type(), x), back = make<arith::ExtFOp>(k.b.getF64Type(), nearest);
@@ -91,15 +91,15 @@ private:
                                                compare(arith::CmpFPredicate::OGT, back, x));
     mlir::Type word = k.b.getI32Type();
     Value bits = make<arith::BitcastOp>(word, nearest), one = integer(x, 32, llvm::APInt(32, 1));
-    // One less in magnitude where the nearest float lies beyond x.
+    // Subtracts one from the magnitude if the nearest float lies beyond x.
     Value towardsZero =
         k.b.create<arith::SelectOp>(k.loc, beyond, k.b.create<arith::SubIOp>(k.loc, bits, one).getResult(), bits);
     Value odd = k.b.create<arith::OrIOp>(k.loc, towardsZero, one);
     return make<arith::BitcastOp>(k.b.getF32Type(), k.b.create<arith::SelectOp>(k.loc, inexact, odd, bits));
   }
 
-  /// Truncates; what does not fit becomes the nearest integer that does, NaN becomes 0. The instruction itself leaves
-  /// both undefined.
+  /// Truncates. Numbers out of range become the nearest integer in range, and NaN becomes 0, because the instruction
+  /// leaves both undefined.
   Value floatToInteger(Value x, ElementType to) {
     unsigned width = bitWidth(to), digits = widthOf(x) == 64 ? 53 : 24;
     bool natural = isUnsignedInteger(to);
@@ -111,7 +111,7 @@ private:
       limited = k.firstUnlessLess(limited, b.constantLike(x, beyond - 1));
     Value nan = compare(arith::CmpFPredicate::UNO, x, x);
     limited = k.b.create<arith::SelectOp>(k.loc, nan, k.zero(x.getType()), limited);
-    // Through the next signed type that holds every value of the target, where there is one.
+    // Converts through the next signed type that holds every value of the target, if there is one.
     unsigned through = width < 32 ? 32 : to == ElementType::u32 ? 64 : width;
     Value y = to == ElementType::u64 ? make<arith::FPToUIOp>(k.b.getI64Type(), limited)
                                      : make<arith::FPToSIOp>(k.b.getIntegerType(through), limited);
@@ -124,7 +124,7 @@ private:
     return k.b.create<arith::SelectOp>(k.loc, tooGreat, integer(x, width, greatest), y);
   }
 
-  /// The low bits.
+  /// Keeps the low bits.
   Value integerToInteger(Value x, ElementType to, bool natural) {
     unsigned width = bitWidth(to);
     mlir::Type element = k.computeType(to);

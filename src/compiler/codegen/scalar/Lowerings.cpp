@@ -1,4 +1,4 @@
-// The table of every element-wise operator's scalar lowering; the lowerings themselves are in the files beside this one.
+// The table of scalar lowerings of all element-wise operators; the lowerings are in the other files of this folder.
 #include "codegen/builder/Scalar.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Scalar expressions of the integer arithmetic of quantised networks.
 //
-// Products have 64 bits. A vector of 32-bit numbers is taken as one of 64-bit numbers for that: its even elements are the
-// low halves, its odd ones the high halves, so that no element leaves its place (x86: vpmuldq).
+// Products have 64 bits. For a product, a vector of 32-bit numbers is treated as a vector of 64-bit numbers: its even
+// elements are the low halves, its odd elements the high halves, so that no element changes its place (x86: vpmuldq).
 #include "codegen/builder/Scalar.h"
 #include "codegen/builder/Table.h"
 
@@ -47,13 +47,13 @@ public:
                    : k.b.create<arith::ExtSIOp>(k.loc, type, x).getResult();
   }
 
-  /// True for vectors that have even and odd elements.
+  /// True for vectors, which have even and odd elements.
   static bool pairs(Value x) {
     auto vector = llvm::dyn_cast<mlir::VectorType>(x.getType());
     return vector && vector.getNumElements() % 2 == 0;
   }
 
-  /// 32-bit numbers as 64-bit ones: the even elements and the odd ones of a vector of pairs, otherwise all of them.
+  /// 32-bit numbers widened to 64 bits: the even and the odd elements of a vector, otherwise all elements together.
   struct Wide {
     Value even, odd;
   };
@@ -73,7 +73,7 @@ public:
     return map(x, x, [&](Value a, Value) { return make<Op>(a, y); });
   }
 
-  /// The 32 bits of each number from bit `from` on.
+  /// The 32 bits of each number that begin at bit `from`.
   Value narrowed(const Wide &x, int64_t from) {
     Value even = from ? make<arith::ShRUIOp>(x.even, from) : x.even;
     if (!x.odd)
@@ -132,7 +132,7 @@ public:
   }
 
 private:
-  /// The same bytes as integers of `width` bits.
+  /// Reinterprets the bytes of `x` as integers of `width` bits.
   Value cast(Value x, int64_t width) {
     auto type = llvm::cast<mlir::VectorType>(x.getType());
     int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
@@ -151,7 +151,7 @@ Value lowerRequantize(ScalarBuilder &b, const RequantizeAttrs &attrs, ValueRange
   unsigned width = bitWidth(attrs.to);
   bool natural = attrs.to == ElementType::u8;
   int64_t half = int64_t(1) << (width - 1), least = natural ? 0 : -half, most = natural ? 2 * half - 1 : half - 1;
-  // Limited before the zero point is added: the sum cannot overflow.
+  // The limits apply before the zero point is added, so the sum cannot overflow.
   if (width < 32 || attrs.min > least)
     y = n.make<arith::MaxSIOp>(y, std::max(attrs.min, least) - attrs.zero_point);
   if (width < 32 || attrs.max < most)
@@ -165,7 +165,7 @@ Value lowerLookup(ScalarBuilder &b, const LookupAttrs &attrs, ValueRange in) {
   Integers n(b.kernel);
   unsigned width = bitWidth(attrs.to);
   if (attrs.values.size() == 256) {
-    // By the bits of x: those of i8 begin with 0 ... 127.
+    // The table is indexed by the bits of x; i8 begins with 0 ... 127.
     std::vector<int64_t> values = attrs.values;
     if (b.operandType == ElementType::i8)
       std::rotate(values.begin(), values.begin() + 128, values.end());

@@ -112,7 +112,7 @@ Value lowerCosh(ScalarBuilder &b, const CoshAttrs &, ValueRange in) {
 }
 
 Value lowerAsinh(ScalarBuilder &b, const AsinhAttrs &, ValueRange in) {
-  // log(a + sqrt(a^2 + 1)) with a^2 / (1 + sqrt(a^2 + 1)) for sqrt(a^2 + 1) - 1; log(2a) where a^2 would overflow.
+  // log(a + sqrt(a^2 + 1)) with a^2 / (1 + sqrt(a^2 + 1)) in place of sqrt(a^2 + 1) - 1; log(2a) where a^2 overflows.
   Value a = b.abs(in[0]), one = b.constant(1), square = b.mul(a, a);
   Value excess = b.div(square, b.add(one, b.sqrt(b.add(square, one))));
   Value small = log1p(b, b.add(a, excess)), large = b.add(b.log(a), b.constant(M_LN2));
@@ -120,12 +120,12 @@ Value lowerAsinh(ScalarBuilder &b, const AsinhAttrs &, ValueRange in) {
 }
 
 Value lowerAcosh(ScalarBuilder &b, const AcoshAttrs &, ValueRange in) {
-  // log(x + sqrt(x^2 - 1)) by t = x - 1, accurate near 1.
+  // log(x + sqrt(x^2 - 1)) with t = x - 1, accurate near 1.
   Value t = b.sub(in[0], b.constant(1));
   Value root = b.sqrt(b.mul(t, b.add(t, b.constant(2))));
   Value large = b.add(b.log(in[0]), b.constant(M_LN2));
   Value result = b.select(b.less(in[0], b.constant(1e9)), log1p(b, b.add(t, root)), large);
-  // Far below 1 the root of the product of two negative numbers exists.
+  // Below -1 the root of a product of two negative numbers would be a number, but the result is NaN.
   return b.select(b.less(t, b.constant(0)), b.constant(std::numeric_limits<double>::quiet_NaN()), result);
 }
 
@@ -144,7 +144,7 @@ Value lowerReciprocal(ScalarBuilder &b, const ReciprocalAttrs &, ValueRange in) 
 
 Value lowerSign(ScalarBuilder &b, const SignAttrs &, ValueRange in) {
   Value zero = b.constant(0);
-  Value below = b.isUnsigned() ? in[0] : b.select(b.less(in[0], zero), b.constant(-1), in[0]); // 0 and NaN as they are
+  Value below = b.isUnsigned() ? in[0] : b.select(b.less(in[0], zero), b.constant(-1), in[0]); // 0 and NaN unchanged
   return b.select(b.less(zero, in[0]), b.constant(1), below);
 }
 
@@ -163,7 +163,7 @@ Value lowerHardSwish(ScalarBuilder &b, const HardSwishAttrs &, ValueRange in) {
 }
 
 Value lowerMish(ScalarBuilder &b, const MishAttrs &, ValueRange in) {
-  // tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2); 1 to the last bit from 20 on, where e^2 would overflow later.
+  // tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2); 1 to the last bit from 20 on, so x is limited before e^2 overflows.
   Value e = b.exp(b.atMost(in[0], 20));
   Value p = b.mul(e, b.add(e, b.constant(2)));
   return b.mul(in[0], b.quotient(p, b.add(p, b.constant(2))));
@@ -202,7 +202,7 @@ Value lowerBitwiseNot(ScalarBuilder &b, const BitwiseNotAttrs &, ValueRange in) 
 }
 
 Value lowerClip(ScalarBuilder &b, const ClipAttrs &attrs, ValueRange in) {
-  // The lower bound first: where min exceeds max, max wins. A bound that is NaN gives NaN.
+  // The lower bound first: if min exceeds max, max wins. A NaN bound gives NaN.
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Value x = in[0];
   if (in.size() > 1 && in[1])

@@ -15,7 +15,7 @@
 
 namespace lathe {
 
-/// Spatial extents of a convolution that only a run knows, on the axes of ConvGeometry.
+/// Spatial extents of a convolution that are known only at run time, on the axes of ConvGeometry.
 struct OpenExtents {
   std::array<Dim, 3> in, out;
   std::array<int64_t, 3> padEnd;
@@ -41,7 +41,7 @@ struct ConvGeometry {
   unsigned input, weights;
   std::optional<unsigned> bias;                   // of the type of the sums
   std::optional<unsigned> inputZero, weightsZero; // zero points, one value each of inputType and weightsType
-  /// Where spatial extents are open: the code takes these, and `in` and `out` are the values that costs assume.
+  /// If spatial extents are open: the code takes these extents, and `in` and `out` are the values that costs assume.
   std::optional<OpenExtents> open = {};
   /// Elements from one input position to the next where the channels are last (builder/ChannelLayout.h); 0: blocks of
   /// channels have planes of their own. Never with open extents.

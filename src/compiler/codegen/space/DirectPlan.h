@@ -69,17 +69,17 @@ struct DirectPlan {
     return conv.groups * steps * heldPixels();
   }
   int64_t heldBlockUnits() const { return (conv.inBlock ? blockUnits() : 1) * heldPixels(); }
-  /// Sums of the weights behind the packed weights of a format that corrects sums: one a tap and output channel.
+  /// Sums of weights, one per tap and output channel, after the packed weights of a format that corrects sums.
   int64_t weightSums() const { return format.correctsSums() ? conv.groups * groupStride() / steps : 0; }
   /// True if each held position has a number that is added to the sums of the taps that read it: its sum times the zero
   /// point of the weights, and its own part of the products of added operands, both negative.
   bool sumsPositions() const { return conv.weightsZero || addsOperands(format); }
-  /// Offsets in scratch in units of 4 bytes, behind the converted rows and a vector that is stored whole: the sums of the
-  /// weights times what is too much in the input, and the numbers of the held positions.
+  /// Offsets in scratch in units of 4 bytes, after the converted rows and a vector that is stored whole: the sums of
+  /// the weights times the correction of the input, and the numbers of the held positions.
   int64_t correctionsAt() const { return held ? heldUnits() + lanes : 0; }
   int64_t positionSumsAt() const { return correctionsAt() + weightSums(); }
-  /// Units of 4 bytes in scratch for converted rows and what belongs to them. Sums are made and stored for as many
-  /// positions as a vector has lanes, also at the end of the last block.
+  /// Units of 4 bytes in scratch for converted rows and their sums. Sums are computed and stored for a whole vector of
+  /// positions, also at the end of the last block.
   int64_t convertedUnits() const {
     return positionSumsAt() + (sumsPositions() ? heldPixels() + lanes * (1 + pixelStride()) : 0);
   }

@@ -69,8 +69,8 @@ ContractionFormat formatOf(const KernelFacts &facts, const ConvGeometry &conv) {
   return format;
 }
 
-/// Cycles of a step in which reading the input once a tile of channels, from the second level at best, shows beside the
-/// products of a pointwise convolution.
+/// Cycles per step for reading the input once per tile of channels, at best from the second level, if this is visible
+/// beside the products of a pointwise convolution.
 double inputCycles(const Target &target, const ConvGeometry &conv, int64_t lanes, int64_t tiles) {
   // Few blocks of channels are few streams, which a core with one multiply-add a cycle has the time to follow.
   constexpr int64_t fewStreams = 4;

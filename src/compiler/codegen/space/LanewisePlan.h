@@ -22,8 +22,8 @@ struct LanewisePlan {
   int64_t blocks() const { return (channels() + lanes - 1) / lanes; }
   int64_t allRows() const { return conv.out[0] * conv.out[1]; }
   int64_t chunks() const { return (allRows() + rows - 1) / rows; }
-  /// Vectors of weights of a kernel row, and of a block of channels. Joined columns end with a whole unit: those that are
-  /// missing come before the first.
+  /// Vectors of weights of a kernel row, and of a block of channels. Joined columns end with a whole unit: missing
+  /// columns come before the first one.
   int64_t rowVectors() const { return joined ? format.unitsOf(conv.kernel[2]) : conv.kernel[2] * conv.inChannels; }
   int64_t blockStride() const { return conv.kernel[0] * conv.kernel[1] * rowVectors() * lanes; }
   /// Of joined columns packed weights end with the sums of each kernel row: [block][row][lane].

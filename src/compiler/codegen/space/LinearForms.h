@@ -1,6 +1,5 @@
-// Product of a matrix of constants and a vector of values, with few additions: sums that two rows
-// have in common are computed once. An `Arithmetic` computes the values: it emits code, or only
-// counts operations.
+// Product of a matrix of constants and a vector of values with few additions: common sums of two rows are computed
+// once. An `Arithmetic` computes the values: it emits code, or only counts operations.
 #pragma once
 
 #include "codegen/space/WinogradTransform.h"

@@ -19,8 +19,8 @@ struct Units {
 /// limit). The last axis is divided at multiples of `granule`.
 Units cutUnits(const Dims &extents, int64_t grain, int64_t granule, size_t limit);
 
-/// What a family gives to cutUnits: the extents, the number of axes that work items are cut along, the granule, and how
-/// many elements of `grain` an index of the last of these axes stands for.
+/// Arguments of cutUnits: the extents, the number of axes that work items are cut along, the granule, and the number of
+/// elements of `grain` that an index of the last of these axes counts as.
 struct LoopShape {
   Dims extents;
   size_t limit = 0;

@@ -44,7 +44,7 @@ Schedule RecurrentFacts::prior() const {
   Schedule schedule = emptySchedule("recurrent");
   RecurrentPlan plan(*this, schedule);
   int64_t gates = plan.mostGates(), columns = (plan.hidden + plan.lanes - 1) / plan.lanes;
-  // As many rows as the registers hold beside one vector of every gate: each reads all weights once.
+  // As many rows as the registers hold beside one vector of every gate, because each block reads all weights once.
   int64_t rows = 1;
   while (fitsRegisters(target, rows + 1, gates) && rows < 12)
     ++rows;
@@ -57,8 +57,8 @@ Schedule RecurrentFacts::prior() const {
     int64_t blocks = (batch + rows - 1) / rows;
     rows = (batch + blocks - 1) / blocks;
   } else if (splits) {
-    // Every block reads all weights, and the threads share the columns of any number of blocks: as many rows as sums
-    // that LLVM keeps in registers.
+    // Every block reads all weights, and threads share the columns of any number of blocks: as many rows as LLVM can
+    // keep sums in registers.
     while (rows > 1 && (rows + 1) * gates + 2 > int64_t(target.vectorRegisters))
       --rows;
   } else {
@@ -81,7 +81,7 @@ Schedule RecurrentFacts::prior() const {
     int64_t blocks = plan.form.directions() * ((batch + rows - 1) / rows);
     if (blocks < threads && rows * rowBytes >= worthSplitting)
       schedule.numbers["stages"] = 1;
-  } else if (splits) { // a batch of 1 must not leave threads idle, and nothing is lost with one thread
+  } else if (splits) { // a batch of 1 must not leave threads idle, and with one thread nothing is lost
     schedule.numbers["stages"] = 1;
   }
   return schedule;

@@ -7,8 +7,8 @@ int64_t depthwisePositions(const Target &target, const ConvGeometry &conv) {
   return evenPieces(conv.out[2], std::max<int64_t>(2, int64_t(target.vectorRegisters) / 2 - 2)).size(0);
 }
 
-/// Cycles of a row of the depthwise convolution: two multiply-adds and two loads a cycle, inputs loaded once a kernel
-/// row.
+/// Cycles of a row of the depthwise convolution: two multiply-adds and two loads per cycle; inputs are loaded once per
+/// kernel row.
 double depthwiseCycles(const SeparableGeometry &pair) {
   const ConvGeometry &conv = pair.depthwise;
   double perTapRow = std::max<double>(conv.kernel[2], conv.stride[2] + 1) / 2;
@@ -22,7 +22,7 @@ SeparablePlan makeSeparablePlan(const ContractionFacts &facts, const SeparableGe
   const ConvGeometry &conv = pair.depthwise;
   if (int64_t width = schedule.number("width", conv.out[2]); width % conv.out[2])
     illegal("width", "width={} is no multiple of the {} positions of a row", width, conv.out[2]);
-  // separable has parameters of direct beside its own.
+  // separable has the parameters of direct and lanewise beside its own.
   Schedule second = emptySchedule("direct"), first = emptySchedule("lanewise");
   second.numbers = schedule.numbers;
   second.words = schedule.words;

@@ -86,8 +86,7 @@ template <class Geometry> TilePlan makePlan(const Target &target, const Geometry
   return plan;
 }
 
-/// Rows a chunk: what is converted of them stays in the second-level cache, of which every CPU with tile registers has 2
-/// MiB.
+/// Rows per chunk: the converted rows stay in the second-level cache, which has 2 MiB on every CPU with tile registers.
 Schedule prior(TilePlan plan, int64_t threads) {
   constexpr int64_t held = 1 << 20;
   plan.oc = std::min<int64_t>(2, plan.vectors());
@@ -139,7 +138,7 @@ TilePlan makeTilePlan(const Target &target, const GemmGeometry &gemm, const Sche
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const ConvGeometry &conv) { return priorOf(facts, conv); }
 
 std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &gemm) {
-  // Few rows: each weight is used so rarely that its way from memory is all there is, and gemm walks it in order.
+  // Few rows: reading weights from memory takes most of the time, and gemm reads them in order.
   if (gemm.m.isConstant() && gemm.m.constant() < 8)
     return std::nullopt;
   return priorOf(facts, gemm);

@@ -1,4 +1,4 @@
-// The schedule of `winograd` without search: cycles of its three parts, caches, and what slots do.
+// The schedule of `winograd` without search: cycles of its three parts, caches, and the shares of slots.
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/space/WinogradPlan.h"
 #include "codegen/target/Caches.h"
@@ -11,11 +11,11 @@ namespace {
 
 using Plan = WinogradPlan;
 
-// A stage more: a fork and a join, and lines that another core wrote last arriving one after the other.
-constexpr double stageCycles = 1500, fromOtherCore = 3; // bytes a cycle
+// One more stage: a fork and a join, and cache lines that another core wrote, which arrive one after the other.
+constexpr double stageCycles = 1500, fromOtherCore = 3; // bytes per cycle
 
-/// Register blocks of all chunks of an image. With open extents chunks differ by a tile at most, so that few are less
-/// full than in a schedule for static extents, all but the last of whose chunks are full.
+/// Register blocks of all chunks of an image. With open extents, chunks differ by at most one tile, so few are partly
+/// filled. With static extents, all chunks but the last are full.
 int64_t blocksOfImage(const Plan &plan) {
   if (!plan.conv.open)
     return plan.chunks() * plan.blocks;
@@ -23,8 +23,8 @@ int64_t blocksOfImage(const Plan &plan) {
   return plan.chunks() * ((inChunk + plan.px - 1) / plan.px);
 }
 
-/// Cycles in which the weights of a step arrive where the second level does not hold a panel and the next one, which is
-/// fetched meanwhile: from memory, once more for each register block.
+/// Cycles until the weights of a step arrive, if the second level does not hold a panel and the prefetched next one:
+/// they come from memory, again for each register block.
 double panelCycles(const Plan &plan, const Caches &caches) {
   double line = double(plan.wide()) * plan.format.unitBytes();
   return 2 * line * double(plan.steps()) > 0.75 * caches.secondLevel ? line / caches.fromMemory : 0;
@@ -63,7 +63,7 @@ double predictedCycles(const Target &target, const Plan &plan, double in, double
   return input + output + std::max(products, again) + 0.25 * std::min(products, again) + 0.5 * inputAgain + handed;
 }
 
-/// The same where a run knows the extents: the mean over images of other sizes, of as many outputs as the assumed one.
+/// The same if extents are known only at run time: the mean over images of several sizes with equally many outputs.
 double predictedOfSizes(const Target &target, const Plan &plan, double in, double out, int threads) {
   constexpr std::array sizes = {0.75, 1.0, 1.4}; // times each extent
   double mean = 0;

@@ -1,4 +1,4 @@
-// How evenly threads share the work items of a kernel.
+// How evenly threads can share the work items of a kernel.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace lathe {
 
-/// An axis that a kernel's work is cut along, in pieces of which the last one may be smaller.
+/// An axis along which a kernel's work is divided into pieces; the last piece may be smaller.
 struct WorkAxis {
   int64_t pieces = 1;
   double whole = 1, last = 1; // work of a piece, of the last piece
 
-  /// `all` in pieces of `piece`.
+  /// Divides `all` into pieces of `piece`.
   static WorkAxis cut(int64_t all, int64_t piece) {
     int64_t pieces = all > 0 ? (all + piece - 1) / piece : 1;
     return {pieces, double(piece), double(all - (pieces - 1) * piece)};

@@ -12,7 +12,7 @@ struct Caches {
   double fromSecond, fromMemory;
   double aheadCosts; // cost of a prefetched byte relative to a byte that is waited for; multiplications hide the rest
 
-  /// Cycles to read `bytes` again: what the second level does not hold comes from memory.
+  /// Cycles to read `bytes` again: bytes that the second level cannot hold come from memory.
   double read(double bytes) const {
     double near = bytes < secondLevel ? bytes : secondLevel;
     return near / fromSecond + (bytes - near) / fromMemory;

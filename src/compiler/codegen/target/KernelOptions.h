@@ -1,4 +1,4 @@
-// What a kernel is compiled for, besides its target.
+// Options that a kernel is compiled with, besides its target.
 #pragma once
 
 #include "support/Precision.h"

@@ -1,4 +1,4 @@
-// Links kernels' objects into one image that is mapped as it is: sections side by side, relocations resolved, nothing
+// Links kernels' objects into one image that needs no loader: sections side by side, relocations resolved, nothing
 // imported, nothing writable.
 #include "codegen/target/Emit.h"
 
@@ -113,7 +113,7 @@ void Linker::place(const ElfFile &elf, llvm::ArrayRef<Shdr> sections, size_t ind
   for (size_t i = 0; i < sections.size(); ++i) {
     const Shdr &section = sections[i];
     std::string name = get(elf.getSectionName(section), index).str();
-    // Kernels do not unwind, so no unwinder ever asks.
+    // Kernels do not unwind, so unwind tables are not needed.
     if (!(section.sh_flags & SHF_ALLOC) || section.sh_size == 0 || name == ".eh_frame")
       continue;
     require(!(section.sh_flags & (SHF_WRITE | SHF_TLS)) && section.sh_type == SHT_PROGBITS,

@@ -36,7 +36,7 @@ void initializeTargets() {
   });
 }
 
-/// What a spelling says before LLVM is asked.
+/// The contents of a target's text before LLVM completes them.
 struct Request {
   std::string triple, cpu;
   std::vector<std::string> features; // "+x" or "-x"
@@ -75,7 +75,7 @@ void setVectorWidth(Request &request, llvm::StringRef value, const std::string &
   value.getAsInteger(10, request.vectorBits);
 }
 
-/// Baseline CPU of an architecture when a spelling names none.
+/// Baseline CPU of an architecture, if a target's text names no CPU.
 std::string baseline(const llvm::Triple &triple) {
   return triple.getArch() == llvm::Triple::x86_64 ? "x86-64-v2" : "generic";
 }
@@ -127,7 +127,7 @@ Request parseWords(const std::string &text) {
   return request;
 }
 
-/// A CPU name without a triple belongs to the host's architecture if that knows it, otherwise to the first that does.
+/// A CPU name without a triple belongs to the host's architecture if that has the CPU, else to the first that has.
 std::string tripleFor(const std::string &cpu) {
   for (const std::string &triple :
        {hostTriple(), std::string("x86_64-unknown-linux-gnu"), std::string("aarch64-unknown-linux-gnu")})
@@ -136,7 +136,7 @@ std::string tripleFor(const std::string &cpu) {
   return "";
 }
 
-/// Differences between the features of `machine` and those that its CPU has by name. None where it lists no features.
+/// Differences between the features of `machine` and the features of its CPU; "" if the machine lists no features.
 std::string featureChanges(const MachineFacts &machine, const std::string &triple) {
   std::string removed, added;
   if (machine.features.empty())
@@ -155,7 +155,7 @@ std::string featureChanges(const MachineFacts &machine, const std::string &tripl
   return llvm::StringRef(removed + added).ltrim(',').str();
 }
 
-/// Replaces the names "native" and "machine" by the CPU that they stand for and returns what its features differ by.
+/// Replaces "native" and "machine" by the names of CPUs, and returns the differences of the features.
 std::string resolveCpu(Request &request, const MachineFacts *given, const std::string &text) {
   std::string changes;
   if (request.cpu == "native") {
@@ -165,7 +165,7 @@ std::string resolveCpu(Request &request, const MachineFacts *given, const std::s
     request.cpu = llvm::sys::getHostCPUName().str();
     if (request.triple.empty())
       request.triple = hostTriple();
-    for (const auto &feature : llvm::sys::getHostCPUFeatures()) // a virtual machine may hide what the name promises
+    for (const auto &feature : llvm::sys::getHostCPUFeatures()) // a virtual machine may hide features of the CPU
       changes += std::string(changes.empty() ? "" : ",") + (feature.second ? "+" : "-") + feature.first().str();
   } else if (request.cpu == "machine") {
     require(given, "target '{}': machine is the one of --machine FILE, which was not given", text);
@@ -181,7 +181,7 @@ std::string resolveCpu(Request &request, const MachineFacts *given, const std::s
   return changes;
 }
 
-/// The triple that objects are made for: whatever system `requested` names, they are ELF, for our own loader.
+/// The triple for objects: always ELF, which the loader needs, for any system in `requested`.
 llvm::Triple objectTriple(const std::string &requested, const std::string &text) {
   llvm::Triple triple(llvm::Triple::normalize(requested));
   require(triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64,
@@ -195,7 +195,7 @@ llvm::Triple objectTriple(const std::string &requested, const std::string &text)
   return triple;
 }
 
-/// Sets the features of `target`: its CPU's, changed by `changes` and by what the text asks for.
+/// Sets the features of `target`: its CPU's features, changed by `changes` and by the target's text.
 void setFeatures(Target &target, const Request &request, std::string changes, const std::string &text) {
   auto known = subtarget(target.triple, "", "");
   for (const std::string &feature : request.features) {
@@ -263,7 +263,7 @@ bool Target::has(const std::string &feature) const {
 }
 
 std::span<const ElementType> Target::blockedTypes() {
-  // A block is a vector of 32-bit numbers: bytes are computed with as such.
+  // A block is a vector of 32-bit numbers, because bytes are widened for computing.
   static constexpr ElementType types[] = {ElementType::f32, ElementType::i32, ElementType::i8, ElementType::u8};
   return types;
 }
@@ -271,7 +271,7 @@ std::span<const ElementType> Target::blockedTypes() {
 unsigned Target::channelBlock(ElementType type) const { return lanes(std::max(32u, bitWidth(type))); }
 
 double Target::fmaPerCycle() const {
-  // Where one of 512 bits begins, two of 256 do.
+  // A core that starts one 512-bit multiply-add starts two of 256 bits.
   return machine.fmaPerCycle < 2 && has("avx512f") && vectorBits < 512 ? 2 : machine.fmaPerCycle;
 }
 

@@ -25,7 +25,7 @@ struct Target {
   bool has(const std::string &feature) const;
   /// Number of elements of `bits` bits in one vector register.
   unsigned lanes(unsigned bits = 32) const { return vectorBits / bits; }
-  /// Element types of which kernels read and write blocked values; values of other types stay row-major.
+  /// Element types for which kernels support blocked values; values of other types stay row-major.
   static std::span<const ElementType> blockedTypes();
   /// Channels per block of values of one of these types. f32: the lanes of one vector.
   unsigned channelBlock(ElementType type = ElementType::f32) const;

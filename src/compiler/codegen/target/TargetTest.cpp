@@ -106,7 +106,7 @@ TEST(Target, factsOfAnotherMachine) {
     EXPECT_FALSE(target.has(hidden)) << hidden;
   EXPECT_EQ(cachesOf(target).secondLevel, 2048 * 1024);
 
-  // The code of one CPU, the facts of another: both are in the key, rates are not.
+  // The code of one CPU and the facts of another: the key has both, but no rates.
   Target mixed = Target::parse("znver4", &spr);
   EXPECT_EQ(mixed.cpu, "znver4");
   EXPECT_EQ(cachesOf(mixed).fromMemory, 5);

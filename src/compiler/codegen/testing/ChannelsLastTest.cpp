@@ -1,5 +1,5 @@
-// Kernels whose channels are last against the references: the kernels that other tests draw in blocks, in one block of
-// all channels.
+// Kernels with channels last, compared with the references: other tests draw these kernels in blocks, here they have
+// one block of all channels.
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"
@@ -12,8 +12,8 @@
 namespace lathe {
 namespace {
 
-/// `text` with every layout of blocks that fits as one block of all channels. `changed`: a value has more channels than a
-/// vector.
+/// `text` with one block of all channels in every layout of blocks that allows it. `changed`: a value has more channels
+/// than a vector.
 std::string withChannelsLast(const std::string &text, int64_t lanes, bool &changed) {
   static const std::regex blocked("(tensor<[^x>]+x)([0-9]+)(x[^,>]+, #nn.blocked<1, )([0-9]+)>");
   std::string result;
@@ -29,8 +29,8 @@ std::string withChannelsLast(const std::string &text, int64_t lanes, bool &chang
   return result.append(at, text.cend());
 }
 
-/// "" or how a contraction by `schedule` (empty: the prior's) misses its references: by more than rounding (see
-/// toleranceOf in contraction/ContractionTest.cpp), relative to the largest sum of products' magnitudes.
+/// "" or the difference between a contraction with `schedule` (empty: the prior's) and its references, if it is more
+/// than rounding (see toleranceOf in contraction/ContractionTest.cpp), relative to the largest sum of magnitudes.
 std::string checkSums(const std::string &text, const KernelText &drawn, const Target &target, uint64_t seed,
                       const std::string &schedule) {
   KernelUnderTest kernel(text, target, seed);
@@ -57,7 +57,7 @@ struct ChannelsLast : testing::Test {
       text += std::to_string(extent) + "x";
     return fmt::format("{}{}, #nn.blocked<1, {}>>", text, type, (dims[1] + lanes - 1) / lanes * lanes);
   }
-  /// One operator `body` of `%x`, a tensor of type `x`.
+  /// Checks one operator `body` of `%x`, a tensor of type `x`.
   void expectRight(const std::string &family, const std::string &x, const std::string &y, const std::string &body,
                    uint64_t seed) {
     std::string text = fmt::format("func.func @k(%x: {0}) -> {1} attributes {{nn.family = \"{2}\"}} {{\n"
@@ -99,7 +99,7 @@ TEST_F(ChannelsLast, integers) {
   EXPECT_GT(ran, 5);
 }
 
-/// Schedules other than the prior's: every legal one is right.
+/// All legal schedules are right, not only the prior's.
 TEST_F(ChannelsLast, anySchedule) {
   int ran = 0;
   for (uint64_t seed : randomSeeds(30))

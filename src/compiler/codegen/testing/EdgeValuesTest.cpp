@@ -29,7 +29,7 @@ double smallestNormal(E type) {
                                              : 0x1p-14;
 }
 
-/// Kernels take denormals for zero, and give zero for them.
+/// Kernels treat denormal operands and results as zero.
 Tensor flushed(const Tensor &tensor) {
   if (!isFloat(tensor.type()))
     return tensor;
@@ -40,8 +40,8 @@ Tensor flushed(const Tensor &tensor) {
   return result.convertedTo(tensor.type());
 }
 
-/// Both ends of the type, what lies around zero and around the ends of other types, NaN and infinities; the first
-/// `count` of them.
+/// Both ends of the type, numbers around zero and around the ends of other types, NaN and infinities; the first `count`
+/// of these.
 Tensor edges(E type, size_t count = 64) {
   if (type == E::boolean)
     return Tensor::of<int64_t>({2}, {0, 1}).convertedTo(type);
@@ -110,7 +110,7 @@ Tensor edges(E type, size_t count = 64) {
   return Tensor::of<double>({int64_t(values.size())}, std::span<const double>(values)).convertedTo(type);
 }
 
-/// Both operands over all pairs of edges.
+/// Two operands with all pairs of edges.
 std::pair<Tensor, Tensor> pairs(E type) {
   Tensor all = edges(type, 21), a(type, {all.elements() * all.elements()}), b(type, a.dims());
   size_t width = bitWidth(type) / 8;
@@ -121,7 +121,7 @@ std::pair<Tensor, Tensor> pairs(E type) {
   return {a, b};
 }
 
-/// Operators that IEEE rounds correctly, or that round nothing.
+/// True for operators that IEEE rounds correctly, or that do not round.
 bool isExact(const std::string &op) {
   static const std::set<std::string> exact = {"cast", "add",   "sub",  "mul",   "div",       "max",
                                               "min",  "floor", "ceil", "neg",   "abs",       "relu",
@@ -129,12 +129,12 @@ bool isExact(const std::string &op) {
   return exact.contains(op);
 }
 
-/// "" or the first element in which both differ.
+/// "" or the first element that differs.
 std::string compare(const std::string &op, const Tensor &got, const Tensor &expected,
                     const std::vector<Tensor> &inputs) {
   bool exact = isExact(op);
   double tolerance = exact ? 0 : got.type() == E::f64 ? 2e-15 : 1e-6; // of functions: codegen/builder/Math.cpp
-  // Where these cancel, their error is absolute.
+  // If these functions cancel, their error is absolute.
   double absolute = op == "gelu" || op == "hard_swish" ? tolerance : 0;
   for (int64_t i = 0; i < expected.elements(); ++i) {
     bool same;
@@ -142,7 +142,7 @@ std::string compare(const std::string &op, const Tensor &got, const Tensor &expe
       double x = got.asDouble(i), y = expected.asDouble(i);
       same = std::isnan(y) ? std::isnan(x) : x == y || std::abs(x - y) <= tolerance * std::abs(y) + absolute;
       if (!exact && bitWidth(got.type()) == 16 &&
-          std::isfinite(y)) // the function's float32 may lie at the border of two halves
+          std::isfinite(y)) // the function's float32 may lie between two 16-bit floats
         same |=
             std::abs(x - y) <= std::abs(y) * (got.type() == E::f16 ? 0x1p-10 : 0x1p-7) || std::abs(x - y) <= 0x1p-24;
     } else {
@@ -163,8 +163,8 @@ protected:
   Target target = testTarget();
   int ran = 0;
 
-  /// The operator on inputs of one shape, compiled and by the reference. What has no kernel runs on the reference
-  /// anyway.
+  /// Compares the compiled operator with the reference, on inputs of one shape. Operators without a kernel run on the
+  /// reference.
   void check(const std::string &op, const std::string &attributes, const std::vector<Tensor> &inputs, E result) {
     std::string arguments, names, operandTypes;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -184,14 +184,14 @@ protected:
     std::vector<Tensor> small;
     for (const Tensor &input : inputs)
       small.push_back(flushed(input));
-    // LLVM compares the bits of a bfloat16 with zero, which flushes nothing. Halves are flushed on AArch64 only.
+    // LLVM compares the bits of a bfloat16 with zero, without flushing. f16 is flushed on AArch64 only.
     bool either = result == E::boolean || inputs[0].type() == E::f16;
     Tensor got = flushed(kernel.run(either ? small : inputs).at(0)), expected = flushed(kernel.expected(small).at(0));
     EXPECT_EQ(compare(op, got, expected, inputs), "") << op << " " << attributes << " on " << name(inputs[0].type());
   }
 };
 
-/// The type of an operator's result on operands of one type; nothing where it takes no such operands.
+/// The type of an operator's result for operands of one type; empty if it does not take such operands.
 std::optional<E> resultType(const OpRecord &record, E type, size_t operands) {
   TensorInfo info{type, {2}, std::nullopt};
   try {

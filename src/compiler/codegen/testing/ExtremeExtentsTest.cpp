@@ -1,4 +1,4 @@
-// Extents of zero and of billions: what the families decline, and what takes no longer because a tensor is large.
+// Extents of zero and of billions: families decline them, or take no longer for a large tensor.
 #include "codegen/contraction/Contraction.h"
 #include "ir/Context.h"
 
@@ -82,7 +82,7 @@ TEST_F(ExtremeExtents, ConvolutionsOfBillionsOfPixels) {
   }
 }
 
-/// The classes of a row as they are defined: tile by tile.
+/// The classes of a row by definition: tile by tile.
 std::vector<TileClass> classesByTile(const ConvGeometry &conv, int64_t px) {
   std::vector<TileClass> classes;
   EvenPieces tiles = evenPieces(conv.out[2], px);

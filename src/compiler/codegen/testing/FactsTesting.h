@@ -10,15 +10,15 @@
 
 namespace lathe {
 
-/// A 3x3 convolution with a padding of 1 over `size` x `size` pixels, in blocks of 16 channels. `batch`: a number, or ? for
-/// one that is known at run time.
+/// A 3x3 convolution with a padding of 1 over `size` x `size` pixels, in blocks of 16 channels. `batch`: a number, or ?
+/// for a batch that is known at run time.
 std::string conv3x3(int64_t channels, int64_t outputs, int64_t size, const std::string &batch = "1");
 /// A product of m x k inputs with k x n weights.
 std::string product(int64_t m, int64_t n, int64_t k);
 /// One elementwise operator, such as "relu".
 std::string elementwise(const std::string &op, int64_t elements);
 
-/// The facts of a kernel function, with what they refer to. Registers the lowerings.
+/// The facts of a kernel function, with the objects that they point to. Registers the lowerings.
 struct TextFacts {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module; // null: the text cannot be read
@@ -28,7 +28,7 @@ struct TextFacts {
   TextFacts(const std::string &text, const Target &target, int threads = 1, bool exactMath = false);
 };
 
-/// Throws Error for a text that cannot be read and for a kernel that no schedule computes.
+/// Throws Error for a text that cannot be read, and for a kernel that no schedule computes.
 struct TaskFacts : TextFacts {
   TaskFacts(const std::string &text, const Target &target, int threads = 1);
 };

@@ -105,9 +105,9 @@ std::string KernelUnderTest::declined(const std::string &text) {
 }
 
 struct KernelUnderTest::Prepared {
-  CodeImage image;                    // of another architecture
-  std::unique_ptr<LoadedKernel> code; // otherwise
-  std::vector<GuardedBuffer> memory;  // not those of another kernel
+  CodeImage image;                    // if the code is for another architecture
+  std::unique_ptr<LoadedKernel> code; // if this machine runs the code
+  std::vector<GuardedBuffer> memory;  // without buffers of another kernel
   std::vector<void *> buffers;        // of arguments and results
   std::vector<std::pair<char *, size_t>> packed;
   std::vector<int64_t> dims;
@@ -195,7 +195,7 @@ KernelUnderTest::prepare(std::span<const Tensor> inputs, const std::string &text
 
 std::vector<Tensor> KernelUnderTest::run(std::span<const Tensor> inputs, const std::string &schedule) {
   auto prepared = prepare(inputs, schedule);
-  // Slots of random size, in random order: units of a stage must be independent.
+  // Slots get shares of random size in random order, because units of a stage must be independent.
   std::vector<std::pair<int64_t, int64_t>> slots;
   int64_t stageUnits = prepared->units / prepared->stages;
   for (int64_t stage = 0; stage < prepared->stages && stageUnits > 0; ++stage) {
@@ -251,7 +251,7 @@ std::unique_ptr<KernelUnderTest::Trial> KernelUnderTest::trial(std::span<const T
   return std::unique_ptr<Trial>(new Trial(std::move(prepared)));
 }
 
-/// Bytes of scratch of one thread; the threads of stages share theirs.
+/// Bytes of scratch of one thread, rounded up to cache lines. With stages, the threads share one scratch.
 static int64_t scratchOfThread(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 void KernelUnderTest::Trial::call(runtime::ThreadPool &pool, char *scratch) const {

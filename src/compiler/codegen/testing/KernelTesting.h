@@ -113,9 +113,9 @@ public:
     /// Computes all work items on the threads of `pool`; `scratch` has at least scratchBytes(pool).
     void call(runtime::ThreadPool &pool, char *scratch) const;
     int64_t scratchBytes(const runtime::ThreadPool &pool) const;
-    /// Evicts what the schedule packed from the caches (x86 only), as the weights of a network are when it runs again.
+    /// Evicts the packed operands from the caches (x86 only), as in a network whose other layers evict the weights.
     void evictPacked() const;
-    void spoilResults() const;           // so that what is not computed is noticed
+    void spoilResults() const;           // so that results that are not computed are noticed
     std::vector<Tensor> results() const; // row-major
 
   private:
@@ -123,8 +123,8 @@ public:
     Trial(std::unique_ptr<Prepared> prepared);
     std::unique_ptr<Prepared> prepared;
   };
-  /// Buffers are aligned as those of a program. `like`: another trial with these inputs, whose buffers are used for all
-  /// but packed operands; it has to live as long.
+  /// Buffers are aligned as in a program. `like`: another trial with the same inputs, whose buffers are shared except
+  /// for packed operands; it must live as long.
   std::unique_ptr<Trial> trial(std::span<const Tensor> inputs, const std::string &schedule, const Trial *like);
 
 private:

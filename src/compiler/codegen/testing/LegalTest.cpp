@@ -1,4 +1,4 @@
-// `legal` says of every schedule what `generate` does with it, and meets every constraint that algorithms declare.
+// `legal` predicts for every schedule what `generate` does, and tests break every constraint that algorithms declare.
 //
 // LATHE_SEED repeats a run; LATHE_SCHEDULES is the number of schedules drawn (2000).
 #include "codegen/Generate.h"
@@ -15,7 +15,7 @@
 namespace lathe {
 namespace {
 
-/// Families with constraints, and the more of them the oftener.
+/// A random family with constraints; families with more constraints are drawn more often.
 std::string randomFamily(Random &random) {
   static const std::vector<std::string> loops = {"elementwise", "pool",      "reduction", "lrn",     "resize",
                                                  "scan",        "selection", "indexed",   "movement"};
@@ -33,7 +33,7 @@ std::string randomFamily(Random &random) {
   }
 }
 
-/// A kernel function in a context of its own, with what it is compiled for.
+/// A kernel function in a separate context, with the options it is compiled for.
 struct RandomProblem {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   std::string text;
@@ -150,8 +150,8 @@ TEST(Legal, meetsEveryConstraint) {
   fmt::print("LATHE_SEED={}: {} constraints, each broken by some schedule\n", baseSeed(), constraints);
 }
 
-/// Each value of a knob is one of its parameter's, and the declared default or the prior's value is not far: a
-/// parameter never has an empty list.
+/// Each value of a knob is legal for its parameter and near the declared default or the prior's value. No parameter has
+/// an empty list.
 TEST(Legal, everyParameterHasValues) {
   Random random(baseSeed());
   for (const Algorithm &algorithm : algorithms()) {

@@ -16,7 +16,7 @@ std::string join(const std::vector<int64_t> &values, const char *between) {
   return text;
 }
 
-/// Up to three element-wise operators after the anchor; `channel` is the type of a constant that varies along channels.
+/// Adds up to three element-wise operators after the anchor; `channel`: type of a constant that varies along channels.
 void addEpilogue(KernelText &text, Random &random, const std::string &channel, const std::string &dims,
                  const Typed &typed) {
   if (typed.name != "f32") {
@@ -58,7 +58,7 @@ struct SpatialAxes {
   std::vector<int64_t> in, out, kernel, strides, dilations, begins, ends;
   std::vector<int64_t> rules; // ops/WindowPads.h; may be empty
 
-  /// One axis more of `rank`, whose extent is long enough for an output.
+  /// Adds an axis, one of `rank`, with an extent that is long enough for an output.
   void add(Random &random, int64_t rank, int64_t taps, int64_t stride, int64_t dilation, bool padded) {
     int64_t begin = padded ? random.in(0, 3) : 0, end = padded ? random.in(0, 3) : 0;
     int64_t reach = dilation * (taps - 1) + 1;
@@ -77,7 +77,7 @@ struct SpatialAxes {
     all.insert(all.end(), rules.begin(), rules.end());
     return all;
   }
-  /// Padding that follows the extent of axis `i`: the end (1) or the begin (-1) has one more of an odd one.
+  /// Padding that follows from the extent of axis `i`. For an odd padding, the end (1) or the begin (-1) has one more.
   void follow(size_t i, int64_t rule) {
     int64_t total = dilations[i] * (kernel[i] - 1);
     begins[i] = (total + (rule < 0)) / 2;
@@ -153,7 +153,7 @@ KernelText randomConv(Random &random, const Target &target, Grouping grouping, c
 
 namespace {
 
-/// The parts of a convolution with open spatial extents that are drawn before its text is made.
+/// The random parts of a convolution with open spatial extents, before its text is made.
 struct OpenConv {
   int64_t rank, groups = 1, inGroup, outGroup;
   bool inBlocked, outBlocked;
@@ -188,10 +188,10 @@ struct OpenConv {
               d = random.of<int64_t>({1, 1, 2, 7});
       if (winograd)
         k = 3, s = 1, d = 1;
-      if (gathered && i + 1 == rank) // the begin of the padding does follow
+      if (gathered && i + 1 == rank) // the padding at the begin follows from the extent
         k = random.of<int64_t>({3, 5}), s = random.of<int64_t>({2, 3});
       axes.add(random, rank, k, pointwise ? stride : s, d, !pointwise && !random.chance(4));
-      // As much padding as networks have, whose results have the extents of the input.
+      // As much padding as real networks have, so that results have the extents of the input.
       if (!pointwise && random.chance(3))
         axes.begins[i] = axes.ends[i] = d * (k - 1) / 2;
     }
@@ -203,7 +203,7 @@ struct OpenConv {
     open();
   }
 
-  /// Names the extents; one of two may stay a number.
+  /// Names the extents; one of two extents may stay a number.
   void open() {
     for (int64_t i = 0; i < rank; ++i) {
       std::string symbol = i + 1 == rank ? "W" : i + 2 == rank ? "H" : "D";
@@ -383,8 +383,8 @@ struct ByteFactors {
     zeroType = fmt::format("tensor<{}{}>", random.of<std::string>({"", "1x"}), left);
   }
 
-  /// Appends the operator and what may follow it. `operands` and `types` are those of the factors. `constantRight`: the
-  /// right factor is constant. `mayHaveZero`: it may have a zero point.
+  /// Appends the operator and possible later operators. `operands` and `types` belong to the factors. `constantRight`:
+  /// the right factor is constant. `mayHaveZero`: it may have a zero point.
   void emit(KernelText &text, Random &random, const std::string &op, std::string operands, std::string types,
             const std::string &attributes, const std::string &channel, bool constantRight, bool mayHaveZero) {
     if (withZero) {
@@ -428,7 +428,7 @@ KernelText randomConvInteger(Random &random, int64_t block) {
   ByteFactors factors(random);
   int64_t rank = random.of<int64_t>({1, 2, 2, 2, 3}), groups = random.of<int64_t>({1, 1, 1, 2, 3});
   if (block)
-    groups = 1; // others end inside blocks
+    groups = 1; // other groups end inside blocks
   int64_t inGroup = random.in(1, 37), outGroup = random.in(groups == 1 ? 1 : 4, 70), images = random.in(1, 3);
   bool pointwise = random.chance(4), symbolic = random.chance(3);
   SpatialAxes axes;

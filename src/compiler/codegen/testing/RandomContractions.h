@@ -19,7 +19,7 @@ struct Typed {
 struct KernelText {
   std::string arguments, body, last, type;
   std::map<std::string, int64_t> symbols;
-  std::map<std::string, int64_t> least; // of the symbols that are spatial extents: with fewer there are no results
+  std::map<std::string, int64_t> least; // of spatial symbols: smaller values give no results
   int values = 0;
 
   std::string argument(const std::string &type, bool constant, const std::string &dims = "") {
@@ -43,7 +43,7 @@ struct KernelText {
   }
 };
 
-/// winograd: dense, 3x3, stride 1, blocked. gathered: groups of any size, volumes, too, whose padding follows an extent.
+/// winograd: dense, 3x3, stride 1, blocked. gathered: groups of any size, also of volumes, padding by an extent.
 enum class Grouping { dense, grouped, depthwise, winograd, gathered };
 
 KernelText randomConv(Random &random, const Target &target, Grouping grouping, const Typed &typed = {});
@@ -52,10 +52,10 @@ KernelText randomOpenConv(Random &random, const Target &target, Grouping groupin
 /// A depthwise and a pointwise convolution, each with its own epilogue.
 KernelText randomSeparable(Random &random, const Target &target);
 KernelText randomGemm(Random &random, const Typed &typed = {});
-/// conv_integer or matmul_integer as widen-integer leaves them for kernels, perhaps with a conversion to f32 behind.
+/// conv_integer or matmul_integer in the form that widen-integer gives them, perhaps followed by a conversion to f32.
 /// `block`: channels per block of the convolution's values; 0: row-major.
 KernelText randomConvInteger(Random &random, int64_t block = 0);
-/// conv_integer as randomOpenConv.
+/// A random conv_integer with open extents, like randomOpenConv.
 KernelText randomOpenConvInteger(Random &random, const Target &target, Grouping grouping);
 KernelText randomMatMulInteger(Random &random);
 

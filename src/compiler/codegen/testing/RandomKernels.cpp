@@ -53,7 +53,7 @@ std::string convKernel(const ConvShape &shape, const std::string &type, int64_t 
                               list(Extents(2 * rank, shape.pad)), shape.groups, xType, wType));
 }
 
-/// Kernels so wide, rows so long or planes so large that some schedules make too much code or take too much scratch.
+/// Kernels that are so wide, or have such long rows or large planes, that some schedules need too much code or scratch.
 std::string extremeConv(Random &random, int64_t block) {
   ConvShape shape;
   switch (random.in(0, 3)) {
@@ -83,7 +83,7 @@ std::string extremeConv(Random &random, int64_t block) {
   return convKernel(shape, "f32", blocked ? block : 0, blocked ? block : 0);
 }
 
-/// A depthwise convolution and a pointwise one over a large plane, or with a long kernel.
+/// A depthwise and a pointwise convolution over a large plane, or with a long kernel.
 std::string extremeSeparable(Random &random, int64_t block) {
   bool taps = random.chance(2);
   int64_t kernel = taps ? 2 * random.in(70, 100) + 1 : 3;
@@ -359,7 +359,7 @@ std::string randomKernel(Random &random, const std::string &family, const Target
 
 namespace {
 
-/// A value of the whole declared range, small ones oftener than large ones.
+/// A value from the whole declared range; small values are more likely.
 int64_t declaredValue(Random &random, const Parameter &parameter) {
   for (;;)
     if (int64_t value = random.in(parameter.least, std::min<int64_t>(parameter.most, random.chance(2) ? 40 : 3000));
@@ -371,7 +371,7 @@ int64_t declaredValue(Random &random, const Parameter &parameter) {
 
 Schedule anySchedule(Random &random, const KernelFacts &facts, const Algorithm &algorithm) {
   Schedule schedule = emptySchedule(algorithm.name);
-  bool sparse = random.chance(3); // what breaks no constraint early meets the later ones
+  bool sparse = random.chance(3); // few parameters: schedules that pass the first constraints reach the later ones
   for (const Knob &knob : facts.knobs(algorithm)) {
     const Parameter &parameter = *knob.parameter;
     if (sparse ? !random.chance(3) : random.chance(4))
@@ -396,7 +396,7 @@ Schedule randomSchedule(Random &random, const KernelFacts &facts) {
     Legality legality = legal(facts, schedule);
     if (legality)
       return schedule;
-    // An algorithm for other kernels says little: mostly another one is taken.
+    // An algorithm for other kernels tests little, so usually another one is drawn.
     if (std::string_view(legality.broken->id) == "computes" && !random.chance(8))
       continue;
     if (--tries == 0)

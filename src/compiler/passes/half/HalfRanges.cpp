@@ -25,12 +25,12 @@ bool isOneOf(std::string_view name, std::string_view list) {
 constexpr std::string_view atMostOne =
     "sigmoid tanh erf sign softsign hard_sigmoid sin cos softmax hardmax lp_normalize";
 constexpr std::string_view notLarger = "relu abs neg thresholded_relu hard_swish mish swish gelu asinh acosh floor";
-/// Results are elements of the operands, or means or extremes of them.
+/// Operators whose results are elements of the operands, or means or extremes of them.
 constexpr std::string_view selecting =
     "reshape transpose concat split slice gather expand tile pad max min mod where max_pool average_pool reduce_mean "
     "reduce_max reduce_min space_to_depth depth_to_space gather_nd gather_elements compress top_k reverse_sequence "
     "max_unpool roi_align unique bind_extents";
-/// Sums of products of operands and constants. In a network that was made for float16 their results fit float16.
+/// Operators that add products of operands and constants. In a network made for float16 their results fit float16.
 constexpr std::string_view linear = "conv conv_transpose gemm matmul add sub lstm gru rnn recurrence resize";
 
 /// Bound of an element-wise function of one operand whose magnitude is at most `x`; nothing for others.
@@ -68,7 +68,7 @@ std::optional<double> unary(std::string_view name, mlir::Operation *op, double x
   auto clip = nn::attrsAs<ClipAttrs>(op);
   if (operandOf(op, 1) || operandOf(op, 2))
     return unknown;
-  // Numbers outside become a limit.
+  // Numbers outside the limits become a limit.
   return std::max(std::isinf(clip.min) ? x : std::abs(clip.min), std::isinf(clip.max) ? x : std::abs(clip.max));
 }
 
@@ -187,7 +187,7 @@ double HalfRanges::contraction(mlir::Operation *op) const {
       rows.reset();
   } else if (isOp(op, "conv")) {
     added = operand(op, 2);
-    transposed = true; // a result's weights lie one behind the other
+    transposed = true; // the weights of one result are contiguous
   }
   TensorInfo b = shapes.of(operandOf(op, 1));
   if (weights && weights->dims().size() >= 2) {
@@ -203,7 +203,7 @@ double HalfRanges::contraction(mlir::Operation *op) const {
     const Dim &terms = b.dims[transposed ? b.rank() - 1 : b.rank() - 2];
     sums = terms.isConstant() ? times(times(left, right), static_cast<double>(terms.constant())) : unknown;
   }
-  constexpr double rounding = 1.0001; // of long sums
+  constexpr double rounding = 1.0001; // covers the rounding of long sums
   return times(times(sums, scale) + added, rounding);
 }
 

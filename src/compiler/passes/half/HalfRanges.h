@@ -1,4 +1,4 @@
-// How large the float16 values of a graph can become, from the weights and from the ranges of the types.
+// Upper bounds of the float16 values of a graph, from the weights and from the ranges of the types.
 #pragma once
 
 #include "passes/Rewrite.h"

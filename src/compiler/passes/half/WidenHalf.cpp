@@ -58,7 +58,7 @@ bool passesSmall(mlir::Operation *op) {
   return name.substr(0, 7) == "reduce_" || llvm::is_contained(names, name);
 }
 
-/// Operators whose results have the scale of what they read: small results have the precision of float16 anyway.
+/// Operators whose results have the scale of their operands: small results have only the precision of float16 anyway.
 bool keepsScale(mlir::Operation *op) {
   std::string_view name = nn::recordOf(op)->name;
   std::string_view lowering = nn::recordOf(op)->lowering;
@@ -106,13 +106,13 @@ Values allValues(mlir::func::FuncOp main) {
   return wide;
 }
 
-/// True for an operator that computes in float32.
+/// True for an operator that computes in float32, because an operand or result is in `wide`.
 bool computesWide(mlir::Operation *op, const Values &wide) {
   auto isWide = [&](mlir::Value value) { return wide.contains(value); };
   return !isFixed(op) && (llvm::any_of(op->getOperands(), isWide) || llvm::any_of(op->getResults(), isWide));
 }
 
-/// True for a constant that operand `index` of `op` stays, while the operator computes in float32.
+/// True if operand `index` of `op` is a constant that stays float16 although the operator computes in float32.
 bool staysHalf(mlir::Operation *op, size_t index, mlir::Value operand) {
   return index == 1 && operand.getDefiningOp<nn::ConstantOp>() && takesHalfWeights(op);
 }
@@ -125,8 +125,8 @@ int64_t bytesOf(const TensorInfo &info) {
   return byteSize(info.type, std::max<int64_t>(1, elements));
 }
 
-/// What float32 needs more than float16: bytes of constants, and the most of values at a time. A value that one
-/// element-wise operator reads counts as part of a kernel.
+/// The additional memory of float32 beside float16: bytes of constants, and the peak of other values. A value that only
+/// one element-wise operator reads counts as part of a kernel.
 class ExtraMemory {
 public:
   ExtraMemory(mlir::func::FuncOp main, const Values &wide) : shapes(main) {

@@ -91,7 +91,7 @@ private:
   }
 };
 
-/// The judge computes in float64 whatever a cast or a filled tensor asks for.
+/// The judge computes in float64, whatever type a cast or a filled tensor asks for.
 class WidenTypes : public AttrVisitor {
 public:
   void field(const char *, int64_t &) override {}
@@ -169,7 +169,7 @@ void keepInRange(Value &value, ElementType type) {
     number = kept(number);
 }
 
-/// A conversion to a type of 16 or 8 bits is the model's wish to lose digits: the judge loses them, too.
+/// In a conversion to a type of 16 or 8 bits the model intends to lose digits, so the judge rounds, too.
 void keepRounding(const OpRecord &record, const Attrs &attrs, Value &result) {
   if (std::string_view(record.name) != "cast")
     return;
@@ -195,7 +195,7 @@ std::vector<Value> evaluateOperator(const OpRecord &record, const Attrs &given, 
     reference->run(*attrs, call);
     return outputs;
   }
-  // References and shape functions see static operands as attributes, in whichever form the graph has them.
+  // References and shape functions get static operands as attributes, even where the graph has them as operands.
   std::vector<const Value *> inputs(operands.begin(), operands.end());
   inputs.resize(std::max(inputs.size(), record.operands.size()), nullptr);
   for (size_t i = 0; i < record.operands.size(); ++i)
@@ -322,7 +322,7 @@ private:
     return state;
   }
 
-  /// What an iteration would give. An extent of 0 counts as a symbol: the body never runs, so it may take a step of
+  /// The results of one iteration. An extent of 0 counts as a symbol: the body never runs, so it may take a step of
   /// extent 1 from an empty tensor.
   static std::vector<TensorInfo> firstIteration(mlir::func::FuncOp body, const std::vector<Value> &state,
                                                 const std::vector<Value> &captured) {
@@ -342,7 +342,7 @@ private:
     return nn::SymbolicShapes(body, infos).results();
   }
 
-  /// An empty stack of such tensors. Extents that are not known are 0.
+  /// An empty stack of tensors like `step`. Unknown extents are 0.
   Tensor nothing(const TensorInfo &step) const {
     std::vector<int64_t> dims{0};
     for (const Dim &dim : step.dims)

@@ -12,7 +12,7 @@ uint64_t add(uint64_t a, uint64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/// Bytes of a value; 0 where its extents are not known.
+/// Bytes of a value; 0 if its extents are unknown.
 uint64_t bytesOf(const TensorInfo &info, bool judge) {
   uint64_t bits = judge && isFloat(info.type) ? 64 : bitWidth(info.type);
   for (const Dim &dim : info.dims)

@@ -1,4 +1,4 @@
-// The ports of a model, as its package has them.
+// The ports of a model, in the form that packages have.
 #pragma once
 
 #include "ir/SymbolicShapes.h"

@@ -1,10 +1,9 @@
 // Layout of every value: row-major or blocked channels.
 //
-// The choice that costs least, conversions and operators in the layout they like less taken together, is a minimum cut
-// (LayoutProblem.h). Costs are the cycles that the code generator predicts. Where the caller has measured times, they
-// decide between the layouts that the predictions leave in doubt (MeasuredLayout.h). Where a layout was asked for
-// (PipelineOptions::layout), operators that gain from blocks write blocks wherever there is a kernel that does, and costs
-// decide about everything else.
+// A minimum cut (LayoutProblem.h) finds the layouts with the lowest total cost of operators and conversions. Costs are
+// the cycles that the code generator predicts. If the caller has measured times, they decide between layouts that the
+// predictions leave in doubt (MeasuredLayout.h). If a layout was asked for (PipelineOptions::layout), operators that
+// gain from blocks write blocks wherever a kernel does, and costs decide the rest.
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/Rewrite.h"
@@ -60,7 +59,7 @@ private:
 
   bool asked() const { return options.layout != LayoutChoice::automatic; }
 
-  /// A row-major result of an operator that gains from blocks costs more than any conversions around it.
+  /// Makes a row-major result of an operator that gains from blocks cost more than all conversions around it.
   void prefer(LayoutPrices &prices) const {
     constexpr double missed = 1e6, share = 1e-4, leastConversion = 1 / 16.0;
     for (size_t i = 0; i < problem.operators.size(); ++i)
@@ -92,7 +91,7 @@ private:
     problem.add(value);
     auto conversion = [&](bool toBlocked) {
       if (costs.convertsForFree(value))
-        return 1.0; // a plan without it reads better
+        return 1.0; // a plan without conversions is easier to read
       Outcome<double> cost = costs.conversion(value, toBlocked);
       return cost ? *cost : LayoutPrices::impossible;
     };
@@ -102,7 +101,7 @@ private:
     prices.partings.push_back(alone ? *alone : 0);
   }
 
-  /// A layout that was asked for costs nothing, the other one more than anything.
+  /// A layout that was asked for costs nothing, and the other layout costs more than anything else.
   void follow(const GraphChoice &given, const LayoutOperator &one) {
     auto fix = [&](std::optional<bool> layout, int node, const char *what) {
       if (!layout)

@@ -69,7 +69,7 @@ private:
   std::vector<Group> groups;
   llvm::DenseSet<mlir::Operation *> taken;
 
-  // The group being formed.
+  // State of the group that is being formed.
   mlir::Operation *anchor = nullptr;
   llvm::SmallVector<mlir::Operation *> members;
   llvm::DenseSet<mlir::Operation *> inside;
@@ -92,7 +92,7 @@ private:
     groups.push_back({members, familyOf(anchor), anchor});
   }
 
-  /// The node of the kernel that was asked for; nothing where the choice is free.
+  /// The node of the kernel that the caller asks for; empty where the choice is free.
   std::optional<std::string> kernelGiven(mlir::Operation *op) const {
     return options.given && isElementwise(op) ? options.given(nn::nodeNames(op->getLoc())).kernelOf : std::nullopt;
   }
@@ -111,7 +111,7 @@ private:
                 nn::nodeNames(group.anchor->getLoc()).empty() ? "" : nn::nodeNames(group.anchor->getLoc()).back());
   }
 
-  /// Operators that only say where elements lie, with static parameters.
+  /// Operators that only change where elements lie, with static parameters.
   static bool isView(mlir::Operation *op, nn::BlockedAttr layout = {}) {
     if (!isOp(op, "reshape") && !isOp(op, "transpose") && !isOp(op, "slice") && !isOp(op, "split") &&
         !isOp(op, "expand"))
@@ -128,7 +128,7 @@ private:
     inside.insert(op);
   }
 
-  /// The operators between packed weights and their product: the kernel reads the integers.
+  /// Absorbs the operators between packed weights and their product, so that the kernel reads the integers.
   void absorbPackedWeights() {
     if (std::optional<nn::PackedWeights> weights = nn::packedWeightsOf(anchor))
       llvm::for_each(weights->ops, [&](mlir::Operation *op) { absorb(op); });
@@ -151,7 +151,7 @@ private:
           changed = true;
         }
     }
-    // A reshape of a stored value costs nothing outside of the kernel.
+    // A reshape of a stored value costs nothing outside the kernel.
     for (bool changed = true; changed;) {
       changed = false;
       for (mlir::Operation *op : llvm::SmallVector<mlir::Operation *>(views.begin(), views.end()))
@@ -177,8 +177,8 @@ private:
       absorb(op);
   }
 
-  /// The slices a concatenation joins, where nothing else uses them: one copy instead of two. Not where another part
-  /// could be written in place.
+  /// Absorbs the slices that a concatenation joins and that have no other user: one copy instead of two. Not if another
+  /// part could be written in place.
   void absorbSlices() {
     auto isSlice = [&](mlir::Value value) {
       mlir::Operation *op = value.getDefiningOp();
@@ -201,14 +201,14 @@ private:
     return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) { return !set.contains(user); });
   }
 
-  /// May `op` stand in the group, given that the values of `set` are at hand?
+  /// True if `op` may join the group, given that the values of `set` are available.
   bool fits(mlir::Operation *op, const llvm::DenseSet<mlir::Operation *> &set) const {
     if (!isElementwise(op) || taken.contains(op) || !sameSpace(op->getResult(0), anchor->getResult(0)) || !mayJoin(op))
       return false;
     if (isElementwise(anchor))
       return true;
-    // An epilogue. Sums of integers become narrower ones in it, or real numbers, and kernels compute f16 as f32; other
-    // anchors keep to one type.
+    // `op` is in an epilogue. There, integer sums may become narrower integers or real numbers, and kernels compute f16
+    // as f32; other anchors keep one type.
     mlir::Value result = anchor->getResult(0);
     ElementType type = nn::infoOf(result).type;
     bool converts = familyOf(anchor) == "contraction" && isInteger(type);
@@ -245,7 +245,7 @@ private:
     return true;
   }
 
-  /// A convolution with one channel a group.
+  /// A convolution with one channel per group.
   static bool isDepthwise(mlir::Operation *op) {
     auto weights = isOp(op, "conv") ? rankedType(op->getOperand(1)) : nullptr;
     return weights && weights.hasStaticShape() && weights.getDimSize(1) == 1 && weights.getDimSize(0) > 1 &&
@@ -264,7 +264,7 @@ private:
     return attrs.group == 1 && all(weights.getShape().drop_front(2), 1) && all(attrs.strides, 1) && all(attrs.pads, 0);
   }
 
-  /// The group whose anchor is a pointwise convolution and the only reader of what `group` computes; the end if there
+  /// The group whose anchor is a pointwise convolution and the only reader of the result of `group`; the end if there
   /// is none.
   std::vector<Group>::iterator readerOf(const Group &group) {
     llvm::DenseSet<mlir::Operation *> set(group.ops.begin(), group.ops.end());
@@ -278,8 +278,7 @@ private:
     return llvm::find_if(groups, [&](const Group &other) { return other.anchor == uses[0]->getOwner(); });
   }
 
-  /// Joins groups where one kernel for both is possible. Whether it saves time is decided later, by the costs of
-  /// codegen.
+  /// Joins two groups where one kernel can compute both. Predicted costs decide later whether that saves time.
   void joinSeparable() {
     for (size_t i = 0; i < groups.size(); ++i) {
       if (!groups[i].anchor || !isDepthwise(groups[i].anchor))
@@ -335,7 +334,7 @@ private:
     return grown;
   }
 
-  /// True for a number made of a byte: (cast(byte) - zero point) * scale, or a part of it.
+  /// True for a number that is made from a byte: (cast(byte) - zero point) * scale, or a part of this formula.
   static bool isDequantised(mlir::Operation *op) {
     for (; isOp(op, "mul") || isOp(op, "sub"); op = op->getOperand(0).getDefiningOp())
       if (!op->getOperand(1).getDefiningOp<nn::ConstantOp>())
@@ -346,24 +345,24 @@ private:
     return isByte(from);
   }
 
-  /// Types that kernels compute alike.
+  /// True for the types that kernels compute in the same way.
   static bool isSingleOrHalf(ElementType type) { return type == ElementType::f32 || type == ElementType::f16; }
 
-  /// True for a value in f16 as f32.
+  /// True for a cast from f16 to f32.
   static bool isWidenedHalf(mlir::Operation *op) {
     return isOp(op, "cast") && nn::infoOf(op->getOperand(0)).type == ElementType::f16 &&
            nn::infoOf(op->getResult(0)).type == ElementType::f32;
   }
 
-  /// An epilogue of integer sums reads a quantised operand as bytes, a quarter of the numbers, and one of numbers reads
-  /// operands of f16 as they are.
+  /// The epilogue of an integer product reads a quantised operand as bytes, a quarter of the memory; other epilogues
+  /// read f16 operands without a conversion in memory.
   bool absorbDequantised() {
     bool sums = isInteger(nn::infoOf(anchor->getResult(0)).type);
     return familyOf(anchor) == "contraction" && absorbOperands(sums ? isDequantised : isWidenedHalf);
   }
 
-  /// Element-wise operators whose only users are inside the group, and which `mayBe`. An anchor that is not
-  /// element-wise reads its operands from memory, so its operands stay outside.
+  /// Absorbs an element-wise operator that `mayBe` accepts and whose only users are inside the group. An anchor that is
+  /// not element-wise reads its operands from memory, so its operands stay outside.
   bool absorbOperands(bool (*mayBe)(mlir::Operation *) = isElementwise) {
     for (mlir::Operation *member : members) {
       if (member == anchor && !isElementwise(anchor))

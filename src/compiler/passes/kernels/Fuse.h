@@ -31,8 +31,8 @@ std::string_view familyOf(mlir::Operation *op);
 /// of a batch norm) stay together.
 std::vector<Group> formSingleGroups(mlir::func::FuncOp function);
 
-/// Fuses operators, in this order. A matrix product takes the operators that make numbers of its packed weights
-/// (ir/PackedWeights.h) first.
+/// Fuses operators, in this order. A matrix product first takes the operators that convert its packed weights to
+/// numbers (ir/PackedWeights.h).
 /// 1. Attention takes the reshapes, transposes, slices and splits around it.
 /// 2. A concatenation takes the slices that it joins.
 /// 3. A contraction, pool, lrn or reduction takes the element-wise operators behind it, if their other operands are

@@ -8,14 +8,14 @@
 namespace lathe {
 namespace {
 
-/// The name of an extent that is nothing but a symbol; "" for others.
+/// The name of an extent that is a single symbol; "" for others.
 std::string symbolOf(const Dim &dim) {
   std::vector<std::string> names;
   dim.collectSymbols(names);
   return names.size() == 1 && Dim::symbol(names[0]) == dim ? names[0] : "";
 }
 
-/// A kernel that reads rows through their strides, whatever lies between them.
+/// True for a kernel that reads rows through their strides, so that gaps may lie between them.
 bool readsGaps(mlir::func::FuncOp kernel) {
   auto family = kernel->getAttrOfType<mlir::StringAttr>("nn.family");
   return family && family.getValue() == "attention";
@@ -71,7 +71,7 @@ private:
     return storeWithGaps(call, kernel, stored);
   }
 
-  /// Sets the attribute for the result and its readers. Returns why one of them cannot have it; then none has.
+  /// Sets the attribute for the result and its readers. If one of them cannot have it, sets none and returns why.
   std::string storeWithGaps(mlir::func::CallOp call, mlir::func::FuncOp kernel, const Dims &stored) {
     mlir::ArrayAttr text = nn::dimsAttr(main.getContext(), stored);
     mlir::StringAttr name = mlir::StringAttr::get(main.getContext(), nn::storedAttribute);
@@ -104,7 +104,7 @@ private:
     return reason;
   }
 
-  /// The reader besides `call` of elements of the past, and not only of its extents; "" if there is none.
+  /// Another reader than `call` that reads elements of the past, not only its extents; "" if there is none.
   std::string otherReader(mlir::Value past, mlir::func::CallOp call) {
     unsigned reads = 0;
     for (mlir::OpOperand &use : past.getUses()) {

@@ -20,9 +20,9 @@ void setLayout(mlir::Value value, nn::BlockedAttr layout);
 bool sameBytes(mlir::RankedTensorType type, nn::BlockedAttr layout);
 bool movesNothing(nn::ConvertLayoutOp convert);
 
-/// True for a transpose between channels last and planes: a conversion that the model itself has.
+/// True for a transpose of the model between channels last and planes, which is a layout conversion in effect.
 bool turnsChannels(mlir::Operation *op);
-/// What the report says of a conversion or of such a transpose, without its kernel.
+/// Describes such a conversion or transpose for the report, without its kernel.
 PipelineReport::Conversion describeConversion(mlir::Operation *convert);
 
 /// True if a value of @main is blocked.

@@ -47,7 +47,7 @@ Outcome<double> LayoutCosts::costOf(mlir::Operation *op, const LayoutRule &rule,
       if (port != Port::row && blockedOutput)
         setLayout(result, blockedLayout(result));
     refreshType(function);
-    // `share-storage` leaves nothing of it to do.
+    // `share-storage` removes this copy.
     if (options.level >= 2 && placesInWhole(copy, nn::SymbolicShapes(function)))
       return 0.0;
     return kernelCost(function);

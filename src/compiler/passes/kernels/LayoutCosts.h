@@ -1,4 +1,4 @@
-// What operators and conversions cost in each layout: the costs of the kernels that they would be.
+// Costs of operators and conversions in each layout: the costs of the kernels that would compute them.
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -9,8 +9,8 @@
 
 namespace lathe {
 
-/// Costs by layout of the operands that follow the choice and by layout of such results (0: row-major, 1: blocked);
-/// infinite where no kernel can be made.
+/// Costs by layout of the operands that follow the choice, then by layout of the results that do (0: row-major, 1:
+/// blocked); infinite where no kernel can be made.
 using CostByLayout = std::array<std::array<double, 2>, 2>;
 
 /// Asks for the costs of operators of @main, each alone in a kernel. @main is not changed.
@@ -26,16 +26,15 @@ public:
   /// Costs of `op` in the layouts that `rule` allows. Where no kernel reads or writes blocked channels, sets rule.rowOnly
   /// to the reason.
   CostByLayout costsOf(mlir::Operation *op, LayoutRule &rule) const;
-  /// Cost of `op` in these layouts. 0 for what needs no kernel of its own in any layout, and where `share-storage` leaves
-  /// nothing to do.
+  /// Cost of `op` in these layouts; 0 if it needs no kernel in any layout, or if `share-storage` removes its kernel.
   Outcome<double> costOf(mlir::Operation *op, const LayoutRule &rule, bool blockedInput, bool blockedOutput) const;
   /// Cost to convert `value` once, to blocked channels or back. Declined where no kernel converts it: it has no elements,
   /// or extents that are known only when the kernel runs. Not for conversions that move nothing.
   Outcome<double> conversion(mlir::Value value, bool toBlocked) const;
   /// True if the conversions of `value` move nothing.
   bool convertsForFree(mlir::Value value) const;
-  /// Cost of an element-wise operator in a kernel of its own, which it needs where a conversion parts it from its
-  /// producer's kernel.
+  /// Cost of an element-wise operator in a separate kernel, which it needs if a conversion separates it from its
+  /// producer.
   Outcome<double> alone(mlir::Operation *op) const;
 
 private:

@@ -5,17 +5,17 @@
 namespace lathe {
 namespace {
 
-/// Costs as the whole numbers of the cut: sixteenths of a unit. An impossible choice costs far more than any network,
-/// and less than breaking a layout that was asked for.
+/// Costs as integers for the cut, in sixteenths of a unit. An impossible choice costs far more than any network, but
+/// less than breaking a layout that was asked for.
 int64_t units(double cost) {
   constexpr double most = double(int64_t(1) << 40);
   return static_cast<int64_t>(std::min(16 * cost, most));
 }
 
 /// Adds the costs of the four combinations of two choices as capacities: an edge for each side of each choice, and one
-/// edge between the choices, cut by blocked operands with row-major results. A cut can express this only if the mixed
-/// combinations together cost no less than the equal ones. Where they cost less, one mixed combination is raised: the
-/// dearer one, but never the kept one.
+/// edge between the choices, which a cut crosses for blocked operands with row-major results. A cut can express this
+/// only if the two mixed combinations together cost at least as much as the two equal ones. Otherwise the dearer mixed
+/// combination is raised, but never the kept one.
 void addCosts(MinCut &cut, const LayoutOperator &one, const CostByLayout &costs, const Layouts *kept) {
   if (one.input == one.output) {
     cut.addEdge(MinCut::source, one.input, units(costs[0][0]));
@@ -30,7 +30,7 @@ void addCosts(MinCut &cut, const LayoutOperator &one, const CostByLayout &costs,
       first = (*kept)[one.input];
     (first ? rowToBlocked : blockedToRow) += missing;
   }
-  // Row-major operands: 0 and rows or rowToBlocked; blocked ones: `input` more with blocked results.
+  // Row-major operands cost 0 plus `rows` or `rowToBlocked`. Blocked operands cost `input` more if results are blocked.
   int64_t input = blocks - rowToBlocked;
   cut.addEdge(one.input, MinCut::sink, std::max<int64_t>(0, input));
   cut.addEdge(MinCut::source, one.input, std::max<int64_t>(0, -input));
@@ -39,7 +39,7 @@ void addCosts(MinCut &cut, const LayoutOperator &one, const CostByLayout &costs,
   cut.addEdge(one.input, one.output, blockedToRow + rowToBlocked - blocks - rows);
 }
 
-/// An edge that costs `capacity` where the layout of `node` is not `blocked`.
+/// Adds an edge that costs `capacity` if the layout of `node` is not `blocked`.
 void prefer(MinCut &cut, int node, bool blocked, int64_t capacity) {
   cut.addEdge(blocked ? MinCut::source : node, blocked ? node : MinCut::sink, capacity);
 }
@@ -106,7 +106,7 @@ Layouts LayoutProblem::solve(const LayoutPrices &prices, const Layouts *kept) co
       cut.addEdge(consumer, toBlocked, MinCut::infinite);
       cut.addEdge(toRow, consumer, MinCut::infinite);
     }
-    // A conversion between a kernel and the only operator that would be fused with it costs the fusion too.
+    // A conversion between a kernel and the only operator that would be fused with it also costs the fusion.
     if (value.epilogue)
       for (auto [use, consumer] : value.uses) {
         cut.addEdge(value.producer, consumer, units(prices.partings[i]));

@@ -1,8 +1,8 @@
 // The choice of layouts in @main as a minimum cut.
 //
-// Every operator's choice is a node (a convolution has two, it may read one layout and write the other), on the source's
-// side where it is blocked. A value used in the other layout by several operators is converted once: one node a value and
-// direction stands for its conversion.
+// Every choice of an operator is a node, on the source's side if it is blocked. A convolution has two nodes, because it
+// may read one layout and write the other. If several operators use a value in the other layout, it is converted once:
+// one node for each value and direction represents the conversion.
 #pragma once
 
 #include "passes/kernels/LayoutCosts.h"
@@ -27,16 +27,16 @@ struct LayoutValue {
   int producer = MinCut::sink;                              // node of the operator that makes it
   std::vector<std::pair<mlir::OpOperand *, int>> uses = {}; // with the nodes of their operators
   mlir::Operation *epilogue =
-      nullptr; // the element-wise operator that alone uses it, and would be fused with its maker
+      nullptr; // the only, element-wise user of the value, which would be fused with the producer
 };
 
-/// What the choices cost, all in one unit, by the indices of LayoutProblem::operators and values.
+/// The costs of all choices in one unit, by index in LayoutProblem::operators and values.
 struct LayoutPrices {
   std::vector<CostByLayout> operators;
   std::vector<std::array<double, 2>> conversions; // to row-major, to blocked
-  std::vector<double> partings;                   // of a value from its epilogue, beside the conversion
+  std::vector<double> partings;                   // of separating a value from its epilogue, beside the conversion
 
-  /// What cannot be, or must not be.
+  /// Cost of a choice that is not possible or not allowed.
   static constexpr double impossible = std::numeric_limits<double>::infinity();
 };
 
@@ -58,8 +58,8 @@ public:
   /// Null if the operator was not added.
   const LayoutOperator *find(mlir::Operation *op) const;
 
-  /// Returns the cheapest layouts. `kept`: of several cheapest ones, prefers one that agrees with these layouts; their own
-  /// cost is exact, while the cost of others may count as more than it is (see .cpp).
+  /// Returns the cheapest layouts. `kept`: layouts that are preferred among equally cheap ones. Their own cost is
+  /// exact, while the costs of other layouts may be overestimated (see .cpp).
   Layouts solve(const LayoutPrices &prices, const Layouts *kept = nullptr) const;
 
   /// True if `value` is converted in this direction.

@@ -25,7 +25,7 @@ LayoutRule rowMajor(std::string reason, bool profits = false) {
   return rule;
 }
 
-/// All operands and results that can be blocked follow one choice.
+/// The rule of operators whose operands and results all have the same layout, if they can be blocked.
 LayoutRule together(mlir::Operation *op, const ChannelBlocks &blocks) {
   LayoutRule rule;
   for (mlir::Value operand : op->getOperands())
@@ -102,7 +102,7 @@ LayoutRule reductionRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (!axes || (keepdims && !keepdims.getValue()) || *std::min_element(axes->begin(), axes->end()) < 2)
     return rowMajor("it reduces other axes than the spatial ones");
   LayoutRule rule = together(op, blocks);
-  // A mean over the whole image has few elements: written row-major it needs no conversion behind.
+  // A mean over the whole image has few elements: if it is written row-major, no conversion follows.
   rule.uniform = elements(op->getResult(0)) != channelsOf(op->getResult(0));
   return rule;
 }
@@ -136,8 +136,8 @@ LayoutRule sliceRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   return together(op, blocks);
 }
 
-/// Channels to or from the last axis, where they are contiguous: whole vectors of a block move. Row-major it is a
-/// transposition through registers.
+/// The rule of transposes that move channels to or from the last axis, where they are contiguous: whole vectors of a
+/// block move. In row-major layout this is a transposition through registers.
 std::optional<LayoutRule> channelTransposeRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   auto perm = nn::attrsAs<TransposeAttrs>(op).perm;
   int64_t last = rankedType(op->getOperand(0)).getRank() - 1;
@@ -182,8 +182,8 @@ LayoutRule movementRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   return rowMajor("the operator moves channels");
 }
 
-/// Statistics of whole channels: a lane's own, or of neighbouring lanes whose number divides the block or is a
-/// multiple.
+/// The rule of norms with statistics over whole channels: of one lane, or of neighbouring lanes whose number divides
+/// the block or is a multiple of it.
 LayoutRule channelNormRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (!blocks.of(op->getOperand(0)))
     return rowMajor("its type has no blocks, its rank is not 3 to 5, or its channels are not known");
@@ -219,7 +219,7 @@ bool sameBlocks(mlir::Operation *op, const LayoutRule &rule, const ChannelBlocks
   return same;
 }
 
-/// Elements of x at positions in row-major operands. Regions are written row-major: what follows flattens them.
+/// Operators that sample x at positions in row-major operands. Later operators flatten regions: these are row-major.
 LayoutRule samplingRule(mlir::Operation *op, const ChannelBlocks &blocks) {
   if (!blocks.of(op->getOperand(0)) || !blocks.of(op->getResult(0)))
     return rowMajor("its type has no blocks, its rank is not 3 to 5, or its channels are not known", true);

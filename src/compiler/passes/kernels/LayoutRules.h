@@ -1,4 +1,4 @@
-// Which layouts each operator supports. What they cost is predicted (LayoutCosts.h).
+// Which layouts each operator supports. LayoutCosts.h predicts their costs.
 #pragma once
 
 #include "ir/Bridge.h"

@@ -64,12 +64,12 @@ private:
            llvm::any_of(value.uses, [&](auto &use) { return standard[use.second] != rival[use.second]; });
   }
 
-  /// True if the default layouts part the value from its epilogue.
+  /// True if the default layouts separate the value from its epilogue.
   bool parts(const LayoutValue &value) const {
     return value.epilogue && standard[value.producer] != standard[value.uses[0].second];
   }
 
-  /// The price of a measured kernel. `has`: the default layouts have it; without a time it then costs nothing.
+  /// The price of a measured kernel. `has`: it occurs with the default layouts; without a time it then costs nothing.
   static double price(const Outcome<double> &seconds, bool has) {
     if (!seconds)
       return has ? 0 : impossible;
@@ -80,7 +80,7 @@ private:
     CostByLayout prices;
     prices[0] = prices[1] = {impossible, impossible};
     double &here = prices[standard[one.input]][standard[one.output]];
-    here = 0; // what has to stay costs the same in every solution
+    here = 0; // a cost that no solution can avoid counts as 0
     if (!one.chooses() || !differs(one))
       return prices;
     Outcome<double> now = measured.costOf(one.op, one.rule, standard[one.input], standard[one.output]),
@@ -94,7 +94,7 @@ private:
 
   double conversionPrice(const LayoutValue &value, bool toBlocked) const {
     if (!isNear(value))
-      return 0; // neither side can change
+      return 0; // neither the producer nor a user can change
     if (measured.convertsForFree(value.value))
       return 1;
     return price(measured.conversion(value.value, toBlocked), problem.converts(standard, value, toBlocked));

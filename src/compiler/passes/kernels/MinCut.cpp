@@ -57,7 +57,7 @@ std::vector<bool> MinCut::solve() {
     while (push(source, infinite) > 0)
       ;
   }
-  // What the source still reaches (findLevels has just found it) is the smallest source side.
+  // The nodes that the source still reaches (findLevels has just found them) are the smallest source side.
   std::vector<bool> side(out.size());
   for (size_t i = 0; i < out.size(); ++i)
     side[i] = level[i] >= 0;

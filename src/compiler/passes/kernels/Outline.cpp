@@ -9,14 +9,14 @@
 namespace lathe {
 namespace {
 
-/// One element, or all elements equal: such a constant is part of the kernel's code.
+/// True for a constant whose elements are all equal: it becomes part of the kernel's code.
 bool isUniform(mlir::Value constant) {
   return rankedType(constant).getNumElements() == 1 ||
          nn::constantData(constant.getDefiningOp<nn::ConstantOp>().getValue()).splat;
 }
 
-/// Where extents of results follow from elements of arguments that are not constants, attributes of the arguments say
-/// which elements these are.
+/// If extents of results follow from elements of arguments that are not constants, adds attributes to the arguments
+/// that name these elements.
 void nameContents(OutlinedKernel &kernel, const nn::SymbolicShapes &shapes) {
   std::vector<TensorInfo> results = nn::SymbolicShapes(kernel.function).results();
   if (llvm::none_of(results, [](const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }))

@@ -44,7 +44,7 @@ private:
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
   UniqueNames names{"_"};
-  std::string lastKernel; // that call() has made
+  std::string lastKernel; // the kernel that the last successful call() made
 
   void leave(mlir::Operation *op, const std::string &reason) {
     if (op->hasAttr("nn.reason"))
@@ -69,7 +69,7 @@ private:
         record(op, group.anchor);
   }
 
-  /// A group of two parts left whole or divided; any other as it is.
+  /// Decides whether a group of two parts stays whole or is divided; returns other groups unchanged.
   std::vector<Group> settled(Group group) {
     std::string reason = group.parts.empty() ? "" : reasonToDivide(group);
     if (group.together.value_or(false) && !reason.empty())
@@ -145,7 +145,7 @@ private:
     }
   }
 
-  /// An argument of @main and the axis along which it has `extent`.
+  /// An argument of @main that has the open extent `extent`, and its axis.
   std::optional<std::pair<mlir::Value, int64_t>> whoseExtent(const Dim &extent) {
     for (mlir::BlockArgument argument : main.getArguments()) {
       const Dims dims = shapes.of(argument).dims;
@@ -156,8 +156,8 @@ private:
     return std::nullopt;
   }
 
-  /// Ops before `op` that put `extents` together from numbers and extents of @main's arguments; the last one's result
-  /// is the vector. Nothing if an open extent does not belong to an argument.
+  /// Operators, inserted before `op`, that compute the vector `extents` from constants and extents of @main's
+  /// arguments. The last one gives the vector. Empty if an open extent does not belong to an argument.
   llvm::SmallVector<mlir::Operation *> extentsFromArguments(mlir::Operation *op, const Dims &extents) {
     std::vector<std::optional<std::pair<mlir::Value, int64_t>>> sources;
     for (const Dim &extent : extents) {
@@ -186,9 +186,9 @@ private:
     return ops;
   }
 
-  /// Makes kernels of expansions to an open extent ([1, 1, 768] for each image of a batch N). A kernel knows the
-  /// extents of its arguments only. So it gets the arguments of @main that have these extents, and the operators that
-  /// put the target together from them.
+  /// Makes kernels of expansions to an open extent ([1, 1, 768] for each image of a batch N). A kernel knows only the
+  /// extents of its arguments, so the kernel gets the arguments of @main with these extents and the operators that
+  /// compute the target from them.
   void placeExpansions() {
     fillByExpanding();
     for (mlir::Operation &op : llvm::make_early_inc_range(main.getBody().front())) {
@@ -207,7 +207,7 @@ private:
       for (mlir::Operation *made : llvm::reverse(ops))
         made->erase();
     }
-    deadCode(module); // what computed the extents
+    deadCode(module); // the operators that computed the extents
   }
 
   /// Makes kernels of the shape operators that folding has left, since other kernels read their results. A kernel
@@ -224,12 +224,12 @@ private:
     return contents && llvm::none_of(*contents, isUnknown);
   }
 
-  /// Scales beside extents: a resize computes the positions of its samples from them.
+  /// True for operands of extents that kernels read, too: a resize computes positions from its scales.
   static bool isReadByKernel(mlir::Operation *op, size_t operand) {
     return isOp(op, "resize") && operand == 2 && (operandOf(op, 3) || !nn::attrsAs<ResizeAttrs>(op).sizes.empty());
   }
 
-  /// Why an operator cannot be compiled whatever its family says; "" if it may.
+  /// Why an operator cannot be compiled, independent of its family; "" if it can.
   std::string obstacle(mlir::Operation *op) {
     if (const OpRecord *record = nn::recordOf(op))
       for (size_t i = 0; i < record->operands.size(); ++i)
@@ -275,7 +275,7 @@ private:
       return;
     if (group.ops.size() > 1) {
       for (mlir::Operation *op : group.ops)
-        if (isKernelOp(op)) // a reshape stays what it is
+        if (isKernelOp(op)) // a reshape stays a reshape
           place({{op}, familyOf(op)});
       return;
     }
@@ -295,7 +295,7 @@ private:
     return llvm::any_of(op->getOperands(), blocked) || llvm::any_of(op->getResults(), blocked);
   }
 
-  /// The same operator between conversions.
+  /// Places the operator in row-major layout, between conversions.
   void placeRowMajor(mlir::Operation *op, const std::string &reason) {
     report.rowMajor.push_back({nn::describe(op->getLoc()), op->getName().stripDialect().str(), reason});
     report.unconverted.push_back(report.rowMajor.back());
@@ -328,7 +328,7 @@ private:
     std::string name;
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (nodes.size() > 4 && i >= 2 && i + 1 < nodes.size())
-        continue; // the first two and the last tell enough
+        continue; // the first two names and the last one identify the kernel well enough
       if (name.size() + nodes[i].size() > 100)
         continue;
       name += (name.empty() ? "" : "_") + nodes[i];
@@ -341,7 +341,7 @@ private:
     return names.take(name);
   }
 
-  /// "" when the group is now a call, otherwise the reason why no code can be made for it.
+  /// Outlines the group. Returns "" if it is now a call, otherwise the reason why no code can be generated.
   std::string call(const Group &group) {
     mlir::Location loc = locationOf(group);
     std::string name = kernelName(loc, group.family);

@@ -12,7 +12,7 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t partAlignment = 64; // what kernels may expect of a buffer (package/KernelAbi.h)
+constexpr int64_t partAlignment = 64; // alignment that kernels rely on (package/KernelAbi.h)
 
 bool isView(mlir::Operation *op) {
   if (auto convert = llvm::dyn_cast_if_present<nn::ConvertLayoutOp>(op))
@@ -22,7 +22,7 @@ bool isView(mlir::Operation *op) {
 
 bool hasUnknown(const TensorInfo &info) { return llvm::any_of(info.dims, isUnknown); }
 
-/// The axis along which parts lie one behind the other, and the first part's offset along it (a slice's start).
+/// The axis along which parts follow one another, and the first part's offset along it (a slice's start).
 struct Cut {
   size_t axis = 0;
   int64_t start = 0;
@@ -80,11 +80,11 @@ private:
   mlir::SymbolTable symbols;
   mlir::func::FuncOp main;
   nn::SymbolicShapes shapes;
-  llvm::DenseSet<mlir::Value> returned; // results of @main and what they are views of
-  llvm::DenseSet<mlir::Value> placed;   // values that lie in another one
+  llvm::DenseSet<mlir::Value> returned; // results of @main, and the values that they view
+  llvm::DenseSet<mlir::Value> placed;   // values that lie inside another value
   struct Concat {
     mlir::Operation *op;
-    llvm::SmallVector<mlir::Value> parts; // as written, before another concatenation became one of them
+    llvm::SmallVector<mlir::Value> parts; // parts as written, before another concatenation replaced some of them
     int64_t axis;
   };
   std::vector<Concat> concats;
@@ -129,7 +129,7 @@ private:
     return false;
   }
 
-  /// A concatenation whose parts are made by kernels, which then write where the result wants them.
+  /// Handles a concatenation of results of kernels: these kernels then write directly into the result.
   bool writeInPlace(mlir::func::CallOp call, mlir::func::FuncOp kernel, mlir::Operation *op) {
     mlir::Operation *concat = inMain(call, op);
     llvm::SmallVector<mlir::Value> written(concat->getOperands());
@@ -151,7 +151,7 @@ private:
     return accept(call, kernel, concat);
   }
 
-  /// concat(a, b, c) behind concat(a, b) is concat(concat(a, b), c): DenseNet writes every layer's input out.
+  /// Rewrites concat(a, b, c) after concat(a, b) as concat(concat(a, b), c). DenseNet spells every list out.
   void startWithEarlier(mlir::Operation *concat, int64_t axis) {
     const Concat *longest = nullptr;
     llvm::SmallVector<mlir::Value> parts(concat->getOperands());
@@ -169,7 +169,7 @@ private:
     concat->setOperands(fewer);
   }
 
-  /// A slice or split that only says where to read.
+  /// Handles a slice or split that needs no copy, because its users read the parts in place.
   bool readInPlace(mlir::func::CallOp call, mlir::func::FuncOp kernel, mlir::Operation *op) {
     mlir::Operation *parts = inMain(call, op);
     auto isReturned = [&](mlir::Value value) { return returned.contains(value); };

@@ -15,11 +15,11 @@
 namespace lathe {
 namespace {
 
-/// Types and contents as far as the shape functions know them, static parameters as attributes.
+/// Infers types and contents with the shape functions, and turns static parameters into attributes.
 void settleShapes(mlir::ModuleOp module) {
   inferShapes(module);
   staticOperands(module);
-  inferShapes(module); // operands that became attributes, and targets rewritten with 0 and -1, tell more
+  inferShapes(module); // operands that became attributes, and targets rewritten with 0 and -1, give more facts
   foldEmpty(module);   // before the rules, which divide by extents
 }
 
@@ -30,7 +30,7 @@ void commonSubexpressions(mlir::ModuleOp module) {
   require(mlir::succeeded(manager.run(module)), "internal: common subexpression elimination failed");
 }
 
-/// Programs give and take plain tensors.
+/// Inputs and outputs of programs are dense row-major tensors.
 void requirePlainEdges(mlir::func::FuncOp main) {
   for (mlir::BlockArgument argument : main.getArguments())
     require(!nn::layoutOf(argument), "argument {} of @main has a layout, expected a row-major tensor",
@@ -51,7 +51,7 @@ bool keepsLayouts(mlir::ModuleOp module, const PipelineOptions &options) {
   return false;
 }
 
-/// Operators that the text has row-major.
+/// Reports the operators that are row-major in the text.
 void reportGiven(mlir::func::FuncOp main, PipelineReport &report) {
   auto given = [](mlir::Value value) { return nn::layoutOf(value) != nullptr; };
   for (mlir::Operation &op : main.getBody().front())
@@ -71,57 +71,57 @@ void decomposeForKernels(mlir::ModuleOp module, const PipelineOptions &options) 
   deadCode(module);
 }
 
-/// Weights of 4 or 8 bits stay what they are where a kernel reads them: scales then apply to sums, which exact math forbids.
+/// 4-bit or 8-bit weights stay integers where a kernel reads them: scales then apply to sums, which exact math forbids.
 void fold(mlir::ModuleOp module, const PipelineOptions &options) {
   options.level >= 2 && !options.exactMath ? foldUnpacked(module) : foldConstants(module);
 }
 
-/// Constants first: what the exporter computed from weights and shapes becomes visible to all later rules.
+/// Folds constants first: results that the exporter computes from weights and shapes become visible to all later rules.
 void foldAndSimplify(mlir::ModuleOp module, const PipelineOptions &options) {
   fold(module, options);
   settleShapes(module);
   deadCode(module);
-  // Initial states that exporters compute are constants by now. Its weights in other shapes are folded later.
+  // Initial states that exporters compute are constants at this point. Reshaped weights are folded later.
   if (!options.forFiles)
     splitRecurrence(module);
   simplify(module);
-  // Before formulas and scales: with the channels first, all later rules see a network as ONNX writes it.
+  // Before formulas and scales: with channels first, all later rules see the form that ONNX exporters write.
   sinkTranspose(module);
-  // What is left at the inputs hides pads and scales of pictures from their convolution.
+  // Transposes that remain at the inputs hide pads and scales of pictures from their convolution.
   liftTranspose(module);
-  fold(module, options); // constants that have followed an image: rules look for numbers beside a convolution
+  fold(module, options); // constants that moved with a transpose: rules look for constants beside a convolution
   simplify(module);
 }
 
-/// Before scales move: a formula is recognised in the form its exporter wrote. One kernel reads its row once, or is
-/// one scalar expression, where the long form takes four passes over memory. Not under exact math: the order of
-/// operations is another one.
+/// Before scales move: a formula is recognised in the form that its exporter wrote. One kernel reads each row once, or
+/// computes one scalar expression, where the long form passes over memory four times. Not under exact math, because the
+/// order of operations changes.
 void recognizeFormulas(mlir::ModuleOp module, const PipelineOptions &options) {
   recognizeSoftmax(module);
   recognizeLayerNorm(module);
-  if (!options.forFiles) // ONNX's has no epsilon
+  if (!options.forFiles) // ONNX's operator has no epsilon
     recognizeLpNormalize(module);
   recognizeGroupNorm(module); // after instance norms
   recognizeActivation(module);
 }
 
-/// Scales and offsets beside a convolution vanish into its weights, in the order they are applied.
+/// Folds scales and offsets beside a convolution into its weights, in the order in which they are applied.
 void foldIntoWeights(mlir::ModuleOp module, const PipelineOptions &options) {
   foldPad(module); // before batch norms: a pad between two convolutions hides one from the other
   foldScale(module, options.exactMath);
   foldBatchNorm(module, /*decomposeOnly=*/false, options.exactMath);
-  foldScale(module, options.exactMath); // what stood behind a batch norm is now behind the convolution
+  foldScale(module, options.exactMath); // operators after a batch norm now follow the convolution
   fold(module, options);                // the parts of batch norms that were spelled out
-  // After everything that folds into its weights.
+  // After all rules that fold into the weights of conv_transpose.
   convTranspose(module);
 }
 
-/// Level 2 and above, after everything that could still hide a pattern.
+/// At level 2 and above, after all rules that could expose these patterns.
 void recognizeAttentionAndViews(mlir::ModuleOp module, const PipelineOptions &options) {
   if (!options.exactMath)
     recognizeAttention(module);
   sinkReshape(module);
-  simplify(module); // the keys' transposes, reshapes of reshapes
+  simplify(module); // transposes of keys, reshapes of reshapes
 }
 
 } // namespace
@@ -148,7 +148,7 @@ bool hasKernels(mlir::ModuleOp module) {
 
 namespace {
 
-/// Convolutions of open height and width become other operators where no kernel computes them in any layout.
+/// Rewrites convolutions with open height and width as other operators if no kernel computes them in any layout.
 bool rewriteOpenConvolutions(mlir::ModuleOp module, const PipelineOptions &options) {
   if (!options.predictCycles)
     return openConvolutions(module);
@@ -167,7 +167,7 @@ bool rewriteOpenConvolutions(mlir::ModuleOp module, const PipelineOptions &optio
   });
 }
 
-/// The bodies of nn.if and nn.loop, as models of their own.
+/// Applies `work` to the bodies of nn.if and nn.loop as separate models.
 void inBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report,
               PipelineReport (*stage)(mlir::ModuleOp, const PipelineOptions &)) {
   for (auto body : llvm::to_vector(module.getOps<mlir::ModuleOp>()))
@@ -177,13 +177,13 @@ void inBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineRep
 /// Everything above layouts.
 void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
   settleShapes(module);
-  // Before constants fold: weights would become numbers.
+  // Before constants fold: integer weights would become numbers.
   if (options.level >= 1 && !options.exactMath)
     recognizeQuantized(module);
   // Before products of integers: which of them have kernels depends on constant weights, which importers transpose.
   if (options.level > 0)
     fold(module, options);
-  // Before kernels form: a sum of quantised values that is quantised again would divide every element.
+  // Before kernels form: otherwise a sum of quantised values that is quantised again would divide every element.
   if (options.level >= 1)
     multiplyByReciprocal(module);
   // Required at any level: there is not a kernel for every product of 8-bit integers.
@@ -192,29 +192,29 @@ void rewriteGraph(mlir::ModuleOp module, const PipelineOptions &options) {
     return decomposeForKernels(module, options);
   foldAndSimplify(module, options);
   if (!options.forFiles)
-    bindExtents(module); // what folding has left; later rules then see symbols, as of a batch
+    bindExtents(module); // extents that folding has not made constant; later rules then see symbols, as for a batch
   if (!options.exactMath)
     recognizeFormulas(module, options);
   foldIntoWeights(module, options);
   channelShuffle(module);
   if (options.level >= 3 && !options.exactMath)
-    absorbShuffle(module); // shuffles are one gather each now
+    absorbShuffle(module); // each shuffle is one gather at this point
   if (rewriteOpenConvolutions(module, options))
     fold(module, options); // the weights as matrices
   simplify(module);
   commonSubexpressions(module);
-  fold(module, options); // packed weights that two products share by now
+  fold(module, options); // packed weights that two products share at this point
   deadCode(module);
   inferShapes(module);
   if (options.level >= 2)
     recognizeAttentionAndViews(module, options);
 
-  // After the rules that look for the whole of a concatenation.
+  // After the rules that match whole concatenations.
   narrowMovement(module);
 }
 
-/// Refines types and extents inside of bodies and around them, until neither says more about the other: a body behind a
-/// branch sees what the branch gives. A symbol that has become a number is not bound any more.
+/// Refines types and extents inside and around bodies until neither gives new facts: a body after a branch sees the
+/// branch's results. A symbol that has become a number is not bound any more.
 void settleBodyShapes(mlir::ModuleOp module) {
   constexpr int mostRounds = 8;
   settleShapes(module);
@@ -225,13 +225,13 @@ void settleBodyShapes(mlir::ModuleOp module) {
   }
 }
 
-/// With all that is known around them. Captured values that are not read any more are dead then.
+/// Optimises bodies with all facts that are known around them. Captured values that no body reads are removed then.
 void optimizeBodies(mlir::ModuleOp module, const PipelineOptions &options, PipelineReport &report) {
   settleBodies(module);
   inBodies(module, options, report, optimizeGraph);
   dropUnusedCaptures(module);
   deadCode(module);
-  settleBodyShapes(module); // what a branch has become
+  settleBodyShapes(module); // a branch may be inlined now
 }
 
 } // namespace
@@ -273,7 +273,7 @@ PipelineReport formKernels(mlir::ModuleOp module, const PipelineOptions &options
   inBodies(module, options, report, formKernels);
   partition(module, options, report);
   deadCode(module);                                 // constants that moved into kernels
-  if (options.level >= 2 && !module->getParentOp()) // the values that a loop carries are not states between runs
+  if (options.level >= 2 && !module->getParentOp()) // carried values of a loop are not states between runs
     growInPlace(module, options, report);
   // Last: only now it is known which values kernels make.
   if (options.level >= 2 && options.shareStorage)

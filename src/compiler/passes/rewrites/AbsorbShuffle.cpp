@@ -9,7 +9,7 @@
 namespace lathe {
 namespace {
 
-/// Channel `index` of a value that no movement of channels makes.
+/// Channel `index` of a value that is not the result of a movement of channels.
 struct Channel {
   mlir::Value source;
   int64_t index;
@@ -21,7 +21,7 @@ bool knownChannels(mlir::Value value) {
 }
 int64_t channelCount(mlir::Value value) { return rankedType(value).getDimSize(1); }
 
-/// `tensor` with what lies at order[i] along `axis` (0 or 1) at i.
+/// `tensor` reordered along `axis` (0 or 1): index i of the result is index order[i] of `tensor`.
 Tensor reordered(const Tensor &tensor, size_t axis, const std::vector<int64_t> &order) {
   Tensor result(tensor.type(), tensor.dims());
   int64_t outer = axis == 0 ? 1 : tensor.dim(0), extent = tensor.dim(axis);
@@ -43,7 +43,7 @@ public:
     if (llvm::none_of(shuffled, [](auto &entry) { return entry.second; }))
       return;
     findReaders();
-    // Networks have one such part a stage; each is taken as a whole or left.
+    // Networks have one such part per stage; a part is absorbed whole or not at all.
     std::map<size_t, std::vector<size_t>> parts; // root of the sources' union -> readers
     for (size_t r = 0; r < readers.size(); ++r)
       parts[rootOf(idOf(channels[readers[r]].front().source))].push_back(r);
@@ -55,7 +55,7 @@ public:
 private:
   mlir::func::FuncOp main;
   llvm::DenseMap<mlir::Value, std::vector<Channel>> channels; // of results of movements, and of sources read directly
-  llvm::DenseMap<mlir::Value, bool> shuffled;                 // a gather lies behind
+  llvm::DenseMap<mlir::Value, bool> shuffled;                 // a gather has moved its channels
   std::vector<mlir::Value> readers;                           // values that convolutions read
   std::vector<mlir::Value> sources;
   llvm::DenseMap<mlir::Value, size_t> sourceIds;
@@ -90,7 +90,7 @@ private:
     return axis == 1 || axis + rankedType(value).getRank() == 1;
   }
 
-  /// Notes which channels the results of a concat, split, slice or gather along the channels are.
+  /// Records which channels the results of a concat, split, slice or gather along the channels contain.
   void follow(mlir::Operation *op) {
     if (!isOp(op, "concat") && !isOp(op, "split") && !isOp(op, "slice") && !isOp(op, "gather"))
       return;
@@ -177,12 +177,12 @@ private:
            channelCount(op->getResult(0)) == channelCount(op->getOperand(0));
   }
 
-  /// Can everything that reads `value`, movements apart, take its channels in another order?
+  /// True if all readers of `value`, apart from movements, can take its channels in another order.
   bool takesAnyOrder(mlir::Value value) const {
     return llvm::all_of(value.getUsers(), [&](mlir::Operation *user) {
       if (isMovement(user) || isDense(user))
         return true;
-      // What moves on from here is a source elsewhere, in the order it was written.
+      // Readers behind a source depend on the order of its channels, so it must not change.
       return (isDepthwise(user) || isChannelwise(user)) && !sourceIds.contains(user->getResult(0)) &&
              takesAnyOrder(user->getResult(0));
     });
@@ -209,7 +209,7 @@ private:
     return llvm::all_of(members, [&](size_t r) { return takesAnyOrder(readers[r]); });
   }
 
-  /// Everything that reads `value` now finds channel order[i] at i.
+  /// Adapts all readers of `value`: at channel i they now find the old channel order[i].
   void absorb(mlir::Value value, const std::vector<int64_t> &order) {
     for (mlir::Operation *user : llvm::SmallVector<mlir::Operation *>(value.getUsers())) {
       if (isMovement(user))
@@ -267,7 +267,7 @@ private:
       reread(readers[r], place);
   }
 
-  /// What reads `value` now reads runs of the sources' channels, the latest source first.
+  /// Makes the readers of `value` read ranges of the sources' channels, the latest source first.
   void reread(mlir::Value value, std::map<size_t, std::vector<int64_t>> &place) {
     const std::vector<Channel> &written = channels[value];
     std::vector<int64_t> order(written.size());
@@ -284,7 +284,7 @@ private:
     });
     absorb(value, order);
     if (sourceIds.contains(value))
-      return; // read where it lies
+      return; // the value is read where it lies
     mlir::OpBuilder b(value.getDefiningOp());
     mlir::Location loc = value.getLoc();
     llvm::SmallVector<mlir::Value> runs;

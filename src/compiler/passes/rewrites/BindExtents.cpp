@@ -1,4 +1,4 @@
-// Extents that the run decides become symbols.
+// Makes symbols of extents that are known only during a run.
 #include "passes/rewrites/BindExtents.h"
 
 #include "passes/Passes.h"
@@ -181,8 +181,8 @@ private:
   nn::SymbolicShapes shapes;
   UniqueNames symbols{"_"};
 
-  /// False where the number of elements is too long a formula, as of a pad with computed pads on four axes: then the
-  /// reference computes the result, whose extents are symbols of their own.
+  /// False if the number of elements is too long a formula, as for a pad with computed pads on four axes. The reference
+  /// then computes the result, and its extents are new symbols.
   bool isManageable(mlir::Value value) const {
     constexpr size_t most = 1000; // characters
     try {
@@ -192,7 +192,7 @@ private:
     }
   }
 
-  /// Evaluates shape arithmetic that an extent which became known has made constant: extents behind it may depend on it.
+  /// Evaluates shape arithmetic that is constant now because an extent became known: later extents may depend on it.
   bool becomesConstant(mlir::Operation &op) {
     const OpRecord *record = nn::recordOf(&op);
     if (!record || op.getNumResults() != 1 || op.getNumOperands() == 0 || !findReference(record->name))

@@ -1,4 +1,4 @@
-// What the parts of pass bind-extents share: operators that are added before another one and described at once.
+// Shared by the files of pass bind-extents: a builder that adds operators and describes their shapes at once.
 #pragma once
 
 #include "passes/rewrites/MovedElements.h"
@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// Writes operators before `op`. Shapes of what it writes are known at once.
+/// Writes operators before `op`. The shapes of the new operators are known at once.
 class ExtentBuilder {
 public:
   ExtentBuilder(nn::SymbolicShapes &shapes, UniqueNames &symbols, mlir::Operation *op)
@@ -38,7 +38,7 @@ public:
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what) {
     return bindUnknown(value, what, vectorOf(value), [](const Dim &) { return true; });
   }
-  /// Likewise. An element keeps its known extent only if it `counts`; the other elements come from `vector`.
+  /// Like the function above. An element keeps its known extent only if it `counts`; the others come from `vector`.
   mlir::Value bindUnknown(mlir::Value value, llvm::StringRef what, mlir::Value vector,
                           llvm::function_ref<bool(const Dim &)> counts);
   /// The vector whose element `at[i][j]` is element j of parts[i].
@@ -63,9 +63,9 @@ private:
 /// and `what`.
 std::string extentName(mlir::Operation *op, llvm::StringRef what, UniqueNames &symbols);
 
-/// The results of `op` with symbols for all extents, computed by new operators; nothing if only the reference of `op`
-/// can tell the extents. BindShapes.cpp: the operands state the result's extents. BindSelection.cpp: the operands'
-/// elements decide them.
+/// The results of `op` with symbols for all extents, computed by new operators; empty if only the reference of `op`
+/// knows the extents. BindShapes.cpp: operands state the result's extents. BindSelection.cpp: elements of the operands
+/// decide them.
 std::optional<llvm::SmallVector<mlir::Value>> bindShape(mlir::Operation *op, ExtentBuilder &b);
 std::optional<llvm::SmallVector<mlir::Value>> bindResize(mlir::Operation *op, ExtentBuilder &b); // BindResize.cpp
 std::optional<llvm::SmallVector<mlir::Value>> bindSelection(mlir::Operation *op, ExtentBuilder &b);

@@ -1,4 +1,4 @@
-// Operators whose data says how large the result is: a kernel counts, and kernels behind it write what was found.
+// Operators whose data decides the size of the result: one kernel counts, later kernels write the elements.
 #include "passes/rewrites/BindExtents.h"
 
 #include <limits>
@@ -36,12 +36,12 @@ Results selectBoxes(mlir::Operation *op, ExtentBuilder &b) {
   return {b.emit("selected_boxes", {found[0], found[1], count}, SelectedBoxesAttrs())};
 }
 
-/// The first elements of what was found are the results.
+/// The results are the first elements of the full-size vectors.
 std::optional<Results> unique(mlir::Operation *op, ExtentBuilder &b) {
   mlir::Value x = op->getOperand(0);
   auto attrs = nn::attrsAs<UniqueAttrs>(op);
   if (attrs.axis != std::numeric_limits<int64_t>::max() || !hasElements(b.info(x).type))
-    return std::nullopt; // slices along an axis have no order of single numbers
+    return std::nullopt; // slices along an axis have no order like single numbers
   DistinctAttrs distinct;
   distinct.sorted = attrs.sorted;
   Results found = b.emitAll("distinct", {b.info(x).rank() == 1 ? x : b.reshaped(x, {-1})}, distinct);

@@ -1,4 +1,4 @@
-// Operators whose operands say how large the result is: the operand becomes one of extents.
+// Operators whose operands state the size of the result: the operand becomes a vector of extents.
 #include "passes/rewrites/BindExtents.h"
 
 #include <limits>
@@ -8,8 +8,8 @@ namespace {
 
 using Results = llvm::SmallVector<mlir::Value>;
 
-/// True if the operand is there and not all of its elements are constants. Some may be formulas of extents, which did
-/// not help: the result still has unknown extents, for instance where the sign of a formula is not known.
+/// True if the operand is present and not all of its elements are constants. Some may be formulas over extents that did
+/// not determine the result's extents, for instance because the sign of a formula is unknown.
 bool isComputed(mlir::Operation *op, size_t index, const ExtentBuilder &b) {
   mlir::Value operand = operandOf(op, index);
   if (!operand)
@@ -88,8 +88,8 @@ Results reshape(mlir::Operation *op, ExtentBuilder &b) {
   return {b.emit("reshape", {x, b.bindUnknown(operandOf(op, 1), "extent", target, counts)}, std::move(attrs))};
 }
 
-/// False if every target that fits leaves x as it is. The operator then stays with its reference, which refuses all
-/// other targets.
+/// False if every valid target leaves x unchanged. The operator then stays with its reference, which rejects all other
+/// targets.
 bool mayGrow(mlir::Operation *op, const ExtentBuilder &b) {
   Dims own = b.info(op->getOperand(0)).dims;
   auto count = static_cast<size_t>(product(b.info(op->getOperand(1)).dims).constant());
@@ -106,7 +106,7 @@ Results expand(mlir::Operation *op, ExtentBuilder &b) {
   return again(op, b, {{1, b.bind(target, "extent")}});
 }
 
-/// Positions from the front, at least 0. Positions behind the end stay there: the shape function limits them.
+/// Positions from the front, at least 0. Positions after the end stay there, because the shape function limits them.
 mlir::Value fromFront(ExtentBuilder &b, mlir::Value positions, mlir::Value extents) {
   mlir::Value zero = b.numbers({0});
   mlir::Value counted = b.emit("add", {positions, extents});
@@ -149,7 +149,7 @@ std::optional<Results> slice(mlir::Operation *op, ExtentBuilder &b) {
 
 /// Pads that are known on some axes, and their elements.
 struct KnownPads {
-  std::vector<int64_t> axes, behind; // axes that are known, and what they get behind
+  std::vector<int64_t> axes, behind; // axes with known pads, and their pads at the end
   std::vector<int64_t> unknown;      // the other axes
   std::optional<std::vector<int64_t>> front;
 };
@@ -178,9 +178,9 @@ KnownPads knownPads(mlir::Value pads, int64_t rank, const ExtentBuilder &b) {
   return result;
 }
 
-/// The same pad with symbols for the extents of the result. Formulas would grow with every operator behind it, and
-/// would not show that they are at least 0. The pads in front are a difference of two vectors of extents. Axes whose
-/// pads are numbers keep their formula.
+/// The same pad with symbols for the extents of the result. Formulas would grow with every later operator, and would
+/// not show that they are at least 0. The pads at the front are a difference of two vectors of extents. Axes with
+/// constant pads keep their formula.
 Results pad(mlir::Operation *op, ExtentBuilder &b) {
   mlir::Value x = op->getOperand(0), pads = b.vectorOf(operandOf(op, 1)), zero = b.numbers({0});
   const auto rank = static_cast<int64_t>(b.info(x).rank());
@@ -237,7 +237,7 @@ Results range(mlir::Operation *op, ExtentBuilder &b) {
   return {b.cast(b.emit("add", {offsets, scalars[0]}), type)};
 }
 
-/// A range whose length is a formula over symbols. Nothing where the integers that compute it say something else.
+/// A range whose length is a formula over symbols. Empty if the integers that compute the range give another length.
 std::optional<Results> formulaRange(mlir::Operation *op, ExtentBuilder &b) {
   TensorInfo y = b.info(op->getResult(0));
   if (!isInteger(y.type) || y.dims[0].isConstant())

@@ -9,11 +9,11 @@
 namespace lathe {
 namespace {
 
-/// False where a value would be NaN or infinite as an element of `type`.
+/// False if a value would be NaN or infinite as an element of `type`.
 bool allFinite(const std::vector<double> &values, ElementType type) {
   double greatest = type == ElementType::f64   ? std::numeric_limits<double>::max()
                     : type == ElementType::f16 ? 65504
-                                               : 0x1.fep127; // bf16's, which float32 hardly exceeds
+                                               : 0x1.fep127; // limit of bf16, close to the limit of float32
   return std::all_of(values.begin(), values.end(), [&](double v) { return std::abs(v) <= greatest; });
 }
 
@@ -37,7 +37,7 @@ bool foldIntoConv(mlir::Operation *conv, const ChannelAffine &affine, mlir::Oper
   bool transposed = isOp(conv, "conv_transpose");
   int64_t groups = transposed ? nn::attrsAs<ConvTransposeAttrs>(conv).group : 1;
   int64_t outGroup = weights->dim(transposed ? 1 : 0), outChannels = outGroup * groups;
-  int64_t inGroup = transposed ? weights->dim(0) / groups : 1; // ordinary: one row of all that belongs to a channel out
+  int64_t inGroup = transposed ? weights->dim(0) / groups : 1; // ordinary: one row of weights per output channel
   int64_t rest = weights->elements() / std::max<int64_t>(outChannels * inGroup, 1);
   std::vector<double> w = toDoubles(*weights);
   std::vector<double> b = bias ? toDoubles(*bias) : std::vector<double>(outChannels, 0.0);

@@ -18,7 +18,7 @@ struct Axis {
   int64_t kernel, stride, dilation;
   int64_t reach = 0;                // greatest offset u
   int64_t padBegin = 0, padEnd = 0; // of a convolution that reads all offsets from 0 to reach
-  int64_t cutBegin = 0, cutEnd = 0; // positions of the interleaved result before and behind the wanted ones
+  int64_t cutBegin = 0, cutEnd = 0; // positions of the interleaved result before and after the wanted ones
 
   Axis(int64_t kernel, int64_t stride, int64_t dilation, int64_t begin, int64_t end, int64_t outputPadding)
       : kernel(kernel), stride(stride), dilation(dilation) {
@@ -39,7 +39,7 @@ struct Axis {
   }
   int64_t offset(int64_t tap) const { return tap * dilation / stride; }
   int64_t phase(int64_t tap) const { return tap * dilation % stride; }
-  /// Offsets of the taps that a phase meets, rising.
+  /// Offsets of the taps that belong to a phase, rising.
   std::vector<int64_t> offsetsOf(int64_t wanted) const {
     std::vector<int64_t> offsets;
     for (int64_t tap = 0; tap < kernel; ++tap)
@@ -59,12 +59,12 @@ struct Taps {
     if (offsets.empty())
       return;
     step = offsets.size() > 1 ? offsets[1] - offsets[0] : 1;
-    // The positions of a convolution over all offsets from 0 to reach.
+    // Positions relative to a convolution over all offsets from 0 to reach.
     padBegin = axis.padBegin - (axis.reach - offsets.back());
     padEnd = axis.padEnd - offsets.front();
   }
   int64_t count() const { return offsets.empty() ? 0 : place(offsets.front()) + 1; }
-  /// A convolution's taps run forwards over x, offsets backwards.
+  /// Taps of a convolution go forwards over x, offsets go backwards.
   int64_t place(int64_t offset) const { return (offsets.back() - offset) / step; }
 };
 
@@ -91,7 +91,7 @@ public:
     phaseFirst = attrs.group == 1;
   }
 
-  /// Interleaving by reshape can infer one extent only.
+  /// Interleaving by a reshape can infer only one extent.
   bool canInterleave() const {
     auto type = rankedType(op->getOperand(0));
     int64_t open = 0;
@@ -119,7 +119,7 @@ public:
 
 private:
   mlir::Operation *op, *last;
-  std::vector<mlir::Operation *> replaced; // op, and what moved before the interleaving; `last` is the last of them
+  std::vector<mlir::Operation *> replaced; // op, then operators that moved before the interleaving; ends with `last`
   ConvTransposeAttrs attrs;
   const Tensor &weights;
   mlir::OpBuilder b;
@@ -127,12 +127,12 @@ private:
   size_t spatial;
   std::vector<Axis> axes;
   int64_t phases, outChannels;
-  std::vector<Part> parts; // all that have taps
+  std::vector<Part> parts; // all parts that have taps
   bool phaseFirst;         // channel = phase * O + o, otherwise o * phases + phase (so that groups stay together)
 
   bool bySpaceBlocks() const { return spatial == 2 && attrs.strides[0] == attrs.strides[1]; }
 
-  /// Phase `phase` of the axis `axis`, of the number of a phase of all axes.
+  /// Phase along `axis` of the phase with this number among the phases of all axes.
   int64_t phaseOf(int64_t number, size_t axis) const {
     for (size_t i = spatial; i-- > axis + 1;)
       number /= axes[i].stride;
@@ -248,7 +248,7 @@ private:
       computed += count * outChannels;
     }
     if (hasEmptyPhases()) {
-      // One channel of zeros serves all phases without a tap.
+      // One channel of zeros is enough for all phases without a tap.
       std::replace(places.begin(), places.end(), int64_t(-1), computed);
       PadAttrs zeros;
       zeros.pads.resize(2 * (2 + spatial));
@@ -271,7 +271,7 @@ private:
     return nn::buildValue(b, loc, "gather", {value, order}, std::move(along));
   }
 
-  /// Adds the bias where no convolution has.
+  /// Adds the bias if no convolution has it.
   mlir::Value withBias(mlir::Value value) {
     auto bias = constantOf(operandOf(op, 2));
     if (!bias)
@@ -285,7 +285,7 @@ private:
     return nn::buildValue(b, loc, "add", {value, added}, AddAttrs());
   }
 
-  /// Element-wise operators behind, moved before the interleaving: into the epilogues of the convolutions.
+  /// Moves later element-wise operators before the interleaving, into the epilogues of the convolutions.
   void absorbChain(llvm::MutableArrayRef<mlir::Value> values) {
     while (last->getResult(0).hasOneUse()) {
       mlir::Value before = last->getResult(0);
@@ -306,7 +306,7 @@ private:
     b.setInsertionPoint(last);
   }
 
-  /// `user` of `before` on the phases of one part; constants are one number a channel, or one of all elements.
+  /// Repeats `user` of `before` on the phases of one part. Constants are per channel, or equal for all elements.
   mlir::Value moved(mlir::Operation *user, mlir::Value before, mlir::Value value, size_t count) {
     mlir::IRMapping map;
     map.map(before, value);
@@ -314,7 +314,7 @@ private:
       if (operand == before)
         continue;
       ElementType type = nn::infoOf(operand).type;
-      std::optional<double> equal = splatValue(operand); // the channels are others now
+      std::optional<double> equal = splatValue(operand); // the number of channels is different here
       map.map(operand, equal ? makeConstant(b, user->getLoc(), type, {}, {*equal}, constantName(user, ".value"))
                              : makeConstant(b, user->getLoc(), type, channelDims(value),
                                             perPhase(*perChannelConstant(operand, before), count),
@@ -333,7 +333,7 @@ private:
       blocks.mode = phaseFirst ? "DCR" : "CRD";
       return nn::buildValue(b, loc, "depth_to_space", {value}, std::move(blocks));
     }
-    // N x phases x O x in, or N x O x phases x in; every axis of phases moves behind its spatial axis.
+    // N x phases x O x in, or N x O x phases x in; every axis of phases moves after its spatial axis.
     auto extent = [&](size_t i) {
       return type.isDynamicDim(2 + i) ? int64_t(-1) : type.getDimSize(static_cast<unsigned>(2 + i));
     };

@@ -11,7 +11,7 @@ void deadCode(mlir::ModuleOp module) {
     if (!op.hasTrait<mlir::OpTrait::IsTerminator>() &&
         op.use_empty()) // nn operators and kernel calls have no side effects
       op.erase();
-  llvm::DenseSet<mlir::StringAttr> called; // in one walk: to ask for the uses of each function is a walk a function
+  llvm::DenseSet<mlir::StringAttr> called; // in one walk; asking for each function's uses would walk once per function
   module.walk([&](mlir::func::CallOp call) { called.insert(call.getCalleeAttr().getAttr()); });
   for (auto function : llvm::make_early_inc_range(module.getOps<mlir::func::FuncOp>()))
     if (function.isPrivate() && !called.contains(function.getSymNameAttr()))

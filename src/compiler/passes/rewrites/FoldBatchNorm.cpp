@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// scale / sqrt(var + epsilon) and bias - mean * that, in float64; nothing unless all four are constant.
+/// scale / sqrt(var + epsilon) = s, and bias - mean * s, in float64; empty unless all four parameters are constant.
 std::optional<ChannelAffine> affineOf(mlir::Operation *batchNorm) {
   std::vector<double> parameters[4];
   for (unsigned i = 0; i < 4; ++i) {
@@ -39,8 +39,8 @@ void decompose(mlir::Operation *batchNorm, const ChannelAffine &affine) {
   replaceWith(batchNorm, nn::buildValue(b, loc, "add", {scaled, shift}, AddAttrs()));
 }
 
-/// The definition itself, (x - mean) * (scale / sqrt(var + epsilon)) + bias: for exact math and for parameters that are
-/// computed. What is constant of it folds.
+/// The definition itself, (x - mean) * (scale / sqrt(var + epsilon)) + bias: for exact math and for computed
+/// parameters. Its constant parts fold.
 void spellOut(mlir::Operation *batchNorm) {
   mlir::OpBuilder b(batchNorm);
   mlir::Location loc = batchNorm->getLoc();
@@ -67,7 +67,7 @@ void spellOut(mlir::Operation *batchNorm) {
 } // namespace
 
 void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath) {
-  // Not an early-increment walk: folding into the convolution behind erases operators ahead.
+  // Not an early-increment walk: folding into a later convolution erases operators ahead.
   std::vector<mlir::Operation *> batchNorms;
   for (mlir::Operation &op : mainFunction(module).getBody().front())
     if (isOp(&op, "batch_norm"))
@@ -76,7 +76,7 @@ void foldBatchNorm(mlir::ModuleOp module, bool decomposeOnly, bool exactMath) {
     mlir::Value x = op->getOperand(0);
     auto type = rankedType(x);
     if (!type || type.getRank() < 2)
-      continue; // not even the rank is known; the reference runs it
+      continue; // the rank is unknown; the reference runs it
     std::optional<ChannelAffine> affine = exactMath || type.isDynamicDim(1) ? std::nullopt : affineOf(op);
     if (!affine)
       spellOut(op);

@@ -8,9 +8,9 @@
 namespace lathe {
 namespace {
 
-// Folding trades package size and compile time for run time. A result that grows beyond this, and is not one repeated
-// element, is computed again in every run. That is cheap for copies of small constants (expand, tile, resize). Masks
-// and position biases, which exporters compute from a few integers, would take a kernel an operator.
+// Folding trades package size and compile time for run time. A larger result that is not one repeated element is
+// computed again in every run. That is cheap for copies of small constants (expand, tile, resize). Masks and position
+// biases, which exporters compute from a few integers, would need a kernel for each operator.
 constexpr int64_t copiesFolded = 64 << 10; // bytes of results
 constexpr int64_t alwaysFolded = 4 << 20;
 constexpr int64_t growthAllowed = 2;          // times the operands
@@ -27,7 +27,7 @@ std::optional<int64_t> resultBytes(mlir::Operation &op) {
   return bytes;
 }
 
-/// True if f16 has no number for an element that float32 holds: the operator has to run with wider results
+/// True if f16 cannot represent an element that float32 holds: the operator must run with wider results
 /// (passes/half/WidenHalf.cpp).
 bool overflowsHalf(const OpRecord &record, const Attrs &attrs, const std::vector<const Value *> &operands,
                    const std::vector<Value> &results) {
@@ -106,8 +106,8 @@ void fold(mlir::Operation &op, const OpRecord &record) {
   op.erase();
 }
 
-/// True for the cast of integers that a product reads as packed weights. What follows the cast has an operand that is
-/// not constant, and is left alone as well.
+/// True for the cast of integers that a product reads as packed weights. The operator after the cast has an operand
+/// that is not constant, so it is not folded either.
 bool beginsPackedWeights(mlir::Operation *op) {
   constexpr int64_t least = 4096; // elements: fewer cost nothing as numbers
   constexpr int mostOperators = 4;

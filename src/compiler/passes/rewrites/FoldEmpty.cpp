@@ -1,19 +1,19 @@
-// Values without elements: nothing computes them.
+// Removes the computation of values without elements.
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
 namespace lathe {
 namespace {
 
-/// True where the type alone says that the value has no elements and that its shape is static: the value is known.
+/// True if the type alone shows that the value has no elements and a static shape, so that the value is known.
 bool isKnownEmpty(mlir::Value value) {
   auto type = rankedType(value);
   return type && type.hasStaticShape() && type.getNumElements() == 0 && !type.getEncoding() &&
          !llvm::isa<nn::StringType>(type.getElementType());
 }
 
-/// True where nothing about the operands of `op` is left to the run. Otherwise the operator may be refused then, so it stays,
-/// though nothing computes it (computesNothing).
+/// True if nothing about the operands of `op` is checked at run time. Otherwise a run may reject the operator, so it
+/// stays although it computes nothing (computesNothing).
 bool isChecked(mlir::Operation *op) {
   return llvm::all_of(op->getOperandTypes(), [](mlir::Type type) {
     auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
@@ -21,13 +21,13 @@ bool isChecked(mlir::Operation *op) {
   });
 }
 
-/// The constant that stands for an empty value, before `at`.
+/// A constant that replaces an empty value, inserted before `at`.
 mlir::Value emptyConstant(mlir::Operation *at, mlir::Location loc, mlir::RankedTensorType type) {
   mlir::OpBuilder b(at);
   return makeConstant(b, loc, Tensor(nn::toElementType(type.getElementType()), type.getShape().vec()), "empty");
 }
 
-/// A concatenation without the operands that have nothing to add.
+/// Removes empty operands from a concatenation.
 void dropEmptyParts(mlir::Operation *concat) {
   llvm::SmallVector<mlir::Value> parts;
   for (mlir::Value part : concat->getOperands())

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// What a constant pad adds around the spatial axes (all begins, then all ends); nothing if it does anything else.
+/// The elements that a constant pad adds around the spatial axes (all begins, then all ends); empty for any other pad.
 std::optional<std::vector<int64_t>> spatialPads(const PadAttrs &pad, int64_t rank) {
   if (pad.mode != "constant" || rank < 3 || static_cast<int64_t>(pad.pads.size()) != 2 * rank)
     return std::nullopt;
@@ -74,7 +74,7 @@ void fold(mlir::Operation *op) {
   } else {
     auto attrs = nn::attrsAs<MaxPoolAttrs>(op);
     auto pads = poolPads(attrs, *outer);
-    // Padding never wins in a max_pool: neither does a zero among non-negative elements.
+    // Padding never wins in a max_pool. A pad of 0 among non-negative elements never changes the maximum.
     bool neverWins = pad.value <= -3.4028234e38 || (pad.value == 0 && nonNegative(padOp->getOperand(0)));
     if (!neverWins || !pads || attrs.ceil_mode)
       return;

@@ -12,7 +12,7 @@ struct Step {
   ChannelAffine affine;
 };
 
-/// `op` read as scale * x + shift a channel.
+/// `op` as scale * x + shift for each channel.
 std::optional<Step> stepOf(mlir::Operation *op) {
   bool mul = isOp(op, "mul"), div = isOp(op, "div"), add = isOp(op, "add"), sub = isOp(op, "sub");
   if (!mul && !div && !add && !sub)

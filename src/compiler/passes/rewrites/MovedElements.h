@@ -16,9 +16,9 @@ struct MovedElement {
 /// elements.
 std::optional<std::vector<MovedElement>> movedElements(mlir::Value value);
 
-/// The element as a number, where `shapes` or a constant say it; for integers.
+/// The element as an extent, if `shapes` or a constant determines it; for integers.
 std::optional<Dim> contentOf(const MovedElement &element, const nn::SymbolicShapes &shapes);
-/// The element where its source is a constant, as a double.
+/// The element as a double, if its source is a constant.
 std::optional<double> constantOf(const MovedElement &element);
 
 } // namespace lathe

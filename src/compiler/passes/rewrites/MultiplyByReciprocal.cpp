@@ -27,7 +27,7 @@ public:
     return std::isfinite(divisor) && divisor != 0 && readDividend(quotient->getOperand(0)) && !leaves.empty();
   }
 
-  /// Replaces the division where something cheaper gives the same bytes for every byte or pair of bytes.
+  /// Replaces the division if a cheaper operator gives the same bytes for every byte or pair of bytes.
   void replace() {
     setLeaves();
     Tensor dividend = *evaluate(quotient->getOperand(0)),
@@ -63,7 +63,7 @@ private:
   llvm::SmallVector<mlir::Operation *> behind; // from the quotient to the bytes of the result
   std::vector<Tensor> values;                  // of the leaves
 
-  /// round, perhaps the addition of a zero point, limits, and the conversion to bytes.
+  /// Reads round, an optional addition of a zero point, limits, and the conversion to bytes.
   bool readQuantisation() {
     for (mlir::Value value = quotient->getResult(0); value.hasOneUse();) {
       mlir::Operation *op = *value.user_begin();
@@ -91,7 +91,7 @@ private:
            llvm::all_of(op->getOperands(), [&](mlir::Value operand) { return readDividend(operand); });
   }
 
-  /// Every byte along an axis of its own.
+  /// Sets the leaves to all bytes, each leaf along a separate axis.
   void setLeaves() {
     for (size_t i = 0; i < leaves.size(); ++i) {
       Tensor all(nn::infoOf(leaves[i]).type, i == 0 ? std::vector<int64_t>{256, 1} : std::vector<int64_t>{1, 256});
@@ -138,7 +138,7 @@ private:
                         constantName(quotient, ".factor"));
   }
 
-  /// x * a + y * b with constants, which nothing else reads.
+  /// True for x * a + y * b with constants that have no other user.
   bool isSumOfProducts(mlir::Operation *sum) const {
     return isOp(sum, "add") && sum->getResult(0).hasOneUse() &&
            llvm::all_of(sum->getOperands(), [](mlir::Value product) {

@@ -1,5 +1,5 @@
-// Concatenations and splits of very many parts as trees of narrow ones: a movement kernel has code for each part, and a
-// compiler takes more than twice as long for twice the code.
+// Rewrites concatenations and splits of very many parts as trees of narrow ones: a movement kernel has code for each
+// part, and compile time grows faster than the size of the code.
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// The concatenation of `parts`, at most `widestMovement` to an operator.
+/// The concatenation of `parts`, by operators of at most `widestMovement` operands.
 mlir::Value joined(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVector<mlir::Value> parts, ConcatAttrs &attrs) {
   while (parts.size() > widestMovement) {
     llvm::SmallVector<mlir::Value> fewer;
@@ -21,7 +21,7 @@ mlir::Value joined(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVector<mli
   return nn::build(b, loc, "concat", parts, attrs)->getResult(0);
 }
 
-/// The pieces of `x`, at most `widestMovement` to an operator.
+/// The pieces of `x`, by operators of at most `widestMovement` results.
 llvm::SmallVector<mlir::Value> pieces(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, int64_t axis,
                                       llvm::ArrayRef<int64_t> sizes) {
   SplitAttrs attrs;

@@ -1,4 +1,4 @@
-// Convolutions whose spatial extents are known at run time only, as operators whose kernels take such extents.
+// Rewrites convolutions whose spatial extents are known only at run time as operators whose kernels take such extents.
 //
 // The code of a convolution has its spatial extents as constants. A matrix product takes any number of rows: one for
 // every output position, with the input elements under all taps side by side as columns. The elements under tap t are a
@@ -14,7 +14,7 @@
 namespace lathe {
 namespace {
 
-/// Groups that are worth a matrix product each; more stay with the reference.
+/// Maximum number of groups, each a matrix product; convolutions with more groups stay with the reference.
 constexpr int64_t mostGroups = 64;
 
 class Rewriter {
@@ -245,7 +245,7 @@ bool isOpen(mlir::Operation *op) {
       (!integers && !llvm::isa<mlir::FloatType>(x.getElementType())))
     return false;
   bool open = llvm::any_of(x.getShape().drop_front(2), mlir::ShapedType::isDynamic);
-  // the run computes such pads: slices of the padded input would have unknown extents, not known to be equal
+  // pads depend on open extents: slices of the padded input would have unknown extents, not known to be equal
   if (Rewriter(op).padsFollow())
     return false;
   return open && (Rewriter(op).depthwise() || Rewriter(op).groups() <= mostGroups);

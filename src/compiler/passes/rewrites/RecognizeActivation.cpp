@@ -67,7 +67,7 @@ bool recognizeActivationAt(mlir::Operation *op) {
     mlir::Value x = product.factors[i], other = product.factors[1 - i];
     if (!other.getDefiningOp() || x.getType() != op->getResult(0).getType())
       continue;
-    // The node whose result remains comes last: values are named after it.
+    // The node whose result remains comes last, because values are named after the last node.
     llvm::SmallVector<mlir::Operation *> ops{other.getDefiningOp()};
     llvm::append_range(ops, llvm::reverse(product.ops));
     mlir::OpBuilder b(op);
@@ -82,7 +82,7 @@ bool recognizeActivationAt(mlir::Operation *op) {
 } // namespace
 
 void recognizeActivation(mlir::ModuleOp module) {
-  // From the end: the outermost product of a chain is met first.
+  // From the end, so that the outermost product of a chain comes first.
   llvm::SmallVector<mlir::Operation *> products;
   for (mlir::Operation &op : mainFunction(module).getBody().front())
     if (isOp(&op, "mul") || isOp(&op, "div"))

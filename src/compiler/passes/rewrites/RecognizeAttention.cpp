@@ -10,9 +10,9 @@
 namespace lathe {
 namespace {
 
-constexpr double farBelow = -1e4; // a fill that leaves a key no weight beside any key that is seen
+constexpr double farBelow = -1e4; // a fill at or below this gives a key no weight beside any visible key
 
-/// What stands between softmax and the product of queries and keys.
+/// The operators between softmax and the product of queries and keys.
 struct Scores {
   mlir::Operation *product = nullptr;
   double scale = 1;
@@ -38,14 +38,14 @@ bool reshapesOuterAxes(mlir::Operation *op) {
   return true;
 }
 
-/// A factor and what it is multiplied with, for mul and div by one number.
+/// The other operand and the factor, for mul and div by one number.
 std::optional<std::pair<mlir::Value, double>> scaled(mlir::Operation *op) {
   if (!isOp(op, "mul") && !isOp(op, "div"))
     return std::nullopt;
   for (unsigned side = 0; side < (isOp(op, "mul") ? 2u : 1u); ++side)
     if (auto number = splatValue(op->getOperand(1 - side));
         number && op->getOperand(side).getType() == op->getResult(0).getType()) {
-      // Dividing by 0, or by what has no reciprocal in float32, is not scaling: 0 / 0 is NaN, x / 0 has the sign of x.
+      // Dividing by 0, or by a number without a float32 reciprocal, is not scaling: 0 / 0 is NaN, x / 0 has x's sign.
       double factor = isOp(op, "mul") ? *number : 1 / *number;
       if (std::abs(factor) <= std::numeric_limits<float>::max())
         return std::pair(op->getOperand(side), factor);
@@ -78,8 +78,8 @@ int64_t sharedAxes(mlir::RankedTensorType a, mlir::RankedTensorType b) {
   return shared;
 }
 
-/// "upper_left", "lower_right" or "": what a constant says of every head's M x K scores. `sees(i)`: element i lets its
-/// key through.
+/// "upper_left", "lower_right" or "": the kind of causal mask that a constant is for every head's M x K scores.
+/// `sees(i)`: element i lets its key through.
 std::string causalKind(const Tensor &mask, const std::function<bool(int64_t)> &sees) {
   if (mask.rank() < 2)
     return "";
@@ -141,8 +141,8 @@ private:
       scores.fullest = value;
   }
 
-  /// Takes the operator that makes `value` into `scores` and `added`. Returns the operand that leads on to the product,
-  /// or null for an operator that does not belong to attention.
+  /// Adds the operator that makes `value` to `scores` and `added`. Returns the operand that leads on to the product, or
+  /// null if the operator does not belong to attention.
   static mlir::Value stepTowardsProduct(Scores &scores, std::vector<Addend> &added, mlir::Value value) {
     mlir::Operation *op = value.getDefiningOp();
     if (reshapesOuterAxes(op))
@@ -164,7 +164,7 @@ private:
       if (!fill || op->getOperand(side).getType() != value.getType() ||
           !takeCondition(scores, op->getOperand(0), *fill, side == 2, op))
         return {};
-      if (scores.mask && !added.empty()) // added behind the fill
+      if (scores.mask && !added.empty()) // added after the fill
         return {};
       added.emplace_back(scores.mask, value); // its axes are checked with the others'
       return op->getOperand(side);
@@ -172,7 +172,7 @@ private:
     return {};
   }
 
-  /// Makes an addend the causality, the bias or the mask of `scores`; false where its axes do not fit or all are taken.
+  /// Makes an addend the causality, the bias or the mask of `scores`; false if its axes do not fit or all are taken.
   static bool takeAddend(Scores &scores, const Addend &addend) {
     mlir::Value operand = addend.first;
     auto type = rankedType(operand), place = rankedType(addend.second);
@@ -227,7 +227,7 @@ private:
     return true;
   }
 
-  /// Takes a factor off an operand of the product of queries and keys.
+  /// Moves a factor of an operand of the product of queries and keys into `scale`.
   static mlir::Value withoutScale(mlir::Value value, double &scale) {
     while (value.hasOneUse()) {
       auto inner = scaled(value.getDefiningOp());
@@ -285,8 +285,8 @@ private:
     return result;
   }
 
-  /// What keys or values repeat for the heads that share them: x of [B, G, K, D], where `value` is [B, G * r, K, D] by a
-  /// reshape to [B, G, 1, K, D], an expansion to [B, G, r, K, D] and a reshape. Null for any other value.
+  /// Keys or values before they are repeated for the heads that share them: x of [B, G, K, D], where `value` is [B, G *
+  /// r, K, D] by a reshape to [B, G, 1, K, D], an expansion to [B, G, r, K, D] and a reshape. Null for any other value.
   mlir::Value withoutRepeats(mlir::Value value) const {
     while (isOp(value, "transpose") && llvm::is_sorted(nn::attrsAs<TransposeAttrs>(value.getDefiningOp()).perm) &&
            !nn::attrsAs<TransposeAttrs>(value.getDefiningOp()).perm.empty())

@@ -1,5 +1,5 @@
-// group_norm as PyTorch exports it: reshape to one row a group, instance_norm, reshape back, a scale and a bias a
-// channel.
+// group_norm as PyTorch exports it: reshape to one row per group, instance_norm, reshape back, then a scale and a bias
+// per channel.
 #include "passes/Match.h"
 #include "passes/Passes.h"
 
@@ -33,7 +33,7 @@ bool recognizeGroupNormAt(mlir::Operation *back) {
     factors.push_back(groupScale[c / (channels / groups)]);
     offsets.push_back(groupBias[c / (channels / groups)]);
   }
-  // A scale and a bias behind it.
+  // A scale and a bias that follow.
   llvm::SmallVector<mlir::Operation *> ops = {apart, norm, back};
   auto next = [&](const char *mnemonic) -> std::optional<std::vector<double>> {
     mlir::Value value = ops.back()->getResult(0);

@@ -6,7 +6,7 @@
 //   x * (g / s) + (b - m * (g / s))        TensorFlow's batch_normalization on moments
 //   x / sqrt(reduce_mean(x * x) + epsilon) RMS norms
 //
-// and a scale and bias behind, where they are constants. Whatever else uses a part of the chain keeps it.
+// A scale and bias that follow are included if they are constants. Other users of a part of the chain keep that part.
 #include "passes/Match.h"
 #include "passes/Passes.h"
 
@@ -24,7 +24,7 @@ struct Found {
   llvm::SmallVector<mlir::Operation *> ops;
 };
 
-/// sqrt(v) or v ^ 0.5: v.
+/// Returns v if `value` is sqrt(v) or v ^ 0.5.
 mlir::Value underRoot(mlir::Value value) {
   if (mlir::Operation *root = producer(value, "sqrt"))
     return root->getOperand(0);
@@ -32,7 +32,7 @@ mlir::Value underRoot(mlir::Value value) {
   return power && splatValue(power->getOperand(1)) == 0.5 ? power->getOperand(0) : mlir::Value();
 }
 
-/// 1 / sqrt(v) in its spellings: v.
+/// Returns v if `value` is 1 / sqrt(v), in any spelling.
 mlir::Value underInverseRoot(mlir::Value value) {
   if (mlir::Operation *inverse = producer(value, "reciprocal"))
     return underRoot(inverse->getOperand(0));
@@ -128,7 +128,7 @@ std::optional<Found> matchAffine(mlir::Operation *op) {
   return std::nullopt;
 }
 
-/// The constants with which the only user of the normalised value multiplies it and the only user of that adds.
+/// Takes the constants of a multiplication and an addition that follow, each the only user of its operand.
 void takeParameters(Found &found) {
   auto next = [&](const char *mnemonic) -> mlir::Value {
     mlir::Value value = found.root->getResult(0);
@@ -148,7 +148,7 @@ void takeParameters(Found &found) {
     found.bias = found.centred ? next("add") : mlir::Value();
 }
 
-/// `value` varies along the normalised axes only.
+/// True if `value` varies along the normalised axes only.
 bool variesInside(mlir::Value value, const Found &found) {
   auto type = rankedType(value), whole = rankedType(found.x);
   if (!type || type.getRank() > whole.getRank())
@@ -160,7 +160,7 @@ bool variesInside(mlir::Value value, const Found &found) {
   return true;
 }
 
-/// A constant of rank 1 with one element a channel (axis 1), or null.
+/// A constant of rank 1 with one element per channel (axis 1), or null.
 mlir::Value channelConstant(mlir::OpBuilder &b, mlir::Value value, double otherwise, const Found &found,
                             llvm::StringRef suffix) {
   auto type = rankedType(found.x);
@@ -221,7 +221,7 @@ void recognizeLayerNorm(mlir::ModuleOp module) {
     std::optional<Found> found = isOp(op, "add") ? matchAffine(op) : matchQuotient(op);
     if (!found || op->getResult(0).getType() != found->x.getType())
       continue;
-    // Parameters that do not fit stay behind as they are.
+    // Parameters that do not fit stay as separate operators.
     Found whole = *found;
     takeParameters(whole);
     for (Found *candidate : {&whole, &*found}) {

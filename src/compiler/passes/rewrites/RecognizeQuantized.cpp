@@ -21,8 +21,8 @@ class IntegerProduct {
 public:
   explicit IntegerProduct(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
 
-  /// Replaces the operator if it is a quantised product. Returns the product of the sums with their scale; null if it
-  /// is not.
+  /// Replaces the operator if it is a quantised product. Returns the multiplication of the sums by their scale, or
+  /// null.
   mlir::Operation *run() {
     bool conv = isOp(op, "conv"), gemm = isOp(op, "gemm"), matmul = isOp(op, "matmul");
     if ((!conv && !gemm && !matmul) || !readOperands())
@@ -94,14 +94,14 @@ private:
     return numbers && (numbers->size() == 1 || numbers->size() == static_cast<size_t>(outputs));
   }
 
-  /// sum((x - z) * w) is sum(x * w) - z * sum(w), whose second part goes to the bias: the kernel has less to do.
+  /// sum((x - z) * w) is sum(x * w) - z * sum(w). The second term goes into the bias, so the kernel has less to do.
   void moveZeroPoint() {
     if (data.scale.type != ElementType::u8 || allZero(data.scale.zeroPoint) || weights.scale.type != ElementType::i8 ||
         !allZero(weights.scale.zeroPoint))
       return;
     double zero = data.scale.zeroPoint[0];
     if (isOp(op, "conv") && llvm::any_of(nn::attrsAs<ConvAttrs>(op).pads, [](int64_t pad) { return pad != 0; }))
-      return; // the padding is not zero then; the kernel takes the zero point from its sums tap by tap
+      return; // the padding is not zero then; the kernel subtracts the zero point from its sums tap by tap
     Tensor constant = *constantOf(weights.x);
     size_t axis = gemmTransposes ? 0 : static_cast<size_t>(outputAxis);
     int64_t inner = 1, count = constant.elements();
@@ -122,7 +122,7 @@ private:
 
   /// True if one unit of the bias is one unit of the sums.
   bool hasSumsScale(const QuantizedScale &scale) const {
-    constexpr double rounding = 1e-5; // of scales that were multiplied in float32
+    constexpr double rounding = 1e-5; // tolerance for scales that were multiplied in float32
     size_t count = std::max(scale.scale.size(), weights.scale.scale.size());
     for (size_t i = 0; i < count; ++i) {
       double unit = data.scale.scale[0] * weights.scale.scale[weights.scale.perTensor() ? 0 : i];
@@ -132,7 +132,7 @@ private:
     return true;
   }
 
-  /// One value an output channel, or one in all, under the result.
+  /// One value per output channel, or one for all, in the shape of a constant for the result.
   mlir::Value perOutput(ElementType type, const std::vector<double> &values, const char *suffix) {
     std::vector<int64_t> dims;
     if (values.size() != 1) {
@@ -187,8 +187,8 @@ private:
 
 using Products = llvm::DenseSet<mlir::Operation *>;
 
-/// (x * a + c) / s becomes x * (a / s) + c / s, also with a relu between: one factor instead of two. x * a is one of
-/// `products`: where the model itself spells out integer sums and their factors, its roundings are meant.
+/// Rewrites (x * a + c) / s as x * (a / s) + c / s, also with a relu between: one factor instead of two. x * a must be
+/// in `products`: if the model itself spells out integer sums and their factors, its roundings are intended.
 class ScaleMerger {
 public:
   ScaleMerger(const QuantizedForm &form, const Products &products)
@@ -199,7 +199,7 @@ public:
     if (!perTensor || !quotient->getOperand(0).hasOneUse())
       return;
     mlir::Operation *op = quotient->getOperand(0).getDefiningOp();
-    llvm::SmallVector<mlir::Operation *> chain; // from the quotient backwards to the factor
+    llvm::SmallVector<mlir::Operation *> chain; // from the division back to the factor
     while (op && (isOp(op, "relu") || isOp(op, "add")) && op->getOperand(0).hasOneUse() &&
            (isOp(op, "relu") || op->getOperand(1).getDefiningOp<nn::ConstantOp>())) {
       chain.push_back(op);
@@ -238,7 +238,7 @@ bool movesElements(mlir::Operation *op) {
   return false;
 }
 
-/// What only moves or selects elements does so with the integers, where all have one scale.
+/// Lets operators that only move or select elements work on the integers, if all operands have one scale.
 void moveIntegers(mlir::Operation *op) {
   if (!movesElements(op) || !op->getResult(0).hasOneUse())
     return;

@@ -6,13 +6,13 @@
 namespace lathe {
 namespace {
 
-/// The one axis of a reduction that keeps it; -1 otherwise.
+/// The axis of a reduction over one axis that keeps dimensions; -1 otherwise.
 int64_t onlyAxis(mlir::Operation *reduction) {
   auto axes = keptAxes(reduction);
   return axes && axes->size() == 1 ? axes->front() : -1;
 }
 
-/// x - reduce_max(x) over `axis`: x; otherwise the value itself.
+/// Returns x if `value` is x - reduce_max(x) over `axis`; otherwise the value itself.
 mlir::Value withoutShift(mlir::Value value, int64_t axis) {
   mlir::Operation *difference = producer(value, "sub");
   mlir::Operation *greatest = difference ? producer(difference->getOperand(1), "reduce_max") : nullptr;

@@ -1,4 +1,4 @@
-// What the code around nn.if and nn.loop knows becomes known in their bodies.
+// Passes facts from the code around nn.if and nn.loop into their bodies.
 #include "ir/Bodies.h"
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-/// Puts the branch of a condition that is a constant by now in the place of nn.if.
+/// Replaces nn.if by the branch that its constant condition selects.
 void inlineBranch(nn::IfOp branch) {
   std::optional<Tensor> condition = constantOf(branch.getCondition());
   if (!condition)
@@ -48,7 +48,7 @@ void sinkConstants(mlir::Operation *op, nn::BodyRef body) {
   }
 }
 
-/// Returns whether that says something new.
+/// Returns true if this gives the argument new facts.
 bool setArgument(mlir::func::FuncOp main, unsigned index, const TensorInfo &info) {
   mlir::MLIRContext *context = main.getContext();
   mlir::Type type = main.getArgument(index).getType();
@@ -61,7 +61,7 @@ bool setArgument(mlir::func::FuncOp main, unsigned index, const TensorInfo &info
   return main.getArgument(index).getType() != type || main.getArgAttr(index, "nn.dims") != dims;
 }
 
-/// Extents of captured values. Returns whether they say something new.
+/// Gives arguments the extents of captured values. Returns true if there are new facts.
 bool refineArguments(mlir::Operation *op, nn::BodyRef body, const nn::SymbolicShapes &shapes) {
   nn::Captured captured = nn::capturedBy(op);
   bool changed = false;

@@ -16,7 +16,7 @@ bool isFloatTensor(mlir::Value value) {
   return type && isFloat(nn::toElementType(type.getElementType()));
 }
 
-/// x + 0, x - 0, x * 1, x / 1, x ^ 1: the operand that is left, or null.
+/// Returns the remaining operand of x + 0, x - 0, x * 1, x / 1 or x ^ 1; null for others.
 mlir::Value neutralArithmetic(mlir::Operation *op) {
   struct Rule {
     const char *name;
@@ -54,7 +54,7 @@ std::optional<Bounds> boundsOf(mlir::Operation *op) {
   return Bounds{clip.min, clip.max};
 }
 
-/// Two bounds one after the other are one.
+/// Merges two consecutive pairs of bounds.
 bool mergeBounds(mlir::Operation *op) {
   std::optional<Bounds> outer = boundsOf(op);
   mlir::Operation *before = outer ? op->getOperand(0).getDefiningOp() : nullptr;
@@ -80,7 +80,7 @@ bool mergeBounds(mlir::Operation *op) {
   return true;
 }
 
-/// clip from 0 upwards is relu.
+/// Rewrites clip from 0 upwards as relu.
 bool clipToRelu(mlir::Operation *op) {
   std::optional<Bounds> bounds = isOp(op, "clip") ? boundsOf(op) : std::nullopt;
   if (!bounds || bounds->min != 0 || !(bounds->max > 3.5e38))
@@ -94,8 +94,8 @@ bool allEqual(const std::vector<int64_t> &values, int64_t wanted) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == wanted; });
 }
 
-/// A pool whose window is the whole image is a reduction over the spatial axes, which may run in any layout; one of a
-/// single element is nothing.
+/// Rewrites a pool over the whole image as a reduction over the spatial axes, which may run in any layout. Removes a
+/// pool over an image of one element.
 template <class PoolAttrs> bool wholeImagePool(mlir::Operation *op, const char *reduction) {
   auto attrs = nn::attrsAs<PoolAttrs>(op);
   auto type = rankedType(op->getOperand(0));
@@ -119,8 +119,8 @@ template <class PoolAttrs> bool wholeImagePool(mlir::Operation *op, const char *
   return true;
 }
 
-/// A reduction over all spatial axes keeps them as 1 and is then reshaped: its result may stay in the layout of its
-/// operand.
+/// A reduction over all spatial axes that is later reshaped keeps these axes with extent 1, so that its result may stay
+/// in the layout of its operand.
 bool keepReducedAxes(mlir::Operation *op) {
   if (loweringOf(op) != "reduction" || operandOf(op, 1))
     return false;

@@ -12,13 +12,13 @@ int64_t dynamicCount(mlir::RankedTensorType type) {
   return std::count_if(type.getShape().begin(), type.getShape().end(), mlir::ShapedType::isDynamic);
 }
 
-/// True when the number of elements tells the open extent of `type`: it has at most one, and no extent 0.
+/// True if the open extent of `type` follows from the number of elements: the type has at most one, and no extent 0.
 bool elementsTellExtents(mlir::RankedTensorType type) {
   int64_t unknown = type ? dynamicCount(type) : 2;
   return unknown == 0 || (unknown == 1 && !llvm::is_contained(type.getShape(), 0));
 }
 
-/// True when equal types mean equal extents.
+/// True if equal types imply equal extents.
 bool sameExtents(mlir::Value a, mlir::Value b) {
   return a.getType() == b.getType() && elementsTellExtents(rankedType(a));
 }
@@ -81,7 +81,7 @@ bool simplifyTranspose(mlir::Operation *op) {
   return false;
 }
 
-/// The shape of a transpose is read from its operand, so nothing is moved for it.
+/// The shape of a transpose is computed from its operand, so that the transpose may become dead.
 bool simplifyShape(mlir::Operation *op) {
   mlir::Operation *before = op->getOperand(0).getDefiningOp();
   auto attrs = nn::attrsAs<ShapeAttrs>(op);
@@ -106,7 +106,7 @@ bool simplifyConcat(mlir::Operation *op) {
   }
   auto attrs = nn::attrsAs<ConcatAttrs>(op);
   int64_t axis = axisOf(attrs.axis, op->getResult(0));
-  // All pieces of one split, in order.
+  // All pieces of one split, in order: the operand of the split.
   mlir::Operation *split = op->getOperand(0).getDefiningOp();
   if (isOp(split, "split") && split->getNumResults() == op->getNumOperands() &&
       llvm::equal(split->getResults(), op->getOperands()) &&
@@ -168,7 +168,7 @@ bool simplifySplit(mlir::Operation *op) {
   auto attrs = nn::attrsAs<SplitAttrs>(op);
   mlir::Operation *before = x.getDefiningOp();
   int64_t axis = axisOf(attrs.axis, x);
-  // What a concat put together.
+  // A split of a concatenation into its own parts.
   if (isOp(before, "concat") && before->getNumOperands() == op->getNumResults() &&
       axisOf(nn::attrsAs<ConcatAttrs>(before).axis, x) == axis &&
       llvm::equal(before->getOperandTypes(), op->getResultTypes())) {
@@ -176,7 +176,7 @@ bool simplifySplit(mlir::Operation *op) {
     op->erase();
     return true;
   }
-  // Pieces of a gather are gathers: the whole is not made first.
+  // Pieces of a gather become gathers, so that the whole is not computed first.
   auto indices = gatherIndices(before);
   if (indices && x.hasOneUse() && attrs.sizes.size() == op->getNumResults() &&
       axisOf(nn::attrsAs<GatherAttrs>(before).axis, before->getOperand(0)) == axis) {
@@ -195,7 +195,7 @@ bool simplifySplit(mlir::Operation *op) {
   return false;
 }
 
-/// A gather of one constant index is a slice, the axis dropped where the index is a scalar.
+/// Rewrites a gather of one constant index as a slice, and drops the axis if the index is a scalar.
 bool gatherOfOne(mlir::Operation *op) {
   auto indices = constantOf(op->getOperand(1));
   mlir::Value x = op->getOperand(0);
@@ -268,7 +268,7 @@ std::optional<std::vector<std::pair<int64_t, int64_t>>> slicedFrom(mlir::Operati
   return result;
 }
 
-/// A slice of a slice reads the first one's operand.
+/// Makes a slice of a slice read the operand of the first slice.
 bool sliceOfSlice(mlir::Operation *op) {
   auto outer = slicedFrom(op), inner = slicedFrom(op->getOperand(0).getDefiningOp());
   auto result = rankedType(op->getResult(0));
@@ -296,7 +296,7 @@ bool sliceOfSlice(mlir::Operation *op) {
   return true;
 }
 
-/// A scatter whose positions are alike within every slice becomes a scatter of slices: PyTorch writes rows in this way.
+/// Rewrites a scatter whose positions are equal within every slice as a scatter of slices. PyTorch writes rows so.
 bool scatterSlices(mlir::Operation *op) {
   auto attrs = nn::attrsAs<ScatterElementsAttrs>(op);
   mlir::Operation *expand = op->getOperand(1).getDefiningOp();
@@ -329,7 +329,7 @@ bool allOne(const std::vector<int64_t> &values) {
   return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 1; });
 }
 
-/// Operators whose result, by its extents alone, is their operand.
+/// True for operators whose result equals their operand, as the extents alone show.
 bool doesNothing(mlir::Operation *op) {
   mlir::Value x = op->getOperand(0);
   bool same = x.getType() == op->getResult(0).getType();

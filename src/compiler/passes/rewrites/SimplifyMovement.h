@@ -5,8 +5,8 @@
 
 namespace lathe {
 
-/// Applies the first matching rule and returns whether one matched. May erase `op` and operators
-/// before it, but none behind it.
+/// Applies the first matching rule and returns whether one matched. May erase `op` and operators before it, but no
+/// later ones.
 bool simplifyMovement(mlir::Operation *op);
 
 } // namespace lathe

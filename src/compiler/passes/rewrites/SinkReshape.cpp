@@ -4,11 +4,11 @@
 namespace lathe {
 namespace {
 
-constexpr int farthestContraction = 8; // element-wise operators between it and the reshape
+constexpr int farthestContraction = 8; // element-wise operators between the contraction and the reshape
 
 bool isElementwise(mlir::Operation *op) { return op && loweringOf(op) == "elementwise" && op->getNumResults() == 1; }
 
-/// A matrix product, or what only element-wise operators made of one: an epilogue that could go on.
+/// True for a matrix product followed only by element-wise operators: an epilogue that can still grow.
 bool endsAnEpilogue(mlir::Value value, int depth = 0) {
   mlir::Operation *op = value.getDefiningOp();
   if (!op || !value.hasOneUse() || depth > farthestContraction)
@@ -24,8 +24,8 @@ int64_t unknownExtents(mlir::RankedTensorType type) {
   return llvm::count_if(type.getShape(), [](int64_t extent) { return mlir::ShapedType::isDynamic(extent); });
 }
 
-/// Rewrites `operand` of an operator on `whole`-shaped values for the operator on values of type `inner`; null if that
-/// is not possible.
+/// Converts `operand` of an operator on values of shape `whole` for the same operator on values of type `inner`; null
+/// if that is not possible.
 mlir::Value inInnerShape(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value operand, mlir::RankedTensorType whole,
                          mlir::RankedTensorType inner) {
   auto type = rankedType(operand);
@@ -77,7 +77,7 @@ bool sink(mlir::Operation *op) {
     if (rankedType(result) != inner)
       return false;
     replaceWith(op, reshapeTo(b, reshape->getLoc(), result, whole));
-    reshape->erase(); // it was used here only
+    reshape->erase(); // the reshape has no other user
     return true;
   }
   return false;
@@ -86,7 +86,7 @@ bool sink(mlir::Operation *op) {
 } // namespace
 
 void sinkReshape(mlir::ModuleOp module) {
-  // Every step moves a reshape behind one more operator, so this ends.
+  // Every step moves a reshape after one more operator, so this ends.
   for (mlir::Operation &op : llvm::make_early_inc_range(mainFunction(module).getBody().front()))
     if (nn::recordOf(&op))
       sink(&op);

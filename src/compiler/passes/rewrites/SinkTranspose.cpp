@@ -11,7 +11,7 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-/// Operators with the channels at axis 1: where images come from.
+/// True for operators with the channels at axis 1: their results are images.
 bool makesImage(mlir::Operation *op) {
   static constexpr const char *names[] = {
       "average_pool",  "batch_norm", "conv",     "conv_integer", "conv_transpose", "depth_to_space",
@@ -52,7 +52,7 @@ class Sinker {
 public:
   explicit Sinker(mlir::Block &block) : block(block) {}
 
-  /// Moves transposes behind the operators that read them, one operator after the other.
+  /// Moves transposes after the operators that read them, one operator after the other.
   void run() {
     for (mlir::Operation &op : llvm::make_early_inc_range(block)) {
       if (!nn::recordOf(&op))
@@ -69,8 +69,8 @@ private:
   llvm::DenseSet<mlir::Value> images; // with the channels at axis 1
   Axes perm; // of the transposes that `op` reads: axis i of their result is axis perm[i] before
 
-  /// Operators whose result has the axes of an image that they read: the sums of a convolution on their way to bytes, rows
-  /// and columns of an image.
+  /// True for operators whose result has the axes of the image that they read: sums of a convolution on their way to
+  /// bytes, rows and columns of an image.
   bool keepsImage(mlir::Operation *op) const {
     if (op->getNumResults() != 1 || op->getNumOperands() == 0)
       return false;
@@ -86,7 +86,7 @@ private:
            });
   }
 
-  /// The image that `value` is the transpose of.
+  /// The image that `value` transposes.
   mlir::Value imageOf(mlir::Value value) const {
     mlir::Operation *op = value ? value.getDefiningOp() : nullptr;
     if (!isOp(op, "transpose") || !images.contains(op->getOperand(0)))
@@ -112,7 +112,7 @@ private:
       return sinkElementwise(op);
     if (isOp(op, "concat"))
       return sinkConcat(op);
-    if (op->getNumOperands() != 1) // parameters that only the run knows
+    if (op->getNumOperands() != 1) // some parameters are computed at run time
       return false;
     if (isOp(op, "reshape"))
       return sinkFlatten(op);
@@ -148,7 +148,7 @@ private:
     return nn::build(b, op->getLoc(), op->getName().stripDialect(), operands, attrs)->getResult(0);
   }
 
-  /// Puts the transpose behind `inner`, which has the place of `op`.
+  /// Puts the transpose after `inner`, which has the place of `op`.
   bool finish(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value inner) {
     auto type = rankedType(op->getResult(0));
     inner.setType(before(type));
@@ -159,7 +159,7 @@ private:
     return true;
   }
 
-  /// What `operand` of an element-wise operator is before the transpose; null where it would have to be moved.
+  /// An element-wise operator's `operand` before the transpose; null if a tensor would have to be moved for it.
   mlir::Value elementwiseOperand(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value operand) {
     if (mlir::Value image = imageOf(operand))
       return image;
@@ -168,7 +168,7 @@ private:
       return {};
     if (type.hasStaticShape() && type.getNumElements() == 1)
       return operand;
-    // The image that this one was made of may be there already.
+    // The original image of this transpose may exist already.
     for (mlir::Operation *user : operand.getUsers())
       if (isOp(user, "transpose") && user->getBlock() == &block && user->isBeforeInBlock(op) &&
           nn::attrsAs<TransposeAttrs>(user).perm == inverse(perm))
@@ -239,7 +239,7 @@ private:
     return !turned && weights.getDefiningOp<nn::ConstantOp>() && rankedType(weights).getRank() == 2;
   }
 
-  /// An image as rows of a matrix product: its weights take the order of the elements before the transpose.
+  /// Sinks a transpose below the flattening for a matrix product, whose weights get the order before the transpose.
   bool sinkFlatten(mlir::Operation *op) {
     auto type = rankedType(op->getResult(0)), whole = rankedType(op->getOperand(0));
     if (!type || type.getRank() != 2 || type.isDynamicDim(1) || type.getDimSize(1) == 0)
@@ -317,7 +317,7 @@ private:
     return copy->getResult(0);
   }
 
-  /// Puts what is left of the transpose behind `inner`, which lacks `dropped` axes of the image.
+  /// Puts the rest of the transpose after `inner`, which lacks the axes `dropped` of the image.
   bool finishReduced(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value inner, const Axes &dropped) {
     Axes kept;
     for (int64_t axis : perm)

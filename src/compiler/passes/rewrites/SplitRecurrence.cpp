@@ -16,7 +16,7 @@ public:
     if (!rankedType(x) || !weights || !weights.hasStaticShape() || !recurrent || !recurrent.hasStaticShape())
       return; // the reference runs it
     if (weights.getNumElements() == 0 || recurrent.getNumElements() == 0)
-      return; // likewise: an extent of 0 in a reshape would copy another one
+      return; // the reference, too: an extent of 0 in a reshape would copy another one
     hidden = recurrent.getDimSize(2);
     width = form.gates() * hidden;
 
@@ -71,8 +71,8 @@ private:
     return nn::buildValue(b, loc, "slice", {bias}, std::move(attrs));
   }
 
-  /// D x 2*G*H to D x G*H: adds the two biases of each gate. A bias that is added to the product before the reset gate
-  /// scales it stays apart, in `hiddenBias`.
+  /// D x 2*G*H to D x G*H: adds the two biases of each gate. Where the reset gate scales the product after a bias is
+  /// added, that bias stays separate, in `hiddenBias`.
   mlir::Value joinBiases(mlir::Value bias, mlir::Value &hiddenBias) {
     if (form.cell != Cell::gru || !form.linearBeforeReset)
       return nn::buildValue(b, loc, "add", {columnsOf(bias, 0, width), columnsOf(bias, width, 2 * width)}, AddAttrs());
@@ -84,7 +84,7 @@ private:
     return nn::buildValue(b, loc, "concat", {both, columnsOf(bias, 2 * hidden, 3 * hidden)}, std::move(attrs));
   }
 
-  /// Null for a constant of zeros, which is what absence means.
+  /// Null for a constant of zeros, which equals an absent operand.
   mlir::Value nonZero(size_t index) {
     mlir::Value value = operandOf(op, index);
     return value && splatValue(value) == 0.0 ? mlir::Value() : value;

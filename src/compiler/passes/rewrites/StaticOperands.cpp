@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-/// The reshape target `wanted` in terms of what the attribute can say: numbers, 0 (x's extent at that position), one
+/// The reshape target `wanted` in the form of the attribute: numbers, 0 (x's extent at that position) and at most one
 /// -1.
 std::optional<std::vector<int64_t>> reshapeTarget(const Dims &wanted, const Dims &x) {
   std::vector<int64_t> target;
@@ -26,7 +26,7 @@ std::optional<std::vector<int64_t>> reshapeTarget(const Dims &wanted, const Dims
   return target;
 }
 
-/// Likewise for expand, where 1 keeps x's extent.
+/// The same for expand, where 1 keeps x's extent.
 std::optional<std::vector<int64_t>> expandTarget(const Dims &wanted, const Dims &x) {
   std::vector<int64_t> target;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -41,7 +41,7 @@ std::optional<std::vector<int64_t>> expandTarget(const Dims &wanted, const Dims 
   return target;
 }
 
-/// Likewise for the sizes of resize, where -1 keeps x's extent.
+/// The same for the sizes of resize, where -1 keeps x's extent.
 std::optional<std::vector<int64_t>> resizeTarget(const Dims &wanted, const Dims &x) {
   std::vector<int64_t> target;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -55,8 +55,8 @@ std::optional<std::vector<int64_t>> resizeTarget(const Dims &wanted, const Dims 
   return target;
 }
 
-/// An operator with an operand that states the result's extents. `values` writes them as an attribute, with 0 and -1
-/// for open extents; nothing where that is not possible.
+/// An operator with an operand that states the result's extents. `values` converts them to an attribute, with 0 and -1
+/// for open extents; empty where that is not possible.
 struct SymbolicTarget {
   const char *op;
   int operand;
@@ -71,7 +71,7 @@ void makeStatic(mlir::Operation *op, const SymbolicTarget &target, const nn::Sym
   if (!operand)
     return;
   std::optional<std::vector<Dim>> wanted = shapes.of(operand).contents;
-  // A target that copies extents by 0 or infers one by -1 itself is left as it is: constants were handled before.
+  // The target itself copies extents by 0 or infers one by -1: leave it; constant targets were handled before.
   if (!wanted || wanted->empty())
     return;
   for (const Dim &dim : *wanted)
@@ -86,7 +86,7 @@ void makeStatic(mlir::Operation *op, const SymbolicTarget &target, const nn::Sym
   op->setAttr(target.attribute, mlir::DenseI64ArrayAttr::get(op->getContext(), *values));
 }
 
-/// Padding that follows extents which are known by now becomes a number.
+/// Replaces padding that follows from known extents by numbers.
 void settlePads(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
   if (!op->hasAttr("pads") || op->getNumOperands() == 0)
     return;

@@ -13,8 +13,9 @@ bool hasOneValue(mlir::Value value) {
   return type && type.hasStaticShape() && type.getNumElements() == 1;
 }
 
-/// True if a kernel can multiply the 8-bit factors (codegen/contraction/ReadContraction.cpp): the left one has one zero
-/// point at most, the right one too, unless it is constant like its zero points. Weights of a convolution are constant.
+/// True if a kernel can multiply the 8-bit factors (codegen/contraction/ReadContraction.cpp). The left factor has at
+/// most one zero point; the right one too, unless it and its zero points are constant. Weights of a convolution are
+/// constant.
 bool hasKernel(mlir::Operation *op) {
   mlir::Value right = operandOf(op, 1), leftZero = operandOf(op, 2), rightZero = operandOf(op, 3);
   bool constant = isConstant(right), conv = isOp(op, "conv_integer");
@@ -30,17 +31,17 @@ class Widener {
 public:
   explicit Widener(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
 
-  /// Subtracts constant zero points of the right factor from it. Differences of 8 bits stay in bytes, which targets
-  /// multiply faster. If they need more bits, the factor and its one zero point stay, both as i8, where kernels can
-  /// multiply the sums of the left factor by the zero point: not in groups, whose kernels take one channel a lane, and
-  /// not where height or width is open.
+  /// Subtracts constant zero points of the right factor. Differences that fit 8 bits stay bytes, which targets multiply
+  /// faster. If they need more bits, the factor and its single zero point stay, both as i8, where kernels can multiply
+  /// the sums of the left factor by the zero point: not for groups, whose kernels compute one channel per lane, and not
+  /// for open height or width.
   void centre() {
     mlir::Value right = factor(1, kernelAxes(), ElementType::i16), zero;
     if (std::optional<Tensor> values = constantOf(right); values && fitI8(*values)) {
       right = cast(right, ElementType::i8);
     } else if (std::optional<int64_t> one = commonZeroPoint(); one && !inGroups() && !isOpen()) {
       if (!isUnsigned(operandOf(op, 1)) && hasOneValue(operandOf(op, 3)))
-        return; // as kernels take it
+        return; // kernels take it in this form
       right = asI8(operandOf(op, 1));
       mlir::Value point = operandOf(op, 3);
       double number = static_cast<double>(isUnsigned(point) ? *one - 128 : *one);
@@ -67,7 +68,7 @@ public:
   }
 
   void product() {
-    // One value a row of the left factor, one a column of the right.
+    // One value per row of the left factor, one per column of the right factor.
     size_t rank = static_cast<size_t>(rankedType(op->getOperand(0)).getRank());
     MatMulAttrs none;
     replace("matmul", {factor(0, rank > 1 ? 1 : 0), factor(1, 0)}, none);
@@ -98,7 +99,7 @@ private:
     return static_cast<int64_t>(points[0]);
   }
 
-  /// A constant of bytes as i8, u8 less 128: the highest bit changes.
+  /// A constant of bytes as i8: u8 minus 128 flips the highest bit.
   mlir::Value asI8(mlir::Value value) {
     if (!isUnsigned(value))
       return value;
@@ -143,7 +144,7 @@ private:
     return apply("cast", {value}, attrs);
   }
 
-  /// The operator, or at once what it makes of constants: kernels want their weights constant, of any size.
+  /// Creates the operator, or folds it at once if its operands are constant: kernels need constant weights.
   mlir::Value apply(const char *mnemonic, llvm::ArrayRef<mlir::Value> operands, Attrs &attrs) {
     std::vector<Value> constants;
     for (mlir::Value operand : operands)

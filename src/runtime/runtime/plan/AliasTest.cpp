@@ -52,13 +52,13 @@ TEST_F(AliasTest, partsLieInsideAnother) {
     EXPECT_EQ(sums[i], i);
     EXPECT_EQ(negated[i], -0.75f * i);
   }
-  // What a kernel writes are the bytes nobody touched before.
+  // The outputs of a kernel are the bytes that no earlier instruction wrote.
   EXPECT_EQ(context.instruction(0).outputs, std::vector<uint32_t>{low});
   EXPECT_EQ(context.instruction(1).outputs, std::vector<uint32_t>{high});
   EXPECT_EQ(context.instruction(3).outputs, std::vector<uint32_t>{b});
   EXPECT_EQ(context.instruction(4).outputs, std::vector<uint32_t>{sum});
   EXPECT_EQ(context.memory().arenaBytes, 128u);
-  context.setInput(0, ramp(12)); // N*4 is no multiple of 64
+  context.setInput(0, ramp(12)); // N*4 is not a multiple of 64
   EXPECT_EQ(errorOf([&] { context.run(); }),
             "test.lathe: malformed plan: 'high' has 48 bytes and lies at byte 48 of 96");
 }
@@ -96,7 +96,7 @@ TEST_F(AliasTest, partsOfLateValues) { // extents that a reference's result give
     EXPECT_EQ(got[16 + i], 0.125f * i);
     EXPECT_EQ(minus[i], -0.25f * i);
   }
-  context.setInput(0, ramp(32, -15)); // 17 of them: no multiple of 64 bytes
+  context.setInput(0, ramp(32, -15)); // 17 floats of `x` are kept: not a multiple of 64 bytes
   EXPECT_EQ(errorOf([&] { context.run(); }),
             "test.lathe: malformed plan: 'high' has 68 bytes and lies at byte 68 of 136");
 }

@@ -79,7 +79,7 @@ void Context::State::bindChangedExtents() {
   ran = false;
 }
 
-/// What a value says of its size must hold together: kernels and references rely on it.
+/// The extents and the byte size of a value must agree, because kernels and references rely on both.
 void Context::State::checkSizes(const ValueInfo &info, const Slot &slot) const {
   int64_t dense = denseBytes(info.type, slot.dims);
   auto index = static_cast<uint32_t>(&info - plan->values.data());
@@ -293,19 +293,19 @@ bool Context::State::writes(const Instruction &instruction, uint32_t value) cons
   Storage storage = plan->values[info.root].storage;
   if (storage == Storage::input || storage == Storage::constant)
     return false;
-  // Parts of one buffer are written by several instructions.
+  // Several instructions may write parts of one buffer.
   auto extentOr = [&](Extent extent, int64_t fallback) {
     try {
       return evaluate(extent);
     } catch (const Error &) {
-      return fallback; // depends on data that is not there yet: as if the values met
+      return fallback; // depends on data that does not exist yet: assume an overlap
     }
   };
   auto meet = [&](const ValueInfo &a, const ValueInfo &b) {
     int64_t from = extentOr(a.rootOffset, 0), to = extentOr(b.rootOffset, 0);
     return from < to + extentOr(b.bytes, INT64_MAX / 2) && to < from + extentOr(a.bytes, INT64_MAX / 2);
   };
-  // A loop around the instruction has not written what its body gives it.
+  // A loop around the instruction counts as a user of its body's outputs, but has not written them yet.
   auto isResultOfBody = [&](uint32_t other) {
     const Instruction &first = *plan->instructions[plan->firstUse[other]];
     auto *loop = first.last >= instruction.id ? std::get_if<Loop>(&first.operation) : nullptr;

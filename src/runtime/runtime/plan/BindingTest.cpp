@@ -103,7 +103,7 @@ TEST_F(BindingTest, checksRulesOverExtentsThatReferencesReturn) {
   EXPECT_THAT(floats(context.output(0)), ElementsAre(0, 0.5f));
 }
 
-/// A view with extents of its own of a value that turns out to be smaller.
+/// A view with separate extents of a value that turns out to be smaller.
 TEST_F(BindingTest, refusesViewsBeyondWhatAReferenceReturns) {
   TestPlan p;
   uint32_t x = p.input("x", {"N"}), t = p.dynamic("t", {"?0"}), v = p.alias("v", {"3"}, t),

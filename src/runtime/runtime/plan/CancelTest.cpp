@@ -104,7 +104,7 @@ struct Check {
   static int ask(void *data) {
     auto *check = static_cast<Check *>(data);
     ++check->asked;
-    // Code of the program: denormal numbers are what they are.
+    // Code of the program itself keeps denormal numbers.
     volatile float small = 1e-40f, one = 1;
     EXPECT_GT(small * one, 0.0f);
     return check->answer;

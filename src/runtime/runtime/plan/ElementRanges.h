@@ -30,11 +30,11 @@ private:
   int64_t count = 0;
   size_t period = 1;
   std::vector<int64_t> lows, highs;
-  // By element of a block of rows, in unsigned arithmetic of the element's width: x is in range if x - low, the
-  // subtraction wrapping around, is at most high - low.
+  // Bounds for each element of a block of rows, in unsigned arithmetic of the element's width. x is in range if x -
+  // low, which may wrap around, is at most high - low.
   std::vector<uint32_t> low32, span32;
   std::vector<uint64_t> low64, span64;
-  bool empty = false; // some range has no number
+  bool empty = false; // some range contains no number
 
   bool inside(const void *elements, int64_t begin, int64_t end) const;
 };

@@ -1,1 +1,1 @@
-// The shared libraries are made of whole archives; CMake wants a source of their own.
+// The shared libraries consist of whole archives, but CMake needs at least one source for each.

@@ -271,7 +271,7 @@ void *Context::State::lateBuffer(uint32_t index) {
   return slot.pages.data();
 }
 
-/// A value that nothing has written, which then has no elements: the plan computes no such values.
+/// A value that no instruction has written; it must have no elements, because the plan does not compute such values.
 Value Context::State::unwritten(uint32_t index) const {
   const ValueInfo &info = plan->values[index];
   auto isZero = [&](Extent extent) { return plan->extents[extent] == Dim(0); };
@@ -364,7 +364,7 @@ void Context::State::finishOutputs() {
     uint32_t index = plan->outputs[i];
     const Slot &slot = slots[index];
     if (grownState(i)) {
-      results[i] = Value(); // copied where it is asked for
+      results[i] = Value(); // copied when the caller asks for it
       continue;
     }
     if (!slot.boxed && plan->values[index].storage == Storage::output) {

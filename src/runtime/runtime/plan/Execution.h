@@ -1,7 +1,7 @@
-// The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp,
-// Scratch.cpp), what becomes known while it runs (LateMemory.cpp), execution (Execution.cpp,
-// Loops.cpp), their times (Trace.cpp), their early end (Cancel.cpp), states between runs (States.cpp), and runs of kernels
-// that a batch passes image by image (ImageLoops.cpp).
+// The implementation of Context: binding of extents and memory to a plan (Ports.cpp, Binding.cpp, Scratch.cpp), values
+// that are placed while it runs (LateMemory.cpp), execution (Execution.cpp, Loops.cpp), times (Trace.cpp), cancelled
+// runs (Cancel.cpp), states between runs (States.cpp), and runs of kernels that a batch passes image by image
+// (ImageLoops.cpp).
 #pragma once
 
 #include "runtime/Context.h"
@@ -27,13 +27,13 @@ int64_t denseBytes(ElementType type, const std::vector<int64_t> &dims);
 
 uint64_t monotonicNanoseconds();
 
-/// A copy that shares no bytes.
+/// A deep copy.
 Value cloneValue(const Value &value);
 /// A copy that outlives the memory of the plan. Sequences and optionals own their tensors, which the copy shares.
 Value keptValue(const Value &value);
 
-/// A plan with extents and memory: what is fixed when the inputs' extents are bound. A run changes only what depends on
-/// data: late extents, boxed values and where they lie, and the pointers of values that a loop passes on.
+/// A plan with extents and memory, made when the inputs' extents are bound. A run changes only what depends on data:
+/// late extents, boxed values and their places, and the pointers of values that a loop passes on.
 struct BoundPlan {
   /// A value of the plan at run time. Strings, sequences, optionals and values with data-dependent
   /// extents are boxed as Value; all others are plain bytes.
@@ -81,7 +81,7 @@ struct BoundPlan {
 
   /// How a loop passes its carried values on.
   struct PreparedLoop {
-    /// A carried value that changes places with its successor after each iteration: both have buffers of their own.
+    /// A carried value and its successor, which have separate buffers and change places after each iteration.
     struct Swap {
       uint32_t in, out;
     };
@@ -97,13 +97,13 @@ struct BoundPlan {
     std::vector<size_t> copies; // the other carried values that an iteration changes, by position
     std::vector<KernelUse> kernels;
     std::vector<ReferenceUse> references;
-    std::vector<uint32_t> aliases; // values inside swapped ones
+    std::vector<uint32_t> aliases; // values inside swapped values
   };
 
-  /// A late group as it was placed last.
+  /// Where a late group was placed last.
   struct LateState {
     std::vector<int64_t> key;      // values of its symbols; empty: never placed
-    char *base = nullptr;          // of its arena then
+    char *base = nullptr;          // its arena at that time
     std::vector<uint64_t> offsets; // by value of the group
     uint64_t bytes = 0;
   };
@@ -112,7 +112,7 @@ struct BoundPlan {
   std::unordered_map<std::string, int64_t> symbols;
   std::vector<int64_t> extents; // values of Plan::extents, if known
   std::vector<bool> extentKnown;
-  std::vector<bool> lateKnown;                      // late extents with a value for the symbols as they are bound now
+  std::vector<bool> lateKnown;                      // late extents that have a value for the current symbols
   std::vector<Slot> slots;                          // by value
   std::vector<PreparedKernel> kernels;              // by instruction
   std::vector<PreparedReference> references;        // by instruction
@@ -126,7 +126,7 @@ struct BoundPlan {
   bool wholeBatches = false;         // no image loops: an observer reads every value
 };
 
-/// What belongs to one run, and what it leaves.
+/// The state of one run, and its profile and trace.
 struct RunState {
   const RunOptions *options = nullptr; // null: none is in progress
   bool stopped = false;                // at RunOptions::until
@@ -136,7 +136,7 @@ struct RunState {
   size_t traceMost = 0, outermostMost = 0; // events of a track: of bodies and images, and of the entry block
 };
 
-/// What belongs to a stream of work: instructions that run one after the other, each on all slots of a team.
+/// A stream of work: instructions that run one after the other, each on all slots of a team.
 struct Stream {
   const ThreadPool::Team &team;
   ParallelFor parallel = {};      // for references
@@ -208,7 +208,7 @@ struct Context::State : BoundPlan {
   void meetCancel();
 
   // ---- Trace.cpp
-  /// Team::runStages; in a traced run with the begin and the end of each slot's share.
+  /// Calls Team::runStages; a traced run also records begin and end of each slot's share.
   void split(Stream &stream, uint32_t instruction, int64_t stages, int64_t count, ThreadPool::Body body, void *context);
 
 private:
@@ -257,7 +257,7 @@ private:
 
   // ---- LateMemory.cpp
   void layOutLate();
-  /// Evaluates the extents that are known behind `instruction` and places what has them.
+  /// Evaluates the extents that become known after `instruction`, and places the values that have them.
   void settle(uint32_t instruction);
   void placeGroup(const LateGroup &group, LateState &state);
   void growLateArena(uint32_t arena, uint64_t bytes);

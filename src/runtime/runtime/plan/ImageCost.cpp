@@ -6,8 +6,8 @@
 namespace lathe::runtime {
 namespace {
 
-/// Divides calls into stretches so that the sum of their savings is greatest. `savingOf(end)` returns a function that is
-/// called with first = end - 1, end - 2, ... and returns what the stretch [first, end) saves.
+/// Divides calls into stretches with the greatest sum of savings. `savingOf(end)` returns a function that is called
+/// with first = end - 1, end - 2, ... and returns the saving of the stretch [first, end).
 template <class SavingOf> std::vector<Stretch> bestStretches(size_t calls, const SavingOf &savingOf) {
   std::vector<double> best(calls + 1, 0); // saved before call i
   std::vector<size_t> from(calls + 1);    // where the stretch that ends before call i begins; i: none does
@@ -33,14 +33,14 @@ template <class SavingOf> std::vector<Stretch> bestStretches(size_t calls, const
   return stretches;
 }
 
-/// What keeping a value near saves, by the call that makes it.
+/// The saving if a value stays near, by the call that makes the value.
 struct Gain {
   size_t last; // call that uses the value
   double saved;
 };
 using Gains = std::vector<std::vector<Gain>>;
 
-/// `ofUse(use)`: what a byte of a value saves in a call that uses it.
+/// `ofUse(use)`: saving for one byte of a value in the call `use`.
 template <class OfUse> Gains gainsOf(size_t calls, const std::vector<ImageValue> &values, const OfUse &ofUse) {
   Gains madeBy(calls);
   for (const ImageValue &value : values) {
@@ -52,7 +52,7 @@ template <class OfUse> Gains gainsOf(size_t calls, const std::vector<ImageValue>
   return madeBy;
 }
 
-/// What the values made by call `first` save that are used up before call `end`.
+/// The saving of values that call `first` makes and that are used up before call `end`.
 double savedBy(const Gains &gains, size_t first, size_t end) {
   double saved = 0;
   for (const Gain &gain : gains[first])
@@ -60,7 +60,7 @@ double savedBy(const Gains &gains, size_t first, size_t end) {
   return saved;
 }
 
-/// Seconds that calls save, image by image, beside call by call.
+/// Seconds that calls save image by image, compared with call by call.
 class MeasuredSavings {
 public:
   MeasuredSavings(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values,
@@ -99,7 +99,7 @@ public:
 
 private:
   static constexpr double unlimited = std::numeric_limits<double>::infinity();
-  static constexpr double kept = 1000; // seconds: more than calls of a run save, and small beside it are still exact
+  static constexpr double kept = 1000; // seconds: more than any run saves, but small enough for exact sums
   const std::vector<ImageCall> &calls;
   const MemoryLevels &levels;
   std::vector<size_t> predictedFrom; // by end: where a predicted stretch begins
@@ -111,7 +111,7 @@ private:
 
 std::vector<Stretch> imageStretches(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values,
                                     int64_t images, int threads, const ImageCosts &costs) {
-  // Images beyond whole rounds are shared by all threads, call by call.
+  // Images beyond whole rounds pass call by call, shared by all threads.
   const double rounds = double(images / std::max(1, threads));
   const MemoryLevels &levels = costs.levels;
   if (rounds < 2 || levels.size() == 0)
@@ -119,7 +119,7 @@ std::vector<Stretch> imageStretches(const std::vector<ImageCall> &calls, const s
   Gains gains = gainsOf(calls.size(), values, [&](size_t use) {
     return rounds * (levels.cyclesPerByte(calls[use].passing * rounds) - levels.cyclesPerByte(calls[use].passing));
   });
-  std::vector<double> weightCycles(calls.size()); // waits for weights that are read again, call by call
+  std::vector<double> weightCycles(calls.size()); // waits for weights that each call reads again
   for (size_t i = 0; i < calls.size(); ++i)
     weightCycles[i] = calls[i].weights * levels.cyclesPerByte(calls[i].weights + calls[i].passing);
 

@@ -1,4 +1,5 @@
-// Which kernel calls a batch passes image by image: the predicted cycles of both orders, or their measured times, compared.
+// Decides which kernel calls a batch passes image by image, from the predicted cycles or the measured times of both
+// orders.
 #pragma once
 
 #include "support/MemoryLevels.h"
@@ -12,7 +13,7 @@ namespace lathe::runtime {
 struct ImageCall {
   double passing = 0; // bytes of one image that the call reads and writes, without constants
   double weights = 0; // bytes of constants that it reads for every image
-  /// Measured seconds of all images in one call, and image by image, each time the call alone; 0: not measured.
+  /// Measured seconds of the call alone: for all images at once, and image by image. 0: not measured.
   double callSeconds = 0, imagesSeconds = 0;
 
   bool isMeasured() const { return callSeconds > 0 && imagesSeconds > 0; }
@@ -38,28 +39,26 @@ struct ImageCosts {
   double callCycles = 0; // start of a kernel
 };
 
-/// Returns the stretches of `calls`, in order, that cost fewer cycles if each of `threads` threads takes one image after
-/// the other through the whole stretch than if all images pass call by call; of all divisions into stretches, the one
-/// that saves most.
-///
-/// Both orders compute the same, so only waits differ (codegen/cost/Cost.h predicts them in the same way). Call by call,
-/// a value comes back from the level that holds what the images of a thread pass through a call, and weights come back
-/// from the level that holds them beside one image. Image by image, a value made and used up in the stretch comes back
-/// from the level that holds what one image passes, weights from the level that holds all weights of the stretch, and
-/// every call starts once an image.
+/// Divides `calls` into stretches so that the predicted cycles saved are greatest, and returns the stretches in order.
+/// Inside a stretch, each of `threads` threads takes one image after the other through all calls; outside, all images
+/// pass call by call.
+/// || Both orders compute the same, so only waits for memory differ (codegen/cost/Cost.h predicts them in the same
+/// way). Call by call, a value is read from the level that holds the data of a thread's images in one call, and weights
+/// from the level that holds them and one image. Image by image, a value made and used up in the stretch is read from
+/// the level that holds the data of one image, weights from the level that holds all weights of the stretch, and every
+/// call starts once for each image.
 std::vector<Stretch> imageStretches(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values,
                                     int64_t images, int threads, const ImageCosts &costs);
 
-/// Returns the stretches that take the least measured time, given the `predicted` ones of imageStretches; of all divisions
-/// into stretches, exactly the one that saves most by the rules below. Without times these are the predicted ones.
-///
-/// A time is of one call, measured alone: all its values stay near from image to image, and so do its weights. In a
-/// stretch, a call saves only the share of its time for which this is so: the share of the bytes that pass through it whose
-/// values are made and used up in the stretch. It loses whatever it loses alone. The level of memory that holds the weights
-/// of the whole stretch beside an image must be no farther than the level that holds those of each call.
-///
-/// What differs from the predicted stretches counts `imageDoubt` more than it took, and a predicted stretch counts as if
-/// all its values stayed near. It stays if one of its calls was not measured; no other stretch has such calls.
+/// Returns the stretches that take the least measured time, by the rules below, over all divisions into stretches.
+/// `predicted` are the stretches of imageStretches; without measured times they are returned unchanged.
+/// || Each measured time is of one call alone, whose values and weights stay in near caches from image to image. Inside
+/// a stretch, this holds only for values that are made and used up there: a call saves its measured gain times their
+/// share of the bytes that it passes. If the call alone is slower image by image, the whole loss counts. The memory
+/// level that holds the weights of the whole stretch and an image must be no farther than the level for the weights of
+/// each call.
+/// || The time of the order that was not predicted counts `1 + imageDoubt` times. A predicted stretch counts as if all
+/// its values stayed near. It stays if one of its calls was not measured; no other stretch may have such calls.
 std::vector<Stretch> measuredStretches(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values,
                                        const std::vector<Stretch> &predicted, const ImageCosts &costs);
 /// As measuredDoubt of the layouts (passes/Pipeline.h).

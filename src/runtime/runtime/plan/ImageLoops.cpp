@@ -7,7 +7,7 @@
 
 namespace lathe::runtime {
 
-/// The loop over `run`: its values that nothing else touches live inside.
+/// The loop over `run`. Values that no other instruction uses live inside.
 Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instruction *const> run) const {
   ImageLoop loop;
   loop.first = run.front()->id;
@@ -21,7 +21,7 @@ Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instructio
            live.last <= loop.last && slot.bytes % (loop.images * int64_t(arenaAlignment)) == 0 &&
            slots[value].bytes == slot.bytes;
   };
-  std::vector<bool> partly(plan->values.size()); // roots that some value shows a part of
+  std::vector<bool> partly(plan->values.size()); // roots of which some value shows only a part
   for (const Instruction *instruction : run)
     for (uint32_t value : std::get<CallKernel>(instruction->operation).buffers)
       if (!replicated(value))
@@ -39,12 +39,12 @@ Context::State::ImageLoop Context::State::imageLoopOf(std::span<const Instructio
   return loop;
 }
 
-/// The stretches of `run` that are cheaper image by image, by prediction or by measured active.times.
+/// Adds the stretches of `run` that are cheaper image by image, by prediction or by measured times.
 void Context::State::addImageLoops(std::span<const Instruction *const> run, int64_t images) {
   std::vector<ImageCall> calls(run.size());
   std::vector<ImageValue> values;
   std::unordered_map<uint32_t, size_t> numberOf; // roots that may live inside, in `values`
-  std::vector<uint32_t> partly;                  // roots that some call sees a part of
+  std::vector<uint32_t> partly;                  // roots of which some call uses only a part
   for (size_t i = 0; i < run.size(); ++i) {
     const CallKernel &call = std::get<CallKernel>(run[i]->operation);
     if (pool.slots() == model->plannedThreads()) {
@@ -80,7 +80,7 @@ void Context::State::addImageLoops(std::span<const Instruction *const> run, int6
     imageLoops.push_back(imageLoopOf(run.subspan(stretch.first, stretch.last - stretch.first)));
 }
 
-/// The runs of calls that a batch may pass image by image, and the stretches of them where it should.
+/// Finds the runs of calls that a batch may pass image by image, and the stretches of them where it should.
 void Context::State::findImageLoops() {
   imageLoops.clear();
   if (wholeBatches)
@@ -107,8 +107,8 @@ void Context::State::findImageLoops() {
   close();
 }
 
-/// Values inside share one request a loop, replicas of a layout of their own; what goes in and out lives as long as the
-/// whole loop.
+/// One arena request per loop holds a replica of the inside values for each slot. Values that enter or leave the loop
+/// live as long as the whole loop.
 void Context::State::requestImages(std::vector<ArenaRequest> &requests) {
   for (ImageLoop &loop : imageLoops) {
     std::vector<ArenaRequest> images;
@@ -133,7 +133,7 @@ void Context::State::requestImages(std::vector<ArenaRequest> &requests) {
   }
 }
 
-/// What slots share while they run a loop.
+/// Data that slots share while they run a loop.
 struct Context::State::ImageJob {
   State &state;
   const ThreadPool::Team &team;
@@ -141,7 +141,7 @@ struct Context::State::ImageJob {
   int64_t begin = 0;             // the first image of this job
   size_t step = 0;               // where slots work on one step together
   std::vector<uint64_t> spent;   // nanoseconds of the first slot by step, where they are asked for
-  std::atomic<bool> ends{false}; // the run is cancelled: slots leave what is left of their images
+  std::atomic<bool> ends{false}; // the run is cancelled: slots skip the rest of their images
 
   uint32_t instruction(size_t number) const { return loop.steps[number].instruction->id; }
   bool isTraced() const { return !state.active.trace.shares.empty(); }
@@ -154,7 +154,7 @@ struct Context::State::ImageJob {
     pointers.assign(kernel.buffers.begin(), kernel.buffers.end());
     for (size_t i = 0; i < pointers.size(); ++i)
       if (int64_t bytes = done.imageBytes[i])
-        // The kernel finds image i's part i parts behind what it is given.
+        // The kernel adds image * bytes to the pointer, so this offset is subtracted.
         pointers[i] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(pointers[i]) +
                                                static_cast<uintptr_t>(replica) * loop.replicaBytes -
                                                static_cast<uintptr_t>(image) * static_cast<uintptr_t>(bytes));
@@ -216,7 +216,7 @@ struct Context::State::ImageJob {
   }
 };
 
-/// As many images as slots can share equally, each slot on its own; the others step by step, together.
+/// Each slot passes its images alone; images that cannot be shared equally pass step by step, on all slots together.
 void Context::State::run(Stream &stream, ImageLoop &loop) {
   ImageJob job{*this, stream.team, loop, 0, 0, {}, false};
   if (active.options->profile)
@@ -233,7 +233,7 @@ void Context::State::run(Stream &stream, ImageLoop &loop) {
         job.spent[job.step] += monotonicNanoseconds() - before;
     }
   uint64_t first = start;
-  // One row a step, as if each had passed the batch alone.
+  // One row for each step, as if each step had passed the whole batch alone.
   for (size_t i = 0; i < job.spent.size(); ++i, start += job.spent[i - 1])
     addTime(job.instruction(i), start, start + job.spent[i]);
   if (active.options->trace)

@@ -97,7 +97,7 @@ TEST_F(ImageLoopsTest, thePlanSaysWhichBatchesPassImageByImage) {
     context.run();
     return context.memory().arenaBytes;
   };
-  // `half` and `quarter` live inside: an image of them instead of 16. `sum` is used behind the run.
+  // `half` and `quarter` live inside: an image of them instead of 16. `sum` is used after the loop.
   const Levels near = {{600000, 0.02}, {0, 0.1}}, large = {{1e9, 0.02}, {0, 0.1}}, flat = {{600000, 0.1}, {0, 0.1}};
   uint64_t whole = arena({}, 0, 1), looped = arena(near, 100, 1);
   EXPECT_EQ(looped, whole - 2 * 15 * 40960 * 4);
@@ -133,7 +133,7 @@ TEST_F(ImageLoopsTest, measuredTimesDecideWhereAllAreKnown) {
   };
   uint64_t whole = arena(flat, 1), looped = arena(near, 1);
   EXPECT_LT(looped, whole);
-  EXPECT_EQ(arena(near, 1.04), looped); // within the doubt
+  EXPECT_EQ(arena(near, 1.04), looped); // within imageDoubt
   EXPECT_EQ(arena(near, 1.06), whole);
   EXPECT_EQ(arena(flat, 0.96), whole);
   EXPECT_EQ(arena(flat, 0.9), looped);
@@ -177,13 +177,13 @@ TEST(ImageCost, weightsThatAreReadAgainWeighAgainstValuesThatStayNear) {
   EXPECT_THAT(stretches(calls(0, 0), values, 1, 1), IsEmpty());
   // 190 bytes of weights beside an image fit alone but not together: (8 - 1) * 290 against 8 * 800 and 2 * 8 * 400.
   EXPECT_THAT(stretches(calls(0, 190), values, 8, 1), ElementsAre(Pair(0, 3)));
-  // Weights that are far in both orders cost nothing; those that were near beside them do.
+  // Weights that are far in both orders cost nothing; weights that only call by call keeps near do.
   EXPECT_THAT(stretches(calls(5000, 0), values, 8, 1), ElementsAre(Pair(0, 3)));
   const ImageCosts slowStart = {twoLevels.levels, 5000};
   EXPECT_THAT(stretches(calls(0, 0), values, 8, 1, slowStart), IsEmpty());
 }
 
-/// Cycles that `chosen` saves, counted plainly.
+/// Cycles that `chosen` saves, computed in a simple way.
 double saving(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values, double rounds,
               const ImageCosts &costs, const std::vector<std::pair<size_t, size_t>> &chosen) {
   double saved = 0;
@@ -243,7 +243,7 @@ TEST(ImageCost, noDivisionIntoStretchesSavesMore) {
   EXPECT_GT(several, 5);
 }
 
-/// Seconds that `chosen` takes by measured times, counted plainly; infinite if it is no choice.
+/// Seconds that `chosen` takes by measured times, computed in a simple way; infinite if `chosen` is not allowed.
 double measuredCost(const std::vector<ImageCall> &calls, const std::vector<ImageValue> &values, const ImageCosts &costs,
                     const std::vector<Stretch> &predicted, const std::vector<Stretch> &chosen) {
   constexpr double never = std::numeric_limits<double>::infinity(), doubt = 1 + imageDoubt;

@@ -31,15 +31,15 @@ public:
 private:
   Plan &plan;
   std::map<std::string, std::vector<uint32_t>> binders; // symbol -> instructions that bind it
-  std::map<std::string, uint32_t> points;               // symbol -> instruction behind which it is known
-  std::map<uint32_t, size_t> groupAfter;                // instruction -> group
+  std::map<std::string, uint32_t> points;               // symbol -> instruction after which it is known
+  std::map<uint32_t, size_t> groupAfter;                // instruction -> group that is known after it
   std::set<std::string> ofInputs;                       // symbols
   std::vector<int64_t>
-      pointOfExtent; // the instruction behind which all its symbols are known; -1: none is late, -2: nobody can say
+      pointOfExtent; // instruction after which all its symbols are known; -1: none is late, -2: not known
 
   uint32_t endOf(uint32_t id) const { return plan.instructions[id]->last; }
 
-  /// Symbols of carried values of loops change where no instruction stands: what depends on them is not grouped.
+  /// Symbols of carried values of loops change between instructions, so extents that depend on them are not grouped.
   void findBinders() {
     std::set<std::string> carried;
     for (const SymbolBinding &binding : symbolBindings(plan)) {
@@ -53,7 +53,7 @@ private:
         points[symbol] = static_cast<uint32_t>(point);
   }
 
-  /// The instruction itself, or the branch whose blocks all of them are in; -1: there is none.
+  /// The instruction, or the branch that contains all instructions of `ids`; -1: there is none.
   int64_t pointFor(const std::vector<uint32_t> &ids) const {
     bool same = std::all_of(ids.begin(), ids.end(), [&](uint32_t id) { return id == ids.front(); });
     if (same)
@@ -65,7 +65,7 @@ private:
     return -1;
   }
 
-  /// Those that no input binds.
+  /// The symbols of `extent` that no input binds.
   std::vector<std::string> symbolsOf(Extent extent) const {
     std::vector<std::string> symbols;
     plan.extents[extent].collectSymbols(symbols);
@@ -110,7 +110,7 @@ private:
     }
   }
 
-  /// What a loop passes on changes places with other buffers: such values keep memory of their own.
+  /// Values that a loop passes on change places with other buffers, so each keeps its own memory.
   std::vector<bool> passedOn() const {
     std::vector<bool> result(plan.values.size());
     for (const Instruction *instruction : plan.instructions)

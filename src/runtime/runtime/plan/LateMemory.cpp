@@ -1,4 +1,4 @@
-// Extents that become known while the plan runs: values that have them are placed then, in arenas of their own.
+// Extents that become known while the plan runs. Values with such extents are placed then, in separate arenas.
 #include "runtime/plan/Execution.h"
 #include "support/Memory.h"
 
@@ -8,7 +8,7 @@ namespace lathe::runtime {
 
 namespace {
 
-/// Largest arena that is made for the largest extents there may be, in bytes. Pages that are not touched cost nothing.
+/// Limit of an arena that is allocated for the largest possible extents, in bytes. Untouched pages cost nothing.
 constexpr uint64_t mostReserved = uint64_t(1) << 26;
 
 } // namespace
@@ -32,7 +32,7 @@ void Context::State::forget(const std::vector<std::string> &list) {
   }
 }
 
-/// Symbols that a rule bounds by what is known before the plan runs.
+/// Symbols that a rule bounds by values known before the plan runs.
 std::unordered_map<std::string, int64_t> Context::State::lateBounds() const {
   std::unordered_map<std::string, int64_t> bounds;
   auto add = [&](const Rule &rule) {
@@ -48,8 +48,8 @@ std::unordered_map<std::string, int64_t> Context::State::lateBounds() const {
   return bounds;
 }
 
-/// Bytes of the group's arena where its symbols have their bounds; nothing where a symbol has none, or where the bounds are
-/// so large that no memory would do.
+/// Bytes of the group's arena with every symbol at its bound. Empty if a symbol has no bound, or if the bytes exceed
+/// all memory.
 std::optional<uint64_t> Context::State::bytesAtBounds(const LateGroup &group,
                                                       const std::unordered_map<std::string, int64_t> &bounds) const {
   if (!std::all_of(group.symbols.begin(), group.symbols.end(),
@@ -73,7 +73,8 @@ std::optional<uint64_t> Context::State::bytesAtBounds(const LateGroup &group,
   return planArena(requests).bytes;
 }
 
-/// Marks what late groups place. Where all their extents have bounds, the arena is made once, for the bounds.
+/// Marks the values that late groups place. If all extents of a group have bounds, its arena is allocated once, for the
+/// bounds.
 void Context::State::layOutLate() {
   late.assign(plan->lateGroups.size(), {});
   lateArenas.resize(plan->lateArenas);
@@ -124,7 +125,7 @@ void Context::State::settle(uint32_t instruction) {
   for (const std::string &symbol : group.symbols) {
     auto bound = symbols.find(symbol);
     if (bound == symbols.end())
-      return; // of a block that did not run; nothing else may use them
+      return; // the block of this value did not run; no other block may use the value
     key.push_back(bound->second);
   }
   bool changed = state.key != key;

@@ -1,4 +1,4 @@
-// Loops: carried values pass to the next iteration without copies where they have buffers of their own.
+// Loops. Carried values with separate buffers pass to the next iteration without copies.
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 
 namespace lathe::runtime {
 
-/// A scanned value: what the iterations give, one after the other.
+/// A scanned value: the results of all iterations, one after the other.
 class Context::State::Scanned {
 public:
   Scanned(State &state, uint32_t from, uint32_t to)
       : state(state), from(from), to(to),
         inPlace(!state.slots[to].boxed && state.plan->values[to].kind == ValueKind::tensor) {}
 
-  /// Appends what the iteration has given.
+  /// Appends the result of the iteration.
   void take() {
     Value value = state.view(from);
     const Tensor &step = value.tensor();
@@ -66,8 +66,8 @@ private:
   }
 };
 
-/// True if the carried value and its successor may change places: each has a buffer of its own, of equal size, which
-/// only this loop uses.
+/// True if the carried value and its successor may change places: each has its own buffer, of equal size, which only
+/// this loop uses.
 bool Context::State::passesOn(const Instruction &instruction, const Loop &loop, size_t carried) const {
   uint32_t in = loop.bodyInputs[2 + carried], out = loop.bodyOutputs[1 + carried];
   const ValueInfo &from = plan->values[out], &to = plan->values[in];
@@ -85,7 +85,7 @@ bool Context::State::passesOn(const Instruction &instruction, const Loop &loop, 
          slots[out].dims == slots[in].dims;
 }
 
-/// The extents of a value of the body in the first iteration, as far as the carried values tell; otherwise 0.
+/// The extents of a value of the body in the first iteration, as far as the carried values determine them; otherwise 0.
 std::vector<int64_t> Context::State::firstExtents(uint32_t value) const {
   std::vector<int64_t> dims;
   for (Extent extent : plan->values[value].dims) {
@@ -190,7 +190,7 @@ void Context::State::call(Stream &stream, const Instruction &instruction, const 
   for (size_t i = carried; i < loop.results.size(); ++i)
     scans.emplace_back(*this, loop.bodyOutputs[1 + i], loop.results[i]);
   forget(plan->blocks[loop.body].lateSymbols);                 // of the previous run
-  bool isEmpty = plan->blocks[loop.body].instructions.empty(); // else they ask whether the run is to end
+  bool isEmpty = plan->blocks[loop.body].instructions.empty(); // else its instructions ask whether the run is to end
   for (int64_t trip = 0; trip < trips && condition; ++trip) {
     if (isEmpty)
       poll();

@@ -1,4 +1,4 @@
-// Places, waits, devices and memory spaces of a plan: what is checked when a package is loaded.
+// Places, waits, devices and memory spaces of a plan: the checks when a package is loaded.
 #include "package/DeviceKind.h"
 #include "runtime/testing/ContextTesting.h"
 #include "support/ErrorTesting.h"

@@ -28,7 +28,7 @@ private:
   std::set<std::string> bound;
   std::vector<SymbolBinding> bindings;
 
-  /// Calls `fresh` for each symbol that is an extent of the value and not bound yet; it is from then on.
+  /// Calls `fresh` for each symbol that is an extent of the value and not bound yet, and marks it as bound.
   template <class F> void add(const ValueInfo &info, bool dynamicAlone, const F &fresh) {
     if (dynamicAlone && info.storage != Storage::dynamic)
       return;
@@ -63,7 +63,7 @@ private:
           add(plan.values[input], false,
               [&](const std::string &symbol) { bindings.push_back({symbol, block, instruction.id, true}); });
         walk(loop->body);
-        bound = before; // the body may run not at all
+        bound = before; // the body may run zero times
         results(loop->results);
       }
     }
@@ -84,7 +84,7 @@ private:
   Plan &plan;
   std::vector<int> visits; // by block
 
-  /// Numbers the instructions depth first; a block may be entered from one place only.
+  /// Numbers the instructions depth first. Only one instruction may enter a block.
   void number() {
     visits.assign(plan.blocks.size(), 0);
     numberBlock(0, 0);
@@ -106,7 +106,7 @@ private:
     }
   }
 
-  /// Values an instruction itself reads or writes.
+  /// Calls f for each value that the instruction itself reads or writes.
   template <class F> static void eachValue(const Instruction &instruction, const F &f) {
     auto all = [&](const auto &list) {
       for (auto index : list)
@@ -144,8 +144,8 @@ private:
         touch(index, instruction->id, instruction->id);
         plan.firstUse[index] = std::min(plan.firstUse[index], instruction->id);
       });
-    // What a loop carries, and what its body reads of the values around it, must survive every iteration. Everything else
-    // in the body is made anew in each. Inner loops first; an outer one widens further.
+    // Carried values of a loop, and outer values that its body reads, must survive every iteration. Each iteration
+    // writes all other values of the body anew. Inner loops first; an outer loop then extends these lifetimes.
     for (auto it = plan.instructions.rbegin(); it != plan.instructions.rend(); ++it)
       if (const Instruction &loop = **it; std::holds_alternative<Loop>(loop.operation)) {
         eachValue(loop, [&](uint32_t index) { touch(index, loop.id, loop.last); });
@@ -169,7 +169,7 @@ private:
     });
   }
 
-  /// Rules over extents of dynamic values are checked when a reference has returned the value.
+  /// Rules over extents of dynamic values are checked after a reference has returned the value.
   void findLateSymbols(const std::vector<bool> &known) {
     std::vector<std::string> dynamic;
     for (const ValueInfo &info : plan.values)
@@ -205,7 +205,7 @@ private:
         plan.blocks[binding.block].lateSymbols.push_back(std::move(binding.symbol));
   }
 
-  /// Which values and instructions are settled once the inputs' extents are.
+  /// Marks values and instructions whose extents are known once the inputs' extents are.
   void markKnown() {
     std::vector<std::string> bound;
     for (uint32_t index : plan.inputs)

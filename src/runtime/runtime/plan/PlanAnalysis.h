@@ -1,4 +1,4 @@
-// Analysis of a decoded plan: order of instructions, lifetimes of values, extents known in advance.
+// Analysis of a decoded plan: order of instructions, lifetimes of values, extents known before the plan runs.
 #pragma once
 
 #include "runtime/plan/Program.h"
@@ -11,19 +11,19 @@ namespace lathe::runtime {
 /// Who binds a symbol.
 struct SymbolBinding {
   std::string symbol;
-  uint32_t block = 0;       // whose instruction binds it
+  uint32_t block = 0;       // block of the instruction that binds it
   uint32_t instruction = 0; // id
   bool carried = false;     // an extent of a carried value: bound anew before every iteration of the loop `instruction`
 };
-/// Every symbol that instructions bind, once for each instruction. Extents of results that have been bound before the
-/// instruction runs are none. In the order of instructions.
+/// Returns the symbols that instructions bind, once for each instruction, in the order of instructions. Symbols of a
+/// result that are already bound before the instruction runs are left out.
 std::vector<SymbolBinding> symbolBindings(const Plan &plan);
 
 /// Computes Instruction::id, last and known, Plan::instructions, outermost and live,
 /// ValueInfo::known. Throws Error if a block is entered twice, recursively, or nested too deeply.
 void analyzePlan(Plan &plan);
 
-/// The last step of analyzePlan: Plan::lateGroups and what belongs to them.
+/// The last step of analyzePlan: computes Plan::lateGroups and the members that depend on it.
 void findLateGroups(Plan &plan);
 
 } // namespace lathe::runtime

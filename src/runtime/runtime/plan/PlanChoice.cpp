@@ -1,4 +1,4 @@
-// Which plan of a package the inputs' extents admit, and the rules over extents that it checks.
+// Chooses the plan of a package that admits the inputs' extents, and checks its rules over extents.
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string Context::State::inputWith(const Plan &candidate, const std::string &
   return "";
 }
 
-/// Empty when `candidate` admits the inputs, whose extents are then in `bound`; otherwise what does not fit.
+/// Returns "" if `candidate` admits the inputs, and their extents in `bound`; otherwise the reason why not.
 std::string Context::State::matchPlan(const Plan &candidate, std::unordered_map<std::string, int64_t> &bound) const {
   auto misfit = [&](size_t input) {
     const ValueInfo &info = candidate.values[candidate.inputs[input]];
@@ -28,7 +28,7 @@ std::string Context::State::matchPlan(const Plan &candidate, std::unordered_map<
     return fmt::format("input '{}': expected {}, got {}", info.name, describe(info.type, expected),
                        describe(inputs[input]));
   };
-  for (bool formulas : {false, true}) // symbols first, then what is computed from them
+  for (bool formulas : {false, true}) // symbols first, then formulas over them
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ValueInfo &info = candidate.values[candidate.inputs[i]];
       if (info.kind != ValueKind::tensor)
@@ -65,7 +65,7 @@ void Context::State::choosePlan() {
   for (size_t i = 0; i < inputs.size(); ++i)
     require(inputSet[i], "{}: input '{}' is not set", file, model->inputs()[i].name);
   const Program &program = model->program();
-  // A specialised plan's ranges may speak of symbols that only the general plan's inputs show.
+  // The ranges of a specialised plan may use symbols that occur only in the general plan's inputs.
   std::unordered_map<std::string, int64_t> general;
   std::string reason = matchPlan(program.plans.back(), general);
   for (const Plan &candidate : program.plans) {
@@ -78,8 +78,8 @@ void Context::State::choosePlan() {
   fail("{}: {}", file, reason);
 }
 
-/// Kernels rely on what the shape functions could not decide before the symbols had values. `late`:
-/// rules over extents that references returned, as far as they have.
+/// Checks the relations that kernels rely on and that shape functions could not decide without values. `late`: rules
+/// over extents that references return, as far as they have returned.
 void Context::State::checkRules(bool late) const {
   for (const Rule &rule : plan->rules)
     if (rule.known != late && !rule.grouped)

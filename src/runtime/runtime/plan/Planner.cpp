@@ -10,7 +10,7 @@ namespace {
 
 uint64_t aligned(uint64_t bytes) { return (bytes + arenaAlignment - 1) / arenaAlignment * arenaAlignment; }
 
-/// Whether it needs a place at all.
+/// True if the request needs memory at all.
 bool isPlaced(const ArenaRequest &request) { return request.bytes > 0 && request.first <= request.last; }
 
 bool overlap(const ArenaRequest &a, const ArenaRequest &b) { return a.first <= b.last && b.first <= a.last; }

@@ -1,4 +1,4 @@
-// Binding of the caller's inputs and outputs: checks their types, copies what is not aligned.
+// Binding of the caller's inputs and outputs: checks their types, copies unaligned values.
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void checkTensors(Value &value, const Port &port, const std::string &file) {
   }
 }
 
-/// `value` for an input that is a sequence or an optional. What an optional holds may be given without the optional
+/// `value` for an input that is a sequence or an optional. The content of an optional may be given without the optional
 /// around it.
 Value fittingValue(Value value, const Port &port, const std::string &file) {
   ValueKind inside = port.kind == ValueKind::optional ? ValueKind::tensor : ValueKind::sequence;

@@ -178,7 +178,7 @@ private:
     return info;
   }
 
-  /// Bytes of a value that states none: its elements, blocks filled up.
+  /// Default size of a value whose bytes the package does not state: its elements, with full blocks.
   Extent defaultBytes(const ValueInfo &info) {
     if (info.kind != ValueKind::tensor || info.type == ElementType::string)
       return extent("0");
@@ -190,7 +190,7 @@ private:
     return extent(ceilDiv(elements * int64_t(bitWidth(info.type)), 8).str());
   }
 
-  /// Follows value `index` to the value it is an alias of in the end.
+  /// Resolves a chain of aliases: finds the root of value `index`.
   void resolve(uint32_t index) {
     uint32_t at = index;
     Dim offset = 0;
@@ -198,7 +198,7 @@ private:
       uint32_t next = plan.values[at].root;
       check(next < plan.values.size() && steps < plan.values.size(), "value '{}' is an alias of itself or of nothing",
             plan.values[index].name);
-      // Aliases before `index` already point at their root, which is no alias.
+      // Aliases before `index` already point at their root, which is not an alias.
       offset = offset + plan.extents[plan.values[at].rootOffset];
       at = next;
     }
@@ -223,7 +223,7 @@ private:
           whole.str(), root.name);
   }
 
-  /// Inputs and outputs are row-major; what is stored as one is one, exactly once.
+  /// Decodes inputs or outputs. They are row-major, and each value with this storage occurs exactly once.
   std::vector<uint32_t> decodePorts(const flatbuffers::Vector<uint32_t> *list, const char *what, Storage storage) {
     std::vector<uint32_t> ports = values(list, what);
     std::vector<int> listed(plan.values.size());
@@ -477,7 +477,7 @@ Program decodeProgram(std::span<const char> section, uint64_t constantBytes, con
     program.kernelCount += static_cast<uint32_t>(plan.kernels.size());
     program.plans.push_back(std::move(plan));
   }
-  // All plans are the same model: ports agree by name and type.
+  // All plans are of the same model, so their ports agree by name and type.
   const Plan &general = program.plans.back();
   for (const Plan &plan : program.plans)
     for (auto ports : {&Plan::inputs, &Plan::outputs}) {

@@ -106,15 +106,15 @@ struct Block {
   std::vector<std::string> lateSymbols; // of a body: symbols that its instructions bind
 };
 
-/// An output that is an input with more elements behind it along `axis`. The runtime binds both symbols: the room that
-/// the output has along `axis`, and 1 where the input lies at the front of the output's memory already, else 0.
+/// An output that equals an input followed by more elements along `axis`. The runtime binds two symbols: the output's
+/// room along `axis`, and 1 if the input already lies at the front of the output's memory, else 0.
 struct Growth {
   uint32_t input = 0, output = 0; // indices into Plan::inputs and outputs
   uint32_t axis = 0;
   std::string capacity, kept;
 };
 
-/// An output that may lie in the memory of an input, which only the kernel that makes the output reads.
+/// An output that may be written over an input. Only the kernel that makes the output reads this input.
 struct Overwrite {
   uint32_t input = 0, output = 0; // indices into Plan::inputs and outputs
 };
@@ -129,15 +129,15 @@ struct LiveRange {
   uint32_t first = UINT32_MAX, last = 0;
 };
 
-/// Extents that become known together while the plan runs, and what is placed then.
+/// Extents that become known together while the plan runs, and the values that are placed then.
 struct LateGroup {
-  uint32_t after = 0;               // number of the instruction behind which they are known
+  uint32_t after = 0;               // number of the instruction after which they are known
   uint32_t last = 0;                // number of the last instruction that uses one of the values
-  std::vector<std::string> symbols; // that the extents depend on, inputs' aside
+  std::vector<std::string> symbols; // symbols of the extents, without the inputs' symbols
   std::vector<Extent> extents;
   std::vector<uint32_t> values; // temporaries and outputs
   std::vector<uint32_t> rules;  // of the plan
-  uint32_t arena = 0;           // groups that are never in use at once share one
+  uint32_t arena = 0;           // groups that are never in use at the same time share an arena
 };
 
 struct Plan {
@@ -150,10 +150,10 @@ struct Plan {
   std::vector<Range> ranges;
   std::vector<Growth> growths;
   std::vector<Overwrite> overwrites;
-  ImageCosts imageCosts;        // by which a batch passes image by image or not
+  ImageCosts imageCosts;        // decide where a batch passes image by image
   uint32_t measuredChoices = 0; // operators for which measured times chose layouts or kernels
   std::vector<Rule> rules;
-  std::vector<std::string> lateSymbols;          // of rules that are not known before a reference returns
+  std::vector<std::string> lateSymbols;          // symbols of rules that are known only after a reference returns
   std::vector<LiveRange> live;                   // by value; roots only
   std::vector<uint32_t> firstUse;                // by value (aliases counted separately): id of its first instruction
   std::vector<const Instruction *> instructions; // by id
@@ -161,7 +161,7 @@ struct Plan {
   std::unordered_map<std::string, uint32_t> byName; // values
   bool usesReferences = false;
   std::vector<LateGroup> lateGroups;
-  std::vector<int> lateGroupAfter; // by id: group whose extents are known behind the instruction; -1: none
+  std::vector<int> lateGroupAfter; // by id: group whose extents are known after the instruction; -1: none
   uint32_t lateArenas = 0;
   std::unordered_map<std::string, std::vector<Extent>> lateExtents; // of all groups, by symbol
 };
@@ -170,7 +170,7 @@ struct Program {
   std::string producer, model, options, machine;
   std::vector<Plan> plans;
   uint32_t kernelCount = 0;
-  int threads = 0; // for which schedules were chosen; 0: unknown
+  int threads = 0; // threads for which schedules were chosen; 0: unknown
 };
 
 /// Returns the name if `dim` is a single symbol, else "".

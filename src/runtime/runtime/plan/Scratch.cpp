@@ -24,7 +24,7 @@ std::vector<std::pair<uint32_t, size_t>> Context::State::requestScratch(std::vec
   };
   std::vector<bool> looped(plan->instructions.size());
   for (const ImageLoop &loop : imageLoops) {
-    // Slots are not at the same step at the same time: each has a place of its own, as large as the largest step needs.
+    // Slots are at different steps at the same time, so each has its own scratch, as large as the largest step needs.
     size_t stride = 0;
     for (const ImageLoop::Step &step : loop.steps)
       stride = std::max(stride, scratchOf(std::get<CallKernel>(step.instruction->operation)).stride);

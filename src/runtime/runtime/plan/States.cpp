@@ -70,8 +70,8 @@ void Context::State::resetStates() {
   extentsChanged = pointersChanged = true;
 }
 
-/// The real number zero, which is the zero point of a quantised state, in the state's extents: none along an axis that
-/// grows, otherwise what the other inputs say.
+/// The initial value of a state: the real number zero, which is the zero point of a quantised state. An axis that grows
+/// has extent 0; the other inputs give the other extents.
 Value Context::State::initialValue(const KeptState &kept) const {
   const Port &port = model->inputs()[kept.input];
   std::vector<int64_t> dims;
@@ -95,7 +95,7 @@ Value Context::State::initialValue(const KeptState &kept) const {
   return port.quantization ? quantized(*port.quantization, zeros, port.type) : zeros;
 }
 
-/// Gives states that begin their first value.
+/// Gives the states their first value where no run has written one.
 void Context::State::startStates() {
   for (KeptState &kept : states) {
     if (kept.kept)
@@ -105,7 +105,7 @@ void Context::State::startStates() {
   }
 }
 
-/// Binds the symbols of outputs that can grow in place: the room they have, and whether their past lies there.
+/// Binds the symbols of outputs that can grow in place: their room, and whether the past lies there.
 void Context::State::bindGrowths() {
   struct Bound {
     const Growth *growth;
@@ -134,7 +134,7 @@ void Context::State::bindGrowths() {
   }
 }
 
-/// Every state fits its maximum.
+/// Checks that every state fits its maximum.
 void Context::State::checkGrowths() const {
   for (const KeptState &kept : states) {
     if (kept.max == 0)
@@ -161,7 +161,7 @@ char *Context::State::growingBuffer(size_t output, const Slot &slot) {
   return kept.store.data();
 }
 
-/// What the run has written becomes what the next run reads.
+/// Makes the outputs of this run the inputs of the next run.
 void Context::State::advanceStates() {
   for (KeptState &kept : states) {
     Value &input = inputs[kept.input];
@@ -174,7 +174,7 @@ void Context::State::advanceStates() {
     }
     Tensor before = kept.owned ? input.tensor() : Tensor(), now = results[kept.output].tensor();
     extentsChanged |= now.dims() != input.tensor().dims();
-    // The input's memory becomes the output's of the next run.
+    // The memory of this input becomes the memory of the next run's output.
     if (isOverwritten(kept))
       before = now;
     bool again = before.defined() && before.dims() == now.dims();
@@ -185,7 +185,7 @@ void Context::State::advanceStates() {
   }
 }
 
-/// The elements of a state that grows in place, without the gaps.
+/// A dense copy of a state that grows in place.
 Tensor Context::State::denseCopy(const KeptState &kept) const {
   const Growth *growth = growthOf(*plan, kept);
   const Tensor &from = inputs[kept.input].tensor(); // has the extents, not the gaps

@@ -36,7 +36,7 @@ TEST_F(StatesTest, outputsBecomeInputsWithoutCopies) {
     place = context.output(0).tensor().data();
   }
   EXPECT_THAT(floats(context.output(0)), ElementsAre(1.875f, 3.75f, 5.625f));
-  EXPECT_NE(places[0], places[1]); // an input is no output of the same run
+  EXPECT_NE(places[0], places[1]); // an input never shares memory with an output of the same run
   EXPECT_EQ(places[0], places[2]); // two buffers in turns
   EXPECT_EQ(places[1], places[3]);
 }
@@ -77,7 +77,7 @@ TEST_F(StatesTest, refusesWhatIsNoState) {
 std::atomic<int64_t> bytesMoved = 0;
 
 /// Concatenates past (2 x P x 3) and new (2 x 1 x 3) to present, whose rows have room for `capacity` positions. Work
-/// items: the two rows of the past, then those of the new elements. dims: capacity * 1000 + P.
+/// items: the two rows of the past, then the rows of the new elements. dims: capacity * 1000 + P.
 void append(void *const *buffers, const int64_t *dims, int64_t begin, int64_t end, void *) {
   int64_t capacity = dims[0] / 1000, past = dims[0] % 1000;
   auto *from = static_cast<const float *>(buffers[0]), *added = static_cast<const float *>(buffers[1]);

@@ -1,4 +1,4 @@
-// Times of instructions in profiled runs; in traced ones also those of every execution and of every slot's share.
+// Times of instructions in profiled runs. Traced runs also record every execution and the share of every slot.
 #include "runtime/plan/Execution.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace lathe::runtime {
 namespace {
 
-/// The share of a slot, with its active.times.
+/// The share of a slot, with its times.
 struct TracedJob {
   ThreadPool::Body body;
   void *context;
@@ -24,7 +24,8 @@ struct TracedJob {
 
 } // namespace
 
-/// Empties the tracks and takes the memory of all events that they may keep. Pages that a run does not reach cost nothing.
+/// Empties the tracks and reserves memory for all events that they may keep. Pages that a run does not touch cost
+/// nothing.
 void Context::State::startTrace() {
   if (!active.options->trace) {
     active.trace = {};
@@ -46,8 +47,7 @@ void Context::State::startTrace() {
     empty(slot);
 }
 
-/// Events that a track with `kept` events has room for. Instructions of the entry block run once, so what follows a long
-/// loop finds room.
+/// Maximum events of a track. Instructions of the entry block run once, so room is kept for those after a long loop.
 size_t Context::State::mostEvents(uint32_t instruction, size_t kept) const {
   return kept < active.traceMost || !plan->outermost[instruction] ? active.traceMost : active.outermostMost;
 }

@@ -153,8 +153,8 @@ TEST_F(TraceTest, imagesHaveTheTimesOfEveryImage) {
   EXPECT_EQ(context.place(half).bytes, images * 40960 * 4);
 }
 
-/// A million iterations: what the tracks have no room for is counted, what stands behind the loop has room, and no memory is
-/// taken while the run is timed.
+/// A million iterations: events beyond the limit are counted, the instructions after the loop still have room, and no
+/// memory is allocated while the run is timed.
 TEST_F(TraceTest, tracksHaveALimit) {
   constexpr int64_t trips = 1000000;
   Context context(counting().model(), {.threads = 1});
@@ -165,7 +165,7 @@ TEST_F(TraceTest, tracksHaveALimit) {
     EXPECT_THAT(floats(context.output(0)), ::testing::ElementsAre(trips / 2, trips / 2 + 0.5f));
     const RunTrace &trace = context.trace();
     const std::vector<TracedCall> &calls = trace.calls.events;
-    // Of the loop: itself, its bodies and their kernel; then the kernel behind it.
+    // Calls of the loop: itself, its bodies and their kernel; then the kernel after the loop.
     EXPECT_EQ(calls.size(), limit + 2);
     EXPECT_EQ(calls.size() + trace.calls.leftOut, uint64_t(2 * trips + 2));
     EXPECT_EQ(trace.shares[0].events.size(), limit + 1);

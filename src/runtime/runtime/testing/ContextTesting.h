@@ -1,4 +1,4 @@
-// What tests of contexts share.
+// Shared by tests of contexts.
 #pragma once
 
 #include "runtime/Context.h"
@@ -23,7 +23,7 @@ inline Tensor ramp(int64_t count, float first = 0) {
     tensor.as<float>()[i] = first + static_cast<float>(i);
   return tensor;
 }
-/// What `stages` stages of TestPlan::waves over `width` units leave.
+/// The expected result of TestPlan::waves with `stages` stages over `width` units.
 inline std::vector<int64_t> wavesAfter(int stages, size_t width) {
   std::vector<int64_t> numbers(width);
   std::iota(numbers.begin(), numbers.end(), 0);

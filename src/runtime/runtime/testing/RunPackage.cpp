@@ -1,7 +1,7 @@
 // Runs a package on a machine that has nothing else, such as an emulator:  RunPackage MODEL.lathe THREADS FOLDER
 //
 // Input number i is read from FOLDER/in<i>, its elements in row-major order; symbolic extents are 1. Outputs are
-// written to FOLDER/out<i> likewise, and a line with the type and the extents of each to standard output.
+// written to FOLDER/out<i> in the same way, and a line with the type and the extents of each to standard output.
 #include "runtime/Context.h"
 #include "support/Error.h"
 

@@ -43,7 +43,7 @@ public:
   void table(uint32_t out, const std::string &count, size_t block = 0);
   /// Costs of image loops: levels as (bytes, cycles per byte), cycles of a call.
   void imageCosts(const std::vector<std::pair<double, double>> &levels, double callCycles);
-  /// `kernel`, a function of this process.
+  /// Adds a call of `kernel`, a function of this process.
   void relay(LatheKernel kernel, std::vector<uint32_t> buffers, const std::string &width, const std::string &units,
              const std::string &scratch = "0");
   void reference(const std::string &op, std::vector<int32_t> inputs, std::vector<uint32_t> outputs, size_t block = 0);
@@ -67,8 +67,8 @@ private:
             const std::string &scratch, size_t block);
 };
 
-/// Inputs "trips" (i64) and "x" (f32, 2): adds 1 to x as often as `trips` says, one addition an iteration of a loop, and
-/// halves the sum behind the loop. Instruction 0 is the loop, 1 the addition, 2 the half.
+/// Inputs "trips" (i64) and "x" (f32, 2): a loop adds 1 to x in each of `trips` iterations, and the sum is halved after
+/// the loop. Instruction 0 is the loop, 1 the addition, 2 the half.
 TestPlan counting();
 
 /// The code section of testing/Kernels.c.
