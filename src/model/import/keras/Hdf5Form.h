@@ -22,7 +22,7 @@ inline constexpr std::string_view mark = "LATHEH51";
 inline constexpr const char *program = "lathe-read-hdf5";
 /// Deepest nesting of groups.
 inline constexpr int mostNested = 32;
-/// Most records: groups, attributes and datasets.
+/// Limit on the number of records: groups, attributes and datasets.
 inline constexpr uint64_t mostRecords = uint64_t(1) << 22;
 
 } // namespace lathe::keras::hdf5
