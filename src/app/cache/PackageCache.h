@@ -17,12 +17,12 @@ struct Package {
   std::shared_ptr<const runtime::Model> model;
 };
 
-/// Everything that a package depends on.
+/// All inputs of a compilation that a package depends on.
 struct PackageRequest {
   std::string model = {};                   // a file, or the name of a built-in network
   bool isFile = true;                       // the key has the bytes of all modelFiles, and the file name without folder
   std::vector<std::string> flags = {};      // flags of the compilation, as on the command line
-  bool native = false;                      // the code is for the processor of this machine
+  bool native = false;                      // the code is for this machine's processor
   std::string scheduleFile = {};            // the key has its bytes; "": none
   std::string machineFile = {};             // the key has its bytes; "": none
   std::vector<std::string> otherFiles = {}; // the key has their bytes
