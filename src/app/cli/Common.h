@@ -43,8 +43,8 @@ struct ChildFailed {
 /// becomes one line on stderr that names the verb that the user typed (`shownVerb`).
 int guarded(const std::string &verb, const std::function<int()> &body);
 
-/// Prints "lathe VERB: MESSAGE" on stderr. Writes the message to the file that the environment variable names, too: the
-/// process that started this one reads it there (trySelf).
+/// Prints "lathe VERB: MESSAGE" on stderr. Also writes the message to the file that an environment variable names, from
+/// which the process that started this one reads it (trySelf).
 void sayError(const std::string &verb, const std::string &message);
 inline constexpr const char *errorFileVariable = "LATHE_ERROR_FILE";
 
@@ -88,7 +88,7 @@ public:
   void afterParse(std::function<void()> check);
   /// True if the option was given. The name must exist.
   bool given(const char *name) const;
-  /// Throws Error "--name value: REASON" for the first of these options that was given: no option is ignored.
+  /// Throws Error "--name value: REASON" for the first of these options that was given. So no given option is ignored.
   void refuse(std::initializer_list<const char *> names, const std::string &reason) const;
   void addJson();
   /// Adds --quiet, for verbs that print progress.
@@ -124,27 +124,26 @@ private:
   std::vector<std::function<std::vector<std::string>()>> readers;
 };
 
-/// The number where every symbol is 1.
+/// The value of `dim` with every symbol set to 1.
 inline double atOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
 }
 
-/// All rows of a table as objects, with the names of the data columns as keys. A cell without a value
-/// of its own gives its text; in a number column it gives a number where the text reads as one, and
-/// null where the text is empty.
+/// All rows of a table as objects, with the names of the data columns as keys. A cell without a separate value gives
+/// its text; in a number column it gives a number if the text is one, and null if the text is empty.
 nlohmann::json toJson(const Table &table);
-/// A cell with a value of its own: valueCell("12.3 MB", 12300000).
+/// A cell with a text and a separate value: valueCell("12.3 MB", 12300000).
 TableCell valueCell(std::string text, const nlohmann::json &value);
 
-/// Flag for a `lathe` process that this process starts and whose text nobody reads: prints progress
-/// only, or nothing after --quiet.
+/// Flag for a `lathe` process that this process starts without showing its text: it prints progress only, or nothing
+/// after --quiet.
 std::string quietFlag();
 
 /// "12.3 MB", "4.56 GFLOP", "1.20 ms".
 std::string bytesText(double bytes);
 std::string flopsText(double flops);
 std::string secondsText(double seconds);
-/// Milliseconds for a table: four digits behind the point, or as many as three digits of a shorter time take.
+/// Milliseconds for a table: four decimals, or more for short times, so that three digits remain.
 std::string millisecondsText(double seconds);
 /// A waiting time: "40 s", "12 min", "3.5 h".
 std::string waitText(double seconds);
@@ -153,7 +152,7 @@ std::string waitText(double seconds);
 std::string readFile(const std::string &path);
 /// Writes a file; "-" is the standard output.
 void writeFile(const std::string &path, const std::string &text);
-/// Throws Error if `path` is the standard output and that is a terminal. `what`: "a package".
+/// Throws Error if `path` is the standard output and this is a terminal. `what`: "a package".
 void requireNoTerminal(const std::string &path, const std::string &what);
 
 } // namespace lathe::cli

@@ -17,7 +17,7 @@ template <class Measured> class KeptWhenInterrupted {
 public:
   explicit KeptWhenInterrupted(std::function<void(const Measured &)> report)
       : report(std::move(report)), cleanup([this] {
-          std::lock_guard lock(mutex); // held elsewhere only to copy
+          std::lock_guard lock(mutex); // other holders only copy
           if (!soFar)
             return;
           Progress::endLine();
@@ -27,7 +27,7 @@ public:
     std::lock_guard lock(mutex);
     soFar = measured;
   }
-  /// Ends the reporting; the verb reports itself from now on.
+  /// Stops the reporting: from now on the verb reports.
   void forget() {
     std::lock_guard lock(mutex);
     soFar.reset();

@@ -26,8 +26,8 @@ Package openPackage(const std::string &path, const ModelFlags &flags);
 /// --machine.
 std::vector<std::string> filesOf(const ModelFlags &flags);
 
-/// Hash of the graph of a model: of the bytes of its files, or the name of a zoo network, and the flags that change the
-/// graph. Nothing for what can be read only once, a pipe.
+/// Hash of the graph of a model: of the bytes of its files or the name of a zoo network, and of the flags that change
+/// the graph. Nothing for a pipe, which can be read only once.
 std::optional<uint64_t> modelKey(const ModelFlags &flags);
 
 } // namespace lathe::cli

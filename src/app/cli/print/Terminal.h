@@ -17,8 +17,7 @@ int outputError();
 
 /// Prints one line on standard error; control characters are escaped.
 void say(std::string_view line);
-/// As `say`, but only the first time in a command and the processes that it starts. `variable`: of the environment, in which
-/// this is remembered.
+/// Like `say`, but only once for a command and its child processes. The environment variable `variable` remembers it.
 void sayOnce(const char *variable, std::string_view line);
 
 } // namespace lathe::cli
