@@ -1,5 +1,4 @@
-// Injects a known slowdown for tests of the laboratory: bench/measuring.py checks whether it is
-// found.
+// Injects a known slowdown for tests of the laboratory: bench/measuring.py checks whether measurements find it.
 #pragma once
 
 #include <chrono>
@@ -27,7 +26,7 @@ inline double injectedSlowdown(const std::string &name) {
   return 0;
 }
 
-/// Spins until the time since `begin` has grown by `share`.
+/// Spins until the time since `begin` has grown by the share `share`.
 inline void prolong(std::chrono::steady_clock::time_point begin, double share) {
   using Clock = std::chrono::steady_clock;
   if (share <= 0)

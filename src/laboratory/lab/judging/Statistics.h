@@ -56,20 +56,20 @@ using Starts = std::vector<std::vector<std::vector<double>>>;
 /// An estimate of a median time from several process starts.
 struct MedianEstimate {
   Interval interval;
-  bool isRange = false; // too few starts: `interval` is only the range of what was measured
+  bool isRange = false; // too few starts: `interval` is only the range of the measurements
 };
 
-/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the
-/// memory of a process changes lasts as long as the process. It does not become narrower with more starts: the starts
-/// of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it
-/// is called a range; of one start it is the range of the medians of its rounds; of one round the range of its samples.
-/// No samples: zero.
+/// Interval that contains 95 % of the medians of the process starts (all, if there are fewer than 40 starts). The unit
+/// is the start, because the memory placement of a process affects all its runs. More starts do not make it narrower:
+/// the starts of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6
+/// starts it is only a range; for one start the range of the medians of its rounds; for one round the range of its
+/// samples. No samples: zero.
 MedianEstimate medianOverStarts(const Starts &starts);
 
 struct RatioEstimate {
-  double ratio = 0;     // numerator / denominator, estimated as the function that returns it states
+  double ratio = 0;     // numerator / denominator, as documented for the function
   Interval interval;    // for the requested confidence
-  bool isRange = false; // too few observations for that confidence: `interval` is only their range
+  bool isRange = false; // too few observations for the confidence: `interval` is only their range
 };
 
 /// Ratio of two sets measured in turns: element i of each has the samples of round i. Each round
@@ -93,23 +93,21 @@ RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numera
 /// rounds, with the range of the ratios of the rounds.
 RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
 
-/// Ratio of two sets of starts that had no turns together. With three or more starts on both sides it is the ratio of the
-/// medians of the starts' medians, and the interval holds `confidence` of the ratios of a start of one side to a start of
-/// the other (all pairs). A bootstrap over the starts would be narrower, and wrong: if a machine is slow for a minute, all starts
-/// of a run are slow. With too few starts the interval is only a range: with fewer than 4 on each side at 0.95, or 6 at 0.995.
-/// (The exact Mann-Whitney test could then not reject equality, even if all starts of one side were faster.) With fewer than
-/// three starts it is the ratio of the medians of all rounds with their range (of all samples, where a side has one round).
+/// Ratio of two sets of starts that took no turns together. With three or more starts on both sides it is the ratio of
+/// the medians of the starts' medians, and the interval contains `confidence` of the ratios of all pairs of starts. A
+/// bootstrap over the starts would be narrower, but wrong: if a machine is slow for a minute, all starts of a run are
+/// slow. With too few starts the interval is only a range: fewer than 4 on each side at 0.95, or 6 at 0.995. (Even if
+/// all starts of one side were faster, the exact Mann-Whitney test could not reject equality.) With fewer than three
+/// starts it is the ratio of the medians of all rounds with their range (of all samples, if a side has one round).
 /// Throws Error if a side has no samples.
 RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
 
-/// Fewest process starts of a side that any verdict needs: how much starts differ is not known with
-/// fewer.
+/// Smallest number of process starts per side for any verdict: with fewer, the difference between starts is unknown.
 constexpr size_t leastStarts = 3;
-/// Fewest starts of both sides with which ratioApart may call one side faster: its interval of 99.5 % is then a
-/// confidence interval and not a range. With unequal numbers: canDecideApart.
+/// Smallest number of starts of both sides with which ratioApart may call one side faster: then its 99.5 % interval is
+/// a confidence interval and not a range. For unequal numbers see canDecideApart.
 constexpr size_t leastStartsApart = 6;
-/// True if sides with so many starts, without turns, can have any verdict other than ambiguous or
-/// same.
+/// True if sides with these numbers of starts, without turns, can have a verdict other than ambiguous or same.
 bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts);
 
 /// Warnings about a series of rounds.

@@ -19,10 +19,9 @@ class TimingWorker {
 public:
   const std::string &name() const { return statedName; }
   const std::string &version() const { return statedVersion; }
-  const nlohmann::json &settings() const { return statedSettings; } // as reported
+  const nlohmann::json &settings() const { return statedSettings; } // as the worker reports them
 
-  /// Reason for counters missing in Counts, as the worker reports it; "": all are counted, or the
-  /// worker reports no reason.
+  /// Why counters are missing in Counts, as the worker reports it; "": all are counted, or the worker gives no reason.
   const std::string &uncounted() const { return statedUncounted; }
 
   /// Times `repetitions` runs after `warmup` runs; times and counts are taken inside the worker.
@@ -56,7 +55,7 @@ protected:
     }
   }
   process::Result<nlohmann::json> ask(const nlohmann::json &request, double timeoutSeconds);
-  /// Does what `time` does, with additional `fields` in the request.
+  /// Like `time`, with additional `fields` in the request.
   process::Result<Timing> timeWith(const nlohmann::json &fields, int warmup, int repetitions);
   /// Kills the worker and returns the failure.
   process::Failure garbage(const std::string &detail);

@@ -1,4 +1,4 @@
-// The cost of a call of a provider without the work.
+// The cost of a provider's call without the work.
 #pragma once
 
 #include "lab/ops/ProviderWorker.h"

@@ -1,4 +1,4 @@
-// A request to a provider, as both ends of docs/provider-protocol.md use it.
+// A request to a provider, for both ends of docs/provider-protocol.md.
 #pragma once
 
 #include <string>

@@ -24,10 +24,9 @@ struct ProviderSpec {
 /// executable file NAME/provider in $LATHE_PROVIDERS. Declines with instructions if it is not
 /// installed.
 Outcome<ProviderSpec> findProvider(const std::string &name);
-/// Returns `spec` with the program run through the command `via`, which passes pipes: "ssh board",
-/// "ip netns exec box", "sh -c". ssh and shells with -c receive one text; other commands receive an
-/// argument list. The program is looked for in `directory` at the other end, or at the same path as
-/// here if `directory` is "".
+/// Returns `spec` with the program run through the command `via`, which passes pipes: "ssh board", "ip netns exec box",
+/// "sh -c". ssh and shells with -c receive one text; other commands receive an argument list. On the other side the
+/// program is expected in `directory`, or at the same path as here if `directory` is "".
 ProviderSpec viaCommand(ProviderSpec spec, const std::string &via, const std::string &directory);
 /// Names of all providers in this tree, installed or not; the first is ours.
 const std::vector<std::string> &knownProviders();
@@ -79,8 +78,8 @@ public:
   /// Runs once and returns the results by name. Temporary result files below `directory` are
   /// removed.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
-  /// TimingWorker::time with the caches in `state` before every run. Fails if the provider cannot
-  /// do that.
+  /// Like TimingWorker::time, with the caches in `state` before every run. Fails if the provider does not support the
+  /// state.
   process::Result<Timing> time(int warmup, int repetitions, store::CacheState state);
 
 private:

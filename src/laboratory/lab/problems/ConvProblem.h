@@ -23,8 +23,8 @@ struct ConvProblem {
   std::vector<int64_t> inputDims() const { return {batch, inChannels, inHeight, inWidth}; }
   std::vector<int64_t> weightDims() const { return {outChannels, inChannels / groups, kernelHeight, kernelWidth}; }
   std::vector<int64_t> outputDims() const { return {batch, outChannels, outHeight, outWidth}; }
-  /// "3x3", "1x1", "depthwise", "strided" or "other". "3x3" and "1x1" have stride 1, one group and
-  /// no dilation; "strided" is any other stride.
+  /// "3x3", "1x1", "depthwise", "strided" or "other". "3x3" and "1x1" mean stride 1, one group and no dilation;
+  /// "strided" is any other stride.
   std::string kind() const;
 };
 

@@ -8,7 +8,7 @@
 
 namespace lathe::lab {
 
-/// Options for what a short text does not say.
+/// Options for facts that a short text does not state.
 struct SyntaxOptions {
   /// Type of all float operands. With i8 or u8, convolutions and products are integer products:
   /// this is the type of their activations, values cover the whole type, and there is no bias.

@@ -13,8 +13,8 @@ namespace lathe::lab::onednn {
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-/// A problem that is being prepared as a primitive. Each tensor has two descriptions: row-major,
-/// and as the primitive wants it.
+/// A problem that is being prepared as a primitive. Each tensor has two descriptions: row-major, and in the primitive's
+/// layout.
 class Job {
 public:
   Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant, ActivationLayout layout);

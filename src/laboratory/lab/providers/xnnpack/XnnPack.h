@@ -22,11 +22,11 @@ struct DeletePool {
 };
 using Pool = std::unique_ptr<pthreadpool, DeletePool>;
 
-/// Elements with the padding that XNNPACK may read behind them.
+/// Elements with the padding that XNNPACK may read after them.
 using Buffer = std::vector<float>;
 Buffer bufferOf(int64_t elements);
 Buffer rowMajor(const Tensor &tensor);
-/// Axis 1 becomes the last one.
+/// Moves axis 1 to the end.
 Buffer channelsLast(const Tensor &tensor);
 
 /// A problem that is being prepared.
@@ -43,7 +43,7 @@ public:
   bool inputIsChannelsLast = false, outputIsChannelsLast = false;
 
   const ProblemOperand *operand(size_t index) const; // by position in the record; null: missing
-  /// Limits of the result by the epilogue, which is empty or one relu. Throws Declined for others.
+  /// Limits of the result from the epilogue, which is empty or one relu. Throws Declined for others.
   std::pair<float, float> limits() const;
   /// For operators without limits. Throws Declined if there is an epilogue.
   void expectNoEpilogue() const;
