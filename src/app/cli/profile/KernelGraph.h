@@ -12,8 +12,7 @@ namespace lathe::cli {
 ///   values   name, type, dims ("1x64x56x56", "?" if it depends on data), layout ("" row-major, "NCHW16c"), bytes;
 ///            `inside`: for a value in place, the name of the value that contains its memory
 ///   edges    [from, to, value]: instruction that writes, instruction that reads, index into `values`. From -1: an
-/// input
-///            of the model. To -1: an output. Value -1: `to` is inside `from`, and no other edge leads to it
+///            input of the model. To -1: an output. Value -1: `to` is inside `from`, and no other edge leads to it
 ///   parents  [instruction, parent]: instructions inside a branch or a loop
 ///
 /// Values that an iteration of a loop passes to the next one are not edges, so the graph has no cycle. Results of a
