@@ -1,5 +1,4 @@
-// Cache of compiled packages, by content: running a model a second time starts as fast as running
-// its package.
+// Cache of compiled packages, by content: running a model a second time starts as fast as running its package.
 #pragma once
 
 #include "runtime/Model.h"
@@ -30,13 +29,11 @@ struct PackageRequest {
   std::vector<std::string> compiler = {};   // files of the compiler: the key has times and sizes of existing ones
 };
 
-/// Key of a request; equal keys mean equal packages. Throws Error if the model or the schedule
-/// cannot be read.
+/// Key of a request; equal keys mean equal packages. Throws Error if the model or the schedule cannot be read.
 uint64_t packageKey(const PackageRequest &request);
 
-/// Returns the package for `request` in `folder`. If it is missing or damaged, `make(path)` writes
-/// it first. `kept`: the folder outlives this process; then the least recently used packages are
-/// removed to make room.
+/// Returns the package for `request` in `folder`. If it is missing or damaged, `make(path)` writes it first. `kept`:
+/// the folder outlives this process; then the least recently used packages are removed to make room.
 Package findOrMake(const PackageRequest &request, const std::string &folder, bool kept,
                    const runtime::LoadOptions &loading, const std::function<void(const std::string &path)> &make);
 

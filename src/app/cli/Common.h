@@ -79,9 +79,8 @@ private:
 class Options : public CLI::App {
 public:
   Options(const std::string &verb, const std::string &summary, const std::string &examples);
-  /// Parses the arguments and runs the checks. Throws CLI::ParseError (also for help), the errors
-  /// of the checks, and Error for an output that cannot be written or that is an input of the
-  /// command. `guarded` handles all of them.
+  /// Parses the arguments and runs the checks. Throws CLI::ParseError (also for help), the errors of the checks, and
+  /// Error for an output that cannot be written or that is an input of the command. `guarded` handles all of them.
   void parseAll(const Arguments &arguments);
   /// Adds a check that `parseAll` runs after parsing, in order of addition; for options that depend
   /// on each other or on files.
@@ -95,8 +94,7 @@ public:
   void addQuiet();
   /// Adds an option for an output file. "-" is the standard output, which only one output may use.
   CLI::Option *addOutput(const std::string &flags, std::string &path, const std::string &help);
-  /// Declares input files of the command. parseAll calls `files` after parsing, if the command
-  /// writes a file.
+  /// Declares input files of the command. parseAll calls `files` after parsing, if the command writes a file.
   void reads(std::function<std::vector<std::string>()> files) { readers.push_back(std::move(files)); }
   /// Writes `document` to the file of --json, if given ("-": standard output).
   void writeJson(const nlohmann::json &document) const;
@@ -105,8 +103,7 @@ public:
   bool printsText() const;
   /// Adds --wide, for verbs that print tables.
   void addWide();
-  /// Style of tables: they fit the terminal unless --wide was given, and have at most `rows` rows
-  /// (0: all).
+  /// Style of tables: they fit the terminal unless --wide was given, and have at most `rows` rows (0: all).
   TableStyle tableStyle(size_t rows = 0) const;
 
 private:

@@ -59,8 +59,7 @@ Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
 /// True if `flags.given` does not cover all inputs.
 bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 
-/// Random values: floats uniform in [-1, 1), integers in [0, 10), booleans. Equal for equal seeds
-/// on every machine.
+/// Random values: floats uniform in [-1, 1), integers in [0, 10), booleans. Equal for equal seeds on every machine.
 Tensor randomTensor(ElementType type, std::vector<int64_t> dims, uint64_t seed);
 
 /// Parses "data=1x3x224x224" to name and extents. Throws Error for another form.

@@ -10,9 +10,8 @@
 
 namespace lathe::cli {
 
-/// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process
-/// while this object lives. `report` runs on another thread, after the clean-ups of everything that
-/// was started later.
+/// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process while this object
+/// lives. `report` runs on another thread, after the clean-ups of everything that was started later.
 template <class Measured> class KeptWhenInterrupted {
 public:
   explicit KeptWhenInterrupted(std::function<void(const Measured &)> report)

@@ -54,8 +54,7 @@ struct ModelFlags : CompileChoices {
   /// Throws Error with `reason` if a compilation flag was given.
   void refuseCompileFlags(const std::string &reason) const;
 
-  /// The flags without the model, as arguments of `lathe compile`, or of a verb that only reads the
-  /// graph.
+  /// The flags without the model, as arguments of `lathe compile`, or of a verb that only reads the graph.
   Arguments compileArguments() const;
   Arguments graphArguments() const;
   /// The flags about tuning records.

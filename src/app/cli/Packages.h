@@ -10,13 +10,12 @@ namespace lathe::cli {
 
 using cache::Package;
 
-/// Returns the package for `flags.model`: the file itself if it is a package, else the cached
-/// package for the same model bytes (with external data), flags, tuning records, compiler and, for
-/// the native target, processor. If it is missing or damaged, `lathe compile` makes it in another
-/// process. Without a cache (--no-cache, or no folder for it) the package is in a folder that is
-/// removed when this process ends. Says on stderr if kernels have schedules of tuning records.
-/// Throws Error if the model cannot be read, and ChildFailed if compiling fails; the message is
-/// then on stderr.
+/// Returns the package for `flags.model`: the file itself if it is a package, else the cached package for the same
+/// model bytes (with external data), flags, tuning records, compiler and, for the native target, processor. If it is
+/// missing or damaged, `lathe compile` makes it in another process. Without a cache (--no-cache, or no folder for it)
+/// the package is in a folder that is removed when this process ends. Says on stderr if kernels have schedules of
+/// tuning records. Throws Error if the model cannot be read, and ChildFailed if compiling fails; the message is then on
+/// stderr.
 Package packageFor(const ModelFlags &flags);
 
 /// Loads the package in the file `path`, checked according to --check-constants.

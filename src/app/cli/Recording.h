@@ -98,9 +98,8 @@ private:
 /// Family of the kernels that a schedule computes; "" for a text that is not a schedule of this version.
 std::string familyOf(const std::string &schedule);
 
-/// A whole model as a problem: file name or zoo:NAME with a hash of the content (and the arguments
-/// of a zoo network), then its inputs ("data 1x3x224x224"). `source` is runtime::Model::source,
-/// which has the hash of a zoo network.
+/// A whole model as a problem: file name or zoo:NAME with a hash of the content (and the arguments of a zoo network),
+/// then its inputs ("data 1x3x224x224"). `source` is runtime::Model::source, which has the hash of a zoo network.
 store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs);
 /// Setting of a model: how it is compiled and run. `use` belongs to the compiled package.
 store::Setting modelSetting(const ModelFlags &model, int64_t batch, const RecordUse &use);

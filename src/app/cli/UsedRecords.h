@@ -57,8 +57,7 @@ public:
   /// True if no record is used, before and after addShipped.
   bool empty() const { return entries.empty() && times.empty() && archives.empty(); }
   bool hasTimes() const { return !times.empty(); }
-  /// Hash of all entries, times and shipped archives; "" if there are none. Equal texts mean equal
-  /// packages.
+  /// Hash of all entries, times and shipped archives; "" if there are none. Equal texts mean equal packages.
   std::string digest() const;
 
 private:

@@ -8,9 +8,8 @@
 
 namespace lathe::lab {
 
-/// Share by which every run of `name` is slowed down, from $LATHE_INJECT_SLOWDOWN: one share for
-/// all ("0.05") or a list of names ("slow2.lathe=0.02,slow5.lathe=0.05"). 0 if `name` is not listed
-/// or the share is not between 0 and 10.
+/// Share by which every run of `name` is slowed down, from $LATHE_INJECT_SLOWDOWN: one share for all ("0.05") or a list
+/// of names ("slow2.lathe=0.02,slow5.lathe=0.05"). 0 if `name` is not listed or the share is not between 0 and 10.
 inline double injectedSlowdown(const std::string &name) {
   const char *given = std::getenv("LATHE_INJECT_SLOWDOWN");
   std::istringstream entries(given ? given : "");

@@ -58,8 +58,7 @@ Row rowOf(const store::Point &point, const store::Experiment &experiment);
 /// Returns the points that the filter selects, in the order of their measurement.
 std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter);
 
-/// Returns all points of an archive (`lathe store export`). Throws the errors of
-/// store::readArchive.
+/// Returns all points of an archive (`lathe store export`). Throws the errors of store::readArchive.
 std::vector<Row> rowsOfArchive(const std::string &path);
 /// Returns all points of a document of `lathe ops bench --json` ("rows"). Throws Error with `where`
 /// for another document.

@@ -25,9 +25,8 @@ private:
   double began = 0, last = 0;
 };
 
-/// Prints the progress of a task with the remaining time to stderr, once the task takes longer
-/// than two seconds. On a terminal one line is rewritten; otherwise a line is printed every ten
-/// seconds.
+/// Prints the progress of a task with the remaining time to stderr, once the task takes longer than two seconds. On a
+/// terminal one line is rewritten; otherwise a line is printed every ten seconds.
 class Progress {
 public:
   explicit Progress(std::string task);
@@ -39,8 +38,7 @@ public:
   /// Reports progress of a task with a time limit: at most `secondsLeft` remain.
   void updateUntil(const std::string &what, double secondsLeft);
 
-  /// Removes the line from the terminal, so that other text begins at the left edge. The next
-  /// update prints it again.
+  /// Removes the line from the terminal, so that other text begins at the left edge. The next update prints it again.
   static void endLine();
   /// Disables progress for this process.
   static void silence();

@@ -7,9 +7,8 @@
 
 namespace lathe::cli {
 
-/// Makes std::cout write control characters (except line ends and tabs) and invalid UTF-8 as \xNN.
-/// Binary output (archives, arrays, packages) uses the file descriptor instead
-/// (support/PendingFile.h).
+/// Makes std::cout write control characters (except line ends and tabs) and invalid UTF-8 as \xNN. Binary output
+/// (archives, arrays, packages) uses the file descriptor instead (support/PendingFile.h).
 void makeOutputPrintable();
 
 /// errno of the first failed write to std::cout; 0: none.

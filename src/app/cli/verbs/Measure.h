@@ -1,5 +1,4 @@
-// Shared code of bench and profile: a context with bound inputs, totals of its plan, and the
-// verdict on its outputs.
+// Shared code of bench and profile: a context with bound inputs, totals of its plan, and the verdict on its outputs.
 #pragma once
 
 #include "cli/Inputs.h"
@@ -41,9 +40,8 @@ Verification verificationOf(const ModelFlags &model, const runtime::Model &packa
 Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
                           bool says = true);
 
-/// Returns the median time, in seconds, of a call of an empty kernel on `threads` slots: for one
-/// slot the cost of a call, for more the cost of a fork and join. The slots still spin from the
-/// previous call, as in a run.
+/// Returns the median time, in seconds, of a call of an empty kernel on `threads` slots: for one slot the cost of a
+/// call, for more the cost of a fork and join. The slots still spin from the previous call, as in a run.
 double callSeconds(int threads);
 
 /// Peak resident set of this process in bytes.

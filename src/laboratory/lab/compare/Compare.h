@@ -27,9 +27,8 @@ struct CallInput {
 struct CompareSide {
   RunnerSpec runner;
   std::string model; // file that the runner loads
-  /// Writes the model of `callOnnx(inputs)` in the format of the runner and returns its path. If it
-  /// is empty, `compare` writes the model for runners of ONNX, and SideResult::overheadSeconds
-  /// stays empty for other runners.
+  /// Writes the model of `callOnnx(inputs)` in the format of the runner and returns its path. If it is empty, `compare`
+  /// writes the model for runners of ONNX, and SideResult::overheadSeconds stays empty for other runners.
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
   ModelPart part = {};                 // the part of the model to run
   std::vector<std::string> notes = {}; // facts that a reader of the result must know, one line each
@@ -55,8 +54,7 @@ struct CompareOptions : TurnOptions {
   std::optional<double> operations;    // of one run; empty: from the first side's package
   process::Limits limits;              // limits of each runner
   RunnerTimeouts timeouts;
-  /// Receives the current step and, while timing, the largest remaining time in seconds. May be
-  /// empty.
+  /// Receives the current step and, while timing, the largest remaining time in seconds. May be empty.
   std::function<void(const std::string &what, std::optional<double> secondsLeft)> progress;
   /// Receives the preliminary result after each start. May be empty.
   std::function<void(const struct Comparison &soFar)> afterStart;
@@ -107,8 +105,7 @@ struct Comparison {
   std::vector<PeerResult> peers; // of sides 1, 2, ...
   std::vector<size_t> starts;    // rounds of each start of the runners
   bool roundsSpent = false;      // the limit CompareOptions::roundsInAll was reached
-  /// Average number of processors that other programs used while timing; empty if the system does
-  /// not report it.
+  /// Average number of processors that other programs used while timing; empty if the system does not report it.
   std::optional<double> otherProcessors;
   std::optional<double> stolenProcessors; // part of otherProcessors that other virtual machines of the host used
   /// Rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).

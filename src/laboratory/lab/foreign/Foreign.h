@@ -13,8 +13,7 @@
 
 namespace lathe::lab {
 
-/// Values of `lathe store import --format`: "lathe" (archives and store files), then the formats of
-/// other programs.
+/// Values of `lathe store import --format`: "lathe" (archives and store files), then the formats of other programs.
 std::span<const char *const> importFormats();
 
 /// Returns the format of another program, recognised by the beginning of the file; "" for other files and for the URL

@@ -1,5 +1,4 @@
-// The difference of a computed and an expected tensor: the only comparison of `verify`, `compare`
-// and `ops bench`.
+// The difference of a computed and an expected tensor: the only comparison of `verify`, `compare` and `ops bench`.
 #pragma once
 
 #include "lab/judging/Tolerance.h"

@@ -28,8 +28,7 @@ struct Summary {
 Summary summarize(std::span<const double> samples);
 
 double median(std::span<const double> samples);
-/// The `percent`th percentile, interpolated linearly (NumPy's default); 0 is the minimum, 100 the
-/// maximum.
+/// The `percent`th percentile, interpolated linearly (NumPy's default); 0 is the minimum, 100 the maximum.
 double percentile(std::span<const double> samples, double percent);
 
 /// Returns the indices of the runs of a profile that count, fastest first: the fastest quarter by the
@@ -85,12 +84,11 @@ struct RatioEstimate {
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
-/// Ratio over several process starts (element i of each: the rounds of start i), as proposed by
-/// Kalibera and Jones ("Rigorous benchmarking in reasonable time", 2013): the placement of a
-/// process in memory changes times by a few percent, which no number of rounds averages out. Each
-/// start gives its Hodges-Lehmann ratio. The estimate is their geometric mean, with Student's
-/// interval over the starts. With fewer than three starts it is the Hodges-Lehmann ratio of all
-/// rounds, with the range of the ratios of the rounds.
+/// Ratio over several process starts (element i of each: the rounds of start i), as proposed by Kalibera and Jones
+/// ("Rigorous benchmarking in reasonable time", 2013): the placement of a process in memory changes times by a few
+/// percent, which no number of rounds averages out. Each start gives its Hodges-Lehmann ratio. The estimate is their
+/// geometric mean, with Student's interval over the starts. With fewer than three starts it is the Hodges-Lehmann ratio
+/// of all rounds, with the range of the ratios of the rounds.
 RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
 
 /// Ratio of two sets of starts that took no turns together. With three or more starts on both sides it is the ratio of
@@ -118,10 +116,9 @@ struct SeriesCheck {
 };
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds);
 
-/// Geometric mean of ratios with a percentile-bootstrap interval over the ratios. The interval
-/// reflects the choice of the ratios, not the uncertainty of each. Deterministic for a given seed.
-/// With too few ratios (6 at 0.95) the interval is only a range. Throws Error for no ratios and for
-/// a ratio that is not positive.
+/// Geometric mean of ratios with a percentile-bootstrap interval over the ratios. The interval reflects the choice of
+/// the ratios, not the uncertainty of each. Deterministic for a given seed. With too few ratios (6 at 0.95) the
+/// interval is only a range. Throws Error for no ratios and for a ratio that is not positive.
 RatioEstimate geometricMean(std::span<const double> ratios, double confidence = 0.95, int resamples = 2000,
                             uint64_t seed = 1);
 
@@ -138,9 +135,8 @@ struct StoppingRule {
 /// JSON of a summary of seconds, with keys in milliseconds: count, median_ms, mean_ms, min_ms,
 /// max_ms, std_ms, mad_ms, p05_ms ... p99_ms.
 nlohmann::json toJson(const Summary &seconds);
-/// {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts": hardware
-/// counters of each round}. "counts" is absent if `counts` is empty; without rounds the object is
-/// empty.
+/// {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts": hardware counters of each round}.
+/// "counts" is absent if `counts` is empty; without rounds the object is empty.
 nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds,
                            const std::vector<Counts> &counts);
 

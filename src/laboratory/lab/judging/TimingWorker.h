@@ -41,8 +41,7 @@ protected:
 
   /// Sends "hello" for `protocol` ("runner protocol") with `protocolVersion`. Returns the answer.
   process::Result<nlohmann::json> greet(std::string_view protocol, int protocolVersion, double timeoutSeconds);
-  /// Sends a request and converts the answer with `read`, which throws json::exception for another
-  /// shape.
+  /// Sends a request and converts the answer with `read`, which throws json::exception for another shape.
   template <class T, class Read>
   process::Result<T> ask(const nlohmann::json &request, double timeoutSeconds, Read read) {
     auto answer = ask(request, timeoutSeconds);

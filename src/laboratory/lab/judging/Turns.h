@@ -98,8 +98,7 @@ std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions
 /// The rounds of each start for a side that stopped early and has only `rounds` rounds.
 std::vector<size_t> startsWithin(const std::vector<size_t> &starts, size_t rounds);
 
-/// Groups the first `count` rounds by process start; `starts` has the number of rounds of each
-/// start; empty: one start.
+/// Groups the first `count` rounds by process start; `starts` has the number of rounds of each start; empty: one start.
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count);
 
 /// The state of the comparison of two sides after some starts.

@@ -42,8 +42,7 @@ std::string ambiguityOf(const JudgedRatio &judged, bool disturbed = false);
 /// "faster", or "ambiguous (too few starts)".
 std::string verdictText(const JudgedRatio &judged, bool disturbed = false);
 
-/// JSON of the ratio with "verdict", "within_overhead", "too_few_starts" and "ambiguous_because"
-/// (ambiguityOf).
+/// JSON of the ratio with "verdict", "within_overhead", "too_few_starts" and "ambiguous_because" (ambiguityOf).
 nlohmann::json toJson(const JudgedRatio &judged, bool disturbed = false);
 
 /// Times of one side in seconds: a run, and a call that computes one element (empty: unknown).
@@ -56,9 +55,8 @@ struct SideTime {
 /// passes more operands.
 constexpr double overheadReach = 2;
 
-/// True if the cost of calls may explain the difference of two times: the slower side has the more
-/// expensive call, and `overheadReach` times the difference of the calls is at least the difference
-/// of the times.
+/// True if the cost of calls may explain the difference of two times: the slower side has the more expensive call, and
+/// `overheadReach` times the difference of the calls is at least the difference of the times.
 bool withinOverhead(const SideTime &a, const SideTime &b);
 
 /// Returns `judged`, with faster and slower changed to ambiguous if the times are `withinOverhead`.

@@ -31,8 +31,7 @@ Counts between(const CounterReading &before, const CounterReading &after);
 bool addGroup(CounterReading &reading, std::span<const uint64_t> words,
               const std::array<bool, CounterReading::events> &counted);
 
-/// Explains a failure of perf_event_open with errno `error`: the name of the error and its meaning
-/// here.
+/// Explains a failure of perf_event_open with errno `error`: the name of the error and its meaning here.
 std::string counterFailure(int error);
 
 /// Type and config as in perf_event_attr.

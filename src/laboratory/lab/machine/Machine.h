@@ -75,9 +75,8 @@ struct Roofline {
   std::string bound;       // "compute", "L1", "L2", "L3", "memory"
 };
 
-/// Roofline of `flops` operations on `type` and `bytes` of compulsory traffic (read and written) in
-/// `seconds` on `threads` threads. The traffic is charged to the level that can hold it, at the
-/// mean of read and copy bandwidth.
+/// Roofline of `flops` operations on `type` and `bytes` of compulsory traffic (read and written) in `seconds` on
+/// `threads` threads. The traffic is charged to the level that can hold it, at the mean of read and copy bandwidth.
 Roofline roofline(const MachineCeilings &machine, ElementType type, double flops, double bytes, double seconds,
                   int threads);
 

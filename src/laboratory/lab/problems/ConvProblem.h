@@ -28,9 +28,8 @@ struct ConvProblem {
   std::string kind() const;
 };
 
-/// Returns the problem as a two-dimensional convolution; nothing if it is something else or has an
-/// epilogue other than one relu. Padding below and to the right follows from the extents of the
-/// output.
+/// Returns the problem as a two-dimensional convolution; nothing if it is something else or has an epilogue other than
+/// one relu. Padding below and to the right follows from the extents of the output.
 std::optional<ConvProblem> convOf(const Problem &problem);
 
 } // namespace lathe::lab

@@ -26,8 +26,7 @@ namespace lathe::lab {
 /// Version of docs/provider-protocol.md, which carries problems.
 constexpr int providerProtocolVersion = 2;
 
-/// An operand, written NAME=DIMS[:TYPE][:const][:LOW..HIGH]. DIMS is "1x64x56x56" or "scalar"; the
-/// default type is f32.
+/// An operand, written NAME=DIMS[:TYPE][:const][:LOW..HIGH]. DIMS is "1x64x56x56" or "scalar"; the default type is f32.
 struct ProblemOperand {
   std::string name; // name in the operator's record; a variadic operand may occur several times
   ElementType type = ElementType::f32;
@@ -72,8 +71,7 @@ struct Problem {
   double bytes() const;
   /// Bytes of the constant operands.
   double constantBytes() const;
-  /// Group for summaries: "3x3", "1x1", "depthwise", "strided" or "other" for convolutions, else
-  /// the operator.
+  /// Group for summaries: "3x3", "1x1", "depthwise", "strided" or "other" for convolutions, else the operator.
   std::string kind() const;
 
   /// Throws Error, beginning with `where`, unless the operator exists and its constraints hold.
@@ -87,8 +85,7 @@ nlohmann::json toJson(const Problem &problem);
 /// Throws nlohmann::json::exception for missing fields and Error for invalid values.
 Problem problemFromJson(const nlohmann::json &document);
 
-/// True for add, sub and mul, which an epilogue may apply with a second operand; the result is
-/// their first operand.
+/// True for add, sub and mul, which an epilogue may apply with a second operand; the result is their first operand.
 bool takesSecondOperand(std::string_view epilogueOperator);
 
 /// Splits a text at each separator. Returns at least one part; parts may be empty.

@@ -27,8 +27,7 @@ struct Window {
   std::vector<int64_t> own(const Extents &extents) const { return {extents.end() - ptrdiff_t(axes), extents.end()}; }
 };
 
-/// Returns the window of conv, conv_integer, max_pool and average_pool; nothing for other
-/// operators.
+/// Returns the window of conv, conv_integer, max_pool and average_pool; nothing for other operators.
 std::optional<Window> windowOf(const Problem &problem);
 
 } // namespace lathe::lab

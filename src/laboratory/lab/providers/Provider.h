@@ -17,8 +17,7 @@
 
 namespace lathe::lab {
 
-/// Values of the operands of a problem, row-major, by position in Problem::inputs(); undefined if
-/// missing.
+/// Values of the operands of a problem, row-major, by position in Problem::inputs(); undefined if missing.
 using ProblemInputs = std::vector<Tensor>;
 
 /// Task and schedule of the prepared problem, as in tuning records (codegen/Task.h).
@@ -40,8 +39,7 @@ public:
   virtual std::map<std::string, std::vector<std::string>> variants() const = 0;
   /// Settings that are stored with every result.
   virtual nlohmann::json settings() const { return nlohmann::json::object(); }
-  /// Supported layouts of activations besides `any`. The provider may still decline a layout for a
-  /// problem.
+  /// Supported layouts of activations besides `any`. The provider may still decline a layout for a problem.
   virtual std::vector<ActivationLayout> layouts() const { return {ActivationLayout::row}; }
   /// True if requests may have a schedule.
   virtual bool takesSchedules() const { return false; }
@@ -70,8 +68,7 @@ public:
   /// For providers that compute in another process: why counters are missing in the result of `time`; "": none is
   /// missing.
   virtual std::string uncounted() const { return ""; }
-  /// Memory of the constant operands in the form used by the run (packed, for example); nothing if
-  /// unknown.
+  /// Memory of the constant operands in the form used by the run (packed, for example); nothing if unknown.
   virtual std::optional<std::vector<std::span<const char>>> constants() const { return std::nullopt; }
   /// Results of the last run by position, row-major.
   virtual std::vector<Tensor> outputs() = 0;

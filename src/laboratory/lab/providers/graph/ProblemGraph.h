@@ -8,8 +8,7 @@
 
 namespace lathe::lab {
 
-/// Builds the results of a problem on its operands, which are by position in Problem::inputs(), null
-/// if missing.
+/// Builds the results of a problem on its operands, which are by position in Problem::inputs(), null if missing.
 using BuildResults = llvm::SmallVector<mlir::Value> (*)(mlir::OpBuilder &builder, const Problem &problem,
                                                         llvm::ArrayRef<mlir::Value> operands);
 

@@ -1,6 +1,5 @@
-// Common code of problems prepared with XNNPACK. XNNPACK uses channels-last activations, which are
-// converted while preparing. Its operators pack weights when they are created, so weights must be
-// constant.
+// Common code of problems prepared with XNNPACK. XNNPACK uses channels-last activations, which are converted while
+// preparing. Its operators pack weights when they are created, so weights must be constant.
 #pragma once
 
 #include "lab/providers/Provider.h"
