@@ -56,7 +56,7 @@ int guarded(const std::string &given, const std::function<int()> &body) {
   std::string verb = guardedVerb = shownVerb(given);
   auto say = [&](const std::string &message) { sayError(verb, message); };
   catchInterrupts("lathe " + verb);
-  if (std::getenv("LATHE_TYPED_VERB")) // another verb started this one, and waits for it: it ends with that one
+  if (std::getenv("LATHE_TYPED_VERB")) // another verb waits for this process: both end together
     ::prctl(PR_SET_PDEATHSIG, SIGHUP);
   makeOutputPrintable();
   try {

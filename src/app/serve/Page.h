@@ -17,7 +17,7 @@ public:
   /// The same page in pieces: begin, the document, end. A browser shows `state` until the end arrives.
   std::string begin(std::string_view state, const std::string &nonce) const;
   const std::string &end() const { return afterData; }
-  /// The Content-Security-Policy of such a page.
+  /// The Content-Security-Policy of the page.
   static std::string policy(const std::string &nonce);
 
 private:

@@ -188,7 +188,7 @@ private:
   const std::vector<Part> &parts;
   std::vector<Alone> alone;
   CacheState network;
-  std::map<std::string, std::map<size_t, int64_t>> occurrences; // node -> part -> operators that no kernel has taken
+  std::map<std::string, std::map<size_t, int64_t>> occurrences; // node -> part -> unassigned operators
   std::vector<int64_t> left;                                    // by part
   std::map<std::set<size_t>, Line> lines;
   std::map<std::string, Line> others; // by description

@@ -360,7 +360,7 @@ TEST(ScheduleGains, overTheDefaultOfEachColumn) {
                            report::rowOf(small, "onednn:auto", 5e-4), // it has only its own schedule
                            report::rowOf(large, "lathe:auto", 4e-3),
                            same,
-                           withSchedule(report::rowOf(large, "lathe:plain", 1e-3), "direct/1 px=2")}; // without default
+                           withSchedule(report::rowOf(large, "lathe:plain", 1e-3), "direct/1 px=2")}; // no default
   ScheduleGains gains = scheduleGains(rows);
   ASSERT_EQ(gains.rows.size(), 2u);
   EXPECT_EQ(gains.rows[0].best, &rows[1]);

@@ -53,7 +53,7 @@ struct Tally {
 };
 
 std::string lineOf(const Record &record) {
-  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning", "task", "label"}; // as in Record
+  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning", "task", "label"}; // as Record
   json document = std::visit([](auto &value) { return toJson(value); }, record);
   return json{{names[record.index()], document}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }

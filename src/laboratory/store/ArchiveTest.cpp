@@ -335,7 +335,7 @@ TEST_F(ArchiveTest, damagedDatabasesLeaveNothingBehind) {
   put(file("bad.db"), scribbled);
   EXPECT_THAT(importError(file("bad.db")), HasSubstr("bad.db"));
   std::string dangling = file("A.db");
-  Database(dangling, Database::Mode::existing).execute("DELETE FROM experiment"); // SQLite checks references on request
+  Database(dangling, Database::Mode::existing).execute("DELETE FROM experiment"); // without checking references
   EXPECT_THAT(importError(dangling), HasSubstr("a row refers to one that is not there"));
   machine("without-task", 0, 1);
   Database(file("without-task.db"), Database::Mode::existing).execute("DELETE FROM task");

@@ -152,7 +152,7 @@ TEST_F(LabelsTest, anyOrderGivesTheSame) {
                                                        : fmt::format("text {}", random() % 5);
         Label label = made(target, fmt::format("key {}", random() % 2), kind, value);
         if (random() % 4 == 0)
-          label.changed = timeText(clock - int64_t(random() % 3)); // clocks of two machines may agree, or be late
+          label.changed = timeText(clock - int64_t(random() % 3)); // two clocks may agree, or one may be late
         store.addLabels({label});
         break;
       }

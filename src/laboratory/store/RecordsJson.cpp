@@ -96,7 +96,7 @@ template <class Record> Record recordOf(const json &document, const char *what) 
 
 } // namespace
 
-bool isKnown(const std::optional<double> &value) { return value && std::isfinite(*value); } // JSON has no others
+bool isKnown(const std::optional<double> &value) { return value && std::isfinite(*value); } // as JSON requires
 
 json asJson(const json &value) { return value.is_null() ? json::object() : value; }
 

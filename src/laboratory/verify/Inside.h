@@ -9,7 +9,7 @@ namespace lathe::verify {
 /// A value of the package that differs from the reference's value.
 struct Divergence {
   std::string value;              // an output, or the node whose result the value is
-  std::string kernel;             // computes it; if it is wrong, after earlier kernels whose results are not compared
+  std::string kernel;             // computes it; if this kernel is right, an earlier uncompared one is wrong
   std::vector<std::string> nodes; // nodes of all these kernels
   lab::Difference difference;
   /// "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is 1, the reference has 2"

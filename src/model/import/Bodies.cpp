@@ -229,7 +229,7 @@ private:
   }
 };
 
-/// Number of iterations for the type of scanned results, where the compiler knows it.
+/// Number of iterations for the type of scanned results; unknown unless the compiler can tell.
 Dim tripsOf(StructureNode &node, const LoopParts &parts, BodyImport &body) {
   auto isTrue = [&](mlir::Value value) {
     const Tensor *known = node.graph.known.contents(value);

@@ -73,7 +73,7 @@ ValueRecord valueOf(const std::vector<std::string> &words) {
   return value;
 }
 
-/// tensor NAME TYPE EXTENTxEXTENT VALUE...: floats, read when they are asked for.
+/// tensor NAME TYPE EXTENTxEXTENT VALUE...: floats, read on demand.
 TensorRecord tensorOf(std::vector<std::string> words, int *reads) {
   TensorRecord tensor;
   tensor.name = words.at(1);

@@ -35,8 +35,8 @@ struct TensorInfo {
   bool isTensor() const { return kind == ValueKind::tensor; }
 };
 
-/// An extent that depends on data (NonZero), the symbol "?". The executor allocates such a result
-/// when the reference returns.
+/// An extent that depends on data (NonZero), the symbol "?". The executor allocates the result when the reference
+/// returns.
 Dim unknownDim();
 bool isUnknown(const Dim &dim);
 

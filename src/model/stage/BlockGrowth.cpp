@@ -22,7 +22,7 @@ void BlockGrowth::addEdges(uint32_t at) {
   for (uint32_t slot = 0; slot < first.operands.size(); ++slot)
     edges.push_back({at, false, 0, slot, 0, 0});
   for (uint32_t result = 0; result < first.uses.size(); ++result) {
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> counts; // most readers of a group, by operand and label
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> counts; // most readers in a group, by operand and label
     for (size_t group : alive) {
       const auto &uses = graph.nodes[groups[group][at]].uses[result];
       if (uses.size() > mostReaders)

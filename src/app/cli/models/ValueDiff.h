@@ -24,7 +24,7 @@ struct ValueError {
   std::string a, b; // node names
   std::vector<int64_t> dims;
   double relativeL2 = 0, maxDifference = 0; // lab/judging/Difference.h
-  double before = 0;                        // the largest relativeL2 of the values that it is computed from; inputs: 0
+  double before = 0;                        // largest relativeL2 of its operands; 0 for inputs
   std::string broken;                       // NaN or infinities in other places; "": none
 };
 

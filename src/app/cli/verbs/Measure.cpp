@@ -92,7 +92,7 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
   Verification kept = verificationOf(model, *prepared.model);
   if (kept.judged || model.model == prepared.package)
     return kept;
-  std::string verdict = (temporaryFolder() / "verdict.json").string(); // there may be no cache that keeps it
+  std::string verdict = (temporaryFolder() / "verdict.json").string(); // a cache may be missing
   Arguments arguments{"verify", model.model, "--package", prepared.package, "--json", verdict};
   arguments.insert(arguments.end(), {"--threads", std::to_string(model.threads)});
   arguments.insert(arguments.end(), {"--check-constants", model.checkConstants});

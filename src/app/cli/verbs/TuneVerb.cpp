@@ -215,7 +215,7 @@ private:
 
   /// Runs before the search, because the graph determines the tasks.
   void decideGraph(tune::TrialRunner &trials) {
-    constexpr double share = 0.2, compared = 8; // of the budget at most, for measuring; seconds
+    constexpr double share = 0.2, compared = 8; // of the budget, for measuring; seconds of comparing
     double deadline = flags.budget > 0 ? began + share * flags.budget : std::numeric_limits<double>::infinity();
     if (graph->decide(trials, deadline, compared, progress))
       readTasks();

@@ -215,7 +215,7 @@ TEST(OpsLab, startsAreNotTakenForRounds) {
 }
 
 TEST(OpsLab, preparesOnceForColdAndHot) {
-  auto preparations = [](const OpsRow &row) { return std::lround(row.points[0].prepareSeconds * 1e6); }; // it says so
+  auto preparations = [](const OpsRow &row) { return std::lround(row.points[0].prepareSeconds * 1e6); }; // as reported
   constexpr OpsSetting hot{1, store::CacheState::hot}, cold{1, store::CacheState::cold};
   OpsLab bench({fake("flushes")}, quick());
   EXPECT_EQ(preparations(bench.measure(problem(), cold)), 1);

@@ -138,7 +138,7 @@ private:
   bool inTransaction = false;
   bool sendsRows = false; // rows are being sent one by one
   int64_t changed = 0;
-  int64_t connections = 0, transactions = 1, portals = 0; // made, begun, opened: numbers of the current or next one
+  int64_t connections = 0, transactions = 1, portals = 0; // numbers of the current or next ones
 };
 
 } // namespace lathe::store

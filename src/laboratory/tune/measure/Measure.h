@@ -41,7 +41,7 @@ struct MeasureOptions {
   double buildSeconds = 60;              // limit for building a candidate
   int64_t buildBytes = int64_t(6) << 30; // limit of a builder's resident memory
   double runSeconds = 10;                // limit for one run
-  int64_t runBytes = int64_t(1) << 30;   // limit of memory that a candidate touches beyond its operands and scratch
+  int64_t runBytes = int64_t(1) << 30;   // limit of memory that a candidate touches besides operands, scratch
   int minSamples = 8, maxSamples = 200;  // runs of a candidate that is not cut early
   double sampleSeconds = 0.15;           // a candidate is timed for about this long
   double precisionWanted = 0.01;         // timing ends when three samples are within this share of the least

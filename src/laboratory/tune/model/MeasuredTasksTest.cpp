@@ -128,7 +128,7 @@ TEST_F(MeasuredTasksTest, leavesOutWhatCannotBeCompared) {
   MachineFacts other = Target::parse("sapphirerapids").machine;
   store::Platform elsewhere = store::somePlatform("elsewhere");
   auto change = [&](auto member, auto value) { return [=](store::TuningRecord &record) { record.*member = value; }; };
-  add(kernel.task, platform, &here.machine, change(&store::TuningRecord::searcher, std::string())); // of `ops bench`
+  add(kernel.task, platform, &here.machine, change(&store::TuningRecord::searcher, std::string())); // `ops bench`
   add(kernel.task, elsewhere, &other);                       // this machine does not give such a target
   add(kernel.task, store::somePlatform("unknown"), nullptr); // nothing is known of the machine
   add({kernel.task.text + " ", "contraction", kernel.task.kernel}, platform, &here.machine); // another kernel

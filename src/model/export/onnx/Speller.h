@@ -58,7 +58,7 @@ protected:
 /// True for a conv or conv_transpose of integers with sums of 32 or 64 bits, whose operands are 8-bit integers (x also
 /// 16-bit) less a zero point: ONNX has ConvInteger only for bytes (IntegerConv.cpp).
 bool isConvolutionOfIntegers(mlir::Operation *op);
-/// Computes such a convolution with conv_integer of bytes.
+/// Computes a convolution for which isConvolutionOfIntegers is true, with conv_integer of bytes.
 mlir::Value spelledConvolution(mlir::Operation *op);
 
 } // namespace lathe::onnx

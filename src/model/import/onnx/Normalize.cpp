@@ -187,7 +187,7 @@ void importReduceExtreme(Node &node) {
   node.set(0, node.cast(result, ElementType::boolean));
 }
 
-/// Before opset 7 broadcasting of C had to be asked for.
+/// Before opset 7 broadcasting of C was optional.
 void importGemm(Node &node) {
   if (node.version() >= 7)
     return importDirectly(node);

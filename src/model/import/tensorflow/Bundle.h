@@ -1,4 +1,4 @@
-// The tensor bundle of a checkpoint: variables.index says where each tensor lies in variables.data-00000-of-0000N.
+// The tensor bundle of a checkpoint: variables.index locates each tensor in variables.data-00000-of-0000N.
 #pragma once
 
 #include "import/Records.h"

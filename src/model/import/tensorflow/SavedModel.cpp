@@ -84,7 +84,7 @@ void requireComplete(const GraphRecord &graph, const std::string &name, const Si
   }
 }
 
-/// Renames inputs and outputs to the keys of a signature. Nodes that already have such a name are renamed.
+/// Renames inputs and outputs to the keys of a signature. Nodes that already have one of these names are renamed.
 class Interface {
 public:
   explicit Interface(GraphRecord &graph) : graph(graph) {

@@ -127,7 +127,7 @@ void importConvolution(Operator &op) {
 /// crops. Pads minus crops may be known even if neither is known.
 void importDilated(Operator &op) {
   Spatial spatial = spatialOf(op, 2);
-  op.node.ignore({"strides", "padding", "explicit_paddings", "dilations"}); // 1, VALID and none, as markDilations saw
+  op.node.ignore({"strides", "padding", "explicit_paddings", "dilations"}); // 1, VALID and none: markDilations checks
   mlir::Value x = op.in(0), w = op.in(1);
   Ints block = op.node.requireInts(2, "the block");
   require(block == op.node.requireInts(4, "the block") && block.size() == spatial.count,

@@ -71,7 +71,7 @@ public:
     const Dims dims = op.dims(all);
     require(dims.size() == 3, "the operand has rank {}, expected 3", dims.size());
     prepare();
-    mlir::Value fromInput = op.emit("add", {product(op, all, x.zero, joined(inputAt)), bias()}); // of all steps at once
+    mlir::Value fromInput = op.emit("add", {product(op, all, x.zero, joined(inputAt)), bias()}); // for all steps
     fromInput = requantized(op, fromInput, inputFactors, 0, {ElementType::i16, 1, 0}, limitsOf(ElementType::i16));
     mlir::Value h = op.in(hiddenAt), c = wide(op, op.in(cellAt));
     Values results = unrolled(op.node, fromInput, 0, false, "a quantised layer", [&](mlir::Value part, int64_t) {

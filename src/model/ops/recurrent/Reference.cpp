@@ -69,7 +69,7 @@ private:
   const RecurrentForm &form;
   ReferenceCall &call;
   const int64_t d, row, steps, rows, hidden, gates;
-  std::vector<T> h, c, input, fromHidden; // state; of every gate, the input's share and the hidden state's
+  std::vector<T> h, c, input, fromHidden; // state; contributions to every gate
 
   T bias(int64_t index) const {
     return call.has(form.b) ? call.in(form.b).as<T>()[d * 2 * gates * hidden + index] : T(0);
