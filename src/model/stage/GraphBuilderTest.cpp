@@ -169,8 +169,6 @@ TEST(GraphBuilder, bodiesThatNothingUsesAreNoMistake) {
   EXPECT_EQ(errorOf([&] { graph.finish(); }), "no error");
 }
 
-/// Names, order, sharing of constants and unread operators do not belong to the graph; attributes, types and weights
-/// do.
 TEST(Staged, aSavedModelHasTheNameOfItsFolder) {
   for (const auto &[path, name] : std::map<std::string, std::string>{{"m/flowers/saved_model.pb", "flowers"},
                                                                      {"flowers/saved_model.pbtxt", "flowers"},
@@ -206,6 +204,7 @@ TEST(Staged, blocksOfLayersAreCalledLikeTheirFirstLayerWithAWeight) {
   EXPECT_THAT(text, testing::ContainsRegex("net[.]at[(]f?\"conv2d_(7|[{]i[}])[.]\"")) << testing::PrintToString(names);
 }
 
+/// The text ignores names, order, sharing of constants and unread operators, but not attributes, types and weights.
 TEST(Canonical, tellsWhatAGraphComputes) {
   auto text = [](bool swapped, bool shared, double epsilon, float weight) {
     GraphBuilder graph(swapped ? "a" : "b");
