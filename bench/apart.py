@@ -6,7 +6,7 @@ usage: apart.py LATHE --folder DIR [--label TEXT] [--cycles N] [--max-minutes M]
 
 A cycle is five runs of `lathe ops bench` over the same problems with the same provider: two equal ones (twins) and three whose
 every run takes a known share longer (LATHE_INJECT_SLOWDOWN). Each run is a file DIR/LABEL-N-SHARE.json as soon as it is
-finished; runs that are there are not measured again, so a study may be interrupted at any time, or made in slices of
+finished; existing runs are not measured again, so a study may be interrupted at any time, or divided into slices of
 --max-minutes. LABEL says under which load they were made. Afterwards all cycles of DIR are judged, by --judge if the
 measuring program is an older one:
 
@@ -49,7 +49,7 @@ BEGIN = "<!-- bench/apart.py writes from here -->"
 
 
 def measure(lathe, path, store, share, starts):
-    """One run over all problems: its document, with the experiment in the store."""
+    """Measures one run over all problems. Returns its document, with the experiment in the store."""
     began = datetime.datetime.now(datetime.timezone.utc)
     with tempfile.TemporaryDirectory() as folder:
         suite, file = os.path.join(folder, "apart.csv"), os.path.join(folder, "run.json")
@@ -70,7 +70,7 @@ def measure(lathe, path, store, share, starts):
 
 
 def runs_of(folder):
-    """{label: {cycle: [path of each run]}} of whole cycles."""
+    """{label: {cycle: [path of each run]}} for complete cycles."""
     found = collections.defaultdict(lambda: collections.defaultdict(dict))
     for name in os.listdir(folder):
         if match := re.fullmatch(r"(.+)-(\d+)-(\d)\.json", name):
@@ -80,7 +80,7 @@ def runs_of(folder):
 
 
 def binomial(k, n, tail=0.025):
-    """The interval of Clopper and Pearson of k of n, by bisection."""
+    """The interval of Clopper and Pearson for k of n, by bisection."""
     def at_least(p):  # probability of k or more
         return sum(math.comb(n, i) * p ** i * (1 - p) ** (n - i) for i in range(k, n + 1))
 
@@ -122,7 +122,7 @@ def merged(documents):
 
 
 class Judge:
-    """What the programs say of two runs, each way."""
+    """The verdicts of the programs on two runs, by each way of comparing."""
 
     def __init__(self, lathe, store, folder):
         self.lathe, self.store, self.folder = lathe, store, folder
@@ -142,7 +142,7 @@ class Judge:
         return merged(dict(lathe.ops.diff(*ids, store=self.store)) for ids in zip(before["experiments"], after["experiments"]))
 
     def of_page(self, before, after):
-        """The report of both runs, judged by the page's own code under Node.js."""
+        """The verdicts in the report of both runs, computed by the page's own code under Node.js."""
         document = self.document([before, after])
         told = json.loads(run(["node", os.path.join(ROOT, "src", "laboratory", "report", "page", "tests", "judge.mjs"), document]))
         return {(one["problem"], one["variant"]): one["verdict"] for one in told if one["before"] in before["experiments"]}
@@ -154,7 +154,7 @@ class Judge:
         return path
 
     def medians(self, one):
-        """{problem: low and high} of the points with an interval, and not only a range."""
+        """{problem: low and high} for the points with an interval, not only a range."""
         if one["path"] in self.spreads:
             return self.spreads[one["path"]]
         document = json.load(open(self.document([one])))
@@ -164,7 +164,7 @@ class Judge:
         return self.spreads[one["path"]]
 
     def changes(self, runs):
-        """{problem: places of the changes} of `store trend` over these runs alone."""
+        """{problem: positions of the changes} of `store trend` over only these runs."""
         if not self.copy:
             self.copy = os.path.join(self.folder, "copy.db")
             shutil.copyfile(self.store, self.copy)
@@ -180,7 +180,7 @@ class Judge:
 
 
 def study(lathe, store, cycles):
-    """Counts of one label, by name: (how many, of how many)."""
+    """Counts for one label, by name: (how many, of how many)."""
     counts, unlike = collections.Counter(), []
     with tempfile.TemporaryDirectory() as folder:
         judge = Judge(lathe, store, folder)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""apart.py with a program in the place of `lathe`: runs are kept and gone on with, and shares have their intervals."""
+"""Tests apart.py with a program that replaces `lathe`: runs are kept and continued, and shares have their intervals."""
 import json
 import os
 import pathlib

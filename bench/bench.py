@@ -71,7 +71,7 @@ class Settings:
 
 
 def fingerprint(lathe):
-    """Changes when the program does."""
+    """A hash that changes when the program does."""
     folder = pathlib.Path(lathe).resolve().parent
     files = [folder / name for name in ("lathe", "lathe-runner", "lathe-runner-onnxruntime", "lathe-provider-lathe", "lathe-provider-onednn")]
     files += sorted(folder.glob("liblathe*.so")) + sorted((folder.parent / "lib").glob("liblathe_cli_compiler*.so"))
@@ -84,7 +84,7 @@ def fingerprint(lathe):
 
 
 def commit():
-    """The source tree's state, as far as git knows it: what the program is said to be built from."""
+    """The state of the source tree that the program is assumed to be built from, as far as git knows it."""
     git = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs", ":!bench", ":!*.md")
     return (git("log", "-1", "--format=%h of %cs") or "?") + (", with changes" if changed else "")
@@ -101,7 +101,7 @@ def run(lathe, *arguments):
 
 
 def model(network, batch=None):
-    """-> (arguments that name the model, what it really is). Throws RuntimeError where there is none."""
+    """-> (arguments that name the model, a description of it). Throws RuntimeError if there is no such model."""
     if network.startswith("zoo:"):
         return [network] + (["--zoo-batch", str(batch)] if batch else []), network
     try:
@@ -116,13 +116,13 @@ def model(network, batch=None):
 
 
 def verified(lathe, arguments, threads):
-    """Holds the package against the reference in float64, which `lathe compare` then says of it. -> a reason not to time it, or ""."""
+    """Compares the package with the reference in float64; `lathe compare` then states this. -> a reason not to time it, or ""."""
     code, document, line = run(lathe, "verify", *arguments, "--threads", str(threads), "--seeds", "1")
     return "" if code == 0 else "not timed, verification: " + line
 
 
 def compared(lathe, arguments, threads, settings, peer="onnxruntime"):
-    """Verifies our package, then times it beside the peer."""
+    """Verifies our package, then times it and the peer."""
     if reason := verified(lathe, arguments, threads):
         return {"failure": reason}
     code, document, line = run(lathe, "compare", *arguments, "--with", peer, "--threads", str(threads), "--max-seconds", str(settings.seconds),
@@ -179,14 +179,14 @@ def field(number, value):
 
 
 def nothing():
-    """An ONNX file of one Relu on one element: what a process takes by itself."""
+    """An ONNX file with one Relu on one element, to measure the memory of a process without a model."""
     port = lambda name: field(1, name) + field(2, field(1, field(1, 1) + field(2, field(1, field(1, 1)))))
     node = field(1, "x") + field(2, "y") + field(4, "Relu")
     return field(1, 8) + field(8, field(2, 13)) + field(7, field(1, node) + field(2, "g") + field(11, port("x")) + field(12, port("y")))
 
 
 class Failed(Exception):
-    """With the last line that a command printed."""
+    """A failure with the last line that a command printed."""
 
 
 def must(lathe, *arguments):
@@ -222,14 +222,14 @@ def memory_row(lathe, network):
 
 
 def prediction_row(lathe, network, threads):
-    """The profile of the network: times and predictions of its kernels. The profile verifies the package first."""
+    """The profile of the network: times and predictions of its kernels. Verifies the package first."""
     arguments, form = model(network)
     code, document, line = run(lathe, "profile", *arguments, "--threads", str(threads), "--no-store")
     return {"model_form": form, **document} if code == 0 and document else {"failure": line}
 
 
 class Rows:
-    """One JSON file a row; files of another program, or of other settings of the same row, do not count."""
+    """One JSON file per row. Files of another program, or of other settings of the same row, do not count."""
 
     def __init__(self, program, folder=FOLDER):
         folder.mkdir(parents=True, exist_ok=True)
@@ -282,7 +282,7 @@ def convolutions(lathe, settings, program, minutes):
 
 
 def tasks_of(lathe, settings):
-    """-> [(name, what a row is kept for, function that measures it)]"""
+    """-> [(name, key of the stored row, function that measures it)]"""
     tasks = []
     for threads in settings.threads:
         both = {"seconds": settings.seconds}

@@ -24,7 +24,7 @@ LOGIT_TOLERANCE = 1e-3  # of logits up to 10
 
 
 def maker(model, name):
-    """The node that makes a value."""
+    """The node that computes a value."""
     return next(node for node in model.graph.node if name in node.output)
 
 
@@ -40,12 +40,12 @@ def sole_reader(model, node, op):
 
 
 def before_heads(model, name):
-    """What a reshape and a transpose have divided into heads: batch x 1 x width."""
+    """The value before a reshape and a transpose divided it into heads: batch x 1 x width."""
     return maker(model, maker(model, name).input[0]).input[0]
 
 
 def group_layer(model, key_past, value_past, heads):
-    """Puts GroupQueryAttention in the place of one attention of the exported model."""
+    """Replaces one attention of the exported model by GroupQueryAttention."""
     from onnx import helper
     keys = readers(model, key_past)
     keys = next(node for node in keys if node.op_type == "Concat")

@@ -116,7 +116,7 @@ class Side:
 
 
 def difference(ours, theirs):
-    """-> (relative L2, largest |difference| over the largest |value|). Throws Failure where extents differ."""
+    """-> (relative L2, largest |difference| over the largest |value|). Throws Failure if extents differ."""
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         raise Failure("%s %s, ONNX Runtime has %s %s" % (ours.dtype, list(ours.shape), theirs.dtype, list(theirs.shape)))
     if not (numpy.isfinite(ours).all() and numpy.isfinite(theirs).all()):
@@ -130,7 +130,7 @@ def difference(ours, theirs):
 
 
 def order(ours, theirs):
-    """Which of our detections stands for each of theirs. Throws Failure where there is none."""
+    """For each of their detections, the index of ours. Throws Failure if there is none."""
     (boxes, scores, labels), (their_boxes, their_scores, their_labels) = ours[:3], theirs[:3]
     if len(scores) != len(their_scores):
         raise Failure("%d detections, ONNX Runtime has %d" % (len(scores), len(their_scores)))
@@ -204,7 +204,7 @@ class Network:
                 Side(str(self.bin / "lathe-runner-onnxruntime"), self.model, threads)]
 
     def row(self, shape, options):
-        """Checks, then times. -> a row; its failure is a text."""
+        """Checks, then times. -> a row; a failure is a text in it."""
         row = {"network": self.name, "shape": size(shape), "failure": "", "times": {}, "measured": str(datetime.date.today()),
                "commit": measuring.commit(), **self.facts}
         with tempfile.NamedTemporaryFile(suffix=".npy") as file:
@@ -251,7 +251,7 @@ def table(rows, options):
 
 
 def measured(options, wanted, rows, keep):
-    """Adds what is missing to `rows`. -> the number of rows that are left"""
+    """Adds missing rows to `rows`. -> the number of rows that are left"""
     began, left = time.monotonic(), [key for key in wanted if key not in rows]
     network, failure = None, ""
     for number, (name, shape) in enumerate(list(left)):

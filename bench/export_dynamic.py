@@ -28,7 +28,7 @@ WIDTH, TOKENS = 512, 64  # of the transformer encoder's input
 
 
 class Lstm(nn.Module):
-    """Two layers from states of zeros, whose batch the input gives, and a classifier of the last step."""
+    """Two layers that start from zero states, with an open batch, and a classifier of the last step."""
 
     def __init__(self):
         super().__init__()
@@ -54,7 +54,7 @@ class Encoder(nn.Module):
 
 
 class Detector(nn.Module):
-    """A detector of one image; forward gives the tensors of its dictionary in the order boxes, scores, labels, masks."""
+    """A detector for one image; forward returns the tensors of its dictionary in the order boxes, scores, labels, masks."""
 
     def __init__(self, network, fields):
         super().__init__()
@@ -86,14 +86,14 @@ def build_detector(name, short):
 
 
 def last_layers(module):
-    """The layers that make a head's outputs: of a list of branches, one each branch, or the layer itself."""
+    """The layers that compute a head's outputs: one for each branch of a list of branches, or the layer itself."""
     if isinstance(module, nn.ModuleList):
         return [list(branch.modules())[-1] for branch in module]
     return [module]
 
 
 def spread(network, sample, layers, deviation, shift):
-    """Scales the weights of `layers` until their outputs of the sample have the deviation, around `shift`."""
+    """Scales the weights of `layers` until their outputs for the sample have the deviation, around `shift`."""
     measured = {}
 
     def note(layer, given, result):
@@ -111,7 +111,7 @@ def spread(network, sample, layers, deviation, shift):
 
 
 def open_detector(name, network, sample):
-    """Scores that spread over the threshold, and offsets that move boxes a little. Earlier layers first."""
+    """Makes scores spread over the threshold, and offsets that move boxes a little. Earlier layers come first."""
     with torch.no_grad():
         if name.startswith("ssdlite"):
             spread(network, sample, last_layers(network.head.regression_head.module_list), 0.5, 0.0)
@@ -147,7 +147,7 @@ def detector(name, short, generator):
 
 
 def calibrate_backbone(network, generator):
-    """Statistics of all batch norms from one run over images: of the backbone, and of the heads where they have any."""
+    """Sets the statistics of all batch norms from one run over images: in the backbone, and in the heads if they have any."""
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     for module in network.modules():
         module.train(isinstance(module, nn.BatchNorm2d))

@@ -20,12 +20,12 @@ INPUT_SIZES = {"inception_v3": 299}
 
 
 def names():
-    """Every architecture that can be named: the classifiers and the segmentation networks."""
+    """Names of all architectures: the classifiers and the segmentation networks."""
     return sorted(torchvision.models.list_models(torchvision.models) + torchvision.models.list_models(SEGMENTATION))
 
 
 def build(name):
-    """The architecture with freshly initialised weights, auxiliary heads left out."""
+    """The architecture with newly initialised weights, without auxiliary heads."""
     options = {"weights": None}
     if name in torchvision.models.list_models(SEGMENTATION):
         options.update(weights_backbone=None)
@@ -47,7 +47,8 @@ class OnlyOutput(nn.Module):
 
 
 def randomise(network, generator):
-    """Seeded weights with a gain that keeps activations' size, small biases, and affine parameters off neutral."""
+    """Sets seeded weights with a gain that keeps the size of activations, small biases, and affine parameters that are not
+    neutral."""
 
     def normal(tensor, mean, deviation):
         tensor.copy_(torch.randn(tensor.shape, generator=generator) * deviation + mean)
@@ -81,7 +82,7 @@ def randomise(network, generator):
 
 
 def calibrate(network, sample, generator):
-    """Batch norms: statistics as the network really has them, then perturbed."""
+    """Sets the statistics of batch norms to those of the network, then perturbs them."""
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     if not norms:
         return
@@ -99,7 +100,7 @@ def calibrate(network, sample, generator):
 
 
 def images(count, size, generator):
-    """Seeded stand-ins for photographs: a tint, soft shapes and grain, so that two of them differ beyond their noise."""
+    """Seeded replacements for photographs: a tint, soft shapes and grain, so that two of them differ by more than noise."""
 
     def noise(side):
         return torch.randn(count, 3, side, side, generator=generator)
@@ -109,7 +110,7 @@ def images(count, size, generator):
 
 
 def check(network, sample):
-    """Outputs must be finite, vary inside one output, and vary with the input."""
+    """Checks that outputs are finite, and vary inside one output and with the input."""
     with torch.no_grad():
         output = network(sample)
     if not torch.isfinite(output).all():

@@ -11,7 +11,7 @@ import tempfile
 
 
 def program():
-    """$LATHE_PLOTS, else the program of the build; None where it was built without npm."""
+    """$LATHE_PLOTS, or the program of the build; None if the build has none (without npm)."""
     path = pathlib.Path(os.environ.get("LATHE_PLOTS") or pathlib.Path(__file__).parent.parent / "build" / "release" / "report" / "page" / "plots.mjs")
     return path if shutil.which("node") and path.exists() and path.stat().st_size else None
 
@@ -29,12 +29,12 @@ def draw(figure):
 
 
 def bars(title, series, rows):
-    """`series`: names; `rows`: (label, [(value, low, high) or None for each series]). Horizontal, a line at 1."""
+    """`series`: names; `rows`: (label, [(value, low, high) or None for each series]). Draws horizontal bars with a line at 1."""
     return draw({"kind": "bars", "title": title, "series": series, "rows": [{"label": label, "values": values} for label, values in rows]})
 
 
 def sorted_points(title, series):
-    """`series`: name -> ratios. Each drawn in ascending order over the same width, logarithmic, a line at 1."""
+    """`series`: name -> ratios. Draws each in ascending order over the same width, on a logarithmic axis, with a line at 1."""
     return draw({"kind": "sorted", "title": title, "across": "problems of a kind, from the slowest to the fastest",
                  "series": [{"name": name, "values": values} for name, values in series.items()]})
 

@@ -70,7 +70,7 @@ def missing():
 
 
 def run(lathe, command):
-    """Runs a command as it is printed, on the gallery's store."""
+    """Runs a command as it is shown on the page, on the gallery's store."""
     print("$ " + command, flush=True)
     with open(WORK / "log.txt", "a", encoding="utf-8") as log:
         code = subprocess.run([lathe, *command.split()[1:], "--store", WORK / "gallery.db"], cwd=WORK, stdout=log).returncode

@@ -1,4 +1,4 @@
-"""What Lathe wants to reach (issue 4), held against the rows of a run."""
+"""Compares the goals of Lathe (issue 4) with the rows of a run."""
 
 # Networks of shared/design/kernels.md, over which the geometric mean is asked for.
 MEASURED_BEFORE = """resnet18 resnet50 resnet101 densenet121 googlenet inception_v3 vgg16 alexnet squeezenet1_1 mobilenet_v2 mobilenet_v3_large efficientnet_b0
@@ -9,7 +9,7 @@ BF16 = {"vgg16": 1.5, "vit_b_16": 1.5, "resnet50": 1.5}  # over our own fp32
 
 
 def goals(page, geometric_mean, plural):
-    """-> rows (goal, wanted, measured, "met" or "missed"), of what was measured."""
+    """-> rows (goal, wanted, measured, "met" or "missed") for the goals that were measured."""
     rows = []
 
     def add(goal, wanted, measured, met):

@@ -5,7 +5,7 @@ END = "<!-- to here -->"
 
 
 def replaced(page, begin, part):
-    """The text `page` with another part, or None where it has no marks."""
+    """The text `page` with this part replaced, or None if it has no marks."""
     before, mark, rest = page.partition(begin)
     _, end, after = rest.partition(END)
     return before + mark + "\n" + part + "\n" + end + after if mark and end else None

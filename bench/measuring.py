@@ -48,7 +48,7 @@ BEGIN = {"ops": "<!-- bench/measuring.py writes from here -->", "compare": "<!--
 
 
 def providers(lathe, folder):
-    """Our provider under each name, as files the laboratory finds."""
+    """Our provider under each name, as files that the laboratory finds."""
     ours = os.path.join(os.path.dirname(os.path.abspath(lathe)), "lathe-provider-lathe")
     for name, share in SLOWDOWNS.items():
         os.makedirs(os.path.join(folder, name))
@@ -59,7 +59,7 @@ def providers(lathe, folder):
 
 
 def bench_flags(options):
-    """How every row is measured: the flags of the verb that were chosen."""
+    """The chosen flags of the verb, with which every row is measured."""
     flags = []
     for name in ("starts", "max_seconds", "repetitions"):
         value = getattr(options, name)
@@ -83,7 +83,7 @@ def judged(verdict):
 
 
 def compare_row(lathe, folder, network, number, threads, flags):
-    """One row of `lathe compare`: a package against copies of itself."""
+    """One row of `lathe compare`: a package and copies of it."""
     package, report = os.path.join(folder, "%s-%d.lathe" % (network.replace(":", "-"), threads)), os.path.join(folder, "report.json")
     if not os.path.exists(package):
         run([lathe, "compile", network, "--threads", str(threads), "-o", package, "--quiet"], {})
@@ -115,7 +115,7 @@ def ops_row(lathe, folder, kind, text, threads, flags):
 
 
 def read(path):
-    """Rows of an earlier run. A line that was cut off at the end is removed: it is measured again."""
+    """Reads rows of an earlier run. Removes a truncated last line: its row is measured again."""
     if not os.path.exists(path):
         return []
     text = open(path).read()
@@ -132,14 +132,14 @@ def read(path):
 
 
 def machine():
-    """"AMD EPYC, 2 processors, virtual": this one."""
+    """This machine: "AMD EPYC, 2 processors, virtual"."""
     facts = open("/proc/cpuinfo").read()
     name = re.search(r"model name\s*: (.*)", facts)
     return "%s, %d processors%s" % (name.group(1).strip() if name else "unknown processor", os.cpu_count(), ", virtual" if "hypervisor" in facts else "")
 
 
 def commit():
-    """The source tree's state, which the program is said to be built from; with a + where it has changes without a commit."""
+    """The state of the source tree that the program is assumed to be built from; with a + if it has uncommitted changes."""
     def git(*arguments):
         return subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), *arguments], capture_output=True, text=True).stdout.strip()
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!*.md")
@@ -147,7 +147,7 @@ def commit():
 
 
 def table(rows, flags, what):
-    """The page's part about these rows."""
+    """The part of the page about these rows."""
     disturbed = sum(row["other_processors"] > DISTURBING for row in rows)
     text = "| injected | points | called different | faster | same | ambiguous | median ratio |\n|---|---|---|---|---|---|---|\n"
     for name, share in SLOWDOWNS.items():

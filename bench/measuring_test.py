@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""measuring.py with a program in the place of `lathe` that answers as it does: rows are kept and gone on with, and the
-table counts the verdicts that were wrong."""
+"""Tests measuring.py with a program that replaces `lathe` and answers like it: rows are kept and continued, and the table counts
+wrong verdicts."""
 import json
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""docs/performance.md from the rows of bench.py."""
+"""Writes docs/performance.md from the rows of bench.py."""
 import hashlib
 import json
 import math
@@ -29,7 +29,7 @@ def one_line(row):
 
 
 def interval(peer):
-    """Of 95 %, or said to be the range of too few starts."""
+    """The 95 % interval, or the range with a note if there are too few starts."""
     return "%.3f to %.3f%s" % (peer["ratio_low"], peer["ratio_high"], "" if peer.get("confidence") else ", range")
 
 
@@ -62,7 +62,7 @@ def machine(lathe):
 
 
 def cpu_name(machine):
-    """LLVM's name of the CPU, which tells machines with one brand string apart."""
+    """LLVM's name of the CPU, which distinguishes machines with the same brand string."""
     return machine.get("facts", {}).get("cpu", "?")
 
 
@@ -96,16 +96,16 @@ class Page:
         return None if "failure" in row else row["sides"][0]["time"]["median_ms"]
 
     def speedup(self, network):
-        """The second number of threads over the first."""
+        """Speedup of the second number of threads over the first."""
         times = [self.milliseconds(network, threads) for threads in self.settings.threads]
         return times[0] / times[1] if len(times) == 2 and all(times) else None
 
     def own_memory(self, row, who):
-        """Bytes a process holds beyond one that runs next to nothing. `who`: any, small (--memory) or onnxruntime."""
+        """Bytes of a process beyond a process that runs almost nothing. `who`: any, small (--memory) or onnxruntime."""
         return row[who]["peak_rss_bytes"] - self.nothing.get(who, {}).get("peak_rss_bytes", 0)
 
     def memory_share(self, row):
-        """Of what no runtime can go below: packed constants and the temporaries that live at once."""
+        """Memory relative to the minimum of any runtime: packed constants and the temporaries that live at the same time."""
         return self.own_memory(row, "any") / (row["any"]["constant_bytes"] + row["any"]["live_bytes"])
 
     def commits(self):
@@ -283,7 +283,7 @@ class Page:
                 "%.3f%s" % (verdict["ratio"], " \\*" if disturbed(row) else ""), theirs["implementation"]]
 
     def summary(self):
-        """What README's table says of this page (readme_table.py)."""
+        """The facts of this page for README's table (readme_table.py)."""
         facts = machine(self.lathe)
         at = {threads: {network: row for network in self.settings.networks if (row := self.networks.get((network, threads), {})).get("peers")} for threads in self.settings.threads}
         slower = sorted({network.replace("zoo:", "") for rows in at.values() for network, row in rows.items() if row["peers"][0]["verdict"] == "slower"})
@@ -292,7 +292,7 @@ class Page:
                 "means": {str(threads): geometric_mean([row["peers"][0]["ratio"] for row in rows.values()]) for threads, rows in at.items() if rows}}
 
     def samples(self):
-        """Writes the archives beside the page. -> the page's section"""
+        """Writes the archives for the page. -> the page's section"""
         kept, every = (self.root / "docs" / name for name in ("performance.jsonl.gz", "performance-samples.jsonl.gz"))
         for archive in (kept, every):
             archive.unlink(missing_ok=True)  # of the page before

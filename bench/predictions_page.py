@@ -1,4 +1,4 @@
-"""docs/predictions.md: the cost model's predictions beside measured times, over all kernels of the networks of bench.py."""
+"""Writes docs/predictions.md: the cost model's predictions and measured times, for all kernels of the networks of bench.py."""
 
 import figures
 import performance_page
@@ -51,7 +51,7 @@ def ordered(kernels):
 
 
 def by_family(kernels):
-    """-> [(name, kernels)], the most time first; families of few kernels are taken together."""
+    """-> [(name, kernels)], the family with the most time first; families of few kernels are combined."""
     families = {}
     for kernel in kernels:
         families.setdefault(kernel["family"], []).append(kernel)
@@ -85,7 +85,7 @@ def sections(threads, rows):
 
 
 def write(root, lathe, settings, rows):
-    """`rows`: (network, threads) -> row. Writes docs/predictions.md and its plot. -> the page's path, or None where nothing was measured"""
+    """`rows`: (network, threads) -> row. Writes docs/predictions.md and its plot. -> the page's path, or None if nothing was measured"""
     done = [row for row in rows.values() if "failure" not in row]
     if not done:
         return None

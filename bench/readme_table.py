@@ -43,7 +43,7 @@ def table(root):
 
 
 def replaced(root):
-    """README with the table of now, or None where it has no marks."""
+    """README with the current table, or None if it has no marks."""
     readme = root / "README.md"
     return marks.replaced(readme.read_text(), BEGIN, table(root)) if readme.exists() else None
 

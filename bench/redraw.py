@@ -15,7 +15,7 @@ PEER = "onednn"
 
 
 def table_behind(text, start):
-    """The first table of a page behind a position. -> rows of cells, the titles first"""
+    """The first table of a page after a position. -> rows of cells, the titles first"""
     lines = text[start:].splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("|"))
     rows = []
@@ -40,7 +40,7 @@ def networks(text, start):
 
 
 def kind_of(problem):
-    """As ConvProblem::kind of lab/problems/ says of a problem's text; `convolutions` holds it against the page."""
+    """The kind of a problem's text, like ConvProblem::kind of lab/problems/; `convolutions` compares it with the page."""
     numbers = lambda name, usual: [int(number) for number in (re.search(r" %s=([0-9,]+)" % name, problem) or [None, usual])[1].split(",")]
     channels = int(re.search(r" x=\d+x(\d+)x", problem)[1])
     kernel = [int(number) for number in re.search(r" w=\d+x\d+x(\d+)x(\d+)", problem).groups()]
@@ -71,7 +71,7 @@ def ratios_of(lathe, archive, threads):
 
 
 def convolutions(lathe, text, start, archive):
-    """None where the archive does not say what the table of the page says."""
+    """None if the archive does not agree with the table of the page."""
     rows = table_behind(text, start)[1:]
     first = rows[0][0]
     said = {kind: (int(problems), float(mean.strip("*"))) for threads, kind, problems, mean, *_ in rows if threads == first and kind != "**all**"}

@@ -21,7 +21,7 @@ PROVIDERS = [("alpha", "auto"), ("alpha", "direct"), ("beta", "auto"), ("gamma",
 
 
 def fill(path, count):
-    """Makes a store out of one with a single point."""
+    """Makes a large store from one with a single point."""
     db = sqlite3.connect(path)
     db.row_factory = sqlite3.Row
     rng = random.Random(1)

@@ -1,12 +1,12 @@
-"""The samples that the tree keeps of a run: the median of every round. Ratios in turns, their intervals and verdicts come from
-these medians and from the process starts (docs/measuring.md)."""
+"""The samples of a run that the tree stores: the median of every round. Ratios in turns, their intervals and verdicts follow from
+these medians and the process starts (docs/measuring.md)."""
 import itertools
 import sqlite3
 import statistics
 
 
 def medians(store, copy):
-    """Writes a copy of a store in which every round has one sample, its median."""
+    """Writes a copy of a store in which every round has only one sample, its median."""
     source = sqlite3.connect(store)
     source.execute("VACUUM INTO ?", (str(copy),))
     every = source.execute("SELECT point, round, wall_ns FROM sample ORDER BY point, round")

@@ -32,17 +32,17 @@ def require_torch():
 
 
 def exported(name, dynamic=False):
-    """The path of the ONNX file. Throws NoTorch, or RuntimeError with what the exporter said."""
+    """The path of the ONNX file. Throws NoTorch, or RuntimeError with the exporter's message."""
     return export(name, name + (".dyn" if dynamic else ""), "export_torch.py", ["--dynamic-batch"] if dynamic else [])
 
 
 def exported_dynamic(name):
-    """The path of a network of export_dynamic.py. Throws as `exported` does."""
+    """The path of a network of export_dynamic.py. Throws like `exported`."""
     return export(name, "dynamic." + name, "export_dynamic.py", [])
 
 
 def export(name, stem, exporter, arguments):
-    """Exports once, and again when one of the exporters has changed: one uses the other."""
+    """Exports once, and again after a change of one of the exporters: one uses the other."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     file = FOLDER / (stem + ".onnx")
     stamp = file.with_suffix(".stamp")

@@ -24,14 +24,14 @@ ALLOWED = {}
 
 
 def fingerprint(lathe):
-    """Changes when the program does."""
+    """A hash that changes when the program does."""
     folder = pathlib.Path(lathe).resolve().parent
     files = [pathlib.Path(lathe), *sorted(folder.glob("liblathe*.so")), *sorted((folder.parent / "lib").glob("liblathe*.so"))]
     return ";".join("%s %d %d" % (file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
 
 
 def model_arguments(network, batch):
-    """-> (arguments of both verbs, arguments of `compare` alone, how the batch is given)"""
+    """-> (arguments of both verbs, arguments of `compare` only, how the batch is given)"""
     if network.startswith("zoo:"):
         return [network] + (["--zoo-batch", str(batch)] if batch != 1 else []), [], "static"
     if batch == 1:

@@ -57,7 +57,7 @@ CPUID, UNDEFINED = b"\x0f\xa2", b"\x0f\x0b"
 
 
 def patched(library):
-    """The library's bytes with every CPUID replaced, and how many there were."""
+    """The library's bytes with every CPUID replaced, and the number of replacements."""
     sections = subprocess.run(["readelf", "-SW", library], capture_output=True, text=True, check=True).stdout
     address, offset = (int(word, 16) for word in re.search(r"\.text +PROGBITS +(\w+) (\w+)", sections).groups())
     code = subprocess.run("objdump -d -j .text --no-show-raw-insn '%s' | grep -w cpuid" % library, shell=True, capture_output=True, text=True).stdout

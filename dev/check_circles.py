@@ -19,14 +19,14 @@ INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
 
 
 def includes(path, text, files):
-    """Headers of the tree that a source includes: from its floor or another one, the top, or beside it."""
+    """Headers of the tree that a source includes: from its floor or another floor, from the top, or beside the source."""
     roots = [os.path.dirname(path), "", "include", *sorted({"/".join(name.split("/")[:2]) for name in files if name.startswith("src/")})]
     for name in INCLUDE.findall(text):
         yield from (file for file in [os.path.normpath(os.path.join(root, name)) for root in roots] if file in files)
 
 
 def imports(path, text, files):
-    """Modules below python/ without which a module cannot be loaded; of packages the named modules."""
+    """Modules below python/ without which a module cannot be loaded; for packages, the named modules."""
     def file_of(module):
         place = "python/" + module.replace(".", "/")
         return next((file for file in (place + ".py", place + "/__init__.py") if file in files), None)
@@ -38,7 +38,7 @@ def imports(path, text, files):
 
 
 def circles(needs):
-    """Sets of nodes that need each other, directly or over others. `needs`: node -> nodes."""
+    """Sets of nodes that need each other, directly or through others. `needs`: node -> nodes."""
     def reached(node):
         seen, waiting = set(), [node]
         while waiting:
@@ -51,7 +51,7 @@ def circles(needs):
 
 
 def complaints(graph):
-    """About circles that are not known, and about known folders that are in none any more."""
+    """Complaints about unknown circles, and about known folders that are no longer in a circle."""
     folders = collections.defaultdict(set)
     for path, others in graph.items():
         if not TEST.search(path):

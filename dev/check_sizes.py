@@ -23,7 +23,7 @@ NAME = re.compile(r"((?:[\w:<>]*::)?operator\s*(?:\(\)|[^\s\w(]{1,3}|[\w:]+)|[~\
 
 
 def blanked(text):
-    """The source with comments and the contents of literals replaced by spaces; lines stay where they are."""
+    """The source with comments and the contents of literals replaced by spaces; lines keep their numbers."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^()\s]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*',
                          re.S | re.M)
 
@@ -37,7 +37,7 @@ def blanked(text):
 
 
 def without_template(head):
-    """A declaration without its `template <...>`."""
+    """A declaration without `template <...>`."""
     head = head.strip()
     while re.match(r"template\s*<", head):
         depth = 0
@@ -98,7 +98,8 @@ def sources(root):
 
 
 def measure(root):
-    """What is over a limit: {subject: size}. A subject is a file, FILE:FUNCTION or FOLDER/; and how much was looked at."""
+    """Everything over a limit: {subject: size}. A subject is a file, FILE:FUNCTION or FOLDER/. Also returns how much was
+    checked."""
     over, folders, counted = {}, collections.Counter(), 0
     for path in sources(root):
         with open(os.path.join(root, path), encoding="utf-8") as file:

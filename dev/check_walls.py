@@ -84,7 +84,7 @@ TEST = re.compile(r"(Test|Testing|Cases)\.(cpp|h)$")  # tests see what they test
 
 
 def room_of(path):
-    """Of a file, named from its floor (or from the top of the tree, where it is on none)."""
+    """The room of a file, which is named from its floor (or from the top of the tree if it is on none)."""
     top = path.split("/")[0]
     for depth in (3, 2):
         if "/".join(path.split("/")[:depth]) in ALLOWED:

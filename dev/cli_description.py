@@ -1,5 +1,5 @@
-"""Verbs and options of `lathe` as `lathe VERB --describe` prints them (cli/print/Describe.h), for the generators of completions
-and manual pages and for their tests."""
+"""Verbs and options of `lathe` from `lathe VERB --describe` (cli/print/Describe.h), for the generators of completions and manual
+pages, and for their tests."""
 import json
 import os
 import re
@@ -92,7 +92,7 @@ class Program:
 
 
 def write(path, content):
-    """Writes a file if its content differs, so that nothing is made again that depends on it."""
+    """Writes a file only if its content differs, so that dependent files are not rebuilt."""
     data = content if isinstance(content, bytes) else content.encode()
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if not os.path.exists(path) or open(path, "rb").read() != data:

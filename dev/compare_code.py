@@ -26,7 +26,7 @@ OPTIONS = ("", "-O 0", "-O 1", "-O 2", "-O 4", "--exact-math", "--memory small",
 
 
 def contents(program):
-    """A hash of the program and of the library with its compiler."""
+    """A hash of the program and of the library that contains its compiler."""
     made = hashlib.sha256(program.read_bytes())
     for library in sorted((program.resolve().parent.parent / "lib").glob("**/liblathe_cli_compiler.so")):
         made.update(library.read_bytes())
@@ -34,7 +34,7 @@ def contents(program):
 
 
 def written(program, model, target, options):
-    """The hash of what the program writes for the case, or its message."""
+    """The hash of the program's output for the case, or its error message."""
     command = [program, "compile", model, "--target", target, *options.split(), "--no-records", "--emit", "asm", "--quiet"]
     made = subprocess.run(command, capture_output=True, env={**os.environ, "LATHE_NO_WAIT": "1"}, check=False)
     if made.returncode not in (0, 2):

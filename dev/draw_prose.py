@@ -36,7 +36,7 @@ def comments():
 
 
 def helps():
-    """Every flag and argument of every verb, and every verb's own text: (place, text)."""
+    """All flags and arguments of all verbs, and the description of every verb: (place, text)."""
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
     for verb, text in re.findall(r"^## (lathe [^\n]*)\n\n```\n(.*?)\n```", page, re.M | re.S):
         yield verb, text.split("\nUsage:")[0]

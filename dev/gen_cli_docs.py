@@ -51,7 +51,8 @@ def say(lathe, *arguments):
 
 
 def shortened(help_text, verb, known):
-    """The help, with flags that an earlier verb has word by word by name alone. `known`: the first verb by entry."""
+    """The help, in which flags with the same text as in an earlier verb are listed only by name. `known`: the first verb by
+    entry."""
     def of(section):
         new, said = "", {}
         for entry in re.findall(r"^  -.*\n(?:   +.*\n)*", section[2], re.M):

@@ -78,7 +78,7 @@ _lathe_specification() {{
 
 
 def zsh_text(text):
-    """A description inside of [...]: one line."""
+    """A description inside [...]: one line."""
     return " ".join(text.split()).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 

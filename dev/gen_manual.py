@@ -52,14 +52,14 @@ EXIT_CODES = [("0", "Done; what was judged passed."),
 
 
 def literal(text):
-    """Text that is printed as it stands, in one line of roff."""
+    """Text that is printed unchanged, in one line of roff."""
     for old, new in [("\\", "\\e"), ("-", "\\-"), ("'", "\\(aq"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti"), ('"', "\\(dq")]:
         text = text.replace(old, new)
     return "\\&" + text if text.startswith(".") else text
 
 
 def prose(text):
-    """Text whose words may be broken at hyphens, unless they are flags, files or numbers."""
+    """Text whose words may be hyphenated, except flags, files and numbers."""
     def word(match):
         token = match[0]
         plain = re.fullmatch(r"[(]?[A-Za-z]+(-[A-Za-z]+)+[).,;:]*", token)
@@ -116,7 +116,7 @@ def option_entry(option):
 
 
 def examples(footer):
-    """The example lines of a footer, which ends in the exit codes."""
+    """The example lines of a footer, which ends with the exit codes."""
     found = footer.split("\nExit code")[0].removeprefix("Examples:\n").rstrip("\n").split("\n")
     commands = [line for line in found if line.startswith("  ")]
     notes = [line for line in found if line.strip() and not line.startswith("  ")]
@@ -182,7 +182,7 @@ def main_page(program, date):
 
 
 def programs_page(program, date):
-    """One page for the programs that are not started by hand."""
+    """One page for the programs that are not started directly."""
     names = ", ".join(literal(name) for name in PROGRAMS)
     page = header(PROGRAMS_PAGE, date, program.version)
     page += f".SH NAME\n{names} \\- programs that lathe starts\n.SH SYNOPSIS\n" + ".br\n".join(f".B {literal(name)}\n" for name in PROGRAMS)

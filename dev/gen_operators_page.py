@@ -96,7 +96,7 @@ def runs(outcomes, op):
 
 
 def ways(outcomes):
-    """Families, view, folded and reference: every way the operator runs in some type but the 8-bit floats."""
+    """Families, view, folded and reference: every way in which the operator runs in some type other than the 8-bit floats."""
     found = set()
     for name in [name for name in admitted(outcomes) if not name.startswith("f8")]:
         outcome = outcomes[name]
@@ -112,7 +112,7 @@ def opsets(since, until):
 
 
 def importer_tables(folder):
-    """Operators the importers have a function of their own for."""
+    """Operators for which the importers have a function."""
     names = set()
     for path in sorted(glob.glob(os.path.join(folder, "*.cpp"))):
         if path.endswith("Test.cpp"):

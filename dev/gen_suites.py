@@ -29,7 +29,7 @@ NETWORKS = {
 
 
 def pair(letter, values, default):
-    """"kh3", "kh3kw5", or nothing where both are the default."""
+    """"kh3", "kh3kw5", or "" if both have the default."""
     first, second = values
     if (first, second) == (default, default):
         return ""
@@ -48,7 +48,7 @@ def convolution(problem):
 
 
 def short(problem):
-    """Kind and short text, or None for another operator or what the short text cannot say."""
+    """Kind and short text, or None for another operator or a problem that the short text cannot express."""
     operands = {operand["name"]: operand for operand in problem["operands"]}
     if problem["op"] == "conv" and len(operands["x"]["dims"]) == 4:
         text = convolution(problem)

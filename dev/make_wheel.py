@@ -42,7 +42,7 @@ def run(*command):
 
 
 def contents(stage):
-    """{name in the wheel: file} of what was installed."""
+    """{name in the wheel: file} for the installed files."""
     files = {}
     for folder, _, names in os.walk(stage):
         for name in names:
@@ -58,7 +58,7 @@ def contents(stage):
 
 
 def packages_of(binaries):
-    """{name of a shared library: the Debian package that has it} of all that binaries need beside each other."""
+    """{name of a shared library: the Debian package that has it} for all libraries that binaries need besides each other."""
     needed = {}  # name: file
     for path in binaries:
         for name, found in re.findall(r"^\s*(\S+) => (/\S+)", run("ldd", path), re.M):
@@ -79,7 +79,7 @@ def is_binary(path):
 
 
 def write(path, files, texts, info):
-    """Writes the archive, with the list of its files and their hashes last."""
+    """Writes the archive; the list of its files with their hashes comes last."""
     record = ""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name in [*sorted(files), *texts, f"{info}/RECORD"]:

@@ -16,7 +16,7 @@ import xml.etree.ElementTree
 
 
 def reason_of(output):
-    """What a skipped test says of itself."""
+    """The reason that a skipped test prints."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     for line in lines:
         if match := re.match(r"(?:\S+: )?skipped:? (.*)", line, re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""A zoo network with operands rounded to bf16 beside its twin in fp32: both verified, rounded where it says so, and near one another.
+"""A zoo network with operands rounded to bf16, and in fp32: both verify, the operands are rounded, and the outputs are close.
 
 usage: bf16_network_test.py LATHE NETWORK
 Exit code 77 (skipped) on a machine whose CPU has no products of bf16.

@@ -17,7 +17,7 @@ SIZE = 299 if network == "inception_v3" else 224
 
 
 def kernels(folder, shape, *options):
-    """How often the network has a kernel of this family, schedule and these shapes."""
+    """The number of kernels of the network with this family, schedule and these shapes."""
     model, package, report = (os.path.join(folder, name) for name in ("m.h5", "m.lathe", "m.json"))
     subprocess.run([sys.executable, "-B", SCRIPT, *options, network, model], check=True)
     run(lathe, "compile", model, "--shape", "input=" + shape, "-o", package)

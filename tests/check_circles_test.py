@@ -1,4 +1,4 @@
-"""The check of circles sees circles of headers, of Python's modules and of folders, and passes a tree without."""
+"""The check of circles finds circles of headers, of Python modules and of folders, and accepts a tree without circles."""
 import os
 import subprocess
 import sys

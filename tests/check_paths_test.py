@@ -1,4 +1,4 @@
-"""The check of file names sees names and links that lead nowhere, and lets those pass that are said from a floor."""
+"""The check of file names finds names and links of missing files, and accepts names relative to a floor."""
 import os
 import subprocess
 import sys

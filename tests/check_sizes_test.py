@@ -1,5 +1,5 @@
-"""The size check finds long files, long functions and full folders, counts C++ as it is written, and its list of known
-exceptions can only shrink."""
+"""The size check finds long files, long functions and full folders, parses C++ in all its forms, and its list of known exceptions
+can only shrink."""
 import os
 import subprocess
 import sys

@@ -31,7 +31,7 @@ def run(*arguments):
 
 
 def judges_of(model, name):
-    """Names of the runtimes that read the file, are installed, and judge our outputs."""
+    """Names of the installed runtimes that can read the file and judge our outputs."""
     judges = []
     for judge in ["tflite"] if model.endswith(".tflite") else ["tensorflowjs"]:
         if os.path.isdir(os.path.join(RUNNERS, judge, "node_modules")):
@@ -46,7 +46,7 @@ def judges_of(model, name):
 
 
 def transposes_inside(text):
-    """Transposes of the graph that neither read an input of the model nor make a result of it."""
+    """Transposes of the graph that neither read an input of the model nor compute a result of it."""
     lines = [line for line in open(text, encoding="utf-8") if " nn.transpose " in line or " return " in line]
     returned = next(line for line in lines if " return " in line)
     moved = [line.split(" = ")[0].strip() for line in lines if " nn.transpose " in line and " nn.transpose %arg" not in line]

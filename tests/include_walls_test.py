@@ -1,4 +1,4 @@
-"""The wall check sees a broken wall, names it in words, and passes a clean tree."""
+"""The wall check finds a broken wall, describes it, and accepts a clean tree."""
 import os
 import subprocess
 import sys

@@ -28,7 +28,7 @@ LEAST = 250  # fewer agreements show that the runner stopped working
 
 
 def compared(runner, path, folder):
-    """-> "" where all results agree, "refused: ..." where TensorFlow.js does not run the model, else what differs."""
+    """-> "" if all results agree, "refused: ..." if TensorFlow.js does not run the model, otherwise the differences."""
     arrays = np.load(path[:path.rindex(".")] + ".npz")
     loaded = runner.ask(do="load", path=path)
     if not loaded.get("ok"):

@@ -1,4 +1,4 @@
-"""Random Keras networks beside TensorFlow.js: layers of many settings one behind the other, branches, open extents.
+"""Random Keras networks, compared with TensorFlow.js: chains of layers with many settings, branches, open extents.
 
 usage: keras_random_test.py LATHE SOURCE-FOLDER [--first SEED] [--count N]
 
@@ -215,7 +215,7 @@ def of_peer(runner, path, inputs, folder):
 
 
 def outcome(lathe, runner, files, seed, folder):
-    """-> one word, and what it means."""
+    """-> one word, and its meaning."""
     network = Network(seed, files)
     path, outputs = os.path.join(folder, "model" + (".h5" if network.old else ".keras")), os.path.join(folder, "o.npz")
     files.write(path, network.model)

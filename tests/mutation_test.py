@@ -22,7 +22,7 @@ failures, unseen = [], []
 
 
 def mutated_and_verified(network, kind, folder, *flags):
-    """(what was changed, exit code of verify, its report and text); None where the network has no such mistake."""
+    """(the change, exit code of verify, its report and text); None if the network has no place for this change."""
     package, report = os.path.join(folder, "m.lathe"), os.path.join(folder, "m.json")
     made = subprocess.run([mutate, network, kind, package], capture_output=True, text=True)
     if (kind == "stride" and made.returncode == 3) or (made.returncode == 2 and made.stderr.startswith(("no strided", "no padded"))):
@@ -41,7 +41,7 @@ def mutated_and_verified(network, kind, folder, *flags):
 
 
 def check_weight(network, layer, folder):
-    """Whether a wrong weight of the layer is seen."""
+    """True if a wrong weight of the layer is detected."""
     for place in PLACES:
         tried = mutated_and_verified(network, f"weight:{layer}:{place}", folder, "--all")
         if tried is None:

@@ -1,4 +1,4 @@
-"""Nodes of ONNX in the forms that the importer rewrites, with the values that the standard's text gives (onnx_definitions.py)."""
+"""Nodes of ONNX in the forms that the importer rewrites, with the values from the standard's text (onnx_definitions.py)."""
 import dataclasses
 
 import numpy as np
@@ -14,7 +14,7 @@ def reals(*dims):
 
 @dataclasses.dataclass
 class Fixed:
-    """An input whose elements stand in the file."""
+    """An input whose elements are in the file."""
     array: np.ndarray
 
 

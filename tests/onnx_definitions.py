@@ -1,4 +1,4 @@
-"""Operators of ONNX by the text of the standard, in NumPy and float64: written apart from the importer, which rewrites them."""
+"""Operators of ONNX by the text of the standard, in NumPy and float64. Independent of the importer, which rewrites them."""
 import itertools
 
 import numpy as np
@@ -52,7 +52,7 @@ def batch_norm_training(x, scale, bias, mean, variance, epsilon=1e-5, momentum=0
 # ---- Resize
 
 def resize_position(mode, at, scale, length, out, extent):
-    """Position in the input of position `at` of the result. `length`: of the result, a fraction where a scale makes it."""
+    """Position in the input for position `at` of the result. `length`: of the result, fractional if it follows from a scale."""
     if mode == "asymmetric":
         return at / scale
     if mode == "align_corners":
@@ -66,7 +66,7 @@ def resize_position(mode, at, scale, length, out, extent):
 
 
 def resize_weights(extent, out, scale, mode, coordinates, nearest="round_prefer_floor", a=-0.75):
-    """A matrix of `out` rows: what each element of the input adds to each position."""
+    """A matrix with `out` rows: the weight of each input element in each position."""
     rows = np.zeros((out, extent))
     for i in range(out):
         at = resize_position(coordinates, i, scale, extent * scale, out, extent)
@@ -86,7 +86,7 @@ def resize_weights(extent, out, scale, mode, coordinates, nearest="round_prefer_
 
 
 def resize(x, axes, sizes=None, scales=None, policy="stretch", **how):
-    """One scale for all axes where a policy is to keep the aspect ratio; the sizes are rounded then."""
+    """With a policy that keeps the aspect ratio, one scale for all axes; the sizes are rounded."""
     if scales is None:
         scales = [size / x.shape[axis] for axis, size in zip(axes, sizes)]
         if policy != "stretch":
@@ -104,7 +104,7 @@ def resize(x, axes, sizes=None, scales=None, policy="stretch", **how):
 # ---- Windows
 
 def pool(x, kernel, strides, pads, dilations, ceil, kind, include=False):
-    """Windows along all axes behind the channels. -> values and, for "max", positions in x as it lies."""
+    """Windows along all axes after the channels. -> values and, for "max", positions in row-major x."""
     rank = x.ndim - 2
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
     out = []
@@ -137,7 +137,7 @@ def pool(x, kernel, strides, pads, dilations, ceil, kind, include=False):
 
 
 def conv_transpose(x, w, strides, pads, output_shape):
-    """Of images, to images of `output_shape`. `pads` are cut off the full result, or what it lacks is added behind."""
+    """For images, with a result of `output_shape`. `pads` are cut off the full result; missing elements are added at the end."""
     kernel = w.shape[2:]
     full = np.zeros((x.shape[0], w.shape[1], *[(n - 1) * s + k for n, s, k in zip(x.shape[2:], strides, kernel)]))
     for h, j in itertools.product(range(x.shape[2]), range(x.shape[3])):
@@ -152,7 +152,7 @@ def conv_transpose(x, w, strides, pads, output_shape):
 # ---- Recurrence
 
 def lstm(x, w, r, bias, lengths, reverse):
-    """One direction. -> Y, Y_h, Y_c: zeros behind the length of a row, and the states after its last step."""
+    """One direction. -> Y, Y_h, Y_c: zeros after the length of a row, and the states after its last step."""
     steps, batch, _ = x.shape
     hidden = r.shape[1]
     y, last_h, last_c = np.zeros((steps, batch, hidden)), np.zeros((batch, hidden)), np.zeros((batch, hidden))
@@ -170,7 +170,7 @@ def lstm(x, w, r, bias, lengths, reverse):
 
 
 def slice_of(x, axis, start, end, step):
-    """Bounds are clamped as the text of Slice says; Python's integers have no end."""
+    """Clamps bounds as the text of Slice says; Python's integers have no limit."""
     extent = x.shape[axis]
     start, end = (position + extent if position < 0 else position for position in (start, end))
     low, high = (0, extent) if step > 0 else (0, extent - 1)

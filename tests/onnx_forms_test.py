@@ -22,7 +22,7 @@ WAYS = [["-O", "0"], ["-O", "3"], ["--reference"]]
 
 
 class Part:
-    """Cases of one opset as one model."""
+    """Cases of one opset, combined into one model."""
 
     def __init__(self, chosen):
         self.cases, self.arrays = chosen, {}

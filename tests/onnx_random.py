@@ -24,7 +24,7 @@ class Draw(random.Random):
         return [self.randint(least, most) for _ in range(count)]
 
     def fixed(self, array):
-        """In the file or, less often, an input."""
+        """A constant in the file or, less often, an input."""
         return Fixed(array) if self.random() < 0.7 else array
 
     def axis(self, rank):
@@ -259,7 +259,7 @@ def types_of(op, count, first):
 
 
 def draw(seed):
-    """-> op, opset, inputs, attributes, types of the outputs, and the share of extents that are open."""
+    """-> op, opset, inputs, attributes, types of the outputs, and the share of open extents."""
     d = Draw(seed)
     op, opset, inputs, attributes, count = d.choice(FAMILIES)(d)
     while inputs[-1] is None:

@@ -1,4 +1,4 @@
-"""Random nodes of ONNX beside ONNX Runtime: attributes, constants as inputs, open extents (docs/importers.md).
+"""Random nodes of ONNX, compared with ONNX Runtime: attributes, constants as inputs, open extents (docs/importers.md).
 
 usage: onnx_random_test.py LATHE [--first SEED] [--count N]
 
@@ -50,7 +50,7 @@ def model_of(op, opset, inputs, attributes, types, dims):
 
 
 def outcome(lathe, peer, seed, folder):
-    """-> one word, and what it means."""
+    """-> one word, and its meaning."""
     case = draw(seed)
     content, arrays = model_of(*case)
     path, outputs = os.path.join(folder, "m.onnx"), os.path.join(folder, "o.npz")

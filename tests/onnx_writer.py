@@ -1,4 +1,4 @@
-"""Small ONNX models as bytes, field by field: the least of protobuf that they need."""
+"""Small ONNX models as bytes, field by field, with only the needed parts of protobuf."""
 import struct
 
 import numpy as np
@@ -33,7 +33,7 @@ def tensor(name, array):
 
 
 def sparse(name, values, indices, shape):
-    """The elements `values` at `indices`: their numbers, or a row of coordinates each."""
+    """The elements `values` at `indices`: linear indices, or a row of coordinates each."""
     return (field(1, tensor(name, values)) + field(2, tensor("", np.asarray(indices, np.int64))) +
             b"".join(field(3, extent) for extent in shape))
 
@@ -45,7 +45,7 @@ def dimension(extent):
 
 
 def value(name, dims=None, kind="float32"):
-    """`dims`: numbers, names of extents that are open, None for one without a name; None: the rank is not stated."""
+    """`dims`: numbers, names of open extents, None for an open extent without a name. `dims` None: the rank is not stated."""
     shape = b"" if dims is None else field(2, b"".join(field(1, dimension(extent)) for extent in dims))
     return field(1, name) + field(2, field(1, field(1, TYPES[np.dtype(kind).name]) + shape))
 
@@ -66,7 +66,7 @@ def attribute(name, given):
 
 
 def node(op, inputs, outputs, name="", domain="", **attributes):
-    """Lists of names, or texts of names between spaces."""
+    """Lists of names, or texts with names separated by spaces."""
     words = lambda text: text.split() if isinstance(text, str) else text
     return (b"".join(field(1, one) for one in words(inputs)) + b"".join(field(2, one) for one in words(outputs)) +
             field(3, name) + field(4, op) + b"".join(field(5, attribute(*one)) for one in attributes.items()) +
@@ -80,7 +80,7 @@ def graph(nodes, inputs=(), outputs=(), initializers=(), infos=(), sparses=()):
 
 
 def encoded(nodes, *parts, opset=18, ir=8, **more):
-    """The bytes of a model of one graph()."""
+    """The bytes of a model with this graph()."""
     return (field(1, ir) + field(7, graph(nodes, *parts, **more)) + field(8, field(1, "") + field(2, opset)) +
             field(8, field(1, "com.microsoft") + field(2, 1)))
 

@@ -1,4 +1,4 @@
-"""What the tests of imported networks share: calls of lathe, and ONNX Runtime beside it."""
+"""Shared by the tests of imported networks: calls of lathe, and of ONNX Runtime."""
 import os
 import subprocess
 import sys
@@ -30,7 +30,7 @@ class OnnxRuntime:
         return bool(hello.get("ok"))
 
     def run(self, model, inputs, folder):
-        """The outputs by name, or a text that says why there are none."""
+        """The outputs by name, or a text with the reason why there are none."""
         for request in ({"do": "load", "path": model}, {"do": "inputs", "files": inputs}, {"do": "run", "directory": folder}):
             answer = self.runner.ask(**request)
             if not answer.get("ok"):
@@ -39,7 +39,7 @@ class OnnxRuntime:
 
 
 def onnxruntime(lathe, model, inputs, folder):
-    """The outputs of ONNX Runtime by name; nothing where it is missing."""
+    """The outputs of ONNX Runtime by name; nothing if it is missing."""
     runtime = OnnxRuntime(lathe)
     if not runtime.installed():
         return None
@@ -49,7 +49,7 @@ def onnxruntime(lathe, model, inputs, folder):
 
 
 def expect_equal(name, got, want):
-    """Integers are equal; floats differ by LIMIT at most. Floats that say little are refused: all the same, or but one 0."""
+    """Integers must be equal; floats may differ by LIMIT. Refuses floats that prove little: all equal, or all but one zero."""
     assert got.shape == want.shape and got.dtype == want.dtype, (name, got.shape, want.shape, got.dtype, want.dtype)
     if got.dtype.kind != "f":
         assert np.array_equal(got, want), (name, got, want)

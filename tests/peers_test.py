@@ -9,7 +9,7 @@ modules, compiler = sys.argv[1:]
 
 
 def configured(files):
-    """What CMake says to a project with nothing but the peers, which are looked for in `files` alone."""
+    """CMake's messages for a project with only the peers, which are searched only in `files`."""
     with tempfile.TemporaryDirectory() as root:
         for path, text in {"project/CMakeLists.txt": f"""
 cmake_minimum_required(VERSION 3.25)

@@ -83,7 +83,7 @@ class Case:
         return "ambiguous" in self.options
 
     def outputs(self, temporary, model, *flags):
-        """Runs the model (a file of any kind) on the inputs, and says what is wrong of its outputs."""
+        """Runs the model (a file of any kind) on the inputs, and returns what is wrong with its outputs."""
         path = os.path.join(temporary, "outputs.npz")
         lathe("run", model, *self.inputs, "-o", path, "--quiet", *flags)
         with np.load(path) as arrays:
@@ -129,7 +129,7 @@ def run_with(*flags):
 
 
 def written(suffix, *words):
-    """A road by a file that another verb writes."""
+    """Tests a path of the model through a file that another verb writes."""
     def road(case, temporary):
         path = os.path.join(temporary, "written" + suffix)
         lathe(words[0], case.model, "-o", path, "--quiet", *case.flags, *words[1:])
@@ -196,7 +196,7 @@ PLACE = r"(node \d+ '.*' \(\w+, opset \d+\)|not supported: '.*' \(\w+, opset \d+
 
 
 def opened(case, temporary):
-    """With all extents of the inputs open: right, or refused with the node and a reason."""
+    """Opens all extents of the inputs: the result is right, or refused with the node and a reason."""
     if not case.model.endswith(".onnx"):
         return ""
     folder = shutil.copytree(os.path.dirname(case.model), os.path.join(temporary, "open"))  # with its external data
@@ -212,7 +212,8 @@ def opened(case, temporary):
 
 
 def verified(case, _):
-    """Outputs that say nothing (constant, all zero) are mistrusted, with exit code 1: the cases are small, and the other roads judge."""
+    """Outputs that prove nothing (constant, all zero) are mistrusted, with exit code 1. This is fine: the cases are small, and other
+    paths judge them."""
     text = lathe("verify", case.model, *case.inputs, "--seeds", "0", *case.flags, codes=(0, 1))
     return "" if re.search("^(verified|not verified: mistrusted)", text, re.M) else text[-300:]
 

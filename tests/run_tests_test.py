@@ -1,4 +1,4 @@
-"""What dev/run_tests.py says of tests that pass, fail, are skipped and are not there, and when it fails."""
+"""The output of dev/run_tests.py for tests that pass, fail, are skipped or missing, and when it fails."""
 import os
 import subprocess
 import sys

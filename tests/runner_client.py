@@ -1,4 +1,4 @@
-"""What tests of runners share: the messages of docs/runner-protocol.md."""
+"""Shared by the tests of runners: the messages of docs/runner-protocol.md."""
 import json
 import subprocess
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Runner:
-    """A runner's process; it is started again where it ends."""
+    """A runner's process, which is restarted after it ends."""
 
     def __init__(self, *command):
         self.command = command
@@ -27,13 +27,13 @@ class Runner:
         return json.loads(line)
 
     def run(self, files, folder):
-        """Binds a file to each input of the model that is loaded, and runs it. -> the last answer, with {name: file} as "outputs"."""
+        """Binds a file to each input of the loaded model, and runs it. -> the last answer, with {name: file} as "outputs"."""
         bound = self.ask(do="inputs", files=files)
         return self.ask(do="run", directory=folder) if bound.get("ok") else bound
 
 
 def distance(got, want):
-    """Largest difference: of floats over the largest value, of integers in steps. Infinite where only one side is NaN."""
+    """Largest difference: for floats relative to the largest value, for integers in steps. Infinite if only one side is NaN."""
     if got.shape != want.shape and got.size == want.size == 1:
         got = got.reshape(want.shape)
     if got.shape != want.shape or got.dtype != want.dtype:

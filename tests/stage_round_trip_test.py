@@ -79,7 +79,7 @@ def of_folder(folder):
 
 
 def sample(folder, step):
-    """Every step-th of the operators, and those with bodies or values that are no tensors."""
+    """Every step-th operator, and all operators with bodies or with values that are not tensors."""
     special = re.compile("test_(if|if_seq|if_opt|loop11|loop13_seq|loop16_seq_none|scan9_sum|sequence_map_add_1_sequence_1_tensor|"
                          "identity_sequence|optional_get_element_optional_sequence|string_concat|cast_FLOAT_to_INT4|quantizelinear_int4|"
                          "dequantizelinear_int4|dequantizelinear_e5m2|range_float_type_positive_delta_expanded)$")
@@ -96,7 +96,7 @@ def exported(name):
 
 
 def programs(writer, count):
-    """Random programs with seeds 0, 1, ... and fresh ones; LATHE_SEED=N repeats the one with seed N."""
+    """Random programs with seeds 0, 1, ... and random seeds; LATHE_SEED=N repeats the program with seed N."""
     fresh = random.randrange(1 << 30)
     seeds = [int(os.environ["LATHE_SEED"])] if "LATHE_SEED" in os.environ else [*range(count - count // 4), *range(fresh, fresh + count // 4)]
     folder = tempfile.mkdtemp(prefix="lathe-stage-")

@@ -32,7 +32,8 @@ def inputs_of(network):
 
 
 def expect_open_batches(model, folder):
-    """Pictures and lengths of any batch, but of the same: all compiled, and the outputs of one picture at a time."""
+    """Any batch of pictures and lengths, but the same batch for both: everything is compiled, with the outputs of single
+    pictures."""
     report = os.path.join(folder, "open.json")
     for shape in ([], ["--shape", "images=3x32x128x1"]):
         run(lathe, "check", model, *shape, "--json", report)
@@ -63,7 +64,7 @@ def expect_open_batches(model, folder):
 
 
 def expect_findings(network, outputs):
-    """The parts that depend on data had something to do: the test compares no empty results."""
+    """Checks that the data-dependent parts had work, so that the test does not compare empty results."""
     if network == "ocr":
         counts = np.bincount(outputs["CTCGreedyDecoder"][:, 0], minlength=3)
         assert counts.min() == 1 and counts.max() >= 8, counts

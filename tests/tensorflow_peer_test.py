@@ -39,7 +39,7 @@ LEAST = {"tensorflowjs": 80, "opencv": 15}
 
 
 def compared(runner, model, folder):
-    """-> "" where all results agree, "refused: ..." where the runtime does not run the graph, else what differs."""
+    """-> "" if all results agree, "refused: ..." if the runtime does not run the graph, otherwise the differences."""
     loaded = runner.ask(do="load", path=model["model"])
     if not loaded.get("ok"):
         return "refused: " + loaded["error"]
@@ -60,7 +60,7 @@ def compared(runner, model, folder):
 
 
 def judged(name, runner, models, folder):
-    """Prints what one runtime says; returns what is wrong."""
+    """Prints the result of one runtime; returns what is wrong."""
     agree, refused, faults, count = set(), collections.Counter(), [], 0
     for model in models:
         said = compared(runner, model, folder)
@@ -80,7 +80,7 @@ def judged(name, runner, models, folder):
 
 
 def damaged(folder):
-    """Returns what is wrong with the error for a table of variables that ends inside of a number."""
+    """Returns what is wrong with the error for a table of variables that ends inside a number."""
     prefix = os.path.join(folder, "variables")
     with open(prefix + ".index", "wb") as file:
         file.write(b"\xff" * 48)

@@ -40,7 +40,7 @@ EXACT = {"LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 
 
 def compared(runner, model, folder):
-    """-> "" where all results agree, else what happened; "refused: ..." where TensorFlow Lite does not run the model."""
+    """-> "" if all results agree, otherwise a description; "refused: ..." if TensorFlow Lite does not run the model."""
     loaded = runner.ask(do="load", path=model["model"])
     if not loaded.get("ok"):
         return "refused: " + loaded["error"]

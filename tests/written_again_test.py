@@ -55,7 +55,7 @@ def cases_of_onnx(_):
 
 
 def chosen(cases):
-    """All cases, or those that have an operator which no earlier one has."""
+    """All cases, or the cases with an operator that no earlier case has."""
     seen = set()
     for operators, model, inputs in cases:
         if every or set(operators) - seen:
@@ -64,7 +64,7 @@ def chosen(cases):
 
 
 def run_source(path):
-    """Builds the graph of a staged source as `python3 net.py net.mlir` does."""
+    """Builds the graph of a staged source like `python3 net.py net.mlir`."""
     stem = path[:-3]
     spec = importlib.util.spec_from_file_location("staged", path)
     module = importlib.util.module_from_spec(spec)
@@ -80,7 +80,7 @@ def run_source(path):
 
 
 def in_onnxruntime(number, model, inputs, folder):
-    """"" where ONNX Runtime gives the outputs that Lathe gives for the exported file; else what happened."""
+    """"" if ONNX Runtime gives the same outputs as Lathe for the exported file; otherwise a description."""
     from runner_client import Runner, distance
     exported, out = os.path.join(folder, f"{number}.onnx"), os.path.join(folder, f"{number}.out")
     if not os.path.exists(exported):

@@ -1,4 +1,4 @@
-"""A fresh Debian in a folder, to install packages in. Needs root or user namespaces, mmdebstrap, and a mirror."""
+"""A fresh Debian in a folder, for installing packages. Needs root or user namespaces, mmdebstrap, and a mirror."""
 import glob
 import os
 import re
@@ -18,11 +18,11 @@ class Failed(Exception):
 
 
 class Unavailable(Exception):
-    """The reason why there is no fresh Debian here."""
+    """The reason why no fresh Debian can be made here."""
 
 
 def sources():
-    """The machine's sources of packages of Debian itself, as lines of sources.list."""
+    """The machine's package sources for Debian itself, as lines of sources.list."""
     lines = []
     for path in glob.glob("/etc/apt/sources.list.d/*.sources"):
         for stanza in open(path).read().split("\n\n"):
@@ -45,7 +45,7 @@ def reachable(line):
 
 
 class Chroot:
-    """`folder` keeps the archive of the fresh system and the packages that were downloaded, so that a second run is quick."""
+    """`folder` keeps the archive of the fresh system and the downloaded packages, so that a second run is fast."""
 
     def __init__(self, folder, root):
         self.folder, self.root, self.downloads = folder, root, os.path.join(folder, "downloads")
@@ -77,7 +77,7 @@ class Chroot:
         os.rename(archive + ".new", archive)
 
     def run(self, command):
-        """Runs a command of the shell in the chroot and returns what it printed."""
+        """Runs a shell command in the chroot and returns its output."""
         mounts = ["set -e", f"cd {shlex.quote(self.root)}", "mount --make-rprivate / 2>/dev/null || true", "mount -t proc proc proc"]
         for name in ("null", "zero", "full", "random", "urandom", "tty"):
             mounts.append(f"test -e dev/{name} || : >dev/{name}; mount --bind /dev/{name} dev/{name}")
@@ -91,7 +91,7 @@ class Chroot:
         return done.stdout
 
     def install(self, *packages):
-        """Installs packages by name or by the path of their file in the chroot, with what they need and nothing more."""
+        """Installs packages by name or by the path of their file in the chroot, with their dependencies and nothing more."""
         self.run("apt-get -o APT::Sandbox::User=root -qq -y --no-install-recommends install " + shlex.join(packages))
 
     def copy(self, path, place):

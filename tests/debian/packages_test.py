@@ -34,7 +34,7 @@ def run(*command, expect=0, **options):
 
 
 def require(condition, text):
-    """Ends the test where the condition does not hold."""
+    """Ends the test if the condition is false."""
     if not condition:
         sys.exit("packages_test: " + text)
 
@@ -48,7 +48,7 @@ def field(package, name):
 
 
 def looked_into(files):
-    """Control files and contents of the three packages."""
+    """Checks control files and contents of the three packages."""
     triplet = run("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
     wanted = {
         "lathe-runtime": [f"usr/lib/{triplet}/liblathe_runtime.so.1", f"usr/lib/{triplet}/liblathe_references.so",
@@ -79,7 +79,7 @@ def looked_into(files):
 
 
 def binaries_are_clean(files, folder):
-    """No program or library has symbols that nobody needs, or looks for libraries in the folders of the build."""
+    """No program or library has unneeded symbols, or searches libraries in the folders of the build."""
     count = 0
     for name, file in files.items():
         place = os.path.join(folder, name)
@@ -104,7 +104,7 @@ def lint(files):
 
 
 def use_runtime(system, files, folder):
-    """The runtime alone runs what was compiled outside; no LLVM is there."""
+    """The runtime alone runs a package compiled elsewhere; LLVM is not installed."""
     system.install("/packages/" + os.path.basename(files["lathe-runtime"]))
     installed = system.run("dpkg-query -W -f '${Package}\\n'")
     require("llvm" not in installed.lower() and "mlir" not in installed.lower(), "LLVM was installed with the runtime")

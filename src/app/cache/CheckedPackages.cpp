@@ -45,7 +45,7 @@ void CheckedPackages::add(const runtime::FileIdentity &file, uint64_t content) {
   try {
     writeFile(pathOf(folder, text), text);
     pruneOldest(folder, limit);
-  } catch (const Error &) { // checked again next time
+  } catch (const Error &) { // will be checked again next time
   }
 }
 

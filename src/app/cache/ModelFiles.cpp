@@ -17,7 +17,7 @@
 namespace lathe::cache {
 namespace {
 
-/// A file mapped to be read once.
+/// Maps a file that is read once.
 class Mapped {
 public:
   explicit Mapped(const std::string &path) {
@@ -74,7 +74,7 @@ std::vector<std::string> externalFiles(std::string_view model) {
 
 } // namespace
 
-/// All files of a folder and below it, sorted: a SavedModel's.
+/// All files of a folder and below it, sorted, for a SavedModel.
 static std::vector<std::string> filesBelow(const std::filesystem::path &folder) {
   std::vector<std::string> files;
   std::error_code error;
@@ -97,7 +97,7 @@ std::vector<std::string> modelFiles(const std::string &model) {
     for (std::string &file : filesBelow(folder / "variables"))
       files.push_back(std::move(file));
   Mapped content(model);
-  requireModelBytes(model, content.view().size()); // a search through more would take minutes
+  requireModelBytes(model, content.view().size()); // searching more bytes would take minutes
   std::vector<std::string> beside = externalFiles(content.view());
   beside.push_back(path.filename().string() + ".safetensors"); // weights of textual IR
   for (const std::string &name : beside) {

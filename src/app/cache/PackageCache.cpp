@@ -19,8 +19,8 @@ namespace {
 constexpr uintmax_t cacheLimit = uintmax_t(8) << 30; // bytes
 constexpr int64_t secondsOfDay = 24 * 60 * 60;
 
-/// What "native" stands for here: the processor's name and features, which a machine that shares the home folder may
-/// not have.
+/// The meaning of "native" on this machine: the processor's name and features. Another machine that shares the home
+/// folder may differ.
 std::string nativeProcessor() {
   std::string text = package::featureNames(runtime::cpuFeatures());
   std::ifstream file("/proc/cpuinfo");
@@ -38,13 +38,13 @@ uint64_t packageKey(const PackageRequest &request) {
   package::Hasher hasher;
   auto text = [&](const std::string &word) { hasher.update(word.c_str(), word.size() + 1); };
   text(LATHE_VERSION);
-  for (const std::string &file : request.compiler) { // another build makes other code
+  for (const std::string &file : request.compiler) { // another build may generate other code
     struct stat status;
     if (::stat(file.c_str(), &status) == 0)
       text(fmt::format("{}.{} {}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size));
   }
   if (request.native)
-    text(nativeProcessor() + "\n" + systemFacts().identity()); // caches too; rates are in no key
+    text(nativeProcessor() + "\n" + systemFacts().identity()); // includes caches, but never rates
   if (!request.records.empty())
     text("records " + request.records);
   for (const std::string &flag : request.flags)
@@ -56,7 +56,7 @@ uint64_t packageKey(const PackageRequest &request) {
       std::vector<char> content = readFile(file);
       text(std::string(content.data(), content.size()));
     }
-  // Messages and listings name the source file, so equal bytes under another name are another package.
+  // Messages and listings name the source file, so the same bytes under another name give another package.
   text(request.isFile ? std::filesystem::path(request.model).filename().string() : request.model);
   if (request.isFile)
     text(fmt::format("{:016x}", modelHash(request.model)));
@@ -70,9 +70,9 @@ Package findOrMake(const PackageRequest &request, const std::string &folder, boo
   if (kept && std::filesystem::exists(path, ignored)) {
     try {
       auto model = runtime::Model::load(path, loading);
-      markUsed(path, secondsOfDay); // its times say, too, whether its constants were checked
+      markUsed(path, secondsOfDay); // the file's times also tell whether its constants were checked
       return {path, std::move(model)};
-    } catch (const Error &) { // damaged: made again
+    } catch (const Error &) { // damaged: make it again
     }
   }
   if (kept)

@@ -1,4 +1,4 @@
-// Keys that nothing can be forgotten in, packages that are made once, files of a model, verdicts, checked files.
+// Keys that include all inputs, packages that are made once, files of a model, verdicts, checked files.
 #include "cache/PackageCache.h"
 #include "cache/CheckedPackages.h"
 #include "cache/ModelFiles.h"
@@ -114,7 +114,7 @@ TEST_F(PackageCacheTest, PackagesAreMadeOnceAndAgainWhenDamaged) {
   fs::resize_file(first.path, fs::file_size(first.path) - 1);
   EXPECT_EQ(get(true).model->inputs().size(), 1u);
   EXPECT_EQ(made, 2);
-  get(false); // a folder of this process: what lies there is no cache
+  get(false); // the folder of a process is not a cache
   EXPECT_EQ(made, 3);
 }
 
@@ -127,7 +127,7 @@ TEST_F(PackageCacheTest, WhatCannotBeMadeIsNotLoaded) {
 
 TEST_F(PackageCacheTest, FilesOfAModel) {
   EXPECT_THAT(modelFiles(path("net.onnx")), testing::ElementsAre(path("net.onnx")));
-  // StringStringEntryProto{key: "location", value: "w.bin"}, twice, and one that names no file.
+  // StringStringEntryProto{key: "location", value: "w.bin"} twice, and an entry that names no file.
   std::string entry = std::string("\x0a\x08location\x12\x05", 12) + "w.bin",
               none = std::string("\x0a\x08location\x12\x05", 12) + "v.bin";
   std::string model = write("big.onnx", "before" + entry + "between" + entry + none);
@@ -162,12 +162,12 @@ TEST_F(PackageCacheTest, VerdictsFollowTheContent) {
   EXPECT_EQ(keptVerdict(*other, 1), std::nullopt);
   EXPECT_EQ(keptVerdict(*unchecked, 1), std::nullopt);
 
-  // Another model has a verdict of its own.
+  // Another model has a separate verdict.
   EXPECT_EQ(keptVerdict(*package, 3), std::nullopt);
   keepVerdict(*package, foreign, {true, "2026-05-02", "fine", ""});
   EXPECT_TRUE(keptVerdict(*package, 3)->passed);
   EXPECT_FALSE(keptVerdict(*package, 1)->passed);
-  // Without a model: by one of the name that the package has, right if it is right by any.
+  // Without a model: any verdict by a model with the name that the package states; a passed one wins.
   EXPECT_FALSE(keptVerdict(*package)->passed);
   keepVerdict(*package, edited, {true, "2026-05-03", "fine", ""});
   EXPECT_EQ(keptVerdict(*package)->date, "2026-05-03");

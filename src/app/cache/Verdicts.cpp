@@ -10,16 +10,16 @@ namespace lathe::cache {
 namespace {
 
 constexpr uintmax_t verdictBytes = 16 << 20; // bytes: some ten thousand verdicts
-constexpr size_t mostModels = 16;            // that one package keeps verdicts by
+constexpr size_t mostModels = 16;            // whose verdicts one package keeps
 
-/// "" where no verdict can be kept.
+/// Returns "" if no verdict can be kept.
 std::string pathOf(const runtime::Model &package) {
   std::optional<uint64_t> content = package.contentHash();
   std::string folder = content ? cacheFolder("verdicts") : "";
   return folder.empty() ? "" : fmt::format("{}/{:016x}.json", folder, *content);
 }
 
-/// The verdicts of a package, the last one at the end; an empty list for a damaged file.
+/// The verdicts of a package, the newest at the end; an empty list for a damaged file.
 nlohmann::json verdictsAt(const std::string &path) {
   std::ifstream file(path);
   nlohmann::json verdicts = nlohmann::json::parse(file, nullptr, false);
@@ -32,8 +32,8 @@ bool has(const nlohmann::json &entry, const char *member, const std::string &val
   return entry.is_object() && entry.contains(member) && entry[member] == value;
 }
 
-/// The last verdict whose `member` is `value`, one that passed if there is one: a package that computes one of the models is
-/// right.
+/// The newest verdict whose `member` is `value`, preferably one that passed: a package that computes one of the models
+/// is right.
 std::optional<KeptVerdict> lastVerdict(const runtime::Model &package, const char *member, const std::string &value) {
   std::string path = pathOf(package);
   if (path.empty())
@@ -83,7 +83,7 @@ void keepVerdict(const runtime::Model &package, const Judge &judge, const KeptVe
     writeFile(path, kept.dump());
     pruneOldest(std::filesystem::path(path).parent_path().string(), verdictBytes);
   } catch (const Error &) {
-  } catch (const nlohmann::json::exception &) { // a name that is not UTF-8
+  } catch (const nlohmann::json::exception &) { // a name that is invalid UTF-8
   }
 }
 

@@ -1,4 +1,4 @@
-// Stores the verdicts of `lathe verify`, for verbs that time packages.
+// Stores the verdicts of `lathe verify` for verbs that time packages.
 #pragma once
 
 #include "runtime/Model.h"
@@ -21,17 +21,17 @@ struct KeptVerdict {
 /// The model by which a package was judged.
 struct Judge {
   uint64_t model = 0; // hash of the model's files and of the flags that change its graph
-  std::string source; // as runtime::Model::source() of a package that is compiled from it
+  std::string source; // runtime::Model::source() of a package compiled from it
 };
 
-/// Stores the verdict under a hash of the whole content of the package and the hash of the model. The bounds must be the
-/// usual ones (docs/numerics.md). Does nothing without a cache folder, and if the constants of the package were not
-/// checked, because its content is then uncertain.
+/// Stores the verdict under a hash of the whole content of the package and the hash of the model. The bounds must be
+/// the default ones (docs/numerics.md). Does nothing without a cache folder, or if the constants of the package were
+/// not checked, because its content is then uncertain.
 void keepVerdict(const runtime::Model &package, const Judge &judge, const KeptVerdict &verdict);
-/// Returns nothing if there is no verdict by this model or it cannot be read.
+/// Returns nothing if there is no readable verdict by this model.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package, uint64_t model);
-/// The verdict by a model of the name that the package says it was compiled from, for a package without its model: the last
-/// one that passed, else the last one.
+/// For a package without its model: the verdict by a model with the name that the package states as its source. Prefers
+/// the newest verdict that passed, then the newest one.
 std::optional<KeptVerdict> keptVerdict(const runtime::Model &package);
 
 nlohmann::json toJson(const KeptVerdict &verdict);

@@ -28,7 +28,7 @@ namespace lathe::cli {
 
 namespace {
 
-/// Throws Error when anything that was printed did not reach the standard output.
+/// Throws Error if any printed text did not reach the standard output.
 void finishOutput() {
   errno = 0;
   std::cout.flush();
@@ -39,7 +39,7 @@ void finishOutput() {
 
 } // namespace
 
-static std::string guardedVerb; // the innermost
+static std::string guardedVerb; // verb of the innermost guard
 
 std::string shownVerb(const std::string &verb) {
   const char *typed = std::getenv("LATHE_TYPED_VERB");
@@ -56,7 +56,7 @@ int guarded(const std::string &given, const std::function<int()> &body) {
   std::string verb = guardedVerb = shownVerb(given);
   auto say = [&](const std::string &message) { sayError(verb, message); };
   catchInterrupts("lathe " + verb);
-  if (std::getenv("LATHE_TYPED_VERB")) // another verb started this one, and waits for it: it ends with that one
+  if (std::getenv("LATHE_TYPED_VERB")) // another verb waits for this process: both end together
     ::prctl(PR_SET_PDEATHSIG, SIGHUP);
   makeOutputPrintable();
   try {
@@ -65,7 +65,7 @@ int guarded(const std::string &given, const std::function<int()> &body) {
       code = body();
     } catch (const CLI::CallForHelp &) { // printed by Options::parseAll
     }
-    if (code == success || code == failedVerdict) // otherwise an inner guard has said why
+    if (code == success || code == failedVerdict) // otherwise an inner guard has printed the error
       finishOutput();
     return code;
   } catch (const ChildFailed &child) {
@@ -124,7 +124,7 @@ int runSubVerb(const std::string &group, const std::string &summary, std::span<c
 
 std::string spelled(const CLI::Option &option) {
   std::string text = option.get_name();
-  if (option.get_items_expected_max() > 0) // else a flag, whose value is its presence
+  if (option.get_items_expected_max() > 0) // otherwise a flag, whose value is its presence
     for (const std::string &value : option.results())
       text += " " + value;
   return text;
@@ -136,7 +136,7 @@ Options::Options(const std::string &verb, const std::string &summary, const std:
   get_formatter()->column_width(34);
 }
 
-/// Names the flags that there are not: what stands behind them may look like a mistake, too.
+/// Names the unknown flags: an argument after an unknown flag may look like a mistake, too.
 void Options::requireKnownFlags(const Arguments &arguments) const {
   std::vector<std::string> known;
   for (const CLI::Option *option : get_options())
@@ -188,7 +188,7 @@ void Options::requireOutputs() const {
   for (const auto &files : readers)
     for (const std::string &file : files())
       protectInput(file);
-  // Said before the work, and before another output is written.
+  // Reports an error before the work starts and before another output is written.
   std::error_code ignored;
   for (const Output &output : outputs)
     if (!output.path->empty() && !output.path->ends_with('/') && !std::filesystem::is_directory(*output.path, ignored))
@@ -213,7 +213,7 @@ void Options::refuse(std::initializer_list<const char *> names, const std::strin
 void Options::addQuiet() {
   HelpSection section(*this, "Output");
   add_flag("--quiet", quiet, "Print only errors");
-  add_flag("--only-progress", onlyProgress)->group(""); // hidden: of our own children (quietFlag)
+  add_flag("--only-progress", onlyProgress)->group(""); // hidden, for child processes (quietFlag)
 }
 
 bool Options::printsText() const {
@@ -258,7 +258,7 @@ TableCell valueCell(std::string text, const nlohmann::json &value) {
 void Options::writeJson(const nlohmann::json &document) const {
   if (jsonPath.empty())
     return;
-  bool ascii = PendingFile::isStream(jsonPath); // a terminal may read it; \u escapes what JSON itself leaves
+  bool ascii = PendingFile::isStream(jsonPath); // a terminal may read it; \u also escapes characters that JSON allows
   std::string text = document.dump(2, ' ', ascii, nlohmann::json::error_handler_t::replace) + "\n";
   writeFile(jsonPath, text);
 }
@@ -268,7 +268,8 @@ void Options::addWide() {
   add_flag("--wide", wide, "Show all columns in full instead of fitting the terminal ($COLUMNS)");
 }
 
-/// Characters of a line of standard output; 0, no limit, where it is no terminal: what reads a pipe wants everything.
+/// Characters per line of standard output; 0 means no limit, if it is not a terminal: programs that read a pipe want
+/// everything.
 static size_t outputWidth() {
   if (const char *given = std::getenv("COLUMNS"); given && *given) {
     char *end = nullptr;

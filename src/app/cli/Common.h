@@ -43,8 +43,8 @@ struct ChildFailed {
 /// becomes one line on stderr that names the verb that the user typed (`shownVerb`).
 int guarded(const std::string &verb, const std::function<int()> &body);
 
-/// Prints "lathe VERB: MESSAGE" on stderr. Writes the message to the file that the environment variable names, too: the
-/// process that started this one reads it there (trySelf).
+/// Prints "lathe VERB: MESSAGE" on stderr. Also writes the message to the file that an environment variable names, from
+/// which the process that started this one reads it (trySelf).
 void sayError(const std::string &verb, const std::string &message);
 inline constexpr const char *errorFileVariable = "LATHE_ERROR_FILE";
 
@@ -79,24 +79,22 @@ private:
 class Options : public CLI::App {
 public:
   Options(const std::string &verb, const std::string &summary, const std::string &examples);
-  /// Parses the arguments and runs the checks. Throws CLI::ParseError (also for help), the errors
-  /// of the checks, and Error for an output that cannot be written or that is an input of the
-  /// command. `guarded` handles all of them.
+  /// Parses the arguments and runs the checks. Throws CLI::ParseError (also for help), the errors of the checks, and
+  /// Error for an output that cannot be written or that is an input of the command. `guarded` handles all of them.
   void parseAll(const Arguments &arguments);
   /// Adds a check that `parseAll` runs after parsing, in order of addition; for options that depend
   /// on each other or on files.
   void afterParse(std::function<void()> check);
   /// True if the option was given. The name must exist.
   bool given(const char *name) const;
-  /// Throws Error "--name value: REASON" for the first of these options that was given: no option is ignored.
+  /// Throws Error "--name value: REASON" for the first of these options that was given. So no given option is ignored.
   void refuse(std::initializer_list<const char *> names, const std::string &reason) const;
   void addJson();
   /// Adds --quiet, for verbs that print progress.
   void addQuiet();
   /// Adds an option for an output file. "-" is the standard output, which only one output may use.
   CLI::Option *addOutput(const std::string &flags, std::string &path, const std::string &help);
-  /// Declares input files of the command. parseAll calls `files` after parsing, if the command
-  /// writes a file.
+  /// Declares input files of the command. parseAll calls `files` after parsing, if the command writes a file.
   void reads(std::function<std::vector<std::string>()> files) { readers.push_back(std::move(files)); }
   /// Writes `document` to the file of --json, if given ("-": standard output).
   void writeJson(const nlohmann::json &document) const;
@@ -105,8 +103,7 @@ public:
   bool printsText() const;
   /// Adds --wide, for verbs that print tables.
   void addWide();
-  /// Style of tables: they fit the terminal unless --wide was given, and have at most `rows` rows
-  /// (0: all).
+  /// Style of tables: they fit the terminal unless --wide was given, and have at most `rows` rows (0: all).
   TableStyle tableStyle(size_t rows = 0) const;
 
 private:
@@ -124,27 +121,26 @@ private:
   std::vector<std::function<std::vector<std::string>()>> readers;
 };
 
-/// The number where every symbol is 1.
+/// The value of `dim` with every symbol set to 1.
 inline double atOne(const Dim &dim) {
   return static_cast<double>(dim.evaluate([](const std::string &) -> int64_t { return 1; }));
 }
 
-/// All rows of a table as objects, with the names of the data columns as keys. A cell without a value
-/// of its own gives its text; in a number column it gives a number where the text reads as one, and
-/// null where the text is empty.
+/// All rows of a table as objects, with the names of the data columns as keys. A cell without a separate value gives
+/// its text; in a number column it gives a number if the text is one, and null if the text is empty.
 nlohmann::json toJson(const Table &table);
-/// A cell with a value of its own: valueCell("12.3 MB", 12300000).
+/// A cell with a text and a separate value: valueCell("12.3 MB", 12300000).
 TableCell valueCell(std::string text, const nlohmann::json &value);
 
-/// Flag for a `lathe` process that this process starts and whose text nobody reads: prints progress
-/// only, or nothing after --quiet.
+/// Flag for a `lathe` process that this process starts without showing its text: it prints progress only, or nothing
+/// after --quiet.
 std::string quietFlag();
 
 /// "12.3 MB", "4.56 GFLOP", "1.20 ms".
 std::string bytesText(double bytes);
 std::string flopsText(double flops);
 std::string secondsText(double seconds);
-/// Milliseconds for a table: four digits behind the point, or as many as three digits of a shorter time take.
+/// Milliseconds for a table: four decimals, or more for short times, so that three digits remain.
 std::string millisecondsText(double seconds);
 /// A waiting time: "40 s", "12 min", "3.5 h".
 std::string waitText(double seconds);
@@ -153,7 +149,7 @@ std::string waitText(double seconds);
 std::string readFile(const std::string &path);
 /// Writes a file; "-" is the standard output.
 void writeFile(const std::string &path, const std::string &text);
-/// Throws Error if `path` is the standard output and that is a terminal. `what`: "a package".
+/// Throws Error if `path` is the standard output and this is a terminal. `what`: "a package".
 void requireNoTerminal(const std::string &path, const std::string &what);
 
 } // namespace lathe::cli

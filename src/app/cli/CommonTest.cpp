@@ -10,7 +10,7 @@ TEST(Common, tasksWithoutOpenExtents) {
   EXPECT_EQ(withoutOpenExtents("task/2 | matmul | f32 ?x64; f32 64x32 constant -> f32 ?x32 | none | 1 thread | znver4"),
             "task/2 | matmul | f32 1x64; f32 64x32 constant -> f32 1x32 | none | 1 thread | znver4");
   EXPECT_EQ(withoutOpenExtents("task/2 | matmul | f32 1x64 -> f32 1x32 | none | 1 thread | znver4"), std::nullopt);
-  // The code of a convolution depends on height and width.
+  // The code of a convolution depends on its height and width, so they must be known.
   EXPECT_EQ(withoutOpenExtents("task/2 | conv | f32 ?x3x?224x?224 -> f32 ?x8x?224x?224 | none | 1 thread | znver4"),
             std::nullopt);
 }

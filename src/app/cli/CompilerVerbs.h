@@ -23,16 +23,16 @@ namespace lathe::cli {
 struct Source {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  uint64_t fileBytes = 0; // of all files of the model; of a zoo network those of its constants
+  uint64_t fileBytes = 0; // of all files of the model; for a zoo network, of its constants
 };
 
 /// Builds or imports `flags.model`. Diagnostics of the IR parser and verifier become an Error. The
 /// graph and weights of a zoo network are hashed into the module attribute nn.content.
 Source loadSource(const ModelFlags &flags);
-/// Like loadSource. Where nodes are not supported, `issues` receives them, and the model is without them
-/// (ImportOptions::leaveOut). Throws the UnsupportedError where nothing is left.
+/// Like loadSource, but leaves out nodes that are not supported (ImportOptions::leaveOut) and appends them to `issues`.
+/// Throws UnsupportedError if no node is left.
 Source loadPart(const ModelFlags &flags, std::vector<ImportIssue> &issues);
-/// How the flags say that a file is imported.
+/// Converts the flags to import options.
 ImportOptions importOptions(const ModelFlags &flags);
 /// Source text of a package compiled from it: "zoo:resnet50@83a1...", or the name of a file.
 std::string sourceText(const ModelFlags &flags, const Source &source);

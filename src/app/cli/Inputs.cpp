@@ -49,7 +49,7 @@ std::string firstElements(const Tensor &tensor) {
   return "[" + text + (tensor.elements() > 5 ? ", ..." : "") + "]";
 }
 
-/// The symbol that --batch binds: the one in the port's first dimension; "" where there is none.
+/// The symbol that --batch binds: the symbol of the port's first dimension; "" if there is none.
 std::string batchSymbol(const runtime::Port &port) {
   std::vector<std::string> symbols;
   if (!port.dims.empty())
@@ -57,7 +57,7 @@ std::string batchSymbol(const runtime::Port &port) {
   return symbols.empty() ? "" : symbols[0];
 }
 
-/// Extents of a port in this run: those of --shape, otherwise the port's with its symbols bound.
+/// Extents of a port in this run: from --shape, or from the port with its symbols bound.
 std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flags,
                                const std::map<std::string, std::vector<int64_t>> &shapes,
                                const std::map<std::string, int64_t> &known = {}) {
@@ -75,7 +75,7 @@ std::vector<int64_t> extentsOf(const runtime::Port &port, const InputFlags &flag
   return dims;
 }
 
-/// --batch must have decided the extent of the inputs' symbolic first dimensions, and --shape the others'.
+/// Requires that --batch decided the symbolic first dimensions of the inputs, and --shape the other ones.
 void requireExtentsHonoured(std::span<const runtime::Port> ports, std::span<const Value> values,
                             const InputFlags &flags, const std::map<std::string, std::vector<int64_t>> &shapes) {
   bool batched = false;
@@ -104,7 +104,7 @@ void requireExtentsHonoured(std::span<const runtime::Port> ports, std::span<cons
        flags.batch, inputs);
 }
 
-/// The inputs to fill must fit into memory, with the numbers that they are made from.
+/// Requires memory for the inputs to fill, and for the numbers that they are made from.
 void requireRoom(std::span<const runtime::Port> ports, const InputFlags &flags,
                  const std::map<std::string, Value> &given, const std::map<std::string, std::vector<int64_t>> &shapes) {
   double bytes = 0;
@@ -183,7 +183,7 @@ std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const Inpu
   std::map<std::string, std::vector<int64_t>> shapes = shapesByName(ports, shapeTexts);
   requireFillHonoured(ports, flags, given);
   requireRoom(ports, flags, given, shapes);
-  std::map<std::string, int64_t> known; // extents that given inputs tell
+  std::map<std::string, int64_t> known; // extents known from given inputs
   auto bindExtents = [&](const std::map<std::string, Value> &inputs) {
     for (const runtime::Port &port : ports)
       if (auto found = inputs.find(port.name); found != inputs.end() && found->second.isTensor())

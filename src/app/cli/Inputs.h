@@ -12,14 +12,14 @@ namespace lathe::cli {
 
 struct InputFlags {
   std::vector<std::string> given; // "name=x.npy", "x.npy" (single input), "all.npz", or a folder of writeValues
-  std::vector<std::string> like;  // in the same forms; only the extents of these inputs are used
+  std::vector<std::string> like;  // as `given`; only the extents of these inputs are used
   std::string fill;               // "zeros", "ones", "random"; "": every input must be given
   uint64_t seed = 0;
   int64_t batch = 0; // extent of symbolic first dimensions; 0: 1
   // --fill or --seed was given: an Error if no input is generated.
   bool fillAsked = false, seedAsked = false;
-  /// Inputs that hold variables of the model (variablesOf). One that is not given has its first value, the real number
-  /// zero, whatever --fill says.
+  /// Names of inputs that hold variables of the model (variablesOf). A variable that is not given starts with the real
+  /// number zero, regardless of --fill.
   std::set<std::string> variables;
 
   /// Adds the flags. `defaultFill` applies if inputs are missing and --fill is not given ("": an
@@ -34,24 +34,24 @@ struct InputFlags {
 std::vector<Value> gatherInputs(std::span<const runtime::Port> ports, const InputFlags &flags,
                                 const std::vector<std::string> &shapes);
 
-/// Names of the inputs NAME.past with an output NAME.next of the same type and extents, as importers call the variables of
-/// a model.
+/// Names of the inputs NAME.past for which there is an output NAME.next of the same type and extents: importers name
+/// the variables of a model like this.
 std::set<std::string> variablesOf(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs);
 
-/// Names that --input gives with a file, and that no port has.
+/// Names that --input gives with a file, but that no port has.
 std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
-/// What --input gives, by name of the port.
+/// The values given by --input, by name of the port.
 std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
-/// --shape by name of the port. Throws Error for a shape of no input, or not one that the input can have.
+/// --shape by name of the port. Throws Error for a shape of an unknown input, or a shape that the input cannot have.
 std::map<std::string, std::vector<int64_t>> shapesByName(std::span<const runtime::Port> ports,
                                                          const std::vector<std::string> &texts);
 /// Adds the symbols that are whole extents of a port, with their values in `dims`.
 void bindSymbols(const runtime::Port &port, std::span<const int64_t> dims, std::map<std::string, int64_t> &known);
-/// Throws Error if an input is missing that nothing fills, or if --fill or --seed have nothing to fill.
+/// Throws Error if an input is missing and not filled, or if --fill or --seed have nothing to fill.
 void requireFillHonoured(std::span<const runtime::Port> ports, const InputFlags &flags,
                          const std::map<std::string, Value> &given);
-/// What --fill makes for a port. Symbols of its extents are those `known`, else as --batch says, else 1; `number` tells
-/// random inputs of one seed apart.
+/// The value that --fill makes for a port. Symbols of its extents have the values `known`, otherwise --batch, otherwise
+/// 1. `number` distinguishes random inputs with the same seed.
 Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
                    const std::map<std::string, std::vector<int64_t>> &shapes,
                    const std::map<std::string, int64_t> &known, uint64_t number);
@@ -59,8 +59,7 @@ Tensor filledInput(const runtime::Port &port, const InputFlags &flags,
 /// True if `flags.given` does not cover all inputs.
 bool fillsInputs(std::span<const runtime::Port> ports, const InputFlags &flags);
 
-/// Random values: floats uniform in [-1, 1), integers in [0, 10), booleans. Equal for equal seeds
-/// on every machine.
+/// Random values: floats uniform in [-1, 1), integers in [0, 10), booleans. Equal for equal seeds on every machine.
 Tensor randomTensor(ElementType type, std::vector<int64_t> dims, uint64_t seed);
 
 /// Parses "data=1x3x224x224" to name and extents. Throws Error for another form.

@@ -10,14 +10,13 @@
 
 namespace lathe::cli {
 
-/// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process
-/// while this object lives. `report` runs on another thread, after the clean-ups of everything that
-/// was started later.
+/// Holds a copy of the newest `Measured`, and calls `report` with it if a signal ends the process while this object
+/// lives. `report` runs on another thread, after the clean-ups of everything that was started later.
 template <class Measured> class KeptWhenInterrupted {
 public:
   explicit KeptWhenInterrupted(std::function<void(const Measured &)> report)
       : report(std::move(report)), cleanup([this] {
-          std::lock_guard lock(mutex); // held elsewhere only to copy
+          std::lock_guard lock(mutex); // other holders only copy
           if (!soFar)
             return;
           Progress::endLine();
@@ -27,7 +26,7 @@ public:
     std::lock_guard lock(mutex);
     soFar = measured;
   }
-  /// Ends the reporting; the verb reports itself from now on.
+  /// Stops the reporting: from now on the verb reports.
   void forget() {
     std::lock_guard lock(mutex);
     soFar.reset();

@@ -1,5 +1,5 @@
-// `lathe`: a small program on the runtime alone. Verbs that need the compiler live in liblathe_cli_compiler.so, loaded
-// when one of them is asked for, so that running a package never pays for LLVM (75 MB resident).
+// `lathe`: a small program that links only the runtime. Verbs that need the compiler are in liblathe_cli_compiler.so,
+// which is loaded when one of them is used, so that running a package never pays for LLVM (75 MB resident).
 #include "cli/Common.h"
 #include "cli/FrontVerbs.h"
 #include "cli/Self.h"
@@ -90,16 +90,15 @@ int compilerVerb(const std::string &name, const Arguments &arguments) {
   return entry(name.c_str(), static_cast<int>(words.size()), words.data());
 }
 
-/// What a caller may have left in a state that no verb expects.
+/// Restores process state that a caller may have changed and that no verb expects.
 void prepareProcess() {
-  // A closed standard stream's number would go to the next file that is opened, which messages would then be written
-  // to.
+  // If a standard stream is closed, the next opened file gets its number, and messages would be written to that file.
   for (int descriptor = ::open("/dev/null", O_RDWR); descriptor >= 0; descriptor = ::open("/dev/null", O_RDWR))
     if (descriptor > STDERR_FILENO) {
       ::close(descriptor);
       break;
     }
-  std::signal(SIGXFSZ, SIG_IGN); // a file above the limit of its size (ulimit -f) is an error of the write
+  std::signal(SIGXFSZ, SIG_IGN); // exceeding the file size limit (ulimit -f) is an error of the write
 }
 
 } // namespace
@@ -119,8 +118,8 @@ int forwardToCompiler(const std::string &verb, const Arguments &arguments) { ret
 
 int mainVerb(int argc, char **argv) {
   prepareProcess();
-  store::hidePasswords({argv, size_t(argc)}); // before anybody keeps or prints an argument
-  runtime::registerReferences();              // what of them a plan does not use is never paged in
+  store::hidePasswords({argv, size_t(argc)}); // before an argument is stored or printed
+  runtime::registerReferences();              // references that a plan does not use are never paged in
   std::string name = argc > 1 ? argv[1] : "";
   Arguments arguments(argv + std::min(argc, 2), argv + argc);
   if (name == "help" && !arguments.empty() && arguments[0] == "schedules")
@@ -128,7 +127,7 @@ int mainVerb(int argc, char **argv) {
       std::cout << (arguments.size() > 1 ? schedulesHelp(arguments[1]) : schedulesHelp());
       return success;
     });
-  if (name == "help" && !arguments.empty()) { // `help ops bench` as well as `help run`
+  if (name == "help" && !arguments.empty()) { // both `help ops bench` and `help run`
     name = arguments[0];
     arguments.erase(arguments.begin());
     arguments.push_back("--help");

@@ -102,7 +102,7 @@ CLI::Option *addChoice(Options &options, const CompileOption &option, std::vecto
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-/// A switch, or a choice of words.
+/// Adds a switch, or an option with a choice of words.
 template <class T> CLI::Option *addChoice(Options &options, const CompileOption &option, T &field) {
   if constexpr (std::is_same_v<T, bool>)
     if (option.words.empty())
@@ -126,7 +126,7 @@ void ModelFlags::addChoices(Options &options, const std::function<bool(std::stri
     CLI::Option *added = addChoice(options, option, field);
     if (option.type)
       added->type_name(option.type);
-    if (std::string_view(option.name) != "threads") // which verbs that run a package take, too
+    if (std::string_view(option.name) != "threads") // verbs that run a package have it, too
       flags.push_back({added, Scope::compile});
     if (option.ofCode)
       options.afterParse([this, &options, flag = option.flag()] {
@@ -169,9 +169,9 @@ void ModelFlags::addVariants(Options &options) {
 }
 
 void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
-  if (model.empty()) // of a verb that does without
+  if (model.empty()) // a verb without MODEL
     return;
-  bool isOne = !isZoo() && isPackage(model); // a file that cannot be read is an Error
+  bool isOne = !isZoo() && isPackage(model); // throws if the file cannot be read
   require(takesPackages || !isOne, "{}: is a compiled package, expected a model: {}", model, readFormats());
   const std::string &compiled = isOne ? model : package;
   for (const Flag &flag : flags) {
@@ -188,7 +188,7 @@ void ModelFlags::requireHonoured(ModelUse use, bool takesPackages) const {
               "{}: {} is a compiled package, its symbolic extents are bound when it runs", text, model);
       break;
     case Scope::import:
-    case Scope::custom: // --package leaves a model that is imported: the one that judges
+    case Scope::custom: // with --package, the imported model remains, as the judge
       require(!isZoo(), "{}: {} is built in; only files are imported with it", text, model);
       require(!isOne,
               "{}: {} is a compiled package, used as `lathe compile` made it; compile the model again with this flag",

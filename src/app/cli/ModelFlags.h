@@ -18,8 +18,8 @@ enum class ModelUse {
   graph,   // read the graph
   kernels, // lower it to kernels, without machine code
   compile, // compile it
-  tune,    // compile it with schedules that a search chooses, so that no flag does
-  sweep,   // compile it anew at each of several levels, targets and numbers of threads, which the verb lists
+  tune,    // compile it with schedules that a search chooses; no flag chooses them
+  sweep,   // compile it at each of several levels, targets and numbers of threads
   run,     // compile it unless it is a package, and run it
 };
 
@@ -47,15 +47,14 @@ struct ModelFlags : CompileChoices {
   void add(Options &options, ModelUse use, bool takesPackages = false);
   /// Adds --specialize and --range, for verbs that make a package (always for ModelUse::run).
   void addVariants(Options &options);
-  /// Adds --store, for verbs that compile and keep no measurements (others: RecordFlags).
+  /// Adds --store, for verbs that compile and store no measurements (other verbs: RecordFlags).
   void addStore(Options &options);
   /// Adds --check-constants, for verbs that load packages.
   void addLoading(Options &app);
   /// Throws Error with `reason` if a compilation flag was given.
   void refuseCompileFlags(const std::string &reason) const;
 
-  /// The flags without the model, as arguments of `lathe compile`, or of a verb that only reads the
-  /// graph.
+  /// The flags without the model, as arguments of `lathe compile`, or of a verb that only reads the graph.
   Arguments compileArguments() const;
   Arguments graphArguments() const;
   /// The flags about tuning records.
@@ -83,10 +82,10 @@ private:
   void requireHonoured(ModelUse use, bool takesPackages) const;
 };
 
-/// Says on stderr, once in a command, that there are fewer processors than threads of a run.
+/// Prints on stderr, once per command, that there are fewer processors than threads.
 void sayIfCrowded(int64_t threads);
 
-/// The name of a class and the file of each --custom flag.
+/// The class name and the file of each --custom flag.
 std::map<std::string, std::string> customDefinitions(const std::vector<std::string> &texts);
 
 } // namespace lathe::cli

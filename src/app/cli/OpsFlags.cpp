@@ -36,10 +36,10 @@ std::vector<int64_t> numbers(const char *flag, const std::string &list, int64_t 
   return result;
 }
 
-/// True for a kind's short text; operators' own texts name their operands.
+/// True for the short text of a kind; full texts of operators name their operands.
 bool isShort(const std::string &text) { return text.find('=') == std::string::npos; }
 
-/// Throws Error when the epilogue changes nothing of such a problem.
+/// Throws Error if the epilogue has no effect on this problem.
 void requireEpilogueHonoured(const std::string &kind, const std::string &text, const lab::SyntaxOptions &syntax,
                              const std::string &epilogue) {
   lab::SyntaxOptions other = syntax;
@@ -51,7 +51,7 @@ void requireEpilogueHonoured(const std::string &kind, const std::string &text, c
           "--epilogue {}: {} has none; only convolutions and fc do", epilogue, kind);
 }
 
-/// The problem with another extent along the batch of its activations.
+/// The problem with extent `batch` along the batch of its activations.
 lab::Problem withBatch(lab::Problem problem, int64_t batch) {
   static const std::vector<std::string> batched = {"conv",   "conv_transpose", "max_pool",   "average_pool",
                                                    "resize", "gemm",           "softmax",    "layer_norm",
@@ -361,7 +361,7 @@ std::vector<lab::OpsSetting> OpsFlags::settings() const {
     } catch (const Error &error) {
       fail("--cache: {}", error.what());
     }
-  // Hot last: it takes what another state has prepared.
+  // Hot comes last: it uses what another state has prepared.
   std::stable_partition(states.begin(), states.end(), [](auto state) { return state != store::CacheState::hot; });
   std::vector<lab::OpsSetting> result;
   for (int64_t count : numbers("--threads", threads, 1024)) {
@@ -434,12 +434,12 @@ std::string OpsFlags::repro(const lab::ListedProblem &entry, const lab::OpsSetti
     add("--schedule", schedules);
   if (readsRecords() && !store.empty())
     add("--store", store);
-  // A text that says the epilogue itself needs no flag, and a problem without one accepts none.
+  // A text that states an epilogue needs no flag, and a problem without epilogue accepts none.
   if (!epilogue.empty() && lab::parseProblem(entry.kind, entry.text).str() != entry.problem.str())
     add("--epilogue", epilogue);
   if (bench.checkOnly) {
     words.push_back("--check-only");
-  } else { // defaults, too: those of another version may differ
+  } else { // also for default values, which may differ between versions
     add("--repetitions", std::to_string(repetitions));
     add("--starts", std::to_string(bench.minStarts));
     if (bench.minStarts > 1)

@@ -18,10 +18,10 @@ struct OpsFlags {
   lab::OpsLabOptions bench;
 
   void add(Options &options);
-  /// Throws Error for a flag that has no effect beside the others.
+  /// Throws Error for a flag that has no effect together with the others.
   void requireHonoured(const Options &options) const;
-  /// Completes the flags after parsing. Returns messages: choices made for the user (the providers, if
-  /// none is named and oneDNN is missing), and verdicts that so few starts never give.
+  /// Completes the flags after parsing. Returns messages: choices made for the user (the providers, if none is named
+  /// and oneDNN is missing), and verdicts that are impossible with so few starts.
   std::vector<std::string> finish();
   /// True for `--suite list`.
   bool listsSuites() const { return suites == std::vector<std::string>{"list"}; }
@@ -43,12 +43,12 @@ struct OpsFlags {
 private:
   /// A message about verdicts that are impossible with --starts and --max-starts, or "".
   std::string startsNote() const;
-  /// Names the providers if nobody did. Returns a message if oneDNN is not among them, or "".
+  /// Chooses providers if none is named. Returns a message if oneDNN is not among them, or "".
   std::string chooseProviders();
   void addProblems(Options &options);
-  void addSettings(Options &options); // what every row varies over, and the epilogue
+  void addSettings(Options &options); // settings that rows vary over, and the epilogue
   void addEffort(Options &options);   // repetitions, limits of time and memory
-  /// What short texts leave open, for one word of --type.
+  /// Values for the parts that short texts leave open, for one word of --type.
   lab::SyntaxOptions syntaxOf(const std::string &typeName) const;
   /// Texts and suites with operands of one word of --type.
   std::vector<lab::ListedProblem> ofType(const std::string &typeName) const;

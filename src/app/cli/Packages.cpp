@@ -34,7 +34,7 @@ Package packageFor(const ModelFlags &flags) {
   if (!flags.isZoo() && isPackage(flags.model))
     return openPackage(flags.model, flags);
   runtime::LoadOptions loading = flags.loadOptions();
-  loading.name = flags.model; // which is what messages are about, not where its package lies
+  loading.name = flags.model; // messages name the model, not the path of its package
   std::string folder = flags.noCache ? "" : cacheFolderOrSay("packages");
   bool kept = !folder.empty();
   if (!kept)

@@ -10,13 +10,12 @@ namespace lathe::cli {
 
 using cache::Package;
 
-/// Returns the package for `flags.model`: the file itself if it is a package, else the cached
-/// package for the same model bytes (with external data), flags, tuning records, compiler and, for
-/// the native target, processor. If it is missing or damaged, `lathe compile` makes it in another
-/// process. Without a cache (--no-cache, or no folder for it) the package is in a folder that is
-/// removed when this process ends. Says on stderr if kernels have schedules of tuning records.
-/// Throws Error if the model cannot be read, and ChildFailed if compiling fails; the message is
-/// then on stderr.
+/// Returns the package for `flags.model`: the file itself if it is a package, else the cached package for the same
+/// model bytes (with external data), flags, tuning records, compiler and, for the native target, processor. If it is
+/// missing or damaged, `lathe compile` makes it in another process. Without a cache (--no-cache, or no folder for it)
+/// the package is in a folder that is removed when this process ends. Says on stderr if kernels have schedules of
+/// tuning records. Throws Error if the model cannot be read, and ChildFailed if compiling fails; the message is then on
+/// stderr.
 Package packageFor(const ModelFlags &flags);
 
 /// Loads the package in the file `path`, checked according to --check-constants.
@@ -26,8 +25,8 @@ Package openPackage(const std::string &path, const ModelFlags &flags);
 /// --machine.
 std::vector<std::string> filesOf(const ModelFlags &flags);
 
-/// Hash of the graph of a model: of the bytes of its files, or the name of a zoo network, and the flags that change the
-/// graph. Nothing for what can be read only once, a pipe.
+/// Hash of the graph of a model: of the bytes of its files or the name of a zoo network, and of the flags that change
+/// the graph. Nothing for a pipe, which can be read only once.
 std::optional<uint64_t> modelKey(const ModelFlags &flags);
 
 } // namespace lathe::cli

@@ -34,7 +34,7 @@ void RecordFlags::add(Options &app, ModelFlags *compiled) {
   addTags(app, tags, "Tag the experiment in the store with these words")->excludes(none);
   app.add_option("--note", note, "Attach this note to the experiment in the store")->excludes(none);
   app.add_option("--name", name, "Give the experiment this name in the store")->excludes(none);
-  app.afterParse([this] { labelsOf("-", tags, note, name); }); // wrong texts are errors before anything is measured
+  app.afterParse([this] { labelsOf("-", tags, note, name); }); // reports wrong texts before anything is measured
 }
 
 ProgramBuild programBuild() {
@@ -108,7 +108,7 @@ void Recording::plan(size_t missing) {
 void Recording::begin() {
   if (!experiment.uuid.empty())
     return;
-  if (!isElsewhere) // clocks change from day to day, and the platform does not say it
+  if (!isElsewhere) // clocks vary between days, and the platform does not state them
     experiment.detail["clock_ghz"] = lab::measureClock();
   experiment.uuid = opened->addExperiment(experiment, platform);
   label();
@@ -156,7 +156,7 @@ std::optional<std::string> Recording::bestSchedule(const std::string &task) {
   if (!opened)
     return std::nullopt;
   auto best = opened->bestTuning(task, platform.key());
-  if (!best) // the task names CPU and features: a schedule of such a machine is legal here
+  if (!best) // the task names CPU and features, so a schedule of an equal machine is legal here
     best = opened->bestTuning(task);
   return best ? std::optional(best->schedule) : std::nullopt;
 }
@@ -231,9 +231,9 @@ store::Setting modelSetting(const ModelFlags &model, int64_t batch, const Record
   store::Setting setting;
   setting.threads = model.threads;
   setting.batch = batch;
-  setting.type = ""; // the model's own, which may be several
+  setting.type = ""; // the model may have several types
   bool package = !model.isZoo() && isPackage(model.model);
-  if (!package) // else it was compiled before, and nobody knows how
+  if (!package) // otherwise it was compiled earlier, with unknown options
     setting.extra = {{"compile", fmt::format("{}", fmt::join(model.compileArguments(), " "))}};
   if (!use.digest.empty())
     setting.extra["records"] = use.digest;

@@ -22,7 +22,7 @@ struct RecordFlags {
   void add(Options &app, ModelFlags *compiled = nullptr);
 };
 
-/// Version of this program, and a hash of the programs that compute: it tells two builds of one version apart.
+/// Version of this program, and a hash of the programs that compute, which distinguishes two builds of one version.
 struct ProgramBuild {
   std::string version, key;
   std::string revision; // commit of the sources, with + behind it if they were changed; "" if unknown
@@ -49,8 +49,9 @@ public:
   bool on() const { return opened.has_value(); }
   /// Adds to the detail of the experiment; before the first `add`.
   void addDetail(const std::string &name, nlohmann::json value);
-  /// Stores how many points the experiment will have: those that it has already, if resume() continues one, and `missing`
-  /// more. `lathe serve` shows this number while the experiment runs. After resume() and before the first `add`.
+  /// Stores the expected number of points of the experiment: the points that it already has (after resume()) plus
+  /// `missing`. `lathe serve` shows this number while the experiment runs. Call it after resume() and before the first
+  /// `add`.
   void plan(size_t missing);
   /// The experiment; its uuid is empty before the first `add`, and everything with --no-store.
   const store::Experiment &described() const { return experiment; }
@@ -62,26 +63,26 @@ public:
   /// Adds points. The first call creates the experiment. Sets the experiment of the points, and the
   /// command line as their repro if they have none.
   void add(std::vector<store::Point> points);
-  /// Adds tuning records of a task for the measured platform, all or none, with the version and the
-  /// build of this program. An experiment of kind `tune` has its records as others have points.
+  /// Adds tuning records of a task for the measured platform, all or none, with the version and the build of this
+  /// program. An experiment of kind `tune` has records instead of points.
   void add(const store::TuningTask &task, std::vector<store::TuningRecord> records);
-  /// Adds such records of several tasks, all or none.
+  /// Adds tuning records of several tasks, all or none.
   void add(std::vector<store::TunedTask> tasks);
-  /// Adds records of single tasks of which nothing else is known.
+  /// Adds records of single tasks, of which only the text is known.
   void add(const std::vector<store::TuningRecord> &records);
-  /// Schedule of the fastest tuning record of a task on this platform, else on any.
+  /// Schedule of the fastest tuning record of a task, on this platform if there is one.
   std::optional<std::string> bestSchedule(const std::string &task);
   void finish(const store::Disturbance &disturbance = {});
   /// "kept in FILE, experiment 3f2a1b4c" and a newline; "" if nothing was stored.
   std::string line() const;
 
-  /// For reading what earlier runs have kept; null with --no-store.
+  /// The store for reading earlier measurements; null with --no-store.
   store::Store *store() { return opened ? &*opened : nullptr; }
   /// Key of the measured platform; "" with --no-store.
   const std::string &platformKey() const { return experiment.platform; }
 
 private:
-  /// Creates the experiment if there is none yet, with the present clock of this machine in its detail ("clock_ghz").
+  /// Creates the experiment if there is none yet, with the current clock of this machine in its detail ("clock_ghz").
   void begin();
   /// Gives the experiment the labels of --tag, --note and --name.
   void label();
@@ -94,18 +95,16 @@ private:
   std::set<std::string> kept; // keys of the points of a continued experiment
 };
 
-/// Family of the kernels that a schedule computes; "" for a text that is no schedule of this
-/// version.
+/// Family of the kernels that a schedule computes; "" for a text that is not a schedule of this version.
 std::string familyOf(const std::string &schedule);
 
-/// A whole model as a problem: file name or zoo:NAME with a hash of the content (and the arguments
-/// of a zoo network), then its inputs ("data 1x3x224x224"). `source` is runtime::Model::source,
-/// which has the hash of a zoo network.
+/// A whole model as a problem: file name or zoo:NAME with a hash of the content (and the arguments of a zoo network),
+/// then its inputs ("data 1x3x224x224"). `source` is runtime::Model::source, which has the hash of a zoo network.
 store::Problem modelProblem(const ModelFlags &model, const std::string &source, const std::string &inputs);
-/// Setting of a model: how it is compiled and run. `use`: of the compiled package.
+/// Setting of a model: how it is compiled and run. `use` belongs to the compiled package.
 store::Setting modelSetting(const ModelFlags &model, int64_t batch, const RecordUse &use);
-/// A point without times for a package that ran in this process: passed if the outputs were
-/// verified, mistrusted if nobody has checked them.
+/// A point without times for a package that ran in this process: passed if the outputs were verified, mistrusted if
+/// they were not checked.
 store::Point modelPoint(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
                         const Verification &verification);
 

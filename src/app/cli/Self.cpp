@@ -55,10 +55,10 @@ void runSelf(const Arguments &arguments) {
   environment.push_back(typed.data());
   environment.push_back(nullptr);
   pid_t child;
-  posix_spawn_file_actions_t actions; // stdout belongs to the verb that asked, which may write JSON there
+  posix_spawn_file_actions_t actions; // stdout belongs to the calling verb, which may write JSON
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawnattr_t attributes; // a group of its own: a signal from the terminal reaches it through us alone
+  posix_spawnattr_t attributes; // a separate group: terminal signals reach it only through this process
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   int error = ::posix_spawn(&child, program.c_str(), &actions, &attributes, argv.data(), environment.data());
@@ -66,16 +66,16 @@ void runSelf(const Arguments &arguments) {
   ::posix_spawn_file_actions_destroy(&actions);
   require(error == 0, "cannot start {}: {}", program, std::strerror(error));
   std::optional<Cleanup> cleanup;
-  cleanup.emplace([child] { // SIGHUP: it removes its files and says nothing
+  cleanup.emplace([child] { // SIGHUP: the child removes its files and prints nothing
     ::kill(child, SIGHUP);
-    for (int tries = 0; tries < 500 && ::kill(child, 0) == 0; ++tries) // until the waitpid below has fetched it
+    for (int tries = 0; tries < 500 && ::kill(child, 0) == 0; ++tries) // until the waitpid below has reaped it
       ::usleep(10000);
     ::kill(child, SIGKILL);
   });
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  cleanup.reset(); // waits for the end of this process where a signal has ended the child
+  cleanup.reset(); // if a signal has ended the child, waits for the end of this process
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return;
   if (WIFSIGNALED(status))
@@ -87,7 +87,7 @@ void runSelf(const Arguments &arguments) {
 std::optional<std::string> trySelf(const Arguments &arguments) {
   std::filesystem::path file = temporaryFolder() / "error";
   std::filesystem::remove(file);
-  const char *before = std::getenv(errorFileVariable); // of the process that started this one
+  const char *before = std::getenv(errorFileVariable); // set by the process that started this one
   std::optional<std::string> ours = before ? std::optional<std::string>(before) : std::nullopt;
   ::setenv(errorFileVariable, file.c_str(), 1);
   std::optional<std::string> reason;

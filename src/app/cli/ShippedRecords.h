@@ -1,8 +1,8 @@
-// The tuning records that come with lathe: an archive for each kind of machine on which they were
-// measured (docs/records.md, "Shipped records").
+// The tuning records that come with lathe: an archive for each kind of machine on which they were measured
+// (docs/records.md, "Shipped records").
 //
-// A kind of machine is what Target::key says of it: CPU, features, sizes and sharing of caches. The
-// archives are in shippedFolder("records").
+// Target::key identifies a kind of machine: CPU, features, sizes and sharing of caches. The archives are in
+// shippedFolder("records").
 #pragma once
 
 #include "store/Archive.h"
@@ -14,11 +14,11 @@
 
 namespace lathe::cli {
 
-/// The environment variable that compiles everything without records, and lets no search start from shipped models.
+/// The environment variable that disables records in all compilations, and shipped models in all searches.
 constexpr const char *noRecordsVariable = "LATHE_NO_RECORDS";
-/// True if an environment variable has a text.
+/// True if an environment variable is set and not empty.
 bool isSet(const char *variable);
-/// Says on stderr what compilations go without, once per command.
+/// Prints on stderr which records are missing, once per command.
 void sayWithoutRecords(const std::string &records, const Error &error);
 
 /// Paths of all archives, sorted; empty without their folder.
@@ -28,7 +28,7 @@ std::string archiveName(const std::string &machine);
 /// Names, sizes and times of all archives; "" without any. Equal texts mean equal records.
 std::string shippedIdentity();
 
-/// False if this lathe does not know the algorithm in this version, or not these parameters.
+/// False if this lathe does not know this version of the algorithm, or its parameters.
 bool isDeclared(const std::string &schedule);
 
 /// The records for one kind of machine.
@@ -36,8 +36,8 @@ class ShippedRecords {
 public:
   /// `machine`: Target::key. Without an archive it has no records. Throws Error for a damaged archive.
   explicit ShippedRecords(const std::string &machine);
-  /// The records for a kind of machine. A damaged archive is said on stderr; then, and with LATHE_NO_RECORDS in the
-  /// environment, there are none.
+  /// The records for a kind of machine. Nothing with LATHE_NO_RECORDS in the environment, or for a damaged archive,
+  /// which is reported on stderr.
   static std::optional<ShippedRecords> ofMachine(const std::string &machine);
   /// Returns the record of a task if its verdict is `faster` and its schedule is declared, or nothing.
   std::optional<store::TuningRecord> find(const std::string &task) const;

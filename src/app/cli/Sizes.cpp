@@ -16,7 +16,7 @@ std::optional<int64_t> countOf(std::string_view text) {
   return whole && value >= 1 && value <= int64_t(1) << 31 ? std::optional(value) : std::nullopt;
 }
 
-/// The numbers of "8", "8..64" or "8..64:8"; none for another form.
+/// The numbers in "8", "8..64" or "8..64:8"; none for another form.
 std::vector<int64_t> countsOf(std::string_view part) {
   size_t dots = part.find("..");
   if (dots == std::string_view::npos) {

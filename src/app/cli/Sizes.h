@@ -15,18 +15,19 @@ struct Size {
   std::vector<std::string> shapes; // as ModelFlags::shapes
 };
 
-/// Parses "1,2,4", "8..64" (8, 16, 32, 64: doubled, the last included) and "8..64:8" (by steps of 8), in any
+/// Parses "1,2,4", "8..64" (8, 16, 32, 64: doubling, including the last) and "8..64:8" (in steps of 8), in any
 /// combination. Throws Error for another form and for more than 1000 numbers.
 std::vector<int64_t> parseCounts(const std::string &option, const std::string &text);
 
-/// Adds --batch as a list. Call it instead of the flag of InputFlags.
+/// Adds --batch as a list, instead of the single number of InputFlags.
 void addBatches(Options &options, std::string &text);
 
 /// Every combination of the batches of `batches` ("" for none) and the sets of --shape. An input with several --shape
-/// has one of them in each set; inputs with one keep it. Throws Error if two inputs have different numbers of shapes.
+/// has one of them in each set; an input with one --shape has it in all sets. Throws Error if two inputs have different
+/// numbers of shapes.
 std::vector<Size> sizesOf(const std::string &batches, const std::vector<std::string> &shapes);
 
-/// True if an input has several --shape: the model is then compiled without them.
+/// True if an input has several --shape: the model is then compiled without shapes.
 bool severalShapes(const std::vector<std::string> &shapes);
 
 } // namespace lathe::cli

@@ -21,7 +21,7 @@
 
 namespace lathe::cli {
 
-/// Of a module's text and of its weights, which the text leaves out.
+/// Hash of a module's text and of its weights, which the text omits.
 static std::string contentOf(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -58,7 +58,7 @@ ImportOptions importOptions(const ModelFlags &flags) {
   return options;
 }
 
-/// Imports the file. Definitions that need not be used (leaveDefinitionsUnused) are left out if they are not.
+/// Imports the file. Optional definitions (leaveDefinitionsUnused) are dropped if they are not used.
 static mlir::OwningOpRef<mlir::ModuleOp> importFile(mlir::MLIRContext &context, const ModelFlags &flags) {
   ImportOptions options = importOptions(flags);
   try {
@@ -74,7 +74,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> importFile(mlir::MLIRContext &context, 
   return importModel(context, flags.model, options);
 }
 
-/// Bytes of the model with the files beside it that belong to it; 0 for what can be read only once, a pipe.
+/// Bytes of the model and of the files that belong to it; 0 for a pipe, which can be read only once.
 static uint64_t bytesOfFiles(const std::string &model) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(model, error) && !std::filesystem::is_directory(model, error))
@@ -111,7 +111,7 @@ Source loadSource(const ModelFlags &flags) {
   }
   require(!isPackage(flags.model), "{}: is a compiled package, expected a model: {}", flags.model, readFormats());
   source.module = importFile(*source.context, flags);
-  if (hasKernels(*source.module)) { // formed already: the passes are skipped
+  if (hasKernels(*source.module)) { // kernels exist already: skips the passes
     const ModelFlags defaults;
     require(flags.level == defaults.level && flags.layout == defaults.layout && !flags.referencesOnly,
             "{}: has no effect on {}, which is text at kernels level; start from the model",
@@ -125,9 +125,9 @@ Source loadSource(const ModelFlags &flags) {
       say(fmt::format("lathe {}: {}: {}", shownVerb(""), flags.model, assumed.str()));
     (*source.module)->removeAttr(assumptionAttribute);
   }
-  (*source.module)->removeAttr("nn.content"); // of the network that the text was written from
+  (*source.module)->removeAttr("nn.content"); // removes the content hash of the original network
   source.fileBytes = bytesOfFiles(flags.model);
-  if (source.fileBytes == 0 || modelFormat(flags.model) == "text") // text may name any file as that of its weights
+  if (source.fileBytes == 0 || modelFormat(flags.model) == "text") // a text may name any file as its weights
     source.fileBytes = std::max(source.fileBytes, constantBytes(*source.module));
   return source;
 }

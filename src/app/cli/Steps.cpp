@@ -17,7 +17,7 @@ size_t portCalled(std::span<const runtime::Port> ports, const std::string &name,
   fail("--state {}: the model has no {} '{}', expected one of {}", text, kind, name, names);
 }
 
-/// --state as its parts.
+/// The parts of a --state text.
 struct StateText {
   std::string input, output;
   int64_t max = 0;
@@ -43,7 +43,7 @@ struct StateText {
   }
 };
 
-/// What `*` of `pattern` stands for in `name`; nothing where the name does not match.
+/// The part of `name` that `*` of `pattern` matches; nothing if the name does not match.
 std::optional<std::string> matched(const std::string &pattern, const std::string &name) {
   size_t star = pattern.find('*');
   std::string before = pattern.substr(0, star), after = pattern.substr(star + 1);
@@ -119,7 +119,7 @@ bool StepInputs::isState(size_t port) const {
   return std::any_of(pairs.begin(), pairs.end(), [&](const StatePair &pair) { return pair.input == port; });
 }
 
-/// The given value of a port in a step: all of it, or `part` for the step. Null: it is filled.
+/// The given value of a port for a step: the whole value, or `part` for one step. Null if it must be filled.
 const Value *StepInputs::valueOf(const runtime::Port &port, int64_t step, Value &part) const {
   auto found = given.find(port.name);
   if (found == given.end())
@@ -136,7 +136,7 @@ const Value *StepInputs::valueOf(const runtime::Port &port, int64_t step, Value 
   return &part;
 }
 
-/// Extents that states and given inputs tell.
+/// Extents known from states and given inputs.
 std::map<std::string, int64_t> StepInputs::knownExtents(const runtime::Context &context, int64_t step) const {
   std::map<std::string, int64_t> known;
   Value part;
@@ -152,7 +152,7 @@ std::map<std::string, int64_t> StepInputs::knownExtents(const runtime::Context &
     }
     for (size_t axis = 0; !given.contains(port.name) && axis < after.size(); ++axis)
       if (!port.dims[axis].isConstant() && !(port.dims[axis] == after[axis]))
-        known.try_emplace(port.dims[axis].str(), 0); // nothing yet along an axis that grows
+        known.try_emplace(port.dims[axis].str(), 0); // 0: no elements yet along a growing axis
   }
   return known;
 }

@@ -1,4 +1,4 @@
-// Runs that follow each other, with states between them: --steps and --state.
+// Consecutive runs with states between them: --steps and --state.
 #pragma once
 
 #include "cli/Inputs.h"
@@ -17,25 +17,25 @@ struct StepFlags {
   std::vector<std::string> states; // "past=present", "past_*=present_*:max=1024"
 
   void add(Options &options);
-  /// True if anything but one plain run was asked for.
+  /// True unless a single plain run was requested.
   bool given() const { return steps != 1 || !states.empty(); }
 };
 
-/// The pairs that --state names, with every input that a `*` matches. Throws Error for a text of another form, for names
-/// of no port, and for a port in two pairs.
+/// The pairs that --state names, with every input that a `*` matches. Throws Error for a text of another form, for
+/// names that are not ports, and for a port in two pairs.
 std::vector<StatePair> statePairs(std::span<const runtime::Port> inputs, std::span<const runtime::Port> outputs,
                                   const std::vector<std::string> &texts);
 
-/// The inputs of one step after the other. An input that is given with one more axis than the model's, of as many
-/// positions as there are steps, has a value for each step; other inputs that are given have one value for all steps, and
-/// what is filled is filled anew for each step. States that are not given start from the real number zero.
+/// Sets the inputs of consecutive steps. A given input with one more axis than the model's input, and one position per
+/// step along it, has a value for each step; other given inputs have the same value in all steps. Filled inputs are
+/// filled again for each step. States that are not given start with the real number zero.
 class StepInputs {
 public:
   StepInputs(std::span<const runtime::Port> ports, std::vector<StatePair> pairs, const InputFlags &flags,
              const std::vector<std::string> &shapes, int64_t steps);
 
-  /// Sets the inputs of `step` in `context`, which keeps the states: those of a first step where they are given, in
-  /// further steps all inputs but states.
+  /// Sets the inputs of `step` in `context`, which keeps the states. The first step also sets given states; later steps
+  /// set all inputs except states.
   void set(runtime::Context &context, int64_t step) const;
 
 private:

@@ -10,7 +10,7 @@
 
 namespace lathe::cli {
 
-/// Several processes of a command may read one store.
+/// Prints once per command: several of its processes may read the store.
 static void sayNotice(const std::string &line) {
   if (line.ends_with(store::readAsItIs))
     sayOnce("LATHE_READ_ONLY_SAID", line);
@@ -18,7 +18,7 @@ static void sayNotice(const std::string &line) {
     say(line);
 }
 
-// Each library that opens stores has its own copy of the function that is set.
+// Must be set here: each library that opens stores has its own copy of the notice function.
 static const bool noticesAreSaid = (store::setStoreNotice(sayNotice), true);
 
 std::vector<std::string> storeFiles(const std::string &store) {

@@ -17,17 +17,17 @@ struct StoreFlags {
   std::string path() const { return file.empty() ? store::defaultStorePath() : file; }
   /// Opens the store, at least to read (store::openForReading). Throws Error if there is none.
   store::Store open() const;
-  /// The same, to be written.
+  /// Opens the store for writing.
   store::Store openToWrite() const;
 };
 
-/// Adds --tag, which may be given several times, with one tag or several separated by commas. It takes no words that follow.
+/// Adds --tag, which may be repeated; each use has one tag or several, separated by commas, in a single argument.
 CLI::Option *addTags(CLI::App &app, std::vector<std::string> &tags, const char *help);
 
 /// --experiment, --kind, --tag, --operator, --provider.
 struct FilterFlags {
   std::vector<std::string> experiments; // ids or their beginnings
-  std::vector<std::string> tags;        // that experiments have
+  std::vector<std::string> tags;        // that experiments must have
   std::string kind, op, provider;
 
   void add(CLI::App &app);

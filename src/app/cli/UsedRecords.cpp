@@ -38,7 +38,7 @@ GraphRecords graphRecords(store::Store &store, const std::string &platform) {
   filter.platform = platform;
   for (store::TuningRecord &record : store.tuning(filter))
     if (record.task.starts_with(graphPrefix)) {
-      if (record.seconds) // of the run whose graph was compared: times of several days make another graph
+      if (record.seconds) // times of the run that compared the graph: times of several days give another graph
         record.seconds = leadingOutcome(record).seconds;
       records[{record.task, record.schedule}] = std::move(record);
     }
@@ -80,7 +80,7 @@ void UsedRecords::read(const std::string &path) {
     if (chosen.task.starts_with(graphPrefix))
       graphs |= chosen.platform == platform;
     else if (!chosen.schedule.empty() ||
-             !archives.empty()) { // that the default stays matters where others have records
+             !archives.empty()) { // a default schedule in the store matters if shipped records differ
       entries[chosen.task] = {chosen.schedule,
                               fmt::format("{}{} in {}", originPrefix, chosen.measured.substr(0, 10), printable(name))};
       if (std::optional<std::string> closed = withoutOpenExtents(chosen.task))

@@ -1,7 +1,7 @@
-// Sequences and optionals as arrays of an .npz archive: what `lathe run` reads and writes.
+// Sequences and optionals as arrays of an .npz archive, the form that `lathe run` reads and writes.
 //
-// A sequence NAME is the arrays NAME/0, NAME/1, ...; an empty one is a single array NAME/empty of any content. An optional
-// is what it holds; one that holds nothing is a single array NAME/none. Strings are NumPy's 'U' arrays.
+// A sequence NAME is the arrays NAME/0, NAME/1, ...; an empty one is a single array NAME/empty of any content. An
+// optional is stored as its content, an empty one as a single array NAME/none. Strings are NumPy's 'U' arrays.
 #pragma once
 
 #include "runtime/Model.h"
@@ -14,13 +14,14 @@
 
 namespace lathe::cli {
 
-/// Collects the arrays of an archive that are parts of inputs which are no tensors.
+/// Collects the arrays of an archive that are parts of inputs other than tensors.
 class ValueParts {
 public:
   explicit ValueParts(std::span<const runtime::Port> ports) : ports(ports) {}
-  /// True if `array` is a part of an input, and so is kept. Throws Error, beginning with `file`, where it is given twice.
+  /// Keeps `array` and returns true if it is a part of an input. Throws Error, beginning with `file`, if it is given
+  /// twice.
   bool take(const std::string &member, const NpyArray &array, const std::string &file);
-  /// The inputs given. Throws Error where tensors of a sequence are missing, or `empty` and tensors are both there.
+  /// The given inputs. Throws Error if tensors of a sequence are missing, or if there are both `empty` and tensors.
   std::map<std::string, Value> values(const std::string &file) const;
 
 private:
@@ -40,7 +41,7 @@ struct ValueArray {
 /// The arrays of a value. Throws Error for tensors of a type that NumPy does not have.
 std::vector<ValueArray> arraysOf(const std::string &name, const Value &value);
 
-/// "a sequence of 3 tensors: f32 2x3, ...", for people.
+/// "a sequence of 3 tensors: f32 2x3, ...", for messages.
 std::string valueText(const Value &value);
 
 } // namespace lathe::cli

@@ -10,7 +10,7 @@
 
 namespace lathe::cli {
 
-/// Extents that the plan fixes and the program's general plan leaves open, by symbol; none for the general plan.
+/// Extents, by symbol, that the plan fixes and the general plan leaves open; none for the general plan.
 std::map<std::string, int64_t> variantExtents(const runtime::Program &program, const runtime::Plan &plan);
 
 /// "N=8", "H=224, W=320"; "" for the general plan.

@@ -68,7 +68,7 @@ bool Access::isOurHost(const std::string &value) const {
     return false;
   if (host.empty() || isLoopback(host))
     return name == "localhost" || name == "127.0.0.1" || name == "::1" || name == host;
-  // Names may be rebound to another address, numbers may not: of all addresses any number is ours.
+  // Names may be rebound to another address, numbers may not: a server on all addresses accepts any number.
   return name == host || (isEveryAddress(host) && (isNumericAddress(name) || name == "localhost"));
 }
 
@@ -85,7 +85,7 @@ static std::string cookie(const std::string &header, const std::string &name) {
   return "";
 }
 
-/// The path with the query, without the token.
+/// The target (path and query) without the token.
 static std::string targetWithoutToken(const Request &request) {
   std::string target, separator = "?";
   auto add = [&](std::string_view text) {
@@ -94,7 +94,7 @@ static std::string targetWithoutToken(const Request &request) {
                     ? std::string(1, char(letter))
                     : fmt::format("%{:02X}", letter);
   };
-  target += "/"; // a path of two slashes would be another host
+  target += "/"; // browsers read a path that begins with two slashes as another host
   size_t begin = request.path.find_first_not_of('/');
   add(begin == request.path.npos ? "" : std::string_view(request.path).substr(begin));
   for (auto &[name, value] : request.parameters)
@@ -110,7 +110,7 @@ static std::string targetWithoutToken(const Request &request) {
 std::optional<Answer> Access::withoutToken(const Request &request) const {
   if (token.empty())
     return std::nullopt;
-  std::string name = fmt::format("lathe-{}", port); // cookies of several ports are one set
+  std::string name = fmt::format("lathe-{}", port); // browsers share cookies between ports
   if (equalSecrets(cookie(request.header("cookie"), name), session))
     return std::nullopt;
   std::string authorization = request.header("authorization");
@@ -138,7 +138,7 @@ std::optional<Answer> Access::refusal(const Request &request) const {
   }
   std::string origin = request.header("origin"), site = request.header("sec-fetch-site");
   bool foreign = request.headers.contains("origin") && (!origin.starts_with("http://") || !isOurHost(origin.substr(7)));
-  // Links of other sites may lead here; their scripts, pictures and frames may not.
+  // Links of other sites may lead here; scripts, pictures and frames of other sites may not.
   foreign =
       foreign || ((site == "cross-site" || site == "same-site") &&
                   (request.header("sec-fetch-mode") != "navigate" || request.header("sec-fetch-dest") != "document"));

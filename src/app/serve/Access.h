@@ -1,4 +1,4 @@
-// Who may ask: the rules that keep other machines and other web sites away from the measurements.
+// Access rules that keep other machines and other web sites away from the measurements.
 #pragma once
 
 #include "serve/Http.h"
@@ -7,7 +7,7 @@ namespace lathe::serve {
 
 /// `bytes` random bytes of the system as hexadecimal digits.
 std::string randomText(size_t bytes);
-/// Compares in a time that does not depend on where the texts differ.
+/// Compares in a time that does not depend on the position of the first difference.
 bool equalSecrets(std::string_view a, std::string_view b);
 /// True for localhost, 127.0.0.0/8 and ::1: addresses that only this machine reaches.
 bool isLoopback(const std::string &host);
@@ -19,13 +19,13 @@ std::string authority(const std::string &host, int port);
 
 class Access {
 public:
-  /// `host`: the address of --host; "": the addresses of this machine alone. `token`: what every request must
-  /// bring; "": none.
+  /// `host` is the address of --host; "": only the addresses of this machine. Every request must have `token`; "":
+  /// none.
   Access(std::string host, int port, std::string token);
 
-  /// Returns why a request is not answered, or nothing: another method than GET and HEAD (405), a Host that is
-  /// not ours, as after rebinding of a name (421), a request of another web site (403), no token (401). A right
-  /// token in the query is exchanged for a cookie (303).
+  /// Returns a refusal, or nothing. Reasons: a method other than GET and HEAD (405), a foreign Host, as after rebinding
+  /// of a name (421), a request of another web site (403), no token (401). A right token in the query is exchanged for
+  /// a cookie (303).
   std::optional<Answer> refusal(const Request &request) const;
 
 private:
@@ -34,7 +34,7 @@ private:
 
   std::string host;
   int port;
-  std::string token, session; // of cookies: the token itself is in none
+  std::string token, session; // session is in cookies, the token never
 };
 
 } // namespace lathe::serve

@@ -30,7 +30,7 @@ TEST(Access, hostsOfThisMachineAreOurs) {
        {"", "localhost", "localhost:8091", "127.0.0.1", "evil.example:8090", "127.0.0.1.evil:8090", "localhost.:8090",
         "[::1]", "::1:8090", "127.0.0.2:8090", "localhost:8090:8090", "[::1]x:8090"})
     EXPECT_EQ(status(access, get(host)), 421) << host;
-  EXPECT_EQ(status(Access("", 80, ""), get("localhost")), 200); // the port that goes without saying
+  EXPECT_EQ(status(Access("", 80, ""), get("localhost")), 200); // the default port
 }
 
 TEST(Access, aGivenAddressIsTheOnlyHost) {
@@ -101,7 +101,7 @@ TEST(Access, aTokenIsDemandedAndExchangedForACookie) {
   EXPECT_EQ(with({{"cookie", "lathe-8090=" + token}}), 401);
   first.parameters.find("token")->second = "wrong";
   EXPECT_EQ(status(access, first), 401);
-  first.path = "//evil.example"; // leads nowhere else
+  first.path = "//evil.example"; // must not lead to another host
   first.parameters.find("token")->second = token;
   EXPECT_EQ(header(*access.refusal(first), "Location"), "/evil.example?experiment=a%20b%26c");
 }

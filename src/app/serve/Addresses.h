@@ -6,7 +6,7 @@
 
 namespace lathe::serve {
 
-/// True for 0.0.0.0 and ::, which stand for all addresses of the machine: nobody can open them.
+/// True for 0.0.0.0 and ::, which stand for all addresses of the machine and cannot be opened in a browser.
 bool isEveryAddress(const std::string &host);
 
 /// An address of a network interface that is up.
@@ -16,9 +16,9 @@ struct InterfaceAddress {
 };
 std::vector<InterfaceAddress> interfaceAddresses();
 
-/// The addresses under which a server that listens on `host` is reached: of 0.0.0.0 and :: the addresses of the
-/// machine in their version, those that only this machine reaches last; else `host`. Addresses of version 6 that
-/// need the name of an interface behind them are left out: browsers take none.
+/// The addresses at which a server that listens on `host` can be reached: for 0.0.0.0 and :: the machine's addresses of
+/// this version, with loopback addresses last; otherwise `host`. Leaves out IPv6 addresses that need the name of an
+/// interface: browsers do not accept them.
 std::vector<std::string> openAddresses(const std::string &host, const std::vector<InterfaceAddress> &machine);
 
 } // namespace lathe::serve

@@ -10,7 +10,7 @@ using nlohmann::json;
 static json sideJson(const store::Experiment &experiment, const std::map<std::string, std::string> &names,
                      size_t points) {
   json side = store::toJson(experiment);
-  side.erase("detail"); // which the page does not show
+  side.erase("detail"); // the page does not show it
   side["platform_name"] = names.at(experiment.platform);
   side["points"] = points;
   return side;
@@ -22,7 +22,7 @@ json comparisonJson(store::Store &store, const std::string &before, const std::s
                            nowRows = report::rowsOf(store, {.experiments = {now.uuid}});
   report::Diff diff = report::diff(oldRows, nowRows);
   json document = toJson(diff);
-  // What the page shows of each point, with the texts that tables of the command line have.
+  // The fields of each point that the page shows, with the texts of the command line's tables.
   json &points = document["points"];
   for (size_t i = 0; i < points.size(); ++i) {
     const report::Row &row = diff.points[i].after ? *diff.points[i].after : *diff.points[i].before;

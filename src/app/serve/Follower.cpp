@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 static constexpr auto pause = milliseconds(400), longestPause = milliseconds(5000);
-static constexpr int shareOfTime = 20; // looking takes at most a part of 20 of one processor
+static constexpr int shareOfTime = 20; // polling takes at most 1/20 of one processor
 static constexpr auto patience = milliseconds(2000), silence = milliseconds(10000);
 
 Follower::Follower(std::string path) : path(std::move(path)), run_(randomText(4)) {
@@ -35,7 +35,7 @@ std::string Follower::position() {
   return positionText(revision);
 }
 
-/// Looks; an error becomes a state that clients are told of.
+/// Polls; an error becomes a state that clients receive.
 void Follower::look() {
   std::lock_guard one(looking);
   std::string problem;
@@ -57,7 +57,7 @@ void Follower::look() {
   changed.notify_all();
 }
 
-/// Brings `experiments` up to date, if the store has changed or a process has ended.
+/// Updates `experiments` if the store has changed or a process has ended.
 void Follower::lookAtStore() {
   int64_t present = store::changeCount(*store);
   bool ended = false;
@@ -73,7 +73,7 @@ void Follower::lookAtStore() {
   std::vector<json> documents = experimentsJson(*store, summaries);
   std::lock_guard lock(mutex);
   count = present;
-  // The position moves with every change, also one that no entry shows, as a point measured again.
+  // The position moves with every change, even if no entry shows it, for example if a point is measured again.
   uint64_t next = ++revision;
   std::map<std::string, bool> there;
   for (size_t i = 0; i < summaries.size(); ++i) {
@@ -105,7 +105,7 @@ void Follower::run() {
   }
 }
 
-/// The data of an event; null if nothing that clients see has changed. `mutex` is held.
+/// The data of an event; null if nothing that clients see has changed. The caller holds `mutex`.
 json Follower::changesAfter(uint64_t seen) const {
   json list = json::array(), gone = json::array();
   for (auto &[uuid, entry] : experiments)
@@ -137,7 +137,7 @@ Follower::Events::~Events() {
 std::string Follower::Events::next() {
   std::string greeting;
   if (!greeted)
-    greeting = "retry: 2000\n: follows\n\n"; // reaches the client at once, which then knows that it is connected
+    greeting = "retry: 2000\n: follows\n\n"; // sent at once, so that the client knows that it is connected
   std::unique_lock lock(follower.mutex);
   if (greeted)
     follower.changed.wait_for(lock, patience, [&] { return follower.revision > seen; });

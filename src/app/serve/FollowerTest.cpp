@@ -1,4 +1,4 @@
-// What clients are told of a store that others write.
+// Events that clients get when other processes write to the store.
 #include "serve/Follower.h"
 #include "serve/Listing.h"
 #include "store/StoreTesting.h"
@@ -19,7 +19,7 @@ class FollowerTest : public store::StoreFolder {
 protected:
   FollowerTest() : writer(file("lathe.db")) {}
 
-  /// The data of the next event that has some; null if none comes within `seconds`.
+  /// The next event with data; null if none comes within `seconds`.
   static json next(Follower::Events &events, double seconds = 20) {
     auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (std::chrono::steady_clock::now() < end) {
@@ -29,7 +29,7 @@ protected:
     }
     return {};
   }
-  /// One thread for all tests of the process, as it never ends.
+  /// One thread for all tests of the process, because it never ends.
   static void follow(Follower &follower) {
     std::thread([&follower] { follower.run(); }).detach();
   }
@@ -38,7 +38,7 @@ protected:
 };
 
 TEST_F(FollowerTest, tellsWhatChanges) {
-  auto &follower = *new Follower(file("lathe.db")); // its thread goes on
+  auto &follower = *new Follower(file("lathe.db")); // its thread continues after the test
   follow(follower);
   EXPECT_EQ(follower.position(), follower.position());
   Follower::Events events(follower, follower.position());
@@ -57,7 +57,7 @@ TEST_F(FollowerTest, tellsWhatChanges) {
   EXPECT_EQ(next(events)["experiments"][0]["records"], 1);
   writer.finishExperiment(uuid, {});
   EXPECT_EQ(next(events)["experiments"][0]["state"], "finished");
-  // One that comes later, or from an earlier server, gets everything.
+  // A client that connects later, or was connected to an earlier server, gets everything.
   Follower::Events late(follower, ""), other(follower, "00000000-99");
   EXPECT_EQ(next(late)["experiments"].size(), 1u);
   EXPECT_EQ(next(other)["experiments"].size(), 1u);
@@ -86,7 +86,7 @@ TEST_F(FollowerTest, tellsThatAProcessIsGone) {
   EXPECT_EQ(first["experiments"][0]["pid"], int64_t(child));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  json then = next(events); // though nobody has written
+  json then = next(events); // an event without a change in the store
   ASSERT_EQ(then["experiments"].size(), 1u) << then;
   EXPECT_EQ(then["experiments"][0]["uuid"], uuid);
   EXPECT_EQ(then["experiments"][0]["state"], "stopped");

@@ -48,10 +48,10 @@ Request plainRequest(const httplib::Request &received) {
   return request;
 }
 
-/// Puts an answer into the library's form. Bodies are shared, not copied.
+/// Converts an answer to the library's form. Bodies are shared, not copied.
 void write(const Answer &answer, bool isHead, httplib::Response &response) {
   response.status = answer.status;
-  response.set_header("Accept-Ranges", "none"); // else the library offers ranges to HEAD
+  response.set_header("Accept-Ranges", "none"); // otherwise the library offers ranges to HEAD
   for (auto &[name, value] : answer.headers)
     response.set_header(name, value);
   if (answer.next && !isHead) {
@@ -68,7 +68,7 @@ void write(const Answer &answer, bool isHead, httplib::Response &response) {
     return;
   }
   if (!answer.body || answer.body->empty()) {
-    response.set_header("Content-Type", answer.type); // a provider of content sets it, too
+    response.set_header("Content-Type", answer.type); // the content provider sets it, too
     return;
   }
   response.set_content_provider(answer.body->size(), answer.type,
@@ -86,7 +86,7 @@ struct HttpServer::State : httplib::Server {
       write(answerTo(request), request.method == "HEAD", response);
       return HandlerResponse::Handled;
     });
-    keep_alive_timeout_sec_ = limits.idleSeconds; // what the answers say
+    keep_alive_timeout_sec_ = limits.idleSeconds; // for the header in answers
     keep_alive_max_count_ = size_t(limits.requestsOfConnection);
   }
 
@@ -103,7 +103,7 @@ struct HttpServer::State : httplib::Server {
   void accept(int listener);
   void add(int listener) {
     listeners.push_back(listener);
-    svr_sock_ = listener; // the library writes no body while it believes that it has no socket
+    svr_sock_ = listener; // the library writes no body without a socket
   }
 
   serve::Handler handler;
@@ -157,7 +157,7 @@ void HttpServer::State::accept(int listener) {
         --connections;
       }).detach();
       return;
-    } catch (const std::system_error &) { // no further thread
+    } catch (const std::system_error &) { // no more threads
     }
   --connections;
   sendRefusal(descriptor, 503, "Service Unavailable");

@@ -1,7 +1,8 @@
 // A small HTTP server for readers: requests without bodies, answers with a body or a stream of events.
 //
-// The messages are those of cpp-httplib. Connections are ours: each has a thread, limits of size and time, and
-// nobody waits for a slow one. What the limits refuse is closed or answered with 400, 408, 431 or 503.
+// cpp-httplib parses and writes the messages. This class handles connections: each has a thread and limits of size and
+// time, so a slow client delays no other client. Requests beyond the limits are closed or answered with 400, 408, 431
+// or 503.
 #pragma once
 
 #include <functional>
@@ -27,26 +28,26 @@ struct Answer {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::shared_ptr<const std::string> body;                       // null: none
-  std::vector<std::pair<std::string, std::string>> headers = {}; // beside those of every answer
-  /// Set for a stream in place of a body: returns its next piece, and no value at the end of the stream. A client that
-  /// has gone is noticed between two pieces: a stream without an end returns "" after some seconds without one.
+  std::vector<std::pair<std::string, std::string>> headers = {}; // additional to those of every answer
+  /// Set for a stream instead of a body: returns its next piece, and no value at the end of the stream. The server
+  /// notices a closed connection only between two pieces, so an endless stream must return "" after some seconds.
   std::function<std::optional<std::string>()> next = {};
 };
 /// An answer with a text as its body.
 Answer textAnswer(int status, const std::string &text);
 
-/// Called by several threads at once.
+/// Several threads call it at the same time.
 using Handler = std::function<Answer(const Request &request)>;
 
 struct Limits {
-  int connections = 64;           // beyond them: 503
+  int connections = 64;           // with more: 503
   size_t lineBytes = 8000;        // of the request line
   size_t headBytes = 16384;       // of request line and headers
   int headLines = 64;             // headers
   int headSeconds = 10;           // from the first byte to the last of a head
   int idleSeconds = 15;           // between two requests of a connection
-  int stalledSeconds = 15;        // a client that takes nothing of an answer
-  int requestsOfConnection = 200; // then it is closed
+  int stalledSeconds = 15;        // while a client takes no part of an answer
+  int requestsOfConnection = 200; // then the connection is closed
 };
 
 class HttpServer {
@@ -54,8 +55,8 @@ public:
   HttpServer(Handler handler, const Limits &limits);
   ~HttpServer();
 
-  /// Listens on an address, "127.0.0.1" or "::1", and returns the port; port 0 is a free one. Throws Error with
-  /// the reason, as for a port in use.
+  /// Listens on an address, "127.0.0.1" or "::1", and returns the port; port 0 chooses a free one. Throws Error with
+  /// the reason, such as a port in use.
   int listen(const std::string &host, int port);
   /// Answers requests, until the process ends.
   [[noreturn]] void run();

@@ -4,7 +4,7 @@
 
 namespace lathe::serve {
 
-/// Splits `text` at the one place where `mark` is.
+/// Splits `text` at the only occurrence of `mark`.
 static std::pair<std::string, std::string> split(const std::string &text, std::string_view mark) {
   size_t at = text.find(mark);
   require(at != text.npos && text.find(mark, at + 1) == text.npos, "the page of reports has {} {}, expected once", mark,
@@ -14,7 +14,7 @@ static std::pair<std::string, std::string> split(const std::string &text, std::s
 
 Page::Page(std::string_view html) {
   auto [head, tail] = split(std::string(html), report::pageDataMarker);
-  // The policy of a file on disk goes; the header has the one of the server.
+  // Removes the policy for a file on disk; the header has the server's policy.
   size_t policy = head.find("<meta http-equiv=\"Content-Security-Policy\""), end = head.find('>', policy);
   require(policy != head.npos && end != head.npos, "the page of reports has no Content-Security-Policy");
   head.erase(policy, end + 1 - policy);

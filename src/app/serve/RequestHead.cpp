@@ -13,7 +13,7 @@ static std::string lower(std::string_view text) {
   return result;
 }
 
-/// The characters of names of headers and methods.
+/// True if all characters are allowed in names of headers and methods.
 static bool isToken(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char letter) {
     return std::isalnum(letter) || std::string_view("!#$%&'*+-.^_`|~").find(char(letter)) != std::string_view::npos;
@@ -32,8 +32,8 @@ static bool isRequestLine(std::string_view line) {
          isToken(line.substr(0, first)) && line[first + 1] == '/' && line.substr(second + 1).starts_with("HTTP/1.");
 }
 
-/// Replaces every = inside the value of a parameter with %3D. Otherwise cpp-httplib drops the part of the value before its
-/// last =.
+/// Replaces every = inside the value of a parameter by %3D. Otherwise cpp-httplib drops the part of the value before
+/// its last =.
 static std::string withoutLaterEquals(std::string_view line) {
   std::string result;
   bool query = false, value = false;

@@ -67,7 +67,7 @@ TEST(RequestHead, refusesWhatNoClientSends) {
            std::string("GET / HTTP/1.1\r\nA : b\r\n\r\n"),              // a blank in a name
            std::string("GET / HTTP/1.1\r\nA: b\nB: c\r\n\r\n"),         // a line end of one character
            "GET / HTTP/1.1\r\nA: \0b\r\n\r\n"s,                         // a control character
-           std::string("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), // which one?
+           std::string("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), // ambiguous
            many + "\r\n",
        })
     EXPECT_FALSE(checkedHead(head, most)) << head;

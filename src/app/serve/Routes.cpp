@@ -18,17 +18,17 @@ using nlohmann::json;
 
 namespace {
 
-/// The request asks for what is not there, or for nothing that is possible.
+/// The request asks for something that does not exist or is impossible.
 struct BadRequest {
   int status;
   std::string message;
 };
 
 constexpr size_t keptDocuments = 3, pieceBytes = size_t(1) << 20;
-constexpr const char *retrySeconds = "5"; // after which a client asks again for a store that cannot be read
+constexpr const char *retrySeconds = "5";              // a client retries after this time if a store cannot be read
 constexpr auto longestWait = std::chrono::seconds(60); // for a free worker
 
-/// "3f2a,81c0"; the parameter may stand several times, too.
+/// Splits "3f2a,81c0"; the parameter may also be repeated.
 std::vector<std::string> listOf(const Request &request, const std::string &name) {
   std::vector<std::string> list;
   auto [begin, end] = request.parameters.equal_range(name);
@@ -57,8 +57,8 @@ store::Filter filterOf(const Request &request, store::Store &store) {
   return filter;
 }
 
-/// Of a file that this process may not write, when it was written, as a text; else "". The connection of the follower
-/// takes the file as one that nobody changes (store/SqliteFiles.h), so that its position stays.
+/// For a file that this process cannot write, the time of its last change as a text; else "". The follower's connection
+/// assumes that such a file does not change (store/SqliteFiles.h), so its position stays.
 std::string writtenAt(const std::string &store) {
   if (store::isServerUrl(store) || store::mayWriteFile(store))
     return "";
@@ -71,7 +71,7 @@ std::string writtenAt(const std::string &store) {
   return times;
 }
 
-/// Of a document: what it shows, for which parameters, at which state of the store.
+/// Key of a document: its kind, its parameters and the state of the store.
 std::string keyOf(const std::string &what, const Request &request, const std::string &state) {
   json list = json::array();
   for (auto &[name, value] : request.parameters)
@@ -84,7 +84,7 @@ struct Document {
   std::shared_ptr<const std::string> text;
 };
 
-/// What `make` returns, or a document that says why there is nothing. `store`: its path.
+/// The result of `make`, or a document that says why there is none. `store` is a path.
 template <class Make> Document madeOrReason(const std::string &store, Make make) {
   BadRequest problem;
   try {
@@ -93,7 +93,7 @@ template <class Make> Document madeOrReason(const std::string &store, Make make)
     problem = bad;
   } catch (const store::NotFound &error) {
     problem = {404, shownMessage(error.what(), store)};
-  } catch (const Error &error) { // the file is gone, locked or damaged, or the server does not answer
+  } catch (const Error &error) { // the file is missing, locked or damaged, or the server does not answer
     problem = {503, shownMessage(error.what(), store)};
   } catch (const std::exception &error) {
     std::fprintf(stderr, "lathe serve: internal error: %s\n", error.what());
@@ -152,7 +152,7 @@ Answer Routes::events(const Request &request) {
   answer.type = "text/event-stream";
   if (request.method == "HEAD")
     return answer;
-  // A browser that connects again says what it got last.
+  // A browser that reconnects states the last event it got.
   std::string from = request.header("last-event-id");
   auto listener =
       std::make_shared<Follower::Events>(follower, from.empty() ? request.parameter("from") : std::move(from));
@@ -185,7 +185,7 @@ Answer Routes::document(const std::string &what, const Request &request, bool as
   return answer;
 }
 
-/// Points of the experiments of a report that is still to be made; 0: it is known.
+/// Number of points in a report that must be made; 0 if the report is known.
 size_t Routes::pointsToRead(const Request &request) {
   if (known(keyOf("report", request, follower.position() + writtenAt(service.store))))
     return 0;
@@ -196,12 +196,13 @@ size_t Routes::pointsToRead(const Request &request) {
   return points;
 }
 
-/// A large report. The status is sent before the store is read: an error on the way becomes the document of the page.
+/// Sends a large report. The status is sent before the store is read, so a later error becomes the document of the
+/// page.
 Answer Routes::inPieces(const Request &request, size_t points) {
   struct Progress {
     bool begun = false;
     std::shared_ptr<const std::string> text; // of the document
-    size_t sent = 0;                         // of it
+    size_t sent = 0;                         // bytes of the text
   };
   Answer answer;
   std::string nonce = randomText(16);
@@ -223,7 +224,7 @@ Answer Routes::inPieces(const Request &request, size_t points) {
   return answer;
 }
 
-/// A document that was made for this request and state of the store, or null.
+/// A document that was already made for this request and state of the store, or null.
 std::shared_ptr<const std::string> Routes::known(const std::string &key) {
   std::lock_guard lock(keeping);
   for (const Made &document : kept)
@@ -232,7 +233,7 @@ std::shared_ptr<const std::string> Routes::known(const std::string &key) {
   return nullptr;
 }
 
-/// The document as embedded text. While the store stays as it is, it is made once.
+/// The document as embedded text. It is made only once for each state of the store.
 std::shared_ptr<const std::string> Routes::made(const std::string &what, const Request &request) {
   std::string position = follower.position(), key = keyOf(what, request, position + writtenAt(service.store));
   if (auto text = known(key))
@@ -243,7 +244,7 @@ std::shared_ptr<const std::string> Routes::made(const std::string &what, const R
     std::counting_semaphore<> &workers;
     ~Release() { workers.release(); }
   } release{workers};
-  if (auto text = known(key)) // another client wanted the same meanwhile
+  if (auto text = known(key)) // another client has requested the same document
     return text;
   store::Store store = store::openReadOnly(service.store);
   json document = what == "index"    ? index(store)

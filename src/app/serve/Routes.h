@@ -1,4 +1,4 @@
-// What is at which address: pages, their data as JSON, events. Only the store is read, never a file.
+// Maps addresses to pages, their data as JSON, and events. Reads only the store, never another file.
 //
 //   /                        experiments, platforms and models             /api/index
 //   /report?experiment=A,B   the page of reports; kind, operator and       /api/report?...
@@ -16,13 +16,13 @@
 
 namespace lathe::serve {
 
-/// A report of more points is sent in pieces: what is read first, and the data when it is there.
+/// A report of more points is sent in pieces: first the part before the data, then the data.
 constexpr size_t pointsAtOnce = 2000;
 
 struct Service {
   std::string store;   // path
   std::string version; // of lathe
-  /// Returns what knows the ceilings of the platforms of a store, which lives as long as the result.
+  /// Returns a function that gives the ceilings of the platforms of a store. The store must outlive the result.
   std::function<report::CeilingsOf(store::Store &store)> ceilings;
   int mostListeners = 32; // streams of events
 };
@@ -31,11 +31,11 @@ class Routes {
 public:
   Routes(Service service, Access access, Page page, Follower &follower);
 
-  /// Answers a request. Called by several threads at once.
+  /// Answers a request. Several threads call it at the same time.
   Answer answer(const Request &request);
 
 private:
-  struct Made { // a document, and for which request and state of the store
+  struct Made { // a document with its request and state of the store
     std::string key;
     std::shared_ptr<const std::string> text;
   };
@@ -55,9 +55,9 @@ private:
   Access access;
   Page page;
   Follower &follower;
-  std::counting_semaphore<> workers{2}; // documents in the making: each may need a processor for seconds
-  std::mutex keeping;                   // of `kept`
-  std::vector<Made> kept;               // the last ones, for several clients that follow one run
+  std::counting_semaphore<> workers{2}; // documents being made: each may need a processor for seconds
+  std::mutex keeping;                   // protects `kept`
+  std::vector<Made> kept;               // the newest documents, for several clients that follow one run
 };
 
 } // namespace lathe::serve

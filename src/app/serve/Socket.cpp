@@ -48,7 +48,7 @@ int portOf(int socket) {
 }
 
 Socket::~Socket() {
-  // Closing with unread bytes would take the answer from the client: what it still sends is thrown away.
+  // Closing with unread bytes would discard the answer at the client: reads and drops what the client still sends.
   ::shutdown(descriptor, SHUT_WR);
   char rest[4096];
   auto end = Clock::now() + milliseconds(200);
@@ -141,7 +141,7 @@ ssize_t Socket::write(const char *bytes, size_t size) {
   return ssize_t(size);
 }
 
-// Nobody asks who the client is: logs of addresses are not kept.
+// The client's address is not needed: there is no log of addresses.
 void Socket::get_remote_ip_and_port(std::string &address, int &port) const {
   address.clear();
   port = 0;

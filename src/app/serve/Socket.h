@@ -12,10 +12,10 @@ namespace lathe::serve {
 
 /// Listens on an address and returns the socket. Throws Error with the reason.
 int listeningSocket(const std::string &host, int port);
-/// The port that a listening socket has.
+/// The port of a listening socket.
 int portOf(int socket);
 
-/// Sends an answer without a library, as far as it goes at once.
+/// Sends an answer without the library, as far as it can be sent at once.
 void sendRefusal(int descriptor, int status, const char *reason);
 
 /// Owns the socket of one client.
@@ -25,17 +25,17 @@ public:
   ~Socket() override;
 
   enum class Got { head, nothing, tooLarge, tooSlow };
-  /// Waits for the head of the next request. `nothing`: the client has gone, or sent nothing in time.
+  /// Waits for the head of the next request. `nothing`: the client has closed the connection, or sent nothing in time.
   Got readHead(std::string &head);
-  /// What `read` gives from now on: the checked head. Bodies are not read.
+  /// Sets the checked head, which `read` returns from now on. Bodies are not read.
   void offer(std::string head);
-  /// Sends an answer to what is no request.
+  /// Answers an invalid request.
   void refuse(int status, const char *reason);
 
   bool is_readable() const override { return offered < toRead.size(); }
   bool is_writable() const override;
   ssize_t read(char *bytes, size_t size) override;
-  /// Sends everything, or fails: the client has gone or took nothing for Limits::stalledSeconds.
+  /// Sends everything. Fails if the client has closed the connection or took nothing for Limits::stalledSeconds.
   ssize_t write(const char *bytes, size_t size) override;
   void get_remote_ip_and_port(std::string &address, int &port) const override;
   void get_local_ip_and_port(std::string &address, int &port) const override;
@@ -46,7 +46,7 @@ private:
 
   int descriptor;
   Limits limits;
-  std::string received; // and not yet used: what came behind a head is the next one
+  std::string received; // not yet used: bytes after a head belong to the next one
   std::string toRead;
   size_t offered = 0;
 };

@@ -10,7 +10,7 @@
 namespace lathe::evaluate {
 namespace {
 
-/// Share of the pictures of a class for which the model decided so.
+/// The share of a class's pictures for which the model decided on `decision`.
 double shareOf(const Confusion &confusion, size_t label, size_t decision) {
   size_t count = confusion.figures(label).count;
   return count ? static_cast<double>(confusion.of(label, decision)) / static_cast<double>(count) : 0;
@@ -25,7 +25,7 @@ std::array<uint8_t, 3> colourOf(double share) {
   return colour;
 }
 
-/// Printable text as text of XML, which allows neither U+FFFE nor U+FFFF.
+/// Escapes printable text for XML, which allows neither U+FFFE nor U+FFFF.
 std::string escaped(const std::string &plain) {
   std::string result;
   for (size_t i = 0; i < plain.size(); ++i) {

@@ -8,9 +8,9 @@
 
 namespace lathe::evaluate {
 
-/// Writes the matrix of the classes that occur to `path`, as SVG with labels and counts, or as PNG: one square a pair of
-/// classes, rows are classes and columns decisions, darker for a larger share of the row. Throws Error for another
-/// extension.
+/// Writes the matrix of the classes that occur to `path`, as SVG with labels and counts, or as PNG. Each pair of
+/// classes is one square; rows are classes and columns decisions; a larger share of the row is darker. Throws Error for
+/// another extension.
 void writeConfusion(const std::string &path, const Confusion &confusion, const std::vector<std::string> &names);
 
 /// The SVG text.

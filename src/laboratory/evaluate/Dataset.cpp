@@ -46,7 +46,7 @@ std::vector<std::string> linesOf(const std::string &path) {
   return lines;
 }
 
-/// The classes that `text` names. What tells more comes first: the label, the label in other case, its first word, the
+/// The classes that `text` names, by the most specific match: the label, the label in another case, its first word, the
 /// index.
 std::vector<size_t> classesNamed(const std::string &text, const std::vector<std::string> &labels) {
   std::string wanted = lower(text);
@@ -83,7 +83,7 @@ size_t requiredClass(const std::string &text, const std::vector<std::string> &la
   return found[0];
 }
 
-/// `labels` null: the classes are not asked for.
+/// `labels` null: the classes are not needed.
 std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<std::string> *labels) {
   std::vector<LabelledPicture> pictures;
   size_t number = 0;
@@ -102,7 +102,7 @@ std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<
     }
     require(cells.size() > 1, "{}: has one column, expected two: file,class", place);
     std::string named = cells[1];
-    if (cells.size() > 2) // a label with commas that is not quoted
+    if (cells.size() > 2) // an unquoted label with commas
       named = line.substr(line.find(',') + 1);
     pictures.push_back({file, requiredClass(trimmed(named), *labels, place)});
   }
@@ -111,7 +111,7 @@ std::vector<LabelledPicture> readCsv(const std::string &path, const std::vector<
 
 bool isArrayFile(const std::string &path) { return path.ends_with(".npy") || path.ends_with(".npz"); }
 
-/// The classes that an archive states, of `count` samples.
+/// The classes of `count` samples, as an archive states them.
 std::vector<size_t> archiveLabels(const NpzMember &member, size_t count, const std::string &path) {
   Tensor labels = toTensor(member.array);
   require(isInteger(labels.type()) && static_cast<size_t>(labels.elements()) == count && labels.dims()[0] > 0 &&
@@ -157,7 +157,7 @@ Dataset readArchive(const std::string &path) {
   return data;
 }
 
-/// The entries of a folder, without names that begin with a dot: systems and editors write such files beside others.
+/// The entries of a folder, without names that begin with a dot, which systems and editors create.
 std::vector<fs::directory_entry> entriesOf(const fs::path &folder) {
   std::vector<fs::directory_entry> entries;
   std::error_code error;
@@ -194,8 +194,8 @@ void addPictures(Dataset &data, const std::vector<fs::directory_entry> &entries,
       data.skipped.push_back({entry.path().string(), reason});
 }
 
-/// Pictures in folders have the classes of their folders. Pictures beside the folders are the data only if the folders
-/// have none.
+/// Pictures in a subfolder have the class of the subfolder. Pictures in the folder itself count only if no subfolder
+/// has pictures.
 Dataset readFolder(const std::string &path, const std::vector<std::string> &labels) {
   Dataset data;
   std::vector<fs::directory_entry> loose;
@@ -218,7 +218,7 @@ Dataset readFolder(const std::string &path, const std::vector<std::string> &labe
   return data;
 }
 
-/// The errors of the pictures that cannot be read, "" for the others.
+/// The errors of pictures that cannot be read, "" for the others.
 std::vector<std::string> readingErrors(const std::vector<LabelledPicture> &pictures,
                                        const std::function<void(size_t)> &progress) {
   std::vector<std::string> errors(pictures.size());
@@ -342,7 +342,7 @@ void checkPictures(Dataset &data, bool skips, const std::function<void(size_t)> 
     }
     if (said++ < named)
       text += (text.empty() ? "" : "; ") + errors[i];
-    std::string prefix = file + ": "; // the path stands beside the reason
+    std::string prefix = file + ": "; // callers print the path separately
     data.skipped.push_back({file, errors[i].starts_with(prefix) ? errors[i].substr(prefix.size()) : errors[i]});
   }
   if (count > named)

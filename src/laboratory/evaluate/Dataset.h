@@ -27,10 +27,10 @@ struct SkippedFile {
 
 struct Dataset {
   std::vector<LabelledPicture> pictures;
-  std::vector<SkippedFile> skipped; // what lies beside the pictures and is not a picture
+  std::vector<SkippedFile> skipped; // entries beside the pictures that are not pictures
   std::vector<NpzMember> archive;   // arrays with all samples along their first axis, without the array of classes
 
-  /// True for a sample of arrays, which nothing prepares.
+  /// True for a sample of arrays, which needs no preprocessing.
   bool isArrays(const LabelledPicture &sample) const;
   /// The arrays of a sample; in an archive they keep a first axis of extent 1.
   SampleArrays arraysOf(const LabelledPicture &sample) const;
@@ -42,29 +42,28 @@ bool isLabelName(const std::string &name);
 /// Names of classes, one a line; line i is class i. Throws Error for an empty file.
 std::vector<std::string> readLabels(const std::string &path);
 
-/// Labels up to the first comma ("hotdog" of "hotdog, hot dog, red hot"), for tables and plots. Labels that begin alike stay
-/// whole, and equal labels have their index behind them.
+/// Labels up to the first comma ("hotdog" of "hotdog, hot dog, red hot"), for tables and plots. Labels that begin alike
+/// stay whole; equal labels get their index at the end.
 std::vector<std::string> shortNames(const std::vector<std::string> &labels);
 
-/// The data set in a folder with a folder a class, in a folder of pictures without classes, or in a CSV file with the
-/// columns file and class, whose paths are relative to its own folder. Beside pictures .npy and .npz files are samples. An
-/// .npz file itself is an archive: arrays with all samples along their first axis, and one (isLabelName) with the index of
-/// the class of each; without it the classes are unknown. A class is named by its label, the first word of the
-/// label ("n02124075" of "n02124075 Egyptian cat") or its index, in upper or lower case. Pictures are in order of their paths,
-/// or of the lines. Names that begin with a dot are passed over. Throws Error with the place for what cannot be read,
-/// and for a class that is unknown or whose name several classes have.
+/// Reads a data set: a folder with a subfolder for each class, a folder of pictures without classes, or a CSV file with
+/// the columns file and class, whose paths are relative to the CSV file's folder. Files .npy and .npz beside pictures
+/// are samples. An .npz file as `path` is an archive: arrays with all samples along their first axis, and optionally
+/// one array (isLabelName) with the index of each sample's class. A class is named by its label, the first word of the
+/// label ("n02124075" of "n02124075 Egyptian cat") or its index, in upper or lower case. Pictures are in the order of
+/// their paths, or of the lines. Names that begin with a dot are ignored. Throws Error with the place for files that
+/// cannot be read, and for a class name that is unknown or ambiguous.
 Dataset readDataset(const std::string &path, const std::vector<std::string> &labels);
 
 /// The samples that a CSV file lists, without their classes.
 std::vector<LabelledPicture> listedSamples(const std::string &path);
 
-/// Decodes every picture once, on several threads. Pictures that cannot be read are an Error that names all of them,
-/// or, with `skips`, are moved to the skipped files. `progress` (may be empty) receives the number of pictures that
-/// were decoded, in this thread.
+/// Decodes every picture once, on several threads. Throws Error that names all unreadable pictures, or, with `skips`,
+/// moves them to the skipped files. `progress` (may be empty) receives the number of decoded pictures, in this thread.
 void checkPictures(Dataset &data, bool skips, const std::function<void(size_t)> &progress);
 
-/// A random part of a picture, of at least half its sides, anywhere. `state` is the seed, then what the next crop starts
-/// from; equal seeds give equal crops.
+/// A random part of a picture with at least half of its height and width. `state` is the seed and is advanced for the
+/// next crop; equal seeds give equal crops.
 Picture randomlyCropped(const Picture &picture, uint64_t &state);
 
 } // namespace lathe::evaluate

@@ -1,4 +1,4 @@
-// What a classifier decided, and how often it was right.
+// Decisions of a classifier, and how many are right.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -8,10 +8,10 @@
 
 namespace lathe::evaluate {
 
-/// The classes of one output, likeliest first. Of equal scores the lower index comes first.
+/// The classes of one output, the most likely first. Of equal scores the lower index comes first.
 std::vector<size_t> ranking(const Tensor &scores, size_t most);
 
-/// Figures of one class, each in [0, 1]; 0 where nothing counts.
+/// Figures of one class, each in [0, 1]; 0 if there are no pictures.
 struct ClassFigures {
   size_t count = 0;   // pictures of the class
   size_t decided = 0; // pictures for which the model decided on it
@@ -21,7 +21,7 @@ struct ClassFigures {
   double f1() const;
 };
 
-/// Counts of pictures by class and decision.
+/// Numbers of pictures by class and decision.
 class Confusion {
 public:
   explicit Confusion(size_t classes) : classes(classes), counts(classes * classes, 0) {}

@@ -30,7 +30,7 @@ std::string extensionOf(const std::string &path) {
 Picture fitted(const Picture &picture, const Preprocessing &how) {
   if (!how.crop)
     return resized(picture, how.width, how.height);
-  // The factor for the shorter side, or the smallest one with which the picture covers the input.
+  // The factor that gives the shorter side its length, or the smallest factor with which the picture covers the input.
   double factor = how.shorterSide ? static_cast<double>(how.shorterSide) /
                                         static_cast<double>(std::min(picture.width, picture.height))
                                   : std::max(static_cast<double>(how.width) / static_cast<double>(picture.width),
@@ -52,7 +52,7 @@ double pixelOf(const uint8_t *rgb, int64_t plane, const Preprocessing &how) {
   return rgb[how.reversed ? 2 - plane : plane];
 }
 
-/// The value of one element before its type.
+/// The value of one element before conversion to its type.
 double valueOf(double pixel, int64_t plane, const Preprocessing &how) {
   auto i = static_cast<size_t>(plane);
   return (how.least + (how.most - how.least) * pixel / 255 - how.mean[i]) / how.deviation[i];
@@ -65,8 +65,8 @@ double integerOf(double pixel, double value, const Preprocessing &how) {
   return std::clamp(rounded, least, least + std::exp2(bits) - 1);
 }
 
-/// Width and height that the header of a PNG file states; 0 for other files. stb takes a PNG file that is too large for no
-/// picture at all.
+/// Width and height in the header of a PNG file; 0 for other files. stb reports a PNG file that is too large as not a
+/// picture.
 std::pair<uint32_t, uint32_t> pngExtents(const std::string &path) {
   std::array<char, 24> header{}; // signature, length and name of the first chunk, width, height
   std::ifstream file(path, std::ios::binary);
@@ -101,7 +101,7 @@ Picture readPicture(const std::string &path) {
   requirePixels(path, pngWidth, pngHeight);
   require(stbi_info(path.c_str(), &width, &height, &channels) != 0, "{}: is no picture: {}, expected PNG, JPEG or BMP",
           path, stbi_failure_reason());
-  requirePixels(path, width, std::abs(int64_t(height))); // a BMP file with its rows from the top has a negative height
+  requirePixels(path, width, std::abs(int64_t(height))); // a BMP file whose top row comes first has a negative height
   std::unique_ptr<uint8_t, decltype(&stbi_image_free)> pixels(stbi_load(path.c_str(), &width, &height, &channels, 3),
                                                               &stbi_image_free);
   require(pixels != nullptr, "{}: is no picture: {}, expected PNG, JPEG or BMP", path, stbi_failure_reason());

@@ -1,4 +1,4 @@
-// Pictures and how they become inputs of a model.
+// Reads pictures and converts them to inputs of a model.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -26,29 +26,29 @@ void writePng(const std::string &path, const Picture &picture);
 
 /// The part of `picture` from column `x` and row `y`.
 Picture cropped(const Picture &picture, int64_t x, int64_t y, int64_t width, int64_t height);
-/// The picture in another size. Each pixel is the mean of the source pixels that its area touches, rounded half up; an
-/// enlarged picture repeats pixels.
+/// Resizes a picture. Each pixel is the mean of the source pixels that its area touches, rounded half up; enlarging
+/// repeats pixels.
 Picture resized(const Picture &picture, int64_t width, int64_t height);
 
 struct Preprocessing {
-  int64_t width = 0, height = 0; // of the input
-  int64_t planes = 3;            // channels of the input: 3, or 1 for the luminance
+  int64_t width = 0, height = 0; // of the model's input
+  int64_t planes = 3;            // 3, or 1 for the luminance
   bool channelsLast = false;     // 1 x height x width x channels
   bool crop = false;             // resize the shorter side and crop the middle; otherwise stretch
-  int64_t shorterSide = 0;       // before the crop, in pixels; 0: so that the picture just covers the input
-  bool reversed = false;         // blue first
-  double least = 0, most = 1;    // what pixels 0 and 255 become before mean and deviation
+  int64_t shorterSide = 0;       // before the crop, in pixels; 0: the picture just covers the input
+  bool reversed = false;         // order blue, green, red
+  double least = 0, most = 1;    // values for pixels 0 and 255, before mean and deviation
   std::array<double, 3> mean{0, 0, 0}, deviation{1, 1, 1};
   ElementType type = ElementType::f32;
-  /// Of an integer input: round(value / scale) + zeroPoint, saturated. scale 0: the pixel itself, less 128 for i8.
+  /// For an integer input: round(value / scale) + zeroPoint, saturated. scale 0: the pixel itself, minus 128 for i8.
   double scale = 0;
   int64_t zeroPoint = 0;
-  /// Of an integer input whose model states it, instead of `scale`: the real numbers are quantised as the numbers of a
-  /// file are (runtime/QuantizedTensor.h).
+  /// For an integer input whose model states its quantisation, instead of `scale`: quantises real numbers like the
+  /// numbers of a file (runtime/QuantizedTensor.h).
   std::optional<Quantization> quantization = {};
 };
 
-/// The input of batch 1.
+/// The input, with a batch of 1.
 Tensor preprocess(const Picture &picture, const Preprocessing &how);
 
 } // namespace lathe::evaluate

@@ -1,5 +1,4 @@
-// Injects a known slowdown for tests of the laboratory: bench/measuring.py checks whether it is
-// found.
+// Injects a known slowdown for tests of the laboratory: bench/measuring.py checks whether measurements find it.
 #pragma once
 
 #include <chrono>
@@ -9,9 +8,8 @@
 
 namespace lathe::lab {
 
-/// Share by which every run of `name` is slowed down, from $LATHE_INJECT_SLOWDOWN: one share for
-/// all ("0.05") or a list of names ("slow2.lathe=0.02,slow5.lathe=0.05"). 0 if `name` is not listed
-/// or the share is not between 0 and 10.
+/// Share by which every run of `name` is slowed down, from $LATHE_INJECT_SLOWDOWN: one share for all ("0.05") or a list
+/// of names ("slow2.lathe=0.02,slow5.lathe=0.05"). 0 if `name` is not listed or the share is not between 0 and 10.
 inline double injectedSlowdown(const std::string &name) {
   const char *given = std::getenv("LATHE_INJECT_SLOWDOWN");
   std::istringstream entries(given ? given : "");
@@ -27,7 +25,7 @@ inline double injectedSlowdown(const std::string &name) {
   return 0;
 }
 
-/// Spins until the time since `begin` has grown by `share`.
+/// Spins until the time since `begin` has grown by the share `share`.
 inline void prolong(std::chrono::steady_clock::time_point begin, double share) {
   using Clock = std::chrono::steady_clock;
   if (share <= 0)

@@ -9,7 +9,7 @@ namespace lathe::lab {
 
 store::Platform platformHere() { return store::platformFromJson(platformFacts()); }
 
-/// What one of `runs` runs has of what they cost together.
+/// The share of one run in the costs of `runs` runs.
 static store::Sample shareOf(const Counts &counts, size_t runs) {
   auto share = [&](const std::optional<int64_t> &sum) {
     return sum ? std::optional<int64_t>(std::llround(double(*sum) / double(runs))) : std::nullopt;
@@ -79,7 +79,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
     point.callSeconds = measured.callSeconds;
     point.disturbance = {row.otherProcessors, row.stolenProcessors};
     point.rounds = samplesOf(measured.rounds, measured.counts);
-    if (row.starts.size() > 1) // a column that failed on the way has no rounds, and no starts either
+    if (row.starts.size() > 1) // a column that failed has no rounds, and so no starts
       point.starts = startsWithin(row.starts, measured.rounds.size());
   }
   return points;
@@ -87,7 +87,7 @@ std::vector<store::Point> pointsOf(const OpsRow &row) {
 
 std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
   std::vector<store::TuningRecord> records;
-  if (row.setting.cache != store::CacheState::hot) // a schedule's time is measured with warm caches
+  if (row.setting.cache != store::CacheState::hot) // times of schedules are measured with warm caches
     return records;
   for (const OpsPoint &point : row.points) {
     bool timed = point.status == PointStatus::passed && point.timed();
@@ -107,7 +107,7 @@ std::vector<store::TuningRecord> tuningOf(const OpsRow &row) {
   return records;
 }
 
-/// Judges a point by the agreement of its outputs with a peer.
+/// Sets a point's status from the agreement of its outputs with a peer.
 static void judge(store::Point &point, const PeerResult &peer, const std::string &other) {
   double relativeL2 = 0, maxDifference = 0;
   std::string mistrust;
@@ -132,7 +132,7 @@ static void judge(store::Point &point, const PeerResult &peer, const std::string
 
 std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Problem &model,
                                    const store::Setting &setting) {
-  // Our side is judged by the peer that agrees best: one that agrees is enough.
+  // Our side is judged by the peer that agrees best, because one agreeing peer is enough.
   const PeerResult *best = nullptr;
   for (const PeerResult &peer : comparison.peers)
     if (!comparison.sides[peer.peer].failure && (!best || (peer.agrees && !best->agrees)))
@@ -144,10 +144,10 @@ std::vector<store::Point> pointsOf(const Comparison &comparison, const store::Pr
     point.problem = model;
     point.setting = setting;
     point.provider = side.name;
-    point.variant = side.content; // files of one name are different sides
+    point.variant = side.content; // distinguishes sides whose files have the same name
     bool repeated =
         std::any_of(points.begin(), points.end() - 1, [&](auto &other) { return other.provider == side.name; });
-    if (repeated) // one runner against itself: two points all the same
+    if (repeated) // a runner compared with itself gives two points
       point.variant = fmt::format("{}{}side {}", side.content, side.content.empty() ? "" : " ", i + 1);
     point.providerVersion = side.version;
     point.prepareSeconds = side.loadSeconds;

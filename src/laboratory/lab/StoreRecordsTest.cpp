@@ -41,7 +41,7 @@ TEST(StoreRecords, pointsOfARow) {
   row.points[0].rounds = {{1.5e-6, 2e-6}, {1.4999e-6}, {1e-6}};
   row.points[0].counts.resize(3);
   row.points[0].counts[0] = {.cpuNs = 4001, .cycles = 12002, .instructions = {}, .cacheMisses = 3};
-  row.starts = {2, 3}; // of the second only one round is left: another column needed more
+  row.starts = {2, 3}; // the second start has one round less: another column needed more time
   row.points[1].reason = "signal 11";
   auto points = pointsOf(row);
   ASSERT_EQ(points.size(), 2u);
@@ -86,7 +86,7 @@ struct ThreeSides : testing::Test {
     for (size_t peer : {1, 2})
       comparison.peers.push_back({peer, {output(1e-7, 2e-7, "")}, true, std::nullopt});
   }
-  /// An output that agrees unless there is a reason why not.
+  /// An output that agrees if `reason` is empty.
   static Agreement output(double relativeL2, double maxDifference, const char *reason) {
     Agreement output;
     output.output = "prob";
@@ -121,7 +121,7 @@ TEST_F(ThreeSides, thatAgree) {
   }
   comparison.sides[2].name = "onnxruntime";
   EXPECT_NE(points()[1].key(), points()[2].key());
-  // A file whose content has changed since is another side, under the same name.
+  // A file whose content has changed is another side with the same name.
   comparison.sides[1].content = "0123456789abcdef";
   store::Point before = points()[1];
   comparison.sides[1].content = "fedcba9876543210";
@@ -174,7 +174,7 @@ TEST_F(ThreeSides, thatFail) {
   EXPECT_EQ(made[0].status, PointStatus::timedOut);
   EXPECT_EQ(made[1].status, PointStatus::timedOut);
   EXPECT_TRUE(made[1].rounds.empty());
-  EXPECT_EQ(made[2].status, PointStatus::mistrusted); // it ran, and nobody could say whether it is right
+  EXPECT_EQ(made[2].status, PointStatus::mistrusted); // it ran, but its output could not be checked
 }
 
 TEST(StoreRecords, tuningOfARow) {
@@ -188,7 +188,7 @@ TEST(StoreRecords, tuningOfARow) {
     row.points[i].task = "task/1 | relu";
     row.points[i].scheduleRun = fmt::format("map/1 unroll={}", i);
   }
-  row.points[0].time.median = 2e-6; // the last one was only checked
+  row.points[0].time.median = 2e-6; // the last one was not timed
   row.points[0].rounds = {{2e-6}};
   row.points[1].reason = "wrong";
   row.points[1].schedule = "map/1 unroll=1";

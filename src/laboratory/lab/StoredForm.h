@@ -1,4 +1,4 @@
-// How a tensor lies in memory: row-major, or with its channels in blocks, innermost.
+// The form of a tensor in memory: row-major, or with its channels in blocks, innermost.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -13,11 +13,11 @@ struct StoredForm {
   std::vector<int64_t> dims;
   int64_t block = 0; // channels (axis 1) per block; 0: row-major
 
-  /// Bytes of the stored form, whole blocks included.
+  /// Bytes of the stored form, including incomplete blocks.
   int64_t bytes() const;
   /// Writes `plain`, which is row-major, to `to`. Lanes beyond the last channel are not written.
   void store(const Tensor &plain, void *to) const;
-  /// Returns what is stored at `from` as a row-major tensor.
+  /// Returns the tensor stored at `from` in row-major form.
   Tensor load(const void *from) const;
 
 private:

@@ -127,7 +127,7 @@ namespace {
 /// Seconds of one run of a part alone, by state.
 using Alone = std::map<CacheState, double>;
 
-/// Sorts kernels and parts into lines.
+/// Assigns kernels and parts to lines.
 class Accounting {
 public:
   Accounting(const std::vector<Part> &parts, std::vector<Alone> alone, CacheState network)
@@ -159,10 +159,10 @@ public:
     ++line.kernels;
   }
 
-  /// The longest in the network first; what no problem says last.
+  /// The lines with the longest time in the network first; lines without a problem last.
   std::vector<AccountLine> take() {
     for (size_t part = 0; part < parts.size(); ++part)
-      if (left[part] > 0) // in no kernel of the profile
+      if (left[part] > 0) // not in a kernel of the profile
         lines[{part}].counts[part] += left[part];
     std::vector<AccountLine> result, besides;
     for (auto &[computed, line] : lines)
@@ -188,16 +188,16 @@ private:
   const std::vector<Part> &parts;
   std::vector<Alone> alone;
   CacheState network;
-  std::map<std::string, std::map<size_t, int64_t>> occurrences; // node -> part -> operators that no kernel has taken
+  std::map<std::string, std::map<size_t, int64_t>> occurrences; // node -> part -> unassigned operators
   std::vector<int64_t> left;                                    // by part
   std::map<std::set<size_t>, Line> lines;
-  std::map<std::string, Line> others; // by what they are
+  std::map<std::string, Line> others; // by description
 
   AccountLine lineOf(const Line &line) const {
     AccountLine result;
     result.inNetwork = line.seconds;
     result.kernels = line.kernels;
-    std::map<CacheState, std::pair<size_t, double>> sums; // how many have the state, seconds of all of them
+    std::map<CacheState, std::pair<size_t, double>> sums; // how many operators have the state; their seconds
     for (auto &[part, count] : line.counts) {
       AccountLine::Operator one{parts[part].problem, count, std::nullopt};
       for (auto &[state, seconds] : alone[part]) {
@@ -223,7 +223,7 @@ private:
 
 std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Part> &parts, const std::string &provider,
                               const AccountSources &sources) {
-  // By everything but the state of the caches.
+  // By everything except the state of the caches.
   std::map<std::string, std::map<std::string, std::map<CacheState, std::vector<const Row *>>>> contexts;
   std::map<std::string, const Row *> any;
   for (const Row &row : rows) {

@@ -1,6 +1,5 @@
-// The account of a network: the time of each operator alone beside its time in a profiled run of
-// the network, and the time in no operator. The differences of all lines add up to the difference
-// of the estimate.
+// The account of a network: each operator's time alone and in a profiled run of the network, and the time outside
+// operators. The differences of all lines add up to the difference between estimate and measured time.
 #pragma once
 
 #include "report/Network.h"
@@ -9,12 +8,12 @@
 
 namespace lathe::report {
 
-/// State of the caches in which a network finds the constants of its operators: coldConstants if
-/// all constants together exceed the last-level cache, because each constant is used again only
-/// after all others; else hot. Depends on sizes, not on times.
+/// State of the caches in which a network finds the constants of its operators: coldConstants if all constants together
+/// exceed the last-level cache, because each constant is used again only after all others; otherwise hot. Depends on
+/// sizes, not on times.
 store::CacheState networkState(double constantBytes, double lastLevelBytes);
 
-/// State in which an operator's time is taken: `network` if the operator has constants, else hot.
+/// State of the caches for an operator's time: `network` if the operator has constants, otherwise hot.
 store::CacheState operatorState(const std::string &problem, store::CacheState network);
 
 /// Bytes of the constants of all parts, multiplied by their counts.
@@ -22,9 +21,8 @@ double constantBytes(const std::vector<Part> &parts);
 /// Bytes of the outermost cache of a platform; 0 if unknown.
 double lastLevelBytes(const store::Platform &platform);
 
-/// Returns copies of the rows that were measured in the state of the caches that a network of these
-/// parts has (operatorState), with settings marked "caches as in the network". `state` returns the
-/// network's state on a platform.
+/// Returns copies of the rows that were measured in the state of the caches that a network of these parts has
+/// (operatorState), with settings marked "caches as in the network". `state` returns the network's state on a platform.
 std::vector<Row> rowsAsInNetwork(const std::vector<Row> &rows,
                                  const std::function<store::CacheState(const std::string &platform)> &state);
 
@@ -51,10 +49,10 @@ struct AccountLine {
   struct Operator {
     std::string problem;
     int64_t count = 0;                      // occurrences in these kernels
-    std::optional<store::CacheState> state; // state of the caches in the measurement that is used; empty: not measured
+    std::optional<store::CacheState> state; // of the measurement that is used; empty: not measured
   };
   std::vector<Operator> operators;           // empty: the kernels compute no problem
-  std::string what;                          // description if `operators` is empty
+  std::string what;                          // description of kernels without a problem
   int64_t count = 0;                         // largest count of an operator; number of kernels if there is none
   std::map<store::CacheState, double> alone; // by state: seconds of all operators over `count`, if all were measured
   double estimated = 0;                      // seconds of all measured operators, each in its state, times its count
@@ -67,10 +65,10 @@ struct AccountLine {
 };
 
 struct Account {
-  std::string context;            // of the rows, without caches
-  store::CacheState state;        // state of the network's constants
-  double constants = 0, last = 0; // bytes of the constants and of the last-level cache
-  std::vector<AccountLine> lines; // problems, longest in the network first; then kernels without a problem
+  std::string context;                             // context of the rows, without caches
+  store::CacheState state;                         // state of the network's constants
+  double constants = 0, last = 0;                  // bytes of the constants and of the last-level cache
+  std::vector<AccountLine> lines;                  // problems by time in the network, then kernels without a problem
   double overhead = 0, profiled = 0, measured = 0; // seconds: between kernels, profiled run, measured run
   double estimated() const;
 };
@@ -81,9 +79,8 @@ struct AccountSources {
   std::function<std::optional<double>(const std::string &platform, int threads)> measured;
   std::function<double(const std::string &platform)> lastLevelBytes;
 };
-/// Accounts of `parts` for every setting of `rows`, with the fastest column of `provider` for each part.
-/// Settings without a profile or a measured time are left out. A kernel belongs to the problems whose
-/// nodes it computes.
+/// Accounts of `parts` for every setting of `rows`, with the fastest column of `provider` for each part. Leaves out
+/// settings without a profile or a measured time. A kernel belongs to the problems whose nodes it computes.
 std::vector<Account> accounts(const std::vector<Row> &rows, const std::vector<Part> &parts, const std::string &provider,
                               const AccountSources &sources);
 

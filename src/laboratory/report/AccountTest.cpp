@@ -19,7 +19,7 @@ const std::string conv = convText(4, 8), pool = "reduce_mean x=1x8x8x8 axes=2,3"
 TEST(Account, theStateFollowsFromSizes) {
   EXPECT_EQ(networkState(33e6, 32e6), CacheState::coldConstants);
   EXPECT_EQ(networkState(32e6, 32e6), CacheState::hot);
-  EXPECT_EQ(networkState(33e6, 0), CacheState::hot); // nobody knows the cache
+  EXPECT_EQ(networkState(33e6, 0), CacheState::hot); // the size of the cache is unknown
   EXPECT_EQ(operatorState(conv, CacheState::coldConstants), CacheState::coldConstants);
   EXPECT_EQ(operatorState(pool, CacheState::coldConstants), CacheState::hot); // it has no constants
   EXPECT_DOUBLE_EQ(constantBytes({{conv, 2, {}}, {pool, 5, {}}}), 2 * 4 * 4 * 8 * 9);
@@ -59,7 +59,7 @@ TEST(Account, everythingIsAccountedFor) {
   const Account &account = found[0];
   EXPECT_EQ(account.context, "ops, 1 thread");
   EXPECT_EQ(account.state, CacheState::coldConstants);
-  ASSERT_EQ(account.lines.size(), 4u); // the longest problem first, what no problem says last
+  ASSERT_EQ(account.lines.size(), 4u); // the longest problem first, lines without a problem last
   ASSERT_EQ(account.lines[0].operators.size(), 1u);
   EXPECT_EQ(account.lines[0].operators[0].problem, conv);
   EXPECT_EQ(account.lines[0].states(), "cold-constants");
@@ -77,11 +77,11 @@ TEST(Account, everythingIsAccountedFor) {
   EXPECT_NEAR(account.estimated() - account.measured, lines - account.overhead + account.profiled - account.measured,
               1e-12);
   rows.push_back(timed(conv, 1e-3, CacheState::hot));
-  rows.back().setting.threads = 2; // of which there is no profile
+  rows.back().setting.threads = 2; // without a profile
   EXPECT_EQ(accounts(rows, parts, "lathe", sources).size(), 1u);
 }
 
-/// Depthwise and pointwise convolutions, of which two pairs are one kernel each and a third one is two kernels.
+/// Depthwise and pointwise convolutions: two pairs are one kernel each, and a third pair is two kernels.
 TEST(Account, aKernelOfTwoProblemsIsALineOfBoth) {
   std::vector<Row> rows = {timed(conv, 1e-3, CacheState::coldConstants), timed(conv, 0.5e-3, CacheState::hot),
                            timed(pool, 3e-3, CacheState::hot)};
@@ -118,7 +118,7 @@ TEST(Account, aKernelOfTwoProblemsIsALineOfBoth) {
   EXPECT_EQ(lines[2].operators[0].problem, conv);
   EXPECT_EQ(lines[2].count, 1);
   EXPECT_EQ(lines[3].states(), "cold-constants + none"); // half of it is unknown
-  EXPECT_NEAR(lines[3].estimated, 0, 1e-12);             // d1 was counted where it came first
+  EXPECT_NEAR(lines[3].estimated, 0, 1e-12);             // d1 was counted in an earlier line
   double inNetwork = 0;
   int64_t operators = 0;
   for (auto &line : lines) {

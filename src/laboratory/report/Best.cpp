@@ -49,7 +49,7 @@ std::vector<BestCount> countBest(const std::vector<Best> &best) {
   for (const Best &entry : best) {
     count(columnOf(*entry.row), entry);
     const std::string &schedule = scheduleOf(*entry.row);
-    if (!schedule.empty()) // its parameters differ from problem to problem
+    if (!schedule.empty()) // parameters differ between problems
       count(columnOf(*entry.row) + " " + schedule.substr(0, schedule.find(' ')), entry);
   }
   std::vector<BestCount> sorted;

@@ -5,8 +5,8 @@
 
 namespace lathe::report {
 
-/// Returns the row with the lowest median among those that count and that `chosen` accepts (empty:
-/// all); null if there is none.
+/// Returns the row with the lowest median among rows that count and are accepted by `chosen` (empty: all); null if
+/// there is none.
 const Row *fastest(const std::vector<const Row *> &cell, const std::function<bool(const Row &)> &chosen = {});
 
 struct Best {
@@ -21,7 +21,7 @@ struct Best {
 /// Results for every cell that has a row that counts.
 std::vector<Best> best(const std::vector<Row> &rows);
 
-/// How often a column or algorithm is fastest, and how often with certainty or without competitor.
+/// How often a column or algorithm is fastest, and how often with certainty or without a competitor.
 struct BestCount {
   std::string what; // a column "lathe:auto", or an algorithm of one "lathe:auto winograd/1"
   size_t best = 0, clearly = 0;

@@ -7,7 +7,7 @@
 
 namespace lathe::report {
 
-/// "ops, segments"
+/// A title from the kinds of experiments: "ops, segments".
 static std::string titleOf(const std::vector<store::ExperimentSummary> &experiments) {
   std::set<std::string_view> kinds;
   for (const store::ExperimentSummary &summary : experiments)
@@ -15,7 +15,7 @@ static std::string titleOf(const std::vector<store::ExperimentSummary> &experime
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
-/// Adds what the experiments have found out about schedules.
+/// Adds the tuning records of the experiments.
 static void addTuning(PageData &data, store::Store &store, const std::set<std::string> &experiments) {
   for (store::TunedTask &task : store.tunedTasks()) {
     std::erase_if(task.records, [&](store::TuningRecord &record) {
@@ -48,7 +48,7 @@ PageData collect(store::Store &store, const store::Filter &filter, PageHeader he
     store.points(filter, true, [&](const store::Point &point) { belt.add(point); });
     belt.finish();
   }
-  if (filter.op.empty() && filter.provider.empty()) // which records of schedules have not
+  if (filter.op.empty() && filter.provider.empty()) // tuning records have no operator or provider
     addTuning(data, store, chosen);
   data.setLabels(store.labels());
   return data;

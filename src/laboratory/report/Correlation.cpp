@@ -47,7 +47,7 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
   return pearson(ranks(x), ranks(y));
 }
 
-/// The schedule in the text of an implementation, behind which the layout may stand; none where it is something else.
+/// The schedule in the text of an implementation, which may be followed by the layout; nothing for other texts.
 static std::optional<Schedule> scheduleIn(const std::string &implementation) {
   std::istringstream stream(implementation);
   std::string text, word;
@@ -57,7 +57,7 @@ static std::optional<Schedule> scheduleIn(const std::string &implementation) {
       text += " " + word;
   try {
     return Schedule::parse(text);
-  } catch (const Error &) { // another library's own words
+  } catch (const Error &) { // a text of another library
     return std::nullopt;
   }
 }
@@ -92,14 +92,14 @@ std::map<std::string, double> featuresOf(const Row &row) {
     }
   }
   if (auto schedule = scheduleIn(scheduleOf(row))) {
-    auto nameOf = [&](const std::string &parameter) { // one name means different things to different algorithms
+    auto nameOf = [&](const std::string &parameter) { // a name may have different meanings in different algorithms
       return schedule->algorithm + " " + parameter;
     };
     for (auto &[parameter, value] : schedule->numbers)
       features[nameOf(parameter)] = double(value);
     if (const Algorithm *algorithm = findAlgorithm(schedule->algorithm, schedule->version))
       for (const Parameter &parameter : algorithm->parameters)
-        if (parameter.defaultNumber) // which canonical texts leave out
+        if (parameter.defaultNumber) // canonical texts omit defaults
           features.try_emplace(nameOf(parameter.name), double(*parameter.defaultNumber));
   }
   return features;

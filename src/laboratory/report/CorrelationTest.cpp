@@ -37,17 +37,17 @@ TEST(Correlation, featuresOfAConvolution) {
   EXPECT_EQ(features.at("kernel_area"), 9);
   EXPECT_EQ(features.at("direct px"), 14);
   EXPECT_EQ(features.at("direct oc"), 2);
-  EXPECT_EQ(features.at("direct unroll"), 8); // the default, which no text has
+  EXPECT_EQ(features.at("direct unroll"), 8); // the default, which texts omit
   EXPECT_FALSE(features.count("direct parallel"));
   row.implementation = "jit_avx512 something=3";
   auto others = featuresOf(row);
-  EXPECT_TRUE(std::none_of(others.begin(), others.end(), [](auto &entry) { // whatever something means
+  EXPECT_TRUE(std::none_of(others.begin(), others.end(), [](auto &entry) { // regardless of its meaning
     return entry.first.starts_with("direct") || entry.first.ends_with("something");
   }));
 }
 
 TEST(Correlation, ofTimesThatFollowAPower) {
-  // time = flops squared, and the more px the less: both exact, in logarithms.
+  // time = flops squared, and decreasing in px: both exact, in logarithms.
   std::vector<Row> rows;
   for (int out : {8, 16, 32, 64}) {
     Row row = report::rowOf(convText(4, out), "lathe:auto", 1e-6 * out * out);

@@ -20,7 +20,7 @@ static std::string matchKey(const Row &row) {
   return fmt::format("{}\n{}\n{}\n{}\n{}", row.op, row.problem, row.provider, row.variant, row.setting.key());
 }
 
-/// By key, the last one measured, in order.
+/// The last measured row of each key, in order.
 static std::pair<std::vector<const Row *>, std::map<std::string, size_t>> lastOf(const std::vector<Row> &rows) {
   std::vector<const Row *> kept;
   std::map<std::string, size_t> places;

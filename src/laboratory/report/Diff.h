@@ -9,10 +9,10 @@ struct DiffPoint {
   const Row *before = nullptr, *after = nullptr;  // null: the point is on the other side only
   std::optional<lab::RatioEstimate> speed;        // time before / time after, if both rows count
   lab::Verdict verdict = lab::Verdict::ambiguous; // on `after`, if there is a speed
-  bool tooFewStarts = false;                      // faster and slower are impossible with so many starts
+  bool tooFewStarts = false;                      // so few starts can give neither faster nor slower
   std::string because;                            // why `verdict` is ambiguous (lab::ambiguityOf)
-  /// True if the point passed before and neither passed nor is `sameAs` now; a point that is
-  /// declined now broke.
+  /// True if the point passed before, and now neither passed nor is `sameAs`; a point that is declined now counts as
+  /// broken.
   bool broke() const;
   bool statusChanged() const { return before && after && before->status != after->status; }
 };
@@ -24,10 +24,10 @@ struct Diff {
   std::optional<lab::RatioEstimate> geometricMean; // of the speeds
 };
 
-/// Compares points with equal operator, problem, provider, variant and setting, from any machine
-/// and kind of experiment. Of several points with one key the last one counts. The sides were not
-/// measured in turns, so the ratio contains every other change between them, and faster or slower
-/// need six starts of each side (lab::leastStartsApart). `band`: see lab::verdictOn.
+/// Compares points with equal operator, problem, provider, variant and setting, from any machine and kind of
+/// experiment. Of several points with one key the last one counts. The sides were not measured in turns, so the ratio
+/// includes all other changes between them, and faster or slower need six starts of each side (lab::leastStartsApart).
+/// `band`: see lab::verdictOn.
 Diff diff(const std::vector<Row> &before, const std::vector<Row> &after, double band = lab::indifference);
 
 /// A rule of --fail-on: "slower:3%" (with certainty and by more than 3 %; "slower": by more than
@@ -39,8 +39,8 @@ struct FailRule {
   /// Parses a rule. Throws Error with the valid forms.
   static FailRule parse(const std::string &text);
   bool holds(const DiffPoint &point) const;
-  /// Throws Error if the rule asks for a verdict that no point of `diff` can have, although there are
-  /// times on both sides: it would never hold.
+  /// Throws Error if the rule needs a verdict that no point of `diff` can have, although both sides have times: the
+  /// rule would never apply.
   void requireDecidable(const Diff &diff) const;
 };
 

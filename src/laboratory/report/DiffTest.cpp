@@ -42,7 +42,7 @@ TEST(Diff, pointsWithAnotherSettingDoNotMatch) {
   EXPECT_EQ(found.onlyBefore, 1u);
   EXPECT_EQ(found.onlyAfter, 1u);
   now[0].setting.threads = 1;
-  now[0].platform = "another machine"; // which is what may be asked
+  now[0].platform = "another machine"; // comparing machines is allowed
   EXPECT_TRUE(diff(before, now).points[0].speed);
 }
 
@@ -57,7 +57,7 @@ TEST(Diff, ofSamplesThatOverlapIsAmbiguous) {
   EXPECT_NEAR(found.points[0].speed->ratio, 1 / 1.1, 1e-12);
 }
 
-/// With so few starts on a side nothing is ever faster or slower, and the rule that waits for it is refused.
+/// With so few starts no point is ever faster or slower, so a rule that needs this verdict is refused.
 TEST(Diff, saysWhereAVerdictIsImpossible) {
   std::vector<Row> before = {report::rowOf(a, "lathe", 1e-3), report::rowOf(b, "lathe", 1e-3)};
   std::vector<Row> now = {after(a, 2e-3), after(b, 2e-3)};
@@ -69,14 +69,14 @@ TEST(Diff, saysWhereAVerdictIsImpossible) {
     EXPECT_EQ(found.tooFewStarts, 1u);
     EXPECT_EQ(found.points[0].verdict, lab::Verdict::ambiguous);
     EXPECT_EQ(found.points[1].verdict, lab::Verdict::slower);
-    EXPECT_NO_THROW(slower.requireDecidable(found)); // of the other point
+    EXPECT_NO_THROW(slower.requireDecidable(found)); // because of the other point
     now[1].starts = starts;
     found = diff(before, now);
     EXPECT_THROW(slower.requireDecidable(found), Error);
     EXPECT_NO_THROW(missing.requireDecidable(found));
     now[1].starts = before[1].starts;
   }
-  EXPECT_NO_THROW(slower.requireDecidable(diff({}, now))); // no times on one side: other rules tell
+  EXPECT_NO_THROW(slower.requireDecidable(diff({}, now))); // no times on one side: other rules report this
 }
 
 TEST(Diff, rulesForFailing) {

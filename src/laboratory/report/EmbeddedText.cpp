@@ -1,4 +1,4 @@
-// Documents as texts of pages. Most of a document is base64, which is copied as it is.
+// Converts documents to text inside pages. Most of a document is base64, which is copied unchanged.
 #include "report/PageData.h"
 
 #include <utility>
@@ -7,7 +7,8 @@ namespace lathe::report {
 
 using nlohmann::json;
 
-/// True for texts that JSON and HTML leave as they are. Looks at every letter: compilers make vectors of that.
+/// True for texts that need no escapes in JSON and HTML. Checks every character, so that compilers can vectorise the
+/// loop.
 static bool isPlain(std::string_view text) {
   bool special = false;
   for (char letter : text)
@@ -15,7 +16,7 @@ static bool isPlain(std::string_view text) {
   return !special;
 }
 
-/// Texts of a store may be damaged; '<' in JSON only stands inside of texts.
+/// Texts of a store may be damaged; in JSON, '<' occurs only inside texts.
 static void appendDumped(std::string &text, const json &value) {
   for (char letter : value.dump(-1, ' ', false, json::error_handler_t::replace))
     if (letter == '<')
@@ -32,7 +33,7 @@ static void appendText(std::string &text, const std::string &value) {
   text += '"';
 }
 
-/// As json::dump writes it.
+/// Writes the same text as json::dump.
 static void append(std::string &text, const json &value) {
   const char *separator = "";
   if (value.is_object()) {

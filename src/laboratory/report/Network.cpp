@@ -13,18 +13,18 @@ using nlohmann::json;
 
 namespace {
 
-/// Rows that may be summed up, by problem.
+/// Rows that may be added up, by problem.
 struct Group {
   const Row *any = nullptr;
   std::map<std::string, std::vector<const Row *>> problems;
   std::set<std::string> providers;
 };
 
-/// Rows of operators that count, by what they have in common but for the problem; a problem says its own type.
+/// Rows of operators that count, by their context without the problem; a problem states its own type.
 std::map<std::string, Group> groupsOf(const std::vector<Row> &rows) {
   std::map<std::string, Group> groups;
   for (const Row &row : rows) {
-    if (!row.counts() || !row.shape || !row.verifiedHere()) // a network's time is a sum of what was checked
+    if (!row.counts() || !row.shape || !row.verifiedHere()) // the sum for a network includes only verified results
       continue;
     Row untyped = row;
     untyped.setting.type.clear();

@@ -10,7 +10,7 @@ namespace lathe::report {
 struct Part {
   std::string problem;
   int64_t count = 1;
-  std::vector<std::string> nodes = {}; // nodes of the model that it stands for
+  std::vector<std::string> nodes = {}; // nodes of the model that it represents
 };
 
 struct Estimate {
@@ -19,14 +19,14 @@ struct Estimate {
   std::string platform; // key
   store::Setting setting;
   double seconds = 0;                                // sum of count x best time, over the problems that have one
-  int64_t counted = 0;                               // number of operators in the sum, repeated ones included
+  int64_t counted = 0;                               // number of operators in the sum, including repetitions
   std::vector<Part> missing;                         // problems without a time
   std::optional<double> measuredSeconds, difference; // end to end; (estimate - measured) / measured
 };
 
-/// Estimates for every setting with a row for any part: first over all providers, then for each
-/// provider. `measuredSeconds` returns the time of the whole network under a setting, or nothing.
-/// If parts have no time, the sum and the difference are lower bounds.
+/// Estimates for every setting with a row for any part: first over all providers, then for each provider.
+/// `measuredSeconds` returns the time of the whole network for a setting, or nothing. If parts have no time, the sum
+/// and the difference are lower bounds.
 std::vector<Estimate> estimates(const std::vector<Row> &rows, const std::vector<Part> &parts,
                                 const std::function<std::optional<double>(const Estimate &estimate)> &measuredSeconds);
 
@@ -46,8 +46,8 @@ struct ConvTable {
   std::vector<ConvLine> lines; // largest total first
 };
 
-/// Tables of the convolutions among the parts for every setting. Without parts: of the convolutions
-/// among the rows, each with count 1.
+/// Tables of the convolutions among the parts for every setting. If `parts` is empty, of the convolutions among the
+/// rows, each with count 1.
 std::vector<ConvTable> convTables(const std::vector<Row> &rows, const std::vector<Part> &parts);
 
 nlohmann::json toJson(const Estimate &estimate);

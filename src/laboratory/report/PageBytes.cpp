@@ -2,7 +2,7 @@
 
 #include "support/Error.h"
 
-// The files end up in the program as they are: no compiler reads a megabyte as a list of numbers.
+// Includes the files as bytes: a compiler would need too long for a megabyte as a list of numbers.
 asm(R"(
   .section .rodata.lathe_report,"a"
 lathe_report_page:

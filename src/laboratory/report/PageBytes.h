@@ -6,13 +6,13 @@
 
 namespace lathe::report {
 
-/// HTML with the marker `pageDataMarker`; "" if this build has no page, because npm was not there.
+/// HTML with the marker `pageDataMarker`; "" if this program was built without npm, and so without a page.
 std::string_view pageTemplate();
-/// A module for Node.js: `node plots.mjs DOCUMENT.json FOLDER` writes every plot as SVG. "" like
+/// A module for Node.js: `node plots.mjs DOCUMENT.json FOLDER` writes every plot as SVG. "" in the same case as
 /// pageTemplate.
 std::string_view plotProgram();
 
-/// Returns `bytes`, one of the two above. Throws Error that says why this build has none if it is "".
+/// Returns `bytes`, a result of pageTemplate or plotProgram. If it is "", throws Error with the reason.
 std::string_view builtPage(std::string_view bytes);
 
 } // namespace lathe::report

@@ -1,4 +1,4 @@
-// What the document of a page is made of: lists of different values, and columns of numbers.
+// Building blocks of a page's document: lists of distinct values, and columns of numbers.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ struct KeyEqual {
 };
 template <class Key, class Value> using KeyMap = std::unordered_map<Key, Value, KeyHash, KeyEqual>;
 
-/// A list of different values, and the index of each by its key.
+/// A list of distinct values, and the index of each by its key.
 template <class Value = std::string> class Dictionary {
 public:
   template <class Make> uint32_t index(std::string_view key, Make &&make) {
@@ -36,7 +36,7 @@ public:
     values.push_back(make());
     return places.emplace(std::string(key), uint32_t(values.size() - 1)).first->second;
   }
-  /// Of a value that is its own key.
+  /// The index of a value that is its own key.
   uint32_t index(std::string_view key) {
     return index(key, [&] { return Value(key); });
   }
@@ -50,7 +50,7 @@ private:
   KeyMap<std::string, uint32_t> places;
 };
 
-/// Columns by name. Rows fill them in one order: the next column is mostly the one behind the last.
+/// Columns by name. Rows fill them in the same order, so the next column is usually the one after the last.
 template <class T> class NamedColumns {
 public:
   std::vector<T> &operator[](std::string_view name) {
@@ -82,7 +82,7 @@ public:
   uint32_t text(std::string_view name, std::string_view value);
 
   NamedColumns<uint32_t> integers;
-  /// All columns; numbers that no row knows are left out.
+  /// All columns; leaves out number columns without any value.
   nlohmann::json document() const;
 
 private:
@@ -93,7 +93,7 @@ private:
 /// A typed array of the page: {"type", "data"}.
 nlohmann::json packed(const std::vector<uint32_t> &values);
 nlohmann::json packed(const std::vector<double> &values);
-/// Times in ns: 32 bits if they are enough for all, 4.29 s.
+/// Times in ns, in 32 bits if this is enough for all (up to 4.29 s).
 nlohmann::json packedTimes(const std::vector<int64_t> &nanoseconds);
 
 } // namespace lathe::report

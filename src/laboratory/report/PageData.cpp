@@ -16,15 +16,15 @@ using nlohmann::json;
 static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 struct PageData::Columns {
-  /// Indices of a setting, and of the same setting without its schedule among all settings in use.
+  /// Indices of a setting, and of the same setting without its schedule, among all settings.
   struct SettingPlace {
     uint32_t index = 0, withoutSchedule = 0;
   };
-  /// The last measurement of a key: index of the point and of the text of its time.
+  /// The last measurement of a key: indices of the point and of the text of its time.
   struct Last {
     uint32_t point = 0, measured = 0;
   };
-  /// Indices of what a point belongs to.
+  /// Indices of the objects that a point belongs to.
   struct Place {
     uint32_t platform = 0, problem = 0, provider = 0, variant = 0, measured = 0;
     SettingPlace setting;
@@ -41,7 +41,7 @@ struct PageData::Columns {
   std::vector<std::vector<size_t>> starts;
   std::map<std::vector<size_t>, uint32_t> startPlaces;
 
-  // The keys of problems and settings are hashes of documents; these texts are made faster.
+  // The keys of problems and settings are hashes of documents; these texts are cheaper to make.
   KeyMap<std::string, uint32_t> problemPlaces;     // by operator and text
   KeyMap<std::string, SettingPlace> settingPlaces; // by plainText
   Dictionary<> bareSettings;                       // without schedule
@@ -51,7 +51,7 @@ struct PageData::Columns {
   NumberColumns rows{texts};
   std::vector<uint32_t> roundCounts, roundLengths; // rounds of each point; samples of each round
   std::vector<int64_t> samples;
-  json figures = json::object(); // of points that have some, by index
+  json figures = json::object(); // by index, for points that have figures
   size_t points = 0;
 
   json tasks = json::array(), estimates = json::array();
@@ -94,7 +94,7 @@ void PageData::addExperiment(const store::Experiment &experiment) {
   columns->experimentOf[experiment.uuid] = experiment;
 }
 
-/// Median with its quartiles and its interval over the starts, and the samples by round.
+/// The median with its quartiles and its interval over the starts, and the samples by round.
 void PageData::Columns::addTimes(const store::Point &point, const Row &row) {
   std::vector<double> seconds;
   seconds.reserve(point.sampleCount());
@@ -154,7 +154,7 @@ uint32_t PageData::Columns::problemOf(const store::Point &point, const Row &row)
   if (isNew)
     place->second = problems.index(point.problem.key(), [&]() -> json {
       json document = {{"operator", row.op}, {"text", row.problem}, {"flops", row.flops}, {"bytes", row.bytes}};
-      if (!row.shape) // of operators the text says the same
+      if (!row.shape) // for operators the text states it
         document["detail"] = point.problem.detail;
       return document;
     });

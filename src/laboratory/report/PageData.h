@@ -1,8 +1,8 @@
 // The document that a report page shows: measurements of a store in columns.
 //
-// The document is JSON; report/page/src/data/schema.ts states its form, and `pageSchema` is its
-// version. Numbers of points are typed arrays in base64, little endian: 100,000 points with ten samples
-// each are one million numbers. Texts of points are indices into one list of texts.
+// The document is JSON. report/page/src/data/schema.ts defines its form, and `pageSchema` is its version. Numbers of
+// points are typed arrays in base64, little endian: 100,000 points with ten samples each are one million numbers. Texts
+// of points are indices into one list of texts.
 #pragma once
 
 #include "lab/machine/Machine.h"
@@ -17,7 +17,7 @@ namespace lathe::report {
 constexpr int pageSchema = 1;
 
 struct PageHeader {
-  std::string title = {}, command = {}; // of the report; the command that wrote it
+  std::string title = {}, command = {}; // of the report; command that wrote it
   std::string version = {}, build = {}; // of lathe
   std::string created = {};             // date and time in UTC
   std::string baseline = {}; // column that speedups are shown over first: "onednn:auto"; "": the page chooses
@@ -33,13 +33,13 @@ public:
   /// `ceilings` is null if they are unknown.
   void addPlatform(const store::Platform &platform, const lab::MachineCeilings *ceilings);
   void addExperiment(const store::Experiment &experiment);
-  /// Adds a point with its samples. A later point of the same experiment stands behind it.
+  /// Adds a point with its samples. Later points of the same experiment come after it.
   void addPoint(const store::Point &point);
-  /// Adds records of a task, in any order. Records whose experiment was not added have none.
+  /// Adds records of a task, in any order. Records of other experiments than the added ones get no experiment.
   void addTask(const store::TunedTask &task);
   /// Sets the labels of all platforms, experiments and problems of the page.
   void setLabels(const std::vector<store::Label> &labels);
-  /// Adds sums over the operators of a network beside its measured time.
+  /// Adds sums over the operators of a network with its measured time.
   void addEstimates(const std::string &network, const std::vector<Estimate> &estimates);
 
   size_t points() const;
@@ -52,14 +52,14 @@ private:
   std::unique_ptr<Columns> columns;
 };
 
-/// The document as text for an element of a page: no text of the document can end the element.
+/// The document as text for an element of a page: no text inside can end the element.
 std::string embeddedText(const nlohmann::json &document);
 
-/// Returns the page with the document inside of it. `page` is the built template, which has
-/// `pageDataMarker` once. No text of the document can end the element that holds it.
+/// Returns the page with the document inside. `page` is the built template, which has `pageDataMarker` once. No text of
+/// the document can end the element that contains it.
 std::string pageWith(std::string_view page, const nlohmann::json &document);
 
-/// Where the document goes, in the template.
+/// The marker in the template that the document replaces.
 constexpr std::string_view pageDataMarker = "@LATHE_REPORT_DATA@";
 
 } // namespace lathe::report

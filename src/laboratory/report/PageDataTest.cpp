@@ -1,4 +1,4 @@
-// The document of report pages: what goes in comes out, and no text becomes markup.
+// The document of report pages: data is unchanged after reading back, and no text becomes markup.
 #include "report/PageData.h"
 
 #include "report/ReportTesting.h"
@@ -137,7 +137,7 @@ TEST_F(PageDataTest, TextsCannotEndTheElement) {
   EXPECT_TRUE(text.starts_with("custom </script><img src=x onerror=alert(1)>")) << text;
 }
 
-/// What is copied as it is must be what the JSON library writes.
+/// Text that is copied unchanged must equal the JSON library's output.
 TEST(EmbeddedText, IsTheJsonWithoutLessThan) {
   std::string every;
   for (int letter = 0; letter < 256; ++letter)

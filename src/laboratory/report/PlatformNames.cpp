@@ -20,7 +20,7 @@ std::string shortName(const std::string &cpu) {
   return begin == text.npos || end == text.npos ? cpu : text.substr(begin, end + 1 - begin);
 }
 
-/// What tells platforms with one processor apart, what people see first in front.
+/// Properties that distinguish platforms with the same processor, the most visible first.
 std::vector<std::string> differences(const store::Platform &platform) {
   return {counted(platform.hardwareThreads, "thread"),
           fmt::format("{} GiB", platform.memoryBytes >> 30),

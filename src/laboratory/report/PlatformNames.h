@@ -9,10 +9,9 @@
 
 namespace lathe::report {
 
-/// Returns a name for each platform of a key, by the key: the one that people gave it (`lathe store name`), else the
-/// processor's name without what every name has ("EPYC 9755").
-/// Platforms with one name have behind it what they differ in ("EPYC 9755, 2 threads, powersave"), and
-/// the beginning of the key if that is not enough. The names are different.
+/// Returns a name for each platform, by its key: the user's name (`lathe store name`), or the processor's name without
+/// its redundant words ("EPYC 9755"). Platforms with the same name also get the properties in which they differ ("EPYC
+/// 9755, 2 threads, powersave"), and the beginning of the key if this is not enough. The names are distinct.
 std::map<std::string, std::string> platformNames(const std::map<std::string, store::Platform> &platforms,
                                                  const store::LabelIndex &given = {});
 

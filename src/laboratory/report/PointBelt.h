@@ -1,4 +1,4 @@
-// Carries points to another thread, which works on them while the caller reads the next ones from the store.
+// Passes points to another thread, which processes them while the caller reads further points from the store.
 #pragma once
 
 #include "store/Records.h"
@@ -14,16 +14,16 @@ namespace lathe::report {
 
 class PointBelt {
 public:
-  /// `use` is called on a thread of this object, for one point after the other, in the order in which they are added.
+  /// `use` is called in a thread of this object, for one point after the other, in the order of adding.
   explicit PointBelt(std::function<void(const store::Point &point)> use);
-  /// Waits for the thread, which drops what is left.
+  /// Waits for the thread, which drops the remaining points.
   ~PointBelt();
   PointBelt(const PointBelt &) = delete;
   PointBelt &operator=(const PointBelt &) = delete;
 
-  /// Adds a copy of the point; waits while too many are on the way. Throws what `use` has thrown.
+  /// Adds a copy of the point; waits if too many points are queued. Rethrows exceptions of `use`.
   void add(const store::Point &point);
-  /// Waits until all points are used. Throws what `use` has thrown.
+  /// Waits until all points are processed. Rethrows exceptions of `use`.
   void finish();
 
 private:
@@ -32,11 +32,11 @@ private:
   void work();
 
   std::function<void(const store::Point &)> use;
-  Batch next;       // of the caller alone
-  std::mutex mutex; // of what follows
+  Batch next;       // used by the caller only
+  std::mutex mutex; // protects the following members
   std::condition_variable changed;
   std::deque<Batch> batches;
-  bool ended = false, stopped = false; // no further batch; nobody wants the rest
+  bool ended = false, stopped = false; // no further batch; the rest is not needed
   std::exception_ptr thrown;
   std::thread thread;
 };

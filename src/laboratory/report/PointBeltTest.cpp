@@ -27,7 +27,7 @@ TEST(PointBelt, KeepsTheOrder) {
   }
 }
 
-/// The caller learns of it at the latest at the end, and does not wait for ever before.
+/// The caller gets the exception at the end at the latest, and does not wait forever before.
 TEST(PointBelt, ThrowsWhatTheUserThrows) {
   for (size_t bad : {0, 100, 4999})
     EXPECT_EQ(errorOf([&] {

@@ -9,7 +9,7 @@ namespace {
 const std::string small = convText(4, 8);
 
 TEST(Ratio, followsTheRoundsOnlyWhereTheyWereMeasuredInTurns) {
-  // The machine is slower by a factor of its own in every start; we always take twice the peer's time.
+  // Every start has another slowdown of the machine; our time is always twice the peer's time.
   Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
   for (size_t round = 0; round < ours.rounds.size(); ++round) {
     double speed = double(1 << round / 2);
@@ -28,7 +28,7 @@ TEST(Ratio, followsTheRoundsOnlyWhereTheyWereMeasuredInTurns) {
 }
 
 TEST(Ratio, takesAStartOfTheProcessForOneObservation) {
-  // Within a start nothing varies; between starts ours takes 1, 2 and 4 times what the peer takes.
+  // No variation within a start; between starts our time is 1, 2 and 4 times the peer's.
   Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
   ours.rounds.resize(6), peer.rounds.resize(6);
   for (size_t round = 0; round < 6; ++round) {
@@ -38,21 +38,21 @@ TEST(Ratio, takesAStartOfTheProcessForOneObservation) {
   ours.starts = peer.starts = {2, 2, 2};
   lab::RatioEstimate inTurns = judgeTimes(ours, peer).ratio;
   EXPECT_NEAR(inTurns.ratio, 2, 1e-12);
-  double half = 4.302653 * std::log(2.0) / std::sqrt(3.0); // Student's t of two degrees of freedom
+  double half = 4.302653 * std::log(2.0) / std::sqrt(3.0); // Student's t for two degrees of freedom
   EXPECT_NEAR(inTurns.interval.low, 2 / std::exp(half), 1e-5);
   peer.experiment = "another";
   lab::RatioEstimate apart = judgeTimes(ours, peer).ratio;
   EXPECT_DOUBLE_EQ(apart.ratio, 2);
-  EXPECT_TRUE(apart.isRange); // three of each are no proof
+  EXPECT_TRUE(apart.isRange); // three starts each prove nothing
   EXPECT_DOUBLE_EQ(apart.interval.low, 1);
   EXPECT_DOUBLE_EQ(apart.interval.high, 4);
 }
 
-/// Without turns, what other programs did while one side ran is in the ratio.
+/// Without turns, the ratio includes what other programs did while one side ran.
 TEST(Ratio, ofADisturbedSideHasNoVerdictWithoutTurns) {
   Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 2);
   ours.disturbed = true;
-  EXPECT_EQ(judgeTimes(peer, ours).verdict, lab::Verdict::faster); // in turns both had the same disturbance
+  EXPECT_EQ(judgeTimes(peer, ours).verdict, lab::Verdict::faster); // in turns the disturbance affects both
   peer.experiment = "another";
   EXPECT_EQ(judgeTimes(peer, ours).verdict, lab::Verdict::ambiguous);
   EXPECT_EQ(judgeTimes(ours, peer).verdict, lab::Verdict::ambiguous);
@@ -60,7 +60,7 @@ TEST(Ratio, ofADisturbedSideHasNoVerdictWithoutTurns) {
   EXPECT_EQ(judgeTimes(peer, ours).verdict, lab::Verdict::faster);
 }
 
-/// One or two starts have a range and no verdict, however many rounds there are and whoever judges.
+/// One or two starts give a range and no verdict, for any number of rounds and any judge.
 TEST(Ratio, ofFewStartsIsARange) {
   Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onednn", 1);
   for (bool turns : {true, false}) {
@@ -90,14 +90,14 @@ TEST(Ratio, takesTurnsFromTheSettingsOfTheExperiment) {
   EXPECT_FALSE(tookTurns(ofKind(ExperimentKind::bench)));
   EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::segments, six)));
   EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::compare)));
-  EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::ops)));                      // a document that does not say it
-  EXPECT_FALSE(tookTurns(ofKind(ExperimentKind::bench, nlohmann::json()))); // of a damaged store
+  EXPECT_TRUE(tookTurns(ofKind(ExperimentKind::ops)));                      // a document without this setting
+  EXPECT_FALSE(tookTurns(ofKind(ExperimentKind::bench, nlohmann::json()))); // from a damaged store
   for (ExperimentKind kind : {ExperimentKind::profile, ExperimentKind::evaluate, ExperimentKind::imported})
     EXPECT_FALSE(tookTurns(ofKind(kind, six)));
 }
 
 TEST(Ratio, isThatOfTheVerbWhichMeasured) {
-  // Of sweeps and segments as well: the machine is slower in every round, and one side takes twice as long.
+  // For sweeps and segments as well: the machine is slower in every round, and one side takes twice as long.
   Row ours = report::rowOf(small, "lathe", 1), peer = report::rowOf(small, "onnxruntime", 1);
   for (size_t round = 0; round < ours.rounds.size(); ++round) {
     ours.rounds[round] = {double(2 << round), double(2 << round)};
@@ -107,7 +107,7 @@ TEST(Ratio, isThatOfTheVerbWhichMeasured) {
   for (auto kind : {store::ExperimentKind::bench, store::ExperimentKind::segments}) {
     ours.kind = peer.kind = kind;
     ours.tookTurns = peer.tookTurns = tookTurns(ofKind(kind, {{"starts", 6}}));
-    // Nobody knows yet how much starts differ, however many rounds they have.
+    // The variation between starts is unknown, for any number of rounds.
     ours.starts = peer.starts = {7, 5};
     EXPECT_EQ(judgeTimes(ours, peer).verdict, lab::Verdict::ambiguous);
     ours.starts = peer.starts = {4, 4, 4};

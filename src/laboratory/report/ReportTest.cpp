@@ -88,11 +88,11 @@ TEST(Counted, whatARunCost) {
   point.problem = {"conv", convText(16, 16), {}};
   point.provider = "lathe";
   point.status = store::PointStatus::passed;
-  // Two threads at 3 GHz; in the second round others had the counters.
+  // Two threads at 3 GHz; in the second round other programs used the counters.
   point.rounds = {{{1000, 2000, 6000, 12000, 5, 3000000}}, {{1000, 1000, {}, {}, {}, {}}}};
   std::vector<Row> rows = {rowOf(point, ofKind(store::ExperimentKind::ops)), rowOf(convText(16, 16), "other", 1e-3)};
   auto costs = counted(rows);
-  ASSERT_EQ(costs.size(), 1u); // of the other nothing is known
+  ASSERT_EQ(costs.size(), 1u); // the other point has no counts
   EXPECT_NEAR(costs[0].row->processors.value_or(0), 1.5, 1e-12);
   EXPECT_NEAR(costs[0].instructionsPerCycle.value_or(0), 2, 1e-12);
   EXPECT_NEAR(costs[0].row->gigahertz.value_or(0), 3, 1e-12);
@@ -111,7 +111,7 @@ TEST(Speedup, overABaselineWithTheGeometricMean) {
       report::rowOf(large, "lathe:plain", 0),    report::rowOf(convText(3, 3), "lathe:auto", 1e-3),
   };
   Speedups found = speedups(rows, ColumnChoice::parse("onednn"));
-  ASSERT_EQ(found.rows.size(), 4u); // winograd among them; the cell without baseline not
+  ASSERT_EQ(found.rows.size(), 4u); // includes winograd; excludes the cell without baseline
   EXPECT_DOUBLE_EQ(found.rows[0].ratio.ratio, 4);
   EXPECT_EQ(found.rows[2].row->variant, "winograd");
   EXPECT_DOUBLE_EQ(found.rows[2].ratio.ratio, 0.5);
@@ -124,10 +124,10 @@ TEST(Speedup, overABaselineWithTheGeometricMean) {
   EXPECT_NEAR(summaries.at("lathe:auto").geometricMean.interval.high, 16, 1e-12);
   EXPECT_EQ(summaries.at("lathe:plain").problems, 1u);
   EXPECT_NEAR(summaries.at("lathe").geometricMean.ratio, 8, 1e-12);
-  // A certain variant as the baseline.
+  // A specific variant as the baseline.
   EXPECT_DOUBLE_EQ(speedups(rows, ColumnChoice::parse("onednn:winograd")).rows[0].ratio.ratio, 8);
   EXPECT_TRUE(speedups(rows, ColumnChoice::parse("eigen")).rows.empty());
-  // A variant that is the same as another one was timed under its name.
+  // A variant that equals another one was timed under the other's name.
   rows[1].status = store::PointStatus::sameAs;
   rows[1].reason = "lathe:auto";
   rows[1].median = 0;
@@ -164,7 +164,7 @@ TEST(Speedup, theBaselineIsWrittenProviderVariantSchedule) {
   EXPECT_THROW(ColumnChoice::parse(":auto"), Error);
   EXPECT_THROW(ColumnChoice::parse("lathe@"), Error);
   EXPECT_EQ(ColumnChoice::parse("lathe:auto@EPYC").str(), "lathe:auto@EPYC");
-  EXPECT_FALSE(ColumnChoice::parse("lathe@EPYC").matches(row)); // of one platform that has no name
+  EXPECT_FALSE(ColumnChoice::parse("lathe@EPYC").matches(row)); // the platform has no name
 }
 
 TEST(Best, andHowOften) {
@@ -301,7 +301,7 @@ TEST_F(FromStore, rowsAreWhatWasKept) {
   EXPECT_EQ(rows[0].implementation, "direct/1 px=14 oc=2");
   EXPECT_EQ(rows[0].platformName, "One");
   EXPECT_EQ(rows[1].platformName, "Other");
-  // Over a baseline on one of them, rows of all platforms are compared, and never in turns.
+  // With a baseline on one platform, rows of all platforms are compared with it, and never in turns.
   Speedups across = speedups(rows, ColumnChoice::parse(rows[0].provider + "@oTHer"));
   ASSERT_EQ(across.rows.size(), 1u);
   EXPECT_EQ(across.rows[0].row, &rows[0]);
@@ -310,7 +310,7 @@ TEST_F(FromStore, rowsAreWhatWasKept) {
   EXPECT_TRUE(speedups(rows, ColumnChoice::parse(rows[0].provider + "@third")).rows.empty());
   EXPECT_EQ(speedups(rows, ColumnChoice::parse(rows[0].provider + "@" + rows[1].platform.substr(0, 8))).rows.size(),
             1u);
-  EXPECT_EQ(byCell(rows).size(), 2u); // nothing is compared across machines
+  EXPECT_EQ(byCell(rows).size(), 2u); // cells of different machines are not compared
   EXPECT_EQ(best(rows).size(), 2u);
   EXPECT_EQ(rowsOf(store, {.experiments = {rows[1].experiment}}).size(), 1u);
   EXPECT_EQ(rowsOf(store, {.experiments = {rows[1].experiment}})[0].platformName, "");
@@ -340,7 +340,7 @@ TEST_F(FromStore, anArchiveAndResultsHoldTheSameRows) {
   EXPECT_NEAR(written[0].cpuSeconds.value_or(0), 4008e-9, 1e-15);
   EXPECT_NEAR(written[0].cycles.value_or(0), 8016, 1e-9);
   EXPECT_EQ(cellOf(archived[0]), cellOf(kept[0]));
-  written[0].platform = kept[0].platform; // which results do not tell
+  written[0].platform = kept[0].platform; // results do not state the platform
   EXPECT_EQ(keyOf(written[0]), keyOf(kept[0]));
   EXPECT_THROW(rowsOfResults({{"other", 1}}, "other.json"), Error);
 }
@@ -357,10 +357,10 @@ TEST(ScheduleGains, overTheDefaultOfEachColumn) {
   std::vector<Row> rows = {report::rowOf(small, "lathe:auto", 2e-3),
                            found,
                            withSchedule(report::rowOf(small, "lathe:auto", 3e-3), "direct/1 px=2"),
-                           report::rowOf(small, "onednn:auto", 5e-4), // it has its own only
+                           report::rowOf(small, "onednn:auto", 5e-4), // it has only its own schedule
                            report::rowOf(large, "lathe:auto", 4e-3),
                            same,
-                           withSchedule(report::rowOf(large, "lathe:plain", 1e-3), "direct/1 px=2")}; // without default
+                           withSchedule(report::rowOf(large, "lathe:plain", 1e-3), "direct/1 px=2")}; // no default
   ScheduleGains gains = scheduleGains(rows);
   ASSERT_EQ(gains.rows.size(), 2u);
   EXPECT_EQ(gains.rows[0].best, &rows[1]);

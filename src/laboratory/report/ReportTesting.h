@@ -7,7 +7,7 @@
 
 namespace lathe::report {
 
-/// Own text of a 3x3 convolution with an input of `batch` x `in` x 8 x 8 and `out` output channels.
+/// The problem's text for a 3x3 convolution with an input of `batch` x `in` x 8 x 8 and `out` output channels.
 inline std::string convText(int in, int out, int batch = 1) {
   return lab::Problem::parse(fmt::format("conv x={}x{}x8x8 w={}x{}x3x3:const strides=1,1 dilations=1,1 pads=1,1,1,1",
                                          batch, in, out, in))
@@ -40,7 +40,7 @@ inline Row rowOf(const std::string &problem, const std::string &provider, double
     point.status = store::PointStatus::passed;
     store::Sample sample;
     sample.wallNs = std::llround(seconds * 1e9);
-    point.starts.assign(6, 2); // as many as a verdict needs
+    point.starts.assign(6, 2); // enough for a verdict
     point.rounds.assign(12, {sample, sample});
   } else {
     point.status = store::PointStatus::failed;

@@ -1,4 +1,4 @@
-// Share of the roofline of each point.
+// The share of the roofline that each point reaches.
 #pragma once
 
 #include "lab/machine/Machine.h"

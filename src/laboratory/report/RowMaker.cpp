@@ -9,7 +9,7 @@ namespace lathe::report {
 
 using nlohmann::json;
 
-/// Means of what was counted.
+/// Sets the means of the counters.
 static void count(Row &row, const store::Point &point) {
   using store::Sample;
   row.cycles = meanOf(point.rounds, &Sample::cycles);
@@ -31,7 +31,7 @@ static void count(Row &row, const store::Point &point) {
 }
 
 const RowMaker::Work &RowMaker::parsed(const std::string &text) {
-  constexpr size_t most = 10000; // then all are forgotten: memory stays small
+  constexpr size_t most = 10000; // then the cache is cleared, so that memory stays small
   if (auto known = byText.find(text); known != byText.end())
     return known->second;
   if (byText.size() == most)
@@ -41,7 +41,7 @@ const RowMaker::Work &RowMaker::parsed(const std::string &text) {
     work.shape = lab::Problem::parse(text);
     work.flops = work.shape->flops();
     work.bytes = work.shape->bytes();
-  } catch (const Error &) { // written by a version whose operators differ: its times are good all the same
+  } catch (const Error &) { // a version with other operators wrote it: its times are still valid
     work.shape.reset();
   }
   return byText.emplace(text, std::move(work)).first->second;
@@ -49,7 +49,7 @@ const RowMaker::Work &RowMaker::parsed(const std::string &text) {
 
 RowMaker::Work RowMaker::workOf(const store::Point &point) {
   const json &detail = point.problem.detail;
-  if (point.problem.op == "kernel" && detail.is_object()) // of a profile, which knows what its plan says
+  if (point.problem.op == "kernel" && detail.is_object()) // a point of a profile: the plan states operations and bytes
     return {std::nullopt, detail.value("flops", 0.0), detail.value("bytes", 0.0)};
   return findOp(point.problem.op) ? parsed(point.problem.text) : Work();
 }

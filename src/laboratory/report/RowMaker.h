@@ -1,4 +1,4 @@
-// Makes rows of points. Points of one problem mostly follow each other: its text is parsed once.
+// Makes rows from points. Points of one problem are usually consecutive, so its text is parsed once.
 #pragma once
 
 #include "report/Rows.h"
@@ -9,10 +9,10 @@ namespace lathe::report {
 
 class RowMaker {
 public:
-  /// As report::rowOf.
+  /// Like report::rowOf.
   Row rowOf(const store::Point &point, const store::Experiment &experiment);
 
-  /// What the text of a problem says, as in Row.
+  /// The facts in the text of a problem, as in Row.
   struct Work {
     std::optional<lab::Problem> shape;
     double flops = 0, bytes = 0;

@@ -62,12 +62,12 @@ std::vector<Row> rowsOfArchive(const std::string &path) {
     if (auto *experiment = std::get_if<store::Experiment>(&record))
       experiments[experiment->uuid] = *experiment;
     else if (auto *point = std::get_if<store::Point>(&record))
-      rows.push_back(maker.rowOf(*point, experiments.at(point->experiment))); // which comes first
+      rows.push_back(maker.rowOf(*point, experiments.at(point->experiment))); // the experiment comes first
   });
   return rows;
 }
 
-/// The points of one row of results, as lab::pointsOf makes them of the row itself.
+/// The points of one row of results, the same as lab::pointsOf makes from the row.
 static std::vector<store::Point> pointsOfResult(const json &row, const std::string &where) {
   std::vector<store::Point> points;
   lab::Problem problem = lab::problemFromJson(row.at("problem"));
@@ -97,7 +97,7 @@ static std::vector<store::Point> pointsOfResult(const json &row, const std::stri
     std::vector<lab::Counts> counts;
     for (const json &round : result.value("counts", json::array()))
       counts.push_back(lab::countsFromJson(round));
-    if (counts.size() != rounds.size()) // a document whose rounds somebody has chosen from
+    if (counts.size() != rounds.size()) // somebody has removed rounds from the document
       counts.clear();
     point.rounds = lab::samplesOf(rounds, counts);
     if (row.contains("other_processors"))
@@ -149,7 +149,7 @@ std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows, bool 
   std::vector<std::vector<const Row *>> cells;
   for (const Row &row : rows) {
     std::string key = cellOf(row);
-    if (acrossPlatforms) // whose key stands first
+    if (acrossPlatforms) // the key begins with the platform
       key.erase(0, row.platform.size());
     auto [place, isNew] = places.try_emplace(key, cells.size());
     if (isNew)
@@ -159,7 +159,7 @@ std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows, bool 
   return cells;
 }
 
-/// With `rest` behind the name, and the mark of rows that are not verified here.
+/// The column's name with `rest`, and the mark of rows that are not verified here.
 static std::string columnWith(const Row &row, const std::string &rest) {
   return row.provider + (row.variant.empty() ? "" : ":" + row.variant) + rest +
          (row.verifiedHere() ? "" : fmt::format(" ({})", shownName(row.status)));
@@ -180,7 +180,7 @@ std::string unverifiedNote(const std::vector<Row> &rows) {
 
 std::string settingText(const store::Setting &setting) {
   std::string text;
-  // Files of other programs may not say it, and `extra` tells.
+  // Files of other programs may not state the threads; then `extra` tells.
   bool stated = !setting.extra.is_object() || !setting.extra.contains("threads");
   if (setting.threads && stated)
     text = ", " + counted(setting.threads, "thread");
@@ -211,7 +211,7 @@ const std::string &scheduleOf(const Row &row) {
   return text ? row.setting.schedule : row.implementation;
 }
 
-/// Whether the rows took turns, so that rounds of one number were measured together.
+/// True if the rows took turns, so that rounds with the same number were measured together.
 static bool inTurns(const Row &a, const Row &b) {
   return a.tookTurns && a.experiment == b.experiment && a.starts == b.starts && a.rounds.size() == b.rounds.size();
 }
@@ -223,7 +223,7 @@ lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double
     lab::JudgedRatio judged =
         lab::besideOverhead(lab::judgeApart(startsOf(numerator), startsOf(denominator), band),
                             {numerator.median, numerator.callSeconds}, {denominator.median, denominator.callSeconds});
-    if (numerator.disturbed || denominator.disturbed) // what the others did is in the ratio, in turns it would cancel
+    if (numerator.disturbed || denominator.disturbed) // the ratio includes the disturbance; in turns it would cancel
       judged.verdict = lab::Verdict::ambiguous;
     return judged;
   }

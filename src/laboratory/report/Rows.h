@@ -1,9 +1,7 @@
-// The rows that analyses work on: one plain row per point, with its samples and the operations of
-// its problem.
+// The rows that analyses use: one plain row per point, with its samples and the operations of its problem.
 //
-// A *cell* is a set of rows with equal platform, kind of experiment, problem and setting (except
-// the schedule). Such rows did the same work under the same conditions; only rows of one cell are
-// compared.
+// A *cell* is a set of rows with equal platform, kind of experiment, problem and setting (except the schedule). These
+// rows did the same work under the same conditions; only rows of one cell are compared.
 #pragma once
 
 #include "lab/judging/Verdict.h"
@@ -30,38 +28,37 @@ struct Row {
   std::string reason, implementation, repro;
   std::vector<std::vector<double>> rounds; // seconds
   std::vector<size_t> starts;              // rounds of each start of the process; empty: one start
-  bool tookTurns = false;                  // timed in turns with the other rows of its experiment
+  bool tookTurns = false;                  // timed in turns with the other rows of the experiment
   double median = 0;                       // seconds, of all samples; 0: no samples
   std::optional<double> callSeconds;       // a call of the provider that computes one element
-  bool disturbed = false;                  // other programs ran meanwhile (lab/machine/Disturbance.h)
+  bool disturbed = false;                  // other programs ran at the same time (lab/machine/Disturbance.h)
 
   // Means per run over the samples that have the counter; empty if none has.
   std::optional<double> cpuSeconds, cycles, instructions, cacheMisses, gigahertz;
   std::optional<double> processors; // busy on average: processor time / time
 
-  // The problem; empty for whole models and for texts that this version cannot read.
+  // The problem; empty for whole models and for texts that this version cannot parse.
   std::optional<lab::Problem> shape;
   double flops = 0, bytes = 0; // 0: unknown
 
-  /// False for rows of other programs, whose output nobody has checked here. Their columns say so.
+  /// False for rows of other programs, whose outputs were not checked here. Their columns say so.
   bool verifiedHere() const { return status != store::PointStatus::notVerified; }
-  /// True if the row passed or is not verified here, and has a time. Only such rows are compared; rows
-  /// that are not verified here are in cells of their own, because their experiments are `imported`.
+  /// True if the row passed or is not verified here, and has a time. Only these rows are compared; rows that are not
+  /// verified here are in separate cells, because their experiments are `imported`.
   bool counts() const { return (status == store::PointStatus::passed || !verifiedHere()) && median > 0; }
 };
 
-/// True if the points of the experiment were timed in turns. Its settings say it of experiments of kind `bench`:
-/// `lathe sweep` keeps `--starts` there, and `lathe bench` has no turns.
+/// True if the points of the experiment were timed in turns. For experiments of kind `bench` the settings tell: `lathe
+/// sweep` stores `--starts` there, and `lathe bench` has no turns.
 bool tookTurns(const store::Experiment &experiment);
 
-/// Makes a row of a point of `experiment`.
+/// Makes a row from a point of `experiment`.
 Row rowOf(const store::Point &point, const store::Experiment &experiment);
 
-/// Returns the points that the filter selects, in the order of measuring.
+/// Returns the points that the filter selects, in the order of their measurement.
 std::vector<Row> rowsOf(store::Store &store, const store::Filter &filter);
 
-/// Returns all points of an archive (`lathe store export`). Throws the errors of
-/// store::readArchive.
+/// Returns all points of an archive (`lathe store export`). Throws the errors of store::readArchive.
 std::vector<Row> rowsOfArchive(const std::string &path);
 /// Returns all points of a document of `lathe ops bench --json` ("rows"). Throws Error with `where`
 /// for another document.
@@ -69,12 +66,12 @@ std::vector<Row> rowsOfResults(const nlohmann::json &document, const std::string
 
 /// Key of the cell; equal for rows of one cell.
 std::string cellOf(const Row &row);
-/// Key of the measured thing: cell, provider, variant and schedule.
+/// Key of the measured object: cell, provider, variant and schedule.
 std::string keyOf(const Row &row);
 /// Keeps the last measured row of each key, in the order of the first rows.
 std::vector<Row> latest(std::vector<Row> rows);
 
-/// Groups rows by cell, in the order of their first rows. `acrossPlatforms`: rows of all platforms in one cell.
+/// Groups rows by cell, in the order of their first rows. `acrossPlatforms`: a cell has rows of all platforms.
 std::vector<std::vector<const Row *>> byCell(const std::vector<Row> &rows, bool acrossPlatforms = false);
 
 /// "onednn:auto"; "lathe" without a variant; "benchdnn:jit (not verified here)".
@@ -86,17 +83,16 @@ std::string settingText(const store::Setting &setting);
 /// settingText with the kind of experiment, and the platform if there are several. Rows with equal
 /// texts may be added up.
 std::string contextText(const Row &row);
-/// The schedule that was asked for, else the implementation.
+/// The requested schedule, otherwise the implementation.
 const std::string &scheduleOf(const Row &row);
 
 /// The times of the row by start of the process.
 lab::Starts startsOf(const Row &row);
 
-/// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment with
-/// turns, equal starts and rounds) are judged by lab::judgePair, as the verb that measured them does.
-/// Other rows are judged by lab::judgeApart, which takes a start for one observation. Neither has a
-/// verdict with fewer than three starts. A difference that the cost of calls may explain is ambiguous
-/// (lab::besideOverhead).
+/// Judges the ratio of two times; both rows must count. Rows measured in turns (one experiment with turns, equal starts
+/// and rounds) are judged by lab::judgePair, like in the verb that measured them. Other rows are judged by
+/// lab::judgeApart, which treats a start as one observation. Neither gives a verdict for fewer than three starts. A
+/// difference that the cost of calls may explain is ambiguous (lab::besideOverhead).
 lab::JudgedRatio judgeTimes(const Row &numerator, const Row &denominator, double band = lab::indifference);
 
 /// "3 of 10 points are not verified here: ..."; "" if all are.

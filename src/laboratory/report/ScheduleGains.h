@@ -5,14 +5,13 @@
 
 namespace lathe::report {
 
-/// The fastest schedule of a column (provider and variant) in a cell that has the default and at
-/// least one other schedule. A schedule with the same implementation as the default counts as
-/// measured.
+/// The fastest schedule of a column (provider and variant) in a cell with the default and at least one other schedule.
+/// A schedule with the same implementation as the default counts as measured.
 struct ScheduleGain {
   const Row *best = nullptr, *standard = nullptr; // equal if the default is the fastest
   lab::RatioEstimate ratio;                       // time of `standard` / time of `best`
   lab::Verdict verdict = lab::Verdict::same;      // faster: `best` is faster with certainty
-  size_t schedules = 0;                           // number of schedules measured, with the default
+  size_t schedules = 0;                           // number of measured schedules, including the default
   std::string because = {};                       // why `verdict` is ambiguous (lab::ambiguityOf)
 
   bool isDefault() const { return best == standard; }

@@ -51,7 +51,8 @@ std::string ColumnChoice::str() const {
          (platform ? "@" + *platform : "");
 }
 
-/// The fastest row of the baseline in a cell. Where a row of it is the same as another column, that column was timed.
+/// The fastest row of the baseline in a cell. If one of its rows is the same as another column, that column was timed
+/// instead.
 static const Row *baselineOf(const std::vector<const Row *> &cell, const ColumnChoice &baseline) {
   std::set<std::string> same; // columns
   for (const Row *row : cell)
@@ -62,7 +63,7 @@ static const Row *baselineOf(const std::vector<const Row *> &cell, const ColumnC
 
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
   Speedups result;
-  // Ratios by the setting and the column; a provider's fastest goes under its name alone.
+  // Ratios by setting and column; a provider's fastest row is under the provider's name.
   std::map<std::pair<std::string, std::string>, std::vector<double>> ratios;
   std::map<std::string, std::vector<std::string>> columns; // of a provider
   for (auto &cell : byCell(rows, baseline.platform.has_value())) {
@@ -93,7 +94,7 @@ Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline) {
     auto &[setting, column] = key;
     auto provider = columns.find(column);
     if (provider != columns.end() && provider->second.size() == 1 && provider->second[0] != column)
-      continue; // it has one column only, which says the same
+      continue; // it has only one column, with the same ratio
     result.summaries.push_back({column, setting, values.size(), lab::geometricMean(values)});
   }
   return result;

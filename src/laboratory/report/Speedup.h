@@ -5,9 +5,9 @@
 
 namespace lathe::report {
 
-/// The baseline: PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE, and @PLATFORM behind it. Missing
-/// parts match the fastest row of each cell. With a platform, a part of its name (PlatformNames.h) or the beginning
-/// of its key, rows of all platforms are compared with it.
+/// The baseline: PROVIDER, PROVIDER:VARIANT or PROVIDER:VARIANT:SCHEDULE, optionally followed by @PLATFORM. Missing
+/// parts match the fastest row of each cell. With a platform (a part of its name, see PlatformNames.h, or the beginning
+/// of its key), rows of all platforms are compared with it.
 struct ColumnChoice {
   std::string provider;
   std::optional<std::string> variant, schedule, platform;
@@ -21,7 +21,7 @@ struct ColumnChoice {
 struct Speedup {
   const Row *row = nullptr, *baseline = nullptr;
   lab::RatioEstimate ratio;    // time of `baseline` / time of `row`
-  bool withinOverhead = false; // call overhead may explain it (lab/judging/Verdict.h); not in means
+  bool withinOverhead = false; // call overhead may explain it (lab/judging/Verdict.h); excluded from means
 };
 
 struct SpeedupSummary {
@@ -36,8 +36,8 @@ struct Speedups {
   std::vector<SpeedupSummary> summaries;
 };
 
-/// Speedups of every row that counts over the baseline of its cell. Cells without a baseline are
-/// left out. Rows of different platforms took no turns.
+/// Speedups of every row that counts over the baseline of its cell. Leaves out cells without a baseline. Rows of
+/// different platforms took no turns.
 Speedups speedups(const std::vector<Row> &rows, const ColumnChoice &baseline);
 
 nlohmann::json toJson(const Speedups &speedups);

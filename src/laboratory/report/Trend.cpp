@@ -37,7 +37,7 @@ std::vector<double> ranksOf(std::span<const double> values) {
   return ranks;
 }
 
-/// Scores with a mean of 0, which do not depend on the order of the times.
+/// Scores with mean 0, which do not depend on the order of the times.
 std::vector<double> scoresOf(std::span<const double> times) {
   std::vector<double> scores, distances;
   for (double time : times)
@@ -56,11 +56,11 @@ std::vector<double> scoresOf(std::span<const double> times) {
 }
 
 struct Split {
-  size_t at = 0;     // size of the first part
-  double square = 0; // square of its sum of scores in units of the variance over all orders
+  size_t at = 0;     // observations in the first part
+  double square = 0; // square of its sum of scores / variance over all orders
 };
 
-/// The place whose first part has the most unusual sum of scores.
+/// The split whose first part has the most unusual sum of scores.
 Split bestSplit(std::span<const double> scores) {
   double squares = 0, sum = 0;
   for (double score : scores)
@@ -69,7 +69,7 @@ Split bestSplit(std::span<const double> scores) {
   Split best;
   for (size_t k = 1; k + leastPart <= n; ++k) {
     sum += scores[k - 1];
-    // Variance of the sum of k of n values drawn without replacement; it holds for ties, too.
+    // Variance of the sum of k of n values drawn without replacement; also valid for ties.
     double variance = double(k) * double(n - k) / (double(n) * double(n - 1)) * squares;
     if (k >= leastPart && variance > 0 && sum * sum / variance > best.square)
       best = {k, sum * sum / variance};
@@ -77,14 +77,14 @@ Split bestSplit(std::span<const double> scores) {
   return best;
 }
 
-/// Share of random orders with a split as good; more than `level` where it is not below that.
+/// Share of random orders with an equally good split; if it is not below `level`, some number above `level`.
 double pValue(std::vector<double> scores, double square, double level) {
   std::mt19937_64 random(scores.size());
   int asGood = 1;
   for (int turn = 0; turn < randomOrders; ++turn) {
     for (size_t i = scores.size() - 1; i > 0; --i)
       std::swap(scores[i], scores[random() % (i + 1)]);
-    // Sums in another order may differ in their last bit.
+    // Sums in another order may differ in the last bit.
     asGood += bestSplit(scores).square >= square * (1 - 1e-9);
     if (asGood > level * (randomOrders + 1))
       return 1;
@@ -114,7 +114,7 @@ std::vector<ChangePoint> changePoints(std::span<const double> times, double leve
   split(times, 0, level, changes);
   auto partFrom = [&](size_t i) { return i == 0 ? 0 : changes[i - 1].index; };
   auto partTo = [&](size_t i) { return i == changes.size() ? times.size() : changes[i].index; };
-  // The other changes are known now: each place again, between its neighbours.
+  // The other changes are known now: searches each change again, between its neighbours.
   for (size_t i = 0; i < changes.size(); ++i)
     if (Split best = bestSplit(scoresOf(times.subspan(partFrom(i), partTo(i + 1) - partFrom(i)))); best.at)
       changes[i].index = partFrom(i) + best.at;
@@ -129,14 +129,14 @@ std::vector<ChangePoint> changePoints(std::span<const double> times, double leve
 
 namespace {
 
-/// A name by which the same machine is known after an update of its system.
+/// A name for the machine that an update of its system does not change.
 std::string machineOf(const store::Platform &platform) {
   return fmt::format("{} {} {} {}", platform.cpu, platform.cores, platform.hardwareThreads, platform.memoryBytes >> 30);
 }
 
 store::Setting historical(store::Setting setting) {
   if (setting.extra.is_object() && setting.extra.contains("records"))
-    setting.extra["records"] = true; // which ones is a part of the history
+    setting.extra["records"] = true; // the set of records belongs to the history
   return setting;
 }
 
@@ -163,7 +163,7 @@ Observation observationOf(const store::Point &point, const store::Experiment &ex
   return made;
 }
 
-/// The median of what `end` gives for the observations.
+/// The median over the observations of the value that `end` returns.
 double typical(std::span<const Observation> observations, double (*end)(const Observation &)) {
   std::vector<double> values;
   for (const Observation &observation : observations)
@@ -171,8 +171,9 @@ double typical(std::span<const Observation> observations, double (*end)(const Ob
   return lab::median(values);
 }
 
-/// Whether the starts of typical observations of both are apart by more than what counts as no difference. Other programs may
-/// have slowed down the slower observations: without them, these may have taken 1 - Observation::others of their time.
+/// True if the starts of typical observations of both sides differ by more than the indifference band. Other programs
+/// may have slowed down the slower observations: without them, these may have taken 1 - Observation::others of their
+/// time.
 bool areApart(std::span<const Observation> before, std::span<const Observation> after) {
   auto above = [](std::span<const Observation> slow, std::span<const Observation> fast) {
     double low = typical(slow, [](const Observation &one) { return one.spread.interval.low * (1 - one.others); });
@@ -182,7 +183,7 @@ bool areApart(std::span<const Observation> before, std::span<const Observation> 
   return above(before, after) || above(after, before);
 }
 
-/// Removes changes that the spread of the observations on both sides may explain, the smallest first.
+/// Removes changes that the spread of the observations on both sides may explain, the smallest change first.
 void keepThoseApart(TrendSeries &series) {
   std::vector<ChangePoint> &changes = series.changes;
   std::span<const Observation> all = series.observations;
@@ -211,7 +212,7 @@ void keepThoseApart(TrendSeries &series) {
   }
 }
 
-/// Sorts the observations of each series by date and finds its changes.
+/// Sorts the observations of each series by date and finds the changes of each series.
 std::vector<TrendSeries> withChanges(std::map<std::vector<std::string>, TrendSeries> series) {
   std::vector<TrendSeries> found;
   for (auto &[key, one] : series) {
@@ -266,7 +267,7 @@ std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter
   };
   if (filter.text.empty()) {
     store.points(each, true, add);
-  } else { // samples of these problems alone
+  } else { // reads samples of these problems only
     std::set<std::pair<std::string, std::string>> problems;
     store.points(each, false, [&](const store::Point &point) {
       if (point.problem.op == filter.text || point.problem.text.find(filter.text) != std::string::npos)

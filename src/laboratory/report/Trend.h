@@ -16,7 +16,7 @@ struct Observation {
   std::string version, revision, build; // of lathe; revision: commit, "" if unknown
   std::string platform;                 // key
   size_t samples = 0;
-  double others = 0;          // share of the processors that other programs kept busy meanwhile, 0 to 1
+  double others = 0;          // share of the processors that other programs kept busy, 0 to 1
   double median = 0;          // seconds, of all samples
   lab::MedianEstimate spread; // of the median over the starts
 };
@@ -24,12 +24,11 @@ struct Observation {
 /// A step of a series.
 struct ChangePoint {
   size_t index = 0; // of the first observation after the change
-  double ratio = 0; // median of the times up to the next change / median of those since the previous one
-  double p = 0;     // share of random orders of the same times that look as much like a change
+  double ratio = 0; // median of the times after it / before it, up to the next and previous change
+  double p = 0;     // share of random orders of the same times with an equally clear change
 };
 
-/// Measurements of one problem by one provider, variant and setting on one kind of machine, in
-/// experiments of one kind.
+/// Measurements of one problem by one provider, variant and setting on one kind of machine, in experiments of one kind.
 struct TrendSeries {
   std::string op, problem, provider, variant;
   store::ExperimentKind kind = store::ExperimentKind::ops;
@@ -39,30 +38,30 @@ struct TrendSeries {
   std::vector<ChangePoint> changes;      // by index
 };
 
-/// Finds the steps of a series by a permutation test (Antoch and Huskova, "Permutation tests in
-/// change point analysis", 2001). A time's score is the difference of its logarithm from the median,
-/// cut at three robust standard deviations (median absolute deviation / 0.6745), so that outliers have
-/// little weight. At each place the scores before it are added, and the sum is divided by its standard
-/// deviation over all orders of the times. The place with the largest value is a change if at most
-/// the share `level` of 1999 random orders has a value as large. Both parts are then tested in the
-/// same way; each part has three observations at least. A series without a change gets one with a
-/// probability of `level`, whatever the distribution of its noise. At a level of 0.01 a series of
-/// fewer than ten observations has no change. Deterministic.
+/// Finds the steps of a series by a permutation test (Antoch and Huskova, "Permutation tests in change point analysis",
+/// 2001). A time's score is the difference of its logarithm from the median, limited to three robust standard
+/// deviations (median absolute deviation / 0.6745), so that outliers have little weight. For each position the scores
+/// before it are added, and the sum is divided by its standard deviation over all orders of the times. The position
+/// with the largest value is a change if at most the share `level` of 1999 random orders has a value as large. Then
+/// both parts are tested in the same way; each part has at least three observations. A series without a change gets one
+/// with a probability of `level`, for any distribution of its noise. At a level of 0.01 a series of fewer than ten
+/// observations has no change. Deterministic.
 std::vector<ChangePoint> changePoints(std::span<const double> times, double level = 0.01);
 
-/// What to read. An empty text does not restrict.
+/// Selects series. An empty text does not restrict.
 struct TrendFilter {
   std::string text = {}; // contained in the problem's text, or equal to the operator
   store::Filter points = {};
 };
 
-/// The changes of a series are changePoints of the medians, without those that the spread of the observations may explain: the
-/// spreads of typical observations (medians of both ends) before and after a change are apart by more than
-/// lab::indifference, the low end of the slower ones times 1 - Observation::others. Points that were measured close in time have errors in common, which the test does not know.
+/// The series of points that passed or are mistrusted and have a time above 0, sorted by problem, provider, variant,
+/// kind of experiment, setting and machine. A machine is its CPU, cores, hardware threads and memory: updates of its
+/// system belong to the history.
 ///
-/// Series of the points that passed or are mistrusted and have a time above 0, in the order of problem,
-/// provider, variant, kind of experiment, setting and machine. A machine is its CPU, cores, hardware
-/// threads and memory: updates of its system belong to the history.
+/// The changes of a series are changePoints of the medians, except those that the spread of the observations may
+/// explain. A change stays if the spreads of typical observations (medians of both ends) before and after it differ by
+/// more than lab::indifference, with the low end of the slower ones times 1 - Observation::others. The reason: points
+/// that were measured close in time share errors, which the test does not know.
 std::vector<TrendSeries> trendsOf(store::Store &store, const TrendFilter &filter);
 
 } // namespace lathe::report

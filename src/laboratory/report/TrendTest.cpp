@@ -10,7 +10,7 @@ using namespace lathe::report;
 
 namespace {
 
-/// Times with noise of the relative size `noise`; the share `outliers` of them is up to twice as long.
+/// Times with noise of the relative size `noise`; a share `outliers` of them takes up to twice as long.
 std::vector<double> series(unsigned seed, size_t count, double noise, double outliers = 0) {
   std::mt19937 random{seed};
   std::normal_distribution<double> normal;
@@ -28,7 +28,7 @@ void scale(std::vector<double> &times, size_t from, double factor) {
 
 } // namespace
 
-/// Of noise of 1 %; outliers of up to the double time hide it now and then.
+/// The noise is 1 %; outliers of up to twice the time sometimes hide the step.
 TEST(Trend, aStepOfThreePercentIsFound) {
   for (double outliers : {0.0, 0.05}) {
     int found = 0;
@@ -39,7 +39,7 @@ TEST(Trend, aStepOfThreePercentIsFound) {
       if (changes.empty())
         continue;
       ++found;
-      // Nearest to the step; noise may give a second one at the stated rate.
+      // The change nearest to the step; noise may add another change at the stated rate.
       auto nearest = *std::min_element(changes.begin(), changes.end(), [](auto &a, auto &b) {
         return std::abs(int(a.index) - 25) < std::abs(int(b.index) - 25);
       });
@@ -54,8 +54,8 @@ TEST(Trend, aStepOfThreePercentIsFound) {
   }
 }
 
-/// The rate of false alarms is what the header says: 1 % of series, over any kind of noise. Of 600 series 6 are expected, and
-/// more than 15 have a probability below 0.001.
+/// The rate of false alarms is the one in the header: 1 % of series, for any kind of noise. Of 600 series, 6 are
+/// expected, and more than 15 have a probability below 0.001.
 TEST(Trend, noiseIsNoChange) {
   int alarms = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
@@ -78,7 +78,7 @@ TEST(Trend, severalSteps) {
 }
 
 TEST(Trend, fewOrEqualTimes) {
-  for (size_t count = 0; count < 8; ++count) { // no order of so few times is as unlikely as 1 %
+  for (size_t count = 0; count < 8; ++count) { // no order of so few times has a probability of 1 %
     std::vector<double> times = series(1, count, 0.001);
     scale(times, count / 2, 2);
     EXPECT_TRUE(changePoints(times).empty()) << count;
@@ -88,7 +88,7 @@ TEST(Trend, fewOrEqualTimes) {
   outlier[20] = 1;
   EXPECT_TRUE(changePoints(outlier).empty());
   std::vector<double> late =
-      series(2, 24, 0.005); // three observations after a change are enough, if there are many before
+      series(2, 24, 0.005); // three observations after a change are enough if there are many before
   scale(late, 21, 1.2);
   ASSERT_EQ(changePoints(late).size(), 1u);
   EXPECT_EQ(changePoints(late)[0].index, 21u);
@@ -96,7 +96,7 @@ TEST(Trend, fewOrEqualTimes) {
 
 class TrendOfStore : public store::StoreFolder {
 protected:
-  /// Measures problem `number` for `ns` in an experiment of its own on day `day`.
+  /// Measures problem `number` for `ns` in a separate experiment on day `day`.
   void measure(store::Store &store, int number, int day, int64_t ns, const std::string &kernel = "Linux 6.1.0",
                store::PointStatus status = store::PointStatus::passed, double others = 0) {
     store::Platform platform = store::somePlatform();
@@ -119,8 +119,8 @@ protected:
   }
 };
 
-/// Other programs that kept a third of the processors busy may have slowed a run down by a half; those beside the faster
-/// runs say nothing of the slower ones.
+/// Other programs that kept a third of the processors busy may have slowed a run down by a half. Programs beside the
+/// faster runs do not explain the slower ones.
 TEST_F(TrendOfStore, whatOthersMayExplainIsNoChange) {
   auto changesWith = [&](const std::string &name, double othersBefore, double othersAfter, int64_t after) {
     store::Store store(file(name));
@@ -150,7 +150,7 @@ TEST_F(TrendOfStore, seriesOfProblems) {
   ASSERT_EQ(found.size(), 1u);
   const TrendSeries &one = found[0];
   EXPECT_EQ(one.kind, store::ExperimentKind::bench);
-  ASSERT_EQ(one.observations.size(), 30u); // an update of the kernel is a part of the history
+  ASSERT_EQ(one.observations.size(), 30u); // an update of the kernel belongs to the history
   EXPECT_NE(one.observations[0].platform, one.observations[29].platform);
   EXPECT_LT(one.observations[0].measured, one.observations[29].measured);
   EXPECT_EQ(one.observations[28].revision, "00000000000e");

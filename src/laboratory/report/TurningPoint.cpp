@@ -33,9 +33,9 @@ Line fitLine(std::span<const double> x, std::span<const double> y) {
   return line;
 }
 
-/// The best two segments that meet at `at`: linear least squares in the height and both slopes.
+/// The best two segments that meet at `at`: linear least squares for the height and both slopes.
 TwoSegments fitMeetingAt(std::span<const double> x, std::span<const double> y, double at) {
-  // The slopes are apart from each other, both tied to the height: solving for them first leaves one equation.
+  // The slopes do not depend on each other, only on the height: eliminating them leaves one equation.
   double n = double(x.size()), sumY = 0;
   double left = 0, leftSquares = 0, leftY = 0, right = 0, rightSquares = 0, rightY = 0;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -71,7 +71,7 @@ std::optional<TwoSegments> fitTwoSegments(std::span<const double> x, std::span<c
   };
   for (size_t i = 1; i + 1 < n; ++i)
     offer(fitMeetingAt(x, y, x[i]));
-  // Free lines left and right of a gap are better still where they happen to meet within it.
+  // Independent lines left and right of a gap fit even better if they meet inside the gap.
   for (size_t i = 2; i + 2 <= n; ++i) {
     Line left = fitLine(x.first(i), y.first(i)), right = fitLine(x.subspan(i), y.subspan(i));
     if (left.slope == right.slope)
@@ -101,14 +101,14 @@ std::optional<double> lastWorthwhile(std::span<const double> x, std::span<const 
 
 namespace {
 
-/// Points of a curve by x; of equal x (two layouts, say) the first stays.
+/// Points of a curve by x; of equal x (two layouts, for example) the first stays.
 using Points = std::map<double, double>;
 
-/// Operands' extents in a row, with where each stands.
+/// Extents of the operands in a row, with their positions.
 struct Extents {
   std::vector<int64_t> values;
   std::vector<std::string> names; // "x[1]"
-  std::string rest;               // the problem without them: equal where problems differ in extents only
+  std::string rest;               // the problem without extents: equal if problems differ only in extents
 };
 
 Extents extentsOf(const lab::Problem &problem) {
@@ -140,8 +140,8 @@ std::optional<std::vector<int64_t>> dimsOf(const std::string &text) {
   return dims.empty() ? std::nullopt : std::optional(dims);
 }
 
-/// Of a whole model, whose text ends with its inputs: "m.onnx@0123456789abcdef data 8x3x224x224, mask 8x128". Nothing for
-/// another text.
+/// For a whole model, whose text ends with its inputs: "m.onnx@0123456789abcdef data 8x3x224x224, mask 8x128". Nothing
+/// for another text.
 std::optional<Extents> extentsOfModel(const std::string &text) {
   constexpr size_t hashDigits = 16;
   size_t hash = text.find('@');
@@ -172,7 +172,7 @@ std::optional<Extents> extentsOfModel(const std::string &text) {
   return extents;
 }
 
-/// Along which axes two problems differ, if by one extent: those axes have one value in each of them.
+/// The axes along which two problems differ, if they share one extent: these axes have the same value in each problem.
 std::vector<size_t> oneExtent(const Extents &a, const Extents &b) {
   std::vector<size_t> axes;
   for (size_t i = 0; i < a.values.size(); ++i)
@@ -191,7 +191,7 @@ void addSizeCurves(const std::vector<const Row *> &rows, const std::string &colu
     families[extents.rest].push_back({std::move(extents), row->median});
   }
   for (auto &[rest, members] : families) {
-    std::map<std::string, Points> found; // by the problem with the extent left open
+    std::map<std::string, Points> found; // by the problem with this extent open
     std::map<std::string, std::string> resources;
     for (size_t i = 0; i < members.size(); ++i)
       for (size_t j = i + 1; j < members.size(); ++j) {
@@ -248,7 +248,7 @@ std::vector<Curve> curves(const std::vector<Row> &rows) {
       byColumn[fmt::format("{} ({})", column, contextText(row))].push_back(&row);
     } else if (row.op == "model" && extentsOfModel(row.problem)) {
       Row rest = row;
-      rest.setting.batch = 0; // the inputs have it
+      rest.setting.batch = 0; // the inputs state it
       byColumn[fmt::format("{} ({})", column, contextText(rest))].push_back(&row);
     }
   }

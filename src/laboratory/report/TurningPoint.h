@@ -21,15 +21,13 @@ struct TwoSegments {
   bool breaks = false;
 };
 
-/// Fits two segments with a meeting point anywhere between the second point and the last but one
-/// (Hudson, "Fitting segmented curves whose join points have to be estimated", 1966). x must be
-/// strictly ascending. Returns nothing for fewer than five points, because two segments fit any
-/// four points.
+/// Fits two segments that meet anywhere between the second and the second to last point (Hudson, "Fitting segmented
+/// curves whose join points have to be estimated", 1966). x must be strictly ascending. Returns nothing for fewer than
+/// five points, because two segments fit any four points.
 std::optional<TwoSegments> fitTwoSegments(std::span<const double> x, std::span<const double> y);
 
-/// Returns the first number of threads x[i] after which the speed grows by less than the share
-/// `gain` per added thread, up to x[i + 1]; later points do not count. Nothing if there is none. x
-/// ascends.
+/// Returns the first number of threads x[i] after which the speed grows by less than the share `gain` per added thread,
+/// up to x[i + 1]; later points do not count. Nothing if there is none. x is ascending.
 std::optional<double> lastWorthwhile(std::span<const double> x, std::span<const double> seconds, double gain = 0.1);
 
 struct Curve {
@@ -38,10 +36,9 @@ struct Curve {
   std::vector<double> x, seconds;
 };
 
-/// Returns all curves of three points or more (along threads: two), each of one column and
-/// schedule: along threads, along the batch of the setting, and along one extent of otherwise equal
-/// problems. Axes that share an extent and change together count as one (the channels of input and
-/// weights).
+/// Returns all curves of three points or more (along threads: two), each of one column and schedule: along threads,
+/// along the batch of the setting, and along one extent of otherwise equal problems. Axes that share an extent and
+/// change together count as one (the channels of input and weights).
 std::vector<Curve> curves(const std::vector<Row> &rows);
 
 struct Turning {

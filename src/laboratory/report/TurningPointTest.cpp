@@ -52,7 +52,7 @@ TEST(TurningPoint, aLineDoesNotTurn) {
 }
 
 TEST(TurningPoint, noFitIsBetter) {
-  // Against a search over a fine grid of meeting points, each solved by its normal equations.
+  // Compares with a search over a fine grid of meeting points, each solved by its normal equations.
   std::mt19937 random{7};
   std::uniform_real_distribution<double> uniform(-1, 1);
   for (int trial = 0; trial < 50; ++trial) {
@@ -89,16 +89,16 @@ TEST(TurningPoint, noFitIsBetter) {
 
 TEST(TurningPoint, theLastThreadThatIsWorthIt) {
   std::vector<double> threads{1, 2, 3, 4};
-  EXPECT_EQ(lastWorthwhile(threads, std::vector<double>{12, 6, 5, 4.9}), 3); // + 100 %, 20 %, 2 %
+  EXPECT_EQ(lastWorthwhile(threads, std::vector<double>{12, 6, 5, 4.9}), 3); // speed + 100 %, 20 %, 2 %
   EXPECT_EQ(lastWorthwhile(threads, std::vector<double>{12, 13, 5, 4}), 1);
   EXPECT_EQ(lastWorthwhile(threads, std::vector<double>{12, 6, 4, 3}), std::nullopt);
-  // From 2 to 4 by 1.2, that is 9.5 % a thread.
+  // From 2 to 4 threads the speed grows by 1.2, which is 9.5 % per thread.
   EXPECT_EQ(lastWorthwhile(std::vector<double>{1, 2, 4}, std::vector<double>{10, 6, 5}), 2);
 }
 
 TEST(TurningPoint, curvesAlongThreadsAndExtents) {
   std::vector<Row> rows;
-  for (int threads : {1, 2, 4, 8, 16, 32}) // perfect up to 8, then nothing more
+  for (int threads : {1, 2, 4, 8, 16, 32}) // perfect speedup up to 8 threads, then none
     rows.push_back(report::rowOf(convText(4, 8), "lathe", 1e-3 / std::min(threads, 8), threads));
   for (int out : {16, 32, 64, 128, 256, 512}) // constant, then proportional
     rows.push_back(report::rowOf(convText(4, out), "lathe", 1e-3 * std::max(1, out / 64)));
@@ -114,7 +114,7 @@ TEST(TurningPoint, curvesAlongThreadsAndExtents) {
   EXPECT_NEAR(std::exp(threads.fit->at), 8, 1e-6);
   EXPECT_NEAR(threads.fit->before, -1, 1e-6);
   EXPECT_NEAR(threads.fit->after, 0, 1e-6);
-  EXPECT_EQ(threads.threads, 8); // doubling from 4 to 8 is 19 % a thread
+  EXPECT_EQ(threads.threads, 8); // doubling from 4 to 8 is 19 % per thread
   const Turning &channels = by.at("w[0]");
   EXPECT_EQ(channels.curve.x, (std::vector<double>{8, 16, 32, 64, 128, 256, 512}));
   ASSERT_TRUE(channels.fit && channels.fit->breaks);
@@ -136,7 +136,7 @@ TEST(TurningPoint, channelsOfInputAndWeightsAreOneExtent) {
   EXPECT_EQ(found[0].resource, "x[1]=w[1]");
 }
 
-/// `lathe bench --batch 1,2,4`: the batch is in the inputs of the text and in the setting.
+/// `lathe bench --batch 1,2,4`: the batch is in the inputs in the text and in the setting.
 TEST(TurningPoint, modelsAtSeveralSizes) {
   std::vector<Row> rows;
   for (int batch : {1, 2, 4, 8, 16}) {

@@ -1,4 +1,4 @@
-// Points of other programs: compared with each other, marked, and no evidence of ours.
+// Points of other programs are compared with each other and marked, and do not count as evidence.
 #include "report/Best.h"
 #include "report/Diff.h"
 #include "report/Network.h"
@@ -36,7 +36,7 @@ TEST(UnverifiedTest, theyAreComparedWithEachOtherOnly) {
   std::vector<Row> rows = {imported(convText(8, 8), "benchdnn:jit", 2e-3),
                            imported(convText(8, 8), "benchdnn:brg", 1e-3), rowOf(convText(8, 8), "lathe:auto", 4e-3)};
   std::vector<Best> found = best(rows);
-  ASSERT_EQ(found.size(), 2u); // a cell for each kind of experiment
+  ASSERT_EQ(found.size(), 2u); // one cell for each kind of experiment
   EXPECT_EQ(columnOf(*found[0].row), "benchdnn:brg (not verified here)");
   EXPECT_EQ(columnOf(*found[1].row), "lathe:auto");
   Speedups over = speedups(rows, ColumnChoice::parse("benchdnn:jit"));

@@ -12,10 +12,10 @@ namespace lathe::store {
 
 using nlohmann::json;
 
-// The first line says what follows, the others are a record each: {"point": {...}}.
+// Key of the first line, which counts the records; each other line is one record: {"point": {...}}.
 static constexpr const char *manifestKey = "lathe_store";
-// Format 2 has tasks, and tuning records with all that is known of them. Format 3 has labels; an archive without any has
-// format 2, which older versions read.
+// Format 2 has tasks, and tuning records with all of their fields. Format 3 has labels; an archive without labels has
+// format 2, which older versions can read.
 static constexpr int64_t formatOfTasks = 2, archiveFormat = 3;
 
 namespace {
@@ -53,7 +53,7 @@ struct Tally {
 };
 
 std::string lineOf(const Record &record) {
-  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning", "task", "label"}; // as in Record
+  static constexpr const char *names[] = {"platform", "experiment", "point", "tuning", "task", "label"}; // as Record
   json document = std::visit([](auto &value) { return toJson(value); }, record);
   return json{{names[record.index()], document}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -76,7 +76,7 @@ Record recordOf(const std::string &line) {
   return tuningRecordFromJson(*entry);
 }
 
-/// Visits the experiments `uuids` and the records of `tasks`, after all that these refer to.
+/// Visits the experiments `uuids` and the records of `tasks`, after the records that these refer to.
 void visitAll(Store &store, std::set<std::string> uuids, const std::vector<TunedTask> &tasks,
               const std::function<void(const Record &)> &visit) {
   std::set<std::string> platforms;
@@ -98,7 +98,7 @@ void visitAll(Store &store, std::set<std::string> uuids, const std::vector<Tuned
   for (auto &summary : experiments)
     visit(summary.experiment);
   for (auto &task : tasks) {
-    if (!task.task.family.empty() || !task.task.kernel.empty()) // else the records say all there is
+    if (!task.task.family.empty() || !task.task.kernel.empty()) // otherwise the records contain everything
       visit(task.task);
     for (auto &record : task.records)
       visit(record);
@@ -107,7 +107,7 @@ void visitAll(Store &store, std::set<std::string> uuids, const std::vector<Tuned
 
 Store::Counts writeArchive(Store &store, const std::string &path,
                            const std::function<void(const std::function<void(const Record &)> &)> &each) {
-  // The manifest comes first, so all is read twice, within one transaction: others may be writing meanwhile.
+  // The manifest comes first, so everything is read twice, in one transaction because other processes may write.
   Transaction transaction(store.connection(), Transaction::Kind::read);
   Tally tally;
   each([&](const Record &record) { tally.add(lineOf(record), record); });
@@ -208,8 +208,7 @@ void readArchive(const std::string &path, const std::function<void(const Record 
             manifest.value(key, json()).dump());
 }
 
-/// The task of a tuning record on a line that lineOf has written, as it stands in JSON. Inside a text
-/// the quotes would have backslashes.
+/// The task of a tuning record, as JSON text, on a line that lineOf has written. Quotes inside texts have backslashes.
 static std::string_view taskOn(std::string_view line) {
   constexpr std::string_view key = "\"task\":\"";
   size_t begin = line.find(key);

@@ -14,13 +14,12 @@ namespace lathe::store {
 
 using Record = std::variant<Platform, Experiment, Point, TuningRecord, TuningTask, Label>;
 
-/// Calls `visit` for every record that `filter` selects; a record comes after the records that it
-/// refers to. Tuning records are included only if the filter restricts nothing or asks for the kind
-/// `tune`. Labels come last: the labels of all visited records, or all labels if the filter restricts nothing. The order
-/// depends on the content alone.
+/// Calls `visit` for every record that `filter` selects; a record comes after the records that it refers to. Tuning
+/// records are included only if the filter restricts nothing or selects the kind `tune`. Labels come last: the labels
+/// of all visited records, or all labels if the filter restricts nothing. The order depends only on the content.
 void eachRecord(Store &store, const Filter &filter, const std::function<void(const Record &)> &visit);
 
-/// Calls `visit` for every tuning record that `filter` selects, and for what these refer to.
+/// Calls `visit` for every tuning record that `filter` selects, after the records that it refers to.
 void eachTuning(Store &store, const TuningFilter &filter, const std::function<void(const Record &)> &visit);
 
 /// Write the records that `filter` selects as JSON lines, compressed if `path` ends in .gz. Equal
@@ -33,12 +32,12 @@ Store::Counts exportTuning(Store &store, const TuningFilter &filter, const std::
 /// or not an archive. Some damage is only found at the end of the file, after calls of `visit`.
 void readArchive(const std::string &path, const std::function<void(const Record &)> &visit);
 
-/// The tuning records of an uncompressed archive, found by the text of their task. Checks the hash of
-/// the whole file, and parses only the records that are asked for.
+/// The tuning records of an uncompressed archive, found by the text of their task. Checks the hash of the whole file,
+/// but parses only requested records.
 class ArchiveIndex {
 public:
-  /// Throws Error for a file that is damaged, of a newer format or not an archive, and for two records
-  /// of one task.
+  /// Throws Error for a file that is damaged, of a newer format or not an archive, and for two records with the same
+  /// task.
   explicit ArchiveIndex(const std::string &path);
   ArchiveIndex(ArchiveIndex &&) = default;
   ArchiveIndex &operator=(ArchiveIndex &&) = default;
@@ -50,7 +49,7 @@ public:
 private:
   std::string path;
   std::vector<char> text;
-  std::unordered_map<std::string_view, std::string_view> lines; // of `text`, by task as it stands in JSON
+  std::unordered_map<std::string_view, std::string_view> lines; // of `text`, by task as in JSON
 };
 
 struct ImportCounts {
@@ -58,30 +57,28 @@ struct ImportCounts {
     size_t added = 0, replaced = 0, known = 0;
   };
   Kind platforms, experiments, points, tuning, labels;
-  size_t samples = 0;             // of points added and replaced
-  std::vector<std::string> notes; // what was left out of the files, a line each
+  size_t samples = 0;             // of added and replaced points
+  std::vector<std::string> notes; // lines about skipped parts of the files
 };
 
 enum class Imported {
   everything,
-  tuning // tuning records, and the platforms and experiments that these refer to
+  tuning // tuning records, and the platforms and experiments they refer to
 };
 
-/// Reads a file once: calls `visit` for every record, after the records that it refers to, and adds
-/// what it leaves out to `notes`, a line each. Throws Error for a damaged file.
+/// Reads a file once: calls `visit` for every record, after the records that it refers to, and adds a line to `notes`
+/// for each skipped part. Throws Error for a damaged file.
 using RecordSource =
     std::function<void(const std::function<void(const Record &)> &visit, std::vector<std::string> &notes)>;
 
 /// True if the file is a database of SQLite.
 bool isStoreFile(const std::string &path);
-/// The records of an archive, a store file or a log of AutoTVM (store/AutoTvm.h), told apart by
-/// content.
+/// The records of an archive, a store file or a log of AutoTVM (store/AutoTvm.h), recognised by content.
 RecordSource sourceOf(const std::string &path);
 
-/// Imports files into `store`. All files are read and checked first; then either everything is
-/// written or nothing. Of two measurements of one point the later one stays, and records of one schedule
-/// merge (store/Outcomes.h), so the order of the files does not matter and importing a file twice
-/// changes nothing.
+/// Imports files into `store`. All files are read and checked first; then either everything is written or nothing. Of
+/// two measurements of one point the later one stays, and records of one schedule merge (store/Outcomes.h). So the
+/// order of the files does not matter, and importing a file twice changes nothing.
 ImportCounts importSources(Store &store, const std::vector<RecordSource> &sources,
                            Imported what = Imported::everything);
 /// Imports the files of sourceOf.

@@ -55,7 +55,7 @@ TEST_F(ArchiveTest, roundTrip) {
     EXPECT_EQ(imported.samples, 60u);
     EXPECT_EQ(copy.counts(), store.counts());
     EXPECT_EQ(copy.experiments({}, true).at(0).experiment.detail, store.experiments({}, true).at(0).experiment.detail);
-    // What comes out of the copy is the same to the byte.
+    // Exporting the copy gives the same bytes.
     exportArchive(copy, {}, file("again.jsonl"));
     EXPECT_EQ(contentOf(file("again.jsonl")), contentOf(file("a.jsonl")));
   }
@@ -70,7 +70,7 @@ TEST_F(ArchiveTest, roundTrip) {
 TEST_F(ArchiveTest, importingTwiceChangesNothing) {
   Store store = machine("A", 0, 5);
   exportArchive(store, {}, file("a.jsonl"));
-  ImportCounts own = importInto(store, {file("a.jsonl")}); // what it has itself
+  ImportCounts own = importInto(store, {file("a.jsonl")}); // data that it already has
   EXPECT_EQ(own.points.added + own.points.replaced + own.experiments.added + own.experiments.replaced, 0u);
   Store copy(place("copy.db"));
   importInto(copy, {file("a.jsonl"), file("a.jsonl"), place("A.db")});
@@ -132,14 +132,14 @@ TEST_F(ArchiveTest, filters) {
 TEST_F(ArchiveTest, tuningRecords) {
   Store store = machine("A", 0, 2);
   std::string uuid = store.addExperiment(someExperiment(ExperimentKind::tune), somePlatform("A"));
-  store.addExperiment(someExperiment(ExperimentKind::tune), somePlatform("B")); // without a record
+  store.addExperiment(someExperiment(ExperimentKind::tune), somePlatform("B")); // without tuning records
   store.addTuning({someTuning(1, uuid), someTuning(2, uuid)}, someTask(), somePlatform("A"));
   store.addTuning({someTuning(1)}, {"task/2 | old", "", ""}, somePlatform("A"));
   EXPECT_EQ(exportTuning(store, {}, file("tuning.jsonl")), (Store::Counts{1, 1, 0, 0, 4}));
   std::string text = contentOf(file("tuning.jsonl"));
-  EXPECT_EQ(text.find("{\"task\":"), text.rfind("{\"task\":")); // once for each task of which something is known
+  EXPECT_EQ(text.find("{\"task\":"), text.rfind("{\"task\":")); // once for each known task
   EXPECT_EQ(exportTuning(store, {.statuses = {PointStatus::crashed}}, file("some.jsonl")).tuning, 1);
-  // By either verb, alone or with all else: the same records.
+  // Both verbs export the same records.
   exportArchive(store, {}, file("all.jsonl"));
   for (const char *from : {"tuning.jsonl", "all.jsonl", "A.db"}) {
     SCOPED_TRACE(from);
@@ -157,7 +157,7 @@ TEST_F(ArchiveTest, tuningRecords) {
     EXPECT_EQ(importInto(copy, {source}).tuning.known, 4u);
     EXPECT_EQ(copy.counts().points, std::string(from) == "tuning.jsonl" ? 0 : 2);
   }
-  // Records of one schedule merge, from wherever they come: the one measured later has not the verdict.
+  // Records of one schedule merge, wherever they come from; the later one here has no verdict.
   TuningRecord compared = someTuning(1), later = compared;
   compared.verdict = TuningVerdict::noGain;
   compared.experiment = uuid;
@@ -181,7 +181,7 @@ TEST_F(ArchiveTest, tuningRecords) {
   EXPECT_EQ(contentOf(file("one.jsonl")), contentOf(file("two.jsonl")));
 }
 
-/// What version 0.1.0 wrote before records had more than a time.
+/// A record of version 0.1.0, which had only a time.
 TEST_F(ArchiveTest, recordsByTask) {
   LATHE_FILES_ONLY();
   Store store(place("best.db"));
@@ -260,7 +260,7 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
     EXPECT_EQ(message.find('\n'), message.npos) << message;
     return message;
   };
-  // Cut at every place, of which a few are between lines.
+  // Truncated at many positions, some of them between lines.
   for (size_t length = 0; length < good.size() - 1; length += length < 400 ? 7 : 501)
     broken(good.substr(0, length));
   EXPECT_THAT(broken(good.substr(0, good.rfind("{\"point\""))), HasSubstr("points is 4, the first line says 5"));
@@ -279,20 +279,20 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
     }
     return text;
   };
-  // One byte changed, anywhere.
+  // One byte changed, at any position.
   std::mt19937 random(5);
   for (int i = 0; i < 60; ++i) {
     std::string bytes = i % 2 ? packed : good;
     size_t at = random() % bytes.size();
     if (i % 2 && at < 10)
-      continue; // gzip's header holds bytes that mean nothing (time, system)
+      continue; // bytes of gzip's header that are ignored (time, system)
     bytes[at] = char(bytes[at] ^ (1 << random() % 7));
     if (i % 2 && unpacked(bytes) == good)
-      continue; // a bit behind the end of the data, or another way to write the same
+      continue; // a bit behind the data, or another encoding of the same data
     SCOPED_TRACE(fmt::format("byte {}", at));
     broken(bytes);
   }
-  // Wrong in other ways.
+  // Other kinds of damage.
   auto replaced = [&](const std::string &from, const std::string &to) {
     std::string bytes = good;
     size_t at = bytes.find(from);
@@ -311,7 +311,7 @@ TEST_F(ArchiveTest, damagedArchivesLeaveNothingBehind) {
   EXPECT_THAT(broken(""), HasSubstr("not an archive of measurements"));
   EXPECT_THAT(importError(file("absent.jsonl")), HasSubstr("absent.jsonl: cannot open: No such file"));
   EXPECT_THAT(importError(folder.string()), HasSubstr("expected a file, got a directory"));
-  // A good one beside a bad one is not taken over either.
+  // A good file beside a bad one is not imported either.
   Store into(place("into.db"));
   put(file("bad.jsonl"), good.substr(0, good.size() / 2));
   EXPECT_THAT(errorOf([&] { importInto(into, {file("good.jsonl"), file("bad.jsonl")}); }), HasSubstr("bad.jsonl"));
@@ -335,7 +335,7 @@ TEST_F(ArchiveTest, damagedDatabasesLeaveNothingBehind) {
   put(file("bad.db"), scribbled);
   EXPECT_THAT(importError(file("bad.db")), HasSubstr("bad.db"));
   std::string dangling = file("A.db");
-  Database(dangling, Database::Mode::existing).execute("DELETE FROM experiment"); // SQLite checks references on request
+  Database(dangling, Database::Mode::existing).execute("DELETE FROM experiment"); // without checking references
   EXPECT_THAT(importError(dangling), HasSubstr("a row refers to one that is not there"));
   machine("without-task", 0, 1);
   Database(file("without-task.db"), Database::Mode::existing).execute("DELETE FROM task");
@@ -358,7 +358,7 @@ TEST_F(ArchiveTest, linesOfAnyLength) {
     LineWriter writer(file(name));
     for (auto &line : lines)
       writer.line(line);
-    EXPECT_FALSE(std::filesystem::exists(file(name))); // not before it is whole
+    EXPECT_FALSE(std::filesystem::exists(file(name))); // it appears only when it is complete
     writer.commit();
     LineReader reader(file(name));
     std::vector<std::string> read;

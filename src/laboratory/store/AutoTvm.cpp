@@ -52,7 +52,7 @@ double numberOf(const json &value, const char *what) {
   return value.get<double>();
 }
 
-/// "float32 1x3x224x224" of ["TENSOR", [1, 3, 224, 224], "float32"]; other arguments as JSON.
+/// "float32 1x3x224x224" for ["TENSOR", [1, 3, 224, 224], "float32"]; other arguments as JSON.
 std::string argumentText(const json &argument) {
   bool tensor = argument.is_array() && argument.size() == 3 && argument[0] == "TENSOR" && argument[1].is_array() &&
                 argument[2].is_string();
@@ -64,7 +64,7 @@ std::string argumentText(const json &argument) {
   return fmt::format("{} {}", argument[2].get<std::string>(), fmt::join(extents, "x"));
 }
 
-/// What a line was tuned for.
+/// The task of a line.
 struct TvmTask {
   std::string target, name, arguments;
 
@@ -81,7 +81,7 @@ struct TvmTask {
   std::string text() const { return fmt::format("autotvm/0.2 | {} | {} | {}", name, arguments, target); }
 };
 
-/// An experiment for the lines of a log that one version of TVM has written.
+/// An experiment for the lines of a log from one version of TVM.
 Experiment experimentOf(const Platform &platform, const std::string &firstLine, const std::string &time) {
   Experiment experiment;
   experiment.uuid = contentKey("autotvm\n" + platform.key() + "\n" + firstLine);
@@ -111,7 +111,7 @@ Point pointOf(const TvmTask &task, const TuningRecord &record, const Experiment 
   return point;
 }
 
-/// A knob's value: "-1,3" of [-1, 3], "true", "unroll".
+/// A knob's value as text: "-1,3" for [-1, 3], "true", "unroll".
 std::string valueText(const json &value) {
   if (value.is_string())
     return value.get<std::string>();
@@ -146,7 +146,7 @@ void addResult(TuningRecord &record, const json &result) {
   double time = numberOf(result[3], "the time");
   require(time >= 0 && time < 253402300800.0, "the time is {}, expected seconds since 1970", result[3].dump());
   record.measured = timeText(std::llround(time * 1e6));
-  if (number != 0) // a stand-in or a message is in place of times
+  if (number != 0) // a placeholder or a message replaces the times
     return;
   require(result[0].is_array() && !result[0].empty(), "the result has no times");
   double sum = 0;
@@ -172,7 +172,7 @@ bool isOfLog(const json &document) {
          document.contains("version");
 }
 
-/// Makes records of the lines of a log.
+/// Makes records from the lines of a log.
 class LogRecords {
 public:
   explicit LogRecords(const std::function<void(const Record &)> &visit) : visit(visit) {}

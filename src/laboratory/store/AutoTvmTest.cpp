@@ -14,7 +14,7 @@ namespace {
 
 class AutoTvmTest : public StoreFolder {
 protected:
-  /// A line as AutoTVM writes it.
+  /// A line in AutoTVM's format.
   static json line() {
     return json::parse(R"({"input": ["llvm -keys=cpu -mcpu=skylake-avx512", "conv2d_NCHWc.x86", [["TENSOR",
       [1, 3, 224, 224], "float32"], ["TENSOR", [64, 3, 7, 7], "float32"], [2, 2], [3, 3, 3, 3], [1, 1], "NCHW", "NCHW",
@@ -64,7 +64,7 @@ TEST_F(AutoTvmTest, linesBecomeRecords) {
                          "[1,1]; \"NCHW\"; \"NCHW\"; \"float32\" | llvm -keys=cpu -mcpu=skylake-avx512");
     EXPECT_EQ(best.schedule, "autotvm/0.2 index=172 tile_ic=-1,3 tile_oc=-1,16 tile_ow=reg_n unroll_kw=false");
     EXPECT_EQ(best.samples,
-              (std::vector<int64_t>{4500000, 3500000, 4600000, 2000000})); // of both lines, in order of time
+              (std::vector<int64_t>{4500000, 3500000, 4600000, 2000000})); // of both lines, sorted by date
     EXPECT_DOUBLE_EQ(best.seconds.value_or(0), 0.0031);
     EXPECT_EQ(best.measured, "2023-02-14T03:19:30.000000Z");
     EXPECT_EQ(best.runSeconds, 0.5);
@@ -74,7 +74,7 @@ TEST_F(AutoTvmTest, linesBecomeRecords) {
     EXPECT_EQ(records[2].status, PointStatus::unimplemented);
     EXPECT_EQ(store.platform(best.platform).libraries.at("tvm"), "0.10.0");
     EXPECT_EQ(best.status, PointStatus::notVerified);
-    EXPECT_TRUE(store.chosenSchedules(best.platform).empty()); // only to look at
+    EXPECT_TRUE(store.chosenSchedules(best.platform).empty()); // not used for compilations
     EXPECT_EQ(importInto(store, {file("resnet50.log")}).tuning.added, 0u);
   }
 }
@@ -111,7 +111,7 @@ TEST_F(AutoTvmTest, otherLinesAreOneError) {
   EXPECT_THAT(changed([](json &l) { l["result"][0][1] = "x"; }), HasSubstr("a time is \"x\", expected a number"));
   EXPECT_THAT(changed([](json &l) { l["result"][3] = 1e300; }), HasSubstr("expected seconds since 1970"));
   EXPECT_THAT(changed([](json &l) { l["result"][2] = -1; }), HasSubstr("run_seconds is -1"));
-  // What is no log at all is not taken for one.
+  // Other files are not recognised as logs.
   Store store(file("lathe.db"));
   EXPECT_THAT(errorOf([&] { importInto(store, {write("other.log", {"{\"input\": 1}", line().dump()})}); }),
               HasSubstr("other.log: is not an archive of measurements"));
@@ -130,7 +130,7 @@ TEST_F(AutoTvmTest, linesArePoints) {
   auto experiments = store.experiments();
   ASSERT_EQ(experiments.size(), 1u);
   EXPECT_EQ(experiments[0].experiment.kind, ExperimentKind::imported);
-  EXPECT_EQ(experiments[0].passed, 0u); // nobody has verified them here
+  EXPECT_EQ(experiments[0].passed, 0u); // they were not verified here
   auto points = store.points();
   ASSERT_EQ(points.size(), 2u);
   EXPECT_EQ(points[0].problem.op, "conv2d_NCHWc.x86");

@@ -1,4 +1,4 @@
-// What a kind of database does for Database, Statement and Transaction (store/Database.h).
+// The interface of a kind of database for Database, Statement and Transaction (store/Database.h).
 #pragma once
 
 #include "store/Location.h"
@@ -11,8 +11,8 @@
 
 namespace lathe::store {
 
-/// A server has not done what it was asked for: its disk is full, another program holds a lock, the
-/// user may not write. Nothing is wrong with the data.
+/// A server refused a request: its disk is full, another program holds a lock, or the user may not write. The data is
+/// intact.
 class ServerFailure : public Error {
 public:
   using Error::Error;
@@ -25,31 +25,31 @@ public:
   using ServerFailure::ServerFailure;
 };
 
-/// The server stayed away for as long as it was waited for.
+/// The server stayed away longer than the waiting time.
 class ServerGone : public ServerFailure {
 public:
   using ServerFailure::ServerFailure;
 };
 
-/// Another writer was faster: the same transaction, tried again, finds what that one has written.
+/// Another writer was faster. Trying the same transaction again will see the data of the other writer.
 class WriteConflict : public ServerFailure {
 public:
   using ServerFailure::ServerFailure;
 };
 
 enum class TransactionKind {
-  write,  // sees what it reads unchanged until its end: no other process writes
+  write,  // reads stay valid until its end: no other process writes
   append, // adds rows only; others may append at the same time
-  read    // sees the database as of one moment
+  read    // sees a snapshot of the database
 };
 
-/// How rows come from a server. A file gives them one by one.
+/// How rows are transferred from a server. For files, rows always come one by one.
 enum class RowTransfer {
   whole, // all at once
-  // For results that may not fit into memory. A connection that breaks after the first rows is a LostConnection, outside
-  // of transactions too.
-  inPieces, // some at a time, each time by a question to the server
-  oneByOne  // as they come; before the end of the result no other statement may be executed
+  // For results that may not fit into memory. A connection that breaks after the first rows is a LostConnection, also
+  // outside transactions.
+  inPieces, // a piece at a time, each with a request to the server
+  oneByOne  // as a stream; no other statement may run before the end of the result
 };
 
 /// A prepared statement of a connection. Parameters count from 1, columns from 0.
@@ -79,23 +79,23 @@ public:
   virtual void commit() = 0;
   /// Undoes an open transaction; does nothing without one.
   virtual void rollback() noexcept = 0;
-  /// Connects again, and waits for that as long as was agreed. Throws ServerGone.
+  /// Reconnects, and waits at most the agreed time. Throws ServerGone.
   virtual void reconnect(const std::string &reason);
 
   /// Version of the schema; 0: an empty database, -1: a database of another program.
   virtual int64_t schemaVersion() = 0;
   virtual void setSchemaVersion(int64_t version) = 0;
-  /// A number that is different after another connection has changed the database. It costs no query of a table. On a
-  /// server other databases may change it, too.
+  /// A number that changes when another connection has changed the database. It needs no query of a table. On a server,
+  /// changes of other databases may change it, too.
   virtual int64_t changeCount() = 0;
-  /// Makes what must be there before the first schema step.
+  /// Creates objects that must exist before the first schema step.
   virtual void prepareEmpty() {}
-  /// Kind and name of an object of the database that would change what our statements do; "": none.
+  /// Kind and name of a foreign object in the database that would change the effect of our statements; "": none.
   virtual std::string foreignObject() { return ""; }
   /// The statements of a schema step (store/Schema.cpp) in the database's dialect.
   virtual std::string dialectOf(const std::string &step) const { return step; }
 
-  /// Makes commits survive a power cut, and limits the size (0: no limit).
+  /// Makes commits survive a power failure, and limits the size (0: no limit).
   virtual void beSafe(double /*busySeconds*/, int64_t /*maxPages*/) {}
   /// Replaces the content by the content of `source`, which is of the same kind.
   virtual void copyFrom(Connection &source);
@@ -111,8 +111,8 @@ enum class OpenMode {
 /// it `name`.
 std::unique_ptr<Connection> openSqlite(const std::string &path, const std::string &name, OpenMode mode,
                                        double busySeconds);
-/// Connects to a server. A server that is starting is waited for, for `busySeconds`. A server that is
-/// gone later is waited for, for `waitSeconds`.
+/// Connects to a server. Waits for a server that is starting for `busySeconds`, and later for a lost server for
+/// `waitSeconds`.
 std::unique_ptr<Connection> openPostgres(const Location &place, OpenMode mode, double busySeconds, double waitSeconds);
 
 } // namespace lathe::store

@@ -44,7 +44,7 @@ std::string documentKey(const json &document) {
   return contentKey(std::string_view(document.dump(-1, ' ', false, json::error_handler_t::replace)));
 }
 
-/// The largest number of brackets that are open at once outside of strings.
+/// The largest number of open brackets outside of strings.
 static size_t nestingOf(std::string_view text) {
   size_t open = 0, most = 0;
   bool inString = false;
@@ -53,7 +53,7 @@ static size_t nestingOf(std::string_view text) {
     if (c == '"')
       inString = !inString;
     else if (inString)
-      i += c == '\\'; // the character after it ends no string
+      i += c == '\\'; // skips the escaped character
     else if (c == '[' || c == '{')
       most = std::max(most, ++open);
     else if ((c == ']' || c == '}') && open)
@@ -70,7 +70,7 @@ nlohmann::json parseDocument(std::string_view text) {
 }
 
 std::string newUuid() {
-  std::random_device random; // the system's generator: forked and restarted processes differ
+  std::random_device random; // the system's generator: forked and restarted processes get different numbers
   std::array<uint32_t, 4> words{};
   for (uint32_t &word : words)
     word = random();
@@ -94,7 +94,7 @@ std::string timeNow() {
   timespec clock{};
   clock_gettime(CLOCK_REALTIME, &clock);
   int64_t now = int64_t(clock.tv_sec) * 1000000 + clock.tv_nsec / 1000, before = last.load(), given = 0;
-  do // a microsecond is time for several calls; a clock that was set back is followed
+  do // several calls may fit into a microsecond; if the clock was set back, the times follow it
     given = before >= now && before < now + 1000 ? before + 1 : now;
   while (!last.compare_exchange_weak(before, given));
   return timeText(given);

@@ -36,9 +36,9 @@ nlohmann::json parseDocument(std::string_view text);
 std::string newUuid();
 
 /// The current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time, and a process never gets the
-/// same one twice.
+/// same text twice.
 std::string timeNow();
-/// The same of a time in microseconds since 1970.
+/// The same text for a time in microseconds since 1970.
 std::string timeText(int64_t microseconds);
 /// True if `text` is a valid date and time in the form of timeNow().
 bool isTime(std::string_view text);

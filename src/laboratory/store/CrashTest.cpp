@@ -1,4 +1,4 @@
-// Several processes at once, processes that are killed, disks that are full.
+// Several concurrent processes, killed processes, full disks.
 #include "store/Archive.h"
 #include "store/StoreTesting.h"
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class StoreCrashTest : public StoreFolder {
 protected:
-  StoreCrashTest() { place("lathe.db"); } // before children ask for it
+  StoreCrashTest() { place("lathe.db"); } // before child processes use it
 };
 
 /// Runs `body` in a child process; its exit code is 0 unless it throws.
@@ -47,8 +47,8 @@ TEST_F(StoreCrashTest, manyWritersFromAnEmptyFolder) {
   children.reserve(writers);
   for (int writer = 0; writer < writers; ++writer)
     children.push_back(inChild([&] {
-      Store store(place("lathe.db")); // all create it at once
-      // One platform, the same problems and settings: everybody wants the same rows.
+      Store store(place("lathe.db")); // all processes create it at once
+      // The same platform, problems and settings: all processes need the same rows.
       std::string uuid = store.addExperiment(someExperiment(), somePlatform());
       for (int number = 0; number < points; ++number)
         store.addPoint(somePoint(uuid, number));
@@ -87,7 +87,7 @@ TEST_F(StoreCrashTest, aReaderSeesAWholeWhileOthersWrite) {
   EXPECT_EQ(store.counts().points, 100);
 }
 
-/// A busy machine gives a writer less: later turns last longer.
+/// On a busy machine writers get less time, so later turns take longer.
 size_t patience(int turn) { return 1 + size_t(turn) / 20; }
 
 TEST_F(StoreCrashTest, killedAtAnyMoment) {
@@ -114,7 +114,7 @@ TEST_F(StoreCrashTest, killedAtAnyMoment) {
       }
     });
     close(ends[1]);
-    // Sometimes while the file is being made, sometimes amid the points.
+    // Kills it sometimes while the file is created, sometimes while points are written.
     usleep(unsigned((turn % 4 == 0 ? random() % 8000 : 10000 + random() % 60000) * patience(turn)));
     kill(writer, SIGKILL);
     EXPECT_EQ(exitCodeOf(writer), 128 + SIGKILL);
@@ -129,20 +129,20 @@ TEST_F(StoreCrashTest, killedAtAnyMoment) {
       begin = end + 1;
     }
     if (!Location(path).mayExist())
-      continue; // killed before it was made
+      continue; // killed before it existed
     expectHealthy(path);
     Store store(path);
     std::set<std::pair<std::string, int>> kept;
     store.points({}, true, [&](const Point &point) {
       int number = point.problem.detail.at("outChannels");
       Point written = somePoint(point.experiment, number, 4, 200);
-      EXPECT_EQ(point.rounds, written.rounds); // whole
+      EXPECT_EQ(point.rounds, written.rounds); // complete
       EXPECT_TRUE(kept.emplace(point.experiment, number).second) << "doubled";
     });
     for (auto &key : reported)
       EXPECT_TRUE(kept.count(key)) << "lost: " << key.first << " " << key.second;
     unreported = int(kept.size()) - int(reported.size());
-    EXPECT_LE(unreported, turn + 1); // one at most for each kill: written, and killed before it could say so
+    EXPECT_LE(unreported, turn + 1); // at most one for each kill: written, but killed before reporting it
   }
   EXPECT_GT(reported.size(), 20u);
 }
@@ -165,7 +165,7 @@ TEST_F(StoreCrashTest, tuningKilledAtAnyMoment) {
     pid_t writer = inChild([&] {
       close(ends[0]);
       Store store(path);
-      // As a search goes on: from what it has tried.
+      // A search continues from the schedules that it has tried.
       int tried = int(store.tuning({.task = someTask().text, .platform = somePlatform().key()}).size());
       if (tried % batch)
         _exit(2);
@@ -190,7 +190,7 @@ TEST_F(StoreCrashTest, tuningKilledAtAnyMoment) {
     expectHealthy(path);
     Store store(path);
     auto kept = store.tuning();
-    EXPECT_EQ(kept.size() % batch, 0u); // a batch is whole
+    EXPECT_EQ(kept.size() % batch, 0u); // batches are complete
     EXPECT_GE(int(kept.size()), reported * batch) << "lost";
     EXPECT_LE(int(kept.size()), (reported + turn + 1) * batch); // at most one batch for each kill was not reported
     std::set<std::string> schedules;
@@ -216,18 +216,18 @@ TEST_F(StoreCrashTest, aFullFileIsOneErrorAndStaysValid) {
     EXPECT_GT(added, 2);
     EXPECT_EQ(store.counts().points, added);
     EXPECT_EQ(store.counts().samples, added * 800);
-    EXPECT_EQ(store.connection().integer("SELECT count(*) FROM problem"), added); // nothing of the one that failed
+    EXPECT_EQ(store.connection().integer("SELECT count(*) FROM problem"), added); // nothing of the failed point
     EXPECT_THAT(errorOf([&] { store.addPoint(somePoint(uuid, added, 4, 200)); }), HasSubstr("full")); // and again
   }
   expectHealthy(place("lathe.db"));
   Store store(place("lathe.db"));
-  store.addPoint(somePoint(uuid, added, 4, 200)); // there is room again
+  store.addPoint(somePoint(uuid, added, 4, 200)); // there is space again
   EXPECT_EQ(store.counts().points, added + 1);
 }
 
 TEST_F(StoreCrashTest, aFullDiskLeavesNoEmptyStore) {
   LATHE_FILES_ONLY();
-  // Nothing at all can be written; then the first page alone; then a part of the log, with the file of its index.
+  // Nothing at all can be written; then only the first page; then a part of the log, with its index file.
   for (rlim_t limit : {100, 4096, 9000, 33000, 50000, 70000}) {
     std::string path = file(fmt::format("new-{}.db", limit));
     int code = exitCodeOf(inChild([&] {
@@ -236,7 +236,7 @@ TEST_F(StoreCrashTest, aFullDiskLeavesNoEmptyStore) {
       setrlimit(RLIMIT_FSIZE, &files);
       auto began = std::chrono::steady_clock::now();
       std::string message = errorOf([&] { Store store(path); });
-      bool quick = std::chrono::steady_clock::now() - began < std::chrono::seconds(10); // a lock is waited for for 30 s
+      bool quick = std::chrono::steady_clock::now() - began < std::chrono::seconds(10); // it waits 30 s for a lock
       _exit(message.starts_with(path + ": ") && quick ? 0 : 1);
     }));
     EXPECT_EQ(code, 0) << limit;
@@ -247,7 +247,7 @@ TEST_F(StoreCrashTest, aFullDiskLeavesNoEmptyStore) {
 
 TEST_F(StoreCrashTest, aSystemThatWritesNoMore) {
   LATHE_FILES_ONLY();
-  // A limit on the size of files: writing fails as on a full disk, at any page of the log or the file itself.
+  // A limit on file sizes: writing fails as on a full disk, at any page of the log or the file.
   std::string path = file("lathe.db");
   std::string uuid;
   {
@@ -258,7 +258,7 @@ TEST_F(StoreCrashTest, aSystemThatWritesNoMore) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     pid_t writer = inChild([&] {
-      signal(SIGXFSZ, SIG_IGN); // as the kernel reports a full disk: by the call that fails
+      signal(SIGXFSZ, SIG_IGN); // the failing call returns an error, as for a full disk
       rlimit file{limit, limit};
       setrlimit(RLIMIT_FSIZE, &file);
       Store store(path);
@@ -312,7 +312,7 @@ TEST_F(StoreCrashTest, anInterruptedExperimentIsGoneOnWithByOneProcess) {
   });
   hear();
   Experiment experiment;
-  { // It lives: nobody else may go on with it.
+  { // While it lives, no other process may continue it.
     Store store(place("lathe.db"));
     experiment = store.experiments().at(0).experiment;
     Unfinished found = store.takeOver(experiment.identity());
@@ -320,11 +320,11 @@ TEST_F(StoreCrashTest, anInterruptedExperimentIsGoneOnWithByOneProcess) {
     EXPECT_EQ(store.takeOver("another command").busy, std::nullopt);
     EXPECT_EQ(store.experiments().at(0).owner, found.busy);
     EXPECT_EQ(found.busy.value_or(Owner()).pid, first);
-    // It is gone.
+    // The process is gone.
     end(first);
     EXPECT_EQ(store.experiments().at(0).owner, std::nullopt);
   }
-  // Of those that ask at once one gets it, and the others are told who.
+  // Of several processes that ask at once one gets it, and the others get the owner.
   std::vector<pid_t> heirs;
   for (int i = 0; i < 5; ++i)
     heirs.push_back(inChild([&] {
@@ -340,7 +340,7 @@ TEST_F(StoreCrashTest, anInterruptedExperimentIsGoneOnWithByOneProcess) {
   EXPECT_EQ(answers, "nnnny");
   for (pid_t heir : heirs)
     end(heir);
-  // Ours, also when we ask again; with its end it is nobody's.
+  // This process owns it, also when asking again; when it ends, no process does.
   Store store(place("lathe.db"));
   EXPECT_EQ(store.takeOver(experiment.identity()).experiment, experiment.uuid);
   EXPECT_EQ(store.takeOver(experiment.identity()).experiment, experiment.uuid);
@@ -364,6 +364,6 @@ TEST_F(StoreCrashTest, ownersThatAreKnownToBeGone) {
   contained.pid = 1 << 30;
   EXPECT_FALSE(later.mayLive());
   EXPECT_FALSE(rebooted.mayLive());
-  EXPECT_TRUE(elsewhere.mayLive()); // nobody here can tell
+  EXPECT_TRUE(elsewhere.mayLive()); // it cannot be checked from here
   EXPECT_TRUE(contained.mayLive());
 }

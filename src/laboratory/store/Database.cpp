@@ -41,7 +41,7 @@ void Connection::copyFrom(Connection &) { fail("only files of SQLite can be copi
 Database::Database(Location place, std::unique_ptr<Connection> connection)
     : place(std::move(place)), connection(std::move(connection)) {}
 
-// A lost server is waited for to keep what was measured; who only reads loses nothing.
+// Waiting for a lost server protects measurements; a reader loses nothing.
 Database::Database(const Location &place, Mode mode, double busySeconds)
     : Database(place, place.isServer() ? openPostgres(place, mode, busySeconds,
                                                       mode == Mode::readOnly ? busySeconds : serverWaitSeconds())
@@ -62,7 +62,7 @@ std::string Database::text(const std::string &sql) {
 }
 
 void Database::repeated(const std::function<void(bool again)> &body, const std::function<void()> &rescue) {
-  // Writers that meet at one row again and again get out of step by pauses of random length.
+  // Writers that repeatedly conflict on a row get out of step by pauses of random length.
   constexpr int mostConflicts = 30;
   std::minstd_rand random{std::random_device{}()};
   bool again = false;
@@ -82,7 +82,7 @@ void Database::repeated(const std::function<void(bool again)> &body, const std::
 }
 
 void Statement::bindOne(int index, double value) {
-  if (std::isfinite(value)) // SQLite makes NULL of what is not a number; infinities go the same way
+  if (std::isfinite(value)) // SQLite stores NaN as NULL; infinities become NULL, too
     cursor->bindReal(index, value);
   else
     cursor->bindNull(index);

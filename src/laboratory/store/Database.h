@@ -13,20 +13,19 @@
 
 namespace lathe::store {
 
-/// Seconds for which a lost server is waited for: LATHE_STORE_WAIT, or 300. Throws Error for a value that is not a
-/// number.
+/// Seconds to wait for a lost server: LATHE_STORE_WAIT, or 300. Throws Error for a value that is not a number.
 double serverWaitSeconds();
-/// Sets where messages about lost and found servers go; default: standard error.
+/// Sets the receiver of messages about lost and found servers; default: standard error.
 void setStoreNotice(std::function<void(const std::string &)> notice);
-/// Writes such a message.
+/// Writes a message about a lost or found server.
 void storeNotice(const std::string &line);
 
 /// One connection, used from one thread at a time.
 class Database {
 public:
   using Mode = OpenMode;
-  /// `busySeconds` is the time that a statement waits for another process that writes. A server that
-  /// is gone is waited for, for serverWaitSeconds(); with Mode::readOnly for `busySeconds`.
+  /// `busySeconds` is the time that a statement waits for another process that writes. The connection waits for a lost
+  /// server for serverWaitSeconds(); with Mode::readOnly for `busySeconds`.
   Database(const Location &place, Mode mode, double busySeconds = 30);
   /// Creates a private database that is removed with the object; SQLite spills it to a temporary
   /// file. Messages call it `name`.
@@ -42,12 +41,11 @@ public:
   std::string text(const std::string &sql);
   /// Number of rows that the last statement changed.
   int64_t changes() const { return connection->changes(); }
-  /// Replaces `*this` by a copy of the current state of `source`. Both are SQLite's.
+  /// Replaces `*this` by a copy of the current state of `source`. Both must be SQLite databases.
   void copyFrom(Database &source) { connection->copyFrom(*source.connection); }
-  /// Calls `body`, which makes one transaction. If the connection breaks, or another writer changes the
-  /// same rows first, calls it once more with `again` true: the first call may have written already.
-  /// `rescue`, if given, runs when a signal ends the process while the server is gone. Throws
-  /// ServerGone when the time to wait is over.
+  /// Calls `body`, which makes one transaction. If the connection breaks, or another writer changes the same rows
+  /// first, calls it again with `again` true: the first call may already have written. `rescue`, if given, runs when a
+  /// signal ends the process while the server is lost. Throws ServerGone after the waiting time.
   void repeated(const std::function<void(bool again)> &body, const std::function<void()> &rescue = nullptr);
   Connection &link() const { return *connection; }
 
@@ -61,7 +59,7 @@ private:
 /// A prepared statement. Parameters are `?`, bound in order; columns count from 0.
 class Statement {
 public:
-  /// With RowTransfer::inPieces `sql` is a SELECT.
+  /// With RowTransfer::inPieces `sql` must be a SELECT.
   Statement(Database &database, std::string_view sql, RowTransfer transfer = RowTransfer::whole)
       : cursor(database.link().prepare(sql, transfer)) {}
 

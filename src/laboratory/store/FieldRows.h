@@ -9,11 +9,11 @@ namespace lathe::store {
 /// The id of the row of `table` with this key. Throws Error if there is none.
 int64_t idOf(Database &database, const char *table, const char *column, const std::string &key);
 
-/// A document as a column holds it.
+/// A document in the form of a column.
 std::string dump(const nlohmann::json &document);
 
-/// Visits for a list of columns. With a table "table.column, ..." of a query, in which a link is the other table's key;
-/// without "column, ..." of an insertion.
+/// Builds a list of columns from fields. With a table, "table.column, ..." for a query, in which a link is the other
+/// table's key; without a table, "column, ..." for an insertion.
 struct Columns {
   const char *table;
   bool withLarge;
@@ -38,7 +38,7 @@ struct Columns {
 private:
   void nested(const auto &record, const char *of) {
     if (!table)
-      return; // a row of its own
+      return; // a separate row
     std::swap(table, of);
     visitFields(record, *this);
     std::swap(table, of);
@@ -52,7 +52,7 @@ template <class Record> std::string columnsOf(const char *table, bool withLarge 
   return columns.list;
 }
 
-/// Binds the fields of a record that an insertion names (columnsOf without a table), behind the parameter `at`.
+/// Binds the fields of a record in the order of an insertion (columnsOf without a table), after parameter `at`.
 struct Binder {
   Database &database;
   Statement &statement;
@@ -81,7 +81,7 @@ struct Binder {
   void part(const auto &) {}
 };
 
-/// "?, ?" for "a, b".
+/// Placeholders for columns: "?, ?" for "a, b".
 inline std::string placesOf(const std::string &columns) {
   std::string places = "?";
   for (char c : columns)
@@ -95,8 +95,8 @@ template <class Record> std::string insertionOf(const char *table, const std::st
   return fmt::format("INSERT INTO {}({})\nVALUES ({})", table, columns, placesOf(columns));
 }
 
-/// Makes a row of `values`, for the columns `first`, and of the fields of a record. `clause`: what follows in SQL.
-/// Returns what "RETURNING id" gives.
+/// Inserts a row with `values` for the columns `first`, and the fields of a record. `clause` is appended to the SQL.
+/// Returns the result of "RETURNING id".
 template <class Record, class... Values>
 int64_t insertRow(Database &database, const char *table, const char *first, const Record &record, const char *clause,
                   const Values &...values) {

@@ -1,12 +1,12 @@
-// The fields of every record, each said once: its key in JSON, which is its column in SQL where no other is named, and its
-// member. JSON (store/RecordsJson.cpp) and rows (store/FieldRows.h) visit them. A new field is a member in store/Records.h, a
-// line here and a step of the schema.
+// The fields of every record, each declared once: its key in JSON, which is also its column in SQL unless another one
+// is named, and its member. JSON (store/RecordsJson.cpp) and rows (store/FieldRows.h) visit them. A new field needs a
+// member in store/Records.h, a line here and a step of the schema.
 //
 // A visitor has
 //   visit(key, member[, least])          a field that every record has; `least` is the least value of an integer
-//   visit.known(key, member[, column])   JSON has it where it is not empty (isKnown); rows have the empty value
-//   visit.ended(key, member)             the same; rows have NULL for an empty text
-//   visit.large(key, member)             the same; queries read it where it is asked for
+//   visit.known(key, member[, column])   JSON has it if it is not empty (isKnown); rows have the empty value
+//   visit.ended(key, member)             like known; rows have NULL for an empty text
+//   visit.large(key, member)             like known; queries read it only on request
 //   visit.link(key, member, table, column[, optional])   the key of a row of another table
 //   visit.part(member)                   a record within the record
 #pragma once
@@ -90,7 +90,7 @@ inline constexpr SampleCounter sampleCounters[] = {{"cpu_ns", &Sample::cpuNs},
                                                    {"cache_misses", &Sample::cacheMisses},
                                                    {"frequency_khz", &Sample::frequencyKhz}};
 
-/// All but the samples.
+/// All fields except the samples.
 void visitFields(IsRecord<Point> auto &p, auto &&visit) {
   visit.link("experiment", p.experiment, "experiment", "uuid");
   visit.part(p.problem);
@@ -144,9 +144,9 @@ void visitFields(IsRecord<TuningRecord> auto &r, auto &&visit) {
   visit.known("outcomes", r.outcomes);
 }
 
-// Values of fields as JSON: of archives and of `--json`, and of the columns that hold documents.
+// Values of fields as JSON, for archives, `--json`, and columns with documents.
 
-/// False for a value that JSON leaves out: an empty one, a number that is not finite, a schedule without a comparison.
+/// False for a value that JSON omits: an empty value, a number that is not finite, a schedule without a comparison.
 bool isKnown(const std::optional<double> &value);
 inline bool isKnown(TuningVerdict verdict) { return verdict != TuningVerdict::open; }
 bool isKnown(const auto &value) { return !value.empty(); }
@@ -154,14 +154,14 @@ bool isKnown(const auto &value) { return !value.empty(); }
 template <class Enumeration>
 concept Named = std::is_enum_v<Enumeration> && requires(Enumeration e) { name(e); };
 
-nlohmann::json asJson(const nlohmann::json &value); // null is an object without members
+nlohmann::json asJson(const nlohmann::json &value); // null becomes an object without members
 nlohmann::json asJson(const std::vector<CacheLevel> &caches);
 nlohmann::json asJson(const std::vector<TuningOutcome> &outcomes);
 nlohmann::json asJson(const std::optional<double> &value);
 nlohmann::json asJson(const Named auto &value) { return std::string(name(value)); }
 nlohmann::json asJson(const auto &value) { return value; }
 
-// Inverses. Throw Error or nlohmann::json::exception for a value of another form.
+// Inverses of asJson. Throw Error or nlohmann::json::exception for a value of another form.
 inline void read(std::string_view text, ExperimentKind &value) { value = experimentKind(text); }
 inline void read(std::string_view text, PointStatus &value) { value = pointStatus(text); }
 inline void read(std::string_view text, CacheState &value) { value = cacheState(text); }

@@ -1,5 +1,5 @@
-// Archives and store files as damage or a stranger may leave them: every one is taken or refused with one line that
-// names the file. Run with the sanitizers to see what would be undefined.
+// Damaged or hostile archives and store files: each is accepted, or refused with one line that names the file. The
+// sanitizers show undefined behaviour.
 #include "store/Archive.h"
 #include "store/ContentKey.h"
 #include "store/StoreTesting.h"
@@ -32,7 +32,7 @@ protected:
   std::mt19937 random{seed};
   size_t refused = 0, taken = 0;
 
-  /// A store with everything in it, closed.
+  /// Writes and closes a store with every kind of record.
   void makeStore(const std::string &path, int points = 4) {
     Store store(path);
     std::string uuid = store.addExperiment(someExperiment(), somePlatform());
@@ -43,7 +43,7 @@ protected:
     store.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
-  /// Reads a store in every way; throws what is wrong.
+  /// Reads a store in every way; throws the first error.
   static void readAll(Store &store) {
     store.counts();
     for (auto &summary : store.experiments()) {
@@ -58,7 +58,7 @@ protected:
     store.chosenSchedules(somePlatform().key());
   }
 
-  /// `body` ends or throws an Error of one line with the file's name in it.
+  /// Runs `body`, which may throw only an Error of one line with the file's name.
   template <class Body> std::string tolerated(const std::string &name, Body body) {
     try {
       body();
@@ -74,7 +74,7 @@ protected:
     return "(no error)";
   }
 
-  /// Imports `path` into an empty store, which is then still empty or whole.
+  /// Imports `path` into an empty store, and checks that the store is then still empty or complete.
   std::string importing(const std::string &path) {
     if (!empty)
       empty.emplace(file(fmt::format("into{}.db", taken)));
@@ -90,7 +90,7 @@ protected:
   std::optional<Store> empty;
 };
 
-/// An archive of `lines` (its records) whose first line agrees with them.
+/// An archive with the records `lines` and a first line that matches them.
 std::string forged(const std::vector<std::string> &lines, const json &counts) {
   ContentHasher hasher;
   std::string text;
@@ -103,7 +103,7 @@ std::string forged(const std::vector<std::string> &lines, const json &counts) {
   return json{{"lathe_store", manifest}}.dump() + "\n" + text;
 }
 
-/// Every place of a document that holds a value, as JSON pointers.
+/// All positions of values in a document, as JSON pointers.
 void places(const json &document, const json::json_pointer &at, std::vector<json::json_pointer> &found) {
   found.push_back(at);
   if (document.is_object())
@@ -176,7 +176,7 @@ TEST_F(HostileTest, rowsThatNoProgramOfOursWrites) {
               "PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; ") +
           c.sql);
     } catch (const Error &error) {
-      EXPECT_THAT(error.what(), HasSubstr(c.says)); // SQLite itself refuses it
+      EXPECT_THAT(error.what(), HasSubstr(c.says)); // SQLite refuses it
       continue;
     }
     EXPECT_THAT(importing(bad), HasSubstr(c.says));
@@ -224,7 +224,7 @@ TEST_F(HostileTest, cellsOfAnyValue) {
         database.execute(
             "PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; " + sql);
       } catch (const Error &) {
-        continue; // a key twice, a value of another type
+        continue; // a repeated key, or a value of another type
       }
       importing(bad);
       tolerated("bad.db", [&] {
@@ -319,7 +319,7 @@ TEST_F(HostileTest, archivesThatWouldTakeAllMemory) {
   EXPECT_THAT(importing(file("long.jsonl.gz")), HasSubstr("long.jsonl.gz:2: a line longer than 64 MiB"));
   packed("first.jsonl.gz", "", '{', size_t(65) << 20);
   EXPECT_THAT(importing(file("first.jsonl.gz")), HasSubstr("first.jsonl.gz:1: a line longer than 64 MiB"));
-  // Lists in lists: code that walks them calls itself once a level.
+  // Nested lists: code that walks them recurses once per level.
   std::string deep = std::string(200000, '[') + std::string(200000, ']');
   put(file("deep.jsonl"), first + "\n{\"point\":" + deep + "}\n");
   EXPECT_THAT(importing(file("deep.jsonl")), HasSubstr("deep.jsonl:2: '{\"point\":[[["));

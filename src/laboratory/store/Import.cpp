@@ -11,7 +11,7 @@
 
 namespace lathe::store {
 
-/// Writes records inside the caller's transaction and counts what became of them.
+/// Writes records inside the caller's transaction and counts the outcomes.
 class Importer {
 public:
   Importer(Store &store, Imported what) : store(store), what(what) {}
@@ -37,7 +37,7 @@ private:
   }
   void add(const TuningTask &task) {
     tasks[task.text] = task;
-    writtenTasks.erase(task.text); // of another file, which may know more
+    writtenTasks.erase(task.text); // another file may know more about it
   }
   void add(const TuningRecord &record) {
     auto needPlatform = [&](const std::string &key) {
@@ -73,7 +73,7 @@ private:
     counts.labels.known += outcome == MergedLabel::known;
   }
 
-  /// Inserts what only records need that come later.
+  /// Inserts records that are needed only by later records.
   template <class Value, class Insert>
   static void addWaiting(std::map<std::string, Value> &waiting, const std::string &key, ImportCounts::Kind &kind,
                          Insert insert) {
@@ -91,7 +91,7 @@ private:
 
   Store &store;
   Imported what;
-  std::map<std::string, Platform> platforms; // that no record has referred to yet
+  std::map<std::string, Platform> platforms; // not referred to by a record yet
   std::map<std::string, Experiment> experiments;
   std::map<std::string, TuningTask> tasks;
   std::set<std::string> writtenTasks; // by text
@@ -124,7 +124,7 @@ public:
   }
 
 private:
-  /// Takes the content of a server as of one moment. It is checked on the way.
+  /// Copies a snapshot of a server's content and checks it.
   void copyServer() {
     Store server(path, {.create = false});
     database.emplace(Store::temporary(server.path()));
@@ -135,8 +135,8 @@ private:
   }
 
   std::string path;
-  std::optional<Store> database; // a copy: it cannot change between the two readings
-  bool isLog = false;            // of AutoTVM
+  std::optional<Store> database; // a copy, which cannot change between the two readings
+  bool isLog = false;            // a log of AutoTVM
 };
 
 } // namespace
@@ -163,7 +163,7 @@ ImportCounts importSources(Store &store, const std::vector<RecordSource> &source
   store.connection().repeated([&](bool) {
     Importer importer(store, what);
     Transaction transaction(store.connection(), Transaction::Kind::append);
-    // An archive that changed since it was checked fails its own sum here, and all is rolled back.
+    // If an archive has changed since it was checked, its checksum fails here, and everything is rolled back.
     for (const RecordSource &read : sources)
       read([&](const Record &record) { importer.add(record); }, importer.counts.notes);
     counts = importer.counts;

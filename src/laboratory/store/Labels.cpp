@@ -22,7 +22,7 @@ static LabelTarget labelTarget(const std::string &text) {
   return LabelTarget(found - std::begin(targets));
 }
 
-/// A word that commands can list with commas and spaces between them.
+/// True for a word that commands can list with commas and spaces.
 static bool isWord(std::string_view text) {
   return !text.empty() && text.size() <= 64 && text.front() != '-' && text.front() != '+' &&
          std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > ' ' && c != ','; });
@@ -109,7 +109,7 @@ std::vector<Label> readLabels(Database &database) {
   return labels;
 }
 
-/// The time one microsecond after `time`, for which isTime holds.
+/// The time one microsecond after `time`, which must satisfy isTime.
 static std::string timeAfter(std::string_view time) {
   auto number = [&](size_t at, size_t digits) { return std::stoi(std::string(time.substr(at, digits))); };
   auto month = std::chrono::year(number(0, 4)) / number(5, 2);

@@ -1,4 +1,4 @@
-// Words that people attach to what a store holds: tags, a note, and a name that is shown instead of an id.
+// Labels that users attach to objects in a store: tags, a note, and a name that is shown instead of an id.
 #pragma once
 
 #include "store/Database.h"
@@ -13,9 +13,9 @@ namespace lathe::store {
 
 enum class LabelTarget { experiment, platform, problem };
 
-/// A tag, a note or a name of one object. An object has one label of each kind. When two labels of one object and kind meet,
-/// the later one stays (of equal dates the greater value). A removed label is a label with an empty value. Therefore stores
-/// that merge in any order have the same labels.
+/// A tag, a note or a name of one object. An object has one label of each kind. If two labels of the same object and
+/// kind meet, the later one stays (for equal dates the greater value). A removed label is a label with an empty value.
+/// So stores that merge in any order have the same labels.
 struct Label {
   LabelTarget target = LabelTarget::experiment;
   std::string key;     // Experiment::uuid, Platform::key() or Problem::key()
@@ -34,12 +34,12 @@ Label labelFromJson(const nlohmann::json &document);
 /// Throws Error if the key, the kind, the value or the date is not valid.
 void checkLabel(const Label &label);
 
-/// What the labels of one object say; removed ones are left out.
+/// The labels of one object, without removed ones.
 struct Labels {
   std::string name, note;
   std::vector<std::string> tags; // sorted
   bool empty() const { return name.empty() && note.empty() && tags.empty(); }
-  /// True if `wanted` are among the tags.
+  /// True if all of `wanted` are tags of the object.
   bool hasTags(const std::vector<std::string> &wanted) const;
 };
 using LabelIndex = std::map<std::string, Labels>; // by key
@@ -47,10 +47,10 @@ LabelIndex indexOf(const std::vector<Label> &labels, LabelTarget target);
 /// Returns an object with "name", "note" and "tags". Fields without a value are absent.
 nlohmann::json toJson(const Labels &labels);
 
-/// All labels, removed ones too, in the order of target, key and kind.
+/// All labels, including removed ones, in the order of target, key and kind.
 std::vector<Label> readLabels(Database &database);
-/// The time of change for a label that is set now: after the time of the label that it replaces, even if a clock ahead
-/// of ours dated that.
+/// The time of change for a label that is set now: later than the time of the label that it replaces, even if that time
+/// comes from a clock ahead of ours.
 std::string timeOfChange(Database &database, const Label &label);
 enum class MergedLabel { added, changed, known };
 /// Adds a label in the caller's transaction.

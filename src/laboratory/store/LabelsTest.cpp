@@ -1,4 +1,4 @@
-// Tags, notes and names: what stores keep of them, and that stores merge to the same labels in any order.
+// Tags, notes and names in stores; stores merge to the same labels in any order.
 #include "store/Archive.h"
 #include "store/ContentKey.h"
 #include "store/StoreTesting.h"
@@ -52,12 +52,12 @@ TEST_F(LabelsTest, areWhatWasSetLast) {
   EXPECT_TRUE(indexOf(store.labels(), LabelTarget::platform).empty());
   set("note", "");
   EXPECT_EQ(indexOf(store.labels(), LabelTarget::experiment)["uuid"].note, "");
-  // An earlier time changes nothing.
+  // A label with an earlier time has no effect.
   store.addLabels({{LabelTarget::experiment, "uuid", "name", "zzz", timeText(1600000000000000)}});
   EXPECT_EQ(indexOf(store.labels(), LabelTarget::experiment)["uuid"].name, "second 'quoted' \xc3\xa4");
 }
 
-/// Another machine's clock may be ahead: what is set here replaces what that machine set all the same.
+/// Another machine's clock may be ahead: a label that is set here still replaces the label of that machine.
 TEST_F(LabelsTest, whatIsSetNowReplacesADateOfTheFuture) {
   Store store(place("lathe.db"));
   for (std::string ahead :
@@ -94,7 +94,8 @@ TEST_F(LabelsTest, impossibleOnesAreRefused) {
   EXPECT_THAT(errorOf([&] { labelFromJson({{"target", "problem"}, {"key", 7}}); }), HasSubstr("has no text 'key'"));
 }
 
-/// An archive without labels has the format that older versions read; one with labels has only those of what it holds.
+/// An archive without labels has the format that older versions can read; one with labels has only the labels of its
+/// records.
 TEST_F(LabelsTest, archivesHaveThoseOfTheirContent) {
   Store store(place("lathe.db"));
   std::string first = store.addExperiment(someExperiment(), somePlatform()),
@@ -151,7 +152,7 @@ TEST_F(LabelsTest, anyOrderGivesTheSame) {
                                                        : fmt::format("text {}", random() % 5);
         Label label = made(target, fmt::format("key {}", random() % 2), kind, value);
         if (random() % 4 == 0)
-          label.changed = timeText(clock - int64_t(random() % 3)); // clocks of two machines may agree, or be late
+          label.changed = timeText(clock - int64_t(random() % 3)); // two clocks may agree, or one may be late
         store.addLabels({label});
         break;
       }

@@ -13,7 +13,7 @@ LineWriter::LineWriter(const std::string &path) : path(path), file(path) {
   if (!path.ends_with(".gz"))
     return;
   deflater = std::make_unique<z_stream>();
-  constexpr int gzip = 15 + 16; // zlib's way to ask for gzip's header
+  constexpr int gzip = 15 + 16; // zlib's code for gzip's header
   require(deflateInit2(deflater.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip, 8, Z_DEFAULT_STRATEGY) == Z_OK,
           "{}: out of memory in zlib", path);
 }
@@ -68,7 +68,7 @@ std::optional<std::string> LineReader::next() {
       int got = gzread(file, buffer.data(), unsigned(buffer.size()));
       int code = Z_OK;
       const char *message = gzerror(file, &code);
-      // A stream that is cut says so only beside the last bytes it gave.
+      // zlib reports a truncated stream only together with its last bytes.
       require(got >= 0 && code != Z_BUF_ERROR, "{}: {}", path,
               code == Z_ERRNO       ? std::strerror(errno)
               : code == Z_BUF_ERROR ? "the compressed file is cut"

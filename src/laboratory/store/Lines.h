@@ -1,5 +1,5 @@
-// Reads and writes files of lines. Files are written gzip-compressed if their name ends in .gz;
-// plain and compressed files are read, whatever their name.
+// Reads and writes files of lines. Writing compresses with gzip if the name ends in .gz; reading accepts plain and
+// compressed files of any name.
 #pragma once
 
 #include "support/PendingFile.h"
@@ -50,7 +50,7 @@ public:
   std::optional<std::string> next();
   /// Number of the last line read, counted from 1.
   size_t number() const { return lines; }
-  /// False if the file ends in the middle of the last line read: nothing ends that line.
+  /// False if the file ends inside the last line read.
   bool lineEnded() const { return ended; }
 
 private:

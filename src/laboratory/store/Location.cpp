@@ -13,7 +13,8 @@ namespace lathe::store {
 
 using nlohmann::json;
 
-// URLs without passwords -> the same with passwords, as a JSON object: for this process and its children.
+// The environment variable that maps URLs without passwords to the same URLs with passwords, as a JSON object, for this
+// process and its children.
 static constexpr const char *passwordsVariable = "LATHE_STORE_PASSWORDS";
 
 static constexpr std::string_view schemes[] = {"postgresql://", "postgres://"};
@@ -37,7 +38,7 @@ static std::string decoded(std::string_view text) {
 
 namespace {
 
-/// A URL taken apart.
+/// The parts of a URL.
 struct Parts {
   std::string scheme, user, rest; // `rest`: hosts, database and settings without passwords
   std::vector<std::string> passwords;
@@ -49,7 +50,7 @@ struct Parts {
     if (size_t at = text.rfind('@'); at != text.npos) {
       std::string_view owner = text.substr(0, at);
       isWellFormed = owner.find_first_of("/?#@ ") == owner.npos;
-      if (!isWellFormed) { // where a password ends is not known, and one of the settings may be a password, too
+      if (!isWellFormed) { // the end of a password is unknown, and a setting may contain a password, too
         rest = std::string(owner.substr(0, owner.find_first_of(":/?#@ "))) + "...";
         addPassword(text);
         return;
@@ -103,7 +104,7 @@ json knownPasswords() {
 
 } // namespace
 
-/// "mysql" of "mysql://..."; "" for a text that is not a URL.
+/// The scheme of a URL: "mysql" for "mysql://..."; "" for a text that is not a URL.
 static std::string schemeOf(std::string_view text) {
   std::string_view scheme = text.substr(0, text.find("://"));
   bool isScheme = scheme.size() < text.size() && scheme.size() > 1 &&
@@ -115,7 +116,7 @@ static std::string schemeOf(std::string_view text) {
 
 Location::Location(const std::string &text) : shown(text) {
   if (!isServerUrl(text)) {
-    std::string scheme = schemeOf(text); // the rest may have a password
+    std::string scheme = schemeOf(text); // the rest may contain a password
     require(scheme.empty(), "{}://...: expected a file or postgresql://HOST/DATABASE", scheme);
     return;
   }
@@ -178,7 +179,7 @@ void hidePasswords(std::span<char *const> arguments) {
     std::string shown = parts.shown();
     known[shown] = validUtf8(begin);
     found = true;
-    size_t length = std::strlen(begin); // more than the text without the password has
+    size_t length = std::strlen(begin); // not shorter than the text without the password
     std::memset(begin, 0, length);
     std::memcpy(begin, shown.data(), std::min(shown.size(), length));
   }

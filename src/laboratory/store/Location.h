@@ -1,8 +1,8 @@
-// Says where a store is: in a file, or on a PostgreSQL server by URL.
+// The location of a store: a file, or a database on a PostgreSQL server given by URL.
 //
-// A URL is postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[DATABASE][?SETTING=VALUE&...], as libpq
-// takes it; postgres:// is the same. The text of a location never has a password, so it may stand
-// in messages, in the store and in reports.
+// A URL is postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[DATABASE][?SETTING=VALUE&...], as libpq accepts it;
+// postgres:// is the same. The text of a location never has a password, so it may appear in messages, in the store and
+// in reports.
 #pragma once
 
 #include <span>
@@ -17,26 +17,24 @@ bool isServerUrl(std::string_view text);
 
 class Location {
 public:
-  /// A URL without a password gets the password that hidePasswords has taken from it. Throws Error for a URL of another
-  /// kind, and for one with characters that must be percent-encoded; the message has no password.
+  /// A URL without a password gets the password that hidePasswords has removed from it. Throws Error for another kind
+  /// of URL, and for characters that must be percent-encoded; the message contains no password.
   Location(const std::string &text);
 
   bool isServer() const { return !url.empty(); }
   /// The file, or the URL without passwords.
   const std::string &text() const { return shown; }
-  /// A name for people who need not know where the store is: of a file its name without folders, of
-  /// a URL the host and the database without user, passwords and settings ("server" if the URL names
-  /// neither).
+  /// A short name that does not reveal the location: for a file its name without folders, for a URL the host and the
+  /// database without user, passwords and settings ("server" if the URL names neither).
   std::string name() const;
-  /// Path for files that belong to this store: the file itself; for a server, a name in `folder`
-  /// that follows from the URL.
+  /// Path for files that belong to this store: the file itself; for a server, a name in `folder` derived from the URL.
   std::string filesAt(const std::string &folder) const;
-  /// True if the file exists, and for every server.
+  /// True for an existing file, and for every server.
   bool mayExist() const;
 
-  /// The URL with its passwords, for libpq alone.
+  /// The URL with its passwords, only for libpq.
   const std::string &secretUrl() const { return url; }
-  /// Returns the message of another library without the passwords of this location.
+  /// Removes the passwords of this location from a message of another library.
   std::string withoutPasswords(std::string message) const;
 
 private:
@@ -44,9 +42,9 @@ private:
   std::vector<std::string> secrets; // passwords, as written and decoded
 };
 
-/// Removes the passwords from the URLs among the arguments of this process, in place, so that
-/// neither the list of processes nor a recorded command line shows them. Location finds them in
-/// this process and in processes that it starts: they are kept in an environment variable.
+/// Removes the passwords from the URLs among the arguments of this process, in place, so that neither the list of
+/// processes nor a recorded command line shows them. An environment variable keeps them for Location, in this process
+/// and in child processes.
 void hidePasswords(std::span<char *const> arguments);
 
 } // namespace lathe::store

@@ -52,7 +52,7 @@ TEST(Location, theTextHasNoPassword) {
   EXPECT_NE(Location("postgresql://a/x").filesAt("d"), Location("postgresql://a/y").filesAt("d"));
 }
 
-/// Characters that need an escape: a message says so, and not what the password is.
+/// Characters that need an escape: the message says so without showing the password.
 TEST(Location, urlsThatCannotBeRead) {
   for (const char *url : {"postgresql://ann:s3/cret@db/team", "postgresql://ann:s3@cret@db/team",
                           "postgresql://ann:s3?cret@db/team", "postgresql://ann:s3 cret@db/team",
@@ -110,10 +110,10 @@ TEST(Location, argumentsOfThisProcess) {
   EXPECT_STREQ(arguments[3], "--store=postgres://b@db/x");
   EXPECT_STREQ(arguments[4], "model:with@sign");
   EXPECT_STREQ(arguments[5], "postgresql://nobody@db/y");
-  for (size_t i = 0; i < std::size(texts); ++i) // nothing is left behind the shorter text either
+  for (size_t i = 0; i < std::size(texts); ++i) // the rest of the argument is also overwritten
     for (const char *secret : {"s3cret", "other1", "third1"})
       EXPECT_EQ(std::string(arguments[i], lengths[i]).find(secret), std::string::npos);
-  // Whoever opens the place has the password, here and in processes that this one starts.
+  // Location finds the password, in this process and in child processes.
   EXPECT_EQ(Location(arguments[2]).secretUrl(), "postgresql://ann:s3cret@db/team");
   EXPECT_EQ(Location("postgres://b@db/x").secretUrl(), "postgres://b:other1@db/x?password=third1");
   EXPECT_EQ(Location("postgres://b@db/x").text(), "postgres://b@db/x");

@@ -1,4 +1,4 @@
-// A proxy before the test's PostgreSQL server that loses the answers to commits.
+// A proxy in front of the test's PostgreSQL server that loses the answers to commits.
 #pragma once
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 
 namespace lathe::store {
 
-/// Passes bytes on to the server, up to and with the first COMMIT. The answer to it gets lost.
+/// Forwards bytes to the server up to and including the first COMMIT, and loses the answer to it.
 class LosingProxy {
 public:
   LosingProxy() : listener(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -35,7 +35,7 @@ public:
   }
   int port = 0;
   std::atomic<int> lost{0};   // answers
-  std::atomic<int> toLose{0}; // until so many are lost
+  std::atomic<int> toLose{0}; // number of answers to lose
 
 private:
   static int toServer() {

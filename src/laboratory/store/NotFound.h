@@ -1,4 +1,4 @@
-// The error of a name that the store does not have; the store itself is readable.
+// Error for a name that the store does not have; the store itself is readable.
 #pragma once
 
 #include "support/Error.h"

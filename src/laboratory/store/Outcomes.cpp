@@ -7,7 +7,8 @@
 namespace lathe::store {
 namespace {
 
-/// All but the experiment: that is missing where records were shipped, or the experiment was removed. The date comes first.
+/// All fields except the experiment, which is missing in shipped records or may have been removed. The date comes
+/// first.
 auto identityOf(const TuningOutcome &o) {
   return std::tie(o.measured, o.verdict, o.status, o.reason, o.seconds, o.samples, o.searcher, o.buildSeconds,
                   o.runSeconds, o.version, o.build, o.disturbance.otherProcessors, o.disturbance.stolenProcessors);
@@ -17,14 +18,14 @@ struct ByIdentity {
   bool operator()(const TuningOutcome &a, const TuningOutcome &b) const { return identityOf(a) < identityOf(b); }
 };
 
-/// True if the outcome depends on what the schedule computes. A process that was too slow or too large, and a schedule
-/// that was declined, depend on circumstances.
+/// True if the outcome depends on what the schedule computes. Processes that were too slow or too large, and declined
+/// schedules, depend on circumstances.
 bool isDecisive(const TuningOutcome &o) {
   return o.status == PointStatus::passed || o.status == PointStatus::notVerified || o.status == PointStatus::failed ||
          o.status == PointStatus::crashed;
 }
 
-/// The last of the outcomes whose rank is highest; they are in order of time.
+/// The last of the outcomes with the highest rank; outcomes are sorted by time.
 template <class Rank> const TuningOutcome &lastOf(const std::vector<TuningOutcome> &outcomes, Rank rank) {
   return *std::max_element(outcomes.begin(), outcomes.end(),
                            [&](auto &a, auto &b) { return rank(a) < rank(b) || (rank(a) == rank(b) && &a < &b); });
@@ -62,7 +63,7 @@ std::vector<TuningOutcome> outcomesOf(const TuningRecord &record) {
 TuningOutcome leadingOutcome(const TuningRecord &record) { return leadingOf(outcomesOf(record)); }
 
 void setOutcomes(TuningRecord &record, std::vector<TuningOutcome> outcomes) {
-  std::map<TuningOutcome, std::string, ByIdentity> known; // their experiments
+  std::map<TuningOutcome, std::string, ByIdentity> known; // with their experiments
   for (const TuningOutcome &outcome : outcomes) {
     std::string &experiment = known.try_emplace(outcome, outcome.experiment).first->second;
     experiment = std::max(experiment, outcome.experiment);

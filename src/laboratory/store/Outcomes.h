@@ -1,16 +1,16 @@
-// How tuning records of one schedule become one (docs/records.md, "How records merge").
+// Merges tuning records of one schedule (docs/records.md, "How records merge").
 //
-// A record is a set of outcomes, so merging is the union of sets: commutative, associative and
-// idempotent. Everything else is computed from the set:
+// A record is a set of outcomes, so merging is the union of sets: commutative, associative and idempotent. All other
+// fields are computed from the set:
 //
-// - status: of the last outcome that says what the schedule computes (passed, failed, crashed); without
-//   one, of the last outcome. So a time-out on a busy machine does not hide a time.
+// - status: of the last outcome that tells whether the schedule is right (passed, failed, crashed); without one, of the
+//   last outcome. So a time-out on a busy machine does not hide a time.
 // - verdict: of the last comparison in turns with the default schedule; `open` while the status has no time.
-// - seconds: the median of the times that searches have measured. `ops bench` measures with other
-//   caches: its times count where there are no others.
+// - seconds: the median of the times that searches have measured. `ops bench` measures with other caches: its times
+//   count only if there are no others.
 // - samples: of all outcomes.
-// - searcher, experiment and all else: of the leading outcome, which is the last comparison; without
-//   one the last trial of a search; without one the last outcome.
+// - searcher, experiment and all other fields: of the leading outcome, which is the last comparison; without one the
+//   last trial of a search; without one the last outcome.
 #pragma once
 
 #include "store/Records.h"
@@ -23,14 +23,14 @@ void merge(TuningRecord &record, const TuningRecord &other);
 /// The outcomes of a record in order of time: at least one.
 std::vector<TuningOutcome> outcomesOf(const TuningRecord &record);
 
-/// The leading outcome, with its own time and samples.
+/// The leading outcome, with its time and samples.
 TuningOutcome leadingOutcome(const TuningRecord &record);
 
-/// Sets `outcomes` and their summary. Outcomes that are equal but for their experiment become one.
-/// There is at least one.
+/// Sets `outcomes` and their summary. Outcomes that differ only in their experiment become one. There must be at least
+/// one.
 void setOutcomes(TuningRecord &record, std::vector<TuningOutcome> outcomes);
 
-/// The list of the outcomes in archives and in the column `outcomes`. Reading throws Error as tuningRecordFromJson does.
+/// The list of outcomes as in archives and in the column `outcomes`. Reading throws Error like tuningRecordFromJson.
 nlohmann::json outcomesToJson(const std::vector<TuningOutcome> &outcomes);
 std::vector<TuningOutcome> outcomesFromJson(const nlohmann::json &list);
 

@@ -1,4 +1,4 @@
-// Merging of tuning records: the result does not depend on the order, and no schedule that lost is chosen.
+// Merging of tuning records: the result does not depend on the order, and a schedule that lost is not chosen.
 #include "store/Outcomes.h"
 
 #include "store/Archive.h"
@@ -15,7 +15,7 @@ namespace {
 
 std::string dayText(int day) { return fmt::format("2026-{:02}-{:02}T00:00:00.000000Z", 1 + day / 28, 1 + day % 28); }
 
-/// What was measured on a day. `seconds` 0: it has no time.
+/// An outcome measured on a day. `seconds` 0: without a time.
 TuningOutcome measuredOn(int day, double seconds, const std::string &searcher = "xgb",
                          TuningVerdict verdict = TuningVerdict::open) {
   TuningOutcome outcome;
@@ -56,7 +56,7 @@ TuningOutcome failedOn(int day, PointStatus status, const std::string &searcher 
   return outcome;
 }
 
-/// Any outcome; few days, so that many are of one moment.
+/// A random outcome; few days, so that many outcomes have the same time.
 TuningOutcome anyOutcome(std::mt19937 &random) {
   int day = int(random() % 4);
   switch (random() % 6) {
@@ -96,7 +96,7 @@ TEST(Outcomes, MeasurementsKeepAVerdict) {
   EXPECT_EQ(record.searcher, "xgb");
   EXPECT_EQ(record.experiment, "e");
   EXPECT_EQ(record.measured, dayText(2));
-  EXPECT_EQ(record.seconds, 2.5e-3); // of the search; the other caches of `ops bench` do not count
+  EXPECT_EQ(record.seconds, 2.5e-3); // of the search; `ops bench` measures with other caches
   EXPECT_EQ(record.samples.size(), 4u);
   EXPECT_EQ(record.outcomes.size(), 3u);
   EXPECT_EQ(leadingOutcome(record).seconds, 3e-3);
@@ -130,7 +130,7 @@ TEST(Outcomes, WhatFailsHasNoVerdictUntilItPasses) {
     EXPECT_EQ(again.seconds, 1.5e-3);
     EXPECT_EQ(merged({faster, failedOn(1, status)}).verdict, TuningVerdict::faster);
   }
-  // A busy machine or another layout says nothing of the schedule.
+  // A busy machine or another layout tells nothing about the schedule.
   for (PointStatus status : {PointStatus::timedOut, PointStatus::memoryExceeded, PointStatus::unimplemented}) {
     EXPECT_EQ(merged({faster, failedOn(3, status, "")}).verdict, TuningVerdict::faster);
     EXPECT_EQ(merged({failedOn(3, status), failedOn(2, PointStatus::timedOut)}).status, status);
@@ -163,14 +163,15 @@ TEST(Outcomes, MergingIsCommutativeAssociativeAndIdempotent) {
 
 namespace {
 
-/// Stores of three machines of one kind between which records travel, each beside a plain list of all that has reached it.
+/// Stores of three machines of one kind that exchange records, each with a plain list of all records that have reached
+/// it.
 class AnyOrderTest : public StoreFolder {
 protected:
   struct Measured {
     int task = 0;
     std::string schedule;
     TuningOutcome outcome;
-    bool operator<(const Measured &other) const { // no two are of one moment
+    bool operator<(const Measured &other) const { // all times differ
       return outcome.measured < other.outcome.measured;
     }
   };
@@ -196,7 +197,7 @@ protected:
   }
 
   std::string anySchedule() { return fmt::format("direct/1 px={}", 2 + random() % 4); }
-  /// Invented: no clock and no chance of a machine.
+  /// Invented, so that no clock is needed.
   double anySeconds() { return 1e-4 * double(1 + random() % 100); }
 
   void put(Machine &machine, int task, const std::string &schedule, const TuningOutcome &outcome) {
@@ -204,7 +205,7 @@ protected:
     machine.store.addTuning({recordOf(outcome, schedule)}, someTask(task), somePlatform());
   }
 
-  /// Trials, then, unless it is interrupted, comparisons of some of them.
+  /// Trials, and then, unless interrupted, comparisons of some of them.
   void tune(Machine &machine) {
     int task = int(random() % 2);
     for (size_t trials = 1 + random() % 3; trials; --trials)
@@ -243,11 +244,11 @@ protected:
     machine.known.insert(known.begin(), known.end());
   }
 
-  /// What the list says of a schedule, in plain words.
+  /// The verdict on a schedule that follows from the list, computed in a simple way.
   static TuningVerdict verdictOf(const Machine &machine, int task, const std::string &schedule) {
     TuningVerdict last = TuningVerdict::open;
     bool works = false;
-    for (const Measured &one : machine.known) { // in order of time
+    for (const Measured &one : machine.known) { // sorted by time
       if (one.task != task || one.schedule != schedule)
         continue;
       if (one.outcome.verdict != TuningVerdict::open)
@@ -319,7 +320,7 @@ TEST_F(AnyOrderTest, NoChosenScheduleHasLost) {
       }
       expectNoLoser(machine);
     }
-    // All of it in two orders, and some of it twice, is the same to the byte.
+    // Merging everything in two orders, and some of it twice, gives the same bytes.
     Store one(place(fmt::format("{}-one.db", seed))), other(place(fmt::format("{}-other.db", seed)));
     importInto(one, {machines[0].path, machines[1].path, machines[2].path, machines[0].path});
     for (int i : {2, 1, 0})

@@ -9,11 +9,11 @@
 
 namespace lathe::store {
 
-/// Field 22 of /proc/PID/stat; 0 where there is no such process, or only its exit code waits to be fetched.
+/// Field 22 of /proc/PID/stat; 0 if the process does not exist or is a zombie.
 static int64_t startOf(int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line(std::istreambuf_iterator<char>(file), {});
-  size_t behindName = line.rfind(')'); // the second field, which may hold anything
+  size_t behindName = line.rfind(')'); // the second field may contain any characters
   if (behindName == line.npos)
     return 0;
   std::istringstream rest(line.substr(behindName + 1));

@@ -15,9 +15,8 @@ struct Owner {
   int64_t started = 0; // start time in clock ticks after boot; tells processes with equal pids apart
 
   static Owner self();
-  /// False only if the process is known to be gone: the machine was restarted, or no process or
-  /// another process has the pid. A process on another host or in another pid namespace cannot be
-  /// checked and counts as alive.
+  /// False only if the process is known to be gone: the machine was restarted, or the pid is unused or belongs to
+  /// another process. A process on another host or in another pid namespace cannot be checked and counts as alive.
   bool mayLive() const;
   bool operator==(const Owner &) const = default;
 };

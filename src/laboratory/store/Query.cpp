@@ -31,7 +31,7 @@ void restrictPoints(Where &where, const Filter &filter) {
     where.equal("point.status", name(*filter.status));
 }
 
-/// The fields of a row of columnsOf<Experiment>.
+/// Reads the fields of a row with columnsOf<Experiment>.
 Experiment experimentOf(Row &row, bool withDetail) {
   auto e = fieldsOf<Experiment>(row, withDetail);
   check(e);
@@ -39,7 +39,7 @@ Experiment experimentOf(Row &row, bool withDetail) {
   return e;
 }
 
-/// "wall_ns, cpu_ns, ..." behind what tells where a sample belongs.
+/// The columns of a sample, after the columns that identify it: "wall_ns, cpu_ns, ...".
 std::string sampleColumns() {
   std::string columns = "round, repetition, wall_ns";
   for (auto [key, counter] : sampleCounters)
@@ -60,8 +60,8 @@ Point pointOf(Row &row) {
   return p;
 }
 
-/// The next of a point's samples, which come in the order of rounds and repetitions. Both count from 0 without a gap:
-/// whatever a file says, no more memory is taken than it has rows.
+/// Adds the next sample of a point. Samples come in the order of rounds and repetitions, which count from 0 without
+/// gaps, so a damaged file cannot use more memory than it has rows.
 void addSample(std::vector<std::vector<Sample>> &rounds, Row &row) {
   int64_t round = row.integer(), repetition = row.integer();
   if (repetition == 0 && round == int64_t(rounds.size()))
@@ -76,7 +76,7 @@ void addSample(std::vector<std::vector<Sample>> &rounds, Row &row) {
   rounds.back().push_back(sample);
 }
 
-/// Adds the samples of one point. `statement` is made by the first call.
+/// Adds the samples of one point. The first call prepares `statement`.
 void readSamplesOf(Database &database, std::optional<Statement> &statement, int64_t id, Point &point) {
   if (!statement)
     statement.emplace(database,
@@ -91,7 +91,7 @@ void readSamplesOf(Database &database, std::optional<Statement> &statement, int6
 
 } // namespace
 
-/// The process that measures an experiment, if there is one that may be alive.
+/// The process that measures an experiment, if it may be alive.
 static std::optional<Owner> ownerOf(Row &row) {
   Owner owner;
   owner.host = row.text();
@@ -105,7 +105,7 @@ static std::optional<Owner> ownerOf(Row &row) {
 std::vector<ExperimentSummary> Store::experiments(const Filter &filter, bool withDetail) {
   Where where;
   restrictExperiments(where, filter);
-  // Points are counted by their index alone, which the restriction on them would not allow.
+  // Counts points with the index alone, which is impossible if points are restricted.
   Statement select(database, fmt::format("SELECT {}, platform.cpu,\n"
                                          "  (SELECT count(*) FROM point WHERE point.experiment = experiment.id),\n"
                                          "  (SELECT count(*) FROM point WHERE point.experiment = experiment.id\n"
@@ -172,11 +172,11 @@ void Store::points(const Filter &filter, bool withSamples, const std::function<v
                        "\nORDER BY experiment.started, experiment.uuid, point.measured, point.key",
                    RowTransfer::inPieces);
   where.bindTo(select);
-  // One request to a server gets the samples of `most` points. In a file, a statement a point is faster.
+  // On a server one request gets the samples of `most` points; in a file one statement per point is faster.
   const bool isServer = database.location().isServer();
   const size_t most = isServer ? 64 : 1;
   std::vector<std::pair<int64_t, Point>> some; // by id
-  std::optional<Statement> samples;            // of a point
+  std::optional<Statement> samples;            // for one point
   auto visitAll = [&] {
     if (withSamples && isServer)
       readSamples(some);

@@ -14,7 +14,7 @@ Store openReadOnly(const std::string &path, double busySeconds) {
       "{}: has version {} of the schema, reading alone needs version {}: `lathe store list` of a user who may write "
       "it upgrades it",
       database.path(), version, newest);
-  // A store without a file of its own, whose connection is exchanged: the constructor would want to write.
+  // A temporary store whose connection is then replaced, because the constructor would write to the file.
   Store store = Store::temporary(database.path());
   store.connection() = std::move(database);
   return store;

@@ -1,20 +1,20 @@
-// Reading a store that other processes write, again and again, without the right to change it.
+// Reads a store repeatedly while other processes write it, without the right to change it.
 #pragma once
 
 #include "store/Store.h"
 
 namespace lathe::store {
 
-/// Opens an existing store for reading, a file or a server's: no call can change its content. Throws Error
-/// if there is no file, if another process has locked it for `busySeconds`, for an older schema (which only
-/// a writing command upgrades), and the errors of Store's constructor. Reading throws Error when a server is
-/// gone for `busySeconds`.
+/// Opens an existing store for reading, a file or a server's: no call can change its content. Throws Error if there is
+/// no file, if another process has locked it for `busySeconds`, for an older schema (which only a writing command
+/// upgrades), and the errors of Store's constructor. Reading throws Error if a server is lost for `busySeconds`.
 Store openReadOnly(const std::string &path, double busySeconds = 2);
 
 /// The end of the notice of openForReading.
 inline constexpr std::string_view readAsItIs = "is read-only for this user: read as it is now";
-/// Opens an existing store for a command that only reads: as Store's constructor does, which upgrades it. Of a file
-/// that this process may not write: as openReadOnly does, or a private copy if the schema is older; a notice says so.
+/// Opens an existing store for a command that only reads, like Store's constructor, which upgrades it. A file that this
+/// process cannot write is opened like in openReadOnly, or copied privately if its schema is older; then a notice is
+/// printed.
 Store openForReading(const std::string &path);
 
 /// Connection::changeCount of the store.
@@ -24,7 +24,7 @@ struct TuningCount {
   size_t records = 0, passed = 0;
   bool operator==(const TuningCount &) const = default;
 };
-/// Tuning records of every experiment that has some, by its uuid.
+/// The number of tuning records of every experiment that has some, by its uuid.
 std::map<std::string, TuningCount> tuningCounts(Store &store);
 
 } // namespace lathe::store

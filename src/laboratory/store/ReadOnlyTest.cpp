@@ -1,4 +1,4 @@
-// Reading without writing: what others add is seen, and nothing can be changed.
+// Reading without writing: shows what other processes add, and cannot change anything.
 #include "store/ReadOnly.h"
 #include "store/Schema.h"
 #include "store/StoreTesting.h"
@@ -27,7 +27,7 @@ TEST_F(ReadOnlyTest, seesWhatOthersWrite) {
   ASSERT_EQ(reader.experiments().size(), 1u);
   EXPECT_EQ(reader.experiments()[0].points, 1u);
   EXPECT_EQ(reader.experiments()[0].owner, Owner::self());
-  std::map<std::string, TuningCount> expected{{uuid, {2, 1}}}; // one record failed, one is of no experiment
+  std::map<std::string, TuningCount> expected{{uuid, {2, 1}}}; // one failed; one belongs to no experiment
   EXPECT_EQ(tuningCounts(reader), expected);
 }
 
@@ -58,7 +58,7 @@ TEST_F(ReadOnlyTest, saysWhyAStoreCannotBeRead) {
   EXPECT_THAT(errorOf([&] { openReadOnly(file("locked.db"), 0.05); }), HasSubstr("locked"));
 }
 
-/// Runs `body` in a child that may not write the folder, as another user where this one may write everything.
+/// Runs `body` in a child process that cannot write the folder (as another user if this one can write everything).
 /// Returns its exit code.
 static int withoutRights(const std::string &folder, const std::function<int()> &body) {
   namespace fs = std::filesystem;
@@ -84,7 +84,7 @@ static int withoutRights(const std::string &folder, const std::function<int()> &
 }
 
 TEST_F(ReadOnlyTest, readsAStoreOfAnotherUser) {
-  std::string path = file("a %41?#b.db"); // letters that mean something in a URL
+  std::string path = file("a %41?#b.db"); // characters with a meaning in URLs
   std::string uuid;
   {
     Store writer(path);

@@ -61,7 +61,7 @@ TuningVerdict tuningVerdict(std::string_view text) {
 }
 CacheState cacheState(std::string_view text) { return CacheState(indexOf(cacheStates, text, "state of caches")); }
 
-// Keys. What goes into one is fixed by the schema's version: a changed key would make equal things differ.
+// Keys. The schema's version fixes their content: a changed key would make equal objects differ.
 
 std::string Platform::key() const { return documentKey(toJson(*this)); }
 
@@ -139,7 +139,7 @@ void moveGraph(Experiment &experiment) {
   settings.erase("graph");
 }
 
-/// Not finite means not known. `what` with its unit.
+/// Values that are not finite count as unknown. `what` is the figure with its unit.
 static void checkFigure(const std::optional<double> &value, const char *what) {
   require(!value || !(*value < 0), "{} is {}, expected 0 or more", what, value.value_or(0));
 }

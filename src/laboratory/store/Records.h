@@ -1,11 +1,10 @@
 // The records of measurements, as plain values (docs/store.md, and docs/architecture.md, "Words").
 //
-// A *problem* (an operator with its shapes and types, or a whole model) x a *provider* and its
-// variant x a *setting* is a *point*; its timed repetitions are *samples*, in rounds; points
-// measured together are an *experiment* on a *platform*. A *tuning record* is what was measured of one
-// schedule for one *task*, the work of a kernel.
+// A *problem* (an operator with its shapes and types, or a whole model) x a *provider* and its *variant* x a *setting*
+// is a *point*; its timed repetitions are *samples*, in rounds; points measured together are an *experiment* on a
+// *platform*. A *tuning record* contains the measurements of one schedule for one *task*, the work of a kernel.
 //
-// Dates with times are UTC texts, as timeNow() returns them.
+// Dates with times are UTC texts in the form of timeNow().
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -40,7 +39,7 @@ struct Platform {
   std::string kernel, compiler;                 // "Linux 6.1.0", "Clang 19.1.4"
   std::map<std::string, std::string> libraries; // name -> version
 
-  /// Hash of all fields, so equal platforms have one key.
+  /// Hash of all fields, so equal platforms have equal keys.
   std::string key() const;
 };
 
@@ -53,7 +52,7 @@ enum class ExperimentKind {
   tune,
   evaluate,
   quantize,
-  imported // measured by another program, read from its file (lab/foreign/Foreign.h)
+  imported // by another program; read from its file (lab/foreign/Foreign.h)
 };
 std::string_view name(ExperimentKind kind);
 /// The names of all kinds, in the order of the enumerators.
@@ -73,13 +72,13 @@ enum class PointStatus {
 std::string_view name(PointStatus status); // "same_as", "timed_out", ...
 /// The name in tables and on pages: "not verified here" for notVerified, else `name`.
 std::string_view shownName(PointStatus status);
-/// True for statuses with which a point may have samples: no time without an answer.
+/// True for statuses of points that may have samples: a wrong output has no time.
 bool mayHaveTime(PointStatus status);
 /// "1 failed, 2 crashed"; "" for none.
 std::string countsText(const std::map<PointStatus, size_t> &counts);
 
 enum class CacheState {
-  hot,          // as the previous run left the caches
+  hot,          // the caches as the previous run left them
   cold,         // all memory of the provider evicted before each run
   coldConstants // constant operands evicted before each run, everything else hot
 };
@@ -101,10 +100,10 @@ struct Experiment {
   std::string uuid; // Store::addExperiment creates one if empty
   ExperimentKind kind = ExperimentKind::ops;
   std::string command;           // as typed, quoted for a shell
-  std::string version, build;    // of lathe; `build` distinguishes two builds of a version
+  std::string version, build;    // of lathe; `build` distinguishes builds of one version
   std::string revision;          // commit of lathe's sources, with + behind it if they were changed; "" if unknown
   std::string platform;          // key of the platform
-  nlohmann::json settings = {};  // an object: how every point is measured, not which points
+  nlohmann::json settings = {};  // an object: how points are measured, not which
   nlohmann::json detail = {};    // an object: what was measured (docs/store.md)
   std::string started, finished; // `finished` is empty while it runs, or if it was interrupted
   Disturbance disturbance;       // average over the experiment
@@ -113,19 +112,19 @@ struct Experiment {
   /// measure points in the same way, with the same build, on the same machine.
   std::string identity() const;
 
-  /// Number of points that it has once its command has measured everything; nothing if the command did not know.
+  /// Number of points when its command has measured everything; nothing if the command did not know it.
   std::optional<size_t> plannedPoints() const;
   void planPoints(size_t count);
 };
 
-/// Moves the graph of a profile to the detail. Versions of the schema up to 7, and archives of that time, have it among the
-/// settings.
+/// Moves the graph of a profile from the settings to the detail. Schemas up to version 7, and archives of that time,
+/// have it in the settings.
 void moveGraph(Experiment &experiment);
 
 struct Problem {
   std::string op;             // "conv2d"; "model" for whole models
   std::string text;           // canonical: equal problems have equal texts
-  nlohmann::json detail = {}; // an object: the same problem for programs
+  nlohmann::json detail = {}; // an object: the same problem as data
   std::string key() const;    // of operator and text
 };
 
@@ -157,15 +156,15 @@ struct Point {
   Setting setting;
   std::string measured; // date and time in UTC, "2026-01-02T00:00:00.000000Z"; Store::addPoint fills it in if empty
   PointStatus status = PointStatus::failed;
-  std::string reason;                              // for every status but passed
+  std::string reason;                              // empty if passed
   std::optional<double> relativeL2, maxDifference; // against the reference; empty if not finite
   std::map<std::string, double> figures;           // finite measured numbers other than times, by name: "top1"
   std::string implementation, providerVersion;
-  std::string repro; // a command that measures this point again
+  std::string repro; // command that measures this point again
   std::optional<double> prepareSeconds;
   std::optional<double> callSeconds; // time of a call that computes one element
   Disturbance disturbance;
-  std::vector<std::vector<Sample>> rounds; // no round is empty; only for statuses that have a time
+  std::vector<std::vector<Sample>> rounds; // rounds are not empty; only for statuses with a time
   /// Number of rounds of each start of the measured process, in order; empty for a single start.
   std::vector<size_t> starts;
 
@@ -174,45 +173,45 @@ struct Point {
   size_t sampleCount() const;
 };
 
-/// The work of a kernel. Kept once for all of its records.
+/// The work of a kernel. Stored once for all of its records.
 struct TuningTask {
   std::string text;   // versioned canonical text (codegen/Task.h), which names CPU, features, caches and threads
   std::string family; // kernel family; "" if unknown
   std::string kernel; // text of a module with the kernel function at kernels level, without weights; "" if unknown
 };
 
-/// What a comparison in turns with the default schedule has found.
+/// The result of comparing a schedule in turns with the default schedule.
 enum class TuningVerdict {
   open,   // not compared in turns
   faster, // the schedule is significantly faster than the default: compilations use it
-  noGain  // it is not: the default stays
+  noGain  // not faster: the default stays
 };
 std::string_view name(TuningVerdict verdict); // "no_gain"
 /// Inverse of `name`. Throws Error with the valid names.
 TuningVerdict tuningVerdict(std::string_view text);
 
-/// What one measurement of a schedule has found: a trial of a search, a comparison in turns, a run of `ops bench`.
+/// The result of one measurement of a schedule: a trial of a search, a comparison in turns, a run of `ops bench`.
 struct TuningOutcome {
   PointStatus status = PointStatus::passed;
-  std::string reason;            // for every status but passed
-  std::optional<double> seconds; // of one run, as schedules are compared; only where passed or notVerified
+  std::string reason;            // empty if passed
+  std::optional<double> seconds; // of one run, for comparing schedules; only if passed or notVerified
   std::vector<int64_t> samples;  // ns of every timed run, in order; only with `seconds`
   TuningVerdict verdict = TuningVerdict::open;
   std::string searcher;                           // that proposed the schedule; "": `ops bench`
-  std::optional<double> buildSeconds, runSeconds; // spent on building, and on checking and timing
+  std::optional<double> buildSeconds, runSeconds; // time for building, and for checking and timing
   std::string version, build;                     // of lathe; "" if unknown
   std::string experiment;                         // uuid of an experiment on the same platform; "": none
-  std::string measured;                           // date and time; Store::addTuning fills it in if empty
+  std::string measured;                           // date and time; if empty, Store::addTuning sets it
   Disturbance disturbance;
 };
 
-/// A schedule for a task on a platform with what was measured of it. A new record is its only outcome. The store merges the
-/// records of one schedule (store/Outcomes.h): then the fields of TuningOutcome are the summary of `outcomes`.
+/// A schedule for a task on a platform with its measurements. A new record is its only outcome. The store merges the
+/// records of one schedule (store/Outcomes.h): then the fields of TuningOutcome summarise `outcomes`.
 struct TuningRecord : TuningOutcome {
   std::string platform;                // key
   std::string task;                    // TuningTask::text
   std::string schedule;                // text, "direct/1 px=14 oc=2", with the version of the algorithm
-  std::vector<TuningOutcome> outcomes; // in order of time, where there is more than one
+  std::vector<TuningOutcome> outcomes; // sorted by time, if there are several
 };
 
 // Conversions to and from JSON. The keys are the names of the fields in snake_case; a point has
@@ -230,10 +229,10 @@ Point pointFromJson(const nlohmann::json &document);
 nlohmann::json toJson(const TuningTask &task);
 TuningTask tuningTaskFromJson(const nlohmann::json &document);
 nlohmann::json
-toJson(const TuningRecord &record); // has the task's text; where there are outcomes, they have the samples
+toJson(const TuningRecord &record); // has the task's text; if there are outcomes, they contain the samples
 TuningRecord tuningRecordFromJson(const nlohmann::json &document);
 
-// Throw Error for an invalid record. Both measuring and reading (archives, store files) call them.
+// Throw Error for an invalid record. Called both when measuring and when reading (archives, store files).
 void check(const Experiment &experiment);
 /// `withSamples` is false if the samples were not read.
 void check(const Point &point, bool withSamples = true);

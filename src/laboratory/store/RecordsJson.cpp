@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-/// An integer of JSON that fits; nlohmann::json would cut a fraction silently.
+/// An integer from JSON, checked because nlohmann::json would silently truncate a fraction.
 int64_t integerOf(const json &value, const char *what) {
   require(value.is_number_integer() && !(value.is_number_unsigned() && value.get<uint64_t>() > uint64_t(INT64_MAX)),
           "{} is {}, expected an integer", what, value.dump());
@@ -25,7 +25,7 @@ const json &listOf(const json &value, const char *what) {
   return value;
 }
 
-/// Runs `read`; what the JSON library throws becomes an Error.
+/// Runs `read`; converts exceptions of the JSON library to Error.
 template <class Read> auto reading(const char *what, const json &document, Read read) {
   try {
     require(document.is_object(), "{} is {}, expected an object", what, document.type_name());
@@ -96,7 +96,7 @@ template <class Record> Record recordOf(const json &document, const char *what) 
 
 } // namespace
 
-bool isKnown(const std::optional<double> &value) { return value && std::isfinite(*value); } // JSON has no others
+bool isKnown(const std::optional<double> &value) { return value && std::isfinite(*value); } // as JSON requires
 
 json asJson(const json &value) { return value.is_null() ? json::object() : value; }
 
@@ -111,7 +111,7 @@ json asJson(const std::vector<TuningOutcome> &outcomes) { return outcomesToJson(
 json asJson(const std::optional<double> &value) { return value ? json(*value) : json(); }
 
 void read(const json &from, const char *key, int &value, int least) {
-  int64_t count = integerOf(from, key); // of processors, threads or rounds
+  int64_t count = integerOf(from, key); // number of processors, threads or rounds
   require(count >= least && count <= 1 << 20, "{} is {}, expected {} to {}", key, count, least, 1 << 20);
   value = int(count);
 }
@@ -164,7 +164,8 @@ Experiment experimentFromJson(const json &document) {
 json toJson(const Setting &setting) { return written(setting); }
 Setting settingFromJson(const json &document) { return recordOf<Setting>(document, "setting"); }
 
-// Samples as nested lists, a list of rounds for each figure that any of them has: compact, and easy to read elsewhere.
+// Samples as nested lists, with a list of rounds for each figure that some sample has: compact, and easy to read for
+// other programs.
 
 static json nested(const Point &point, auto &&valueOf) {
   json rounds = json::array();
@@ -262,7 +263,7 @@ std::vector<TuningOutcome> outcomesFromJson(const json &list) {
 json toJson(const TuningRecord &record) {
   json document = written(record);
   if (!record.outcomes.empty())
-    document.erase("samples_ns"); // the outcomes have them
+    document.erase("samples_ns"); // the outcomes contain them
   return document;
 }
 

@@ -1,4 +1,4 @@
-// What the queries of a store share: conditions, and rows as values.
+// Shared by the queries of a store: conditions, and rows as values.
 #pragma once
 
 #include "store/ContentKey.h"
@@ -13,7 +13,7 @@
 
 namespace lathe::store {
 
-/// "WHERE a = ? AND b IN (?, ?)" and what to bind.
+/// A condition "WHERE a = ? AND b IN (?, ?)" and its parameters.
 struct Where {
   std::string sql;
   std::vector<std::string> values;
@@ -35,7 +35,7 @@ struct Where {
 class Row {
 public:
   explicit Row(const Statement &statement) : statement(statement) {}
-  /// UTF-8, whatever the file holds: JSON takes nothing else.
+  /// Valid UTF-8 for any content of the file, because JSON requires it.
   std::string text() {
     std::string value = statement.text(column++);
     bool ascii = std::all_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x80; });
@@ -69,8 +69,7 @@ private:
   int column = 0;
 };
 
-/// Runs `read`, which makes a record of a row; what is wrong with the row becomes an Error that
-/// names file and row.
+/// Runs `read`, which makes a record from a row; errors become an Error that names the file and the row.
 template <class Read> auto inRow(const std::string &path, const char *table, const auto &row, Read read) {
   try {
     return read();

@@ -5,7 +5,7 @@
 
 namespace lathe::store {
 
-// Names of kinds and statuses are checked where records are made (Records.cpp), not here: a new one needs no migration.
+// Names of kinds and statuses are checked when records are made (Records.cpp), so a new name needs no migration.
 static constexpr const char *version1 = R"(
 CREATE TABLE platform (
   id INTEGER PRIMARY KEY,
@@ -116,12 +116,12 @@ CREATE TABLE tuning (
 CREATE INDEX tuning_best ON tuning(task, seconds);
 )";
 
-// Where a process's memory lies is chance and a part of its times: samples of one start are not independent.
+// A process's memory placement is random and affects its times: samples of one start are not independent.
 static constexpr const char *version2 = R"(
 ALTER TABLE point ADD COLUMN starts TEXT NOT NULL DEFAULT '[]'; -- JSON, rounds of each start of the process; [] for one
 )";
 
-// Gone with the end of the experiment. What is left by a process that was killed, the next one that wants it removes.
+// Removed when the experiment ends. The entry of a killed process is removed by the next process that needs it.
 static constexpr const char *version3 = R"(
 CREATE TABLE owner (                 -- the process that measures an experiment now
   experiment INTEGER PRIMARY KEY REFERENCES experiment ON DELETE CASCADE,
@@ -133,13 +133,12 @@ CREATE TABLE owner (                 -- the process that measures an experiment 
 ) STRICT;
 )";
 
-// A difference of two times may be a difference of the calls.
+// A difference between two times may be a difference in the cost of calls.
 static constexpr const char *version4 = R"(
 ALTER TABLE point ADD COLUMN call_seconds REAL; -- of a call of the provider that does next to nothing
 )";
 
-// The text of a task is long, its kernel longer, and it has hundreds of records: a table of its
-// own.
+// Tasks get a separate table: a task's text is long, its kernel longer, and it has hundreds of records.
 static constexpr const char *version5 = R"(
 CREATE TABLE task (
   id INTEGER PRIMARY KEY,
@@ -183,27 +182,28 @@ CREATE INDEX tuning_choice ON tuning(task, platform, verdict, seconds, schedule,
   WHERE seconds IS NOT NULL AND searcher <> '';
 )";
 
-// What was measured beside times: accuracy of a classifier, distance of a quantised model.
+// Measurements other than times: accuracy of a classifier, distance of a quantised model.
 static constexpr const char *version6 = R"(
 ALTER TABLE point ADD COLUMN figures TEXT NOT NULL DEFAULT '{}'; -- JSON, an object of numbers
 )";
 
-// Times over the history of the sources need to know their commit.
+// Times over the history of the sources need the commit.
 static constexpr const char *version7 = R"(
 ALTER TABLE experiment ADD COLUMN revision TEXT NOT NULL DEFAULT ''; -- commit of lathe's sources; '' where not known
 )";
 
-// What is known of the measured thing is large, and no setting: experiments that differ in it alone measure alike.
+// Data about the measured object is large and not a setting: experiments that differ only in it measure in the same
+// way.
 static constexpr const char *version8 = R"(
 ALTER TABLE experiment ADD COLUMN detail TEXT NOT NULL DEFAULT '{}'; -- JSON, an object: what was measured
 )";
 
-// A measurement adds to a record and replaces nothing of it.
+// A measurement is added to a record and replaces nothing in it.
 static constexpr const char *version9 = R"(
 ALTER TABLE tuning ADD COLUMN outcomes TEXT NOT NULL DEFAULT '[]'; -- JSON, where there is more than one
 )";
 
-// Words of people (store/Labels.h). What they are attached to may come later, with another archive.
+// Users' labels (store/Labels.h). The labelled object may come later, with another archive.
 static constexpr const char *version10 = R"(
 CREATE TABLE label (
   target TEXT NOT NULL,              -- experiment, platform or problem
@@ -224,7 +224,7 @@ int64_t schemaVersion(Database &database, std::span<const char *const> steps) {
   auto newest = int64_t(steps.size());
   int64_t version = database.link().schemaVersion();
   require(version >= 0, "{}: is a database of another program", database.path());
-  // Statements on our tables do what our schema says and nothing else.
+  // A foreign object could change the effect of our statements.
   std::string foreign = database.link().foreignObject();
   require(foreign.empty(), "{}: has a {}, which lathe does not make", database.path(), printable(foreign));
   require(version <= newest, "{}: has version {} of the schema, this lathe knows versions up to {}: use a newer lathe",
@@ -238,11 +238,11 @@ void migrate(Database &database, std::span<const char *const> steps) {
     return;
   database.repeated([&](bool) {
     Transaction transaction(database);
-    // Again, now that no other process can write: one may have been faster.
+    // Checks again, now that no other process can write: another process may have migrated it.
     int64_t version = schemaVersion(database, steps);
     if (version == 0)
       database.link().prepareEmpty();
-    constexpr int64_t canonicalSchedules = 9; // the version with them
+    constexpr int64_t canonicalSchedules = 9; // the version that introduced them
     bool isOlder = version > 0 && version < canonicalSchedules && newest >= canonicalSchedules;
     for (; version < newest; ++version)
       database.execute(database.link().dialectOf(steps[size_t(version)]));

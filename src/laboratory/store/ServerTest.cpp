@@ -1,5 +1,5 @@
-// What only stores on a server have: connections that are lost, other programs' databases, limits of
-// PostgreSQL. Runs under store/tests/server_test.py.
+// Features of stores on a server: lost connections, other programs' databases, limits of PostgreSQL. Runs under
+// store/tests/server_test.py.
 #include "store/Archive.h"
 #include "store/ContentKey.h"
 #include "store/LosingProxy.h"
@@ -26,7 +26,7 @@ namespace {
 
 bool isLong() { return std::getenv("LATHE_TEST_LONG") != nullptr; }
 
-/// Starts, stops or restarts the server. "restart -m immediate" ends it as a crash does, without finishing anything.
+/// Starts, stops or restarts the server. "restart -m immediate" ends it like a crash.
 void cluster(const std::string &action) {
   std::string command = fmt::format("pg_ctlcluster {} regress {} >&2", std::getenv("PGVERSION"), action);
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
@@ -90,7 +90,7 @@ TEST_F(ServerTest, tenWritersWhileTheServerRestarts) {
   }
   {
     Store watched(url);
-    while (watched.counts().points < writers) // each has begun
+    while (watched.counts().points < writers) // every writer has begun
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   for (int i = 0; i < restarts; ++i) {
@@ -113,7 +113,7 @@ TEST_F(ServerTest, tenWritersWhileTheServerRestarts) {
     Point written = somePoint(point.experiment, point.problem.detail.at("outChannels"));
     EXPECT_EQ(point.rounds, written.rounds);
   });
-  // Every writer was interrupted, and said so once for each change.
+  // Every writer was interrupted, and reported it once for each change.
   for (int writer = 0; writer < writers; ++writer) {
     std::ifstream said(file(fmt::format("said{}", writer)));
     int gone = 0, back = 0;
@@ -166,11 +166,11 @@ TEST_F(ServerTest, aServerThatStaysAwayLosesNothing) {
   ASSERT_NE(end, message.npos) << message;
   EXPECT_EQ(message.find('\n'), message.npos);
   std::string kept = message.substr(begin, end - begin);
-  // Further points go there at once.
+  // Further points go to the local file at once.
   EXPECT_THAT(errorOf([&] { store.addPoint(somePoint(uuid, 4)); }), HasSubstr(kept));
   EXPECT_THAT(errorOf([&] { store.addTuning({someTuning(1, uuid)}, someTask(), somePlatform()); }), HasSubstr(kept));
   EXPECT_THAT(errorOf([&] { store.finishExperiment(uuid, {}); }), HasSubstr(kept));
-  // An experiment that begins without a server: its points tell.
+  // An experiment that begins without a server: adding its points reports this.
   std::string message2 = errorOf([&] { Store another(url); });
   EXPECT_EQ(message2.find('\n'), message2.npos) << message2;
   cluster("start");
@@ -205,7 +205,7 @@ TEST_F(ServerTest, aSignalInTheWaitingTimeLosesNothing) {
   Store reader = openReadOnly(url, 0.1);
   cluster("stop -m fast");
   ASSERT_EQ(write(go[1], &byte, 1), 1);
-  // Who only reads does not wait for LATHE_STORE_WAIT.
+  // A reader does not wait for LATHE_STORE_WAIT.
   EXPECT_THAT(errorOf([&] { changeCount(reader); }), HasSubstr("the server was gone for 0 s"));
   auto said = [&] {
     std::stringstream text;
@@ -263,7 +263,7 @@ static size_t heapBytes() {
   return info.uordblks + info.hblkhd;
 }
 
-/// Results of any size are read with the memory of a few rows, inside and outside of a transaction.
+/// Results of any size are read with memory for a few rows, inside and outside a transaction.
 TEST_F(ServerTest, rowsComeInPieces) {
   Store store(place("team"));
   std::string uuid = store.addExperiment(someExperiment(), somePlatform());
@@ -289,7 +289,7 @@ TEST_F(ServerTest, rowsComeInPieces) {
     });
     EXPECT_EQ(seen, count);
     EXPECT_LT(most, before + count * reasonBytes / 2);
-    // A reader that stops leaves nothing behind.
+    // A reader that stops early leaves nothing open.
     struct Enough {};
     EXPECT_THROW(store.points({}, false, [](const Point &) { throw Enough(); }), Enough);
     EXPECT_EQ(store.connection().integer("SELECT count(*) FROM pg_cursors WHERE name LIKE 'lathe%'"), 0);
@@ -313,10 +313,10 @@ TEST_F(ServerTest, aConnectionThatBreaksBetweenPieces) {
   });
   EXPECT_THAT(message, HasSubstr(store.path() + ": "));
   EXPECT_LT(seen, points.size());
-  EXPECT_EQ(store.points({}, false).size(), points.size()); // over a new connection
+  EXPECT_EQ(store.points({}, false).size(), points.size()); // with a new connection
 }
 
-/// Names from outside are values, never parts of statements; texts may have any length and any bytes.
+/// Foreign texts are values, never parts of statements; they may have any length and any bytes.
 TEST_F(ServerTest, hostileTextsComeBackAsTheyWere) {
   Store store(place("team")), local(file("local.db"));
   std::string evil = "'; DROP TABLE lathe.point; --", nul = std::string("a\0b", 3),
@@ -354,7 +354,7 @@ TEST_F(ServerTest, hostileTextsComeBackAsTheyWere) {
   TuningRecord record = someTuning(1);
   record.schedule = "direct/1 " + std::string(50000, 'p');
   record.searcher = "xgb";
-  record.verdict = TuningVerdict::faster; // only what was compared is chosen
+  record.verdict = TuningVerdict::faster; // only compared schedules are chosen
   store.addTuning({record}, task, somePlatform(evil));
   store.addTuning({record}, task, somePlatform(evil));
   EXPECT_EQ(store.tuning({.task = task.text}).size(), 1u);
@@ -391,7 +391,7 @@ TEST_F(ServerTest, databasesThatAreNotOurs) {
     other.execute("CREATE SCHEMA lathe; CREATE TABLE lathe.song(title TEXT)");
   }
   EXPECT_THAT(errorOf([&] { Store store(place("other")); }), HasSubstr("is a database of another program"));
-  { // Tables of others in other schemas are no hindrance, whatever their names.
+  { // Tables of other programs in other schemas do no harm, whatever their names are.
     Database shared(place("shared"), Database::Mode::existing);
     shared.execute("DROP TABLE IF EXISTS public.point; CREATE TABLE public.point(x INTEGER)");
   }
@@ -405,12 +405,12 @@ TEST_F(ServerTest, databasesThatAreNotOurs) {
   EXPECT_THAT(errorOf([&] { Store none(place("none"), {.create = false}); }), HasSubstr("has no store"));
 }
 
-/// Whoever may write waits for a writer that changes, but not for ever.
+/// A writer waits for another writer's transaction, but not forever.
 TEST_F(ServerTest, aWriterThatDoesNotEnd) {
   Store store(place("team")), waiting(place("team"), {.busySeconds = 0.2});
   std::string uuid = waiting.addExperiment(someExperiment(), somePlatform());
   Transaction held(store.connection());
   std::string message = errorOf([&] { waiting.addPoint(somePoint(uuid, 1)); });
   EXPECT_THAT(message, HasSubstr("another process writes to it; what was measured is in " + folder.string()));
-  EXPECT_EQ(waiting.counts().points, 0); // reading goes on
+  EXPECT_EQ(waiting.counts().points, 0); // reading still works
 }

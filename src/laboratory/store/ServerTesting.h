@@ -13,16 +13,16 @@ namespace lathe::store {
 /// True if the tests of this process use stores on a server instead of files.
 inline bool onServer() { return std::getenv("LATHE_TEST_SERVER") != nullptr; }
 
-/// URL of a database; the environment of pg_virtualenv has the rest.
+/// URL of a database; the environment of pg_virtualenv contains the rest.
 inline std::string databaseUrl(const std::string &database) { return "postgresql:///" + database; }
 
-/// Empty databases. They are used again, because making one takes longer than a test.
+/// Empty databases for tests. They are reused, because creating one takes longer than a test.
 class TestDatabases {
 public:
   ~TestDatabases() {
     for (const std::string &name : taken)
       try {
-        // Children that were killed may still have a session, which holds a lock.
+        // Killed child processes may still have a session that holds a lock.
         Database server(databaseUrl(name), Database::Mode::existing);
         server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity\n"
                        "WHERE datname = current_database() AND pid <> pg_backend_pid()");

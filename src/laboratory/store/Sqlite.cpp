@@ -18,7 +18,7 @@
 namespace lathe::store {
 namespace {
 
-// "Lthe": tells our files from other programs' (PRAGMA application_id).
+// "Lthe": distinguishes our files from those of other programs (PRAGMA application_id).
 constexpr int64_t applicationId = 0x4c746865;
 
 /// Another process has the file locked.
@@ -65,11 +65,11 @@ public:
     sqlite3 *opened = nullptr;
     // Without SQLite's own locks: a connection is used from one thread at a time (store/Database.h).
     int code = sqlite3_open_v2(path.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, nullptr);
-    database.reset(opened); // there even when opening failed, to tell why
+    database.reset(opened); // exists even if opening failed, for its error message
     if (code != SQLITE_OK)
       failed();
-    // Files come from strangers: what their schema says may call no functions with effects, and no statement of ours
-    // may write to SQLite's own tables.
+    // Files may come from strangers: their schema must not call functions with effects, and our statements must not
+    // write to SQLite's own tables.
     sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_busy_timeout(opened, int(busySeconds * 1000));
@@ -84,11 +84,11 @@ public:
   }
   int64_t changes() const override { return sqlite3_changes64(handle()); }
 
-  /// Both kinds of writers take the write lock at once, waiting for others, so what they read stays valid.
+  /// Both kinds of writers take the write lock immediately, so that their reads stay valid.
   void begin(TransactionKind kind) override { execute(kind == TransactionKind::read ? "BEGIN" : "BEGIN IMMEDIATE"); }
   void commit() override { execute("COMMIT"); }
   void rollback() noexcept override {
-    // Some errors (a full disk) have rolled back already; then there is nothing to do.
+    // Some errors (a full disk) have already rolled back; then nothing is left to do.
     if (!sqlite3_get_autocommit(handle()))
       sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
   }
@@ -100,7 +100,7 @@ public:
   }
 
   int64_t schemaVersion() override {
-    // In one statement, and so at one moment: another process may be making the tables of a new file.
+    // One statement, because another process may be creating the tables of a new file.
     SqliteCursor version(*this, fmt::format("SELECT CASE WHEN application_id = {} THEN user_version"
                                             " WHEN application_id = 0 AND user_version = 0"
                                             " AND (SELECT count(*) FROM sqlite_schema) = 0 THEN 0 ELSE -1 END"
@@ -121,7 +121,7 @@ public:
 
   void beSafe(double busySeconds, int64_t maxPages) override {
     writeAhead(busySeconds);
-    // FULL: a point that was reported written survives a power cut, too.
+    // FULL: a point that was reported as written survives a power failure.
     execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
     if (maxPages)
       execute(fmt::format("PRAGMA max_page_count = {}", maxPages));
@@ -185,14 +185,14 @@ void SqliteConnection::failed() const {
   throw Error(message);
 }
 
-/// Write-ahead logging lets readers go on while one writes. Changing to it wants the file alone for a moment, and
-/// SQLite does not wait for that by itself.
+/// Write-ahead logging lets readers continue while one process writes. Switching to it needs exclusive access for a
+/// moment, and SQLite does not wait for that.
 void SqliteConnection::writeAhead(double seconds) {
   using Clock = std::chrono::steady_clock;
   auto end = Clock::now() + std::chrono::duration<double>(seconds);
   while (firstText("PRAGMA journal_mode") != "wal")
     try {
-      // A file system that cannot do it (no shared memory) keeps the other journal: slower, as safe.
+      // A file system that does not support it (no shared memory) keeps the other journal: slower, but as safe.
       if (firstText("PRAGMA journal_mode = WAL") != "wal")
         return;
     } catch (const LockedFile &) {
@@ -222,7 +222,8 @@ bool hasContent(const std::string &path) {
   return !error && bytes > 0;
 }
 
-/// SQLite's URL of a file that does not change while it is read: SQLite makes no files beside it and takes no locks.
+/// SQLite's URL for a file that does not change during reading: SQLite then creates no files beside it and takes no
+/// locks.
 std::string unchangingUrl(const std::string &path) {
   std::string url = path.starts_with('/') ? "file://" : "file:"; // else the name behind "//" would be a host
   for (unsigned char letter : path)
@@ -233,7 +234,7 @@ std::string unchangingUrl(const std::string &path) {
   return url + "?immutable=1";
 }
 
-/// The file that a link names: SQLite's other files are beside it.
+/// The target of a link, because SQLite puts its other files beside the target.
 std::string withoutLinks(const std::string &path) {
   std::error_code error;
   std::filesystem::path file = std::filesystem::canonical(path, error);
@@ -247,8 +248,8 @@ bool mayWriteFile(const std::string &link) {
   return ::access(path.c_str(), W_OK) == 0 && ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0;
 }
 
-/// True if a write-ahead log has a transaction: a frame with the salt of the log and, as the last one of a transaction, the
-/// size of the database (https://sqlite.org/fileformat2.html#walformat).
+/// True if a write-ahead log contains a transaction: a frame with the salt of the log and, for the last frame of a
+/// transaction, the size of the database (https://sqlite.org/fileformat2.html#walformat).
 static bool hasTransaction(const std::string &log) {
   constexpr size_t header = 32, frameHeader = 24;
   std::ifstream file(log, std::ios::binary);
@@ -274,7 +275,7 @@ static bool hasTransaction(const std::string &log) {
 }
 
 void removeIfEmpty(const std::string &path) {
-  try { // On a full disk SQLite may be unable to read, but says so if another process writes.
+  try { // On a full disk SQLite may be unable to read, but it still reports another writer.
     SqliteConnection connection(path, path, SQLITE_OPEN_READWRITE, 0);
     connection.begin(TransactionKind::write);
     connection.rollback();
@@ -310,9 +311,9 @@ std::unique_ptr<Connection> openSqlite(const std::string &path, const std::strin
   int flags = mode == OpenMode::create     ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
               : mode == OpenMode::existing ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READONLY;
-  // SQLite's reader makes files beside a store, and finds its latest rows in one of them.
+  // SQLite's reader creates files beside a store; one of them holds the newest rows.
   std::string file = withoutLinks(path);
-  // Reported here, because SQLite's error would be about a file beside the store.
+  // Checked here, because SQLite's error would name a file beside the store.
   if (mode != OpenMode::readOnly && std::filesystem::exists(path, error) && !mayWriteFile(file))
     fail("{}: cannot be written: {}", path, std::strerror(errno));
   if (mode == OpenMode::readOnly && !mayWriteFile(file) && !hasContent(file + "-wal") && !hasContent(file + "-journal"))

@@ -5,10 +5,10 @@
 
 namespace lathe::store {
 
-/// True if this process may change the file, and make the files beside it that this takes. Otherwise OpenMode::readOnly
-/// takes the file as one that does not change, unless the files beside it have content.
+/// True if this process can write the file, and create files beside it, as writing requires. Otherwise
+/// OpenMode::readOnly treats the file as unchanging, unless the files beside it have content.
 bool mayWriteFile(const std::string &path);
-/// Removes a file in which no transaction has left anything, with SQLite's files beside it, unless another process writes.
+/// Removes a file that no transaction has written to, with SQLite's files beside it, unless another process writes.
 void removeIfEmpty(const std::string &path);
 
 } // namespace lathe::store

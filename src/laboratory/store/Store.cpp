@@ -31,10 +31,10 @@ std::string storeFolder() {
   }
 }
 
-/// Opens a database to write, and makes or upgrades the tables.
+/// Opens a database for writing, and creates or upgrades the tables.
 static Database upgraded(const Location &place, const StoreOptions &options) {
   Database database(place, options.create ? Database::Mode::create : Database::Mode::existing, options.busySeconds);
-  // Refuses what is not ours before anything is changed.
+  // Refuses other programs' databases before any change.
   int64_t version = schemaVersion(database);
   require(options.create || version > 0 || !place.isServer(), "{}: has no store: nothing was kept there yet",
           place.text());
@@ -43,7 +43,7 @@ static Database upgraded(const Location &place, const StoreOptions &options) {
   return database;
 }
 
-/// Like `upgraded`; leaves no empty file where it cannot make the tables.
+/// Like `upgraded`, but leaves no empty file if it cannot create the tables.
 static Database opened(const Location &place, const StoreOptions &options) {
   bool isNew = !place.mayExist();
   try {
@@ -63,7 +63,7 @@ Store Store::copyOf(const std::string &path) {
   Database copy = Database::temporary(path);
   copy.copyFrom(source);
   std::string health = copy.text("PRAGMA quick_check(1)");
-  // "*** in database main ***" and a line end stand before the finding.
+  // Removes the text before the finding: "*** in database main ***" and a line end.
   if (size_t end = health.rfind("***\n"); end != health.npos)
     health.erase(0, end + 4);
   require(health == "ok" && copy.text("PRAGMA foreign_key_check").empty(), "{}: is damaged: {}", path,
@@ -94,7 +94,7 @@ Store::Outcome Store::insertPlatform(const Platform &p) {
 
 Store::Outcome Store::insertExperiment(const Experiment &e) {
   check(e);
-  // Where it is known, the later end counts.
+  // If both are known, the later end counts.
   std::optional<std::string> finished, knownFinished;
   if (!e.finished.empty())
     finished = e.finished;
@@ -106,7 +106,7 @@ Store::Outcome Store::insertExperiment(const Experiment &e) {
     find.reset();
     Statement update(database,
                      "UPDATE experiment SET finished = ?, other_processors = ?, stolen_processors = ?\n"
-                     "WHERE uuid = ? AND (finished IS NULL OR finished < ?)"); // where another writer was faster
+                     "WHERE uuid = ? AND (finished IS NULL OR finished < ?)"); // another writer may have been faster
     update.bind(finished, e.disturbance.otherProcessors, e.disturbance.stolenProcessors, e.uuid, finished).run();
     return Outcome::replaced;
   }
@@ -125,7 +125,7 @@ Store::Outcome Store::insertPoint(const Point &p) {
       return Outcome::known;
     int64_t id = find.integer(0);
     find.reset();
-    Statement(database, "DELETE FROM point WHERE id = ?").bind(id).run(); // and its samples
+    Statement(database, "DELETE FROM point WHERE id = ?").bind(id).run(); // also deletes its samples
     outcome = Outcome::replaced;
   }
 
@@ -146,7 +146,7 @@ int64_t Store::updateDetail(const std::string &problem, const std::string &detai
   int64_t id = find.integer(0);
   if (find.text(1) != detail) {
     find.reset();
-    // Stores merge in any order: the last measurement decides, not the last insertion.
+    // Stores merge in any order, so the last measurement decides, not the last insertion.
     Statement(database, "UPDATE problem SET detail = ? WHERE id = ?\n"
                         "  AND NOT EXISTS (SELECT 1 FROM point WHERE point.problem = ? AND point.measured > ?)")
         .bind(detail, id, id, measured)
@@ -156,7 +156,7 @@ int64_t Store::updateDetail(const std::string &problem, const std::string &detai
 }
 
 void Store::insertSamples(int64_t point, const Point &values) {
-  // Many rows a statement: a server is asked once for all of them.
+  // Inserts many rows per statement, with one request to a server.
   constexpr size_t rows = 100, columns = 4 + std::size(sampleCounters);
   std::vector<std::tuple<size_t, size_t, const Sample *>> samples;
   for (size_t round = 0; round < values.rounds.size(); ++round)
@@ -292,7 +292,7 @@ void Store::write(Transaction::Kind kind, const Body &body, bool isBeginning) {
     body(local, true);
     transaction.commit();
   };
-  auto keepAndTell = [&] { // a signal ends the process
+  auto keepAndTell = [&] { // called when a signal ends the process
     try {
       keep();
       storeNotice(fmt::format("lathe: store: what was measured is in {}: lathe store merge '{}' {}", rescue->path(),

@@ -1,13 +1,13 @@
-// A store of measurements: one SQLite file, or a PostgreSQL server by URL, that any number of
-// processes read and write at once.
+// A store of measurements: one SQLite file, or a PostgreSQL server by URL, that any number of processes can read and
+// write at once.
 //
-// A writing call returns after its data is on disk, so the data survives kill -9. A call that
-// throws has changed nothing. A point and its samples are written and deleted together. Errors are
-// lathe::Error and name the file, or the URL without its password.
+// A writing call returns after its data is on disk, so the data survives kill -9. A call that throws has changed
+// nothing. A point and its samples are written and deleted together. Errors are lathe::Error and name the file, or the
+// URL without its password.
 //
-// A server that is gone is waited for (serverWaitSeconds), and what was to be written is written
-// then. A server that stays away, or cannot write, is an Error; new experiments, points and tuning
-// records of this object are then in a local file, which the message names.
+// If a server is lost, calls wait for it (serverWaitSeconds) and then write. A server that stays away, or cannot write,
+// is an Error; new experiments, points and tuning records of this object are then in a local file, which the message
+// names.
 #pragma once
 
 #include "store/Database.h"
@@ -49,9 +49,9 @@ struct TuningFilter {
   std::string part = {};                  // contained in the text of the task
   std::string family = {};                // of the task
   std::string platform = {};              // key, or its beginning
-  std::string cpu = {};                   // contained in the CPU's name on the platform or in the text of the task
+  std::string cpu = {};                   // contained in the CPU's name on the platform or in the task's text
   std::vector<PointStatus> statuses = {}; // one of these
-  bool withKernel = false;                // the kernel of the task is known
+  bool withKernel = false;                // only tasks with a known kernel
 };
 
 /// A task with its records: the fastest first, records without a time last.
@@ -60,12 +60,12 @@ struct TunedTask {
   std::vector<TuningRecord> records;
 };
 
-/// What the records of a task say about the schedule that compilations use.
+/// The schedule that compilations use for a task, according to its records.
 struct ChosenSchedule {
   std::string task;
   TuningVerdict verdict = TuningVerdict::noGain; // faster; or noGain: the default schedule stays
   std::string schedule;                          // "" with the verdict noGain
-  std::string platform;                          // key, of the machine that measured it
+  std::string platform;                          // key of the platform that measured it
   std::string measured;
 };
 
@@ -90,8 +90,8 @@ public:
   /// for a database of another program, for a damaged file, and for a server that cannot be reached.
   explicit Store(const std::string &path, const StoreOptions &options = {});
 
-  /// Returns a private copy of the current content of a file of any older schema. The file is not
-  /// changed and may be read-only. Throws Error like the constructor, and if the file is damaged.
+  /// Returns a private copy of the current content of a file with any older schema. The file is not changed and may be
+  /// read-only. Throws Error like the constructor, and if the file is damaged.
   static Store copyOf(const std::string &path);
   /// Creates a private store that is removed with the object. Messages call it `name`.
   static Store temporary(const std::string &name);
@@ -110,22 +110,22 @@ public:
   void finishExperiment(const std::string &uuid, const Disturbance &disturbance);
   /// Replaces the detail of an experiment, an object.
   void setDetail(const std::string &uuid, const nlohmann::json &detail);
-  /// Adds labels, all or none. Labels with an empty time change now (timeOfChange). Throws Error for an impossible one.
+  /// Adds labels, all or none. Labels with an empty time get a new time (timeOfChange). Throws Error for an invalid
+  /// label.
   void addLabels(const std::vector<Label> &labels);
   /// Adds a point with its samples; an empty time becomes the current time. The experiment must
   /// exist. Of two points with one key the later measurement stays.
   void addPoint(Point point);
   /// Adds several points, all or none.
   void addPoints(std::vector<Point> points);
-  /// Adds records of schedules for `task`, measured on `platform`, all or none. Sets their task and
-  /// platform; an empty time becomes the current time. Their experiment must exist. Records of one
-  /// schedule for one task on one platform merge (store/Outcomes.h). What is known of the task
-  /// (family, kernel) is kept once.
+  /// Adds records of schedules for `task`, measured on `platform`, all or none. Sets their task and platform; an empty
+  /// time becomes the current time. Their experiment must exist. Records of one schedule for one task on one platform
+  /// merge (store/Outcomes.h). The facts about the task (family, kernel) are stored once.
   void addTuning(std::vector<TuningRecord> records, const TuningTask &task, const Platform &platform);
-  /// Adds such records of several tasks, all or none.
+  /// Adds records of several tasks, all or none.
   void addTuning(std::vector<TunedTask> tasks, const Platform &platform);
-  /// Removes these records, unless they were measured again meanwhile, and tasks that have no
-  /// other. Returns the number of records removed.
+  /// Removes these records, unless they were measured again in the meantime, and tasks that have no other records.
+  /// Returns the number of records removed.
   size_t removeTuning(const std::vector<TuningRecord> &records);
 
   // Reading. Experiments come in the order of their start, points in the order of measuring.
@@ -142,26 +142,24 @@ public:
   /// Calls `visit` for every point. `visit` must not write to this store.
   void points(const Filter &filter, bool withSamples, const std::function<void(const Point &)> &visit);
   std::vector<Point> points(const Filter &filter = {}, bool withSamples = true);
-  /// Returns the last measurement of the same problem, provider, variant and setting as `point` in
-  /// experiments of this identity, without samples. A repeated command uses it to measure only what
-  /// is missing.
+  /// Returns the last measurement of the same problem, provider, variant and setting as `point` in experiments of this
+  /// identity, without samples. A repeated command uses it to measure only missing points.
   std::optional<Point> measured(const std::string &identity, const Point &point);
 
-  /// Returns records by task, fastest first, records without a time last. With a task and a
-  /// platform: what a search there has tried.
+  /// Returns records by task, fastest first, records without a time last. With a task and a platform: the schedules
+  /// that searches there have tried.
   std::vector<TuningRecord> tuning(const TuningFilter &filter = {});
-  /// Returns the same records with what is known of their tasks. With a family and `withKernel`:
-  /// what a learned cost model can be trained on.
+  /// Returns the same records with the facts about their tasks. With a family and `withKernel`: the training data of a
+  /// learned cost model.
   std::vector<TunedTask> tunedTasks(const TuningFilter &filter = {});
-  /// Returns the fastest schedule that passed, whoever proposed it; on any platform if `platform`
-  /// is empty.
+  /// Returns the fastest schedule that passed, from any searcher; on any platform if `platform` is empty.
   std::optional<TuningRecord> bestTuning(const std::string &task, const std::string &platform = "");
-  /// Returns the schedules that compilations use, by task. Only records count that were compared with
-  /// the default schedule. Of the records of `platform`, or of all other platforms where it has none
-  /// for the task: the fastest whose verdict is `faster`; without one the default schedule.
+  /// Returns the schedules that compilations use, by task. Only records count that were compared with the default
+  /// schedule. Of the records of `platform`, or of all other platforms if it has none for the task: the fastest one
+  /// whose verdict is `faster`; without one the default schedule.
   std::vector<ChosenSchedule> chosenSchedules(const std::string &platform);
 
-  /// All labels, removed ones too, in the order of target, key and kind.
+  /// All labels, including removed ones, in the order of target, key and kind.
   std::vector<Label> labels() { return readLabels(database); }
 
   struct Counts {
@@ -177,7 +175,7 @@ private:
   friend class Importer;
   explicit Store(Database database) : database(std::move(database)) {}
   enum class Outcome { added, replaced, known };
-  // These are called inside a transaction of the caller.
+  // Call these inside a transaction of the caller.
   Outcome insertPlatform(const Platform &platform);
   Outcome insertExperiment(const Experiment &experiment); // its platform must exist
   Outcome insertPoint(const Point &point);
@@ -190,15 +188,15 @@ private:
   void readSamples(std::vector<std::pair<int64_t, Point>> &points); // by id
 
   using Body = std::function<void(Store &into, bool again)>;
-  /// Calls `body` in a transaction. `again`: an earlier call may have written the same. If the server stays away,
-  /// `body` writes to the local file instead, and an Error reports it. With `isBeginning` there is no Error, because a
-  /// later call will write more and report it.
+  /// Calls `body` in a transaction. `again`: an earlier call may already have written the same. If the server stays
+  /// away, `body` writes to the local file instead, and an Error reports it. With `isBeginning` there is no Error,
+  /// because a later call will write more and report it.
   void write(Transaction::Kind kind, const Body &body, bool isBeginning = false);
   /// The local file of this object, with the experiments of this object.
   Store &rescueFile();
 
   Database database;
-  std::vector<std::pair<Experiment, Platform>> mine; // of a server: what points of this object refer to
+  std::vector<std::pair<Experiment, Platform>> mine; // of a server: experiments that points of this object refer to
   std::unique_ptr<Store> rescue;
 };
 

@@ -71,7 +71,7 @@ TEST_F(StoreTest, theDetailOfAnExperimentIsReadAlone) {
   EXPECT_EQ(store.experiment(uuid).settings, profile.settings);
   EXPECT_TRUE(store.experiments().at(0).experiment.detail.empty());
   EXPECT_EQ(store.experiments({}, true).at(0).experiment.detail, profile.detail);
-  // As version 7 wrote it.
+  // A record as version 7 wrote it.
   Experiment old = someExperiment(ExperimentKind::profile);
   old.settings["graph"] = profile.detail["graph"];
   std::string before = store.addExperiment(old, somePlatform());
@@ -82,10 +82,10 @@ TEST_F(StoreTest, theDetailOfAnExperimentIsReadAlone) {
     EXPECT_EQ(listed.settings, profile.settings);
     EXPECT_EQ(listed.detail.empty(), !withDetail);
   }
-  // A setting of another kind may have that name.
+  // A setting of another kind may have this name.
   old.kind = ExperimentKind::ops;
   EXPECT_EQ(store.experiment(store.addExperiment(old, somePlatform())).settings, old.settings);
-  // It may grow.
+  // The number may grow.
   profile.planPoints(7);
   store.setDetail(uuid, profile.detail);
   EXPECT_EQ(store.experiment(uuid).detail, profile.detail);
@@ -127,7 +127,7 @@ TEST_F(StoreTest, theLastMeasurementOfAPointStays) {
   EXPECT_EQ(store.counts().samples, 10);
 }
 
-/// Later runs may know more, or other things, of a problem. Stores merge in any order.
+/// Later runs may know more, or other facts, about a problem. Stores merge in any order.
 TEST_F(StoreTest, aProblemHasTheDetailOfItsLastMeasurement) {
   std::string uuid = newUuid();
   std::vector<Point> points;
@@ -176,7 +176,7 @@ TEST_F(StoreTest, knowsWhatTheSameCommandHasMeasured) {
   ASSERT_TRUE(known);
   EXPECT_EQ(known->status, PointStatus::passed);
   EXPECT_EQ(known->experiment, uuid);
-  // Each of what makes a point another point.
+  // Each of these changes makes another point.
   EXPECT_FALSE(store.measured(identity, somePoint("", 2, 0)));
   Point other = asked;
   other.variant = "plain";
@@ -193,7 +193,7 @@ TEST_F(StoreTest, knowsWhatTheSameCommandHasMeasured) {
   other = asked;
   other.problem.op = "deconv2d";
   EXPECT_FALSE(store.measured(identity, other));
-  // Each of what makes an experiment another one.
+  // Each of these changes makes another experiment.
   experiment.platform = somePlatform().key();
   EXPECT_EQ(experiment.identity(), identity);
   Experiment changed = experiment;
@@ -208,7 +208,7 @@ TEST_F(StoreTest, knowsWhatTheSameCommandHasMeasured) {
   changed = experiment;
   changed.command = "the same, typed otherwise";
   EXPECT_EQ(changed.identity(), identity);
-  // Over several experiments the last one counts.
+  // Over several experiments the last measurement counts.
   Point again = somePoint(store.addExperiment(someExperiment(), somePlatform()), 1, 0);
   again.status = PointStatus::timedOut;
   store.addPoint(again);
@@ -298,7 +298,7 @@ TEST_F(StoreTest, filesThatAreNotOurs) {
     other.execute("CREATE TABLE song(title TEXT)");
   }
   EXPECT_THAT(errorOf([&] { Store store(place("other.db")); }), HasSubstr("database of another program"));
-  EXPECT_EQ(Database(file("other.db"), Database::Mode::existing).text("PRAGMA journal_mode"), "delete"); // untouched
+  EXPECT_EQ(Database(file("other.db"), Database::Mode::existing).text("PRAGMA journal_mode"), "delete"); // unchanged
   EXPECT_THAT(errorOf([&] { Store store(folder.string()); }), HasSubstr("expected a file, got a directory"));
   EXPECT_THAT(errorOf([&] { Store store(place("none.db"), {.create = false}); }), HasSubstr("none.db: does not exist"));
   EXPECT_FALSE(std::filesystem::exists(file("none.db")));
@@ -322,7 +322,7 @@ TEST_F(StoreTest, aNewerSchemaIsRefused) {
   EXPECT_EQ(Store(place("lathe.db")).counts(), Store::Counts());
 }
 
-// Files of every version are out there: what made them must not change.
+// Files of every version exist, so the steps that created them must not change.
 TEST_F(StoreTest, releasedStepsNeverChange) {
   const char *keys[] = {"b6aa0639721590e4b7e8d4745f9e36c0", "9c4f2d113de9b60a795b6e8757d40fc5",
                         "2a5465c99e6ac5c2e7ef913f2f1635b9", "92364518210e96eaf0ad06b658fb608c",
@@ -371,7 +371,7 @@ TEST_F(StoreTest, aFileOfVersion1) {
   if (!onServer()) {
     Store copy = Store::copyOf(file("old.db"));
     expectKept(copy);
-    EXPECT_EQ(Database(file("old.db"), Database::Mode::existing).link().schemaVersion(), 1); // not touched
+    EXPECT_EQ(Database(file("old.db"), Database::Mode::existing).link().schemaVersion(), 1); // unchanged
   }
   Store store(place("old.db"));
   expectKept(store);
@@ -391,7 +391,7 @@ TEST_F(StoreTest, anOlderFileIsMigratedWholeOrNotAtAll) {
   const char *broken[] = {steps[0], steps[1], "INSERT INTO nowhere VALUES (1)"};
   EXPECT_THAT(errorOf([&] { migrate(database, broken); }), HasSubstr("nowhere"));
   EXPECT_EQ(database.link().schemaVersion(), 1);
-  EXPECT_THAT(errorOf([&] { database.integer("SELECT count(y) FROM a"); }), HasSubstr("y")); // undone, too
+  EXPECT_THAT(errorOf([&] { database.integer("SELECT count(y) FROM a"); }), HasSubstr("y")); // also rolled back
   migrate(database, steps);
   migrate(database, steps);
   EXPECT_EQ(database.link().schemaVersion(), 3);

@@ -27,7 +27,7 @@ protected:
     std::filesystem::remove_all(folder, ignored);
   }
   std::string file(const std::string &name) const { return (folder / name).string(); }
-  /// The store `name`: a file, or the URL of a database where tests use a server.
+  /// The store `name`: a file, or the URL of a database if tests use a server.
   std::string place(const std::string &name) {
     if (!onServer())
       return file(name);
@@ -140,11 +140,11 @@ inline TuningRecord someTuning(int number, const std::string &experiment = "") {
   return record;
 }
 
-/// All stored fields of a point, for comparisons.
+/// All stored fields of a point, for comparing.
 inline std::string textOf(const Point &point) { return toJson(point).dump(1); }
 inline std::string textOf(const TuningRecord &record) { return toJson(record).dump(1); }
 
-/// Expects an undamaged file without dangling references. Servers see to that themselves.
+/// Expects an undamaged file without dangling references. Servers ensure this themselves.
 inline void expectHealthy(const std::string &path) {
   if (isServerUrl(path))
     return;
@@ -153,7 +153,7 @@ inline void expectHealthy(const std::string &path) {
   EXPECT_EQ(database.text("PRAGMA foreign_key_check"), "");
 }
 
-/// For tests of what only files have, and of archives alone: skips the test where stores are on a server.
+/// For tests of files and archives only: skips the test if stores are on a server.
 #define LATHE_FILES_ONLY()                                                                                             \
   if (onServer())                                                                                                      \
   GTEST_SKIP() << "a test of files"

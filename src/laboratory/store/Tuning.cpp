@@ -1,4 +1,4 @@
-// Tuning records in the store: written, read, chosen from, removed.
+// Tuning records in the store: writes, reads, chooses and removes them.
 #include "store/FieldRows.h"
 #include "store/Outcomes.h"
 #include "store/TuningRows.h"
@@ -38,8 +38,8 @@ Where conditionsOf(const TuningFilter &filter) {
   return where;
 }
 
-/// The record that decides about a task, of some platforms: the fastest that was faster than the default schedule, else the
-/// fastest that was not.
+/// The record that decides about a task, from some platforms: the fastest one that was faster than the default
+/// schedule, otherwise the fastest one that was not.
 struct Deciding {
   TuningVerdict verdict;
   double seconds;
@@ -57,8 +57,8 @@ struct Deciding {
 
 void Store::insertTask(const TuningTask &t) {
   check(t);
-  // Nothing says which of two texts is better: the one that sorts first, so that files merge in any
-  // order. Two writers that add one task at once meet at its key, and the later one tries again.
+  // No text is better than the other, so the one that sorts first is kept, and files merge in any order. Two writers
+  // that add one task at once conflict on its key, and the later one tries again.
   std::string text = validUtf8(t.text), family = validUtf8(t.family);
   std::optional<std::string> kernel;
   if (!t.kernel.empty())
@@ -136,7 +136,7 @@ size_t Store::removeTuning(const std::vector<TuningRecord> &records) {
     }
     database.execute("DELETE FROM task WHERE id NOT IN (SELECT task FROM tuning)");
     transaction.commit();
-    most = std::max(most, removed); // if the answer to the first commit was lost, the second removes nothing
+    most = std::max(most, removed); // if the answer to the first commit was lost, the second call removes nothing
   });
   return most;
 }
@@ -183,7 +183,7 @@ std::vector<ChosenSchedule> Store::chosenSchedules(const std::string &platform) 
     Statement own(database, "SELECT id FROM platform WHERE key = ?");
     own.bind(platform);
     int64_t self = own.step() ? own.integer(0) : -1;
-    // The index tuning_choice has everything in this order.
+    // The index tuning_choice has these rows in order.
     Statement select(database, "SELECT task, platform, verdict, seconds, schedule, measured FROM tuning\n"
                                "WHERE seconds IS NOT NULL AND searcher <> '' AND verdict <> 'open'\n"
                                "ORDER BY task, platform, verdict, seconds, schedule");
@@ -196,7 +196,7 @@ std::vector<ChosenSchedule> Store::chosenSchedules(const std::string &platform) 
           known->second = record;
       });
   }
-  here.merge(elsewhere); // tasks that this platform has keep its records
+  here.merge(elsewhere); // tasks with records of this platform keep these
   std::vector<ChosenSchedule> chosen;
   Statement names(database, "SELECT task.text, platform.key FROM task, platform WHERE task.id = ? AND platform.id = ?");
   for (auto &[task, record] : here) {

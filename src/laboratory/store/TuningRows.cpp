@@ -45,7 +45,7 @@ MergedTuning mergeTuning(Database &database, TuningRecord r) {
   }
   find.reset();
   if (!r.outcomes.empty())
-    r.samples.clear(); // the outcomes have them
+    r.samples.clear(); // the outcomes contain them
   if (known) {
     std::string columns = columnsOf<TuningRecord>(nullptr);
     Statement update(database, fmt::format("UPDATE tuning SET ({}) = ({})\n"
@@ -61,14 +61,14 @@ MergedTuning mergeTuning(Database &database, TuningRecord r) {
   } else {
     insertRow(database, "tuning", "", r, "");
   }
-  // Another writer of a server has added an outcome meanwhile: tried again, both are there.
+  // Another writer of a server has added an outcome in the meantime: trying again keeps both.
   if (known && !database.changes())
     throw WriteConflict(fmt::format("{}: another process writes to a tuning record", database.path()));
   return known ? MergedTuning::changed : MergedTuning::added;
 }
 
 void mergeEqualSchedules(Database &database) {
-  std::vector<int64_t> others; // rows with texts that are not canonical
+  std::vector<int64_t> others; // rows whose texts are not canonical
   {
     Statement select(database, "SELECT id, schedule FROM tuning ORDER BY id");
     while (select.step())
@@ -88,7 +88,7 @@ void mergeEqualSchedules(Database &database) {
       remove.bind(id).run();
     } catch (const ServerFailure &) {
       throw;
-    } catch (const Error &) { // a row that no program of ours writes: reading tells
+    } catch (const Error &) { // an invalid row: reading will report it
     } catch (const json::exception &) {
     }
 }

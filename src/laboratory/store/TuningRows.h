@@ -1,4 +1,4 @@
-// The table `tuning`: rows as records, and records that merge with rows (store/Outcomes.h).
+// The table `tuning`: converts rows to records, and merges records into rows (store/Outcomes.h).
 #pragma once
 
 #include "store/Database.h"
@@ -13,17 +13,17 @@ inline constexpr int outcomesColumn = 17, taskColumn = 18; // of selectTuning: J
 /// The record of a row. Throws Error for an impossible value.
 TuningRecord recordOf(Row row);
 
-/// The record as it comes back from the store: its texts as JSON holds them, its schedule canonical
-/// (schedule/Schedule.h). Throws Error for an invalid record.
+/// The record as the store will return it: its texts in the form of JSON, its schedule canonical (schedule/Schedule.h).
+/// Throws Error for an invalid record.
 TuningRecord asStored(const TuningRecord &record);
 
 enum class MergedTuning { added, changed, known };
-/// Adds the outcomes of a record that asStored has made, in the caller's transaction. Its task, platform and experiments
-/// exist. Throws WriteConflict where another writer of a server was faster.
+/// Adds the outcomes of a record made by asStored, in the caller's transaction. Its task, platform and experiments must
+/// exist. Throws WriteConflict if another writer of a server was faster.
 MergedTuning mergeTuning(Database &database, TuningRecord record);
 
-/// Makes the texts of all schedules canonical; rows whose texts become equal merge. Rows with impossible values stay as they
-/// are. In the caller's transaction.
+/// Makes the texts of all schedules canonical; rows whose texts become equal merge. Rows with invalid values stay
+/// unchanged. Runs in the caller's transaction.
 void mergeEqualSchedules(Database &database);
 
 } // namespace lathe::store

@@ -1,4 +1,4 @@
-// Tuning records in a store: kept, merged, filtered, chosen, removed, migrated.
+// Tuning records in a store: storing, merging, filtering, choosing, removing, migrating.
 #include "store/ContentKey.h"
 #include "store/Outcomes.h"
 #include "store/Schema.h"
@@ -57,15 +57,15 @@ TEST_F(TuningTest, recordsOfAScheduleMerge) {
   early.platform = somePlatform().key();
   merge(early, late);
   EXPECT_EQ(textOf(records[0]), textOf(early));
-  EXPECT_EQ(records[0].status, PointStatus::passed); // a time-out hides no time
-  // Another platform, task or schedule is another record.
+  EXPECT_EQ(records[0].status, PointStatus::passed); // a time-out does not hide a time
+  // Another platform, task or schedule gives another record.
   store.addTuning({early}, someTask(), somePlatform("Another CPU"));
   store.addTuning({early}, someTask(1), somePlatform());
   store.addTuning({someTuning(2)}, someTask(), somePlatform());
   EXPECT_EQ(store.counts().tuning, 4);
 }
 
-/// What is known of a task does not depend on the order in which it was learned.
+/// The facts about a task do not depend on the order in which they were added.
 TEST_F(TuningTest, kernelsOfTasks) {
   TuningTask unknown{someTask().text, "", ""}, known = someTask(), other = someTask();
   other.kernel = "a " + other.kernel;
@@ -143,7 +143,7 @@ TEST_F(TuningTest, theFastestRecord) {
   put("A", 7, 3e-3, "2026-01-01T00:00:00.000000Z");
   put("B", 14, 1e-3, "2026-01-01T00:00:00.000000Z");
   store.addTuning({someTuning(2)}, someTask(), somePlatform("A"));
-  store.addTuning({someTuning(2)}, someTask(1), somePlatform("A")); // nothing but failures
+  store.addTuning({someTuning(2)}, someTask(1), somePlatform("A")); // only failures
   EXPECT_EQ(store.bestTuning(task, a)->schedule, "direct/1 px=14");
   EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3);
   EXPECT_FALSE(store.bestTuning(someTask(1).text));
@@ -153,10 +153,10 @@ TEST_F(TuningTest, theFastestRecord) {
   foreign.status = PointStatus::notVerified;
   foreign.reason = "measured elsewhere";
   store.addTuning({foreign}, someTask(), somePlatform("A"));
-  EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3);  // nobody has checked that one
+  EXPECT_EQ(store.bestTuning(task)->seconds, 1e-3);  // the faster one was not checked
   put("A", 14, 5e-3, "2026-01-02T00:00:00.000000Z"); // measured again: now the other is faster
   EXPECT_EQ(store.bestTuning(task, a)->schedule, "direct/1 px=7");
-  put("A", 14, 1e-4, "2025-01-02T00:00:00.000000Z"); // an older figure that arrives late
+  put("A", 14, 1e-4, "2025-01-02T00:00:00.000000Z"); // an older measurement that arrives later
   EXPECT_EQ(store.bestTuning(task, a)->seconds, 2e-3);
 }
 
@@ -181,21 +181,21 @@ TEST_F(TuningTest, schedulesThatCompilationsUse) {
     return "";
   };
   EXPECT_TRUE(store.chosenSchedules(here).empty());
-  put("here", 1, 7, 1e-3, TuningVerdict::open, ""); // of no search
+  put("here", 1, 7, 1e-3, TuningVerdict::open, ""); // without a searcher
   EXPECT_EQ(chosen(1), "");
   put("here", 1, 14, 3e-3);
   put("here", 1, 28, 2e-3);
-  EXPECT_EQ(chosen(1), ""); // nobody has compared them with the default
+  EXPECT_EQ(chosen(1), ""); // they were not compared with the default
   put("here", 1, 14, 3e-3, TuningVerdict::faster);
   EXPECT_EQ(chosen(1), "px=14");
-  put("here", 1, 14, 9e-3, TuningVerdict::open, ""); // of `ops bench`: a measurement is no comparison
+  put("here", 1, 14, 9e-3, TuningVerdict::open, ""); // from `ops bench`, which does not compare
   EXPECT_EQ(chosen(1), "px=14");
   put("here", 2, 14, 3e-3);
   put("here", 2, 28, 2e-3, TuningVerdict::noGain);
   EXPECT_EQ(chosen(2), "default");
   put("here", 2, 28, 1e-4, TuningVerdict::open, "");
   EXPECT_EQ(chosen(2), "default");
-  // What other machines measured counts for tasks that this one does not have.
+  // Measurements of other machines count for tasks that this machine does not have.
   put("there", 2, 14, 1e-3, TuningVerdict::faster);
   EXPECT_EQ(chosen(2), "default");
   put("there", 3, 14, 2e-3);
@@ -212,7 +212,7 @@ TEST_F(TuningTest, schedulesThatCompilationsUse) {
   auto choices = store.chosenSchedules(here);
   ASSERT_EQ(choices.size(), 3u);
   EXPECT_EQ(choices[0].platform, here);
-  EXPECT_EQ(choices[0].measured, "2026-01-04T00:00:00.000000Z"); // of the comparison
+  EXPECT_EQ(choices[0].measured, "2026-01-04T00:00:00.000000Z"); // time of the comparison
   EXPECT_EQ(choices[0].verdict, TuningVerdict::faster);
   EXPECT_EQ(choices[1].verdict, TuningVerdict::noGain);
 }
@@ -239,7 +239,8 @@ TEST_F(TuningTest, olderTextsOfSchedulesMerge) {
     Store store(path);
     for (int number = 0; number < 3; ++number)
       store.addTuning({someTuning(number)}, someTask(), somePlatform());
-    // As version 8 has left them: a search has found no gain, and later `ops bench` has measured the same by another text.
+    // The state after version 8: a search found no gain, and later `ops bench` measured the same schedule under another
+    // text.
     Database &old = store.connection();
     old.execute("DROP TABLE label; ALTER TABLE tuning DROP COLUMN outcomes; PRAGMA user_version = 8");
     old.execute("UPDATE tuning SET schedule = 'direct/1 oc=2 px=14 type=f32', verdict = 'no_gain' WHERE id = 1");
@@ -267,11 +268,11 @@ TEST_F(TuningTest, removesTuningRecords) {
   EXPECT_EQ(store.removeTuning({second[0], first[0]}), 2u);
   EXPECT_EQ(store.removeTuning({second[0]}), 0u);
   EXPECT_EQ(store.tuning().size(), 1u);
-  EXPECT_EQ(store.connection().integer("SELECT count(*) FROM task"), 1); // of nothing else is there a record
+  EXPECT_EQ(store.connection().integer("SELECT count(*) FROM task"), 1); // the other tasks have no records
   TuningRecord again = first[1];
   again.measured = "2099-01-01T00:00:00.000000Z";
   store.addTuning({again}, someTask(0), somePlatform());
-  EXPECT_EQ(store.removeTuning({first[1]}), 0u); // it is another measurement now
+  EXPECT_EQ(store.removeTuning({first[1]}), 0u); // it was measured again
   expectHealthy(place("lathe.db"));
 }
 
@@ -283,7 +284,7 @@ TEST_F(TuningTest, tuningRecordsOfEveryOlderVersion) {
     {
       Database old(path, Database::Mode::create);
       migrate(old, schemaSteps().first(version));
-      // As these versions wrote them.
+      // Rows as these versions wrote them.
       old.execute(
           "INSERT INTO platform VALUES (7, 'p', 'Old CPU', 'x86_64', '[]', '[]', 2, 4, 0, '', '', '', 0, '', '',\n"
           "  '{}')");
@@ -306,8 +307,8 @@ TEST_F(TuningTest, tuningRecordsOfEveryOlderVersion) {
     EXPECT_EQ(tasks[1].records[0].measured, "2025-01-03T00:00:00.000000Z");
     EXPECT_EQ(tasks[1].records[0].platform, "p");
     EXPECT_EQ(tasks[1].records[0].searcher, "");
-    EXPECT_TRUE(store.chosenSchedules("p").empty()); // no search has made them
-    // A search measures one of them again, and says what the task is.
+    EXPECT_TRUE(store.chosenSchedules("p").empty()); // no search made them
+    // A search measures one of them again, and adds the facts about the task.
     TuningRecord again = someTuning(0);
     again.schedule = "direct/1 px=3";
     store.addTuning({again}, {"task/2 b", "contraction", "the kernel"}, somePlatform());

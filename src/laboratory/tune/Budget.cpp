@@ -6,13 +6,13 @@
 namespace lathe::tune {
 namespace {
 
-// Before its first batch a task is expected to gain this share of its potential, with the weight of one batch.
+// The expected share of its potential that a task's first batch gains, with the weight of one batch.
 constexpr double firstShare = 0.2;
-// What other tasks tell is not much less than this: they may not know what this task gains by.
+// Lower limit for the share expected from other tasks: they may not show how this task can gain.
 constexpr double leastFirstShare = 0.05;
-// What a batch gained counts this much less after every later one.
+// The weight of a batch's gain is multiplied by this for every later batch.
 constexpr double fading = 0.9;
-// The floor of a task may be wrong: at least this share of its time may be gained.
+// The floor of a task may be wrong, so at least this share of its time counts as potential.
 constexpr double leastPotential = 0.05;
 
 } // namespace
@@ -53,7 +53,7 @@ std::optional<size_t> nextTask(const std::vector<TaskProgress> &tasks, double ma
 }
 
 double secondsToEnd(std::vector<TaskProgress> tasks, double margin) {
-  constexpr int most = 10000; // batches; with a margin of 0 there is no end
+  constexpr int most = 10000; // batches; with a margin of 0 the loop would not end
   double seconds = 0;
   for (int i = 0; i < most; ++i) {
     std::optional<size_t> next = nextTask(tasks, margin);

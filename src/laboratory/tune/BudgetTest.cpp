@@ -24,7 +24,7 @@ TEST(Budget, leavesATaskThatGainsNothing) {
   for (; nextTask(tasks, 0) == 0u; ++batches)
     tasks[0].add(2 * ms, 1);
   EXPECT_LE(batches, 3u);
-  // A task that still gains is kept on.
+  // A task that still gains gets further batches.
   tasks[0] = {2, 1 * ms, 2 * ms, 1};
   for (int i = 1; i <= 2; ++i) {
     tasks[0].add((2 - 0.15 * i) * ms, 1);

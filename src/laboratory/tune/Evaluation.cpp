@@ -10,7 +10,7 @@
 namespace lathe::tune {
 namespace {
 
-/// The least of every other sample, beginning with number `first`; of a single sample that one.
+/// The least of every second sample, from sample `first` on; a single sample itself.
 double leastOfHalf(const std::vector<double> &seconds, size_t first) {
   double least = seconds.size() == 1 ? seconds[0] : INFINITY;
   for (size_t i = first; i < seconds.size(); i += 2)
@@ -41,8 +41,8 @@ std::vector<size_t> randomParts(size_t count, size_t parts, Random &random) {
   return result;
 }
 
-/// Trains and scores part by part. `scoresOf`: of the examples of one task, after the training
-/// without them.
+/// Trains and scores part by part. `scoresOf` gives the scores for the examples of one task, after a training without
+/// them.
 template <class Train, class Score>
 Evaluation evaluateParts(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &options, const Train &train,
                          const Score &scoresOf) {
@@ -125,7 +125,7 @@ void RankingSum::add(std::span<const MeasuredSchedule *const> schedules, std::sp
   }
   sums.peak5 += weight * peaks / double(most);
   double scoreMean = average(scores), speedMean = average(speeds);
-  for (size_t i = 0; i < count; ++i) // a mean over the task, times its weight
+  for (size_t i = 0; i < count; ++i) // the mean over the task, times its weight
     sums.rmse += std::pow(scores[i] - scoreMean - speeds[i] + speedMean, 2);
   weights += weight;
   sums.pairs += pairs;
@@ -155,7 +155,7 @@ std::vector<std::vector<size_t>> partsOf(const std::vector<MeasuredTask> &tasks,
       parts.emplace_back(task.schedules.size(), options.chosen.contains(task.group) ? 0 : options.trainings());
     return parts;
   }
-  std::map<std::string, size_t> groups; // by name: the order of tasks does not matter
+  std::map<std::string, size_t> groups; // by name, so that the order of tasks does not matter
   for (const MeasuredTask &task : tasks)
     groups[task.group];
   std::vector<size_t> ofGroups = randomParts(groups.size(), options.parts, random);

@@ -1,5 +1,5 @@
-// How well scores order measured schedules, and how well a learned cost model does on schedules it
-// was not trained on.
+// Measures how well scores order measured schedules, and how well a learned cost model orders schedules it was not
+// trained on.
 #pragma once
 
 #include "tune/Features.h"
@@ -28,8 +28,8 @@ struct MeasuredTask {
   std::vector<MeasuredSchedule> schedules;
 };
 
-/// True if `slow` is more than 5 % slower than `fast`. The samples with even indices must show it, and the samples with odd
-/// indices, too: noise alone rarely does that.
+/// True if `slow` is more than 5 % slower than `fast`, both in the samples with even indices and in the samples with
+/// odd indices: noise alone rarely does that.
 bool differ(const MeasuredSchedule &fast, const MeasuredSchedule &slow);
 
 /// Quality of scores on schedules of tasks. Accuracy, peaks and squared errors are means over tasks,
@@ -37,19 +37,19 @@ bool differ(const MeasuredSchedule &fast, const MeasuredSchedule &slow);
 /// 2021, Datasets and Benchmarks; scripts/train_model.py).
 struct Ranking {
   size_t tasks = 0, schedules = 0;
-  size_t pairs = 0; // that differ
-  /// Share of the pairs of a task that the scores put in order, of tasks with pairs. Equal scores
-  /// count half.
+  size_t pairs = 0; // pairs that differ
+  /// Share of the pairs of a task that the scores order correctly; the mean over tasks with pairs. Equal scores count
+  /// half.
   double accuracy = 0;
   /// Let f(i) be the speed of the fastest among the i schedules of highest score, over the speed of
   /// the fastest of all. peak@k is the mean of f(1) ... f(k), as in TenSet.
   double peak1 = 0, peak5 = 0;
-  /// Root of the mean squared difference of score and logarithm of speed, both less their means
-  /// over the task. Of scores that are such logarithms: 0.1 is about 10 %.
+  /// Root of the mean squared difference between score and logarithm of speed, each less its mean over the task. If
+  /// scores are logarithms of speeds, 0.1 is about 10 %.
   double rmse = 0;
 };
 
-/// Sums up one task after the other.
+/// Accumulates a Ranking over tasks.
 class RankingSum {
 public:
   /// `scores`: higher is faster. Does nothing for less than two schedules.
@@ -61,7 +61,7 @@ private:
   double weights = 0, pairWeights = 0;
 };
 
-/// Which schedules are held out together.
+/// The schedules that are held out together.
 enum class HeldOut {
   schedules, // a share of each task's schedules: the model knows others of the task
   groups,    // whole groups of tasks
@@ -74,7 +74,7 @@ struct EvaluationOptions {
   uint64_t seed = 1;
   std::set<std::string> chosen = {}; // groups that HeldOut::chosen holds out
 
-  /// How many models are trained and tested.
+  /// Number of models that are trained and tested.
   size_t trainings() const { return heldOut == HeldOut::chosen ? 1 : parts; }
 };
 
@@ -85,15 +85,15 @@ struct Evaluation {
   double scoreSeconds = 0; // of one schedule, features included
 };
 
-/// The part in which each schedule of each task is held out; trainings() or more: in none.
+/// The part in which each schedule of each task is held out; trainings() or more if it is in no part.
 std::vector<std::vector<size_t>> partsOf(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &options);
 
 Evaluation evaluate(const std::vector<MeasuredTask> &tasks, FeatureSet set, const LearnedModelOptions &model,
                     const EvaluationOptions &options);
-/// The analytic cost model on the same parts.
+/// Evaluates the analytic cost model on the same parts.
 Evaluation evaluateAnalytic(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &options);
 
-/// Every measured schedule as the model sees it; number i of `tasks` is task i.
+/// Every measured schedule as an example for the model; its task number is the index in `tasks`.
 std::vector<TrainingExample> trainingExamples(const std::vector<MeasuredTask> &tasks, FeatureSet set);
 
 } // namespace lathe::tune

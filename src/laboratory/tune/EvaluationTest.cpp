@@ -47,7 +47,7 @@ TEST(Ranking, ofHandMadeScores) {
   EXPECT_DOUBLE_EQ(reversed.peak5, (0.125 + 0.25 + 0.5 + 1) / 4); // of four schedules
   Ranking equal = rankingOf(schedules, {0, 0, 0, 0});
   EXPECT_EQ(equal.accuracy, 0.5);
-  // The logarithms themselves, up to a constant, have no error; half of them have half the
+  // Scores equal to the logarithms plus a constant have no error; scores of half the logarithms have half the
   // deviation.
   std::vector<double> logarithms, half;
   for (const MeasuredSchedule &one : schedules) {
@@ -67,14 +67,14 @@ TEST(Ranking, weighsTasksByTheirSchedules) {
   sum.add(large, std::vector<double>{4, 3, 2, 1}); // right
   sum.add(std::span(small).first(1), std::vector<double>{1});
   Ranking ranking = sum.mean();
-  EXPECT_EQ(ranking.tasks, 2u); // one schedule cannot be ranked
+  EXPECT_EQ(ranking.tasks, 2u); // a single schedule cannot be ranked
   EXPECT_EQ(ranking.schedules, 6u);
   EXPECT_DOUBLE_EQ(ranking.accuracy, 4.0 / 6);
   EXPECT_DOUBLE_EQ(ranking.peak1, (2 * 0.5 + 4) / 6);
 }
 
-/// Element-wise kernels whose times are the predicted ones times what a parameter says, which the
-/// cost model does not know.
+/// Element-wise kernels whose times are the predicted times multiplied by a factor that depends on a parameter. The
+/// cost model does not know the factor.
 std::vector<MeasuredTask> tasksOf(size_t count) {
   std::vector<MeasuredTask> tasks;
   for (size_t number = 0; number < count; ++number) {

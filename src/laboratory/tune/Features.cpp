@@ -13,7 +13,7 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// Logarithm to base 2 of an amount; NaN of nothing.
+/// Logarithm to base 2 of an amount; NaN for 0.
 double magnitude(double amount) { return amount > 0 ? std::log2(amount) : none; }
 
 // ---- The problem and the machine ----
@@ -84,7 +84,7 @@ struct CostFeature {
   double (*cycles)(const Prediction &);
 };
 
-/// Waits for cache `level`, which is not the innermost; NaN if the machine has no such cache.
+/// Waiting for cache `level`, which is not the innermost; NaN if the machine has no such cache.
 template <size_t level> double waits(const Prediction &prediction) {
   return prediction.levels.size() > level ? prediction.levels[level - 1] : none;
 }
@@ -101,10 +101,10 @@ const std::vector<CostFeature> costFeatures = {
 
 // ---- Parameters ----
 
-/// A parameter's value: of a number the number, of a word whether the schedule has it.
+/// A feature for a parameter's value: for numbers the number, for words whether the schedule has the word.
 struct KnobFeature {
   std::string parameter, word; // word: "" for a number
-  bool isSwitch;               // what no loop shows: words, and numbers that are 0 or 1
+  bool isSwitch;               // values that no loop shows: words, and numbers that are 0 or 1
 
   std::string name() const { return "knob." + parameter + (word.empty() ? "" : "=" + word); }
   double value(const Schedule &schedule, const Algorithm &algorithm) const {
@@ -123,13 +123,13 @@ struct KnobFeature {
 std::vector<const Algorithm *> kernelAlgorithms() {
   std::vector<const Algorithm *> found;
   for (const Algorithm &algorithm : algorithms())
-    if (*algorithm.family) // choices above kernels have none
+    if (*algorithm.family) // algorithms above kernels have no family
       found.push_back(&algorithm);
   return found;
 }
 
-/// One feature for each name of a number and each word, over all algorithms: a name has one
-/// meaning.
+/// One feature for each name of a number and each word, over all algorithms, because a name has the same meaning in all
+/// algorithms.
 std::vector<KnobFeature> listKnobFeatures() {
   std::vector<KnobFeature> list;
   auto add = [&](KnobFeature feature) {

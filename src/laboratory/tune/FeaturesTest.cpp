@@ -22,7 +22,7 @@ float valueOf(const Example &example, FeatureSet set, const std::string &feature
   return found == names.end() ? NAN : example.features.at(size_t(found - names.begin()));
 }
 
-/// As bits, so that NaN equals itself.
+/// Compares bits, so that NaN equals itself.
 std::vector<uint32_t> bitsOf(const std::vector<float> &values) {
   std::vector<uint32_t> bits;
   for (float value : values)
@@ -118,7 +118,7 @@ TEST(Features, ofAKnownSchedule) {
 
   Example curve = Features(*kernel.facts, FeatureSet::curve).example(direct);
   auto ofCurve = [&](const char *feature) { return valueOf(curve, FeatureSet::curve, feature); };
-  // A larger memory lets less pass, at least every operand once.
+  // With a larger memory fewer bytes pass, but every operand passes at least once.
   EXPECT_GE(ofCurve("curve.registers.passing"), ofCurve("curve.l1.passing"));
   EXPECT_GE(ofCurve("curve.l1.passing"), ofCurve("curve.l2.passing"));
   EXPECT_GE(ofCurve("curve.l2.passing"), std::log2(4.0f * (2 * 64 * 28 * 28 + 64 * 64 * 9)) - 0.01f);

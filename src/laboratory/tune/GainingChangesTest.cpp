@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// A whole of which every change adds its value to the speed.
+/// A whole whose speed is the sum of the values of its changes.
 struct Whole {
   std::vector<double> gains;
   size_t judgements = 0, limit = 1000;
@@ -46,7 +46,7 @@ TEST(GainingChanges, OneBadChangeIsDropped) {
 TEST(GainingChanges, SeveralBadChangesAreDropped) {
   EXPECT_THAT((Whole{{1, -50, 1, 1, -50, 1}}.kept()), ElementsAre(0, 2, 3, 5));
   EXPECT_THAT((Whole{{-1, -1, -1}}.kept()), IsEmpty());
-  EXPECT_THAT((Whole{{-1}}.kept()), IsEmpty()); // it is known not to gain
+  EXPECT_THAT((Whole{{-1}}.kept()), IsEmpty()); // not judged: it is known not to gain
   EXPECT_THAT((Whole{{}}.kept()), IsEmpty());
 }
 

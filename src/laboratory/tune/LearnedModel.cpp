@@ -21,7 +21,7 @@ void check(int code) {
 /// Owns an XGDMatrix.
 class Matrix {
 public:
-  /// `columns`: the features that the matrix has; empty: all.
+  /// `columns`: the features in the matrix; empty: all.
   explicit Matrix(const std::vector<const Example *> &rows, const std::vector<size_t> &columns = {})
       : count(rows.size()) {
     size_t given = rows.front()->features.size(), width = columns.empty() ? given : columns.size();
@@ -51,7 +51,7 @@ public:
   size_t count;
 };
 
-/// The values less the mean of each row's task.
+/// The values minus the mean over the row's task.
 std::vector<float> aroundMeans(const std::vector<const Example *> &rows, const std::vector<double> &values) {
   struct Sum {
     double value = 0, count = 0;
@@ -99,7 +99,7 @@ struct LearnedModel::State {
     Matrix data(rows, columns);
     bst_ulong count = 0;
     const float *added = nullptr;
-    constexpr int margin = 1; // the sum of the trees, not a transformation of it
+    constexpr int margin = 1; // the sum of the trees without a transformation
     check(XGBoosterPredict(booster, data.handle, margin, 0, 0, &count, &added));
     for (size_t i = 0; i < rows.size(); ++i)
       scores[i] += added[i];
@@ -111,12 +111,12 @@ struct LearnedModel::State {
     set("booster", "gbtree");
     set("objective", options.objective == Objective::ranking ? "rank:pairwise" : "reg:squarederror");
     if (options.objective == Objective::ranking)
-      set("num_pairsample", "16"); // pairs that each schedule is drawn into, each round
+      set("num_pairsample", "16"); // pairs per schedule in each round
     set("max_depth", std::to_string(options.depth));
     set("eta", std::to_string(options.rate));
     set("subsample", "0.9");
     set("min_child_weight", "2");
-    // Both give the same trees for the same examples. Exact splits take seconds for many of them.
+    // Both methods give the same trees for the same examples, but exact splits take seconds for many examples.
     constexpr size_t many = 2000;
     set("tree_method", data && data->count > many ? "hist" : "exact");
     set("base_score", "0");
@@ -138,7 +138,7 @@ void LearnedModel::fit(const std::vector<TrainingExample> &examples) {
   state->release();
   if (examples.empty())
     return;
-  std::vector<const TrainingExample *> rows; // by task, as groups have to be
+  std::vector<const TrainingExample *> rows; // sorted by task, as XGBoost's groups require
   for (const TrainingExample &example : examples)
     rows.push_back(&example);
   std::sort(rows.begin(), rows.end(), [](auto *a, auto *b) { return a->task != b->task ? a->task < b->task : a < b; });

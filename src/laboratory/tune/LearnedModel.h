@@ -1,12 +1,11 @@
-// The learned cost model: gradient-boosted trees (XGBoost, Chen and Guestrin, KDD 2016) that
-// correct the analytic cost model.
+// The learned cost model: gradient-boosted trees (XGBoost, Chen and Guestrin, KDD 2016) that correct the analytic cost
+// model.
 //
-// The trees start from the analytic prediction and learn what it gets wrong: the margin of a
-// schedule is minus the logarithm of its predicted cycles, and the trees add to it. So a model
-// without training orders schedules as the analytic model does. A model may also start from the
-// scores of another model: of one that was trained on other tasks (the global and the local model
-// of Chen et al., NeurIPS 2018). Only the order within a task is learned; times of different tasks
-// are never compared.
+// The trees start from the analytic prediction and learn its errors: the margin of a schedule is minus the logarithm of
+// its predicted cycles, and the trees add to it. So an untrained model orders schedules like the analytic model. A
+// model may also start from the scores of another model, which was trained on other tasks (the global and the local
+// model of Chen et al., NeurIPS 2018). Only the order within a task is learned; times of different tasks are never
+// compared.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +22,9 @@ enum class Objective {
   ranking     // pairs of schedules of a task in the right order
 };
 
-/// A schedule as the model sees it. NaN: the feature does not apply to the schedule.
+/// A schedule as the model reads it. NaN: the feature does not apply to the schedule.
 struct Example {
-  size_t task = 0; // schedules of one task have one number
+  size_t task = 0; // the same number for all schedules of a task
   std::vector<float> features;
   double cycles = 0; // predicted by the analytic model, above 0
 };
@@ -42,7 +41,7 @@ struct LearnedModelOptions {
   double rate = 0.1;
   uint64_t seed = 1;
   int threads = 1;
-  std::shared_ptr<const LearnedModel> start; // its scores are what the trees add to; null: the analytic model
+  std::shared_ptr<const LearnedModel> start; // the trees add to its scores; null: to the analytic model
 };
 
 class LearnedModel {
@@ -52,20 +51,21 @@ public:
   LearnedModel(LearnedModel &&) noexcept;
   LearnedModel &operator=(LearnedModel &&) noexcept;
 
-  /// Forgets what it learned and learns from the examples. All have equally many features. Does
+  /// Discards what was learned before and learns from the examples, which all have the same number of features. Does
   /// nothing without examples.
   void fit(const std::vector<TrainingExample> &examples);
   /// True after fit() with examples, or after load().
   bool trained() const;
-  /// Scores of schedules: of two of one task the one with the higher score is expected to be
-  /// faster. With the objective regression differences are logarithms of ratios of times.
+  /// Scores of schedules: of two schedules of the same task, the one with the higher score is expected to be faster.
+  /// With the objective regression, differences of scores are logarithms of ratios of times.
   std::vector<double> score(const std::vector<Example> &examples) const;
 
   /// The trees as XGBoost's JSON, without the model that they start from. Throws Error if the model
   /// is not trained, or was loaded.
   std::string save() const;
-  /// Replaces the trees by saved ones. `columns`: the place in examples of each feature that the trees were trained on;
-  /// empty: their own places. Throws Error for a text that is not a saved model, or is of another number of features.
+  /// Replaces the trees by saved ones. `columns`: the position in examples of each feature that the trees were trained
+  /// on; empty: unchanged positions. Throws Error for a text that is not a saved model, or that has another number of
+  /// features.
   void load(const std::string &text, std::vector<size_t> columns = {});
 
 private:

@@ -11,8 +11,8 @@
 namespace lathe::tune {
 namespace {
 
-/// Schedules of `tasks` tasks. Their times are the predicted ones times a factor that follows the first feature; the second
-/// one says nothing, the third one is missing from every other schedule.
+/// Schedules of `tasks` tasks. Their times are the predicted times multiplied by a factor that depends on the first
+/// feature. The second feature is irrelevant; the third is missing in every other schedule.
 std::vector<TrainingExample> examples(uint64_t seed, size_t tasks, size_t each) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<float> share(0, 1);
@@ -30,7 +30,7 @@ std::vector<TrainingExample> examples(uint64_t seed, size_t tasks, size_t each) 
   return result;
 }
 
-/// Share of the pairs of a task that the scores order as the times.
+/// Share of the pairs of a task that the scores and the times order alike.
 double accuracy(const std::vector<TrainingExample> &examples, const std::vector<double> &scores) {
   double right = 0, pairs = 0;
   for (size_t i = 0; i < examples.size(); ++i)
@@ -71,7 +71,7 @@ TEST(LearnedModel, learnsWhatTheAnalyticModelGetsWrongAlsoOfTasksItHasNotSeen) {
     model.fit(seen);
     ASSERT_TRUE(model.trained());
     SCOPED_TRACE(objective == Objective::ranking ? "ranking" : "regression");
-    // Pairs in the right order no longer move the trees that rank, so they learn the size of the error less well.
+    // Pairs in the right order no longer change the trees for ranking, so these learn the size of the error less well.
     double least = objective == Objective::ranking ? 0.86 : 0.95;
     EXPECT_GT(accuracy(seen, model.score(withoutTimes(seen))), least);
     EXPECT_GT(accuracy(other, model.score(withoutTimes(other))), least);

@@ -18,7 +18,7 @@ constexpr int fileFormat = 2;
 
 const std::string again = "train it again with `lathe tune --train-model`";
 
-/// Texts of a family's algorithms, "direct/1".
+/// The algorithms of a family as texts: "direct/1".
 std::set<std::string> algorithmsOf(const std::string &family) {
   std::set<std::string> texts;
   for (const Algorithm &algorithm : algorithms())
@@ -37,7 +37,7 @@ std::string hashOf(const json &header, const std::vector<std::string> &lines) {
   return hasher.digest();
 }
 
-/// The place of each of the file's features in the list of this version's features.
+/// The position of each of the file's features in this version's list of features.
 std::vector<size_t> columnsOf(const json &header, FeatureSet set) {
   int version = header.at("feature_version").get<int>();
   require(version == featureVersion, "its features '{}' have version {}, expected {}; {}", name(set), version,

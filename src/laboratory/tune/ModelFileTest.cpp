@@ -53,7 +53,7 @@ struct ModelFile : store::StoreFolder {
   std::string errorOfReading() const {
     return errorOf([&] { readModels(path); });
   }
-  /// Writes the file again with another header that has the right hash.
+  /// Replaces the header and updates its hash.
   void changeHeader(const std::function<void(json &)> &change) const {
     std::string text = bytes();
     size_t end = text.find('\n');
@@ -129,10 +129,10 @@ TEST_F(ModelFile, modelsOfOtherVersionsAreRefused) {
   EXPECT_THAT(errorAfter([](json &header) { header["families"] = 3; }), HasSubstr("damaged"));
 }
 
-/// A version with fewer features and algorithms wrote the file.
+/// The file was written by a version with fewer features and algorithms.
 TEST_F(ModelFile, modelsOfFewerFeaturesAreRead) {
   const std::vector<std::string> &names = featureNames(kind.features);
-  std::vector<size_t> columns; // every other one, the last first
+  std::vector<size_t> columns; // every second feature, in reverse order
   for (size_t i = names.size(); i-- > 0;)
     if (i % 2 == 0)
       columns.push_back(i);

@@ -12,14 +12,13 @@ namespace {
 constexpr size_t chainCount = 64, annealingSteps = 40;
 constexpr double startTemperature = 0.5; // in standard deviations of the chains' scores
 constexpr size_t batchSize = 32, poolSize = 128;
-constexpr double newValueGain =
-    0.02; // of a batch's point: score for each parameter with a value that is new in the batch
+constexpr double newValueGain = 0.02; // added score for each parameter whose value is new in the batch
 constexpr double randomShare = 0.05;
-constexpr size_t enoughTrials = 8;  // that passed, to judge a model of other tasks
-constexpr double apart = 1.05;      // trials whose times differ less are not compared
-constexpr double failureFactor = 2; // a failed trial counts as so many times slower than the slowest passed one
+constexpr size_t enoughTrials = 8;  // passed trials that are enough to judge a model of other tasks
+constexpr double apart = 1.05;      // trials whose times differ by less are not compared
+constexpr double failureFactor = 2; // a failed trial counts as this many times slower than the slowest passed one
 
-/// Of few trials of one task; knowledge of other tasks is learned by the defaults.
+/// Options for few trials of one task; models of other tasks use the defaults.
 LearnedModelOptions localOptions(Objective objective, uint64_t seed, std::shared_ptr<const LearnedModel> start) {
   LearnedModelOptions options;
   options.objective = objective;
@@ -74,7 +73,7 @@ void ModelSearcher::learn(const std::vector<Trial> &trials) {
   batch.clear();
 }
 
-/// True if the analytic model puts more pairs of trials in order.
+/// True if the analytic model orders more pairs of trials correctly.
 bool ModelSearcher::startIsWorse() const {
   std::vector<Example> measured;
   std::vector<double> seconds;
@@ -108,7 +107,7 @@ void ModelSearcher::makeModel(std::shared_ptr<const LearnedModel> from) {
 
 std::vector<double> ModelSearcher::scoresOf(const std::vector<Point> &points) {
   std::vector<Example> fresh;
-  std::vector<std::pair<double *, size_t>> places; // of the fresh ones
+  std::vector<std::pair<double *, size_t>> places; // positions in the fresh ones
   for (const Point &point : points)
     if (auto [found, added] = scores.try_emplace(point, 0); added) {
       places.emplace_back(&found->second, fresh.size());
@@ -123,8 +122,7 @@ std::vector<double> ModelSearcher::scoresOf(const std::vector<Point> &points) {
   return result;
 }
 
-/// A quarter of the chains starts at the fastest points, the others where annealing stopped or at
-/// random.
+/// A quarter of the chains start at the fastest points, the others where annealing stopped, or at random points.
 void ModelSearcher::startChains() {
   for (size_t i = chains.size(); i < chainCount; ++i)
     if (std::optional<Point> point = space.draw(random))
@@ -154,7 +152,7 @@ void ModelSearcher::anneal() {
   }
 }
 
-/// From the best point of each algorithm that was met, goes to the best neighbour until there is no better one.
+/// From the best visited point of each algorithm, moves to the best neighbour until there is no better one.
 void ModelSearcher::descend() {
   std::map<size_t, Scored> best; // by algorithm
   for (const auto &[point, score] : scores)
@@ -203,7 +201,7 @@ std::vector<Point> ModelSearcher::chooseBatch() const {
   return best;
 }
 
-/// The best first.
+/// Returns the best proposals first.
 std::vector<Point> ModelSearcher::proposalsFrom(const std::shared_ptr<const LearnedModel> &from) {
   if (!model || base != from)
     makeModel(from);
@@ -237,7 +235,7 @@ void ModelSearcher::fillBatch() {
     best = proposalsFrom(start && startIsWorse() ? nullptr : start);
   } else {
     std::vector<Point> predicted = proposalsFrom(nullptr);
-    chains.clear(); // neither follows the other
+    chains.clear(); // the chains belong to another start model
     std::vector<Point> learned = proposalsFrom(start);
     for (size_t i = 0; i < std::max(learned.size(), predicted.size()); ++i)
       for (const std::vector<Point> *side : {&learned, &predicted})
@@ -264,7 +262,7 @@ std::optional<Point> ModelSearcher::next() {
   while (!batch.empty()) {
     Point point = std::move(batch.back());
     batch.pop_back();
-    if (isNew(point)) // else drawn at random meanwhile
+    if (isNew(point)) // otherwise it was already drawn at random
       return point;
   }
   return drawNew();

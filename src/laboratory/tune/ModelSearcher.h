@@ -1,12 +1,11 @@
-// The searchers xgb and xgb_rank: simulated annealing over the scores of a learned cost model (Chen
-// et al., "Learning to optimize tensor programs", NeurIPS 2018).
+// The searchers xgb and xgb_rank: simulated annealing over the scores of a learned cost model (Chen et al., "Learning
+// to optimize tensor programs", NeurIPS 2018).
 //
-// The model is fitted to all trials of the task and starts from the analytic one. With a model of other
-// tasks (StartModel) proposals alternate between one that starts from it and one that starts from the
-// analytic model, until enough trials have passed; then the better start stays. Annealing ends with a
-// descent from the best point of each algorithm. Proposals are the best points that were met on the way
-// and not proposed before, chosen greedily: a point gains by values of parameters that no other point of
-// the batch has. A few are random.
+// The model is fitted to all trials of the task and starts from the analytic model. With a model of other tasks
+// (StartModel), proposals alternate between this start and the analytic start, until enough trials have passed; then
+// the better start stays. Annealing ends with a descent from the best point of each algorithm. Proposals are the best
+// visited points that were not proposed before, chosen greedily: a point gains by parameter values that no other point
+// of the batch has. A few are random.
 #pragma once
 
 #include "tune/Features.h"
@@ -25,7 +24,7 @@ struct ModelKind {
 };
 /// "xgb_itervar"
 std::string name(const ModelKind &kind);
-/// Of "xgb", "xgb_knob", "xgb-rank-curve" and the like; nothing for other names.
+/// Parses "xgb", "xgb_knob", "xgb-rank-curve" and similar names; nothing for other names.
 std::optional<ModelKind> modelKindOf(const std::string &searcher);
 
 class ModelSearcher : public Searcher {
@@ -33,7 +32,7 @@ public:
   ModelSearcher(const Space &space, uint64_t seed, std::vector<Point> starts, const ModelKind &kind,
                 StartModel startModel);
 
-  /// By the model of other tasks, if its scores have a unit.
+  /// Uses the model of other tasks, if its scores have a unit.
   std::optional<double> expectedSpeedup() override;
 
 private:
@@ -46,14 +45,14 @@ private:
   uint64_t seed;
   Features features;
   StartModel startModel;                     // empty from the first proposal on
-  std::shared_ptr<const LearnedModel> start; // of other tasks; null: there is none
-  std::shared_ptr<const LearnedModel> base;  // that `model` starts from; null: the analytic model
-  std::optional<LearnedModel> model;         // empty where something was reported since it was made
+  std::shared_ptr<const LearnedModel> start; // trained on other tasks; null: none
+  std::shared_ptr<const LearnedModel> base;  // the start of `model`; null: the analytic model
+  std::optional<LearnedModel> model;         // empty if trials were reported since the last fit
   std::vector<Trial> reported;
-  std::vector<TrainingExample> examples; // of `reported`
-  std::vector<Point> chains;             // where annealing stands; kept from batch to batch
+  std::vector<TrainingExample> examples; // for `reported`
+  std::vector<Point> chains;             // current points of annealing, kept between batches
   std::map<Point, double> scores;        // by the current model
-  std::vector<Point> batch;              // to be proposed, first one last
+  std::vector<Point> batch;              // points to propose, the first one last
 
   std::optional<Point> next() override;
   void learn(const std::vector<Trial> &trials) override;

@@ -1,4 +1,4 @@
-// All learned cost models beside the analytic one, on the same held-out schedules.
+// Compares all learned cost models with the analytic one, on the same held-out schedules.
 #pragma once
 
 #include "support/Table.h"
@@ -12,20 +12,20 @@ namespace lathe::tune {
 struct ModelQuality {
   HeldOut heldOut = HeldOut::schedules;
   std::string model;   // "analytic", "xgb_knob", ...
-  bool hasUnit = true; // the scores are logarithms of speeds: the RMSE says something
+  bool hasUnit = true; // the scores are logarithms of speeds, so the RMSE is meaningful
   Evaluation evaluation;
 };
 
 /// Names of the models that `modelQualities` evaluates, in its order.
 std::vector<std::string> evaluatedModels();
 
-/// Evaluates the analytic model, and a model of each objective and each set of features. `model`: all
-/// options but the objective. `done` is called after each.
+/// Evaluates the analytic model, and a model for each objective and each set of features. `model`: all options except
+/// the objective. `done` is called after each model.
 std::vector<ModelQuality> modelQualities(const std::vector<MeasuredTask> &tasks, const EvaluationOptions &split,
                                          const LearnedModelOptions &model = {},
                                          const std::function<void(const ModelQuality &)> &done = {});
 
-/// One row for each, in order.
+/// One row for each model, in order.
 Table modelTable(const std::vector<ModelQuality> &qualities);
 
 } // namespace lathe::tune

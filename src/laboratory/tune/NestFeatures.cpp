@@ -14,7 +14,7 @@ constexpr const char *classNames[operandClasses] = {"input", "weights", "output"
 
 constexpr size_t firstLoops = 13, secondLoops = 10;
 
-/// What the loops up to one of a nest do, all as logarithms to base 2: -infinity of nothing.
+/// Totals over the innermost loops up to one loop of a nest, as logarithms to base 2; -infinity for 0.
 struct Level {
   double iterations = 0;
   PerClass bytes{};
@@ -23,7 +23,7 @@ struct Level {
   double reuse(size_t of, const PerClass &element) const { return iterations + element[of] - bytes[of]; }
 };
 
-/// The levels of a nest: the innermost body, then behind each loop.
+/// The levels of a nest: the innermost body, then the level of each loop.
 struct Levels {
   PerClass element{};
   std::vector<Level> levels;
@@ -50,7 +50,7 @@ struct Levels {
     }
   }
 
-  /// Between levels `next - 1` and `next`, `share` of the way.
+  /// Interpolates between levels `next - 1` and `next`: `share` of the way.
   Level between(size_t next, double share) const {
     const Level &low = levels[next - 1], &high = levels[next];
     auto mix = [&](double a, double b) { return a + (b - a) * share; };
@@ -60,7 +60,7 @@ struct Levels {
     return level;
   }
 
-  /// The level at which `amount` of a level reaches `value`; the whole nest if it never does.
+  /// The level at which `amount` reaches `value`; the whole nest if it never does.
   Level at(double value, double Level::*amount) const {
     for (size_t i = 1; i < levels.size(); ++i)
       if (levels[i].*amount > value) {
@@ -95,7 +95,7 @@ std::array<double, capacities> capacitiesOf(const Target &target) {
           std::log2(machine.bytesPerCore(2))};
 }
 
-/// Bytes of all classes that a memory which holds what `level` touches lets through in a whole run.
+/// Bytes of all classes that pass a memory of the size of `level`'s touched bytes in a whole run.
 double passing(const Levels &levels, const Level &level) {
   double bytes = 0;
   for (size_t i = 0; i < operandClasses; ++i)

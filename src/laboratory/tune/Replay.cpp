@@ -80,7 +80,7 @@ InterpolatedMachine::InterpolatedMachine(const Space &space, const std::vector<M
   meanError /= std::max(1.0, count);
 }
 
-/// Numbers by their logarithms, words by their indices.
+/// Coordinates: logarithms of numbers, indices of words.
 std::vector<double> InterpolatedMachine::placeOf(const Point &point) const {
   const Subspace &subspace = space.algorithms()[point.algorithm];
   std::vector<double> place;
@@ -94,7 +94,7 @@ std::vector<double> InterpolatedMachine::placeOf(const Point &point) const {
 
 double InterpolatedMachine::secondsOf(const Point &point) const {
   constexpr size_t nearest = 8;
-  constexpr double close = 0.25; // measured schedules nearer than this count alike
+  constexpr double close = 0.25; // nearer schedules all count the same
   std::vector<double> place = placeOf(point);
   std::vector<std::pair<double, double>> found; // distance, error
   for (const Measured &one : byAlgorithm[point.algorithm]) {
@@ -116,7 +116,7 @@ double InterpolatedMachine::secondsOf(const Point &point) const {
   uint64_t hash = 14695981039346656037u; // FNV-1a
   for (char letter : schedule.str())
     hash = (hash ^ uint64_t(letter)) * 1099511628211u;
-  constexpr double own = 0.03; // of a schedule alone: up to so much slower or faster
+  constexpr double own = 0.03; // limit of the deviation that depends only on the schedule
   return space.kernel().predict(schedule).total() * std::exp(error) * (1 + own * (double(hash >> 40) * 0x1p-23 - 1));
 }
 

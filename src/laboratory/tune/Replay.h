@@ -1,4 +1,4 @@
-// Searchers on tables of measured schedules: how many trials each needs, without a machine.
+// Runs searchers on tables of measured schedules, to count the trials each needs without a machine.
 #pragma once
 
 #include "tune/Evaluation.h"
@@ -10,13 +10,12 @@
 
 namespace lathe::tune {
 
-/// The space of the schedules that a table has. Points outside the table do not exist: they are not
-/// legal and never drawn. The neighbours of a point are the 16 points of its algorithm that differ
-/// from it in the fewest knobs.
+/// The space of the schedules in a table. Points outside the table are not legal and never drawn. The neighbours of a
+/// point are the 16 points of its algorithm that differ from it in the fewest knobs.
 class TableSpace : public Space {
 public:
-  /// `facts` must outlive the space. A schedule is left out if no point stands for it, or if another schedule has the
-  /// same point.
+  /// `facts` must outlive the space. Leaves out a schedule that no point represents, or whose point belongs to another
+  /// schedule.
   TableSpace(const KernelFacts &facts, const std::vector<MeasuredSchedule> &table);
 
   size_t size() const { return times.size(); }
@@ -36,10 +35,10 @@ private:
   const std::vector<Point> &nearest(const Point &point) const;
 };
 
-/// Times of all schedules of a space, from the times of a table. A time is the analytic prediction times a correction:
+/// Times for all schedules of a space, interpolated from a table. A time is the analytic prediction times a correction:
 /// the mean of measured over predicted time for the nearest measured schedules of the same algorithm, and up to 3 %
-/// that depend on the schedule's text alone. The times are not a machine's, but searchers can be compared on whole
-/// spaces with them.
+/// that depend only on the schedule's text. No machine has these times, but they allow to compare searchers on whole
+/// spaces.
 class InterpolatedMachine {
 public:
   /// `space` must outlive the object and have the knobs of the table.
@@ -48,8 +47,8 @@ public:
 
 private:
   struct Measured {
-    std::vector<double> place; // by knob
-    double error;              // logarithm of measured seconds over predicted cycles
+    std::vector<double> place; // coordinates, by knob
+    double error;              // log(measured seconds / predicted cycles)
   };
 
   const Space &space;
@@ -60,19 +59,19 @@ private:
 };
 
 struct ReplayOptions {
-  size_t trials = 500, batch = 8; // trials at most; reported in batches
-  double enough = 0;              // seconds: a search ends with the batch that has a trial as fast
+  size_t trials = 500, batch = 8; // limit on trials; trials per report
+  double enough = 0;              // seconds: a search ends after the batch with a trial this fast
 };
 
-/// Runs a searcher. Returns the seconds of its trials in their order.
+/// Runs a searcher. Returns the seconds of its trials in order.
 std::vector<double> replay(const Space &space, const std::function<double(const Point &)> &secondsOf,
                            const std::string &searcher, uint64_t seed, const ReplayOptions &options,
                            const StartModel &startModel = {});
 
-/// Trials until one takes at most `seconds`, that one included; infinite if none does.
+/// Number of trials up to and including the first one that takes at most `seconds`; infinite if there is none.
 double trialsUntil(const std::vector<double> &trials, double seconds);
 
-/// Median, and the values that a quarter are below and above.
+/// Median and quartiles.
 struct Spread {
   double low = 0, median = 0, high = 0;
 };

@@ -8,8 +8,8 @@
 namespace lathe::tune {
 namespace {
 
-/// An element-wise kernel and a table of its schedules whose times follow the cost model, but for
-/// one that is far faster.
+/// An element-wise kernel and a table of its schedules. Times follow the cost model, except for one schedule that is
+/// far faster.
 struct Measured {
   MapFacts facts;
   std::vector<MeasuredSchedule> table;
@@ -57,7 +57,7 @@ TEST(TableSpace, hasThePointsOfTheTableOnly) {
   }
 }
 
-/// Trials until the best of the table is found.
+/// Number of trials until the best schedule of the table is found.
 double needed(const TableSpace &space, const std::string &searcher, uint64_t seed) {
   ReplayOptions options;
   options.enough = space.leastSeconds();
@@ -102,7 +102,7 @@ TEST(Replay, endsWithTheBatchThatIsFastEnoughOrWithTheLastTrial) {
 
 TEST(InterpolatedMachine, isNearTheTableAtItsSchedulesAndFollowsItBetween) {
   Measured measured(60);
-  for (MeasuredSchedule &one : measured.table) // a machine three times as slow as predicted for wide loops
+  for (MeasuredSchedule &one : measured.table) // a machine that is three times slower than predicted for wide loops
     one.seconds[0] =
         measured.facts.predict(one.schedule).total() * (one.schedule.number("interleave") > 8 ? 3e-9 : 1e-9);
   std::vector<Schedule> schedules;

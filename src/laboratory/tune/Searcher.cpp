@@ -38,7 +38,7 @@ private:
   Point current;
   bool begun = false;
 
-  /// False behind the last point.
+  /// Returns false after the last point.
   bool advance() {
     const auto &algorithms = space.algorithms();
     if (!begun) {
@@ -68,21 +68,21 @@ private:
   }
 };
 
-/// A steady-state genetic algorithm: a child of two parents, or of one, for most proposals. Parents are drawn from the
-/// fastest points by rank; of parents of two algorithms the child takes the first one's knobs alone. Without random points
-/// among the proposals it would stay with the first algorithm that was fast.
+/// A steady-state genetic algorithm: most proposals are a child of one or two parents. Parents are drawn from the
+/// fastest points by rank; a child of parents with different algorithms takes only the first parent's knobs. A share of
+/// random points prevents the search from staying with the first fast algorithm.
 class GeneticSearcher : public Searcher {
 public:
   using Searcher::Searcher;
 
 private:
-  static constexpr size_t population = 32, elders = 32; // elders: points at random before the first child
-  static constexpr double mutation = 0.15;              // chance of each knob to change
-  static constexpr double immigrants = 0.2;             // share of the proposals that are random points
+  static constexpr size_t population = 32, elders = 32; // elders: random points before the first child
+  static constexpr double mutation = 0.15;              // probability of each knob to change
+  static constexpr double immigrants = 0.2;             // share of random points among the proposals
 
   const Point &parent() {
     size_t size = std::min(passed.size(), population);
-    // The square of a share prefers low ranks.
+    // Squaring the share prefers low ranks.
     double share = drawnShare(random);
     return passed[static_cast<size_t>(share * share * static_cast<double>(size))].point;
   }
@@ -113,16 +113,16 @@ private:
   }
 };
 
-/// Best-first search: among the new neighbours of the fastest points, and of the fastest point of each algorithm, takes
-/// the one with the lowest expected time. This is the cost model's prediction, corrected by its error at the measured
-/// point.
+/// Best-first search: considers the new neighbours of the fastest points, and of the fastest point of each algorithm,
+/// and takes the one with the lowest expected time. The expected time is the cost model's prediction, corrected by its
+/// error at the measured point.
 class DescentSearcher : public Searcher {
 public:
   using Searcher::Searcher;
 
 private:
-  static constexpr size_t expanded = 4; // points whose neighbours are considered, beside the first of each algorithm
-  static constexpr double chance = 0.1; // share of the proposals that are random: an algorithm may be mispredicted
+  static constexpr size_t expanded = 4; // points whose neighbours are considered, besides the first of each algorithm
+  static constexpr double chance = 0.1; // share of random proposals: an algorithm may be mispredicted
 
   std::map<Point, double> cycles; // predictions
 
@@ -141,7 +141,7 @@ private:
     return std::nullopt;
   }
 
-  /// Of some random points of one algorithm the one of lowest predicted cost.
+  /// Of some random points of one algorithm, the one with the lowest predicted cost.
   std::optional<Point> drawPromising() {
     constexpr int draws = 32;
     std::optional<Point> best = drawNew();

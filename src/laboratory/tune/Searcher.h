@@ -1,4 +1,4 @@
-// Searchers: which schedules of a space are measured next.
+// Searchers decide which schedules of a space are measured next.
 //
 //   random   legal points at random, each algorithm equally likely (AutoTVM's `random`)
 //   grid     all points in order (AutoTVM's `gridsearch`)
@@ -9,8 +9,8 @@
 //            xgb_curve
 //   xgb_rank the same with a model that learns the order of pairs: xgb_rank_knob, ...
 //
-// A searcher proposes, the caller measures and reports. Searchers are deterministic: equal seeds
-// and equal reports give equal proposals.
+// A searcher proposes points; the caller measures and reports them. Searchers are deterministic: equal seeds and equal
+// reports give equal proposals.
 #pragma once
 
 #include "tune/LearnedModel.h"
@@ -37,15 +37,15 @@ public:
   Searcher(const Space &space, uint64_t seed, std::vector<Point> starts);
   virtual ~Searcher() = default;
 
-  /// At most `count` legal points, none of which was proposed or reported before; the starts come
-  /// first. Empty when the searcher finds no other point.
+  /// Returns at most `count` legal points that were not proposed or reported before; the starts come first. Empty if
+  /// the searcher finds no further point.
   std::vector<Point> propose(size_t count);
-  /// Reports outcomes: of proposed points, or of points that earlier runs measured.
+  /// Reports outcomes: of proposed points, or of points that earlier runs have measured.
   void report(const std::vector<Trial> &trials);
-  /// Seconds of the fastest trial over the seconds that the best of the next proposals is expected to take, by what is
-  /// known of other tasks; nothing where nothing is known.
+  /// Seconds of the fastest trial / expected seconds of the best of the next proposals, as known from other tasks;
+  /// nothing if nothing is known.
   virtual std::optional<double> expectedSpeedup() { return std::nullopt; }
-  /// The fastest trial so far; nothing before one passed.
+  /// The fastest trial so far; null before one has passed.
   const Trial *best() const { return passed.empty() ? nullptr : &passed.front(); }
 
 protected:
@@ -53,7 +53,7 @@ protected:
   Random random;
   std::vector<Trial> passed; // fastest first
 
-  /// The next point, which is not in `known`; nothing when there is no other.
+  /// The next point that is not in `known`; nothing if there is none.
   virtual std::optional<Point> next() = 0;
   /// Called once for each report, with its trials.
   virtual void learn(const std::vector<Trial> &) {}
@@ -64,9 +64,9 @@ private:
   std::set<Point> known;     // proposed or reported
 };
 
-/// Gives the model that a searcher with a learned model starts from: of this kind (modelKindOf in
-/// tune/ModelSearcher.h) and trained on other tasks; null if there is none. It is called at most once, when
-/// the searcher needs the model first. Other searchers ignore it.
+/// Gives the model that a searcher with a learned model starts from: of the searcher's kind (modelKindOf in
+/// tune/ModelSearcher.h) and trained on other tasks; null if there is none. It is called at most once, when the
+/// searcher first needs the model. Other searchers ignore it.
 using StartModel = std::function<std::shared_ptr<const LearnedModel>()>;
 
 /// Names and one line about each searcher, the default first.
@@ -74,7 +74,7 @@ const std::vector<std::pair<std::string, std::string>> &searcherNames();
 /// Throws Error unless there is a searcher of this name. AutoTVM's `gridsearch` and hyphens instead of
 /// underscores are accepted, too.
 void requireSearcher(const std::string &name);
-/// Makes the searcher of a name that requireSearcher accepts. Throws Error for others.
+/// Makes the searcher of this name. Throws Error for names that requireSearcher refuses.
 std::unique_ptr<Searcher> makeSearcher(const std::string &name, const Space &space, uint64_t seed,
                                        std::vector<Point> starts = {}, StartModel startModel = {});
 

@@ -1,6 +1,5 @@
-// Searchers over the spaces of real kernels, with the cost model in the place of a machine: what
-// they propose, that they exhaust small spaces, and that they find better schedules than random
-// ones with as many trials.
+// Searchers over the spaces of real kernels, with times from the cost model: tests their proposals, that they exhaust
+// small spaces, and that they find better schedules than random search with as many trials.
 #include "codegen/testing/FactsTesting.h"
 #include "codegen/testing/RandomTesting.h"
 #include "tune/ModelSearcher.h"
@@ -16,7 +15,7 @@ namespace {
 
 const Target target = Target::parse("znver4");
 
-/// The time of a point on a machine that is not quite as the cost model believes.
+/// The time of a point on a machine that deviates from the cost model.
 double timeOf(const Space &space, const Point &point) {
   double error = 1;
   for (uint32_t value : point.values)
@@ -58,7 +57,7 @@ TEST(Space, aPointHasOneScheduleAndAScheduleOnePoint) {
     EXPECT_EQ(space.point(space.schedule(point)), point);
     EXPECT_TRUE(legal(*kernel.facts, readSchedule(space.schedule(point).str())));
   }
-  // A schedule without defaults is the point with the defaults.
+  // A schedule without its default values gives the same point as one with them.
   Schedule direct = readSchedule("direct/1 px=14 oc=2 rows=28 width=28"), whole = direct;
   whole.numbers["kc"] = 0;
   Space both(*kernel.facts, {direct});
@@ -175,7 +174,7 @@ TEST(Searcher, doesNotProposeWhatEarlierRunsMeasured) {
 TEST(Searcher, descentAndGeneticFindMoreThanRandom) {
   TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
-  // A genetic algorithm needs some generations before it is more than drawing at random.
+  // A genetic algorithm needs some generations before it is better than random search.
   for (auto [name, trials] : {std::pair("descent", 96), std::pair("ga", 320)}) {
     double ratio = 0;
     constexpr int seeds = 10;
@@ -189,7 +188,7 @@ TEST(Searcher, modelsBeginWithTheLowestPredictionsAndFindMoreThanRandom) {
   TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
   for (const char *name : {"xgb_knob", "xgb_itervar", "xgb_curve", "xgb_rank_itervar"}) {
-    // Means over seeds: one search may begin a little above the least of 200 points.
+    // Means over seeds, because a single search may begin above the least of 200 points.
     double ratio = 0, begins = 0;
     constexpr int seeds = 4;
     for (uint64_t seed = baseSeed(); seed < baseSeed() + seeds; ++seed) {
@@ -212,8 +211,7 @@ TEST(Searcher, modelsBeginWithTheLowestPredictionsAndFindMoreThanRandom) {
 TEST(Searcher, modelsLearnWhatTheCostModelGetsWrongAndStartFromWhatIsKnown) {
   TaskFacts kernel(conv3x3(64, 64, 28), target);
   Space space(*kernel.facts);
-  // A machine on which register blocks of more than one vector are eight times slower than
-  // predicted.
+  // A machine on which register blocks of several vectors are eight times slower than predicted.
   auto seconds = [&](const Point &point) {
     Schedule schedule = space.schedule(point);
     bool wide = schedule.numbers.contains("oc") && schedule.number("oc") > 1;
@@ -247,7 +245,7 @@ TEST(Searcher, modelsLearnWhatTheCostModelGetsWrongAndStartFromWhatIsKnown) {
   EXPECT_LT(slow(points), 8);
   auto model = std::make_shared<LearnedModel>();
   model->fit(known);
-  // Half of the first proposals are from the model, until its order of trials is known to be the better one.
+  // Half of the first proposals come from the model, until its order of trials is known to be better.
   auto informed = makeSearcher("xgb_knob", space, 1, {}, [&] { return model; });
   points = informed->propose(16);
   EXPECT_GT(slow(points), 4);

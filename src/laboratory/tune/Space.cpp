@@ -7,8 +7,8 @@
 namespace lathe::tune {
 namespace {
 
-/// The value that a schedule gives a number, or its declared default; nothing if the default
-/// depends on the problem.
+/// The number that a schedule gives a parameter, or the declared default; nothing if the default depends on the
+/// problem.
 std::optional<int64_t> numberOf(const Schedule &schedule, const Parameter &parameter) {
   auto given = schedule.numbers.find(parameter.name);
   return given == schedule.numbers.end() ? parameter.defaultNumber : std::optional(given->second);
@@ -19,8 +19,8 @@ std::string wordOf(const Schedule &schedule, const Parameter &parameter) {
   return given == schedule.words.end() ? parameter.words.front() : given->second;
 }
 
-/// Index of the schedule's value in the values of a knob, or the number of values for a parameter that is left out;
-/// nothing if the knob does not have the value.
+/// Index of the schedule's value in the values of a knob, or the number of values if the parameter is left out; nothing
+/// if the knob does not have the value.
 std::optional<uint32_t> indexOf(const Schedule &schedule, const Knob &knob, bool mayBeAbsent) {
   auto among = [](const auto &values, const auto &value) {
     auto found = std::find(values.begin(), values.end(), value);
@@ -48,8 +48,7 @@ void addValues(Subspace &subspace, const Schedule &schedule) {
   }
 }
 
-/// Takes away the values of words that round operands, unless the kernel's precision asks for it: no search may change
-/// results.
+/// Removes words that round operands, unless the kernel's precision asks for them: a search must not change results.
 void removeRounding(const Algorithm &algorithm, std::vector<Knob> &knobs, Precision precision) {
   for (Knob &knob : knobs)
     if (knob.parameter->kind == Parameter::Kind::word && precision != Precision::bf16)
@@ -94,7 +93,7 @@ Space::Space(const KernelFacts &facts, const std::vector<Schedule> &starts, size
         any = true;
       }
     subspaces.push_back(std::move(subspace));
-    Random random(1); // which algorithms there are must not depend on a seed
+    Random random(1); // the set of algorithms must not depend on a seed
     for (size_t probe = 0; probe < probes && !any; ++probe)
       any = Space::isLegal(drawAny(subspaces, subspaces.size() - 1, random));
     if (!any)
@@ -138,7 +137,7 @@ std::optional<Point> Space::point(const Schedule &schedule) const {
 std::optional<Point> Space::draw(Random &random, size_t tries) const {
   if (subspaces.empty())
     return std::nullopt;
-  // The algorithm is drawn first and kept: else one with few legal points would hardly ever come.
+  // Draws the algorithm first and keeps it. Otherwise an algorithm with few legal points would hardly ever be drawn.
   for (size_t rest = subspaces.size(); rest > 0; --rest) {
     size_t algorithm = drawn(random, subspaces.size());
     for (size_t i = 0; i < tries; ++i)

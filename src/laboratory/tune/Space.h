@@ -1,7 +1,7 @@
 // The search space of one kernel: every schedule of the algorithms of its family, as points.
 //
-// A point names an algorithm and, for each of the algorithm's knobs, the index of a value. Two
-// points have equal schedules only if they are equal.
+// A point consists of an algorithm and the index of a value for each of the algorithm's knobs. Different points have
+// different schedules.
 #pragma once
 
 #include "codegen/space/KernelFacts.h"
@@ -14,12 +14,11 @@
 
 namespace lathe::tune {
 
-/// All draws come from one engine with a printed seed; `drawn` does not depend on the standard
-/// library.
+/// All random numbers come from this engine with a printed seed; `drawn` does not depend on the standard library.
 using Random = std::mt19937_64;
-/// A whole number from 0 to `count` - 1.
+/// A random integer from 0 to `count` - 1.
 inline size_t drawn(Random &random, size_t count) { return static_cast<size_t>(random() % count); }
-/// A number from 0 to 1, without 1.
+/// A random number in [0, 1).
 inline double drawnShare(Random &random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 struct Point {
@@ -33,24 +32,24 @@ struct Subspace {
   const Algorithm *algorithm;
   std::vector<Knob> knobs;
   std::vector<bool>
-      mayBeAbsent; // by knob: its last index leaves the parameter out, for a default that depends on the problem
+      mayBeAbsent; // by knob: the last index leaves the parameter out, for a default that depends on the problem
 
   size_t values(size_t knob) const { return knobs[knob].size() + mayBeAbsent[knob]; }
-  /// Number of points, legal or not.
+  /// Number of points, including illegal ones.
   double points() const;
 };
 
 class Space {
 public:
-  /// Schedules that round operands are in the space only if the kernel's precision asks for them. Takes an algorithm of
-  /// the kernel's family if at least one of `probes` random points, or one of `starts`, is legal for it. Values of
-  /// `starts` (schedules of the prior, of records) become values of the knobs. `facts` must outlive the space.
+  /// Schedules that round operands are in the space only if the kernel's precision asks for them. Includes an algorithm
+  /// of the kernel's family if at least one of `probes` random points, or one of `starts`, is legal for it. The values
+  /// in `starts` (schedules of the prior or of records) become values of the knobs. `facts` must outlive the space.
   explicit Space(const KernelFacts &facts, const std::vector<Schedule> &starts = {}, size_t probes = 20000);
   virtual ~Space() = default;
 
   const KernelFacts &kernel() const { return facts; }
   const std::vector<Subspace> &algorithms() const { return subspaces; }
-  /// Number of points of all algorithms, legal or not.
+  /// Number of points of all algorithms, including illegal ones.
   double points() const;
 
   Schedule schedule(const Point &point) const;
@@ -64,7 +63,7 @@ public:
   /// A random legal point of the same algorithm that differs in one knob. Nothing if none is found
   /// in `tries` draws.
   virtual std::optional<Point> drawNeighbour(const Point &point, Random &random, size_t tries = 64) const;
-  /// Every legal point that differs in the value of one knob.
+  /// All legal points that differ in the value of one knob.
   virtual std::vector<Point> neighbours(const Point &point) const;
 
 private:

@@ -9,9 +9,9 @@ namespace {
 
 constexpr size_t mostParts = 5;
 
-/// Leaves `count` of the elements at random, in their order.
+/// Keeps `count` random elements, in their order.
 template <class T> void draw(std::vector<T> &all, size_t count, Random &random) {
-  size_t left = count; // to be drawn from the elements from `i` on
+  size_t left = count; // to be drawn from element `i` on
   size_t kept = 0;
   for (size_t i = 0; i < all.size(); ++i)
     if (drawn(random, all.size() - i) < left) {
@@ -23,7 +23,7 @@ template <class T> void draw(std::vector<T> &all, size_t count, Random &random) 
   all.erase(all.begin() + static_cast<ptrdiff_t>(kept), all.end());
 }
 
-/// The number of schedules that a task may have so that all have at most `limit` together.
+/// The largest number of schedules per task such that all tasks together have at most `limit`.
 size_t mostOfATask(const std::vector<MeasuredTask> &tasks, size_t limit) {
   auto sum = [&](size_t most) {
     size_t count = 0;
@@ -62,7 +62,7 @@ TransferModels::TransferModels(std::vector<MeasuredTask> given, const std::set<s
   for (const MeasuredTask &task : known)
     if (tuned.contains(task.group))
       parts.try_emplace(task.group, parts.size() % mostParts);
-  if (parts.size() == 1 && tuned.size() == 1) // no other task could use it
+  if (parts.size() == 1 && tuned.size() == 1) // no other task could use this model
     std::erase_if(known, [&](const MeasuredTask &task) { return parts.contains(task.group); });
 }
 

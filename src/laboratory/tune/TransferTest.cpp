@@ -1,4 +1,4 @@
-// Models of other tasks, on a machine that is made up: register blocks of more than one vector are far slower than predicted.
+// Models of other tasks, on a simulated machine whose register blocks of several vectors are far slower than predicted.
 #include "tune/Transfer.h"
 
 #include "codegen/testing/FactsTesting.h"

@@ -8,14 +8,13 @@ namespace lathe::tune {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-/// A finalist is at most this much slower in its trial than the prior's schedule in its own: in turns it may prove faster.
+/// Limit for a finalist's trial time / the prior's trial time: a slightly slower trial may prove faster in turns.
 constexpr double finalistMargin = 1.01;
 
 } // namespace
 
 Space spaceOf(const TaskToTune &task) {
-  // Random points that are tried to find out whether an algorithm computes the kernel: where its rule finds a schedule, none
-  // is needed.
+  // Random points that are tried to find out whether an algorithm computes the kernel, if its rule finds no schedule.
   constexpr size_t probes = 500;
   std::vector<Schedule> starts = task.rules;
   starts.push_back(readSchedule(task.prior));
@@ -27,13 +26,13 @@ struct Tuner::Running {
   std::unique_ptr<Searcher> searcher;
   std::optional<TaskProgress> progress;                       // from the first measurement on
   std::map<std::string, double> passed;                       // seconds by schedule, in the clock of this run
-  std::string priorText;                                      // the prior's schedule as the space writes it
-  double prior = never;                                       // its seconds
-  TurnMeasurement priorMeasured;                              // alone
-  size_t trials = 0, searched = 0, failed = 0, sinceGain = 0; // searched, failed: of this run
+  std::string priorText;                                      // text of the prior's schedule, as the space writes it
+  double prior = never;                                       // seconds of the prior's schedule
+  TurnMeasurement priorMeasured;                              // the prior's schedule, measured alone
+  size_t trials = 0, searched = 0, failed = 0, sinceGain = 0; // searched, failed: in this run
   std::map<store::PointStatus, size_t> failures;
   std::string declined;    // why the task cannot be measured
-  bool isExpected = false; // the gain of the first batch is estimated from other tasks: then half a batch is enough
+  bool isExpected = false; // the gain of the first batch is known from other tasks, so half a batch is enough
 
   Running(const TaskToTune &task, const TuneOptions &options, StartModel startModel) : space(spaceOf(task)) {
     std::vector<Point> starts;
@@ -152,8 +151,7 @@ bool Tuner::tryBatch(size_t index, const std::vector<Point> &points) {
   return true;
 }
 
-/// Times of earlier runs are scaled by what the prior's schedule took then and takes now, because clocks differ from day to
-/// day.
+/// Times of earlier runs are scaled by the ratio of the prior's times now and then, because clocks differ between days.
 void Tuner::begin(size_t index) {
   const TaskToTune &task = tasks[index];
   Running &one = *running[index];
@@ -201,14 +199,14 @@ void Tuner::begin(size_t index) {
   size_t earlierBatches = trials.size() / options.batch;
   one.progress.emplace(double(task.task.count), std::min(task.floorSeconds, best),
                        earlierBatches && one.prior < never ? one.prior : best, batchSeconds);
-  // the first one has all the gain, because the order of the trials is not known
+  // the first batch gets all of the gain, because the order of the trials is unknown
   for (size_t batch = 0; batch < earlierBatches; ++batch)
     one.progress->add(best, batchSeconds);
   if (!earlierBatches)
     expectGain(index);
 }
 
-/// What other tasks tell about the first batch.
+/// Uses other tasks to estimate the gain of the first batch.
 void Tuner::expectGain(size_t index) {
   Running &one = *running[index];
   double start = now();
@@ -296,7 +294,7 @@ TunedTask Tuner::settle(size_t index) {
   std::vector<std::string> schedules = finalists(index);
   if (schedules.size() <= (priorPassed ? 1 : 0)) {
     if (priorPassed)
-      result.finalists = {one.priorMeasured}; // nothing came near it
+      result.finalists = {one.priorMeasured}; // no trial came near it
     return result;
   }
   result.finalists = runner.inTurns(tasks[index].task, schedules, options.settleSeconds);
@@ -313,7 +311,7 @@ TunedTask Tuner::settle(size_t index) {
     bool faster = !priorPassed || speed.verdict == lab::Verdict::faster;
     double after = priorPassed ? result.before / speed.ratio.ratio : measured[i].best();
     bool better = faster && (!result.gained || after < result.after);
-    if (priorPassed && (better || !result.ratio)) // of the kept one, else of the fastest in its trial
+    if (priorPassed && (better || !result.ratio)) // of the kept schedule, or of the fastest in its trial
       result.ratio = speed;
     if (!better)
       continue;

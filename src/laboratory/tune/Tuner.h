@@ -5,7 +5,7 @@
 //   tuner.search();                                   // until the budget, the margin or the limits end it
 //   std::vector<TunedTask> tuned = tuner.settle();    // measures the best few of each task in turns with the prior's
 //
-// It knows neither processes nor the store: `TrialRunner` measures, `TuneWatch` is told of every outcome.
+// It does not depend on processes or the store: `TrialRunner` measures, and `TuneWatch` receives every outcome.
 #pragma once
 
 #include "lab/judging/Verdict.h"
@@ -25,7 +25,7 @@ namespace lathe::tune {
 class TrialRunner {
 public:
   virtual ~TrialRunner() = default;
-  /// Makes what measuring the task needs. Declines, with the reason, a task that cannot be measured.
+  /// Prepares the measuring of a task. Declines, with the reason, a task that cannot be measured.
   virtual Outcome<bool> prepare(const Task &task) = 0;
   /// Measures schedules, in order. `best`: the fastest known time of the task in seconds, or `unmeasured`; a
   /// schedule that is far slower may get few samples.
@@ -36,17 +36,17 @@ public:
                                                double seconds) = 0;
 };
 
-/// A task with what the tuner needs to begin.
+/// A task with the data that the tuner needs to begin.
 struct TaskToTune {
   Task task;
   const KernelFacts *facts;            // outlives the tuner
   std::string prior;                   // schedule without tuning
-  std::vector<Schedule> rules = {};    // of other algorithms: the search begins with them, too
-  double floorSeconds = 0;             // time of a run that no schedule beats, by the ceilings of the machine
-  double predictedSeconds = 0;         // of the prior
-  std::vector<Measurement> known = {}; // of earlier runs on this machine
-  /// Schedules that earlier runs kept, or that came with lathe: measured first where they are not known, and turns
-  /// decide about them anew.
+  std::vector<Schedule> rules = {};    // schedules of other algorithms, with which the search also begins
+  double floorSeconds = 0;             // time of a run that no schedule beats, from the machine's ceilings
+  double predictedSeconds = 0;         // for the prior's schedule
+  std::vector<Measurement> known = {}; // from earlier runs on this machine
+  /// Schedules that earlier runs kept, or that come with lathe. Unknown ones are measured first, and turns decide about
+  /// all of them again.
   std::vector<std::string> kept = {};
 };
 
@@ -56,49 +56,50 @@ Space spaceOf(const TaskToTune &task);
 struct TuneOptions {
   std::string searcher; // a name of tune/Searcher.h; "": the default
   uint64_t seed = 1;
-  size_t trials = 1000;     // of a task at most, earlier runs included
+  size_t trials = 1000;     // limit for a task, including earlier runs
   size_t earlyStopping = 0; // end a task after this number of trials without a faster one; 0: never
-  size_t batch = 8;         // schedules that are built side by side
-  /// End where one batch of every task is expected to gain less than this share of a run of the model.
+  size_t batch = 8;         // schedules that are built in parallel
+  /// End when one batch of every task is expected to gain less than this share of a run of the model.
   double margin = 0.005;
-  double deadline = std::numeric_limits<double>::infinity(); // of search and settle, by `clock`
-  double settleSeconds = 0.5;                                // of measuring a task in turns
+  double deadline = std::numeric_limits<double>::infinity(); // for search and settle, by `clock`
+  double settleSeconds = 0.5;                                // for measuring a task in turns
   size_t finalists = 3;                                      // schedules measured in turns with the prior's
-  std::function<double()> clock = {};                        // seconds from any moment; empty: lab::steadySeconds
-  /// Gives the model that the searcher of a task starts from, as StartModel; empty: none.
+  std::function<double()> clock = {};                        // seconds from any fixed moment; empty: lab::steadySeconds
+  /// Gives the model from which the searcher of a task starts, like StartModel; empty: none.
   std::function<std::shared_ptr<const LearnedModel>(size_t task)> startModel = {};
 };
 
-/// What is known after a batch, for progress.
+/// The state after a batch, for progress.
 struct TuneState {
   size_t task = 0;                            // index of the task of the batch
   size_t trials = 0, failed = 0;              // of this run
-  bool begun = false;                         // every task's prior was measured: the search goes on
-  double modelSeconds = 0, beforeSeconds = 0; // sum over all tasks: with the best schedules, with the prior's
-  double current = 0, best = 0; // of the task: fastest of the batch (infinite: none passed), fastest known
-  /// Until search and settle end if nothing more is gained, at most the deadline.
+  bool begun = false;                         // every task's prior was measured, and the search runs
+  double modelSeconds = 0, beforeSeconds = 0; // sums over all tasks: with the best schedules, with the prior's
+  double current = 0, best = 0;               // fastest of the batch (infinite: none passed), fastest known
+  /// until search and settle end without further gains; limited by the deadline
   std::optional<double> secondsLeft = {};
 };
 
-/// A task at the end. Times are seconds of a run.
+/// The result for a task. Times are seconds of a run.
 struct TunedTask {
   std::string declined; // why the task cannot be measured; "": it was
   std::string prior;    // the prior's schedule
-  std::string schedule; // the one kept: the prior's unless another is faster beyond doubt
-  bool gained = false;  // another than the prior's is kept
-  /// Seconds with the prior's schedule (0: it failed) and with the kept one: before / the ratio of the turns.
+  std::string schedule; // the kept schedule: the prior's unless another is faster beyond doubt
+  bool gained = false;  // a schedule other than the prior's is kept
+  /// Seconds with the prior's schedule (0: it failed), and with the kept schedule, computed as before / ratio of the
+  /// turns.
   double before = 0, after = 0;
-  std::optional<lab::JudgedRatio> ratio = {}; // before / after, where the two were measured in turns
+  std::optional<lab::JudgedRatio> ratio = {}; // before / after, if both were measured in turns
   std::vector<TurnMeasurement> finalists =
       {}; // of the last turns, the prior's schedule first unless it failed; without turns it alone
-  size_t trials = 0, searched = 0; // with earlier runs, and of this run
+  size_t trials = 0, searched = 0; // including earlier runs; in this run
   std::map<store::PointStatus, size_t> failures;
 
-  /// Keeps the prior's schedule after all: the other one gains nothing inside the model.
+  /// Returns to the prior's schedule, because the other one gains nothing inside the model.
   void drop();
 };
 
-/// Callbacks, each may be empty. They are called between measurements.
+/// Callbacks, which may be empty. They are called between measurements.
 struct TuneWatch {
   std::function<void(size_t task, const std::vector<Measurement> &)> measured = {};
   std::function<void(const TuneState &)> progress = {};
@@ -107,7 +108,7 @@ struct TuneWatch {
 
 class Tuner {
 public:
-  /// The arguments outlive the tuner. Throws Error for an unknown searcher.
+  /// The arguments must outlive the tuner. Throws Error for an unknown searcher.
   Tuner(const std::vector<TaskToTune> &tasks, TrialRunner &runner, TuneOptions options, TuneWatch watch = {});
   ~Tuner();
 
@@ -117,7 +118,7 @@ public:
   std::vector<TunedTask> settle();
   /// Why the search ended: "the time is over", "every task is at its limit".
   const std::string &endReason() const { return reason; }
-  /// Seconds in which the searchers chose what to try, the training of their models included.
+  /// Seconds that the searchers spent on choosing trials, including the training of their models.
   double chooseSeconds() const { return choosing; }
 
 private:

@@ -1,5 +1,5 @@
-// The tuner over a machine that is made up: times are predictions with errors, some schedules fail, and a clock counts what
-// measuring would take.
+// The tuner on a simulated machine: times are predictions with errors, some schedules fail, and a clock counts the time
+// that measuring would take.
 #include "tune/Tuner.h"
 #include "tune/Features.h"
 
@@ -37,7 +37,7 @@ struct Model {
   }
 };
 
-/// A machine that is not quite as the cost model believes.
+/// A machine that deviates from the cost model.
 class FakeRunner : public TrialRunner {
 public:
   explicit FakeRunner(const Model &model) : model(model) {
@@ -53,12 +53,12 @@ public:
   double priorFactor = 1;               // on the times of the prior's schedules
   double flatness = 1;                  // 0: all schedules are equally fast
   double wideFactor = 1;                // on the times of register blocks of several vectors
-  size_t wide = 0;                      // such schedules that were measured
-  double turnsFactor = 1;               // in turns others take this much longer than in their trials
+  size_t wide = 0;                      // number of measured schedules of this kind
+  double turnsFactor = 1;               // factor on the times of other schedules in turns
   bool priorFails = false;
   std::string declined; // key of a task that cannot be measured
 
-  /// Of others than the prior's schedules.
+  /// For schedules other than the prior's.
   static bool passes(const std::string &schedule) { return std::hash<std::string>()(schedule) % 7 != 0; }
 
   double secondsOf(const Task &task, const std::string &schedule) const {
@@ -265,7 +265,7 @@ TEST(Tuner, goesOnWhereAnEarlierRunEnded) {
   options.margin = 0;
   Tuner after(again.tasks, second, options);
   after.search();
-  // Only the priors are measured again, whose time tells how today differs from then.
+  // Only the priors are measured again: the ratio of their times scales the earlier times.
   EXPECT_EQ(second.trials["64"] + second.trials["128"], 2u);
   std::vector<TunedTask> later = after.settle();
   for (size_t i = 0; i < 2; ++i) {
@@ -303,7 +303,7 @@ TEST(Tuner, whatEarlierRunsKeptIsInTheTurnsAgain) {
 TEST(Tuner, startsFromAModelOfOtherTasks) {
   Model model;
   const TaskToTune &known = model.tasks[1];
-  size_t wide[2] = {0, 0}; // without and with a model, over some seeds: one search may draw many by chance
+  size_t wide[2] = {0, 0}; // without and with a model; over some seeds, because one search may draw many by chance
   for (uint64_t seed = baseSeed(); seed < baseSeed() + 4; ++seed)
     for (bool knows : {false, true}) {
       FakeRunner runner(model);
@@ -330,7 +330,7 @@ TEST(Tuner, startsFromAModelOfOtherTasks) {
           return trained;
         };
       Tuner tuner(model.tasks, runner, options);
-      EXPECT_THAT(asked, testing::IsEmpty()); // not before the search
+      EXPECT_THAT(asked, testing::IsEmpty()); // the search has not asked yet
       tuner.search();
       EXPECT_EQ(std::set<size_t>(asked.begin(), asked.end()), knows ? (std::set<size_t>{0, 1}) : std::set<size_t>());
       EXPECT_EQ(asked.size(), knows ? 2u : 0u); // once each
@@ -341,7 +341,7 @@ TEST(Tuner, startsFromAModelOfOtherTasks) {
 
 TEST(Tuner, beginsWithTheTaskOfWhichOthersTellTheMostGain) {
   Model model;
-  for (size_t told : {0, 1}) { // the task of which others tell that its prior is slow
+  for (size_t told : {0, 1}) { // for this task, other tasks tell that the prior is slow
     FakeRunner runner(model);
     TuneOptions options = quick(runner);
     options.searcher = "xgb_knob";
@@ -368,7 +368,7 @@ TEST(Tuner, beginsWithTheTaskOfWhichOthersTellTheMostGain) {
     watch.measured = [&](size_t task, const std::vector<Measurement> &all) { batches.emplace_back(task, all.size()); };
     Tuner(model.tasks, runner, options, watch).search();
     ASSERT_GE(batches.size(), 3u);
-    EXPECT_EQ(batches[2], std::pair(told, options.batch / 2)) << "LATHE_SEED=" << baseSeed(); // behind the priors
+    EXPECT_EQ(batches[2], std::pair(told, options.batch / 2)) << "LATHE_SEED=" << baseSeed(); // after the priors
   }
 }
 
@@ -409,7 +409,7 @@ TEST(Tuner, whatOthersKeptIsMeasuredFirstAndIsInTheTurns) {
   task.rules.push_back(shipped);
   task.kept = {shipped.str(), task.prior, illegal.str()};
   TuneOptions options = quick(runner);
-  options.trials = 1; // of which the prior is the first: nothing is searched
+  options.trials = 1; // the prior uses this trial: nothing is searched
   std::vector<std::string> measured;
   TuneWatch watch;
   watch.measured = [&](size_t index, const std::vector<Measurement> &all) {

@@ -56,8 +56,8 @@ public:
 
 private:
   using Names = std::vector<std::string>;
-  /// Kernels that may have computed a value wrongly: the kernel that writes it, and earlier kernels whose results are not
-  /// compared.
+  /// Kernels that may have computed a value wrongly: the kernel that writes it, and earlier kernels whose results
+  /// cannot be compared.
   struct Makers {
     Names kernels, nodes;
   };
@@ -68,9 +68,9 @@ private:
   const lab::Tolerance &tolerance;
   std::map<std::string, uint32_t> last; // the last instruction that computes a part of the node
   std::set<uint32_t> seen;              // a loop runs an instruction several times
-  std::map<uint32_t, Makers> unknown;   // of values that are not compared
+  std::map<uint32_t, Makers> unknown;   // for values that are not compared
 
-  /// True if both have bytes in common: layouts of one order, reshapes and parts of concatenations are aliases.
+  /// True if both values share bytes: layouts of one order, reshapes and parts of concatenations are aliases.
   bool overlap(uint32_t one, uint32_t other) const {
     const std::vector<runtime::ValueInfo> &values = context.plan().values;
     if (one == other || values[one].root != values[other].root)
@@ -110,7 +110,7 @@ private:
     return std::find(all.begin(), all.end(), value) != all.end();
   }
 
-  /// The node whose result, or step, the value is; outputs have names of their own.
+  /// The node to which the value belongs, as its result or as a step; outputs have other names.
   std::string nodeOf(const runtime::InstructionInfo &info, uint32_t value) const {
     if (!isOutput(value))
       return expected.nodeOf(nameOf(value));

@@ -1,4 +1,4 @@
-// The values inside a package beside the results of the graph's nodes.
+// Compares the values inside a package with the results of the graph's nodes.
 #pragma once
 
 #include "runtime/Context.h"
@@ -6,11 +6,11 @@
 
 namespace lathe::verify {
 
-/// A value of the package beside the reference's.
+/// A value of the package that differs from the reference's value.
 struct Divergence {
   std::string value;              // an output, or the node whose result the value is
-  std::string kernel;             // computes it; if it is wrong, after earlier kernels whose results are not compared
-  std::vector<std::string> nodes; // of all these kernels
+  std::string kernel;             // computes it; if this kernel is right, an earlier uncompared one is wrong
+  std::vector<std::string> nodes; // nodes of all these kernels
   lab::Difference difference;
   /// "first diverging node: 'conv1' (kernel k3: conv1+relu1): relative error ...; element 7 is 1, the reference has 2"
   std::string str() const;
@@ -21,15 +21,15 @@ struct LeftOut {
   std::string kernel, value, reason;
 };
 
-/// The results of all kernels, and of operators without a kernel, in order of execution.
+/// The compared results of all kernels, and of operators without a kernel, in order of execution.
 struct Inside {
-  size_t kernels = 0;                 // that ran
+  size_t kernels = 0;                 // kernels that ran
   std::vector<Divergence> compared;   // a kernel may have several results
-  std::vector<LeftOut> leftOut;       // one a kernel
+  std::vector<LeftOut> leftOut;       // one entry per kernel
   std::vector<uint32_t> instructions; // of `compared`
 };
 
-/// Runs `context` on the inputs that it has, and compares what every instruction writes. `outputs` are the reference's
+/// Runs `context` with its inputs, and compares the values that every instruction writes. `outputs` are the reference's
 /// outputs, by name.
 Inside compareInside(runtime::Context &context, const NodeValues &expected,
                      const std::map<std::string, Tensor> &outputs, const lab::Tolerance &tolerance);

@@ -12,7 +12,7 @@ using lab::OutputSummary, lab::summarizeOutput;
 
 namespace {
 
-/// Counts of weights with more than one element, and of the ones whose elements are all equal.
+/// Number of weights with more than one element, and of weights whose elements are all equal.
 struct Weights {
   size_t all = 0, equal = 0;
 };
@@ -47,7 +47,7 @@ Weights weightsOf(mlir::func::FuncOp main) {
   return weights;
 }
 
-/// What the references compute in float64, value by value, and where an output lost what the inputs held.
+/// The reference's values in float64, searched for the place where an output lost the information of the inputs.
 class Trace {
 public:
   Trace(mlir::ModuleOp module, std::span<const Value> inputs, size_t output, int threads)
@@ -93,7 +93,7 @@ private:
       summaries[value] = summarizeOutput(computed.tensor());
   }
 
-  /// One NaN is where all of them began.
+  /// A single NaN may be the origin of all NaN in the output.
   std::string reason(mlir::Value of) const {
     OutputSummary summary = summaries.lookup(of);
     if (last.nan)
@@ -103,7 +103,7 @@ private:
     return summary.mistrust;
   }
 
-  /// An operand of what makes `value` that says as little; null where there is none.
+  /// An operand of the operator that computes `value` which is as uninformative as `value`; null if there is none.
   mlir::Value before(mlir::Value value) const {
     mlir::Operation *op = value.getDefiningOp();
     if (!op)

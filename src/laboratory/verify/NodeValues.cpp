@@ -23,7 +23,7 @@ bool belongsTo(mlir::Operation *op, const std::string &node) {
   return !names.empty() && names.back() == node;
 }
 
-/// Operators that change the order or the extents of their operand, and no element.
+/// True for operators that change only the order or the extents of their operand.
 bool onlyMoves(mlir::Operation *op) { return isOp(op, "transpose") || isOp(op, "reshape"); }
 
 /// True for the permutation in the middle of a channel shuffle: groups and the channels of a group change places.
@@ -34,7 +34,7 @@ bool shufflesChannels(const Axes &perm) {
   return perm.size() >= 4;
 }
 
-/// True if other nodes read `value`, itself or after operators of `node` have moved it.
+/// True if other nodes read `value`, directly or after operators of `node` have moved it.
 bool isResult(mlir::Value value, const std::string &node) {
   return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) {
     if (!belongsTo(user, node) || user->hasTrait<mlir::OpTrait::IsTerminator>())
@@ -43,7 +43,7 @@ bool isResult(mlir::Value value, const std::string &node) {
   });
 }
 
-/// Permutations that take channels from the end to the front, with and without a batch before them, or back.
+/// Permutations that move channels from the end to the front, with and without a leading batch, and their inverses.
 std::vector<Axes> channelMoves(size_t rank) {
   std::vector<Axes> moves;
   for (size_t front : {0, 1})
@@ -93,7 +93,8 @@ Tensor transposed(const Tensor &tensor, const Axes &perm) {
 
 using Projections = std::vector<std::array<double, 4>>;
 
-/// Projections of the channels (axis 1) of a tensor of float64 on some random directions: equal channels have equal ones.
+/// Projections of the channels (axis 1) of a float64 tensor on random directions: equal channels have equal
+/// projections.
 Projections projections(const Tensor &tensor) {
   Projections result(static_cast<size_t>(tensor.dim(1)));
   int64_t inner = 1, channels = tensor.dim(1);
@@ -112,7 +113,7 @@ Projections projections(const Tensor &tensor) {
   return result;
 }
 
-/// Channels by their first projection.
+/// Channels sorted by their first projection.
 std::vector<size_t> sorted(const Projections &channels) {
   std::vector<size_t> order(channels.size());
   std::iota(order.begin(), order.end(), size_t(0));
@@ -120,8 +121,8 @@ std::vector<size_t> sorted(const Projections &channels) {
   return order;
 }
 
-/// For each channel of `wanted` the nearest of `given`, each taken once. Both are the same up to their order and to
-/// rounding errors, so that channels have nearly the same place in the order of their projections.
+/// For each channel of `wanted`, the nearest channel of `given`, each used once. Both are the same up to order and
+/// rounding errors, so equal channels have nearly the same rank among the projections.
 std::vector<size_t> nearestChannels(const Projections &wanted, const Projections &given) {
   std::vector<size_t> order = sorted(given), result(wanted.size());
   std::vector<bool> used(given.size());
@@ -150,7 +151,7 @@ std::vector<size_t> nearestChannels(const Projections &wanted, const Projections
   return result;
 }
 
-/// `value` with its channels in the order in which `like` seems to have them.
+/// `value` with its channels in the order that `like` seems to have.
 Tensor inChannelOrder(const Tensor &value, const Tensor &like) {
   Tensor real = value.convertedTo(ElementType::f64), result(ElementType::f64, value.dims());
   std::vector<size_t> from = nearestChannels(projections(like.convertedTo(ElementType::f64)), projections(real));
@@ -163,7 +164,7 @@ Tensor inChannelOrder(const Tensor &value, const Tensor &like) {
   return result.convertedTo(value.type());
 }
 
-/// Quantised integers less their zero point: what kernels multiply.
+/// Quantised integers minus their zero point, as kernels multiply them.
 Tensor lessZeroPoint(const Tensor &value, const Tensor &zero) {
   Tensor result(ElementType::i32, value.dims());
   for (int64_t i = 0; i < result.elements(); ++i)
@@ -171,7 +172,7 @@ Tensor lessZeroPoint(const Tensor &value, const Tensor &zero) {
   return result;
 }
 
-/// The nearest of the forms that a value may have.
+/// Finds the nearest of the forms that a value may have.
 class Nearest {
 public:
   Nearest(const Tensor &computed, const Tolerance &tolerance, bool shuffles)
@@ -179,7 +180,7 @@ public:
 
   bool agrees() const { return found && found->within(tolerance); }
 
-  /// `anyType`: kernels may hold steps as integers of another width, or sums of products of integers as floats.
+  /// `anyType`: kernels may hold steps as integers of another width, or sums of integer products as floats.
   void add(const Tensor &value, bool anyType) {
     if (agrees())
       return;
@@ -226,7 +227,7 @@ private:
 } // namespace
 
 NodeValues::Role NodeValues::roleOf(mlir::Value value, const std::string &node) {
-  if (value.use_empty() || isResult(value, node)) // a part of a split without a reader is computed, too
+  if (value.use_empty() || isResult(value, node)) // an unread part of a split is also computed
     return Role::result;
   mlir::Operation *op = value.getDefiningOp();
   mlir::Operation *before = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
@@ -281,7 +282,7 @@ Difference NodeValues::besideTerms(Difference difference, const Made &made) {
     largest = std::max(largest, std::abs(x));
     allLargest = std::max(allLargest, y);
   }
-  if (largest > 0) { // of 0 every error is infinite
+  if (largest > 0) { // relative to 0 every error is infinite
     difference.relative *= std::sqrt(squares / allSquares);
     difference.maximum *= largest / allLargest;
   }
@@ -309,7 +310,7 @@ NodeComparison NodeValues::compare(const Tensor &computed, const std::string &no
   for (const Made &made : found->second)
     if (made.role == Role::result)
       nearest.add(made.value, false);
-  // Passes may compute the node where a later one is, and the package keeps a step, or what the node reads in another order.
+  // Passes may compute the node at a later node, and the package keeps a step, or the node's operand in another order.
   bool anyStep = !last || !nearest.found;
   for (const Made &made : found->second)
     if (!nearest.agrees() && made.role != Role::result && (anyStep || made.role == Role::moved))

@@ -1,4 +1,4 @@
-// What the references compute for the nodes of a graph, and which of it a value of a package stands for.
+// The reference's values for the nodes of a graph, and their comparison with values of a package.
 #pragma once
 
 #include "lab/judging/Difference.h"
@@ -14,7 +14,7 @@
 
 namespace lathe::verify {
 
-/// A value of a package beside the node whose result it is.
+/// The comparison of a package's value with the node that computes it.
 struct NodeComparison {
   std::string node;                            // "": no node has such a value
   std::optional<lab::Difference> difference{}; // nothing: not compared
@@ -23,13 +23,14 @@ struct NodeComparison {
 
 /// The reference's values of one run, by node.
 ///
-/// A node of the model file may be several operators of the graph, which importers make of it: channels first, a
-/// convolution, its activation, channels last. What other nodes read of it are its results. The package may hold a result in
-/// another form: passes move transposes between channels first and channels last, and reshapes, through the network. A value
-/// is compared with each form of the results that has its extents, and the nearest one counts.
+/// An importer may make several operators from a node of the model file: channels first, a convolution, its activation,
+/// channels last. The node's results are the values that other nodes read. The package may hold a result in another
+/// form: passes move reshapes, and transposes between channels first and channels last, through the network. A value is
+/// compared with each form of the results that has its extents, and the nearest form counts.
 ///
-/// Where the terms of a sum cancel, the sum may be as small as the rounding errors of its terms. So where a sum or mean is out of
-/// bounds, its error is divided by the sum or mean of the absolute values of its terms (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2).
+/// If the terms of a sum cancel, the sum may be as small as the rounding errors of its terms. So if a sum or mean is
+/// out of bounds, its error is divided by the sum or mean of the absolute values of its terms (Higham, Accuracy and
+/// Stability of Numerical Algorithms, 2002, section 4.2).
 class NodeValues {
 public:
   /// Keeps an input of the model.
@@ -38,30 +39,30 @@ public:
   void add(mlir::Operation *op, std::span<const Value> results);
 
   bool isNode(const std::string &name) const { return nodes.contains(name); }
-  /// The node that a plan named a value after: names inside a plan are unique by numbers ("relu1:2"). "": none.
+  /// The node after which a plan named a value, or "". Numbers make names inside a plan unique ("relu1:2").
   std::string nodeOf(const std::string &value) const;
 
-  /// Compares a value that stands for a result of `node`, or for a step on the way to it (`last`: no later value of the
-  /// package belongs to the node). A step may have no counterpart in the graph.
+  /// Compares a value that is a result of `node`, or an intermediate step (`last`: no later value of the package
+  /// belongs to the node). A step may have no counterpart in the graph.
   NodeComparison compare(const Tensor &computed, const std::string &node, bool last,
                          const lab::Tolerance &tolerance) const;
 
 private:
   enum class Role {
-    result,  // another node reads it, perhaps after it was moved
-    operand, // of the node
-    moved,   // operand
+    result,  // read by another node, perhaps after a move
+    operand, // operand of the node
+    moved,   // moved operand
     step
   };
   struct Made {
     Tensor value;
     Role role;
-    mlir::Operation *sum = nullptr; // that adds floats to `value`, or takes their mean; null: it is something else
-    Tensor terms = {};              // of the sum
+    mlir::Operation *sum = nullptr; // operator that adds floats to `value` or computes their mean; null: another value
+    Tensor terms = {};              // terms of the sum
   };
   std::map<std::string, std::vector<Made>> nodes; // in order of execution
   llvm::DenseMap<mlir::Value, Tensor> values;     // of the whole graph
-  bool shuffles = false;                          // the graph shuffles channels, which passes move into weights
+  bool shuffles = false;                          // passes move channel shuffles of the graph into weights
 
   static Role roleOf(mlir::Value value, const std::string &node);
   static lab::Difference besideTerms(lab::Difference difference, const Made &made);

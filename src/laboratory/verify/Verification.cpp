@@ -21,7 +21,7 @@ namespace {
 
 int allProcessors() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
-/// The same inputs for both sides: ports must agree or nothing can be judged.
+/// Both sides need the same inputs, so their ports must agree.
 void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
   std::vector<runtime::Port> ports = inputPorts(module);
   require(ports.size() == package.inputs().size(), "{}: has {} inputs, the model {}", package.file(),
@@ -40,7 +40,7 @@ void requireSamePorts(const runtime::Model &package, mlir::ModuleOp module) {
 struct Verification::Judge {
   explicit Judge(mlir::ModuleOp module) : module(module), outputs(outputNames(mainFunction(module))) {}
 
-  /// Outputs in float64. With `inside` every operator's results are kept, too.
+  /// Outputs in float64. With `inside`, also keeps every operator's results.
   std::vector<Value> run(std::span<const Value> inputs, NodeValues *inside) const {
     EvaluateOptions evaluation;
     evaluation.judge = true;
@@ -180,7 +180,7 @@ SetResult Verification::runStep() {
   for (const State &state : states)
     if (!state.carried.isTensor() || state.carried.tensor().defined())
       inputs[state.input] = state.carried;
-    else if (inputs[state.input].isTensor()) // the run may write over it
+    else if (inputs[state.input].isTensor()) // the run may overwrite it
       inputs[state.input] = inputs[state.input].tensor().clone();
   std::vector<Value> reference = judge->run(inputs, nullptr);
   context.run();
@@ -245,7 +245,7 @@ std::optional<CutOptions> cutAround(mlir::ModuleOp module, const Divergence &div
   };
   if (!cut.from.empty() && works())
     return cut;
-  cut.from = {divergence.value}; // a kernel may compute several values, and nodes may have been folded away
+  cut.from = {divergence.value}; // a kernel may compute several values, and nodes may have been folded
   return hasNode(module, divergence.value) && works() ? std::optional(cut) : std::nullopt;
 }
 

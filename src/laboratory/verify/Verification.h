@@ -19,7 +19,7 @@
 namespace lathe::verify {
 
 struct Options {
-  std::vector<std::string> nodes = {};   // further nodes to compare: the results of the kernels that compute them
+  std::vector<std::string> nodes = {};   // also compare the results of the kernels that compute these nodes
   bool all = false;                      // compare the result of every kernel, too
   std::optional<double> relative = {};   // bound instead of lab/judging/Tolerance.h
   std::optional<double> maximum = {};    // bound instead of lab/judging/Tolerance.h
@@ -29,7 +29,7 @@ struct Options {
 
 /// Element types of all values of the model; some of them live inside kernels.
 std::set<ElementType> valueTypes(mlir::ModuleOp module);
-/// Bounds of right outputs of the package for these inputs, one value per port: by the types, which are the model's, and the
+/// Bounds of right outputs of the package for these inputs (one value per port), from the types of the model and the
 /// extents of sums (lab/judging/Tolerance.h).
 lab::Tolerance toleranceOf(const runtime::Model &package, const std::set<ElementType> &types,
                            std::span<const Value> inputs);
@@ -47,8 +47,8 @@ struct SetResult {
   std::vector<Comparison> comparisons;
   size_t kernels = 0;           // with Options::all: kernels that ran
   std::vector<LeftOut> leftOut; // with Options::all: kernels whose results are not compared
-  /// Why the first mistrusted output proves nothing: "all zero: first all zero in node 'relu5'
-  /// (relu)"; "": none is mistrusted.
+  /// Why the first mistrusted output proves nothing: "all zero: first all zero in node 'relu5' (relu)"; "": none is
+  /// mistrusted.
   std::string mistrusted, mistrust;
   std::optional<Divergence> divergence; // the first value in order of execution that is out of bounds
   /// The first failed comparison; null: none.
@@ -68,9 +68,9 @@ public:
 
   /// Makes an output an input of the next step on both sides; ports and `max` as in Context::keepState.
   void keepState(size_t input, size_t output, int64_t max);
-  /// The package's side, in which the inputs of a step are set; states only for the first step.
+  /// The package's side, in which the caller sets the inputs of a step; states only for the first step.
   runtime::Context &program() { return context; }
-  /// Compares one step. The references carry their own states on, so errors add up.
+  /// Compares one step. The references use their own states, so errors accumulate.
   SetResult runStep();
 
 private:

@@ -1,4 +1,4 @@
-// A package is judged by the graph it was compiled from, by one that differs in a weight, and by one of other ports.
+// A package is judged by the graph it was compiled from, by a graph with another weight, and by one with other ports.
 #include "verify/Verification.h"
 
 #include "compile/Compile.h"
@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// "product" of x and w, "soft" of it, and "biased", which is y.
+/// "product" of x and w, "soft" of "product", and "biased", which is y.
 std::string network(const std::string &bias = "0.5", const std::string &input = "x") {
   return "func.func @main(%x: tensor<2x3xf32> {nn.name = \"" + input + R"("}) -> (tensor<2x3xf32> {nn.name = "y"}) {
     %w = nn.constant {value = dense<[[1.0, -2.0, 0.5], [0.25, 1.0, -1.0], [2.0, 1.5, 1.0]]> : tensor<3x3xf32>} : tensor<3x3xf32> loc("w")
@@ -81,7 +81,7 @@ TEST_F(VerificationTest, FirstDivergingNodeIsNamed) {
   ASSERT_TRUE(result.divergence);
   EXPECT_EQ(searched, 1);
   EXPECT_EQ(result.divergence->value, "product");
-  // The worst element is of column 1: row 1, -4 * -2.5 + 5 - 9 beside -4 * -2 + 5 - 9.
+  // The worst element is in column 1: row 1, -4 * -2.5 + 5 - 9 instead of -4 * -2 + 5 - 9.
   EXPECT_EQ(result.divergence->difference.worst, 4);
   EXPECT_THAT(result.divergence->str(), HasSubstr("element 4 is 6, the reference has 4"));
   auto cut = cutAround(*module, *result.divergence, {});
@@ -95,7 +95,7 @@ TEST_F(VerificationTest, FirstDivergingNodeIsNamed) {
   EXPECT_FALSE(verdict.passed());
 }
 
-/// The bias comes behind the softmax: product and soft are right, what is added is not.
+/// The bias comes after the softmax: product and soft are right, the sum is not.
 TEST_F(VerificationTest, NodesBeforeTheMistakeAreRight) {
   auto module = parse(network());
   Verification verification(compiled(network("0.75")), *module, {});
@@ -113,8 +113,8 @@ TEST_F(VerificationTest, BoundsCanBeGiven) {
   EXPECT_EQ(lax.tolerance.relative, 0.01);
 }
 
-/// Two convolutions, a sum and a mean as TFLite and Keras write them, with the channels last: nodes of several operators.
-/// Height and width are equal, and so are rows and columns, so that extents alone do not tell the order of the axes.
+/// Two convolutions, a sum and a mean as TFLite and Keras write them, with the channels last: nodes of several
+/// operators. Height equals width and rows equal columns, so extents alone do not tell the order of the axes.
 std::string nodesOfSeveralOperators(const std::string &first = "0.5", const std::string &second = "0.25") {
   auto weights = [](const std::string &one) {
     std::string text;
@@ -173,7 +173,7 @@ TEST_F(VerificationTest, ResultsAreComparedInAnyLayout) {
   }
 }
 
-/// The compiler replaces several nodes by one operator. The value of the operator is the result of the last node.
+/// The compiler replaces several nodes by one operator. The operator's value is the result of the last node.
 TEST_F(VerificationTest, RecognizedActivationsHaveTheNameOfTheirResult) {
   std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<f32> {nn.name = "y"}) {
     %six = nn.constant {value = dense<6.0> : tensor<f32>} : tensor<f32>
@@ -193,7 +193,7 @@ TEST_F(VerificationTest, RecognizedActivationsHaveTheNameOfTheirResult) {
                           [](const Comparison &one) { return one.value == "swish"; }));
 }
 
-/// Nobody reads the second part, which the kernel computes all the same.
+/// The second part has no reader, but the kernel computes it.
 TEST_F(VerificationTest, UnusedResultsAreCompared) {
   std::string text = R"(func.func @main(%x: tensor<4xf32> {nn.name = "x"}) -> (tensor<2xf32> {nn.name = "y"}) {
     %0:2 = nn.split %x {axis = 0 : i64, sizes = array<i64: 2, 2>} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>) loc("parts")
@@ -227,10 +227,10 @@ TEST_F(VerificationTest, OperandsLessTheirZeroPointAreCompared) {
   other.replace(other.find("dense<-5>"), 9, "dense<-6>");
   SetResult wrong = Verification(compiled(other), *module, {.all = true}).run(given);
   ASSERT_TRUE(wrong.divergence);
-  EXPECT_FALSE(wrong.leftOut.empty()); // nothing of the model less 6
+  EXPECT_FALSE(wrong.leftOut.empty()); // no value of the model has 6 subtracted
 }
 
-/// The terms of the mean cancel: what is left of them is as small as their rounding errors.
+/// The terms of the mean cancel: the rest is as small as their rounding errors.
 TEST_F(VerificationTest, SumsOfTermsThatCancelAreJudgedByTheirTerms) {
   auto text = [](const std::string &shift) {
     return "func.func @main(%x: tensor<1x4096xf32> {nn.name = \"x\"}) -> (tensor<1x4096xf32> {nn.name = \"y\"}) {\n"
@@ -256,7 +256,7 @@ TEST_F(VerificationTest, SumsOfTermsThatCancelAreJudgedByTheirTerms) {
   };
   for (const char *shift : {"1.0e-7", "1.0e-6", "-3.0e-6", "1.0e-5"})
     EXPECT_TRUE(meanOf(shift, shift).passed) << shift << ": " << meanOf(shift, shift).difference.str();
-  EXPECT_FALSE(meanOf("1.0e-3", "1.1e-3").passed); // a mistake of the size of the bound beside the terms
+  EXPECT_FALSE(meanOf("1.0e-3", "1.1e-3").passed); // an error as large as the bound relative to the terms
 }
 
 TEST_F(VerificationTest, OutputsThatSayNothingAreMistrusted) {

@@ -204,7 +204,7 @@ public:
     return info;
   }
 
-  /// `dims` of a value of the body, seen from outside.
+  /// Rewrites the extents `dims` of a value of the body for the graph around the loop.
   Dims outside(Dims dims) const {
     for (Dim &dim : dims) {
       std::vector<std::string> names;
@@ -229,7 +229,7 @@ private:
   }
 };
 
-/// Number of iterations for the type of scanned results, where the compiler knows it.
+/// Number of iterations for the type of scanned results; unknown unless the compiler can tell.
 Dim tripsOf(StructureNode &node, const LoopParts &parts, BodyImport &body) {
   auto isTrue = [&](mlir::Value value) {
     const Tensor *known = node.graph.known.contents(value);
@@ -247,8 +247,8 @@ Dim tripsOf(StructureNode &node, const LoopParts &parts, BodyImport &body) {
 
 namespace {
 
-/// Makes what an iteration gives an optional where the carried value is one, and the value before the first iteration
-/// where an iteration gives one. True if nothing before the loop has changed.
+/// Where the carried value is an optional, the iteration's result becomes one, and the reverse for the value before the
+/// first iteration. Returns true if no value before the loop has changed.
 bool matchKinds(StructureNode &node, BodyImport &body, Values &initial, Values &made) {
   RunTimeValues values{node.graph, node.loc, node.name};
   bool same = true;
@@ -271,7 +271,7 @@ bool matchKinds(StructureNode &node, BodyImport &body, Values &initial, Values &
 std::optional<Values> emitLoop(StructureNode &node, const LoopParts &parts) {
   Values initial = parts.carried;
   CarriedInfos carried(node, initial);
-  constexpr int rounds = 64; // each opens an extent, and there are not so many
+  constexpr int rounds = 64; // each round opens at least one extent; loops have far fewer extents
   for (int round = 0; round < rounds; ++round) {
     BodyImport body(node, node.name, carried.arguments());
     std::optional<Values> made = parts.iterate(body);
@@ -328,7 +328,7 @@ std::optional<Values> valuesOf(StructureNode &node, const std::vector<Entry> &en
 
 namespace {
 
-/// What output `index` is in both branches: an optional if it is one in either.
+/// Describes output `index` of both branches: an optional if either branch gives an optional.
 struct BranchOutput {
   ValueKind kind;
   ElementType type; // of an empty sequence or optional
@@ -365,7 +365,7 @@ void closeBranches(StructureNode &node, BodyImport *bodies[2], std::vector<Entry
   }
 }
 
-/// The open extents of inputs that decide `value`; nothing where something else does, too.
+/// The open extents of inputs from which `value` is computed; nothing if `value` depends on anything else.
 std::optional<std::set<std::string>> decidingSymbols(StructureNode &node, mlir::Value value) {
   constexpr size_t most = 1000; // operators; conditions on extents have a few
   std::set<std::string> symbols;

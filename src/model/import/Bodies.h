@@ -1,4 +1,4 @@
-// Subgraphs that run where their operator decides: each becomes a body of nn.if or nn.loop.
+// Imports subgraphs that their operator chooses or repeats at run time: each becomes a body of nn.if or nn.loop.
 #pragma once
 
 #include "import/Unfold.h"
@@ -12,9 +12,9 @@ namespace lathe::source {
 /// A subgraph as a module of its own. Its nodes may read values around it until `capture` is called.
 class BodyImport {
 public:
-  /// Opens the body: from here on the graph's builder is in it. `arguments` describe the first arguments of @main.
+  /// Opens the body: the graph's builder now inserts into the body. `arguments` describe the first arguments of @main.
   BodyImport(StructureNode &node, const std::string &name, const std::vector<TensorInfo> &arguments);
-  /// Gives the builder back; removes a body that was not closed.
+  /// Closes the body if it is open, and erases it unless keep() was called.
   ~BodyImport();
   BodyImport(const BodyImport &) = delete;
 
@@ -22,22 +22,22 @@ public:
   /// Imports the nodes of the subgraph; `inputs` are the values of its inputs. Returns its outputs. An output that could
   /// not be imported is reported, and its entry is empty.
   std::vector<Entry> run(const GraphRecord &graph, const std::vector<Entry> &inputs);
-  /// Gives the builder back for a while, and takes it again.
+  /// Moves the builder out of the body for a while; resume() moves it back.
   void pause() { leave(); }
   void resume();
   /// Ends the body with these results.
   void close(const Values &results);
-  /// Values outside of the body that its operations read. Constants are not among them: the body has copies. After
-  /// close().
+  /// The values from outside of the body that its operations read, without constants, which the body copies. Valid
+  /// after close().
   const llvm::SetVector<mlir::Value> &captured() const { return outer; }
-  /// Makes `values` the further arguments, in this order; all captured values are among them.
+  /// Appends arguments for `values`, in this order. `values` must contain all captured values.
   void capture(llvm::ArrayRef<mlir::Value> values);
   std::string symbol() { return module.getSymName()->str(); }
-  /// What the closed body returns.
+  /// Describes the values that the closed body returns.
   std::vector<TensorInfo> results();
   /// Keeps the body in the model.
   void keep() { kept = true; }
-  /// Value `index` that the body returns. After close().
+  /// The returned value `index`, inside the body. Valid after close().
   mlir::Value result(size_t index);
 
 private:
@@ -54,27 +54,28 @@ private:
   void findCaptured();
 };
 
-/// `info` of a value whose contents the compiler does not know.
+/// Returns `info` without known contents.
 TensorInfo withoutContents(TensorInfo info);
 
-/// `entries` as values of the graph (RunTimeValues.h); nothing if one of them could not be imported.
+/// Turns `entries` into values of the graph (RunTimeValues.h); nothing if one of them could not be imported.
 std::optional<Values> valuesOf(StructureNode &node, const std::vector<Entry> &entries);
 
-/// What runs again and again, with its values before the first iteration.
+/// A loop: a function that imports one iteration, and the values before the first iteration.
 struct LoopParts {
   mlir::Value tripCount, condition; // scalars: i64, bool
   Values carried;
-  /// Imports an iteration: the arguments of the body (iteration number, condition, carried values) are given, and the
-  /// condition, the carried and the scanned values are returned; nothing if a node could not be imported.
+  /// Imports one iteration. The body's arguments are the iteration number, the condition and the carried values.
+  /// Returns the condition, the carried and the scanned values; nothing if a node could not be imported.
   std::function<std::optional<Values>(BodyImport &body)> iterate;
 };
 
-/// Emits nn.loop. Extents of carried values that change from iteration to iteration become symbols of the body. A carried
-/// value that an iteration makes an optional is one from the start. Returns the results of nn.loop; nothing if a node could not be imported.
+/// Emits nn.loop. Extents of carried values that differ between iterations become symbols of the body. A carried value
+/// that an iteration turns into an optional is an optional from the start. Returns the results of nn.loop; nothing if a
+/// node could not be imported.
 std::optional<Values> emitLoop(StructureNode &node, const LoopParts &parts);
 
-/// Emits nn.if. Where one branch gives an optional, the other one's value is put into one. Throws Unsupported where the
-/// branches give tensors of different ranks. `inputs` are the values of the inputs of both branches.
+/// Emits nn.if. If only one branch gives an optional, the other branch's value is put into an optional. `inputs` are
+/// the inputs of both branches. Throws Unsupported if the branches give tensors of different ranks.
 void emitIf(StructureNode &node, mlir::Value condition, const GraphRecord &thenGraph, const GraphRecord &elseGraph,
             const std::vector<Entry> &inputs = {});
 

@@ -13,7 +13,7 @@
 
 namespace lathe {
 
-/// Writes "PATH.WHICH0.npy" and so on, and returns their names with those of the ports and their zero points.
+/// Writes "PATH.WHICH0.npy" and so on. Returns the file names with the names and zero points of the ports.
 static nlohmann::json written(const std::string &path, const char *which, const std::vector<runtime::Port> &ports,
                               const std::vector<Tensor> &tensors) {
   nlohmann::json list = nlohmann::json::array();
@@ -33,7 +33,7 @@ void writeCase(const std::string &folder, const std::string &extension, const st
   const testing::TestInfo *test = testing::UnitTest::GetInstance()->current_test_info();
   std::string name = fmt::format("{}.{}", test->test_suite_name(), test->name());
   std::string file = fmt::format("{}-{}", name, number++);
-  std::replace(file.begin(), file.end(), '/', '.'); // of parameterised tests
+  std::replace(file.begin(), file.end(), '/', '.'); // names of parameterised tests contain '/'
   std::string path = folder + "/" + file, modelFile = path + "." + extension;
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   about["test"] = name;

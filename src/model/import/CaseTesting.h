@@ -1,4 +1,4 @@
-// Writes cases of importers' tests to a folder, so that other implementations can be held against them.
+// Writes test cases of importers to a folder, so that other implementations can run the same cases.
 #pragma once
 
 #include "runtime/Tensor.h"
@@ -12,9 +12,9 @@
 
 namespace lathe {
 
-/// Writes the case of the running test: the model "FOLDER/SUITE.TEST-N.EXTENSION", its inputs and
-/// results as .npy files beside it, and "FOLDER/SUITE.TEST-N.json", which names them with their ports
-/// and zero points. `about` is added to the latter. Strings have no file.
+/// Writes the case of the running test: the model "FOLDER/SUITE.TEST-N.EXTENSION", its inputs and results as .npy files
+/// beside it, and "FOLDER/SUITE.TEST-N.json", which lists the files with their ports and zero points. `about` is added
+/// to the JSON file. Strings have no file.
 void writeCase(const std::string &folder, const std::string &extension, const std::string &model, mlir::ModuleOp module,
                const std::vector<Tensor> &inputs, const std::vector<Tensor> &results, nlohmann::json about);
 

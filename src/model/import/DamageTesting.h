@@ -1,4 +1,4 @@
-// For tests of readers: rounds of damaged files, for a number of seeds or for a time, and what the cases cost.
+// For tests of readers: rounds of damaged files, for a number of seeds or for a time, with limits on time and memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ inline double processorSeconds() {
   return sum;
 }
 
-/// The most resident memory of this process or of one of its children, in MiB.
+/// The peak resident memory of this process or of one of its children, in MiB.
 inline double mostMemory() {
   long most = 0; // KiB
   for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -46,10 +46,10 @@ inline double mostMemory() {
   return static_cast<double>(most) / 1024;
 }
 
-/// Rounds of a test that imports damaged files. Each has a seed: 1, then a fresh one, which LATHE_SEED repeats. With
-/// LATHE_FUZZ_SECONDS=S all seeds are fresh and follow each other until S seconds of processor time are over, and a case
-/// that takes more than `mostSeconds` of it fails; one that takes `hangSeconds` ends the program with its name.
-/// The end prints the number of cases and of errors, the longest case and the highest memory.
+/// Rounds of a test that imports damaged files. The first seed is 1, the next is random; LATHE_SEED repeats a seed.
+/// With LATHE_FUZZ_SECONDS=S all seeds are random, until S seconds of processor time have passed. A case that takes
+/// more than `mostSeconds` then fails; one that takes `hangSeconds` ends the program with the case's name. The end
+/// prints the number of cases and of errors, the longest case and the highest memory.
 class Rounds {
 public:
   static constexpr double mostSeconds = 10;
@@ -83,13 +83,14 @@ public:
     return true;
   }
   uint64_t seed() const { return current; }
-  /// The time is over: the rest of the round may be left out.
+  /// True when the time has passed: the rest of the round may be left out.
   bool over() const { return budget > 0 && processorSeconds() - begin >= budget; }
   int64_t cases() const { return tried; }
   int64_t errors() const { return refused; }
 
-  /// Calls `import` for the damage `what` of this seed; it returns the text of the error, or "". The error must be one line
-  /// that begins with `prefix`. There may be none, for a weight can be any number. True if there is one.
+  /// Calls `import` for the damage `what` of this seed; `import` returns the text of the error, or "". The error must
+  /// be one line that begins with `prefix`. No error is fine, because a weight can be any number. Returns true if there
+  /// is an error.
   bool refusedClearly(const std::string &what, const std::string &prefix, const std::function<std::string()> &import) {
     name = fmt::format("{}, seed {}: {}", reader, current, what);
     arm(hangSeconds);
@@ -114,7 +115,7 @@ private:
   uint64_t fresh, current = 0;
   int round = 0;
   int64_t tried = 0, refused = 0;
-  static inline std::string name; // of the case that runs
+  static inline std::string name; // name of the running case
 
   void arm(int seconds) const {
     if (budget == 0)

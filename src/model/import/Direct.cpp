@@ -1,4 +1,4 @@
-// Operators whose record maps them directly: operands in order, attributes by name.
+// Imports operators whose record maps them directly: operands in order, attributes by name.
 #include "import/Node.h"
 
 namespace lathe::source {
@@ -27,7 +27,7 @@ private:
   const FormatMapping &mapping;
 };
 
-/// Moves a known operand into its attribute; false where it is not known or has no place there.
+/// Moves a known operand into its attribute. Returns false if the operand is unknown or the attribute cannot hold it.
 bool makeStatic(Node &node, mlir::Value operand, const OpRecord &record, const char *attribute, Attrs &attrs) {
   for (const AttrRecord &attr : record.attrs) {
     if (std::string_view(attr.name) != attribute)

@@ -9,7 +9,7 @@
 namespace lathe::source {
 namespace {
 
-/// The symbol that an extent is; empty for numbers and for arithmetic.
+/// The name of an extent that is a single symbol; empty for numbers and for formulas.
 std::string symbolOf(const Dim &dim) {
   std::vector<std::string> names;
   dim.collectSymbols(names);
@@ -27,7 +27,7 @@ std::vector<std::string> inputSymbols(mlir::func::FuncOp main) {
   return symbols;
 }
 
-/// What demandEqual keeps on @main until the import ends: texts of extents, two for each pair.
+/// Attribute of @main, where demandEqual collects extents as texts, two for each pair, until the import ends.
 constexpr const char *demandsAttribute = "nn.equal_extents";
 
 std::vector<ExtentRule> statedDemands(mlir::func::FuncOp main) {
@@ -39,7 +39,8 @@ std::vector<ExtentRule> statedDemands(mlir::func::FuncOp main) {
   return rules;
 }
 
-/// The demands of all operators of @main. Extents that never fit are reported by the pass that needs them.
+/// The equalities that operators of @main demand. Extents that can never be equal are reported by the pass that needs
+/// them.
 std::vector<ExtentRule> operatorDemands(mlir::func::FuncOp main) {
   std::vector<ExtentRule> rules;
   try {
@@ -51,17 +52,17 @@ std::vector<ExtentRule> operatorDemands(mlir::func::FuncOp main) {
   return rules;
 }
 
-/// What symbols are from now on: other symbols, or numbers.
+/// New meanings of symbols: other symbols, or numbers.
 using Meanings = std::map<std::string, Dim>;
 
-/// What `rules` demand of `symbols`. Numbers count where `numbers` is true.
+/// The meanings that `rules` demand for `symbols`. Numbers count only if `numbers` is true.
 Meanings meaningsOf(const std::vector<ExtentRule> &rules, const std::vector<std::string> &symbols, bool numbers) {
   Meanings meanings;
   auto lookup = [&](const std::string &symbol) -> std::optional<Dim> {
     auto found = meanings.find(symbol);
     return found == meanings.end() ? std::nullopt : std::optional(found->second);
   };
-  auto placeOf = [&](const Dim &dim) { // numbers first; none of the symbols last
+  auto placeOf = [&](const Dim &dim) { // order: numbers, then symbols, then all else
     return dim.isConstant() ? -1 : llvm::find(symbols, symbolOf(dim)) - symbols.begin();
   };
   auto none = static_cast<int64_t>(symbols.size());
@@ -81,7 +82,7 @@ Meanings meaningsOf(const std::vector<ExtentRule> &rules, const std::vector<std:
   return meanings;
 }
 
-/// Gives an argument the new extents.
+/// Replaces the extents of an argument.
 void substitute(mlir::func::FuncOp function, unsigned index, const Meanings &meanings) {
   if (!function.getArgAttr(index, "nn.dims"))
     return;
@@ -99,7 +100,7 @@ void substitute(mlir::func::FuncOp function, unsigned index, const Meanings &mea
     function.setArgAttr(index, "nn.dims", nn::dimsAttr(function.getContext(), info.dims));
 }
 
-/// The arguments of all functions, those of bodies included.
+/// Replaces the extents of the arguments of all functions, also in bodies.
 void substitute(mlir::ModuleOp module, const Meanings &meanings) {
   module.walk([&](mlir::func::FuncOp function) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -128,8 +129,8 @@ void uniteEqualExtents(mlir::ModuleOp module, bool numbers) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   std::vector<ExtentRule> stated = statedDemands(main);
   main->removeAttr(demandsAttribute);
-  size_t least = numbers ? 1 : 2; // that can be equal to something
-  // With fewer symbols, what follows from one pair may be another one: N = M makes N * K and M * L comparable.
+  size_t least = numbers ? 1 : 2; // number of symbols that a demand needs
+  // Each replacement may allow further ones: N = M makes N * K and M * L comparable.
   for (std::vector<std::string> symbols = inputSymbols(main); symbols.size() >= least; symbols = inputSymbols(main)) {
     std::vector<ExtentRule> rules = operatorDemands(main);
     rules.insert(rules.end(), stated.begin(), stated.end());
@@ -153,7 +154,7 @@ std::map<std::string, std::vector<int64_t>> demandedShapes(mlir::func::FuncOp ma
   std::map<std::string, std::vector<int64_t>> shapes;
   try {
     uniteEqualExtents(main->getParentOfType<mlir::ModuleOp>(), /*numbers=*/true);
-  } catch (const Error &) { // of extents that cannot be computed: the errors of the import say more
+  } catch (const Error &) { // an extent cannot be computed: the errors of the import say more
     return shapes;
   }
   if (symbolicExtents() == before)

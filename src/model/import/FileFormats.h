@@ -1,5 +1,5 @@
-// The formats of model files: how each is told, which options of an import it takes, and the runtime that usually runs it.
-// Without MLIR.
+// The formats of model files: how each is recognised, which import options it takes, and the runtime that usually runs
+// it. Without MLIR.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ struct FileFormat {
   const char *imports; // name of the importer: "tensorflow" for several keys
   bool (*matches)(std::string_view path, std::string_view bytes);
   FormatOptions takes = {};
-  const char *runner = "onnxruntime"; // that a model of the format is compared with
+  const char *runner = "onnxruntime"; // runner that `compare` uses by default
 };
 
-/// The first format that matches. Protobuf has no mark of its own: what is nothing else is taken for ONNX. `bytes`: the whole
-/// file, or beginningOf it.
+/// The first format that matches. Protobuf has no magic number, so a file that matches no other format counts as ONNX.
+/// `bytes` is the whole file, or the result of beginningOf.
 const FileFormat &fileFormat(std::string_view path, std::string_view bytes);
 
-/// As many bytes of a file as tell its format, or of the file inside of a SavedModel's folder. Of a zip archive the end is
-/// part of them. Empty if the file cannot be read.
+/// The bytes of a file that tell its format: its beginning, and for a zip archive also its end. For the folder of a
+/// SavedModel, the bytes of the file inside. Empty if the file cannot be read.
 std::string beginningOf(const std::string &path);
 
 } // namespace lathe

@@ -37,7 +37,7 @@ TEST(FileFormats, GraphsAsTextAreImportedAsGraphs) {
   EXPECT_STREQ(fileFormat("m", "module {\n}").imports, "text");
 }
 
-/// Any other archive is none of Keras, whatever its members hold.
+/// Other archives are not Keras files, whatever their members contain.
 TEST(FileFormats, ArchivesByTheNamesOfMembers) {
   std::string config = header("config.json", false) + "{}", other = header("data.pkl", false) + "see config.json";
   EXPECT_EQ(keyOf("m", header("metadata.json", false) + "{}" + config), "keras");

@@ -19,7 +19,7 @@ constexpr const char *checkpoint =
     "is a part of a TensorFlow checkpoint, which has no graph to serve; write a SavedModel or a frozen graph";
 constexpr const char *numpy = "is a NumPy array, no model; give it as an input (-i, --calibration)";
 
-// The more particular first. Marks that protobuf could begin with count only with the ending.
+// Specific formats come first. A mark that a protobuf file could also begin with counts only with the file's ending.
 constexpr std::array kinds = {
     Kind{"\x93NUMPY", "", numpy},
     Kind{"\x89PNG", "", picture},
@@ -58,7 +58,7 @@ bool isPickle(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-/// By the names of its members, which are in the local headers and once more at the end.
+/// Names the kind of a zip archive by its members; their names are in the local headers and again at the end.
 const char *archive(std::string_view bytes) {
   constexpr size_t window = 1 << 16;
   std::string_view begin = bytes.substr(0, window), end = bytes.substr(bytes.size() - std::min(bytes.size(), window));

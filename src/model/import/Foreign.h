@@ -1,4 +1,4 @@
-// Files that people give for models and that are none Lathe reads. Without MLIR.
+// Recognises files that users mistake for models and that Lathe does not read. Without MLIR.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@ namespace lathe {
 /// The formats that importModel reads, for errors: "ONNX, TFLite, ...".
 std::string readFormats();
 
-/// What a file is by its content or its name, and what to do with it: "is a PyTorch archive; write ONNX with
-/// torch.onnx.export". "": nothing that is known. Files of the formats that Lathe reads are for the caller to tell first,
-/// since some of them are zip archives or text as well.
+/// Says what a file is, by its content or its name, and what to do with it: "is a PyTorch archive; write ONNX with
+/// torch.onnx.export". Returns "" for unknown files. The caller must first rule out the formats that Lathe reads,
+/// because some of them are zip archives or text as well.
 std::string foreignFile(std::string_view path, std::string_view bytes);
 
 } // namespace lathe

@@ -25,7 +25,7 @@ TEST(Foreign, KnownFilesSayWhatToDo) {
   EXPECT_THAT(readFormats(), StartsWith("ONNX, TFLite"));
 }
 
-/// What a message of ONNX may begin with is not taken for something else, nor what ends early.
+/// Bytes that an ONNX file may begin with are not recognised as another format, nor are truncated files.
 TEST(Foreign, OtherFilesAreUnknown) {
   using namespace std::string_literals;
   for (const std::string &bytes : {"\x08\x09\x12\x07pytorch"s, "BM\x0a\x00"s, ""s, "P"s, "\x80"s, "module {\n}"s})

@@ -32,7 +32,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> imported(const Format &format, mlir::ML
                                                   std::string_view bytes, const std::string &fileName,
                                                   const std::filesystem::path &folder, const ImportOptions &options);
 
-/// Imports for extents of 1 where the rank of a value depends on them, and says so.
+/// Imports with open extents set to 1, where the rank of a value depends on them, and records this assumption.
 static mlir::OwningOpRef<mlir::ModuleOp> importedForOne(const Format &format, mlir::MLIRContext &context,
                                                         std::string_view bytes, const std::string &fileName,
                                                         const std::filesystem::path &folder, ImportOptions options,
@@ -43,7 +43,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> importedForOne(const Format &format, ml
   bool known = true;
   for (const std::string &symbol : rank.symbols)
     known &= !options.extents.emplace(symbol, 1).second;
-  if (known) { // of a body, where no input decides
+  if (known) { // an extent of a body, which no input decides
     std::string reason = fmt::format("the rank of its result depends on extent {}", fmt::join(rank.symbols, " and "));
     throw UnsupportedError(fmt::format("{}: not supported: '{}': {}", fileName, rank.node, reason),
                            {{rank.node, "", 0, "", reason}});
@@ -61,9 +61,9 @@ static mlir::OwningOpRef<mlir::ModuleOp> importedForOne(const Format &format, ml
   }
 }
 
-/// Imports once more where operators failed and others demand extents that were not known: those of a loop must be known
-/// when it is imported, and an operator behind it may be the one that says them. Initializers have been freed, so the file
-/// is read again.
+/// Imports a second time if operators failed while others demand numbers for open extents. A loop, for example, needs
+/// its extents at import, but the operator that demands them may come later. The file is read again because
+/// initializers have been freed.
 static mlir::OwningOpRef<mlir::ModuleOp> imported(const Format &format, mlir::MLIRContext &context,
                                                   std::string_view bytes, const std::string &fileName,
                                                   const std::filesystem::path &folder, const ImportOptions &options) {
@@ -82,7 +82,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> imported(const Format &format, mlir::ML
       return attempt(better);
     } catch (const UnsupportedError &) {
       throw;
-    } catch (const Error &) { // of extents that the user has not given
+    } catch (const Error &) { // the error is about extents that the user has not given
       throw UnsupportedError(first);
     }
   }
@@ -93,7 +93,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importModelOf(const Format &format, mlir::MLIR
                                                 const std::filesystem::path &folder, const ImportOptions &options) {
   context.loadDialect<nn::NnDialect, mlir::func::FuncDialect>();
   require(!bytes.empty(), "{}: is empty, expected a model", fileName);
-  // The verifier's complaints become the error's text instead of appearing on their own.
+  // Moves the verifier's diagnostics into the text of the error.
   std::string said;
   mlir::ScopedDiagnosticHandler quiet(&context, [&](mlir::Diagnostic &diagnostic) {
     if (said.empty())
@@ -126,7 +126,7 @@ TensorOrigins originsOf(const Format &format, const GraphRecord &graph) {
       used += read.contains(node.outputs[i]);
     }
     if (format.passesOn && format.passesOn(node) && !node.inputs.empty() && !node.outputs.empty()) {
-      auto before = passedOn.find(node.inputs[0]); // chains stay short where nodes stand in order
+      auto before = passedOn.find(node.inputs[0]); // chains stay short if nodes are in order
       passedOn[node.outputs[0]] = before == passedOn.end() ? node.inputs[0] : before->second;
     }
   }

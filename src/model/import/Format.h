@@ -1,5 +1,5 @@
-// A source format: a reader that converts a file to plain records, and a table of its operators. A
-// new format needs nothing else.
+// A source format: a reader that converts a file to plain records, and a table of operators. A new format needs no
+// other code.
 #pragma once
 
 #include "import/Import.h"
@@ -44,8 +44,8 @@ struct Format {
   /// null.
   ElementType (*typeOf)(int64_t code) = nullptr;
   std::string (*typeName)(int64_t code) = nullptr;
-  /// Names the operators in the subgraphs and functions of a node that the format does not support. It is asked
-  /// where the inputs of the node could not be imported, so that what is inside is not. May be null.
+  /// Names the unsupported operators in the subgraphs and functions of a node. It is called when the inputs of the node
+  /// could not be imported, so that its subgraphs cannot be imported either. May be null.
   std::vector<ImportIssue> (*unknownWithin)(const NodeRecord &node, const std::string &name) = nullptr;
   /// True for a node whose first output is its first input. May be null.
   bool (*passesOn)(const NodeRecord &node) = nullptr;

@@ -1,4 +1,4 @@
-// A second format, of this test alone: lines of text. It needs a reader and a table, and no code of another format.
+// Tests a format that only this test uses: lines of text. It needs a reader and a table, and no other code.
 //
 //   revision 2
 //   input x f32 N 4
@@ -73,7 +73,7 @@ ValueRecord valueOf(const std::vector<std::string> &words) {
   return value;
 }
 
-/// tensor NAME TYPE EXTENTxEXTENT VALUE...: floats, read when they are asked for.
+/// tensor NAME TYPE EXTENTxEXTENT VALUE...: floats, read on demand.
 TensorRecord tensorOf(std::vector<std::string> words, int *reads) {
   TensorRecord tensor;
   tensor.name = words.at(1);
@@ -270,7 +270,7 @@ TEST_F(FormatTest, ErrorsNameFileNodeAndVersion) {
   EXPECT_EQ(error("revision 2\nwhat\n"), "m.lines: line 2: got 'what'");
 }
 
-/// The newest mapping that holds is the one taken: revision 3 calls the order `perm`.
+/// The newest mapping whose version fits is used: revision 3 calls the order `perm`.
 TEST_F(FormatTest, MappingsFollowTheVersion) {
   std::string newer = network;
   newer.replace(newer.find("revision 2"), 10, "revision 3");

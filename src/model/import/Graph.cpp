@@ -14,13 +14,13 @@
 namespace lathe::source {
 namespace {
 
-/// An error that names its node already.
+/// An error whose text already names its node.
 struct PlacedError : Error {
   using Error::Error;
 };
 
-/// What normalisation left without users goes: parameters that became attributes and the arithmetic behind them. Each
-/// constant stands right before its first user, however the file kept it.
+/// Removes unused operations: parameters that became attributes, and the arithmetic that computed them. Moves each
+/// constant right before its first user.
 void tidy(mlir::Block &block) {
   for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (op.use_empty() && mlir::isMemoryEffectFree(&op) && !op.hasTrait<mlir::OpTrait::IsTerminator>())
@@ -155,7 +155,8 @@ Entry Graph::entryOf(const std::string &name) {
     if (tensor.type == ElementType::invalid)
       throw Unsupported{fmt::format("{} has element type {}", what, tensor.typeName)};
     auto loc = mlir::NameLoc::get(builder.getStringAttr(name + " (initializer)"), mlir::UnknownLoc::get(context));
-    // At the start of its own scope's block: what reads it first may be a body, or an iteration that is undone.
+    // The constant goes to the start of its own scope's block: its first reader may be in a body, or in an iteration
+    // that is undone.
     mlir::OpBuilder::InsertionGuard guard(builder);
     if (owner != scope)
       builder.setInsertionPointToStart(owner->block);
@@ -221,7 +222,7 @@ void Graph::importNode(int index) {
     for (const std::string &input : record.inputs) {
       inputs.push_back(input.empty() ? Entry{{}, {}, true} : entryOf(input));
       if (!inputs.back().imported()) {
-        // It depends on what could not be imported: of the node itself only its operators can be judged.
+        // An input could not be imported, so only the support of the node's operators can be checked.
         leftBehind += scope == &top;
         if (!function && !structureOf(std::vector<Entry>(record.inputs.size())))
           requireKnown(record);
@@ -306,7 +307,7 @@ mlir::Value Graph::resultOf(const ValueRecord &output) {
   return value;
 }
 
-/// The outputs that could be imported, and what nodes that are left out read.
+/// The outputs that could be imported, and the operands of nodes that are left out.
 std::vector<ValueRecord> Graph::outputsLeft() {
   std::vector<ValueRecord> outputs;
   std::set<std::string> names;

@@ -1,4 +1,4 @@
-// The import of a model: names and their values, and nodes that cannot be imported.
+// Imports a model: keeps names and their values, and collects nodes that cannot be imported.
 #pragma once
 
 #include "import/Format.h"
@@ -15,25 +15,26 @@ namespace lathe::source {
 
 using Values = std::vector<mlir::Value>;
 
-/// Thrown where the rank of a value depends on extents that inputs leave open: the model is imported for their value 1.
+/// Thrown if the rank of a value depends on open extents of inputs: the model is then imported with these extents set
+/// to 1.
 struct RankDepends {
   std::set<std::string> symbols;
   std::string node;
 };
 
-/// An operand or a result: a value of the graph (a tensor, or a sequence or an optional of which only
-/// the run knows what is in it), a sequence of known tensors, or an empty optional. None of these: the
-/// value could not be imported.
+/// An operand or a result. It is a value of the graph (a tensor, or a sequence or optional whose content only the run
+/// knows), or a sequence of known tensors, or an empty optional. If it is none of these, the value could not be
+/// imported.
 struct Entry {
   mlir::Value value;
   std::optional<Values> sequence;
   bool absent = false;
-  ElementType type = ElementType::invalid; // of an empty sequence or optional, where it is stated
-  bool absentSequence = false;             // of an empty optional: it could hold a sequence
+  ElementType type = ElementType::invalid; // element type of an empty sequence or optional, if stated
+  bool absentSequence = false;             // the empty optional is one of a sequence
   bool imported() const { return value || sequence || absent; }
 };
 
-/// The value of one name.
+/// The value that a name stands for.
 struct GraphValue : Entry {
   int producer = -1; // node index; -1 for inputs and initializers
   const TensorRecord *initializer = nullptr;
@@ -46,7 +47,7 @@ struct Scope {
   std::string prefix; // prefix of node names
   int64_t version = 0;
   int line = -1;                // index of the node of the model's graph that contains these nodes; -1: none
-  mlir::Block *block = nullptr; // where its operations are: that of @main or of a body
+  mlir::Block *block = nullptr; // block for its operations: that of @main or of a body
   std::unordered_map<std::string, GraphValue> values;
   /// In a function: attributes of the call, or the defaults of the function.
   std::map<std::string, const AttributeRecord *> attributes;
@@ -94,8 +95,8 @@ private:
   Problems problems;
   UniqueNames symbolNames{"_"};
   int bodySymbols = 0;
-  std::vector<int> leftOut;                                                        // nodes of the model's graph
-  std::vector<std::string> unknownValues;                                          // results of them
+  std::vector<int> leftOut;                                                        // in the model's graph
+  std::vector<std::string> unknownValues;                                          // results of nodes that are left out
   int64_t leftBehind = 0;                                                          // further nodes that are left out
   std::map<std::string, std::string> symbols;                                      // symbol -> name of the extent
   std::map<std::pair<std::string, std::string>, const FunctionRecord *> functions; // by (domain, name)

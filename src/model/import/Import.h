@@ -16,7 +16,7 @@
 
 namespace lathe {
 
-/// Rounding of quantised TFLite models: that of TensorFlow Lite's reference kernels, or of its optimised ones, which round
+/// How quantised TFLite models round: as TensorFlow Lite's reference kernels, or as its optimised kernels, which round
 /// sums of int8 convolutions and fully connected layers once instead of twice.
 enum class RequantizeRounding { reference, optimised };
 
@@ -25,27 +25,27 @@ struct ImportOptions {
   /// extent that the model states is replaced: an Error names the node that does not allow it.
   std::map<std::string, std::vector<int64_t>> shapes;
   RequantizeRounding requantizeRounding = RequantizeRounding::reference;
-  /// Of a SavedModel ("": "serving_default", or the only one) or of a TFLite file with several ones ("": its first subgraph):
-  /// the signature to import.
+  /// The signature to import, of a SavedModel ("": "serving_default", or the only one) or of a TFLite file with several
+  /// signatures ("": its first subgraph).
   std::string signature = {};
-  /// The user's definitions of Keras layers, by the name of the class: files of textual IR at graph level. @main takes the
-  /// layer's inputs, then its weights in the order of the file.
+  /// The user's definitions of Keras layers, by class name: files of textual IR at graph level. @main takes the layer's
+  /// inputs, then its weights in the order of the file.
   std::map<std::string, std::string> custom = {};
-  /// Inputs of an ONNX file that have a default value, to be inputs nevertheless. Others are constants. A name behind '?'
-  /// need not be one.
+  /// Names of ONNX inputs with a default value that stay inputs; the other ones become constants. A name after '?' may
+  /// be missing in the model.
   std::set<std::string> overrides = {};
   /// Extents of symbols by name, where inputs have them.
   std::map<std::string, int64_t> extents = {};
-  /// Leave out nodes of the graph that are not supported, and those behind them of which nothing is known. Their results
-  /// are inputs where the file or `shapes` tell the extents, and their operands are outputs.
+  /// Leaves out nodes that are not supported, and the nodes that depend on them if no extents are known. Results of
+  /// these nodes become inputs if the file or `shapes` give the extents, and their operands become outputs.
   bool leaveOut = false;
 };
 
-/// Attribute of a module: what the import took for granted of extents that the model leaves open, as a sentence.
+/// Attribute of a module: a sentence that says what the import assumed about open extents.
 inline constexpr const char *assumptionAttribute = "nn.assumption";
-/// Attribute of a module: names of values that a node which was left out gives and of which the extents are not known.
+/// Attribute of a module: names of values whose extents are unknown and whose node was left out.
 inline constexpr const char *unknownValuesAttribute = "nn.unknown_values";
-/// Attribute of a module: number of its last outputs, which are operands of nodes that were left out.
+/// Attribute of a module: number of its last outputs that are operands of nodes which were left out.
 inline constexpr const char *addedOutputsAttribute = "nn.added_outputs";
 /// Attribute of a module: number of nodes that were left out because they depend on such a value.
 inline constexpr const char *leftBehindAttribute = "nn.left_behind";
@@ -56,17 +56,16 @@ inline constexpr const char *leftBehindAttribute = "nn.left_behind";
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext &context, const std::string &path,
                                               const ImportOptions &options = {});
 
-/// The file that importModel reads first: `path`, or the file inside of the folder of a SavedModel. Throws
-/// Error for other folders.
+/// The file that importModel reads first: `path`, or the file inside the folder of a SavedModel. Throws Error for other
+/// folders.
 std::string modelFileOf(const std::string &path);
 
-/// Origins of the tensors that the nodes of a model file write. A node that only passes a value on
-/// (Identity, Dropout) is replaced by the origin of the value. Empty for textual IR. Throws Error
-/// if the file cannot be read.
+/// Origins of the tensors that the nodes of a model file write. A node that only passes a value on (Identity, Dropout)
+/// has the origin of this value. Empty for textual IR. Throws Error if the file cannot be read.
 TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &options = {});
 
-/// Imports a model from memory, of the format that its bytes tell: ONNX, TFLite, Keras or a TensorFlow graph. Data outside
-/// of it is not available.
+/// Imports a model from memory and recognises its format: ONNX, TFLite, Keras or a TensorFlow graph. External data is
+/// not available.
 mlir::OwningOpRef<mlir::ModuleOp> importModelBytes(mlir::MLIRContext &context, std::string_view bytes,
                                                    const std::string &nameForMessages,
                                                    const ImportOptions &options = {});

@@ -1,4 +1,4 @@
-// What a graph is given: its inputs, bound or symbolic.
+// Declares the inputs of a graph and binds their extents, or makes them symbols.
 #include "import/Graph.h"
 
 #include "ir/SymbolicShapes.h"
@@ -8,8 +8,8 @@
 
 namespace lathe::source {
 
-/// A format's symbol as the name of an extent: letters, digits and underscores, so that it can be read back from text.
-/// Different symbols stay different.
+/// Makes the name of an extent from a format's symbol: letters, digits and underscores, so that a text can be parsed
+/// again. Different symbols get different names.
 std::string Graph::symbolName(const std::string &symbol) {
   if (auto known = symbols.find(symbol); known != symbols.end())
     return known->second;
@@ -62,7 +62,7 @@ TensorInfo Graph::inputInfo(const ValueRecord &input) {
   return result;
 }
 
-/// Extents that the model leaves open are bound, others replaced.
+/// Binds open extents, and replaces the other ones that the user gives.
 void Graph::bindExtents(const std::string &name, Dims &dims) {
   auto given = options.shapes.find(name);
   if (given == options.shapes.end())
@@ -127,7 +127,7 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
     require(!name.empty(), "{}: an input has no name", fileName);
     require(names.insert(name).second, "{}: there are two inputs '{}'", fileName, name);
     if (auto known = top.values.find(name); known != top.values.end() && known->second.initializer)
-      continue; // a weight, or a default that nobody overrides
+      continue; // a weight, or a default value that the user does not override
     try {
       inputs.push_back({&input, inputInfo(input)});
     } catch (const Unsupported &problem) {
@@ -137,7 +137,7 @@ void Graph::declareInputs(mlir::func::FuncOp function) {
     }
     bindExtents(name, inputs.back().info.dims);
   }
-  for (const NodeRecord &node : model.graph.nodes) // a node that is left out
+  for (const NodeRecord &node : model.graph.nodes) // the producer is a node that is left out
     names.insert(node.outputs.begin(), node.outputs.end());
   for (auto &[name, extents] : options.shapes)
     require(names.contains(name), "{}: --shape names input '{}', which the model does not have", fileName, name);
@@ -153,7 +153,7 @@ void Graph::requireShapesUsed() {
   }
 }
 
-/// The results of a node that is not supported become inputs, where it is known what they are.
+/// Makes the results of an unsupported node inputs, if their types are known.
 void Graph::leaveOut(int index) {
   leftOut.push_back(index);
   auto function = llvm::cast<mlir::func::FuncOp>(top.block->getParentOp());

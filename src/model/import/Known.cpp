@@ -33,7 +33,7 @@ std::optional<Tensor> tensorOf(nn::ConstantOp constant) {
 
 std::optional<Tensor> KnownValues::evaluate(mlir::Value value, int level) {
   constexpr int64_t mostElements = 1 << 16;
-  constexpr int mostLevels = 200; // of what was not asked for before; chains of shape arithmetic are far shorter
+  constexpr int mostLevels = 200; // levels that were not computed before; chains of shape arithmetic are far shorter
   const TensorInfo &what = info(value);
   if (what.contents && allConstant(*what.contents) && allConstant(what.dims)) {
     Tensor tensor = Tensor::of<int64_t>(constants(what.dims), constants(*what.contents));
@@ -64,7 +64,7 @@ std::optional<Tensor> KnownValues::evaluate(mlir::Value value, int level) {
   try {
     std::vector<lathe::Value> results = evaluateReference(record->name, *nn::attrsOf(op), pointers);
     return results[llvm::cast<mlir::OpResult>(value).getResultNumber()].tensor();
-  } catch (const Error &) { // what is wrong with these values is said when they are computed
+  } catch (const Error &) { // the error appears when the values are computed
     return std::nullopt;
   }
 }

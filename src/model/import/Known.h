@@ -14,7 +14,7 @@ public:
   /// Symbolic extents, and contents of small integer tensors. References stay valid.
   const TensorInfo &info(mlir::Value value);
   void setInfo(mlir::Value value, TensorInfo info) { infos[value.getAsOpaquePointer()] = std::move(info); }
-  /// Drops what is known of a value that is erased: another one may get its address.
+  /// Forgets a value that is erased: a new value may get its address.
   void forget(mlir::Value value) {
     infos.erase(value.getAsOpaquePointer());
     tensors.erase(value.getAsOpaquePointer());

@@ -6,7 +6,7 @@
 namespace lathe::source {
 namespace {
 
-/// What an attribute holds, for messages.
+/// Names the kind of value that an attribute holds, for messages.
 std::string kindOf(const AttributeRecord &attribute) {
   static const char *const names[] = {"nothing",  "an integer", "a float", "a string", "an element type",
                                       "a tensor", "integers",   "floats",  "strings"};
@@ -251,7 +251,7 @@ mlir::Operation *Node::emitOp(const OpRecord &record, Values operands, Attrs &at
   for (size_t i = 0; i < operands.size(); ++i)
     if (operands[i]) {
       in[i] = &info(operands[i]);
-      // Parameters that were computed by other means than shape arithmetic, in floating-point numbers for instance.
+      // A parameter that is not computed by shape arithmetic, but from floating-point numbers, for example.
       bool parameter = i < record.operands.size() && *record.operands[i].staticAttribute;
       if (parameter && !in[i]->contents && isInteger(in[i]->type))
         if (auto values = staticInts(operands[i]); values && values->size() <= maxContents) {
@@ -277,11 +277,11 @@ mlir::Operation *Node::emitOp(const OpRecord &record, Values operands, Attrs &at
     }
     op = nn::build(graph.builder, loc, record.name, operands, attrs);
   } catch (const Error &error) {
-    if (runTimeParameter) // a shape that depends on values is beyond the operator set, not a mistake
+    if (runTimeParameter) // a shape that depends on values is unsupported, not a mistake in the model
       unsupported(error.what());
     throw;
   }
-  // What symbols tell beyond the types: static extents where the types alone gave `?`.
+  // Symbols may tell static extents where the types alone give `?`.
   for (size_t i = 0; i < results.size() && i < op->getNumResults(); ++i) {
     op->getResult(i).setType(nn::toMlirType(graph.builder.getContext(), results[i]));
     graph.known.setInfo(op->getResult(i), results[i]);
@@ -315,7 +315,7 @@ static mlir::Value extentAt(Node &node, mlir::Value value, int64_t axis) {
   return node.emit("shape", {value}, {{"start", axis}, {"end", axis + 1}});
 }
 
-/// The operand of the node that has the extents `dims`; null where none has, or where nobody can tell which one is meant.
+/// The operand of the node that has the extents `dims`; null if there is none, or if it is ambiguous.
 static mlir::Value operandLike(Node &node, const Dims &dims) {
   mlir::Value found;
   bool unknown = std::any_of(dims.begin(), dims.end(), isUnknown);
@@ -329,7 +329,7 @@ static mlir::Value operandLike(Node &node, const Dims &dims) {
   return found;
 }
 
-/// Reads the extent `dim` from the shape of an operand that has it; null where no operand has it. `dim` is no constant.
+/// Reads the extent `dim`, which is not constant, from the shape of an operand that has it; null if there is none.
 static mlir::Value extentOfOperand(Node &node, const Dim &dim) {
   for (size_t i = 0; i < node.inputCount() && !isUnknown(dim); ++i)
     if (node.has(i)) {
@@ -340,7 +340,7 @@ static mlir::Value extentOfOperand(Node &node, const Dim &dim) {
   return {};
 }
 
-/// The product of neighbouring extents of `x` that is `dim`; null where there is none.
+/// Computes `dim` as a product of neighbouring extents of `x`; null if it is not such a product.
 static mlir::Value productOfExtents(Node &node, mlir::Value x, const Dim &dim) {
   const Dims own = node.info(x).dims;
   for (size_t first = 0; first < own.size() && !isUnknown(dim); ++first)
@@ -354,15 +354,15 @@ static mlir::Value productOfExtents(Node &node, mlir::Value x, const Dim &dim) {
   return {};
 }
 
-/// The values of `dims` as an operand. Extents that are not constants are extents of `x` in the same order, products of
-/// them, or those of an operand of the node; one may differ and is -1 then, as a reshape takes it.
+/// The values of `dims` as an operand. Extents that are not constant are extents of `x` in the same order, products of
+/// them, or extents of an operand of the node. One other extent becomes -1, which reshape infers.
 static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
   if (mlir::Value like = operandLike(node, dims))
     return node.emit("shape", {like});
   const Dims own = node.info(x).dims;
   std::vector<mlir::Value> parts;
   bool inferred = false;
-  int64_t next = 0; // Extents that are not known equal each other: each stands for the next one of x.
+  int64_t next = 0; // unknown extents compare equal: each one stands for the next one of x
   for (const Dim &dim : dims) {
     const int64_t at = std::find(own.begin() + next, own.end(), dim) - own.begin();
     if (dim.isConstant()) {
@@ -385,8 +385,8 @@ static mlir::Value extentsOf(Node &node, mlir::Value x, const Dims &dims) {
   return node.emit("concat", parts, {{"axis", int64_t(0)}});
 }
 
-/// Where `dims` are the products of the extents before an axis and behind it, the length of what is behind, which may be
-/// longer than one axis; 0 where they are not.
+/// If `dims` are two products, of the extents before an axis and of the extents from this axis on, the number of axes
+/// in the second product; otherwise 0.
 static size_t axesBehind(const Dims &own, const Dims &dims) {
   for (size_t axis = 1; dims.size() == 2 && axis < own.size(); ++axis)
     if (product(std::span(own).first(axis)) == dims[0] && product(std::span(own).subspan(axis)) == dims[1])
@@ -398,7 +398,7 @@ mlir::Value Node::reshape(mlir::Value x, const Dims &dims) {
   const TensorInfo known = info(x);
   if (known.dims == dims)
     return x;
-  // Each step computes one of two products, where both are products of several extents.
+  // If both extents are products of several extents, two reshapes compute one product each.
   if (size_t behind = axesBehind(known.dims, dims);
       behind > 1 && behind + 1 < known.dims.size() && !dims[0].isConstant() && !dims[1].isConstant()) {
     Dims joined(known.dims.begin(), known.dims.end() - static_cast<int64_t>(behind));

@@ -90,9 +90,9 @@ public:
   mlir::Value constantInts(const std::vector<int64_t> &dims, const std::vector<int64_t> &values);
   /// Creates a constant of a float or integer type.
   mlir::Value constantScalar(ElementType type, double value);
-  /// Reshapes `x` to the extents `dims`. Extents that are not constants are extents of x in the same order; one may differ.
+  /// Reshapes `x` to `dims`. Extents that are not constant are extents of x in the same order; one may differ.
   mlir::Value reshape(mlir::Value x, const Dims &dims);
-  /// Expands `x` to the extents `dims`. Extents that are not constants are extents of `like` in the same order.
+  /// Expands `x` to `dims`. Extents that are not constant are extents of `like` in the same order.
   mlir::Value expand(mlir::Value x, const Dims &dims, mlir::Value like);
   mlir::Value cast(mlir::Value x, ElementType type);
 

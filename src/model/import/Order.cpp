@@ -1,4 +1,4 @@
-// The nodes that the outputs need, each after its producers.
+// Orders the nodes that the outputs need: each one after its producers.
 #include "import/Graph.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 namespace lathe::source {
 namespace {
 
-/// Indices of a scope's nodes in an order in which each stands after its producers, otherwise in the file's. Nodes of a
-/// cycle, and those behind it, are missing.
+/// Indices of a scope's nodes, producers first, otherwise in the order of the file. Nodes of a cycle, and nodes that
+/// depend on it, are missing.
 std::vector<int> afterProducers(const std::vector<std::vector<int>> &users, std::vector<int> missing) {
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (size_t i = 0; i < missing.size(); ++i)
@@ -54,7 +54,7 @@ std::vector<int> Graph::nodesInOrder(const std::vector<std::string> &outputs) {
   std::vector<std::vector<std::string>> read;
   for (const NodeRecord &node : nodes)
     read.push_back(namesRead(node));
-  /// -1 for what no node of this scope produces. Names of outer scopes are there already.
+  /// -1 if no node of this scope produces the name. Names of outer scopes are already known.
   auto producerOf = [&](const std::string &name) {
     auto at = values.find(name);
     return at == values.end() ? -1 : at->second.producer;

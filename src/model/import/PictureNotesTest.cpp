@@ -31,7 +31,7 @@ struct Notes : testing::Test {
   }
 };
 
-/// A stored member of a zip archive, alone in it; places count from the archive or from `before` bytes in front of it.
+/// A zip archive with one stored member. Offsets count from the archive, or from `before` bytes in front of it.
 std::string zip(const std::string &name, const std::string &content, uint32_t before) {
   uint32_t crc = 0xffffffff;
   for (char c : content) {
@@ -101,7 +101,7 @@ std::string tfliteFile(const std::string &labels) {
 
 TEST_F(Notes, OfTfliteMetadata) {
   std::string model = tfliteFile("labels.txt");
-  for (bool fromFile : {false, true}) { // where the places of the archive count from
+  for (bool fromFile : {false, true}) { // offsets count from the start of the file, or of the archive
     auto before = fromFile ? static_cast<uint32_t>(model.size()) : 0;
     PictureNotes notes = written(model + zip("labels.txt", "tench\r\ngold fish\nshark", before));
     EXPECT_EQ(notes.range, "0..255");
@@ -115,7 +115,7 @@ TEST_F(Notes, OfTfliteMetadata) {
   EXPECT_THAT([&] { written(model); }, testing::ThrowsMessage<Error>(HasSubstr("its directory is missing")));
 }
 
-/// Published classifiers have their normalisation and the names of their 1001 classes.
+/// Published classifiers state their normalisation and the names of their 1001 classes.
 TEST(PublishedNotes, OfClassifiers) {
   const char *given = std::getenv("LATHE_TEST_DATA");
   auto folder = std::filesystem::path(given ? given : LATHE_TEST_DATA) / "models" / "tflite";

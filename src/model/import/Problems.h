@@ -36,9 +36,9 @@ struct Unsupported {
 class Problems {
 public:
   void add(ImportIssue issue) { issues.push_back(std::move(issue)); }
+  bool onlyNodes() const; // no input or output of the graph is among them
   /// Throws UnsupportedError if there are any issues; the message names the first three.
   /// `versionWord` is the name of the version of an operator set.
-  bool onlyNodes() const; // no input or output of the graph is among them
   void throwIfAny(const std::string &fileName, const char *versionWord) const;
 
 private:

@@ -97,7 +97,7 @@ const NodeRecord &withParameters(const NodeRecord &node, const std::map<std::str
     if (!attribute.parameter.empty()) {
       auto found = given.find(attribute.parameter);
       if (found == given.end())
-        continue; // not given and without a default: the operator's own default holds
+        continue; // no value and no default: the default of the operator holds
       storage.attributes.push_back(*found->second);
       storage.attributes.back().name = attribute.name;
       continue;

@@ -53,7 +53,7 @@ struct ExtentRecord {
   std::string symbol; // if `value` is absent; "": extent without a name
 };
 
-/// An input or output of a graph. Of a sequence or an optional `type` and `extents` are those of its tensors.
+/// An input or output of a graph. For a sequence or an optional, `type` and `extents` describe its tensors.
 struct ValueRecord {
   std::string name;
   ValueKind kind = ValueKind::tensor;
@@ -61,9 +61,9 @@ struct ValueRecord {
   ElementType type = ElementType::invalid;
   std::string typeName;
   std::optional<std::vector<ExtentRecord>> extents; // empty: unknown rank
-  std::optional<Quantization> quantization = {};    // of integers that stand for real numbers
+  std::optional<Quantization> quantization = {};    // for integers that stand for real numbers
 
-  /// A value of which nothing but its name is stated.
+  /// A value with nothing but a name.
   static ValueRecord named(const std::string &name) {
     ValueRecord value;
     value.name = name;
@@ -89,14 +89,14 @@ struct NodeRecord {
   std::string op;
   std::vector<std::string> inputs, outputs; // names of tensors; "": absent optional operand
   std::vector<AttributeRecord> attributes;
-  const void *source = nullptr; // the node in the parsed file, for a format whose importers read it there
+  const void *source = nullptr; // the parsed node, if the format's importers read it
 };
 
 /// Nodes may be in any order. Names are names of tensors.
 struct GraphRecord {
   std::vector<NodeRecord> nodes;
   std::vector<ValueRecord> inputs, outputs;
-  std::vector<ValueRecord> values; // of results of nodes, as far as the file describes them
+  std::vector<ValueRecord> values; // results of nodes, as far as the file describes them
   std::vector<TensorRecord> initializers;
   std::vector<std::pair<std::string, std::string>> unreadable; // initializers by name, with the reason
 };
@@ -122,14 +122,13 @@ struct ModelRecord {
 std::string oneLine(std::string name);
 /// Name of a node: its own name, else the name of its first output.
 std::string nodeName(const NodeRecord &node);
-/// Names that a node reads, also through its subgraphs, sorted. Throws Error for subgraphs nested
-/// deeper than `mostNested`.
+/// Names that a node and its subgraphs read, sorted. Throws Error for subgraphs nested deeper than `mostNested`.
 std::vector<std::string> namesRead(const NodeRecord &node);
 /// Largest nesting depth of subgraphs and functions.
 inline constexpr int mostNested = 64;
 
-/// Returns `node` with the attributes of the call of its function (`given`, by name). `storage`
-/// holds the copy if one is needed.
+/// Returns `node` with the attributes (`given`, by name) of the call of its function. `storage` holds the copy if one
+/// is needed.
 const NodeRecord &withParameters(const NodeRecord &node, const std::map<std::string, const AttributeRecord *> &given,
                                  NodeRecord &storage);
 

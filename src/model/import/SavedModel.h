@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-/// The file of the SavedModel in `folder`; "" if `folder` is none or holds no SavedModel.
+/// The file of the SavedModel in `folder`; "" if `folder` is not a folder or holds no SavedModel.
 inline std::string savedModelFile(const std::string &folder) {
   std::error_code error;
   for (const char *name : {"saved_model.pb", "saved_model.pbtxt"})

@@ -5,10 +5,10 @@
 namespace lathe::source {
 namespace {
 
-// Unrolled loops and nested functions end here.
+// Limit on the nodes that unrolled loops and nested functions may produce.
 constexpr int64_t mostNodes = 50000;
 
-/// A scope for the nodes of a subgraph, which see the names around them.
+/// A scope for the nodes of a subgraph, which can also see the names of the outer scope.
 Scope within(StructureNode &node, const std::vector<NodeRecord> &nodes, Scope &outer) {
   Scope scope;
   scope.outer = &outer;

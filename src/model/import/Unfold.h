@@ -1,6 +1,5 @@
-// Unfolds operators with subgraphs, calls of functions and operators on sequences, so that they do
-// not exist in the graph. A body is imported once per iteration; a function is replaced by its
-// nodes.
+// Replaces operators with subgraphs, calls of functions and operators on sequences by plain nodes. A body is imported
+// once per iteration; a call is replaced by the nodes of its function.
 #pragma once
 
 #include "import/Node.h"
@@ -23,7 +22,7 @@ struct StructureNode {
   Node builder() { return Node(graph, record, loc, {}, name); }
   const Entry &in(size_t index) const;
   mlir::Value tensor(size_t index) const;
-  /// Tensors of a sequence that is known.
+  /// The tensors of an operand that is a known sequence.
   const Values &sequence(size_t index) const;
   /// Returns null if the node has no attribute of that name.
   const AttributeRecord *attr(const std::string &name) const;

@@ -9,12 +9,12 @@
 
 namespace lathe {
 
-/// ImportOptions::custom defines names that are neither the class of a layer of the model nor an activation in it.
+/// Thrown if ImportOptions::custom defines names that are neither a class of a layer nor an activation in the model.
 class UnusedDefinitions : public Error {
 public:
   UnusedDefinitions(const std::string &message, std::vector<std::string> unused)
       : Error(message), classes(std::move(unused)) {}
-  std::vector<std::string> classes; // and activations
+  std::vector<std::string> classes; // of layers and activations
 };
 
 } // namespace lathe

@@ -20,7 +20,7 @@ mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
   return main && !main.isExternal() ? main : mlir::func::FuncOp();
 }
 
-/// A sequence or an optional without what is known of its tensors; any other element type as it is.
+/// A sequence or optional without information about its tensors; other element types unchanged.
 mlir::Type roughElement(mlir::Type type) {
   auto elementOf = [](mlir::Type items) {
     auto tensor = llvm::dyn_cast<mlir::TensorType>(items);
@@ -33,7 +33,7 @@ mlir::Type roughElement(mlir::Type type) {
   return type;
 }
 
-/// The type without what a pass may still refine: its extents and layout.
+/// The type without the parts that a pass may still refine: extents and layout.
 mlir::Type rough(mlir::Type type) {
   auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
   if (!ranked)
@@ -51,7 +51,7 @@ mlir::RankedTensorType scalarType(mlir::MLIRContext *context, ElementType type) 
   return mlir::RankedTensorType::get({}, toMlir(context, type));
 }
 
-/// Types of the arguments and results that the body of `loop` has.
+/// Types of the arguments and of the results of the body of `loop`.
 std::pair<llvm::SmallVector<mlir::Type>, llvm::SmallVector<mlir::Type>> loopSignature(LoopOp loop) {
   llvm::SmallVector<mlir::Type> arguments = {scalarType(loop.getContext(), ElementType::i64),
                                              scalarType(loop.getContext(), ElementType::boolean)};

@@ -78,11 +78,11 @@ private:
   mlir::NamedAttrList &list;
 };
 
-/// Operand segments of `op` in record order; (-1 where every operand is required and single).
+/// Operand segments of `op` in record order; -1 if every operand is required and single.
 llvm::SmallVector<int64_t> segmentsOf(mlir::Operation *op, const OpRecord &record) {
   if (auto attr = op->getAttrOfType<mlir::DenseI32ArrayAttr>("operandSegmentSizes"))
     return llvm::SmallVector<int64_t>(attr.asArrayRef().begin(), attr.asArrayRef().end());
-  // At most one operand is optional or variadic: it takes what the others leave.
+  // At most one operand is optional or variadic: it takes the operands that remain.
   int64_t rest = static_cast<int64_t>(op->getNumOperands()) - static_cast<int64_t>(record.operands.size()) + 1;
   llvm::SmallVector<int64_t> segments;
   for (const OperandRecord &operand : record.operands)
@@ -244,7 +244,7 @@ ElementType toElementType(mlir::Type type) {
 
 namespace {
 
-/// What the type `items` of a sequence or of an optional says about its tensors.
+/// Reads what the type `items` of a sequence or an optional states about its tensors.
 void readItems(mlir::Type items, TensorInfo &info) {
   auto tensor = llvm::dyn_cast<mlir::TensorType>(items);
   info.noItems = !tensor;
@@ -354,8 +354,8 @@ ConstantData constantData(mlir::ElementsAttr attr) {
     data.bytes = dense.getRawData();
     return data;
   }
-  // MLIR packs booleans eight a byte; everywhere else they take one byte each. Kept for the life of the process, by
-  // attribute.
+  // MLIR packs eight booleans into a byte; everywhere else a boolean takes one byte. Unpacked constants are kept by
+  // attribute until the process ends.
   static thread_local std::map<const void *, std::vector<char>> expanded;
   auto &bytes = expanded[dense.getAsOpaquePointer()];
   bytes.clear();
@@ -368,7 +368,7 @@ ConstantData constantData(mlir::ElementsAttr attr) {
   return data;
 }
 
-/// `name` as textual IR can hold it: the key of a resource is a bare identifier.
+/// `name` in a form that textual IR can hold: the key of a resource is a bare identifier.
 static std::string resourceKey(llvm::StringRef name) {
   std::string key;
   for (char c : name)

@@ -48,8 +48,8 @@ mlir::Type toMlir(mlir::MLIRContext *context, ElementType type);
 /// Returns `invalid` for types that nn does not have.
 ElementType toElementType(mlir::Type type);
 
-/// Type of a value, with its contents if a constant defines it. `?` extents become unknown Dims. A sequence or an optional
-/// has the type of a scalar whose element type tells (ir/Nn.td).
+/// Type of a value, with its contents if it is a constant. `?` extents become unknown Dims. A sequence or optional has
+/// the type of a scalar whose element type describes it (ir/Nn.td).
 TensorInfo infoOf(mlir::Value value);
 /// MLIR type of `info`; open extents become `?`.
 mlir::TensorType toMlirType(mlir::MLIRContext *context, const TensorInfo &info, mlir::Attribute encoding = {});
@@ -57,8 +57,8 @@ mlir::TensorType toMlirType(mlir::MLIRContext *context, const TensorInfo &info, 
 /// The layout encoding of a value; null: row-major.
 BlockedAttr layoutOf(mlir::Value value);
 
-/// Elements of a constant's attribute with any storage (dense, splat or resource). Throws Error for
-/// a resource without data. The bytes live as long as the context. Splats are not expanded.
+/// Elements of a constant's attribute with any storage (dense, splat or resource). Throws Error for a resource without
+/// data. The bytes live as long as the context. Splats are not expanded.
 struct ConstantData {
   ElementType type;
   std::vector<int64_t> dims;
@@ -66,8 +66,8 @@ struct ConstantData {
   bool splat;
 };
 ConstantData constantData(mlir::ElementsAttr attr);
-/// Makes a constant with a copy of `bytes` (row-major, native byte order). From 1 KiB on it is a
-/// dense resource named after `name`.
+/// Makes a constant with a copy of `bytes` (row-major, native byte order). Constants of 1 KiB and more are dense
+/// resources named after `name`.
 mlir::ElementsAttr makeConstant(mlir::MLIRContext *context, ElementType type, llvm::ArrayRef<int64_t> dims,
                                 llvm::ArrayRef<char> bytes, llvm::StringRef name);
 

@@ -1,4 +1,4 @@
-// Rules over the extents of a function's arguments, from all of its operators.
+// Collects the rules over extents of a function's arguments from all of its operators.
 #pragma once
 
 #include "ir/SymbolicShapes.h"
@@ -15,9 +15,9 @@ struct NodeRule {
   std::string node;
 };
 
-/// Returns the comparisons of extents that the shape functions of all operators of `function`, and
-/// of the functions it calls, cannot decide for all values of the symbols: in order, equal rules
-/// once. Throws Error as SymbolicShapes does.
+/// Returns the comparisons of extents that hold for some values of the symbols only, from the shape functions of all
+/// operators of `function` and of the functions it calls. They are in order, without duplicates. Throws Error like
+/// SymbolicShapes.
 std::vector<NodeRule> extentRules(mlir::func::FuncOp function);
 
 /// SymbolicShapes of `function`; `rules` receives the rules over the same symbols, unknown extents included.

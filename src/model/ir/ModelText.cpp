@@ -18,7 +18,7 @@
 namespace lathe::nn {
 namespace {
 
-/// The module's text, which names `weights` as the file of its weights ("": it has none).
+/// The module's text, which names `weights` as its file of weights ("": no weights).
 std::string textOf(mlir::ModuleOp module, const std::string &weights) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -32,7 +32,7 @@ std::string textOf(mlir::ModuleOp module, const std::string &weights) {
   return text + "\n";
 }
 
-/// The parser's first complaint, with its line.
+/// The parser's first message, with its line.
 struct Complaint {
   std::string text;
   mlir::ScopedDiagnosticHandler collect;

@@ -29,7 +29,7 @@ std::vector<WrittenFile> writeModelText(mlir::ModuleOp module, const std::string
 /// checked for attributes and operators that would be ignored. Errors read "model.mlir: line 12:
 /// ... (m.onnx: node 3 'conv1' (Conv))". Loads the dialects nn and func.
 mlir::OwningOpRef<mlir::ModuleOp> readModelText(mlir::MLIRContext &context, const std::string &path);
-/// Reads such a text from memory. `path` stands in errors, and the weights are looked for beside it.
+/// Reads the text of a model from memory. `path` appears in errors; the weights are searched beside it.
 mlir::OwningOpRef<mlir::ModuleOp> parseModelText(mlir::MLIRContext &context, const std::string &text,
                                                  const std::string &path);
 

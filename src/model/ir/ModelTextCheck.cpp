@@ -1,4 +1,4 @@
-// What is checked of textual IR beside its syntax, and where in the text a message says it is.
+// Checks textual IR beyond its syntax, and finds the line for a message.
 #include "ir/Bridge.h"
 #include "ir/ModelTextParts.h"
 #include "ir/SymbolicShapes.h"
@@ -16,9 +16,9 @@ namespace {
 
 constexpr int deepestNesting = 1000;
 constexpr uint64_t mostResults = 1 << 20; // of one operation
-constexpr int64_t largestBlock = 1 << 20; // channels, all of a value where they are last
+constexpr int64_t largestBlock = 1 << 20; // channels; with channels last, one block holds all of them
 
-/// Where an attribute of ours may stand, and what it is.
+/// Where an attribute of Lathe may be, and its kind.
 enum class Place { module, function, operation, argument, result };
 enum class Form { text, texts, unit };
 struct OwnAttribute {
@@ -27,7 +27,7 @@ struct OwnAttribute {
   Form form;
 };
 
-/// Every attribute `nn.*` that does not belong to an operator: the passes and the importers write them.
+/// All attributes `nn.*` that do not belong to an operator: passes and importers write them.
 constexpr OwnAttribute ownAttributes[] = {
     {"nn.source", Place::module, Form::text},         {"nn.producer", Place::module, Form::text},
     {"nn.content", Place::module, Form::text},        {weightsAttribute, Place::module, Form::text},
@@ -53,7 +53,7 @@ bool hasForm(mlir::Attribute value, Form form) {
   return array && llvm::all_of(array, [](mlir::Attribute text) { return llvm::isa<mlir::StringAttr>(text); });
 }
 
-/// What is wrong with an attribute at `place` of `owner`, which has attributes `own` beside ours; "" where nothing is.
+/// Describes what is wrong with an attribute at `place` of `owner`, which also has attributes `own`; "" if it is valid.
 std::string problemOf(mlir::NamedAttribute attribute, Place place, const std::string &owner,
                       std::vector<std::string> known) {
   std::string name = attribute.getName().str();
@@ -88,14 +88,14 @@ mlir::Type heldElement(mlir::Type type) {
   return tensor ? tensor.getElementType() : type;
 }
 
-/// What is wrong with a type of a value; "" where nothing is.
+/// Describes what is wrong with the type of a value; "" if it is valid.
 std::string problemOf(mlir::Type type) {
   auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
   std::string text;
   llvm::raw_string_ostream(text) << type;
   if (!tensor || toElementType(heldElement(tensor.getElementType())) == ElementType::invalid)
     return fmt::format("a value of type {}, expected a tensor of numbers, booleans or strings", text);
-  int64_t bytes = 16; // an element has fewer
+  int64_t bytes = 16; // the size of an element is smaller
   for (int64_t extent : tensor.hasRank() ? tensor.getShape() : llvm::ArrayRef<int64_t>())
     if (extent > 0 && __builtin_mul_overflow(bytes, extent, &bytes))
       return fmt::format("a value of type {}, which has more bytes than can be counted", text);
@@ -114,8 +114,8 @@ std::string problemOf(mlir::Type type) {
 
 } // namespace
 
-/// MLIR's parser makes a place for every result before it looks at the operation: `%x:NUMBER` at `at`, or `%x#NUMBER`,
-/// states how many, or which. An operation lists the type of every result, so a text has more characters than results.
+/// MLIR's parser reserves a place for every result before it reads the operation: `%x:NUMBER` or `%x#NUMBER` at `at`
+/// states how many. An operation lists the type of every result, so a valid text has more characters than results.
 static void checkResultNumber(llvm::StringRef source, size_t at, const std::string &path, int line) {
   llvm::StringRef rest = source.substr(at + 1);
   rest = rest.drop_while([](char c) { return llvm::isAlnum(c) || strchr("_.$-", c); });
@@ -131,13 +131,13 @@ TextScan scanText(llvm::StringRef source, const std::string &path) {
   TextScan scan;
   int line = 1;
   llvm::StringRef name = weightsAttribute;
-  bool named = false; // the attribute's name is behind us, its value is next
+  bool named = false; // the attribute's name was read, its value is next
   int depth = 0;
   for (size_t i = 0; i < source.size(); ++i) {
     char c = source[i];
     if (c == '\n') {
       ++line;
-    } else if (c == '"') { // a string, up to the quote that is not escaped (or the line's end: the parser will say)
+    } else if (c == '"') { // a string, up to its closing quote or the end of the line (an error for the parser)
       size_t begin = ++i;
       for (; i < source.size() && source[i] != '"' && source[i] != '\n'; ++i)
         i += source[i] == '\\';
@@ -178,7 +178,7 @@ std::string TextPlaces::at(mlir::Operation *op, const std::string &message) cons
 }
 
 std::string TextPlaces::verify(mlir::ModuleOp module) const {
-  // The verifier reports locations alone, and an operation's location names the file that the text was made from.
+  // The verifier reports only locations, and an operation's location names the file from which the text was made.
   std::map<std::pair<unsigned, unsigned>, mlir::Operation *> operations;
   std::map<mlir::Operation *, mlir::Location> original;
   for (const auto &[op, position] : positions) {
@@ -222,7 +222,7 @@ void checkAttributes(mlir::ModuleOp module, const TextPlaces &places, const std:
 
 namespace {
 
-/// What is wrong with the extents that nn.dims gives an argument; "" where nothing is.
+/// Describes what is wrong with the extents in an argument's nn.dims; "" if they are valid.
 std::string problemOfDims(mlir::ArrayAttr texts, mlir::RankedTensorType type) {
   if (static_cast<int64_t>(texts.size()) != type.getRank())
     return fmt::format("{} extents in nn.dims, expected {}", texts.size(), type.getRank());
@@ -240,7 +240,7 @@ std::string problemOfDims(mlir::ArrayAttr texts, mlir::RankedTensorType type) {
 
 bool isKernel(mlir::func::FuncOp function) { return function->hasAttr("nn.family"); }
 
-/// What is wrong with a function beside its operations; "" where nothing is.
+/// Describes what is wrong with a function, apart from its operations; "" if it is valid.
 std::string problemOf(mlir::func::FuncOp function) {
   std::string name = fmt::format("function @{}", function.getName().str());
   if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
@@ -268,8 +268,8 @@ std::string problemOf(mlir::func::FuncOp function) {
   return "";
 }
 
-/// What is wrong with a constant or a change of layout, whose types MLIR's verifier does not compare; "" where nothing
-/// is.
+/// Describes what is wrong with a constant or a change of layout, whose types MLIR's verifier does not compare; "" if
+/// it is valid.
 std::string problemOfTypes(mlir::Operation *op) {
   auto alike = [](mlir::ShapedType a, mlir::Type b) {
     auto other = llvm::cast<mlir::ShapedType>(b);
@@ -288,7 +288,7 @@ std::string problemOfTypes(mlir::Operation *op) {
   return "";
 }
 
-/// What is wrong with an operation of `function`; "" where nothing is.
+/// Describes what is wrong with an operation of `function`; "" if it is valid.
 std::string problemOf(mlir::Operation *op, mlir::func::FuncOp function) {
   std::string name = op->getName().getStringRef().str();
   if (!llvm::isa<NnDialect>(op->getDialect()) && !llvm::isa<mlir::func::CallOp, mlir::func::ReturnOp>(op))

@@ -95,7 +95,7 @@ TEST_F(ModelText, ModelsOfOneContextKeepTheirOwnWeights) {
   auto one = withWeight(1), two = withWeight(2);
   writeModelText(*one, path);
   writeModelText(*two, path + "2.mlir");
-  for (int i = 0; i < 2; ++i) { // again, with the names taken by now
+  for (int i = 0; i < 2; ++i) { // twice: the names are taken in the second round
     auto first = readModelText(context, path), second = readModelText(context, path + "2.mlir");
     auto value = [](mlir::ModuleOp module) {
       float result = 0;
@@ -165,7 +165,7 @@ TEST_F(ModelText, ErrorsNameFileAndLine) {
 }
 
 TEST_F(ModelText, NumbersOfResultsAreLimited) {
-  // The parser makes room for as many results before it looks at the operation.
+  // The parser reserves places for all results before it reads the operation.
   writeFile("func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {\n  return %x#400000000 : tensor<4xf32>\n}\n");
   EXPECT_THAT(errorOfReading(),
               testing::StartsWith(path + ": line 2: '400000000' results of one operation, expected at "
@@ -199,7 +199,7 @@ TEST_F(ModelText, DamagedWeightsAreErrors) {
   std::string other = good;
   other.replace(other.find("F32"), 3, "I32");
   EXPECT_THAT(with(other), testing::HasSubstr("is I32"));
-  // A shape that its bytes do not hold.
+  // A shape that does not match the bytes.
   size_t shape = good.find("\"shape\":[") + 9;
   for (const char *digits : {"2", "-1"}) {
     other = good;
@@ -220,7 +220,7 @@ TEST_F(ModelText, ARenamedTextFindsItsWeights) {
   path = (folder / "renamed.mlir").string();
   fs::rename(original, path);
   EXPECT_EQ(errorOfReading(), "no error");
-  // Both elsewhere, and the text changed to say so.
+  // Moves both files, and changes the name in the text.
   fs::create_directories(folder / "below");
   fs::rename(weights, folder / "below" / "other.bin");
   EXPECT_THAT(errorOfReading(), testing::HasSubstr("m.mlir.safetensors', which does not exist"));
@@ -228,7 +228,7 @@ TEST_F(ModelText, ARenamedTextFindsItsWeights) {
   text.replace(text.find(named), named.size(), "below/other.bin");
   writeFile(text);
   EXPECT_EQ(errorOfReading(), "no error");
-  // A text that names no file has its weights beside it, as before there was a name.
+  // A text without a file name has its weights beside it; older versions wrote no name.
   text.erase(text.find(" attributes {nn.weights"),
              std::string(" attributes {nn.weights = \"below/other.bin\"}").size());
   writeFile(text);
@@ -276,7 +276,7 @@ TEST_F(ModelText, SmallConstantsOfSmallTypesComeBack) {
   module->erase();
 }
 
-/// A text of one function whose attributes, argument and operator a test chooses.
+/// A text of one function with chosen attributes, argument and operator.
 std::string oneOperator(const std::string &op, const std::string &argument = "", const std::string &function = "",
                         const std::string &module = "") {
   return fmt::format("module {} {{\n  func.func @main(%x: tensor<4xf32> {}) -> tensor<4xf32> {} {{\n    %0 = {} : "
@@ -353,12 +353,12 @@ TEST_F(ModelText, WhatIsNoModelIsAnError) {
   EXPECT_THAT(error("func.func @main() -> tensor<2xf32> {\n  %0 = nn.constant {value = dense<1.0> : tensor<3xf32>} : "
                     "tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n"),
               HasSubstr("line 2: the constant's value and its result have different types"));
-  writeModelText(*withWeight(7), path); // its weights stand behind the text when it is parsed
+  writeModelText(*withWeight(7), path); // its weights follow the text for the parser
   std::string text = readFile(path);
   EXPECT_THAT(error(text.substr(0, text.find("    %2"))), HasSubstr("line 5: expected operation name"));
 }
 
-/// One random change of `bytes`: a cut, a byte, a run removed or doubled, digits.
+/// One random change of `bytes`: truncation, a changed byte, a removed or doubled range, digits.
 std::string mutated(std::string bytes, std::mt19937_64 &random) {
   auto below = [&](size_t n) { return n ? random() % n : 0; };
   size_t at = below(bytes.size()), length = 1 + below(30);

@@ -1,4 +1,4 @@
-// The weights of textual IR: which file they are in, and how they reach the parsed constants.
+// The weights of textual IR: finds their file, and puts them into the parsed constants.
 #include "ir/Bridge.h"
 #include "ir/ModelTextParts.h"
 #include "support/Text.h"
@@ -18,7 +18,7 @@ bool isBareIdentifier(llvm::StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; });
 }
 
-/// A string literal's text, its escapes resolved.
+/// The text of a string literal, without escapes.
 std::string unescaped(const std::string &literal) {
   std::string result;
   for (size_t i = 0; i < literal.size(); ++i) {
@@ -44,7 +44,7 @@ std::string placeholder(uint32_t index) {
   return data;
 }
 
-/// The index in a placeholder; nothing where the bytes are data that stands in the text itself.
+/// The index in a placeholder; nothing if the bytes are data in the text itself.
 std::optional<uint32_t> placeholderIndex(llvm::ArrayRef<char> bytes) {
   uint32_t index;
   if (bytes.size() != mark.size() + sizeof index || std::memcmp(bytes.data(), mark.data(), mark.size()) != 0)
@@ -73,8 +73,8 @@ TextWeights::TextWeights(const TextScan &scan, const std::string &path) : path(p
     weights = Safetensors::open(weightsPath);
 }
 
-/// A resource section that gives each weight a placeholder: the parser then resolves names, whatever other models in
-/// this context are called; the placeholder (its index) leads to the data.
+/// A resource section that gives each weight a placeholder. The parser then resolves names regardless of other models
+/// in this context, and the index in the placeholder leads to the data.
 std::string TextWeights::placeholders() const {
   std::string result = "\n{-# dialect_resources: { builtin: {";
   uint32_t index = 0;
@@ -84,7 +84,7 @@ std::string TextWeights::placeholders() const {
     blob[0] = 4; // alignment
     blob += placeholder(index++);
     if (!isBareIdentifier(entry.name))
-      continue; // text cannot refer to it
+      continue; // a text cannot refer to this name
     result += fmt::format("{}{}: \"0x{}\"", any ? ", " : "", entry.name, llvm::toHex(blob));
     any = true;
   }

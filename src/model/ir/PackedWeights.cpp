@@ -5,7 +5,7 @@
 namespace lathe::nn {
 namespace {
 
-/// The only operator that uses `value`, if it is `mnemonic`, as the maker of an operand.
+/// The producer of `value` if it is a `mnemonic` and has no other user.
 mlir::Operation *makerOf(mlir::Value value, std::string_view mnemonic) {
   mlir::Operation *op = value.getDefiningOp();
   return isOp(op, mnemonic) && value.hasOneUse() ? op : nullptr;
@@ -26,12 +26,12 @@ std::optional<std::vector<int64_t>> staticDims(mlir::Value value) {
   return std::vector<int64_t>(type.getShape().begin(), type.getShape().end());
 }
 
-/// True for a constant with one value for each block and column, or fewer.
+/// True for a constant with at most one value for each block and column.
 bool isParameter(mlir::Value value, const PackedWeights &weights) {
   auto dims = staticDims(value);
   if (!dims || !isConstant(value) || infoOf(value).type != ElementType::f32 || dims->size() > 3)
     return false;
-  // With one block of K x N codes no axis of blocks is there.
+  // One block of K x N codes has no axis of blocks.
   const std::vector<int64_t> whole = {weights.blocks, 1, weights.columns};
   for (size_t i = 0; i < dims->size(); ++i)
     if (int64_t extent = (*dims)[i]; extent != 1 && extent != whole[i + 3 - dims->size()])
@@ -39,7 +39,7 @@ bool isParameter(mlir::Value value, const PackedWeights &weights) {
   return true;
 }
 
-/// True for a matmul, or a gemm of rows by K x N, of float32.
+/// True for a float32 matmul, or a float32 gemm of rows by K x N.
 bool isProduct(mlir::Operation *op) {
   if (!isOp(op, "matmul") && !isOp(op, "gemm"))
     return false;

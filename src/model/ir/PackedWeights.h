@@ -23,8 +23,9 @@ struct PackedWeights {
   llvm::SmallVector<mlir::Operation *> ops;   // in order; the last one gives K x N
 };
 
-/// The packed weights of `product`, a matmul or gemm of float32 values; nothing for any other operator. In a graph codes,
-/// scale and zero are constants, in a kernel also arguments that always are constants. Nothing else uses the operators.
+/// The packed weights of `product`, a matmul or gemm of float32 values; nothing for other operators. Codes, scale and
+/// zero are constants in a graph; in a kernel they may also be arguments that are always constant. The operators of the
+/// weights have no other users.
 std::optional<PackedWeights> packedWeightsOf(mlir::Operation *product);
 
 /// Builds the weights from constants.

@@ -16,13 +16,13 @@ template <class T> void readAs(const ConstantData &data, std::vector<double> &nu
   }
 }
 
-/// A constant that scales or offsets a tensor along at most one axis of it.
+/// A constant that scales or offsets a tensor, with values along at most one axis.
 struct Parameter {
   std::vector<double> values;
-  std::optional<int64_t> axis; // counted from the last axis: -1 is the last
+  std::optional<int64_t> axis; // counted from the last axis (-1)
 };
 
-/// `value` as a parameter, seen through views and casts of a constant.
+/// `value` as a parameter: a constant, possibly with views and casts.
 std::optional<Parameter> parameterOf(mlir::Value value) {
   auto shape = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (!shape || !shape.hasStaticShape())
@@ -36,13 +36,13 @@ std::optional<Parameter> parameterOf(mlir::Value value) {
   for (int64_t i = 0; i < shape.getRank(); ++i)
     if (shape.getDimSize(i) != 1) {
       if (parameter.axis)
-        return std::nullopt; // blocks
+        return std::nullopt; // scales of blocks
       parameter.axis = i - shape.getRank();
     }
   return parameter;
 }
 
-/// `operand` of a binary operator that is a parameter, and the other operand.
+/// A binary operator with a parameter, and its other operand.
 struct Binary {
   mlir::Value other;
   Parameter parameter;
@@ -59,7 +59,7 @@ std::optional<Binary> binaryAt(mlir::Operation *op, std::string_view mnemonic, b
   return std::nullopt;
 }
 
-/// Puts both parameters under one axis of a tensor of `rank`. False if they vary along different axes.
+/// Gives both parameters one axis of a tensor of `rank`. Returns false if they vary along different axes.
 bool settle(QuantizedScale &result, const Parameter &scale, const std::optional<Parameter> &zero, int64_t rank) {
   std::optional<int64_t> axis = scale.axis ? scale.axis : zero ? zero->axis : std::nullopt;
   if (zero && zero->axis && scale.axis && zero->axis != scale.axis)

@@ -19,7 +19,7 @@ namespace lathe::nn {
 
 /// Scale and zero point of a quantised tensor.
 struct QuantizedScale {
-  ElementType type = ElementType::invalid; // of the integers: i8, u8, i16, u16 or i32
+  ElementType type = ElementType::invalid; // type of the integers: i8, u8, i16, u16 or i32
   std::vector<double> scale;               // one value, or one a position along `axis`
   std::vector<double> zeroPoint;           // as many as `scale`
   std::optional<int64_t> axis;             // nothing: one value for the whole tensor
@@ -35,9 +35,9 @@ struct QuantizedForm {
   llvm::SmallVector<mlir::Operation *> ops; // all operators of the form, in order; the last one gives the result
 };
 
-/// The quantise whose last operator is `op`; nothing if it is none.
+/// The quantise whose last operator is `op`; nothing if there is none.
 std::optional<QuantizedForm> quantizeAt(mlir::Operation *op);
-/// The dequantise whose last operator is `op`; nothing if it is none. `x` has an integer type.
+/// The dequantise whose last operator is `op`; nothing if there is none. `x` has an integer type.
 std::optional<QuantizedForm> dequantizeAt(mlir::Operation *op);
 /// The dequantise that computes `value`; nothing if there is none.
 std::optional<QuantizedForm> dequantizeOf(mlir::Value value);

@@ -14,7 +14,7 @@
 namespace lathe {
 namespace {
 
-/// The format's name of a type; "" where it has none.
+/// The format's name of a type; "" if it has none.
 const char *dtypeOf(ElementType type) {
   switch (type) {
   case ElementType::f32:
@@ -52,8 +52,7 @@ const char *dtypeOf(ElementType type) {
   }
 }
 
-/// Bytes that the shape takes, SIZE_MAX where no file has as many; nothing for a type that nn does
-/// not know.
+/// Number of bytes for the shape, SIZE_MAX if it is too large for any file; nothing for a type that nn does not know.
 std::optional<size_t> bytesOf(const Safetensors::Entry &entry) {
   size_t bytes = 0;
   for (int type = 1; type <= static_cast<int>(ElementType::u4); ++type)

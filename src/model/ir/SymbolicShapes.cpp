@@ -11,8 +11,8 @@
 namespace lathe::nn {
 namespace {
 
-/// The type's static extents win over `info`'s: a shape function may know less than the IR says.
-/// That they agree is a rule.
+/// Prefers the static extents of the type: a shape function may know less than the IR states. A rule demands that both
+/// agree.
 TensorInfo refine(TensorInfo info, mlir::Value value) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (!type)
@@ -31,7 +31,7 @@ TensorInfo refine(TensorInfo info, mlir::Value value) {
 
 thread_local std::vector<NodeRule> *wanted = nullptr; // during extentRules
 
-/// `describe` without the file: packages keep rules, and a package belongs to every file with the same content.
+/// `describe` without the file name: packages keep rules, and a package is shared by files with the same content.
 std::string describeInside(mlir::Location node) {
   std::string text = describe(node);
   auto at = node->findInstanceOf<mlir::FileLineColLoc>();
@@ -39,7 +39,7 @@ std::string describeInside(mlir::Location node) {
   return text.starts_with(file) ? text.substr(file.size()) : text;
 }
 
-/// Calls `f`; what it leaves undecided is a rule of the node.
+/// Calls `f`; comparisons that it leaves undecided become rules of the node.
 template <class F> void recordRules(mlir::Location node, F &&f) {
   if (!wanted)
     return f();
@@ -131,7 +131,7 @@ SymbolicShapes::SymbolicShapes(mlir::func::FuncOp function, llvm::ArrayRef<Tenso
 }
 
 void SymbolicShapes::walk(mlir::Block &block) {
-  std::optional<mlir::SymbolTable> symbols; // made at the first call: a search of the module a call is quadratic
+  std::optional<mlir::SymbolTable> symbols; // created at the first call, because a search per call would be quadratic
   for (mlir::Operation &op : block) {
     auto call = llvm::dyn_cast<mlir::func::CallOp>(op);
     if (!call) {
@@ -152,7 +152,7 @@ void SymbolicShapes::walk(mlir::Block &block) {
   }
 }
 
-/// Unknown extents that the operation has names for are these symbols.
+/// Replaces unknown extents by the symbols that the operation names.
 void SymbolicShapes::nameExtents(mlir::Operation &op) {
   if (!op.hasAttr(extentsAttribute))
     return;
@@ -178,7 +178,7 @@ void SymbolicShapes::infer(mlir::Operation &op) {
     return visitControlFlow(op);
   const OpRecord *record = recordOf(&op);
   if (!record)
-    return; // constants and foreign operations: `of` reads the type
+    return; // for constants and foreign operations `of` reads the type
   auto operands = operandsByRecord(&op);
   std::vector<TensorInfo> infos(operands.size());
   InferInputs in(std::max(operands.size(), record->operands.size()), nullptr);
@@ -200,7 +200,7 @@ void SymbolicShapes::infer(mlir::Operation &op) {
 
 namespace {
 
-/// Describes a value that is described by `a` in some runs and by `b` in others: extents that differ are unknown.
+/// Describes a value that `a` or `b` describes, depending on the run: extents that differ are unknown.
 TensorInfo common(const TensorInfo &a, const TensorInfo &b) {
   if (!a.isTensor())
     return commonItems(a, b);
@@ -221,7 +221,7 @@ llvm::StringSet<> symbolsOf(const TensorInfo &info) {
   return symbols;
 }
 
-/// Number of iterations where only the trip count decides; else unknown.
+/// Number of iterations if it depends only on the trip count, otherwise unknown.
 Dim loopTrips(LoopOp loop, mlir::func::FuncOp body, const TensorInfo &tripCount) {
   auto isTrue = [](mlir::Value value) {
     auto constant = value.getDefiningOp<ConstantOp>();
@@ -236,8 +236,8 @@ Dim loopTrips(LoopOp loop, mlir::func::FuncOp body, const TensorInfo &tripCount)
   return trips.isConstant() && trips.constant() < 0 ? Dim(0) : trips;
 }
 
-/// `info` outside of a body: extents with a symbol that the operands of its operation do not have, or that is `inner`,
-/// are unknown.
+/// `info` outside a body: extents become unknown if they have a symbol that the operation's operands do not have, or a
+/// symbol of `inner`.
 TensorInfo outside(TensorInfo info, const llvm::StringSet<> &outer, const llvm::StringSet<> &inner) {
   info.contents.reset();
   for (Dim &dim : info.dims) {
@@ -251,8 +251,8 @@ TensorInfo outside(TensorInfo info, const llvm::StringSet<> &outer, const llvm::
 
 } // namespace
 
-/// Extents of the results. Symbols that only the carried values of a loop have differ from iteration to iteration. Rules
-/// of a body hold where it runs (PlanBuilder), so they are none of this function's.
+/// Extents of the results. Symbols that only carried values of a loop have differ between iterations. Rules of a body
+/// are checked where the body runs (PlanBuilder), so they do not belong to this function.
 void SymbolicShapes::visitControlFlow(mlir::Operation &op) {
   llvm::SaveAndRestore quiet(wanted, static_cast<std::vector<NodeRule> *>(nullptr));
   auto bodies = bodiesOf(&op);
@@ -287,7 +287,7 @@ void SymbolicShapes::visitControlFlow(mlir::Operation &op) {
       known[result] = refine(common(outside(a, outer, {}), b), result);
     return;
   }
-  // The body's own symbols: its carried arguments have them, and the values before the loop do not.
+  // Symbols of the body's carried arguments that the values before the loop do not have.
   llvm::StringSet<> inner;
   auto initial = carriedBy(loop);
   for (size_t i = 0; i < initial.size(); ++i) {

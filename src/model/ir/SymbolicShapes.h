@@ -9,8 +9,8 @@
 
 namespace lathe::nn {
 
-/// Attribute of an operation whose results have extents that only it knows when it has run: their symbols, one text for
-/// every axis of every result, "" where the shape function tells the extent.
+/// Attribute of an operation that computes extents of its results at run time: their symbols, one text for every axis
+/// of every result, "" if the shape function gives the extent.
 inline constexpr const char *extentsAttribute = "nn.extents";
 /// Attribute of a kernel's argument: its elements as texts of extents.
 inline constexpr const char *contentsAttribute = "nn.contents";
@@ -18,18 +18,18 @@ inline constexpr const char *contentsAttribute = "nn.contents";
 /// The name in `nn.extents` for an axis of a result; "" if there is none.
 llvm::StringRef nameOfExtent(mlir::Operation *op, unsigned result, size_t axis);
 
-/// Runs the shape functions over the body of `function` in order. Extents of arguments come from
-/// their attribute `nn.dims`, else from their types. Extents that no shape function tells have the names of `nn.extents`. A func.call is followed into its callee, nn.if
-/// and nn.loop into their bodies. The IR is not changed.
+/// Runs the shape functions over the body of `function` in order. Extents of arguments come from their attribute
+/// `nn.dims`, or from their types. Extents that no shape function gives have the names of `nn.extents`. Follows
+/// func.call into its callee, and nn.if and nn.loop into their bodies. Does not change the IR.
 class SymbolicShapes {
 public:
-  /// Throws Error with the node whose constraint is violated.
+  /// Throws Error with the node if a constraint is violated.
   explicit SymbolicShapes(mlir::func::FuncOp function);
   /// Like the other constructor, with given descriptions of the arguments.
   SymbolicShapes(mlir::func::FuncOp function, llvm::ArrayRef<TensorInfo> arguments);
 
-  /// Extents and, for small integer tensors, contents of a value. Data-dependent extents are
-  /// unknownDim(). A value that was added to the IR later is described by its type.
+  /// Extents and, for small integer tensors, contents of a value. Data-dependent extents are unknownDim(). A value that
+  /// was added to the IR later is described by its type.
   TensorInfo of(mlir::Value value) const;
 
   /// Descriptions of the returned values.
@@ -37,7 +37,7 @@ public:
 
   /// Sets the description of `value`, for passes that create values.
   void set(mlir::Value value, TensorInfo info) { known[value] = std::move(info); }
-  /// Describes the results of an operator that was added or whose operands are described otherwise now.
+  /// Describes the results of an operator again, after it was added or after its operands' descriptions have changed.
   void refresh(mlir::Operation &op) { visit(op); }
 
 private:
@@ -50,15 +50,15 @@ private:
   void visitControlFlow(mlir::Operation &op);
 };
 
-/// Attribute of arguments and results of kernels: extents in memory, where they differ from the value's extents. A
-/// value that grows in place (passes/kernels/GrowInPlace.h) has room for more than it holds.
+/// Attribute of arguments and results of kernels: extents in memory, if they differ from the value's extents. A value
+/// that grows in place (passes/kernels/GrowInPlace.h) has more room than elements.
 inline constexpr const char *storedAttribute = "nn.stored";
 
 /// Extents of argument `index` of a function: its `nn.dims` if present, else the extents of its
 /// type.
 Dims argumentDims(mlir::func::FuncOp function, unsigned index);
 
-/// Extents in memory of buffer `buffer` of a kernel (its arguments, then its results), whose extents are `dims`: its
+/// Extents in memory of buffer `buffer` of a kernel (its arguments, then its results) with the extents `dims`: its
 /// attribute `nn.stored` if present, else `dims`.
 Dims storedDims(mlir::func::FuncOp kernel, unsigned buffer, const Dims &dims);
 

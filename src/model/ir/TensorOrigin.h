@@ -8,7 +8,7 @@
 namespace lathe {
 
 struct TensorOrigin {
-  std::string node;  // the node that writes it, or the graph input
+  std::string node;  // node that writes it, or graph input
   size_t output = 0; // position among the outputs of the node
   size_t used = 0;   // position among the used outputs of the node
 };

@@ -1,4 +1,4 @@
-// Every operator's verifier: its shape function, run over the operands' types.
+// The verifier of every operator: runs its shape function on the operands' types.
 #include "ir/Bridge.h"
 
 namespace lathe::nn {
@@ -25,7 +25,7 @@ mlir::LogicalResult verifyByShapeFunction(mlir::Operation *op) {
       auto type = llvm::dyn_cast<mlir::RankedTensorType>(result.getType());
       if (!type)
         continue;
-      if (!info.isTensor()) { // what is known of its tensors may differ
+      if (!info.isTensor()) { // information about its tensors may differ
         TensorInfo stated = infoOf(result);
         if (stated.kind != info.kind || stated.type != info.type)
           return op->emitOpError() << "result is " << type << ", expected " << toMlirType(op->getContext(), info);

@@ -92,7 +92,7 @@ TEST(Registry, RecordsAreSortedAndComplete) {
   EXPECT_EQ(findOp("no_such_op"), nullptr);
   for (const OpRecord &record : opRecords()) {
     EXPECT_NE(*record.summary, 0) << record.name;
-    // What importers and passes split off an operator of the format has no form of its own.
+    // Operators that importers and passes split off have no form in the format.
     std::string_view name = record.name, family = record.family;
     bool part = name == "max_pool_indices" || name == "recurrence" || name == "pass_value" ||
                 name == "string_constant" || family == "selection" || family == "quantize";

@@ -72,7 +72,7 @@ void contractBlock(int64_t rows, int64_t columns, int64_t depth, const T *a, int
       store(row, column, sums[row * contractColumns + column]);
 }
 
-/// Type in which T is multiplied: integers, signed and unsigned, are multiplied modulo 2^64.
+/// Type in which T is multiplied: signed and unsigned integers are multiplied modulo 2^64.
 template <class T> using ContractType = std::conditional_t<std::is_floating_point_v<T>, T, uint64_t>;
 
 } // namespace lathe

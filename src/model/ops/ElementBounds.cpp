@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-thread_local std::vector<ElementBound> *collected = nullptr; // of elementBounds on this thread
+thread_local std::vector<ElementBound> *collected = nullptr; // bounds that elementBounds collects on this thread
 
 } // namespace
 

@@ -1,7 +1,7 @@
-// Ranges of elements that operators take for granted: indices, lengths, coordinates.
+// Ranges of elements that operators assume: indices, lengths, coordinates.
 //
-// A shape function states them beside its other constraints. References check them on their own. Kernels report no
-// errors, so the plan carries the ranges (compile/PlanRules.h) and the runtime checks them before each call.
+// A shape function states them with its other constraints. References check them separately. Kernels report no errors,
+// so the plan carries the ranges (compile/PlanRules.h) and the runtime checks them before each call.
 #pragma once
 
 #include "ops/Registry.h"
@@ -16,10 +16,10 @@ struct ElementBound {
   Dims least, most;
 };
 
-/// For shape functions: states a bound. Nothing happens unless elementBounds asks.
+/// For shape functions: states a bound. Has an effect only during elementBounds.
 void boundElements(size_t operand, Dims least, Dims most);
-/// The same for indices that count from the end where they are negative: element i belongs to an axis of
-/// extents[i % n] elements.
+/// Like boundElements, for indices of which negative ones count from the end: element i belongs to an axis of extents[i
+/// % n] elements.
 void boundIndices(size_t operand, const Dims &extents);
 
 /// Returns the bounds that the shape function of an operator states.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
 
-/// f over a few points against its definition, in f32, f64 and f16.
+/// Compares f with its definition at a few points, in f32, f64 and f16.
 template <class A> void expectUnary(const char *op, const A &attrs, double (*definition)(double)) {
   std::vector<double> points = {-100, -7.5, -2.5, -1, -0.5, 0, 0.25, 0.5, 1, 1.5, 2.5, 3, 10, 60}, expected;
   for (double p : points)
@@ -119,7 +119,7 @@ TEST(Reference, Clip) {
   expectTensor(evaluate("clip", clip, {i32({3}, {-5, 0, 7})}), {3}, {-1, 0, 6});
   expectTensor(evaluate("clip", ClipAttrs(), {i32({2}, {-5, 7})}), {2}, {-5, 7});
   expectTensor(evaluate("clip", ClipAttrs(), {f32({3}, {-5, 0, 7}), Tensor(), f32({}, {2})}), {3}, {-5, 0, 2});
-  int64_t great = (int64_t(1) << 53) + 1; // not a double
+  int64_t great = (int64_t(1) << 53) + 1; // a double cannot hold it
   Tensor y = evaluate("clip", ClipAttrs(), {i64({2}, {5, great + 7}), Tensor(), i64({}, {great})});
   EXPECT_EQ(y.asInteger(1), great);
 }

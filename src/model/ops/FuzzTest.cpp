@@ -1,5 +1,5 @@
-// Hostile inputs: whatever the attributes, ranks, types and extents, a shape function infers or throws Error, and what
-// it accepts its reference computes without leaving its buffers (run under the asan preset).
+// Hostile inputs: for any attributes, ranks, types and extents, a shape function infers or throws Error, and the
+// reference computes accepted operands without leaving its buffers (run under the asan preset).
 #include "ops/Reference.h"
 #include "ops/Registry.h"
 
@@ -41,7 +41,7 @@ private:
   std::mt19937_64 random;
 };
 
-/// Random values for every field; `rank` is the length lists most often have.
+/// Random values for every field; `rank` is the most frequent length of lists.
 class RandomAttrs : public AttrVisitor {
 public:
   RandomAttrs(Fuzzer &fuzz, int64_t rank, bool sane) : fuzz(fuzz), rank(rank), sane(sane) {}
@@ -238,7 +238,7 @@ TEST(Fuzz, ReferencesStayInTheirBuffers) {
       for (size_t i = 0; i < count; ++i)
         inputs.push_back(!variadic && record.operands[i].optional && fuzz.oneIn(2) ? nullptr : &values[i]);
       try {
-        // Only what is small is worth computing.
+        // Computes only small cases.
         std::vector<TensorInfo> infos(count);
         InferInputs in(count, nullptr);
         bool small = true;

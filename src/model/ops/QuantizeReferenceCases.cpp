@@ -1,4 +1,4 @@
-// Integer arithmetic of quantised networks beside evaluations that share nothing with it: 128-bit integers and doubles.
+// Compares the integer arithmetic of quantised networks with independent evaluations: 128-bit integers and doubles.
 #include "ops/ReferenceTesting.h"
 
 #include <cmath>
@@ -89,7 +89,7 @@ TEST(Reference, Lookup) {
   expectTensor(evaluate("lookup", attrs, {Tensor::of<uint8_t>({3}, {0, 128, 255})}), {3}, {0, 128000, 255000});
   attrs.values.clear();
   for (int64_t i = 0; i < 513; ++i)
-    attrs.values.push_back((i - 256) * 127); // steps of 127 where x has 128
+    attrs.values.push_back((i - 256) * 127); // steps of 127 for y, 128 for x
   attrs.to = ElementType::i16;
   expectTensor(evaluate("lookup", attrs, {Tensor::of<int16_t>({5}, {-32768, -1, 0, 64, 32767})}), {5},
                {-32512, -1, 0, 64, 32511});

@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN against values computed by hand, and against each other where two of their forms must agree.
+// Compares LSTM, GRU and RNN with values computed by hand, and forms that must agree with each other.
 #include "ops/ReferenceTesting.h"
 #include "ops/recurrent/Recurrent.h"
 
@@ -72,7 +72,7 @@ TEST(Recurrent, ClipAndInputForget) {
   a.activations = "affine,affine,affine";
   a.clip = 2;
   a.input_forget = true;
-  // i = 2 (clipped), f = -1, g = -2 (clipped): c = -1 * 5 + 2 * -2, o = 1, h = c, which is not limited.
+  // i = 2 (clipped), f = -1, g = -2 (clipped): c = -1 * 5 + 2 * -2, o = 1, h = c, which is not clipped.
   auto results = evaluateAll("lstm", a,
                              {f64({1, 1, 1}, {1}), f64({1, 4, 1}, {7, 1, 100, -7}), f64({1, 4, 1}, {0, 0, 0, 0}),
                               Tensor(), Tensor(), Tensor(), f64({1, 1, 1}, {5})});
@@ -108,7 +108,7 @@ TEST(Recurrent, RecurrenceGivenTheInputsShare) {
     return t;
   };
   int64_t steps = 4, rows = 2, hidden = 3;
-  // The input itself, by unit weights: 3 * 3 input features.
+  // Unit weights pass the input through: 3 * 3 input features.
   Tensor x = noise({steps, rows, 3 * hidden}), r = noise({1, 3 * hidden, hidden}), bias = noise({1, hidden});
   Tensor w(ElementType::f64, {1, 3 * hidden, 3 * hidden}), b(ElementType::f64, {1, 6 * hidden});
   std::fill_n(w.as<double>(), w.elements(), 0.0);
@@ -131,7 +131,7 @@ TEST(Recurrent, RecurrenceGivenTheInputsShare) {
                  1e-14);
 }
 
-/// The number of the constraint that is violated.
+/// The number of the violated constraint.
 std::string violation(const char *op, Attrs &&attrs, const std::vector<Tensor> &operands) {
   try {
     evaluateAll(op, attrs, operands);

@@ -1,4 +1,4 @@
-// The table of references and what surrounds each call: static operands become attributes, shapes are checked against
+// The table of references and the steps around each call: static operands become attributes, shapes are checked with
 // the shape function, numbers are widened and narrowed.
 #include "ops/Reference.h"
 
@@ -21,7 +21,7 @@ public:
       value = tensor.asInteger(0);
   }
   void field(const char *name, double &value) override {
-    // A double does not hold every 64-bit integer: such an operand stays one.
+    // A double cannot hold every 64-bit integer: these operands stay operands.
     if (name == wanted && tensor.elements() == 1 && tensor.type() != ElementType::string &&
         (!isInteger(tensor.type()) || bitWidth(tensor.type()) < 64)) {
       value = tensor.asDouble(0);
@@ -55,7 +55,7 @@ private:
   bool mine(const char *name) { return name == wanted ? done = true : false; }
 };
 
-/// Operators that move elements without looking at them.
+/// Operators that move elements without reading their values.
 bool isOpaque(const OpRecord &record) {
   std::string_view op = record.name, lowering = record.lowering;
   return lowering == "movement" || lowering == "view" || op == "where" || op == "cast" || op == "shape" ||
@@ -87,7 +87,7 @@ TensorInfo infoOf(const Tensor &tensor) {
   return info;
 }
 
-/// A call's attributes with the values of its static operands, and its operands without them.
+/// A call's attributes with the values of its static operands, and its other operands.
 struct Resolved {
   std::unique_ptr<Attrs> attrs;
   std::vector<const Value *> inputs;
@@ -136,7 +136,7 @@ void runResolved(const OpRecord &record, const Resolved &resolved, ReferenceCall
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorInfo &info = resolved.results[i];
     Value &out = call.outputs[i];
-    if (!allConstant(info.dims)) { // the reference allocates
+    if (!allConstant(info.dims)) { // the reference allocates the result
       anything = true;
       continue;
     }

@@ -16,7 +16,7 @@ namespace lathe {
 struct ReferenceCall {
   std::span<const Value *const> inputs; // null: absent optional operand
   std::span<Value> outputs;
-  std::span<const ElementType> narrow; // of the results once they are narrowed; empty: as they are
+  std::span<const ElementType> narrow; // final types of the results; empty: no narrowing
   /// Runs body(begin, end) over a static split of [0, count); empty: serial. A reduction stays
   /// within one index.
   std::function<void(int64_t count, const std::function<void(int64_t begin, int64_t end)> &body)> parallel;
@@ -24,7 +24,8 @@ struct ReferenceCall {
   bool has(size_t index) const { return index < inputs.size() && inputs[index] != nullptr; }
   const Tensor &in(size_t index) const { return inputs[index]->tensor(); }
   Tensor &out(size_t index) { return outputs[index].tensor(); }
-  /// The type in which result `index` is kept. An identity of integers (the least, the greatest) is one of this type.
+  /// The type in which result `index` is stored. The identity of an integer reduction (the least or greatest number) is
+  /// a number of this type.
   ElementType kept(size_t index) const { return narrow.empty() ? outputs[index].tensor().type() : narrow[index]; }
   void parallelFor(int64_t count, const std::function<void(int64_t, int64_t)> &body) const {
     if (parallel)

@@ -1,4 +1,4 @@
-// The reference operators as the runtime calls them: liblathe_references.so, or linked into a program.
+// The reference operators for the runtime: liblathe_references.so, or linked into a program.
 #include "ops/Reference.h"
 #include "ops/Registry.h"
 #include "runtime/References.h"
@@ -27,7 +27,7 @@ public:
     const OpRecord *record = findOp(op);
     require(entry && record, "no such operator");
     std::unique_ptr<Attrs> attrs = record->makeAttrs();
-    if (!bytes.empty()) // none: all at their defaults
+    if (!bytes.empty()) // empty: all have default values
       decodeAttrs(std::vector<uint8_t>(bytes.begin(), bytes.end()), *attrs);
     return std::make_unique<Operator>(*entry, std::move(attrs));
   }
@@ -39,7 +39,7 @@ const Provider provider;
 
 } // namespace lathe::runtime
 
-/// What the runtime looks up after it has loaded the library; null for a runtime of another version.
+/// The runtime looks this function up after loading the library; returns null for a runtime of another version.
 extern "C" __attribute__((visibility("default"))) const lathe::runtime::ReferenceProvider *
 lathe_reference_provider(uint32_t abi) {
   return abi == lathe::runtime::referenceAbi ? &lathe::runtime::provider : nullptr;

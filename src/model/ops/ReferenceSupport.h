@@ -32,8 +32,8 @@ template <class F> void forNumber(ElementType type, F &&f) {
   }
 }
 
-/// The least and the greatest number of `kept`, the type in which a result is stored. T is the wider type in which it is
-/// computed. Max and min of no element are these numbers.
+/// The least and the greatest number of `kept`, the type in which a result is stored; T is the wider type in which it
+/// is computed. They are max and min over no elements.
 template <class T> T leastOf(ElementType kept) {
   if constexpr (std::is_floating_point_v<T>)
     return -std::numeric_limits<T>::infinity();

@@ -1,4 +1,5 @@
-// Contractions, pooling and normalisation against hand-computed values; and that every operator has such a test.
+// Compares contractions, pooling and normalisation with hand-computed values; checks that every operator has such a
+// test.
 #include "ops/ReferenceTesting.h"
 
 #include <cmath>
@@ -134,7 +135,7 @@ TEST(Reference, ConvTransposeScattersEveryElement) {
   }
 }
 
-TEST(Reference, ConvTransposeOfRankOneWithBias) { // the kernel twice, two apart
+TEST(Reference, ConvTransposeOfRankOneWithBias) { // writes the kernel twice, two apart
   ConvTransposeAttrs a;
   a.strides = {2}, a.dilations = {1}, a.pads = {0, 0}, a.output_padding = {1};
   expectTensor(
@@ -175,14 +176,14 @@ TEST(Reference, ConvInteger) {
     a.strides = std::move(strides), a.pads = std::move(pads), a.group = group;
     return a;
   };
-  // The example of ONNX's ConvInteger: every element less 1; what pads is 0 after that, not before.
+  // The example of ONNX's ConvInteger: every element less 1; padding is 0 after the subtraction, not before.
   Tensor x = u8({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10}), ones = u8({1, 1, 2, 2}, {1, 1, 1, 1}), one = u8({}, {1});
   Tensor y = evaluate("conv_integer", attrs({1, 1}, {0, 0, 0, 0}), {x, ones, one});
   EXPECT_EQ(y.type(), ElementType::i32);
   expectTensor(y, {1, 1, 2, 2}, {12, 16, 24, 28}, 0);
   expectTensor(evaluate("conv_integer", attrs({1, 1}, {1, 1, 1, 1}), {x, ones, one}), {1, 1, 4, 4},
                {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9}, 0);
-  // Extremes of both types; a zero point a channel of the result; two groups.
+  // Extremes of both types; one zero point for each channel of the result; two groups.
   Tensor wide = u8({1, 2, 2}, {255, 0, 255, 255}), w = i8({2, 1, 2}, {-128, 127, -128, -128});
   expectTensor(evaluate("conv_integer", attrs({1}, {0, 0}, 2), {wide, w}), {1, 2, 1}, {-32640, -65280}, 0);
   expectTensor(evaluate("conv_integer", attrs({1}, {1, 0}, 2), {wide, w, u8({1}, {128}), i8({2}, {127, -128})}),
@@ -196,14 +197,14 @@ TEST(Reference, MatMulInteger) {
   Tensor y = evaluate("matmul_integer", none, {a, b, u8({1}, {12}), u8({1}, {0})});
   EXPECT_EQ(y.type(), ElementType::i32);
   expectTensor(y, {4, 2}, {-38, -83, -44, -98, -50, -113, -56, -128}, 0);
-  // A zero point a row and one a column.
+  // One zero point for each row and one for each column.
   Tensor rows = u8({2, 2}, {255, 0, 1, 2}), columns = i8({2, 2}, {-128, 127, 3, 4});
   expectTensor(evaluate("matmul_integer", none, {rows, columns}), {2, 2}, {-32640, 32385, -122, 135}, 0);
   expectTensor(evaluate("matmul_integer", none, {rows, columns, u8({2}, {255, 1})}), {2, 2}, {-765, -1020, 3, 4}, 0);
   expectTensor(evaluate("matmul_integer", none, {rows, columns, u8({2, 1}, {255, 1})}), {2, 2}, {-765, -1020, 3, 4}, 0);
   expectTensor(evaluate("matmul_integer", none, {rows, columns, {}, i8({2}, {-128, 127})}), {2, 2}, {0, 0, 262, -246},
                0);
-  // A batch of right factors, each with zero points of its own; vectors.
+  // A batch of right factors, each with its own zero points; vectors.
   expectTensor(
       evaluate("matmul_integer", none, {u8({1, 2}, {1, 2}), i8({2, 2, 1}, {1, 2, 3, 4}), {}, i8({2, 1, 1}, {1, 3})}),
       {2, 1, 1}, {2, 2}, 0);
@@ -265,7 +266,7 @@ TEST(Reference, Pools) {
   max.dilations = {2, 2};
   max.ceil_mode = false;
   expectTensor(evaluate("max_pool", max, {counting({1, 1, 4, 4}, 1)}), {1, 1, 2, 2}, {11, 12, 15, 16});
-  // A window without an element: the least number of the type of x, in which no reference of bytes computes.
+  // A window without elements gives the least number of the type of x, although references compute in a wider type.
   max.kernel = {2};
   max.strides = {1};
   max.dilations = {2};
@@ -285,13 +286,13 @@ TEST(Reference, Pools) {
   expectTensor(evaluate("average_pool", average, {x}), {1, 1, 3}, {4.5, 6, 7.5});
   average.count_include_pad = true;
   expectTensor(evaluate("average_pool", average, {x}), {1, 1, 3}, {3, 6, 5});
-  // What ceil_mode adds beyond the padding never counts.
+  // Elements that ceil_mode adds beyond the padding never count.
   average.kernel = {2};
   average.strides = {2};
   average.pads = {0, 0};
   average.ceil_mode = true;
   expectTensor(evaluate("average_pool", average, {x}), {1, 1, 2}, {4.5, 9});
-  // The last window would start in the end padding: it is not there.
+  // The last window would start in the end padding, so it does not exist.
   average.kernel = {3};
   average.pads = {1, 1};
   average.strides = {3};
@@ -346,7 +347,7 @@ TEST(Reference, Attention) {
   expectTensor(evaluate("attention", causal, {q, k, v}), {2, 2}, {1, 0, 7 / 3.0, 0}, 1e-12);
   causal.causal = "lower_right";
   expectTensor(evaluate("attention", causal, {q, k, v}), {2, 2}, {2, 0, 39 / 7.0, 4}, 1e-12);
-  // Two heads of queries on one of keys; a mask that lets one query see nothing.
+  // Two heads of queries with one head of keys; a mask that hides all keys from one query.
   AttentionAttrs zero;
   zero.zero_masked_rows = true;
   zero.scale = 0;

@@ -6,14 +6,14 @@
 
 namespace lathe {
 namespace {
-/// What every shape function may rely on: operands that are there, of a type and rank nn knows, one entry for each
-/// operand of the record (null: absent).
+/// Checks what every shape function may assume: required operands are present and have a type and rank that nn knows.
+/// Returns one entry for each operand of the record (null: absent).
 InferInputs checkedInputs(const char *op, std::span<const OperandRecord> operands, InferInputs in, bool takesValues) {
   bool variadic = !operands.empty() && operands.back().variadic;
   require(variadic || in.size() <= operands.size(), "{}: has {} operands, expected at most {}", op, in.size(),
           operands.size());
   if (takesValues && variadic && in.size() == operands.size() && !in.back())
-    in.pop_back(); // of an operator that takes any number: none
+    in.pop_back(); // a variadic operand without values
   in.resize(std::max(in.size(), operands.size() - variadic), nullptr);
   for (size_t i = 0; i < in.size(); ++i) {
     const OperandRecord &record = operands[std::min(i, operands.size() - 1)];

@@ -24,7 +24,7 @@ struct AttrRecord {
   const char *defaultText;
 };
 
-/// An operator of a source format that is imported as this operator, or as several operators with this one among them.
+/// An operator of a source format that is imported as this operator, or as several operators including this one.
 struct FormatMapping {
   const char *format; // "onnx"
   const char *op;
@@ -45,7 +45,7 @@ struct OpRecord {
   std::span<const OperandRecord> operands;
   std::span<const char *const> results; // names; a variadic result is the only result
   bool variadicResult;
-  bool takesValues; // operands may be sequences and optionals; its reference sees operands and results as they are
+  bool takesValues; // operands may be sequences and optionals; the reference gets values unchanged
   std::span<const AttrRecord> attrs;
   std::span<const FormatMapping> mappings; // of all formats
   std::span<const char *const> benchmarkAxes;

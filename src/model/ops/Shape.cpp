@@ -52,7 +52,7 @@ std::vector<int64_t> normalizeAxes(const std::vector<int64_t> &axes, int64_t ran
 bool isNonNegative(const Dim &dim) {
   if (dim.isConstant())
     return dim.constant() >= 0;
-  auto hasNegative = [](const Dim &any) { return any.str().find('-') != std::string::npos; }; // coefficient, anywhere
+  auto hasNegative = [](const Dim &any) { return any.str().find('-') != std::string::npos; }; // also inside
   return !hasNegative(dim) || !hasNegative(lowerBound(dim));
 }
 

@@ -29,14 +29,14 @@ struct TensorInfo {
   ValueKind kind = ValueKind::tensor;
   /// Extents of these tensors, each a number or unknownDim(); nothing where they may differ in rank.
   std::optional<Dims> items = std::nullopt;
-  bool noItems = false; // the value holds no tensor yet, so nothing is known of `items`
+  bool noItems = false; // the value holds no tensors yet, so `items` are unknown
 
   size_t rank() const { return dims.size(); }
   bool isTensor() const { return kind == ValueKind::tensor; }
 };
 
-/// An extent that depends on data (NonZero), the symbol "?". The executor allocates such a result
-/// when the reference returns.
+/// An extent that depends on data (NonZero), the symbol "?". The executor allocates the result when the reference
+/// returns.
 Dim unknownDim();
 bool isUnknown(const Dim &dim);
 
@@ -71,7 +71,7 @@ void requireFloat(ElementType type, const char *constraint);
 void requireNumber(ElementType type, const char *constraint);
 void requireByte(ElementType type, const char *constraint);
 
-/// Describes values that are described by `a` or by `b`: extents of tensors that differ are unknown. Neither is a tensor.
+/// Joins the descriptions of two values, which are not tensors: extents of tensors that differ are unknown.
 TensorInfo commonItems(const TensorInfo &a, const TensorInfo &b);
 /// `info` as one of the tensors of a sequence: extents that depend on symbols are unknown.
 Dims itemDims(const Dims &dims);

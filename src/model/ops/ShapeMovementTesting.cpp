@@ -117,7 +117,7 @@ TEST(Shape, Slice) {
   EXPECT_EQ(infer("slice", slice({-1}, {INT64_MIN}, {1}, {-3}), {x}), "f32 N 4");
   EXPECT_EQ(infer("slice", slice({0}, {INT64_MAX}), {x}), "f32 N 10");
   EXPECT_EQ(infer("slice", slice({0}, {INT64_MAX}, {0}, {2}), {x}), "f32 floordiv(N + 1, 2) 10");
-  // What is behind a convolution's padding is not below 0, whatever the symbol is.
+  // The part of the axis behind a convolution's padding is never negative, for all values of the symbol.
   EXPECT_EQ(infer("slice", slice({1}, {-1}, {0}, {2}), {tensor("f32 H+2")}), "f32 floordiv(H + 1, 2)");
   EXPECT_EQ(infer("slice", slice({5}, {2}, {1}), {x}), "f32 N 0");
   EXPECT_EQ(infer("slice", slice({-1}, {INT64_MAX}, {0}, {-1}), {tensor("f32 3")}), "f32 0");

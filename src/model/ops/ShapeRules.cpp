@@ -7,13 +7,13 @@
 namespace lathe {
 namespace {
 
-/// The answer where it is the same for all values of the symbols; nothing where it depends on them.
+/// The answer if it is the same for all values of the symbols; nothing if it depends on them.
 std::optional<bool> decided(const ExtentRule &rule) {
   const auto &[relation, left, right] = rule;
   if (left.isConstant() && right.isConstant())
     return holds(relation, left.constant(), right.constant());
   bool always = left == right;
-  // What `whole` was broadcast from is 1 or equal to it.
+  // If `whole` is the result of a broadcast, `part` is 1 or equal to it.
   auto isPartOf = [](const Dim &part, const Dim &whole) {
     return !whole.isConstant() && !part.isConstant() && broadcastDim(part, whole) == whole;
   };
@@ -36,7 +36,7 @@ std::optional<bool> decided(const ExtentRule &rule) {
   return always ? std::optional(true) : std::nullopt;
 }
 
-thread_local std::vector<ExtentRule> *recorded = nullptr; // of the innermost RuleRecorder
+thread_local std::vector<ExtentRule> *recorded = nullptr; // rules of the innermost RuleRecorder
 
 bool mayHold(Relation relation, const Dim &left, const Dim &right) {
   ExtentRule rule{relation, left, right};

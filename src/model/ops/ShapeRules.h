@@ -9,9 +9,9 @@
 
 namespace lathe {
 
-// As mayAgree in ops/Shape.h, these return false only when the relation is known not to hold. A
-// comparison that depends on symbols returns true and is kept as a rule where a RuleRecorder is
-// active, so a shape function asks only for what its operands must satisfy.
+// Like mayAgree in ops/Shape.h, these return false only if the relation is known to be false. A comparison that depends
+// on symbols returns true and is kept as a rule by the active RuleRecorder. So a shape function must ask only for
+// conditions that its operands must satisfy.
 
 /// a == 1 or a == wanted.
 bool mayBroadcast(const Dim &a, const Dim &wanted);
@@ -21,7 +21,7 @@ bool mayMeet(const Dim &a, const Dim &b);
 bool mayReach(const Dim &a, const Dim &least);
 /// a == divisor, or a is a multiple of divisor > 0.
 bool mayDivide(const Dim &divisor, const Dim &a);
-/// extent > 0, or `results` have no elements: then nothing is taken from the axis.
+/// extent > 0, or `results` have no elements, so that no element is read from the axis.
 bool mayIndex(const Dim &extent, const Dims &results);
 
 /// True if a contraction multiplies values of one type by weights of the other: both types are equal, or values that
@@ -30,8 +30,8 @@ inline bool fitsWeights(ElementType values, ElementType weights) {
   return values == weights || (values == ElementType::f32 && weights == ElementType::f16);
 }
 
-/// Keeps the rules of the shape functions that this thread runs during its life. The innermost
-/// recorder counts.
+/// Keeps the rules of the shape functions that this thread runs during the recorder's life. Only the innermost recorder
+/// receives them.
 class RuleRecorder {
 public:
   explicit RuleRecorder(std::vector<ExtentRule> &rules);

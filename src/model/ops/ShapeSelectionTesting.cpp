@@ -1,4 +1,4 @@
-// Shape functions of operators that select elements, and of extents that the run decides.
+// Shape functions of operators that select elements, and of extents known only at run time.
 #include "ops/ShapeTesting.h"
 
 namespace lathe {

@@ -1,4 +1,4 @@
-// Shape functions: extents, symbolic extents, contents; and every numbered constraint violated once.
+// Shape functions: extents, open extents, contents; and every numbered constraint violated once.
 #include "ops/ShapeRules.h"
 #include "ops/ShapeTesting.h"
 
@@ -51,7 +51,7 @@ TEST(Shape, Reductions) {
   EXPECT_EQ(infer("reduce_sum", ReduceSumAttrs(), {tensor("f32 N 64 7 7"), values("1")}), "f32 N 1 7 7");
   expectViolation("reduce_c1", "reduce_sum", a, {tensor("f32 2 2")});
   expectViolation("reduce_c1", "reduce_sum", with(a, [](auto &a) { a.axes = {0, -2}; }), {tensor("f32 2 2")});
-  // Axes that only the run knows.
+  // Axes known only at run time.
   auto flat = with(ReduceSumAttrs(), [](auto &a) { a.keepdims = false; });
   EXPECT_EQ(infer("reduce_sum", ReduceSumAttrs(), {tensor("f32 N 1 4"), tensor("i64 K")}), "f32 ? 1 ?");
   EXPECT_EQ(infer("reduce_sum", flat, {tensor("f32 2 3 4"), tensor("i64 2")}), "f32 ?");
@@ -148,7 +148,7 @@ TEST(Shape, ExtentsThatDependOnData) {
   expectViolation("reverse_sequence_c2", "reverse_sequence", reverse, {tensor("f32 4 3"), tensor("i64 4")});
 }
 
-/// What is left to check when the symbols have values, one rule a line.
+/// The rules that remain for the run, one rule a line.
 std::string rules(const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands) {
   std::vector<ExtentRule> found;
   RuleRecorder recorder(found);
@@ -167,7 +167,7 @@ TEST(Shape, ComparisonsOfSymbolsAreRules) {
   EXPECT_EQ(rules("arg_max", ArgMaxAttrs(), {tensor("f32 N 4")}), "N at least 1");
   EXPECT_EQ(rules("arg_max", ArgMaxAttrs(), {tensor("f32 4 N")}), "");
   EXPECT_EQ(rules("gather", GatherAttrs(), {tensor("f32 N 4"), tensor("i64 K")}), "N at least min(K*4, 1)");
-  // An axis without elements has none to repeat, and stays without elements when it is resized.
+  // An axis without elements cannot repeat its edge, and stays empty when it is resized.
   PadAttrs edge;
   edge.mode = "edge";
   EXPECT_EQ(rules("pad", with(edge, [](auto &a) { a.pads = {2, -1}; }), {tensor("f32 N")}), "N + -1 at least 1");
@@ -185,7 +185,7 @@ TEST(Shape, ComparisonsOfSymbolsAreRules) {
   EXPECT_EQ(rules("reshape", reshape({2, 6}), {tensor("f32 N 4")}), "N*4 equal to 12");
   EXPECT_EQ(rules("reshape", reshape({-1, 6}), {tensor("f32 N 4")}), "N*4 a multiple of 6");
   EXPECT_EQ(rules("reshape", reshape({-1, 2}), {tensor("f32 N 4")}), "");
-  // An extent that is computed and turns out to be 0 would mean the extent of x.
+  // A computed extent that turns out to be 0 would mean the extent of x.
   EXPECT_EQ(rules("reshape", ReshapeAttrs(), {tensor("f32 N 4"), values("N 2 2")}), "");
   EXPECT_EQ(rules("reshape", ReshapeAttrs(), {tensor("f32 3 N"), values("N 3")}), "N at least 1");
   EXPECT_EQ(rules("reshape", ReshapeAttrs(), {tensor("f32 N 4"), values("4 1 N")}), "N at least 1");
@@ -197,7 +197,7 @@ TEST(Shape, ComparisonsOfSymbolsAreRules) {
       "H + -1 at least 0");
 }
 
-/// Compares the violated constraints with all that are declared, after the last test.
+/// After the last test, compares the violated constraints with all declared constraints.
 class Constraints : public ::testing::Environment {
   void TearDown() override {
     std::set<std::string> declared;
@@ -215,7 +215,7 @@ class Constraints : public ::testing::Environment {
         return found;
       };
       declared.merge(matches("\"([a-z_0-9]+_c[0-9]+)"));
-      // What a function checks for several operators, each of which hands it its name.
+      // Constraints that a shared function checks for several operators, whose names it receives.
       for (const std::string &op : matches("Extents\\(\"([a-z_0-9]+)\""))
         for (const std::string &number : matches("\"\\{\\}(_c[0-9]+)"))
           declared.insert(op + number);

@@ -1,4 +1,4 @@
-// What tests of shape functions share.
+// Shared by tests of shape functions.
 #pragma once
 
 #include "ops/Registry.h"
@@ -10,7 +10,7 @@
 
 namespace lathe::shape_testing {
 
-/// "f32 N 3 224": a type and extents.
+/// A type and extents from a text such as "f32 N 3 224".
 inline TensorInfo tensor(const std::string &text) {
   std::istringstream words(text);
   std::string word;
@@ -21,7 +21,7 @@ inline TensorInfo tensor(const std::string &text) {
   return info;
 }
 
-/// An i64 vector whose values are known: "N 3 224".
+/// An i64 vector with known values such as "N 3 224".
 inline TensorInfo values(const std::string &text) {
   TensorInfo info = tensor("i64 " + text);
   info.contents = info.dims;
@@ -46,7 +46,7 @@ inline std::string infer(const char *op, const Attrs &attrs, const std::vector<T
     text += " " + (isUnknown(d) ? "?" : d.str());
   return text;
 }
-/// What the first result is known to contain, or "unknown".
+/// The known contents of the first result, or "unknown".
 inline std::string contents(const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands) {
   TensorInfo y = inferAll(op, attrs, operands).at(0);
   if (!y.contents)

@@ -109,7 +109,7 @@ TEST(StringReference, ConcatenateAndMatch) {
   expectTensor(evaluate("regex_full_match", regex, {all}), {2, 3}, {0, 1, 1, 0, 0, 0});
   regex.pattern = "(";
   EXPECT_THROW(evaluate("regex_full_match", regex, {all}), Error);
-  regex.pattern = "(x+x+)+y"; // exponential for a matcher that goes back
+  regex.pattern = "(x+x+)+y"; // exponential for a backtracking matcher
   EXPECT_EQ(evaluate("regex_full_match", regex, {strings({}, {std::string(100000, 'x')})}).asInteger(0), 0);
 }
 

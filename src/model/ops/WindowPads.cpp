@@ -12,7 +12,7 @@ int64_t ruleOf(const std::vector<int64_t> &pads, size_t axis, size_t spatial) {
   return pads.size() == 3 * spatial ? pads[2 * spatial + axis] : statedPads;
 }
 
-/// The share of a padding that lies at the beginning of an axis.
+/// The part of a padding at the beginning of an axis.
 Dim beginOf(const Dim &total, int64_t rule) { return rule == sameUpper ? floorDiv(total, 2) : ceilDiv(total, 2); }
 
 /// The padding of both ends for the extent `in`: windows begin at multiples of the stride, and the last one is whole.
@@ -26,7 +26,7 @@ int64_t leastBegin(int64_t window, int64_t stride, int64_t rule) {
   return beginOf(std::max<int64_t>(window - stride, 0), rule).constant();
 }
 
-/// `pads` for axes with the extents `in`: the padding of a static extent becomes a number.
+/// `pads` for axes with the extents `in`: paddings of static extents become numbers.
 std::vector<int64_t> settledPads(const std::vector<int64_t> &pads, const Dims &in, const std::vector<int64_t> &windows,
                                  const std::vector<int64_t> &strides) {
   size_t spatial = in.size();
@@ -41,7 +41,7 @@ std::vector<int64_t> settledPads(const std::vector<int64_t> &pads, const Dims &i
       settled[spatial + i] = total - settled[i];
       rule = statedPads;
     } else if (rule != statedPads && mostShift(settled, i, spatial, windows[i], strides[i]) == 0) {
-      rule = statedPads; // only the end differs, and no window reaches beyond it
+      rule = statedPads; // only the end differs, beyond the last window
     }
     follows |= rule != statedPads;
   }
@@ -49,7 +49,7 @@ std::vector<int64_t> settledPads(const std::vector<int64_t> &pads, const Dims &i
   return settled;
 }
 
-/// The attributes of an operator that a window has.
+/// The attributes of an operator that belong to its window.
 struct WindowFields : AttrVisitor {
   std::vector<int64_t> *pads = nullptr;
   std::vector<int64_t> kernel, strides, dilations;

@@ -1,10 +1,10 @@
 // Padding of windows that slide over spatial axes: `pads` of nn.conv, nn.conv_integer and the pools.
 //
-// `pads` has the padding at the beginning of each spatial axis, then the padding at the end of each. A third group
-// makes the padding of an axis follow its extent, as SAME does where windows are strided and the extent is open. Both
-// paddings are then the greatest ones that any extent takes, together the window's extent less 1. A window lies
-// `windowShift` positions behind the place that the padding at the beginning states. The number of windows is
-// ceil(extent / stride) either way, so code that takes the paddings for bounds may ignore the third group.
+// `pads` has the padding at the beginning of each spatial axis, then the padding at the end of each. With a third
+// group, the padding of an axis depends on its extent, as for SAME with strided windows and an open extent. Both
+// paddings are then the greatest paddings for any extent, together the window's extent less 1. A window then starts
+// `windowShift` positions after the position that the padding at the beginning states. The number of windows is
+// ceil(extent / stride) in both cases, so code that uses the paddings as bounds may ignore the third group.
 #pragma once
 
 #include "ops/Attrs.h"
@@ -12,31 +12,31 @@
 
 namespace lathe {
 
-/// The rule by which a padding that follows the extent is split. Numbers are stored in packages.
+/// How a padding that depends on the extent is split. Numbers are stored in packages.
 enum SamePadding : int64_t {
   statedPads = 0,
-  sameUpper = 1,  // the end has one more of an odd padding: SAME_UPPER, and TensorFlow's SAME
-  sameLower = -1, // the beginning has one more
+  sameUpper = 1,  // an odd padding is larger at the end: SAME_UPPER, and TensorFlow's SAME
+  sameLower = -1, // an odd padding is larger at the beginning
 };
 
-/// True if the padding of an axis follows its extent.
+/// True if the padding of an axis depends on its extent.
 bool hasFollowingPads(const std::vector<int64_t> &pads, size_t spatial);
-/// By how many positions the windows of spatial axis `axis` lie behind the place that its padding at the beginning
-/// states, for an input extent of `in`; at least 0. `window`: the dilated kernel's extent.
+/// The number of positions by which windows of spatial axis `axis` start after the position that the padding at the
+/// beginning states, for an input extent of `in`; at least 0. `window` is the extent of the dilated kernel.
 Dim windowShift(const std::vector<int64_t> &pads, size_t axis, size_t spatial, int64_t window, int64_t stride,
                 const Dim &in);
 /// The most that windowShift returns for any extent.
 int64_t mostShift(const std::vector<int64_t> &pads, size_t axis, size_t spatial, int64_t window, int64_t stride);
 
-/// SAME padding of windows over axes with the extents `in`. `windows`: extents of the dilated kernel. `rule`: sameUpper or
-/// sameLower. A third group is added where it matters.
+/// SAME padding of windows over axes with the extents `in`. `windows`: extents of the dilated kernel. `rule`: sameUpper
+/// or sameLower. Adds a third group if it is needed.
 std::vector<int64_t> samePads(const Dims &in, const std::vector<int64_t> &windows, const std::vector<int64_t> &strides,
                               SamePadding rule);
-/// States the padding of the axes whose extents are static by now. `attrs` belong to any operator on `x` and, for
-/// convolutions, the weights `w`. Returns true if something changed.
+/// Replaces paddings that depend on extents by numbers, for axes whose extents are static now. `attrs` belong to any
+/// operator on `x` and, for convolutions, the weights `w`. Returns true if something changed.
 bool settlePads(Attrs &attrs, const Dims &x, const Dims &w);
 
-/// Throws Error named `constraint` unless `pads` has two or three groups, and a third one states what `samePads` does.
+/// Throws Error named `constraint` unless `pads` has two groups, or three groups of the form that `samePads` makes.
 void checkPads(const char *constraint, const std::vector<int64_t> &pads, size_t spatial);
 void checkFollowingPads(const char *constraint, const std::vector<int64_t> &pads, size_t axis, size_t spatial,
                         const Dim &window);

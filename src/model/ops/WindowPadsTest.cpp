@@ -1,4 +1,4 @@
-// Padding that follows extents, beside the definition of SAME.
+// Compares padding that depends on extents with the definition of SAME.
 #include "ops/WindowPads.h"
 #include "support/Error.h"
 
@@ -24,7 +24,7 @@ TEST(WindowPads, FollowExtentsAsSameDoes) {
           EXPECT_EQ(open[0] - shift, begin);
           EXPECT_EQ((in + open[0] + open[1] - window) / stride + 1, out);
           EXPECT_LE(shift, mostShift(open, 0, 1, window, stride));
-          // No window reaches beyond the most padding.
+          // No window reaches beyond the greatest padding.
           EXPECT_LE((out - 1) * stride + shift - open[0] + window, in + open[1]);
           most = std::max(most, shift);
         }

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t mostTaps = 4096; // of an axis that are looked at one by one
+constexpr int64_t mostTaps = 4096; // taps of an axis that are examined one by one
 
 int64_t floorOf(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
@@ -15,8 +15,8 @@ struct Axis {
   Dim positions, elements;
   int64_t stride, dilation;
   Dim begin; // padding
-  /// Known where `positions` are all that fit into `elements` with stated pads at both ends: then no position is compared
-  /// with the number of positions.
+  /// Set if `positions` are all windows that fit into `elements` with stated pads at both ends: then no position must
+  /// be compared with the number of positions.
   std::optional<int64_t> end;
 };
 
@@ -34,7 +34,7 @@ Dim positionsOf(const Axis &axis, int64_t tap, int64_t taps) {
   int64_t low = std::max<int64_t>(0, -floorOf(-lacks.constant(), axis.stride));
   int64_t limit = std::min(lacks.constant(), axis.begin.constant() + *axis.end - (taps - 1) * axis.dilation);
   Dim count = floorDiv(axis.elements - 1 + limit, axis.stride) - low + 1;
-  return limit >= axis.stride * (low - 1) ? count : maximum(0, count); // of one element and more
+  return limit >= axis.stride * (low - 1) ? count : maximum(0, count); // correct for at least one element
 }
 
 Dim pairsOf(const Axis &axis, const Dim &taps) {
@@ -46,19 +46,20 @@ Dim pairsOf(const Axis &axis, const Dim &taps) {
   return pairs;
 }
 
-/// The product of `axes`. Where the formula is too long for a plan, `all` pairs, including pairs in the padding: every
-/// tap of an open axis may add a term, and the axes multiply.
+/// The product of `axes`. If its formula is too long for a plan, `all` pairs, including pairs in the padding: every tap
+/// of an open axis may add a term, and the terms of the axes multiply.
 Dim productOf(const Dims &axes, const Dim &all) {
   constexpr size_t longest = 2000;
   try {
     Dim pairs = product(axes);
     return pairs.str().size() <= longest ? pairs : all;
-  } catch (const Error &) { // of arithmetic on extents that has too many terms
+  } catch (const Error &) { // the formula has too many terms
     return all;
   }
 }
 
-/// Of windows over x, whose padding may follow its extent. `allFit`: y has all windows that fit between the pads.
+/// Counts taps of windows over x, whose padding may depend on its extent. `allFit`: y has all windows that fit between
+/// the pads.
 Dim windowTaps(const TensorInfo &x, const TensorInfo &y, const Dims &kernel, const std::vector<int64_t> &strides,
                const std::vector<int64_t> &dilations, const std::vector<int64_t> &pads, bool allFit) {
   Dims pairs;

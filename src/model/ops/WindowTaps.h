@@ -1,4 +1,4 @@
-// Numbers of products of convolutions and of elements that pooling reads: taps that fall into padding are none.
+// Counts the products of convolutions and the elements that pooling reads, without taps in the padding.
 #pragma once
 
 #include "ops/Shape.h"
@@ -8,14 +8,14 @@
 
 namespace lathe {
 
-// The lists are fields of the operators' attributes; pads may follow the extent (ops/WindowPads.h). `kernel`: taps of
-// each axis.
+// The lists are fields of the operators' attributes; pads may depend on the extent (ops/WindowPads.h). `kernel` has the
+// number of taps along each axis.
 
 /// Pairs of a position of y and a tap that reads an element of x, over all spatial axes.
 Dim convTaps(const TensorInfo &x, const TensorInfo &y, std::span<const Dim> kernel, const std::vector<int64_t> &strides,
              const std::vector<int64_t> &dilations, const std::vector<int64_t> &pads);
 
-/// Likewise of pooling, where `ceilMode` adds windows that read less.
+/// Like convTaps, for pooling; with `ceilMode` there are additional windows that read less.
 Dim poolTaps(const TensorInfo &x, const TensorInfo &y, const std::vector<int64_t> &kernel,
              const std::vector<int64_t> &strides, const std::vector<int64_t> &dilations,
              const std::vector<int64_t> &pads, bool ceilMode);

@@ -1,4 +1,5 @@
-// Operations of convolutions and pooling against a count of every tap, as benchdnn counts (oneDNN, prb_t::count_ops).
+// Compares operation counts of convolutions and pooling with a count of every tap, as in benchdnn (oneDNN,
+// prb_t::count_ops).
 #include "ops/Registry.h"
 #include "ops/WindowPads.h"
 
@@ -13,7 +14,7 @@ struct Window {
   int64_t in, kernel, stride, dilation, begin, end;
 };
 
-/// Pairs of one of `positions` and a tap that meet one of `elements`.
+/// Counts pairs of a position (of `positions`) and a tap that read one of `elements`.
 int64_t countOf(const Window &window, int64_t positions, int64_t elements, int64_t begin) {
   int64_t count = 0;
   for (int64_t p = 0; p < positions; ++p)
@@ -35,7 +36,7 @@ Window randomWindow(std::mt19937_64 &random) {
   return window;
 }
 
-/// Operations of `op`, with the symbol H as `extent` where the operand has it.
+/// Operations of `op`; the symbol H, if the operand has it, has the value `extent`.
 int64_t operations(const char *op, const Attrs &attrs, const std::vector<TensorInfo> &operands, int64_t extent) {
   InferInputs in, out;
   for (const TensorInfo &operand : operands)

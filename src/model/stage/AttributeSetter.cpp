@@ -15,7 +15,7 @@ public:
               printable(attribute.name));
   }
 
-  std::vector<std::string> known; // fields of the operator
+  std::vector<std::string> known; // names of the operator's fields
   std::set<std::string> used;
 
   void field(const char *name, int64_t &value) override { one(name, value, "one integer"); }
@@ -60,7 +60,7 @@ private:
     fail("attribute '{}' is {}, expected {}", name, kinds[given.value.index()], expected);
   }
 
-  /// True if it is given.
+  /// Reads attribute `name` into `value`, and returns true if it is given.
   template <class T> bool read(const char *name, T &value, const char *expected) {
     const BuilderAttribute *given = find(name);
     if (!given)

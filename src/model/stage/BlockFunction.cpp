@@ -80,12 +80,12 @@ Statement operationStatement(mlir::Operation *op, const ProgramState &state) {
 
 namespace {
 
-constexpr size_t longestName = 32; // of a function
+constexpr size_t longestName = 32; // of a function name
 
-/// What one operand is in every occurrence.
+/// The values of one operand in all occurrences.
 using Tuple = std::vector<mlir::Value>;
 
-/// An operand for names that are made for it.
+/// An operand, for choosing names.
 struct OperandPlace {
   std::string operand, variable, node;
 };
@@ -119,7 +119,7 @@ private:
   GroupFunction result;
   NameTable names;
   NodeNames nodes;
-  bool scoped = false;                                   // prefixes are what names in the model begin with
+  bool scoped = false;                                   // prefixes are scopes: names in the model begin with them
   bool layered = false;                                  // prefixes are names of layers
   std::map<std::vector<const void *>, Expression> outer; // by tuple
   llvm::DenseMap<mlir::Value, std::string> variables;    // results in the first occurrence
@@ -128,14 +128,14 @@ private:
 
   const std::vector<mlir::Operation *> &operations(size_t i) const { return group.occurrences[i].operations; }
 
-  /// Position of the operation that computes `value` in occurrence i; -1: outside.
+  /// Index of the operation of occurrence i that computes `value`; -1 if it is outside.
   int64_t inside(size_t i, mlir::Value value) const {
     const auto &ops = operations(i);
     auto found = std::find(ops.begin(), ops.end(), value.getDefiningOp());
     return value.getDefiningOp() && found != ops.end() ? found - ops.begin() : -1;
   }
 
-  /// True if all occurrences have the same operators and connections, and say the same beyond attributes.
+  /// True if all occurrences have the same operators and connections, and equal properties except attributes.
   bool isUniform() const {
     for (size_t i = 0; i < count; ++i) {
       if (operations(i).size() != first.size())
@@ -172,8 +172,8 @@ private:
     return true;
   }
 
-  /// The layer of an occurrence, where its operators have names of layers, each of several operators: the first one with a
-  /// weight, else the first one. "" for other names.
+  /// The layer of an occurrence, if its operators are named after layers of several operators each: the first layer
+  /// with a weight, or else the first layer. "" for other names.
   std::string layerOf(size_t i) const {
     auto operatorsOf = [&](const std::string &name) {
       return llvm::count_if(operations(i), [&](mlir::Operation *op) { return nodeName(op) == name; });
@@ -186,7 +186,8 @@ private:
     return operatorsOf(name) > 1 ? name : "";
   }
 
-  /// The scope of every occurrence with its separator, if all names begin with it and no other call has it; else numbers.
+  /// Chooses the scope of every occurrence (with separator) as its prefix, if all names begin with it and no other call
+  /// has it; otherwise numbers.
   void choosePrefixes() {
     scoped = true;
     std::set<std::string> chosen;
@@ -216,7 +217,7 @@ private:
     }
   }
 
-  /// Results that any occurrence has read outside.
+  /// Finds results that are read outside in any occurrence.
   void findOutputs() {
     for (size_t j = 0; j < first.size(); ++j)
       for (unsigned r = 0; r < first[j]->getNumResults(); ++r) {
@@ -230,7 +231,7 @@ private:
       }
   }
 
-  /// The end of a name behind the prefix, where it is equal in all occurrences; else "".
+  /// The part of a name after the prefix, if it is equal in all occurrences; else "".
   template <class NameOf> std::string commonEnd(NameOf nameOf) const {
     std::string end;
     for (size_t i = 0; scoped && i < count; ++i) {
@@ -243,7 +244,7 @@ private:
     return end;
   }
 
-  /// The name of the layer of operation j without its number ("conv2d_3"), where it is equal in all occurrences; else "".
+  /// The name of the layer of operation j without its number ("conv2d_3"), if it is equal in all occurrences; else "".
   std::string commonLayer(size_t j) const {
     std::string common;
     for (size_t i = 0; i < count; ++i) {
@@ -296,7 +297,7 @@ private:
     return at->second;
   }
 
-  /// A value from outside: a literal, a parameter's elements, a weight below the prefix, or an input.
+  /// An operand from outside: a literal, elements of a parameter, a weight below the prefix, or an input.
   Expression outside(const Tuple &tuple, const OperandPlace &place) {
     std::vector<nn::ConstantOp> constants;
     for (mlir::Value value : tuple)
@@ -308,7 +309,7 @@ private:
     for (size_t i = 0; i < count; ++i)
       if (llvm::any_of(constants[i]->getUsers(),
                        [&](mlir::Operation *user) { return llvm::find(operations(i), user) == operations(i).end(); }))
-        return input(tuple); // a weight that others read, too
+        return input(tuple); // a weight that other operations read, too
     auto shape = constants.front().getValue().getShapedType();
     for (nn::ConstantOp constant : constants)
       if (!Safetensors::hasType(nn::toElementType(shape.getElementType())) &&
@@ -364,7 +365,7 @@ private:
     return weightExpression(name, constants.front().getValue());
   }
 
-  /// Attributes that differ become parameters.
+  /// Turns attributes that differ between occurrences into parameters.
   void mergeAttributes(size_t j, Statement &statement) {
     std::vector<std::vector<AttributeLiteral>> all;
     for (size_t i = 0; i < count; ++i)
@@ -385,7 +386,7 @@ private:
     }
   }
 
-  /// A parameter with a value for every occurrence: one for equal attributes of equal values.
+  /// The parameter with these values in the occurrences; equal attributes with equal values share a parameter.
   std::string parameter(const std::string &attribute, const std::string &longName, const std::vector<Literal> &values) {
     for (size_t i = 0; i < kinds.size(); ++i)
       if (kinds[i].first == attribute &&

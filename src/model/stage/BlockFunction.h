@@ -1,4 +1,4 @@
-// A group of operations as a function of the source: a block with its occurrences, or one scope.
+// Turns a group of operations into a function of the source. A group is a block with its occurrences, or a scope.
 #pragma once
 
 #include "stage/Blocks.h"
@@ -16,19 +16,20 @@
 
 namespace lathe::staging {
 
-/// What functions of one program share.
+/// Data that the functions of one program share.
 struct ProgramState {
   NameTable functions;
   WeightNames weights;
-  std::set<std::string> prefixes; // that functions are called with
+  std::set<std::string> prefixes; // prefixes in calls of functions
   llvm::DenseMap<mlir::Operation *, std::vector<std::string>> types;
   std::map<mlir::Operation *, std::string> bodies; // functions of the modules of bodies
 };
 
-/// Names of nodes in a function: one for all operations of one node of the model, and none for two nodes.
+/// Names of nodes in a function: all operations of one node of the model share a name, and different nodes have
+/// different names.
 class NodeNames {
 public:
-  /// `wanted`, or the name that the node of `op` has already, or `wanted` with a number.
+  /// `wanted`, or the name that the node of `op` already has, or `wanted` with a number.
   std::string take(mlir::Operation *op, const std::string &wanted);
 
 private:
@@ -36,21 +37,21 @@ private:
   NameTable used;
 };
 
-/// Name of the source node of an operation; "" where it has none.
+/// Name of the source node of an operation; "" if it has none.
 std::string nodeName(mlir::Operation *op);
-/// Name of a constant in the model, or of its resource; "" where it has none.
+/// Name of a constant in the model, or of its resource; "" if it has none.
 std::string constantName(nn::ConstantOp constant);
-/// A weight as an operand. `name`: as the function that reads it says.
+/// A weight as an operand. `name` is its name in the function that reads it.
 Expression weightExpression(const std::string &name, mlir::ElementsAttr elements);
 /// Operands of an operation, by its record if it has one.
 llvm::SmallVector<mlir::Value> operandsOf(mlir::Operation *op);
-/// Operands of a statement: `expression` makes each one of its position and name. A variadic operand is a list.
+/// Operands of a statement: `expression` makes each one from its position and name. A variadic operand is a list.
 std::vector<Expression> operandExpressions(mlir::Operation *op,
                                            llvm::function_ref<Expression(size_t, const std::string &)> expression);
-/// An operation without bodies as a statement: attributes that are not the default, types, extents. No operands.
+/// An operation without bodies as a statement: attributes that differ from the default, types, extents. No operands.
 Statement operationStatement(mlir::Operation *op, const ProgramState &state);
 
-/// How an occurrence of a group calls its function.
+/// The call of a group's function for one occurrence.
 struct GroupCall {
   std::string prefix;
   std::vector<mlir::Value> inputs, outputs;
@@ -58,12 +59,12 @@ struct GroupCall {
 };
 
 struct Group {
-  std::string name; // wanted for the function
+  std::string name; // wanted name of the function
   std::vector<BlockOccurrence> occurrences;
 };
 
-/// A group as a function, and its calls in the order of the occurrences. Nothing where occurrences differ in more than a call
-/// can say. Weights get names of `state`.
+/// A group as a function, with its calls in the order of the occurrences. Nothing if occurrences differ in ways that a
+/// call cannot express. Weights get names of `state`.
 struct GroupFunction {
   Function function;
   std::vector<GroupCall> calls;

@@ -18,7 +18,7 @@ bool isDepthwise(mlir::Operation *op) {
   return group && group.getInt() > 1 && x && x.getRank() > 1 && x.getDimSize(1) == group.getInt();
 }
 
-/// What operations must share to be the same one of a block.
+/// A label of the properties that operations must share to be the same operation of a block.
 std::string labelOf(mlir::Operation *op) {
   std::string text = op->getName().getStringRef().str() + (isDepthwise(op) ? " depthwise " : " ");
   text += std::to_string(op->getNumResults()) + " ";
@@ -38,7 +38,7 @@ class Scopes {
 public:
   Scopes(BlockGraph &graph) : graph(graph) { graph.scopes.push_back({0, 0}); }
 
-  /// The scope of all of `name`.
+  /// The scope that is the whole of `name`.
   uint32_t of(const std::string &name) {
     uint32_t scope = 0;
     for (size_t at = 0; at < name.size();) {

@@ -1,4 +1,4 @@
-// The operations of a function as plain numbers, for the search for repeated blocks.
+// The operations of a function as plain numbers, for the search of repeated blocks.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,20 +11,20 @@ namespace lathe::stage {
 struct BlockGraph {
   struct Operand {
     int32_t producer; // index of a node; -1: a constant, or an argument of the function
-    uint32_t result;  // of the producer
+    uint32_t result;  // index among the results of the producer
   };
   struct Use {
     uint32_t reader, slot; // index of a node and of its operand
   };
   struct Node {
     mlir::Operation *op;
-    uint32_t label; // equal for operations that may be the same one of a block
-    uint32_t scope; // of its names, an index into `scopes`
+    uint32_t label; // equal for operations that can be the same operation of a block
+    uint32_t scope; // scope of its names, an index into `scopes`
     std::vector<Operand> operands;
-    std::vector<std::vector<Use>> uses; // of each result by other nodes, in program order
+    std::vector<std::vector<Use>> uses; // uses of each result by other nodes, in program order
   };
-  /// The part of a node's name before a separator: "a" and "a/b" for the node "a/b/conv". Scope 0 is the empty text; it is
-  /// its own parent.
+  /// A part of a node's name that ends before a separator: "a" and "a/b" for the node "a/b/conv". Scope 0 is the empty
+  /// text; it is its own parent.
   struct Scope {
     uint32_t parent, depth;
   };
@@ -35,13 +35,13 @@ struct BlockGraph {
 
   explicit BlockGraph(mlir::func::FuncOp function);
 
-  /// The scope at `depth` around the name of each node; 0 for nodes that are not as deep.
+  /// For each node, the scope at `depth` around its name; 0 for nodes that are not as deep.
   std::vector<uint32_t> regions(uint32_t depth) const;
   /// The deepest scope that contains both.
   uint32_t common(uint32_t a, uint32_t b) const;
   /// The deepest scope that contains all names of `group`.
   uint32_t scopeOf(const std::vector<uint32_t> &group) const;
-  /// True if no other node reads a node of `group` and is read, directly or through others, by one of `group`.
+  /// True if no path between two nodes of `group` leads through a node outside.
   bool isConvex(const std::vector<uint32_t> &group) const;
 };
 

@@ -7,10 +7,10 @@
 
 namespace lathe::stage {
 namespace {
-constexpr size_t mostReaders = 32; // of a result that the search follows: masks and extents are read everywhere
+constexpr size_t mostReaders = 32; // of a result that the search follows: masks and extents have very many readers
 constexpr uint32_t mostOrdinals = 8;
 constexpr size_t mostVisits =
-    64; // of neighbours, for each node of the graph: bounds the search from one kind of operator
+    64; // neighbours tried for each node of the graph: bounds the search from one kind of operator
 } // namespace
 
 BlockGrowth::BlockGrowth(const BlockGraph &graph, const std::vector<char> &taken, std::vector<uint32_t> regions)
@@ -22,7 +22,7 @@ void BlockGrowth::addEdges(uint32_t at) {
   for (uint32_t slot = 0; slot < first.operands.size(); ++slot)
     edges.push_back({at, false, 0, slot, 0, 0});
   for (uint32_t result = 0; result < first.uses.size(); ++result) {
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> counts; // most readers of a group, by operand and label
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> counts; // most readers in a group, by operand and label
     for (size_t group : alive) {
       const auto &uses = graph.nodes[groups[group][at]].uses[result];
       if (uses.size() > mostReaders)
@@ -39,7 +39,7 @@ void BlockGrowth::addEdges(uint32_t at) {
   }
 }
 
-/// The free node that `edge` leads to; -1: none.
+/// The node that `edge` leads to, if it is free; otherwise -1.
 int32_t BlockGrowth::neighbour(size_t group, const Edge &edge) const {
   const BlockGraph::Node &from = graph.nodes[groups[group][edge.position]];
   int32_t found = -1;
@@ -61,7 +61,7 @@ int32_t BlockGrowth::neighbour(size_t group, const Edge &edge) const {
   return regions[static_cast<size_t>(found)] == regions[groups[group][0]] ? found : -1;
 }
 
-/// The label of `node` and its edges from and to `group`, as numbers that are equal for equal ones alone.
+/// The label of `node` and its edges from and to `group`, as numbers that are equal only for equal labels and edges.
 std::vector<uint32_t> BlockGrowth::connections(size_t group, uint32_t node) const {
   const BlockGraph::Node &at = graph.nodes[node];
   std::vector<uint32_t> numbers{at.label};
@@ -81,7 +81,7 @@ std::vector<uint32_t> BlockGrowth::connections(size_t group, uint32_t node) cons
   return numbers;
 }
 
-/// The largest set of groups that `edge` leads to nodes with the same label and connections.
+/// The largest set of groups for which `edge` leads to nodes with equal labels and connections.
 std::vector<BlockGrowth::Step> BlockGrowth::follow(const Edge &edge) {
   visits += alive.size();
   std::map<std::vector<uint32_t>, std::vector<Step>> sets;
@@ -102,13 +102,13 @@ void BlockGrowth::keep(std::vector<BlockCandidate> &candidates, size_t start) co
     candidate.groups.push_back(groups[group]);
   if (candidate.size() < 2 || candidate.saved() <= 0)
     return;
-  // Smaller ones with more groups are of use only if they save more.
+  // A candidate with smaller groups, but more of them, is useful only if it saves more.
   while (candidates.size() > start && candidates.back().saved() <= candidate.saved())
     candidates.pop_back();
   candidates.push_back(std::move(candidate));
 }
 
-/// Gives up the groups that are not in `steps`. Others may have their nodes.
+/// Drops the groups that are not in `steps`, and frees their nodes.
 void BlockGrowth::drop(const std::vector<Step> &steps) {
   std::set<size_t> stays;
   for (const Step &step : steps)

@@ -1,4 +1,4 @@
-// Candidates for repeated blocks: equal groups of operations that grow in step from operations of one kind.
+// Candidates for repeated blocks: equal groups of operations, grown together from operations of one kind.
 #pragma once
 
 #include "stage/BlockGraph.h"
@@ -7,7 +7,7 @@
 
 namespace lathe::stage {
 
-/// Groups of equally many nodes. Node i of each group has the same label and the same edges inside of the group.
+/// Groups with equal numbers of nodes. Node i of each group has the same label and the same edges inside the group.
 struct BlockCandidate {
   std::vector<std::vector<uint32_t>> groups;
 
@@ -21,16 +21,17 @@ struct BlockCandidate {
 
 class BlockGrowth {
 public:
-  /// Nodes that are `taken` belong to no group. Groups grow over nodes of one region alone.
+  /// Nodes that are `taken` belong to no group. A group grows only over nodes of one region.
   BlockGrowth(const BlockGraph &graph, const std::vector<char> &taken, std::vector<uint32_t> regions);
 
-  /// Grows one group from each of `seeds`, nodes of one label in program order, as long as two groups have a neighbour in
-  /// common. Appends the groups as they are whenever some of them cannot follow, and at the end, if they save anything.
+  /// Grows one group from each of `seeds` (nodes of one label in program order), as long as at least two groups have a
+  /// common neighbour. Appends the current groups whenever some groups cannot follow, and at the end, if they save
+  /// anything.
   void grow(const std::vector<uint32_t> &seeds, std::vector<BlockCandidate> &candidates);
 
 private:
-  /// A way from a node of a group to a neighbour: the producer of operand `slot`, or the reader with number `ordinal`
-  /// among the readers with label `label` that read `result` by operand `slot`.
+  /// A way from a node of a group to a neighbour: the producer of operand `slot`, or reader number `ordinal` of the
+  /// readers with label `label` that read `result` as operand `slot`.
   struct Edge {
     uint32_t position;
     bool down;
@@ -40,7 +41,7 @@ private:
     size_t group;
     uint32_t node;
   };
-  /// An edge and how many groups can follow it at most.
+  /// An edge, and the greatest number of groups that can follow it.
   struct Waiting {
     size_t most, edge; // index into `edges`
     bool operator<(const Waiting &other) const { return most != other.most ? most < other.most : edge > other.edge; }
@@ -48,9 +49,9 @@ private:
 
   const BlockGraph &graph;
   const std::vector<char> &taken;
-  std::vector<uint32_t> regions;  // of each node
-  std::vector<int32_t> owner;     // of each node: its group, or -1
-  std::vector<uint32_t> position; // in its group
+  std::vector<uint32_t> regions;  // region of each node
+  std::vector<int32_t> owner;     // group of each node, or -1
+  std::vector<uint32_t> position; // position of each node in its group
   std::vector<std::vector<uint32_t>> groups;
   std::vector<size_t> alive; // groups that have followed every step
   std::vector<Edge> edges;

@@ -1,4 +1,4 @@
-// Checks that blocks hold what stage/Blocks.h says of them, independently of how they were found.
+// Checks the properties of blocks that stage/Blocks.h states, independently of the search.
 #pragma once
 
 #include "ir/Nn.h"
@@ -11,7 +11,7 @@
 
 namespace lathe {
 
-/// Number of operations that lie in a circle if every occurrence is one operation.
+/// Number of operations on cycles if every occurrence counts as one operation.
 inline size_t countOnCycles(mlir::func::FuncOp main, const std::map<mlir::Operation *, int> &whole) {
   std::map<int, std::set<int>> readers;
   std::map<int, size_t> waits;
@@ -30,7 +30,7 @@ inline size_t countOnCycles(mlir::func::FuncOp main, const std::map<mlir::Operat
     for (int reader : readers[ready[done]])
       if (--waits[reader] == 0)
         ready.push_back(reader);
-  return waits.size() - done; // nodes in a circle
+  return waits.size() - done; // nodes on cycles
 }
 
 inline void checkBlocks(mlir::func::FuncOp main, const std::vector<Block> &blocks) {
@@ -44,7 +44,7 @@ inline void checkBlocks(mlir::func::FuncOp main, const std::vector<Block> &block
   for (const Block &block : blocks) {
     EXPECT_TRUE(names.insert(block.name).second) << block.name;
     ASSERT_GE(block.occurrences.size(), 2u);
-    // Of every operand: the operation of the block, the input or the weight that it is.
+    // For every operand, its source: an operation of the block, an input or a weight.
     std::vector<std::vector<std::string>> sources;
     for (const BlockOccurrence &occurrence : block.occurrences) {
       const auto &ops = occurrence.operations;

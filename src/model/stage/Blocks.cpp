@@ -22,7 +22,7 @@ public:
   explicit BlockSearch(const BlockGraph &graph) : graph(graph) {}
 
   std::vector<BlockCandidate> search() {
-    // What saves most at first may leave little to save behind it, so the best few are tried in small graphs.
+    // The block that saves most at first may leave little to save later, so in small graphs the best few are tried.
     const size_t tries = isLarge() ? 1 : 4;
     std::vector<BlockCandidate> best;
     int64_t bestWorth = 0;
@@ -42,10 +42,10 @@ private:
   static constexpr size_t smallest = 2; // operations
   bool isLarge() const { return graph.nodes.size() > 3000; }
   const BlockGraph &graph;
-  std::map<std::vector<char>, std::vector<BlockCandidate>> proposed; // by the nodes that are taken
+  std::map<std::vector<char>, std::vector<BlockCandidate>> proposed; // by the taken nodes
 
-  /// Candidates without the nodes that are taken, the greatest saving first: in the whole graph, and within the scopes
-  /// of each depth.
+  /// Candidates without the taken nodes, the greatest saving first: in the whole graph, and within the scopes of each
+  /// depth.
   const std::vector<BlockCandidate> &propose(const std::vector<char> &taken) {
     auto [known, isNew] = proposed.try_emplace(taken);
     std::vector<BlockCandidate> &candidates = known->second;
@@ -55,7 +55,7 @@ private:
     for (uint32_t depth = 0; depth <= deepest; ++depth) {
       std::vector<uint32_t> regions = graph.regions(depth);
       std::vector<std::vector<uint32_t>> seeds(graph.labels);
-      std::set<std::pair<uint32_t, uint32_t>> seeded; // one seed of a label in a scope
+      std::set<std::pair<uint32_t, uint32_t>> seeded; // one seed for each label in a scope
       for (uint32_t node = 0; node < graph.nodes.size(); ++node)
         if (uint32_t label = graph.nodes[node].label;
             !taken[node] && (depth == 0 || (regions[node] && seeded.insert({regions[node], label}).second)))
@@ -65,7 +65,7 @@ private:
         if (nodes.size() > 1)
           growth.grow(nodes, candidates);
     }
-    std::vector<std::pair<int64_t, size_t>> order; // what saves most first, else what was found first
+    std::vector<std::pair<int64_t, size_t>> order; // greatest saving first, then order of discovery
     for (size_t i = 0; i < candidates.size(); ++i)
       order.push_back({-candidates[i].saved(), i});
     std::sort(order.begin(), order.end());
@@ -76,7 +76,7 @@ private:
     return candidates;
   }
 
-  /// Half lines saved, and a third more if every group has a scope of its own: one that neither contains another group's
+  /// Half lines saved, and a third more if every group has a separate scope: one that neither contains another group's
   /// scope nor lies in it.
   int64_t value(const BlockCandidate &candidate, const std::vector<BlockCandidate> &chosen) const {
     std::set<uint32_t> scopes, around;
@@ -99,8 +99,8 @@ private:
   }
   static int64_t most(const BlockCandidate &candidate) { return candidate.saved() + candidate.saved() / 3; }
 
-  /// Blocks of at least `least` operations, the best one first, but for the first one, before which there are `skipped`
-  /// better ones; then smaller ones. Their value.
+  /// Chooses blocks of at least `least` operations, the best first (without the `skipped` best ones), then smaller
+  /// ones. Returns the blocks and their value.
   std::pair<std::vector<BlockCandidate>, int64_t> coverWith(size_t least, size_t skipped) {
     constexpr size_t mostBlocks = 32;
     std::vector<char> taken(graph.nodes.size(), 0);
@@ -114,7 +114,8 @@ private:
         least = smallest;
         continue;
       }
-      // Large graphs without structure have very many small blocks. Only blocks that save half a percent are useful.
+      // Large graphs without structure have very many small blocks. Only blocks that save at least half a percent are
+      // useful.
       if (isLarge() && next.saved() * 100 < static_cast<int64_t>(graph.nodes.size()))
         break;
       for (const auto &group : next.groups)
@@ -126,8 +127,8 @@ private:
     return {chosen, worth};
   }
 
-  /// The candidate of most value but for `skipped` better ones of other sizes; of several the one in the deepest scopes,
-  /// then with the fewest values across its border, then the first one.
+  /// The candidate of most value, after skipping `skipped` better ones of other sizes. Of several equal ones, takes the
+  /// one in the deepest scopes, then the one with the fewest values across its border, then the first one.
   BlockCandidate bestOf(const std::vector<BlockCandidate> &candidates, size_t least, size_t skipped,
                         const std::vector<BlockCandidate> &chosen) const {
     std::map<std::pair<size_t, size_t>, std::pair<Rank, BlockCandidate>> best; // by operations and occurrences
@@ -142,7 +143,7 @@ private:
       if (candidate.size() < least)
         continue;
       if (best.size() > skipped && most(candidate) < std::get<0>(ranked()[skipped]->first))
-        break; // none that follows has more value
+        break; // later ones do not have more value
       BlockCandidate settled = settle(candidate, least, chosen);
       if (settled.groups.empty())
         continue;
@@ -180,7 +181,7 @@ private:
     return static_cast<int64_t>(values.size());
   }
 
-  /// The largest saving among the first steps of the growth whose groups can be computed by one call each; no groups if
+  /// The largest saving among the first steps of the growth whose groups can each be computed by one call; no groups if
   /// there is none.
   BlockCandidate settle(const BlockCandidate &candidate, size_t least,
                         const std::vector<BlockCandidate> &chosen) const {
@@ -201,7 +202,7 @@ private:
     return best;
   }
 
-  /// Removes groups that lie on a cycle of the graph in which groups are single nodes.
+  /// Removes groups that are on a cycle of the graph in which every group is a single node.
   void dropCycles(BlockCandidate &candidate, const std::vector<BlockCandidate> &chosen) const {
     size_t count = graph.nodes.size();
     std::vector<uint32_t> whole(count); // of each node
@@ -220,7 +221,7 @@ private:
     std::erase_if(candidate.groups, [&](const auto &group) { return remains[group[0]] != 0; });
   }
 
-  /// Removes nodes before (or behind) which nothing remains.
+  /// Removes nodes with no remaining node before (or behind) them.
   void peel(const std::vector<uint32_t> &whole, std::vector<char> &remains, bool forwards) const {
     std::vector<std::vector<uint32_t>> next(whole.size());
     std::vector<uint32_t> waits(whole.size(), 0), ready;
@@ -248,7 +249,8 @@ private:
   }
 };
 
-/// Sets inputs and weights: operands from outside, one for all that hold the same value in every occurrence.
+/// Sets inputs and weights: operands from outside. Operands that hold the same value in every occurrence share an
+/// entry.
 void fillInputs(Block &block) {
   std::set<std::vector<const void *>> known;
   for (size_t i = 0; i < block.occurrences[0].operations.size(); ++i)
@@ -301,7 +303,7 @@ std::string commonScope(const std::vector<mlir::Operation *> &operations, const 
   return scope.value_or("");
 }
 
-/// The innermost word of a scope, without a number: "layer" of "layer1.0", "inception" of "inception_3a".
+/// The innermost word of a scope, without its number: "layer" of "layer1.0", "inception" of "inception_3a".
 std::string kindOf(const std::string &scope) {
   for (size_t end = scope.size(); end != std::string::npos && end > 0;) {
     size_t before = scope.find_last_of("/._", end - 1);

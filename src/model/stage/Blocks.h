@@ -10,19 +10,20 @@ namespace lathe {
 
 /// One occurrence of a block. Constants do not count as operations of a block.
 struct BlockOccurrence {
-  std::vector<mlir::Operation *> operations; // in order: each behind the operations that it reads
-  std::vector<mlir::Value> inputs;           // other values that they read, in order of first use
-  std::vector<mlir::Value> weights;          // constants that they read, in order of first use
-  std::vector<mlir::Value> outputs;          // read outside of the block, in the order of `operations`
+  std::vector<mlir::Operation *> operations; // in order: each one after its producers
+  std::vector<mlir::Value> inputs;           // other values that the operations read, in order of first use
+  std::vector<mlir::Value> weights;          // constants that the operations read, in order of first use
+  std::vector<mlir::Value> outputs;          // results that are read outside the block, in the order of `operations`
   std::string scope; // longest common prefix of the names of its operations, up to a separator: "layer1.0", or ""
 };
 
-/// A block. Operation i of every occurrence has the same operator, the same number of results, and operands from the same
-/// places: the same result of the same operation of the block, the same input or the same weight. So all occurrences have
-/// equally many inputs and weights; two inputs of one occurrence may be one value, where they are two values in another
-/// occurrence. A result is an output if it is read outside in any occurrence, so all have equally many outputs.
-/// Attributes, shapes and the contents of constants may differ. Convolutions of one channel a group and other convolutions
-/// count as different operators, and so do operators with bodies of other names.
+/// A block. Operation i of every occurrence has the same operator, the same number of results, and operands from the
+/// same sources: the same result of the same operation of the block, the same input or the same weight. So all
+/// occurrences have the same number of inputs and of weights. Two inputs may be the same value in one occurrence and
+/// different values in another one. A result is an output if it is read outside in any occurrence, so all occurrences
+/// have the same number of outputs. Attributes, shapes and the contents of constants may differ. Convolutions with one
+/// channel per group and other convolutions count as different operators, and so do operators with bodies of other
+/// names.
 struct Block {
   std::string
       name; // from the scopes where most of them have a common name, else from the operators: "conv_relu_conv_add_relu"
@@ -31,18 +32,18 @@ struct Block {
 };
 
 /// Finds repeated blocks among the operations of `function`. No operation belongs to two occurrences. A graph in which
-/// every occurrence is one operation has no cycle: each can be computed by one call. The names of the blocks are distinct
-/// identifiers of letters, digits and `_`. Blocks that save more operations come first. Deterministic.
+/// every occurrence is one operation has no cycle: each can be computed by one call. The names of the blocks are
+/// distinct identifiers of letters, digits and `_`. Blocks that save more operations come first. Deterministic.
 ///
 /// Groups grow from all operators of one kind at a time, by the neighbour that most of them have in common, as in the
 /// discovery of substructures by their compression of a graph (Cook and Holder 1994, arXiv:cs/9402102). A block of s
-/// operations with k occurrences counts as s lines and k calls of a line and a half in place of s k lines. What it saves
-/// counts a third more if every occurrence has a scope of its own. Of the sets of blocks that are found with several least
-/// sizes, the one that saves most is returned. In graphs of more than 3,000 operations, blocks that save less than half a
+/// operations with k occurrences replaces s k lines by s lines and k calls of a line and a half. Its saving counts a
+/// third more if every occurrence has a separate scope. Several smallest sizes of blocks are tried, and the set of
+/// blocks that saves most is returned. In graphs of more than 3,000 operations, blocks that save less than half a
 /// percent of them are left out.
 std::vector<Block> findBlocks(mlir::func::FuncOp function);
 
-/// An attribute that is not the same in all occurrences.
+/// An attribute that differs between occurrences.
 struct BlockDifference {
   size_t operation;      // its index in an occurrence
   std::string attribute; // as in the textual form: "strides"

@@ -37,7 +37,7 @@ protected:
   }
 };
 
-/// A branch and a shortcut, which is `x` itself but for every third block.
+/// A branch and a shortcut; the shortcut is `x` itself, except in every third block.
 std::string residual(GraphText &graph, std::string x, int index, bool named) {
   auto name = [&](const char *part) { return named ? fmt::format("stage{}.{}.{}", index / 3, index % 3, part) : ""; };
   std::string shortcut = index % 3 == 0 ? graph.add("neg", {x}, name("projection")) : x;
@@ -113,7 +113,7 @@ TEST_F(BlocksTest, NothingRepeatsInAGraphOfDifferentOperators) {
   EXPECT_TRUE(find(graph.finish(x)).empty());
 }
 
-/// A group must not wait for itself through operators outside of it.
+/// A group must not wait for itself through operators outside the group.
 TEST_F(BlocksTest, AGroupAroundAnotherOperatorIsNoBlock) {
   const char *between[] = {"neg", "exp", "abs", "floor", "ceil", "erf"};
   GraphText graph;

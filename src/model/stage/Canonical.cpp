@@ -53,7 +53,7 @@ std::string textOf(mlir::Type type) {
   return text;
 }
 
-/// One function: @main of the model, or of a body.
+/// The text of one function: @main of the model, or of a body.
 class FunctionText {
 public:
   FunctionText(mlir::func::FuncOp main, std::string indent) : main(main), indent(std::move(indent)) {}
@@ -88,8 +88,8 @@ private:
     text += indent + fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
 
-  /// Extents of an argument. Unknown extents are numbered anew in the order of their first use, since their numbers
-  /// change from run to run.
+  /// Extents of an argument. Unknown extents are renumbered in the order of their first use, because their numbers
+  /// differ between runs.
   std::vector<std::string> extents(unsigned index) {
     std::vector<std::string> result;
     for (const Dim &dim : nn::argumentDims(main, index))
@@ -114,9 +114,9 @@ private:
     return numbers.lookup(value);
   }
 
-  /// Prints the operator of `value` behind the operators that it reads.
+  /// Prints the operator of `value` after the operators that it reads.
   void visit(mlir::Value value) {
-    std::vector<std::pair<mlir::Operation *, unsigned>> waiting; // with the operand that is next
+    std::vector<std::pair<mlir::Operation *, unsigned>> waiting; // with the index of the next operand
     auto enter = [&](mlir::Value read) {
       mlir::Operation *op = read.getDefiningOp();
       if (op && !llvm::isa<nn::ConstantOp>(op) && done.insert(op).second)
@@ -150,7 +150,7 @@ private:
     }
     auto read = record ? nn::operandsByRecord(op) : llvm::SmallVector<mlir::Value>(op->getOperands());
     while (!read.empty() && !read.back())
-      read.pop_back(); // absent
+      read.pop_back(); // absent operand
     for (mlir::Value operand : read)
       operands.push_back(nameOf(operand));
     Printer attributes;

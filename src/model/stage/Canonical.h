@@ -1,11 +1,10 @@
-// The canonical text of a graph: equal for two graphs exactly if they compute the same by the same operators.
+// The canonical text of a graph: equal for two graphs exactly if they compute the same with the same operators.
 //
-// The inputs and outputs have their names, nothing else has one: values are numbered, weights are told by type, extents
-// and a hash of their bytes, and operators follow one another depth first from the outputs, operands before the
-// operator that reads them.
-// So neither names of nodes, nor the order of operations in the module, nor the sharing of equal constants, nor operators
-// that no output depends on change it. Attributes are complete, defaults included. Bodies of control flow stand inside of
-// their operator.
+// Only inputs and outputs have names: values are numbered, and a weight is represented by type, extents and a hash of
+// its bytes. Operators follow depth first from the outputs, operands before the operator that reads them.
+// So names of nodes, the order of operations in the module, the sharing of equal constants, and operators that no
+// output depends on do not change the text. Attributes are complete, including defaults. Bodies of control flow are
+// printed inside their operator.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributeInterfaces.h"

@@ -8,7 +8,7 @@
 namespace lathe::staging {
 namespace {
 
-/// Keywords of both languages, sorted; dev/gen_builder.py uses the same ones.
+/// Keywords of Python and C++, sorted; dev/gen_builder.py uses the same list.
 constexpr std::string_view keywords[] = {
     "False",    "None",     "True",     "alignas",   "alignof",   "and",      "and_eq",    "as",       "asm",
     "assert",   "async",    "auto",     "await",     "bitand",    "bitor",    "bool",      "break",    "case",
@@ -22,12 +22,12 @@ constexpr std::string_view keywords[] = {
     "throw",    "true",     "try",      "typedef",   "typeid",    "typename", "union",     "unsigned", "using",
     "virtual",  "void",     "volatile", "while",     "with",      "xor",      "yield"};
 
-/// What the written source calls by these names.
+/// Names that the written source uses itself.
 constexpr std::string_view own[] = {"Graph", "Operand", "Operands", "Value", "Values", "argc", "argv", "build",
                                     "i",     "lathe",   "main",     "net",   "range",  "run",  "std",  "str"};
 
-/// More words that a variable of the source cannot have: keywords of C++ that no operator, operand or attribute has, and
-/// macros of its headers.
+/// More words that cannot be variables of the source: keywords of C++ that are not names of operators, operands or
+/// attributes, and macros of its headers.
 constexpr std::string_view impossible[] = {
     "EOF",           "HUGE_VAL",    "INFINITY",     "INT64_MAX", "INT64_MIN", "NAN",      "NULL",
     "char16_t",      "char32_t",    "char8_t",      "co_await",  "co_return", "co_yield", "const_cast",
@@ -40,7 +40,7 @@ std::string identifier(const std::string &text, const std::string &otherwise) {
   std::string name;
   for (char c : text)
     name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  // Names with two underscores are C++'s own.
+  // Names with two underscores are reserved in C++.
   for (size_t at; (at = name.find("__")) != std::string::npos;)
     name.erase(at, 1);
   size_t begin = name.find_first_not_of("_");

@@ -19,7 +19,7 @@ bool isNumber(const std::string &text) {
 
 /// Throws Error unless `bytes` are the elements of a constant of these extents.
 void checkBytes(const std::string &place, ElementType type, const std::vector<int64_t> &dims, size_t bytes) {
-  constexpr int64_t most = INT64_MAX / 64; // elements, whose bits an int64_t counts
+  constexpr int64_t most = INT64_MAX / 64; // number of elements, whose bits an int64_t can count
   int64_t count = 1;
   for (int64_t extent : dims)
     require(extent >= 0 && !__builtin_mul_overflow(count, extent, &count) && count <= most,
@@ -71,7 +71,7 @@ void GraphBuilder::start() {
 mlir::OpBuilder GraphBuilder::builder() {
   mlir::Block &block = main.getBody().front();
   if (!block.empty() && block.back().hasTrait<mlir::OpTrait::IsTerminator>())
-    block.back().erase(); // of `finish`
+    block.back().erase(); // erases the terminator that `finish` added
   return mlir::OpBuilder::atBlockEnd(&block);
 }
 
@@ -233,7 +233,7 @@ std::vector<GraphBuilder::Value> GraphBuilder::add(const std::string &mnemonic, 
   return finishOperator(op, note);
 }
 
-/// What symbols tell beyond the types, then what the caller says, if the verifier agrees.
+/// Refines results by symbols that tell more than the types, then by the caller's types, if the verifier agrees.
 std::vector<GraphBuilder::Value> GraphBuilder::finishOperator(mlir::Operation *op, const OperatorNote &note) {
   mlir::MLIRContext *context = shared->context;
   try {

@@ -1,4 +1,4 @@
-// A graph made operator by operator. The functions of include/lathe/builder.h are calls of this class.
+// Builds a graph operator by operator. The functions of include/lathe/builder.h call this class.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -16,28 +16,28 @@
 
 namespace lathe {
 
-/// An attribute of an operator by name. Integers stand for booleans, and for reals.
+/// An attribute of an operator by name. An integer may stand for a boolean or a real number.
 struct BuilderAttribute {
   std::string name;
   std::variant<std::vector<int64_t>, std::vector<double>, std::string> value;
 };
 
-/// How an operator is called, and what is known of its results beyond its shape function.
+/// The name of an operator, and facts about its results that its shape function does not give.
 struct OperatorNote {
   std::string
       name; // of the node, which several operators may share; "": "conv_12", the operator and the number of the node
-  std::vector<std::string> types;   // of the results, as in textual IR; empty: types that the shape function gives
+  std::vector<std::string> types;   // types of results, as in textual IR; empty: types from the shape function
   std::vector<std::string> extents; // nn.extents (ir/SymbolicShapes.h)
 };
 
-/// A graph, or a body of control flow. Values are numbers; a body cannot use the numbers of the graph around it. Every
+/// A graph, or a body of control flow. Values are numbers; a body cannot use the numbers of the outer graph. Every
 /// function throws Error with the node: "net: node 3 'conv1' (conv): conv_c2: ...".
 class GraphBuilder {
 public:
   using Value = int32_t;
   static constexpr Value absent = -1;
 
-  /// A graph called `name`, in a context of its own or in `context`.
+  /// A graph called `name`, in a new context or in `context`.
   explicit GraphBuilder(const std::string &name, mlir::MLIRContext *context = nullptr);
   ~GraphBuilder();
 
@@ -46,10 +46,10 @@ public:
   /// for unknown ones.
   Value input(const std::string &name, const std::string &type, const std::vector<std::string> &dims,
               const std::string &quantization = "");
-  /// Opens a file of weights in the safetensors format, instead of the one before.
+  /// Opens a file of weights in the safetensors format, which replaces the previous file.
   void openWeights(const std::string &path);
-  /// A weight of that file. Where `type` is "", type and extents come from the file: a type that the format lacks is
-  /// stored as bytes. A weight that is asked for again is the same value.
+  /// A weight of the open file. If `type` is "", type and extents come from the file; a type that the format lacks is
+  /// stored as bytes. A second request for a weight returns the same value.
   Value weight(const std::string &name, const std::string &type = "", const std::vector<int64_t> &dims = {});
   /// A constant with a copy of `bytes`: row-major, native byte order.
   Value constant(const std::string &name, ElementType type, const std::vector<int64_t> &dims,
@@ -58,8 +58,8 @@ public:
   /// An operator of the dialect nn with operands in the order of its record; absent optional ones are `absent`.
   std::vector<Value> add(const std::string &mnemonic, const std::vector<Value> &operands,
                          const std::vector<BuilderAttribute> &attributes, const OperatorNote &note = {});
-  /// A body for `branch` or `loop`, which takes its arguments by `input` and returns what `output` says. It lives as long as
-  /// the graph.
+  /// A body for `branch` or `loop`. It takes its arguments with `input` and returns its results with `output`. It lives
+  /// as long as the graph.
   GraphBuilder &body(const std::string &name);
   /// nn.if: both bodies take `captured`.
   std::vector<Value> branch(Value condition, const std::vector<Value> &captured, GraphBuilder &thenBody,
@@ -74,13 +74,14 @@ public:
   /// The extents of a value: "N*2", "56".
   std::vector<std::string> dimsOf(Value value) const;
   mlir::Value mlirValue(Value value) const { return checked(value, "value"); }
-  /// Replaces the type that the shape function gives the result of an operator by `type`, which may say more or less.
+  /// Replaces the type that the shape function gives the result of an operator by `type`, which may be more or less
+  /// precise.
   void retype(Value value, mlir::TensorType type);
   /// The module with all operators so far, verified. The graph may grow afterwards. Throws Error if it has no output.
   mlir::ModuleOp finish();
 
 private:
-  struct Shared; // what a graph has in common with its bodies
+  struct Shared; // data that a graph shares with its bodies
 
   std::shared_ptr<Shared> shared;
   std::string name;
@@ -94,7 +95,7 @@ private:
   };
   std::vector<Output> outputs;
   std::vector<std::unique_ptr<GraphBuilder>> bodies;
-  std::map<std::string, mlir::Location> places; // of nodes by their names
+  std::map<std::string, mlir::Location> places; // locations of nodes, by name
   int nodes = 0;
 
   GraphBuilder(GraphBuilder &around, const std::string &name);
@@ -110,7 +111,7 @@ private:
   std::string bodySymbol(GraphBuilder &body);
 };
 
-/// A type of textual IR. Throws Error with the parser's words.
+/// Parses a type of textual IR. Throws Error with the parser's message.
 mlir::Type parseTypeText(mlir::MLIRContext *context, const std::string &text);
 
 } // namespace lathe

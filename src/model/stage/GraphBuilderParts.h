@@ -1,4 +1,4 @@
-// What the sources of GraphBuilder share.
+// Shared by the sources of GraphBuilder.
 #pragma once
 
 #include "stage/GraphBuilder.h"
@@ -15,10 +15,10 @@ struct GraphBuilder::Shared {
   std::string weightsPath;
   Safetensors file;
   std::map<std::string, const Safetensors::Entry *> entries;
-  std::vector<std::pair<mlir::Value, const GraphBuilder *>> values; // with the graph that they belong to
+  std::vector<std::pair<mlir::Value, const GraphBuilder *>> values; // with the graph that each belongs to
 };
 
-/// Calls `f`; the first error that MLIR reports meanwhile is `said`.
+/// Calls `f`; stores the first error that MLIR reports during the call in `said`.
 template <class F> auto listening(mlir::MLIRContext *context, std::string &said, F &&f) {
   mlir::ScopedDiagnosticHandler collect(context, [&](mlir::Diagnostic &diagnostic) {
     if (said.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)

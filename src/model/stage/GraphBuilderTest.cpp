@@ -1,4 +1,4 @@
-// The builder: shape inference at once, errors that name the node, control flow, and what failed calls leave behind.
+// The builder: immediate shape inference, errors that name the node, control flow, and state after failed calls.
 #include "stage/GraphBuilder.h"
 #include "ir/Context.h"
 #include "ir/ModelText.h"
@@ -49,7 +49,7 @@ TEST(GraphBuilder, typesAndExtentsAreKnownAtOnce) {
   auto conv = graph.add("conv", {x, zeros(graph, {4, 3, 3, 3})}, window)[0];
   EXPECT_EQ(graph.typeOf(conv), "tensor<?x4x8x8xf32>");
   EXPECT_THAT(graph.dimsOf(conv), testing::ElementsAre("N", "4", "8", "8"));
-  // A reshape by computed extents: the contents of `shape` are symbolic, and known.
+  // A reshape to computed extents: the contents of `shape` are known as formulas.
   auto shape = graph.add("shape", {conv}, {{"end", Ints{1}}})[0];
   auto rest = constant<int64_t>(graph, ElementType::i64, {1}, {256});
   auto extents = graph.add("concat", {shape, rest}, {{"axis", Ints{0}}})[0];
@@ -99,7 +99,7 @@ TEST(GraphBuilder, errorsNameTheNodeAndWhatIsExpected) {
   EXPECT_THAT(errorOf([&] { graph.finish(); }), HasSubstr("net: the graph has no output"));
   graph.output("y", x);
   EXPECT_THAT(errorOf([&] { graph.output("y", x); }), HasSubstr("two outputs 'y'"));
-  // None of these calls has left anything behind.
+  // None of these calls has changed the graph.
   EXPECT_EQ(canonicalText(graph.finish()), "%0 = input \"x\" tensor<1x3x8x8xf32> [1, 3, 8, 8]\noutput \"y\" %0\n");
 }
 
@@ -169,7 +169,6 @@ TEST(GraphBuilder, bodiesThatNothingUsesAreNoMistake) {
   EXPECT_EQ(errorOf([&] { graph.finish(); }), "no error");
 }
 
-/// Names, order, sharing of constants and operators without readers are not the graph; attributes, types and weights are.
 TEST(Staged, aSavedModelHasTheNameOfItsFolder) {
   for (const auto &[path, name] : std::map<std::string, std::string>{{"m/flowers/saved_model.pb", "flowers"},
                                                                      {"flowers/saved_model.pbtxt", "flowers"},
@@ -205,6 +204,7 @@ TEST(Staged, blocksOfLayersAreCalledLikeTheirFirstLayerWithAWeight) {
   EXPECT_THAT(text, testing::ContainsRegex("net[.]at[(]f?\"conv2d_(7|[{]i[}])[.]\"")) << testing::PrintToString(names);
 }
 
+/// The text ignores names, order, sharing of constants and unread operators, but not attributes, types and weights.
 TEST(Canonical, tellsWhatAGraphComputes) {
   auto text = [](bool swapped, bool shared, double epsilon, float weight) {
     GraphBuilder graph(swapped ? "a" : "b");
@@ -219,7 +219,7 @@ TEST(Canonical, tellsWhatAGraphComputes) {
     if (swapped) {
       b = relu();
       a = norm();
-      graph.add("exp", {a}, {}); // read by nobody
+      graph.add("exp", {a}, {}); // has no reader
     } else {
       a = norm();
       b = relu();
@@ -234,7 +234,7 @@ TEST(Canonical, tellsWhatAGraphComputes) {
   EXPECT_NE(text(false, true, 1e-5, 2), text(false, true, 1.0000000000000002e-5, 2));
 }
 
-/// One hash for the same elements in any storage: dense, splat or resource.
+/// Equal elements have one hash in any storage: dense, splat or resource.
 TEST(Canonical, storageOfConstantsDoesNotMatter) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   std::vector<float> ones(5000, 1.0f);

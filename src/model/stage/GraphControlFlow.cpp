@@ -5,11 +5,11 @@
 namespace lathe {
 namespace {
 
-/// The type of a value that has type `a` in some runs and type `b` in others.
+/// The type of a value that has type `a` or type `b`, depending on the run.
 mlir::Type commonType(mlir::Type a, mlir::Type b) {
   auto first = llvm::dyn_cast<mlir::RankedTensorType>(a), second = llvm::dyn_cast<mlir::RankedTensorType>(b);
   if (!first || !second || first.getRank() != second.getRank() || first.getElementType() != second.getElementType())
-    return a; // the verifier says what is wrong
+    return a; // the verifier reports what is wrong
   llvm::SmallVector<int64_t> shape;
   for (auto [x, y] : llvm::zip(first.getShape(), second.getShape()))
     shape.push_back(x == y ? x : mlir::ShapedType::kDynamic);

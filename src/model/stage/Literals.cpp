@@ -54,7 +54,7 @@ std::optional<int64_t> integerAt(ElementType type, const char *at) {
   }
 }
 
-/// The finite real at `at`; of an f32 the shortest decimal that is rounded to it.
+/// The finite real at `at`; for f32 the shortest decimal that rounds to it.
 std::optional<double> realAt(ElementType type, const char *at) {
   double value = 0;
   if (type == ElementType::f32) {

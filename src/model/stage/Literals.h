@@ -17,7 +17,8 @@ struct AttributeLiteral {
 /// All attributes of an operator, in the order of its record.
 std::vector<AttributeLiteral> attributeLiterals(mlir::Operation *op);
 
-/// A constant that is readable as a literal: few integers or booleans, one real, or one element that fills the extents.
+/// A constant that is readable as a literal: a few integers or booleans, one real, or one element that fills the
+/// extents.
 std::optional<ConstantLiteral> constantLiteral(mlir::ElementsAttr elements);
 
 } // namespace lathe::staging

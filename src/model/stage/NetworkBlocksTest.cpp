@@ -1,4 +1,4 @@
-// The blocks of networks that are known by their blocks.
+// The blocks of networks whose published structure consists of blocks.
 #include "ir/Context.h"
 #include "ir/Main.h"
 #include "ir/Nn.h"

@@ -1,4 +1,4 @@
-// A program in C++, on include/lathe/builder.hpp.
+// Writes a program in C++, for include/lathe/builder.hpp.
 #include "stage/FunctionNames.h"
 #include "stage/SourceText.h"
 
@@ -81,7 +81,7 @@ std::string constantText(const ConstantLiteral &constant, const std::string &par
                      quoted(std::string(name(constant.type))), listOf(constant.dims, integerOf));
 }
 
-/// `byName`: the callee takes the name of a weight.
+/// `byName`: the called function takes the name of a weight.
 std::string textOf(const Expression &expression, bool byName = true) {
   switch (expression.kind) {
   case Expression::Kind::absent:

@@ -1,4 +1,4 @@
-// A program in Python, on python/lathe/builder.py.
+// Writes a program in Python, for python/lathe/builder.py.
 #include "stage/FunctionNames.h"
 #include "stage/SourceText.h"
 
@@ -89,7 +89,7 @@ std::string constantText(const ConstantLiteral &constant, const std::string &par
   return fmt::format("net.constant({}, {}{})", values, quoted(std::string(name(constant.type))), dims);
 }
 
-/// `byName`: the callee takes the name of a weight.
+/// `byName`: the called function takes the name of a weight.
 std::string textOf(const Expression &expression, bool byName = true) {
   switch (expression.kind) {
   case Expression::Kind::absent:
@@ -196,7 +196,7 @@ private:
                    arguments, ")");
   }
 
-  /// Parameters that have the function's own value are left out.
+  /// Leaves out parameters that have the function's default value.
   std::string call(const Statement &s) {
     std::string prefix = quoted(s.name), indent = "    ", text;
     if (s.repeated()) {

@@ -1,4 +1,4 @@
-// A model as source, before it is written in a language: functions of statements that call the builder.
+// A model as source, independent of the language: functions of statements that call the builder.
 #pragma once
 
 #include "support/ElementType.h"
@@ -17,7 +17,7 @@ namespace lathe::staging {
 using Literal =
     std::variant<int64_t, double, bool, std::string, ElementType, std::vector<int64_t>, std::vector<double>>;
 
-/// Equality of bits: 0.0 is not -0.0, and a NaN is itself.
+/// Compares bits: 0.0 differs from -0.0, and a NaN equals itself.
 inline bool sameBits(const std::vector<double> &a, const std::vector<double> &b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y); });
@@ -30,8 +30,8 @@ inline bool sameLiteral(const Literal &a, const Literal &b) {
   return a == b;
 }
 
-/// A constant that stands in the source. Exactly one of `integers` (booleans, too) and `reals` is used; a single element
-/// fills all extents.
+/// A constant in the source. Exactly one of `integers` (also booleans) and `reals` is used; a single element fills all
+/// extents.
 struct ConstantLiteral {
   ElementType type = ElementType::invalid;
   std::vector<int64_t> dims;
@@ -58,7 +58,7 @@ struct Expression {
   std::vector<Expression> items = {};
 };
 
-/// An attribute of an operator or a parameter of a function. `parameter`, unless "", names the parameter that gives the
+/// An attribute of an operator or a parameter of a function. `parameter`, if not "", names the parameter that gives the
 /// value.
 struct Argument {
   std::string name;
@@ -73,16 +73,16 @@ struct Statement {
   std::string callee;               // operator or function
   std::vector<Expression>
       operands;                    // by the record: a variadic operand is a list; of a call: the inputs of the function
-  std::vector<Argument> arguments; // attributes that are not the default; of a call: all parameters of the function
+  std::vector<Argument> arguments; // attributes that differ from the default; for a call: all parameters
   std::string name;                // of the node below the prefix, the input or the output; of a call: the prefix
-  std::vector<std::string> types, extents; // of an operation (stage/GraphBuilder.h)
-  std::string type, quantization;          // of an input or output
-  std::vector<std::string> dims;           // of an input
+  std::vector<std::string> types, extents; // for an operation (stage/GraphBuilder.h)
+  std::string type, quantization;          // for an input or output
+  std::vector<std::string> dims;           // for an input
   std::vector<std::string> bodies;         // functions
   int64_t carried = 0;
 
-  /// A call that is repeated for i from `first` to before `end`: `name` is the text in front of i, `nameEnd` the text
-  /// behind it. Its only result replaces the variable `results[0]`, which the call also reads.
+  /// A call that is repeated for i from `first` to `end` - 1: its prefix is `name`, i, `nameEnd`. Its only result
+  /// replaces the variable `results[0]`, which the call also reads.
   int64_t first = 0, end = 0;
   std::string nameEnd = "";
   bool repeated() const { return end > first; }
@@ -91,19 +91,19 @@ struct Statement {
 struct Function {
   std::string name, comment;
   std::vector<std::string> inputs;  // values
-  std::vector<Argument> parameters; // with the most frequent value
+  std::vector<Argument> parameters; // with the most frequent value as default
   std::vector<Statement> statements;
   std::vector<std::string> returned; // variables; a graph returns none, but has outputs
   bool isGraph = false;              // @main of the model or of a body
 };
 
-/// A function stands before the functions that call it; the last one builds the model.
+/// Functions come before their callers; the last one builds the model.
 struct Program {
   std::string name; // of the model
   std::vector<Function> functions;
 };
 
-/// The program in Python and in C++. `weights`: the name of the file of weights, "" where there is none.
+/// The program in Python and in C++. `weights`: the name of the file of weights, "" if there is none.
 std::string pythonText(const Program &program, const std::string &file, const std::string &weights);
 std::string cppText(const Program &program, const std::string &file, const std::string &weights);
 

@@ -10,11 +10,11 @@
 namespace lathe::staging {
 namespace {
 
-constexpr size_t longestName = 24; // of a variable that is called like a scope
+constexpr size_t longestName = 24; // of a variable that is named after a scope
 
-/// Of a model: without folders, and without "zoo:".
+/// The name of a model without folders and without "zoo:".
 std::string shortName(const std::string &source) {
-  // A SavedModel is its folder: this file has the same name in all of them.
+  // A SavedModel is named after its folder, because this file has the same name in every SavedModel.
   for (std::string_view file : {"/saved_model.pb", "/saved_model.pbtxt"})
     if (source.ends_with(file)) {
       std::string folder = source.substr(0, source.size() - file.size());
@@ -45,13 +45,13 @@ private:
   ProgramState state;
   StagedModel model;
 
-  /// Adds the function of @main of the model or of a body, behind the functions that it calls. Returns its name.
+  /// Adds the function of @main of the model or of a body, after the functions that it calls. Returns its name.
   std::string addGraph(mlir::func::FuncOp main, const std::string &name, bool outermost);
 
   friend class GraphMaker;
 };
 
-/// The function of one graph.
+/// Makes the function of one graph.
 class GraphMaker {
 public:
   GraphMaker(ProgramMaker &owner, mlir::func::FuncOp main) : owner(owner), state(owner.state), main(main) {}
@@ -119,7 +119,7 @@ private:
     return functions;
   }
 
-  /// Operations of groups that make no function stand alone.
+  /// Makes operations of groups without a function single units.
   static void dropRefused(std::vector<Unit> &units, const std::vector<Group> &groups,
                           const std::vector<std::optional<GroupFunction>> &functions) {
     std::vector<Unit> all;

@@ -1,4 +1,4 @@
-// The source of a model, as functions and statements.
+// Makes the source of a model, as functions and statements.
 #pragma once
 
 #include "stage/Program.h"
@@ -13,8 +13,8 @@ struct StagedModel {
   std::vector<std::pair<std::string, mlir::ElementsAttr>> weights; // by their names in the program
 };
 
-/// Makes the source of a graph: a function for every repeated block (stage/Blocks.h), every body and every scope of several
-/// operators that follow one another. `blocks` false: no repeated blocks. Throws Error for a module at kernels level.
+/// Makes the source of a graph: a function for every repeated block (stage/Blocks.h), every body and every scope of
+/// several consecutive operators. `blocks` false: no repeated blocks. Throws Error for a module at kernels level.
 StagedModel stageModel(mlir::ModuleOp module, bool blocks = true);
 
 } // namespace lathe::staging

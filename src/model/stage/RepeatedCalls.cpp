@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t fewestCalls = 2;
 
-/// A prefix around its last number: "layer3." 1 ".".
+/// A prefix, split at its last number: "layer3." 1 ".".
 struct NumberedPrefix {
   std::string begin, end;
   int64_t number;
@@ -35,7 +35,7 @@ bool same(const Expression &a, const Expression &b) {
   return a.kind == b.kind && a.text == b.text && a.constant == b.constant && a.items.empty() && b.items.empty();
 }
 
-/// True if `next` is the call behind `before`, which reads its result wherever `start` reads the variable `from`.
+/// True if `next` is the call after `before`: it reads the result of `before` where `start` reads the variable `from`.
 bool follows(const Statement &start, const Statement &before, const Statement &next, const std::string &from) {
   if (next.kind != Statement::Kind::call || next.callee != start.callee || next.results.size() != 1 ||
       next.operands.size() != start.operands.size())
@@ -91,7 +91,7 @@ void repeatCalls(Function &function) {
     if (passed == start.operands.end())
       continue;
     std::string from = passed->text;
-    // No other statement may read what the loop overwrites.
+    // No other statement may read the variable that the loop overwrites.
     if (reads[from] != readsIn(start, from))
       continue;
     size_t end = at + 1;

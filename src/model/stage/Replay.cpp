@@ -33,7 +33,7 @@ BuilderAttribute builderAttribute(const AttributeLiteral &literal) {
   return attribute;
 }
 
-/// One function of the model: its @main, or the @main of a body.
+/// Rebuilds one function of the model: its @main, or the @main of a body.
 class Replay {
 public:
   Replay(mlir::func::FuncOp main, GraphBuilder &graph, Types &types) : main(main), graph(graph), types(types) {}
@@ -118,7 +118,7 @@ private:
       graph.retype(number, llvm::cast<mlir::TensorType>(result.getType()));
     }
     if (differs)
-      types[&op] = std::move(stated); // again for a body that several operators have
+      types[&op] = std::move(stated); // repeated for a body that several operators have
   }
 };
 
@@ -133,7 +133,7 @@ Types typesToState(mlir::ModuleOp module) {
 
 std::vector<std::string> extentTexts(mlir::func::FuncOp function, unsigned argument) {
   std::vector<std::string> texts;
-  // else an unknown extent has a made-up name, which changes from run to run
+  // otherwise an unknown extent has an invented name, which differs between runs
   bool stated = function.getArgAttr(argument, "nn.dims") != nullptr;
   for (const Dim &dim : nn::argumentDims(function, argument))
     texts.push_back(!stated && isUnknown(dim) ? "?" : dim.str());

@@ -1,4 +1,4 @@
-// What the source must say beyond operators: types that the builder would not find by itself.
+// Finds types that the source must state, because the builder does not infer them.
 #pragma once
 
 #include "stage/GraphBuilder.h"
@@ -7,14 +7,14 @@
 
 namespace lathe::staging {
 
-/// Builds the graph anew, with bodies. Returns the result types of each operator for which the builder finds other
+/// Builds the graph again, with bodies. Returns the result types of each operator for which the builder infers other
 /// types. Throws Error for a module at kernels level, and for an operator that the builder refuses.
 llvm::DenseMap<mlir::Operation *, std::vector<std::string>> typesToState(mlir::ModuleOp module);
 
-/// Extents of an argument as the builder takes them: "?" where nothing is known of one.
+/// Extents of an argument in the form of the builder: "?" for an unknown extent.
 std::vector<std::string> extentTexts(mlir::func::FuncOp function, unsigned argument);
 
-/// nn.extents of an operator (ir/SymbolicShapes.h); empty where there is none.
+/// nn.extents of an operator (ir/SymbolicShapes.h); empty if there is none.
 std::vector<std::string> extentsOf(mlir::Operation *op);
 
 } // namespace lathe::staging

@@ -1,4 +1,4 @@
-// What both languages of staged source have in common: wrapped lines, numbers and comments.
+// Shared by both languages of staged source: wrapped lines, numbers and comments.
 #pragma once
 
 #include "stage/Program.h"
@@ -8,11 +8,11 @@
 
 namespace lathe::staging {
 
-/// `head`, the arguments with commas between them, and `tail`, wrapped behind 100 columns with four more spaces.
+/// `head`, the arguments with commas between them, and `tail`; lines wrap after 100 columns with four more spaces.
 std::string wrapped(const std::string &indent, const std::string &head, const std::vector<std::string> &arguments,
                     const std::string &tail);
 
-/// A finite number so that either language reads the same double.
+/// A finite number, written so that both languages read the same double.
 std::string realText(double value);
 
 /// `text` on one line, without characters that could end a comment.
@@ -21,7 +21,7 @@ std::string commentText(const std::string &text);
 /// True for an operator with exactly one result that is not a list.
 bool hasOneResult(const std::string &mnemonic);
 
-/// Operands of an operator with their names in the record; an operator without a record has operands without names.
+/// An operand of an operator with its name in the record; "" for an operator without a record.
 struct NamedOperand {
   const Expression *expression;
   std::string name;

@@ -14,11 +14,11 @@
 namespace lathe {
 namespace {
 
-/// The elements of a constant in row-major order. `expanded` holds the elements of a splat and of booleans.
+/// The elements of a constant in row-major order. `expanded` stores the elements of splats and of booleans.
 std::string_view bytesOf(mlir::ElementsAttr elements, std::deque<std::string> &expanded) {
   nn::ConstantData data = nn::constantData(elements);
   std::string_view bytes(data.bytes.data(), data.bytes.size());
-  // Booleans lie in memory that the next call may reuse.
+  // Booleans are in memory that the next call may reuse.
   if (!data.splat && data.type != ElementType::boolean)
     return bytes;
   int64_t count = 1;

@@ -1,4 +1,4 @@
-// `lathe stage`: a model as source, with its weights beside it.
+// `lathe stage`: writes a model as source, with its weights beside it.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -10,14 +10,14 @@
 namespace lathe {
 
 struct StageReport {
-  std::string source;  // path
+  std::string source;  // path of the source
   std::string weights; // path, "" where there are none
   size_t lines = 0, functions = 0, weightCount = 0;
   uint64_t weightBytes = 0;
 };
 
-/// Writes the graph of `module` as source to `path`, F.py or F.cpp, and its weights to F.safetensors beside it. `blocks`
-/// false: no functions for repeated blocks. Throws Error for another ending of the path.
+/// Writes the graph of `module` as source to `path`, F.py or F.cpp, and its weights to F.safetensors beside it.
+/// `blocks` false: no functions for repeated blocks. Throws Error for another file extension.
 StageReport stageToFiles(mlir::ModuleOp module, const std::string &path, bool blocks = true);
 
 } // namespace lathe

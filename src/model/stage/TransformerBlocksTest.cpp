@@ -1,4 +1,4 @@
-// The blocks of transformers, whose weights take long to draw.
+// The blocks of transformers. A separate program, because drawing their weights takes long.
 #include "ir/Context.h"
 #include "ir/Main.h"
 #include "stage/BlockTesting.h"

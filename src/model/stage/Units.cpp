@@ -8,12 +8,12 @@
 namespace lathe::staging {
 namespace {
 
-constexpr size_t fewestInScope = 6; // operators; shorter runs are as readable where they are used
+constexpr size_t fewestInScope = 6; // operators; fewer are as readable in place
 
-/// Units, and for every unit the units that it waits for.
+/// Units, and for every unit the units that it depends on.
 struct Dependences {
   std::vector<Unit> units;
-  std::vector<size_t> place; // of the first operation in the program
+  std::vector<size_t> place; // position of the first operation in the program
   std::vector<std::vector<size_t>> readers;
   std::vector<size_t> waits;
 
@@ -48,7 +48,7 @@ struct Dependences {
           }
   }
 
-  /// Positions of the units, each behind the units that it waits for. Units that wait for each other are missing.
+  /// Indices of the units, each after the units that it depends on. Units that depend on each other are missing.
   std::vector<size_t> order() {
     std::priority_queue<std::pair<size_t, size_t>, std::vector<std::pair<size_t, size_t>>, std::greater<>> ready;
     for (size_t unit = 0; unit < units.size(); ++unit)
@@ -67,7 +67,7 @@ struct Dependences {
   }
 };
 
-/// The parts of a name between its separators, without the last one.
+/// The parts of a name between its separators, without the last part.
 std::vector<std::string> scopesOf(mlir::Operation *op) {
   std::vector<std::string> parts;
   std::string name = nodeName(op), part;
@@ -82,7 +82,7 @@ std::vector<std::string> scopesOf(mlir::Operation *op) {
   return parts;
 }
 
-/// What names begin with up to scope `depth`, without the separator behind it.
+/// The beginning of a name up to scope `depth`, without the separator.
 std::string beginning(const std::string &name, size_t depth) {
   size_t parts = 0;
   bool inPart = false;

@@ -11,19 +11,19 @@ namespace lathe::staging {
 
 class WeightNames {
 public:
-  /// True if `name` is free, or names these elements already.
+  /// True if `name` is free, or is already the name of these elements.
   bool fits(const std::string &name, mlir::ElementsAttr elements) const {
     auto found = byName.find(name);
-    if (name == "__metadata__") // the format's own
+    if (name == "__metadata__") // reserved by the format
       return false;
     return found == byName.end() || found->second == elements;
   }
-  /// Gives the elements a name that fits.
+  /// Gives the elements a name for which `fits` is true.
   void take(const std::string &name, mlir::ElementsAttr elements) {
     if (byName.emplace(name, elements).second)
       order.emplace_back(name, elements);
   }
-  /// In the order of their first use.
+  /// All weights in the order of their first use.
   const std::vector<std::pair<std::string, mlir::ElementsAttr>> &all() const { return order; }
 
 private:

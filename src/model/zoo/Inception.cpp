@@ -117,7 +117,7 @@ Signal inceptionV2(Network &n) {
   struct Widths {
     const char *name;
     int64_t one, reduce3, three, reduceTwice, twice,
-        pool; // one 0: the block halves the image, and its pool is handed on
+        pool; // one 0: the block halves the image, and its pool has no projection
     bool maximum = false;
   };
   auto inception = [&](Signal x, const Widths &w) {

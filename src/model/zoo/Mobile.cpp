@@ -9,14 +9,14 @@ ConvOptions depthwise(int64_t channels, int64_t kernel, int64_t stride) {
   return ConvOptions::square(kernel, stride).grouped(channels);
 }
 
-/// The multiple of 8 nearest to `value` that loses at most 10 % of it.
+/// The multiple of 8 nearest to `value`, but at least 90 % of it.
 int64_t roundChannels(double value) {
   int64_t rounded = std::max<int64_t>(8, static_cast<int64_t>(value + 4) / 8 * 8);
   return static_cast<double>(rounded) < 0.9 * value ? rounded + 8 : rounded;
 }
 
-/// Squeeze-and-excitation (Hu et al. 2017, arXiv:1709.01507): channels scaled by what two dense layers make of their
-/// means.
+/// Squeeze-and-excitation (Hu et al. 2017, arXiv:1709.01507): scales channels by factors that two dense layers compute
+/// from the channels' means.
 Signal squeezeExcite(Network &n, Signal y, int64_t squeezed, Activation inner, Activation scale,
                      const std::string &name) {
   Signal s = n.globalAveragePool(y, name + ".pool");

@@ -23,8 +23,8 @@ uint64_t seedOf(uint64_t seed, const std::string &name) {
   return hash;
 }
 
-/// Mean 0, variance 1, bounded by sqrt(12): the sum of four 16-bit uniforms (Irwin-Hall), exact integer arithmetic up
-/// to the last multiplication, hence the same bits everywhere.
+/// Mean 0, variance 1, bounded by sqrt(12): the sum of four 16-bit uniform numbers (Irwin-Hall). Exact integer
+/// arithmetic up to the last multiplication gives the same bits everywhere.
 double normalLike(uint64_t word) {
   int64_t sum =
       static_cast<int64_t>((word & 0xffff) + (word >> 16 & 0xffff) + (word >> 32 & 0xffff) + (word >> 48)) - 2 * 65535;
@@ -153,7 +153,7 @@ Signal Network::unit(Signal x, int64_t outChannels, ConvOptions o, Activation ac
 }
 
 Signal Network::activate(Signal x, Activation activation, const std::string &name) {
-  // As if x were normal: exact for relu, close enough for its bounded relatives.
+  // Assumes that x is normal: exact for relu, close enough for its bounded variants.
   double deviation = std::sqrt(x.variance), ratio = x.mean / deviation;
   double above = 0.5 * std::erfc(-ratio / std::sqrt(2.0)); // P(x > 0)
   double density = std::exp(-0.5 * ratio * ratio) / std::sqrt(2 * 3.141592653589793);
@@ -170,7 +170,7 @@ Signal Network::activate(Signal x, Activation activation, const std::string &nam
     attrs.max = 6;
     return {nn::buildValue(b, at(name, "Clip"), "clip", {x.value}, std::move(attrs)), mean, moment - mean * mean};
   }
-  case Activation::hardSwish: // of a unit normal, by numerical integration
+  case Activation::hardSwish: // for a unit normal, by numerical integration
     return {nn::buildValue(b, at(name, "HardSwish"), "hard_swish", {x.value}, HardSwishAttrs()), 0.165, 0.33};
   case Activation::hardSigmoid: {
     HardSigmoidAttrs attrs;
@@ -180,11 +180,11 @@ Signal Network::activate(Signal x, Activation activation, const std::string &nam
   }
   case Activation::sigmoid:
     return {nn::buildValue(b, at(name, "Sigmoid"), "sigmoid", {x.value}, SigmoidAttrs()), 0.5, 0.043};
-  case Activation::silu: { // as exporters write it; moments of a unit normal, by numerical integration
+  case Activation::silu: { // as exporters write it; moments for a unit normal, by numerical integration
     Signal gate = activate(x, Activation::sigmoid, name + ".sigmoid");
     return {nn::buildValue(b, at(name, "Mul"), "mul", {x.value, gate.value}, MulAttrs()), 0.207, 0.313};
   }
-  case Activation::gelu: // of a unit normal, by numerical integration
+  case Activation::gelu: // for a unit normal, by numerical integration
     return {nn::buildValue(b, at(name, "Gelu"), "gelu", {x.value}, GeluAttrs()), 0.282, 0.345};
   }
   return x;
@@ -319,7 +319,7 @@ Signal Network::linear(Signal x, int64_t outFeatures, const std::string &name, d
 
 Signal Network::lstm(Signal x, int64_t hidden, const std::string &name) {
   int64_t inFeatures = x.extent(2);
-  // Every gate's sum has a variance near one: neither saturated nor linear.
+  // The sum of every gate has a variance near one: neither saturated nor linear.
   mlir::Value w = noise(name + ".weight_ih", {1, 4 * hidden, inFeatures}, 0, 1 / std::sqrt(inFeatures * x.moment()));
   mlir::Value r = noise(name + ".weight_hh", {1, 4 * hidden, hidden}, 0, 1 / std::sqrt(hidden));
   mlir::Value bias = noise(name + ".bias", {1, 8 * hidden}, 0, 0.1);

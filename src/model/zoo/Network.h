@@ -58,7 +58,7 @@ public:
     return options.sequence ? options.sequence : byDefault;
   }
   bool readsSequence = false; // true once sequence() was called
-  /// Adds a result behind the network's first one.
+  /// Adds a result after the network's first one.
   void alsoReturn(const std::string &name, mlir::Value value) { others.emplace_back(name, value); }
   /// Ends the function with `results` and the results of alsoReturn, and returns the module.
   mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<Signal> results, llvm::ArrayRef<std::string> names);
@@ -114,8 +114,8 @@ public:
   /// Adds any operator with one result. Locations name it `onnxOp`.
   mlir::Value apply(const char *mnemonic, const char *onnxOp, llvm::ArrayRef<mlir::Value> operands, Attrs &&attrs,
                     const std::string &name);
-  /// Adds a constant: `mean` + `deviation` * noise with a nearly normal distribution. It depends on
-  /// the seed and the name alone.
+  /// Adds a constant: `mean` + `deviation` * noise with a nearly normal distribution. It depends only on the seed and
+  /// the name.
   mlir::Value noise(const std::string &name, std::vector<int64_t> dims, double mean, double deviation);
   mlir::Value scalar(double value, const std::string &name);
   mlir::Value integers(std::vector<int64_t> dims, const std::vector<int64_t> &values, const std::string &name);

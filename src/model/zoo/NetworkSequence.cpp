@@ -1,4 +1,4 @@
-// Layers of networks whose values are sequences: batch x positions x features.
+// Layers on sequences: batch x positions x features.
 #include "zoo/Network.h"
 
 namespace lathe::zoo {

@@ -1,16 +1,15 @@
-// A text-line reader trained with CTC: its convolutions are, shape by shape and count by count, the table of suite
-// rcnn-ctc-ocr.
+// A text-line reader trained with CTC. Its convolutions have the shapes and counts of the table of suite rcnn-ctc-ocr.
 //
-// The table gives shapes and counts, not the wiring: here each 3x3 sits between two 1x1 in a residual block, and stages
-// are joined without convolutions that the table does not have (channels grow by concatenating poolings, classes come
-// from a matrix product).
+// The table does not give the wiring: here each 3x3 is between two 1x1 in a residual block, and stages are joined
+// without convolutions that the table does not have (channels grow by concatenating poolings, classes come from a
+// matrix product).
 #include "zoo/Architectures.h"
 
 namespace lathe::zoo {
 
 namespace {
 
-/// `blocks` residual blocks 1x1, 3x3, 1x1; the first has no leading 1x1: what enters the stage is narrow already.
+/// `blocks` residual blocks 1x1, 3x3, 1x1; the first has no leading 1x1, because the stage's input is already narrow.
 Signal stage(Network &n, Signal x, int blocks, const std::string &stageName) {
   for (int block = 1; block <= blocks; ++block) {
     std::string name = stageName + "." + std::to_string(block);
@@ -24,7 +23,7 @@ Signal stage(Network &n, Signal x, int blocks, const std::string &stageName) {
   return x;
 }
 
-/// Reduces the image and appends the averages of the first `extra` channels to the maxima of all.
+/// Reduces the image: concatenates the maxima of all channels and the averages of the first `extra` channels.
 Signal grow(Network &n, Signal x, int64_t extra, std::array<int64_t, 2> stride, const std::string &name) {
   Signal largest = n.maxPool(x, {3, 3}, stride, {1, 1}, name + ".max");
   Signal part = extra == x.channels() ? x : n.split(x, {extra, x.channels() - extra}, name + ".split")[0];

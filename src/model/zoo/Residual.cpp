@@ -1,10 +1,10 @@
-// ResNet and DenseNet: networks whose layers add to, or append to, what came before.
+// ResNet and DenseNet: networks whose layers add to, or append to, earlier results.
 #include "zoo/Architectures.h"
 
 namespace lathe::zoo {
 
 namespace {
-// The last layer of a residual branch: small enough that a hundred blocks do not drown the first one.
+// The gain of the last layer of a residual branch: small enough that a hundred blocks do not drown the first one.
 constexpr double branchGain = 0.5;
 } // namespace
 

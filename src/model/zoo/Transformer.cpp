@@ -7,7 +7,7 @@ namespace lathe::zoo {
 
 namespace {
 
-/// Operators of the exporters' vocabulary on values of any rank.
+/// Emits the operators that exporters use, on values of any rank.
 class Writer {
 public:
   explicit Writer(Network &n) : n(n) {}
@@ -60,7 +60,7 @@ public:
     attrs.end = axis + 1;
     return n.apply("shape", "Shape", {x}, std::move(attrs), name);
   }
-  /// The position of the greatest element along the last axis, which goes.
+  /// The position of the greatest element along the last axis, which is removed.
   Value argMax(Value x, const std::string &name) {
     ArgMaxAttrs attrs;
     attrs.axis = -1;
@@ -68,7 +68,7 @@ public:
     return n.apply("arg_max", "ArgMax", {x}, std::move(attrs), name);
   }
 
-  /// Over the last axis: mean, difference, its square's mean, root, quotient, scale and shift.
+  /// Over the last axis: mean, difference, mean of its square, root, quotient, scale and shift.
   Value layerNorm(Value x, double epsilon, const std::string &name) {
     auto mean = [&](Value value, const std::string &part) {
       ReduceMeanAttrs attrs;
@@ -109,7 +109,7 @@ public:
     return n.linear({x}, outFeatures, name, gain).value;
   }
 
-  /// Conv1D of GPT-2: the rows of all sequences of `tokens` rows times a weight of inputs x outputs.
+  /// Conv1D of GPT-2: multiplies the rows of all sequences of `tokens` rows by a weight of inputs x outputs.
   Value conv1d(Value x, int64_t tokens, int64_t outFeatures, const std::string &name, double gain) {
     int64_t inFeatures = llvm::cast<mlir::RankedTensorType>(x.getType()).getShape().back();
     Value rows = reshape(x, {-1, inFeatures}, name + ".rows");
@@ -133,7 +133,7 @@ mlir::Value fromHeads(Writer &w, mlir::Value x, int64_t tokens, const std::strin
   return w.reshape(w.transpose(x, {0, 2, 1, 3}, name + ".transpose"), {-1, tokens, width}, name + ".merge");
 }
 
-/// Positions of `tokens` tokens behind `before` earlier ones.
+/// Positions of `tokens` tokens after `before` earlier tokens.
 mlir::Value positionsFrom(Writer &w, int64_t before, int64_t tokens) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < tokens; ++i)
@@ -141,7 +141,7 @@ mlir::Value positionsFrom(Writer &w, int64_t before, int64_t tokens) {
   return w.n.integers({1, tokens}, places, "positions");
 }
 
-/// A causal mask: row i of `tokens` sees the `past` and everything up to itself.
+/// A causal mask: row i of `tokens` sees the `past` tokens and everything up to itself.
 mlir::Value causalMask(Writer &w, int64_t tokens, int64_t past, const std::string &name) {
   std::vector<int64_t> visible;
   for (int64_t i = 0; i < tokens; ++i)
@@ -163,7 +163,8 @@ Signal bertBase(Network &n) {
   mlir::Value seen = n.input("attention_mask", ElementType::i64, {n.batch(), tokens});
   mlir::Value types = n.input("token_type_ids", ElementType::i64, {n.batch(), tokens});
 
-  // Masked tokens are lowered by the exporter's (1 - mask) * -10000. A mask of other numbers than 0 and 1 counts as 1.
+  // Lowers the scores of masked tokens by (1 - mask) * -10000, like the exporter. Numbers other than 0 and 1 count as
+  // 1.
   mlir::Value mask = w.reshape(seen, {-1, 1, 1, tokens}, "mask.unsqueeze");
   CastAttrs toBool, toFloat;
   toBool.to = ElementType::boolean;
@@ -178,7 +179,7 @@ Signal bertBase(Network &n) {
   first.ends = {tokens};
   first.axes = {0};
   mlir::Value x = w.gather(n.noise("embeddings.word.weight", {vocabulary, width}, 0, 1), ids, "embeddings.word");
-  // Two types of tokens, with room for any digit a random input may hold.
+  // Two types of tokens, but rows for any number that a random input may hold.
   x = w.add(x, w.gather(n.noise("embeddings.type.weight", {16, width}, 0, 0.5), types, "embeddings.type"),
             "embeddings.add");
   x = w.add(x, n.apply("slice", "Slice", {position}, std::move(first), "embeddings.position"),
@@ -261,7 +262,7 @@ Signal gpt2Small(Network &n, Gpt2Form form) {
     x = w.add(x, w.conv1d(inner, tokens, width, name + ".mlp", 0.5), name + ".residual2");
   }
   x = w.layerNorm(x, 1e-5, "ln_f");
-  // The head shares the table of embeddings; scaled so that scores stay near one.
+  // The output layer reuses the table of embeddings, scaled so that scores stay near one.
   mlir::Value scaled =
       w.mul(w.reshape(x, {-1, width}, "head.rows"), w.scalar(1 / std::sqrt(width), "head.scale"), "head.scale");
   GemmAttrs head;

@@ -1,7 +1,7 @@
-// U-Net: a contracting path of convolutions and poolings, an expanding one of transposed convolutions, joined level by
-// level.
+// U-Net: a contracting path of convolutions and poolings, and an expanding path of transposed convolutions, joined
+// level by level.
 //
-// As its descendants are built: "same" padding, so that nothing is cropped, and batch normalisation.
+// Like newer implementations, it has "same" padding, so that nothing is cropped, and batch normalisation.
 #include "zoo/Architectures.h"
 
 namespace lathe::zoo {

@@ -20,7 +20,7 @@ Signal attention(Network &n, Signal x, int64_t heads, const std::string &name) {
   Signal key = perHead(1, {0, 2, 3, 1}, ".k"), value = perHead(2, {0, 2, 1, 3}, ".v");
   Signal weights = n.softmax(n.matmul(query, key, name + ".scores"), -1, name + ".softmax");
   Signal y = n.matmul(weights, value, name + ".values");
-  // Of logits with variance 1 the squared weights of a row sum to about e / positions.
+  // For logits with variance 1, the squared weights of a row sum to about e / positions.
   y.mean = value.mean;
   y.variance = value.variance * 2.718 / static_cast<double>(positions);
   y = n.reshape(n.transpose(y, {0, 2, 1, 3}, name + ".transpose"), {0, positions, features}, name + ".join");

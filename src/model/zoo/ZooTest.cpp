@@ -36,8 +36,8 @@ protected:
   }
 };
 
-// Parameter counts as published (torchvision's documentation; BVLC GoogLeNet and MobileNet v1 from their papers' layer
-// tables).
+// Parameter counts as published (torchvision's documentation; for BVLC GoogLeNet and MobileNet v1 the layer tables of
+// their papers).
 TEST_F(Zoo, ParameterCountsAreThePublishedOnes) {
   const std::pair<const char *, int64_t> published[] = {
       {"alexnet", 61100840},
@@ -58,9 +58,10 @@ TEST_F(Zoo, ParameterCountsAreThePublishedOnes) {
       {"shufflenet_v2", 2278604},
       {"efficientnet_b0", 5288548},
       {"vit_b_16", 86567656},
-      // Of the widely used PyTorch implementation (milesial/Pytorch-UNet) with transposed convolutions and two classes.
+      // The count of the widely used PyTorch implementation (milesial/Pytorch-UNet) with transposed convolutions and
+      // two classes.
       {"unet", 31037698},
-      // Published with biases of the convolutions, 10016 of them, which batch normalisation makes idle: 11295240.
+      // The published count, 11295240, includes 10016 biases of convolutions, which batch normalisation makes useless.
       {"inception_v2", 11285224},
   };
   for (auto [name, count] : published) {
@@ -74,7 +75,7 @@ TEST_F(Zoo, ParameterCountsAreThePublishedOnes) {
 TEST_F(Zoo, EveryEntryBuildsWithAnOpenBatch) {
   for (const ZooEntry &entry : zooEntries()) {
     if (entry.name.starts_with("vgg") || entry.name == "alexnet" || entry.name.starts_with("resnet1"))
-      continue; // the same code as their siblings, with weights of hundreds of megabytes
+      continue; // share their code with smaller networks, and have hundreds of megabytes of weights
     auto context = makeContext();
     auto module = buildZoo(*context, entry.name, {.dynamicBatch = true});
     EXPECT_TRUE(mlir::succeeded(mlir::verify(*module))) << entry.name;

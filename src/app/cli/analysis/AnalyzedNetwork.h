@@ -1,4 +1,4 @@
-// What analyses of the store know beside its rows: the operators of a network, and the network's time.
+// Facts for analyses that the rows of the store lack: the operators of a network, and the network's time.
 #pragma once
 
 #include "cli/OpsFlags.h"
@@ -12,15 +12,15 @@ namespace lathe::cli {
 struct AnalyzedNetwork {
   std::vector<report::Part> parts;
   std::string command; // measures its operators
-  std::string text;    // how the texts of points of a model begin; what follows are the inputs. Of a suite: empty
+  std::string text;    // prefix of the texts of a model's points, before the inputs; empty for a suite
 };
 
 /// Adds --from-model with the help text `help`, and --suite, --problems and --epilogue.
 void addNetwork(Options &options, OpsFlags &flags, const char *help);
-/// The network of --from-model or --suite; empty without them. `op` is --operator.
+/// The network of --from-model or --suite; empty if neither is given. `op` is --operator.
 AnalyzedNetwork networkOf(OpsFlags &flags, const std::string &op);
 
-/// Returns the last verified time of a model in seconds, as `lathe bench` stored it. Returns nothing for a suite. `named` is
+/// Returns the last verified time of a model in seconds, as stored by `lathe bench`; nothing for a suite. `named` is
 /// AnalyzedNetwork::text.
 std::optional<double> benchSeconds(store::Store &store, const std::string &named, const std::string &platform,
                                    int threads);

@@ -8,7 +8,7 @@
 
 namespace lathe::cli {
 
-/// The ceilings of the platforms of a store, where they are this machine's and have been measured.
+/// The ceilings of a store's platforms. Known only for this machine, if they have been measured.
 class Ceilings {
 public:
   explicit Ceilings(store::Store &store) : store(store) {}

@@ -24,7 +24,8 @@ std::string ratioText(double ratio) {
   return ratio >= 1 ? fmt::format("{:.3f} times slower", ratio) : fmt::format("{:.3f} times faster", 1 / ratio);
 }
 
-/// A line of characters with the interval or range of the median on it, from the smallest to the largest time of the series.
+/// A line of characters that shows the interval or range of the median, on a scale from the smallest to the largest
+/// time of the series.
 std::string plotOf(const report::Observation &observation, double low, double high) {
   auto place = [&](double value) {
     double share = high > low ? (std::clamp(value, low, high) - low) / (high - low) : 0.5;
@@ -130,7 +131,7 @@ bool inNumericOrder(const std::string &a, const std::string &b) {
       ++i, ++j;
       continue;
     }
-    auto number = [&](const std::string &text, size_t &at) { // without zeros before it
+    auto number = [&](const std::string &text, size_t &at) { // skips leading zeros
       while (at < text.size() && text[at] == '0')
         ++at;
       size_t begin = at;
@@ -144,7 +145,7 @@ bool inNumericOrder(const std::string &a, const std::string &b) {
   }
 }
 
-/// Networks first, then problems, then the kernels of profiles; each by the numbers in its text.
+/// Sorts networks first, then problems, then kernels of profiles; each by the numbers in its text.
 void sortForReaders(std::vector<report::TrendSeries> &all) {
   auto rank = [](const report::TrendSeries &series) {
     return series.op == "model" ? 0 : series.op == "kernel" ? 2 : 1;
@@ -156,7 +157,7 @@ void sortForReaders(std::vector<report::TrendSeries> &all) {
   });
 }
 
-/// One row an observation, for programs.
+/// One row per observation, for programs.
 std::string csvOf(const std::vector<report::TrendSeries> &all) {
   std::string text =
       "operator,problem,provider,variant,kind,setting,cpu,experiment,measured,version,revision,build,platform,"
@@ -177,7 +178,7 @@ std::string csvOf(const std::vector<report::TrendSeries> &all) {
   return text;
 }
 
-/// Throws Error that says which times there are none of, and which providers have others.
+/// Throws Error that names the missing times, and the providers with other times.
 [[noreturn]] void failWithoutTimes(store::Store &store, const report::TrendFilter &filter) {
   const auto &[provider, variant] = std::tie(filter.points.provider, filter.points.variant);
   std::string wanted = filter.text.empty() ? "any problem" : "'" + filter.text + "'";
@@ -222,7 +223,7 @@ int storeTrend(const Arguments &arguments) {
   filter.points = filterFlags.filter(store);
   filter.points.variant = variant;
   bool named = !filter.text.empty();
-  if (named && filter.text.find('/') != std::string::npos) // problems have the names of files alone
+  if (named && filter.text.find('/') != std::string::npos) // problems have file names without folders
     filter.text = std::filesystem::path(filter.text).filename().string();
   std::vector<report::TrendSeries> all = report::trendsOf(store, filter);
   if (all.empty())

@@ -27,13 +27,13 @@
 namespace {
 using namespace lathe;
 
-constexpr double twinTolerance = 1e-6; // of float32 weights computed in float64, against the largest output
+constexpr double twinTolerance = 1e-6; // for float32 weights computed in float64, relative to the largest output
 
 struct Arguments {
   std::string file;
   std::vector<std::string> passes;
   PipelineOptions pipeline;
-  std::string declined; // kernel family declined on purpose, to test what happens then
+  std::string declined; // kernel family to decline, for tests
   bool twin = false, quiet = false, locations = false;
   uint64_t seed = 1;
   std::map<std::string, int64_t> symbols;
@@ -121,7 +121,7 @@ void runPass(mlir::ModuleOp module, const std::string &name, const PipelineOptio
   require(mlir::succeeded(manager.run(module)), "{} failed", name);
 }
 
-/// False when the twin run differs.
+/// Returns false if the outputs before and after differ.
 bool process(mlir::MLIRContext &context, const std::string &source, const Arguments &arguments) {
   std::string problem;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
@@ -181,7 +181,7 @@ int run(int argc, char **argv) {
     arguments.pipeline.declines = [&](mlir::func::FuncOp kernel) -> std::string {
       return declined(kernel) ? "declined on request" : "";
     };
-  // The instruction set whose vectors are as long as a block.
+  // The instruction set whose vectors have the length of a block.
   const int64_t block = arguments.pipeline.channelBlocks.of(ElementType::f32);
   const Target target = Target::parse(block == 4 ? "x86-64-v2" : block == 8 ? "x86-64-v3" : "x86-64-v4");
   arguments.pipeline.predictCycles = [&](mlir::func::FuncOp kernel) -> Outcome<double> {
@@ -193,7 +193,7 @@ int run(int argc, char **argv) {
   llvm::SmallVector<llvm::StringRef> sources;
   (*file)->getBuffer().split(sources, "// -----\n");
   bool equal = true;
-  size_t lines = 0; // before this module, so that messages give the file's line
+  size_t lines = 0; // lines before this module, so that messages give the file's line
   for (auto [i, source] : llvm::enumerate(sources)) {
     if (i && !arguments.quiet)
       llvm::outs() << "// -----\n";

@@ -1,4 +1,4 @@
-// The nodes of a model that are not supported, and what is known of the model without them.
+// Describes the unsupported nodes of a model, and the model without them.
 #pragma once
 
 #include "cli/CompilerVerbs.h"
@@ -7,11 +7,11 @@ namespace lathe::cli {
 
 /// A table of the nodes, and a table of their operators. json["unsupported"] and json["unsupported_operators"] receive them.
 std::string describeUnsupported(const std::vector<ImportIssue> &issues, const TableStyle &style, nlohmann::json &json);
-/// A line on what else is left out of `module`, which was imported without the nodes, and how to change that; "" if nothing
-/// is. json["left_behind"] and json["unknown_values"] receive it.
+/// A line about other nodes that are missing in `module`, which was imported without the unsupported nodes, and how to
+/// include them; "" if none is missing. Also writes json["left_behind"] and json["unknown_values"].
 std::string describeLeftBehind(mlir::ModuleOp module, nlohmann::json &json);
 
-/// Both, where the model is without the nodes; "" where there are none.
+/// Both descriptions, if unsupported nodes were left out; "" if there are none.
 std::string describeLeftOut(const std::vector<ImportIssue> &issues, mlir::ModuleOp module, const TableStyle &style,
                             nlohmann::json &json);
 

@@ -8,7 +8,7 @@ namespace lathe::cli {
 Cut SegmentPlaces::cut(const std::string &from, const std::string &to) const {
   CutOptions options;
   if (!from.empty())
-    options.from = {from + ":0"}; // its result, not the node itself
+    options.from = {from + ":0"}; // the node's result, not the node
   if (!to.empty())
     options.to = {to};
   options.tensors = origins;

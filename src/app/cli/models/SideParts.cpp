@@ -50,7 +50,7 @@ ModelFlags flagsForOther(const ModelFlags &flags, const std::string &file) {
 ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const std::vector<lab::CallInput> &inputs) {
   ModelFlags call = flags;
   call.model = folder + "/call.onnx";
-  // What only the model has: its extents, its kernels, and what its format knows.
+  // Clears flags that apply only to the model: extents, kernels, and options of its format.
   call.shapes.clear();
   call.schedule = {};
   call.signature.clear();

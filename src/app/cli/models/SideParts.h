@@ -1,4 +1,4 @@
-// What the models of `lathe compare`, `diff-models`, `segments`, `evaluate --against` and `sweep --with` share.
+// Shared by models of `lathe compare`, `diff-models`, `segments`, `evaluate --against` and `sweep --with`.
 #pragma once
 
 #include "cli/ModelFlags.h"
@@ -9,22 +9,22 @@ namespace lathe::cli {
 /// The runner with --signature, if the flags name one and the runner reads SavedModels.
 lab::RunnerSpec withSignature(lab::RunnerSpec runner, const ModelFlags &flags);
 
-/// Clears the flags of import that the format of the model does not have: --signature, --custom, --requantize-rounding.
+/// Clears import flags that the model's format does not have: --signature, --custom, --requantize-rounding.
 void clearForeignFlags(ModelFlags &flags);
 
-/// Lets `names` be inputs if they have default values (--override). Returns false, and does nothing, without names and for
-/// other files than ONNX.
+/// Makes `names` inputs if they have default values (--override). Returns false, and does nothing, without names and
+/// for formats other than ONNX.
 bool overrideDefaults(ModelFlags &flags, const std::vector<std::string> &names);
 
-/// Lets the model be without the classes of --custom: '?' stands before each, which the import knows.
+/// Allows the classes of --custom to be missing in the model: puts '?' in front of each, as the import expects.
 void leaveDefinitionsUnused(ModelFlags &flags);
 
-/// The flags for the model or package `file` beside the model of `flags`: those of the compilation, and those of the import
-/// that the format of `file` has. Definitions of Keras layers may be unused in `file`. --shape stays behind: it names inputs
-/// of the other model. Throws Error if `file` cannot be read.
+/// The flags for another model or package `file`: the compilation flags of `flags`, and those import flags that the
+/// format of `file` has. Definitions of Keras layers may be unused in `file`. --shape is dropped, because it names
+/// inputs of the first model. Throws Error if `file` cannot be read.
 ModelFlags flagsForOther(const ModelFlags &flags, const std::string &file);
 
-/// Writes lab::callOnnx(inputs) into `folder`. Returns the flags that compile it as `flags` compile their model.
+/// Writes lab::callOnnx(inputs) into `folder`. Returns flags that compile it like the model of `flags`.
 ModelFlags callModel(const ModelFlags &flags, const std::string &folder, const std::vector<lab::CallInput> &inputs);
 
 } // namespace lathe::cli

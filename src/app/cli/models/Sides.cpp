@@ -18,13 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder for generated models. Each is written whole under its name, so that several processes may do so at once.
+/// The folder for generated models. Each file is written atomically, so that several processes may write it
+/// at once.
 std::string cachedFiles(const char *part) {
   std::string folder = cacheFolderOrSay(part);
   return folder.empty() ? temporaryFolder().string() : folder;
 }
 
-/// What `lathe zoo` writes.
+/// Writes the model as `lathe zoo` does.
 std::string zooFile(const ModelFlags &flags) {
   std::string folder = cachedFiles("zoo");
   std::string path =
@@ -34,11 +35,11 @@ std::string zooFile(const ModelFlags &flags) {
     arguments.insert(arguments.end(), {"--batch", std::to_string(flags.zooBatch)});
   if (flags.zooSequence)
     arguments.insert(arguments.end(), {"--sequence", std::to_string(flags.zooSequence)});
-  runSelf(arguments); // always anew: the architecture may have changed with the program
+  runSelf(arguments); // always again: the architecture may have changed with the program
   return path;
 }
 
-/// What `lathe export` writes; the file is removed when this process ends.
+/// Exports the model as `lathe export` does; the file is removed when this process ends.
 std::string exportedFile(const ModelFlags &flags) {
   std::string path = (temporaryFolder() / "export.onnx").string();
   Arguments arguments{"export", flags.model, "-o", path, quietFlag()};
@@ -53,7 +54,7 @@ std::string fileName(const std::string &path) {
   return (file.has_filename() ? file : file.parent_path()).filename().string(); // a folder may end in '/'
 }
 
-/// Calls files by their paths where their names alone are those of other sides.
+/// Names files by their paths if their file names equal those of other sides.
 void useDistinctNames(std::vector<lab::CompareSide> &sides) {
   std::map<std::string, int> uses;
   for (const lab::CompareSide &side : sides)
@@ -79,9 +80,9 @@ void fillInRunner(lab::CompareSide &side, const ModelFlags &flags, std::string &
   side.notes.push_back(fmt::format("runs the export of {} as ONNX", fileName(flags.model)));
 }
 
-/// A package that only has such inputs: what calling our runner costs.
+/// A package that only takes these inputs, which measures the cost of calling our runner.
 std::string callPackage(const ModelFlags &model, const std::vector<lab::CallInput> &inputs) {
-  process::TemporaryDirectory folder("call"); // packages are kept by the model's bytes
+  process::TemporaryDirectory folder("call"); // the cache keeps packages by the model's bytes
   return packageFor(callModel(model, folder.path.string(), inputs)).path;
 }
 
@@ -95,7 +96,7 @@ std::vector<lab::RunnerPort> portsOf(const Package &package) {
   return list;
 }
 
-/// --shape for the inputs of `other`: those of `ours`, which have all their extents, in the layout of `other`.
+/// --shape for the inputs of `other`, from the known extents of `ours`, in the layout of `other`.
 std::vector<std::string> shapesLike(const Package &ours, const Package &other) {
   std::vector<lab::RunnerPort> mine = portsOf(ours), theirs = portsOf(other);
   auto pairs = lab::pairPorts(mine, theirs);
@@ -116,7 +117,7 @@ std::vector<std::string> shapesLike(const Package &ours, const Package &other) {
   return shapes;
 }
 
-/// Of the inputs and outputs of a package that are quantised.
+/// Scales of the quantised inputs and outputs of a package.
 lab::Scales scalesOf(const std::string &package, const ModelFlags &flags) {
   auto model = openPackage(package, flags).model;
   lab::Scales scales;
@@ -127,7 +128,7 @@ lab::Scales scalesOf(const std::string &package, const ModelFlags &flags) {
   return scales;
 }
 
-/// What tells apart files of one name: a hash of the model's content.
+/// A hash of the model's content, which distinguishes files with the same name.
 std::string contentOf(const std::string &file, const std::string &package, const ModelFlags &flags) {
   if (!file.starts_with("zoo:"))
     return fmt::format("{:016x}", cache::modelHash(file));
@@ -177,7 +178,7 @@ void fillIn(std::vector<lab::CompareSide> &sides, const std::string &package, co
   sides[0].called = model.model;
   sides[0].scales = scalesOf(package, model);
   sides[0].call = [&](const std::vector<lab::CallInput> &ports) { return callPackage(model, ports); };
-  std::string exported; // one file for all that run it
+  std::string exported; // one file for all sides that run it
   for (size_t i = 1; i < sides.size(); ++i) {
     lab::CompareSide &side = sides[i];
     if (!side.model.empty()) {

@@ -1,4 +1,4 @@
-// --tflite-library: a native TensorFlow Lite in place of the WebAssembly build.
+// --tflite-library: uses a native TensorFlow Lite instead of the WebAssembly build.
 #pragma once
 
 #include "cli/Common.h"
@@ -7,7 +7,7 @@
 
 namespace lathe::cli {
 
-/// Adds the flag. When it is given, the runner `tflite` of this process and of those that it starts uses the library, and
+/// Adds the flag. If it is given, the runner `tflite` of this process and of its child processes uses the library, and
 /// `given` (may be empty) is called.
 void addTfliteLibrary(Options &options, const std::function<void()> &given = {});
 

@@ -27,7 +27,7 @@ std::string nameOf(mlir::Operation *op) {
   return names.empty() ? "" : names.front();
 }
 
-/// The last operator of each node, which gives its value, in order.
+/// The last operator of each node, which computes its value, in order.
 std::vector<std::pair<std::string, mlir::Operation *>> nodesOf(mlir::ModuleOp module) {
   std::map<std::string, mlir::Operation *> last;
   mlir::Block &block = mainFunction(module).getBody().front();
@@ -63,7 +63,7 @@ Pairs pairedByGraph(mlir::ModuleOp a, mlir::ModuleOp b) {
   return pairs;
 }
 
-/// Real numbers of a value; nothing where they are not known.
+/// Real numbers of a value; nothing if its scale is unknown.
 std::optional<Tensor> realOf(const ValueSide &side, mlir::Operation *op, const Value &value) {
   if (!value.isTensor())
     return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<Tensor> realOf(const ValueSide &side, mlir::Operation *op, const V
                                                                 : std::nullopt;
 }
 
-/// The inputs of B with the real numbers of those of A: by name, else by position.
+/// The inputs of B with the same real numbers as the inputs of A; paired by name, otherwise by position.
 std::vector<Value> inputsLike(const std::vector<runtime::Port> &own, const std::vector<Value> &values,
                               const std::vector<runtime::Port> &others, const std::string &nameA,
                               const std::string &nameB) {
@@ -114,7 +114,7 @@ std::vector<Value> run(mlir::ModuleOp module, const std::vector<Value> &inputs, 
   return evaluate(module, inputs, options);
 }
 
-/// The largest error of the paired values that `op` is computed from, through operators without a partner.
+/// The largest error of the paired values from which `op` is computed, through operators without a partner.
 class Errors {
 public:
   explicit Errors(const std::map<mlir::Operation *, double> &of) : of(of) {}
@@ -172,7 +172,7 @@ ValueDiff diffValues(const ValueSide &a, const ValueSide &b, const InputFlags &i
     partners[mine] = theirs;
     partnersOfB[theirs] = mine;
   }
-  std::map<mlir::Operation *, Tensor> kept; // of A
+  std::map<mlir::Operation *, Tensor> kept; // values of A
   run(own, values, threads, a.name, [&](mlir::Operation *op, std::span<const Value> results) {
     if (partners.contains(op) && !results.empty())
       if (auto real = realOf(a, op, results[0]))

@@ -12,7 +12,7 @@ namespace {
 
 using report::Row;
 
-/// A convolution's short text and what is applied to it beyond the usual relu; any other problem's own.
+/// The short text of a convolution, with its epilogue unless it is the usual relu; for other problems the full text.
 std::string problemText(const lab::Problem &problem) {
   std::string text = lab::shortText(problem);
   bool usual = problem.epilogue.empty() || (problem.epilogue.size() == 1 && problem.epilogue[0] == "relu");
@@ -159,7 +159,7 @@ std::string estimateText(const std::vector<report::Estimate> &estimates, const T
                estimate.difference ? fmt::format("{:+.1f} %", *estimate.difference * 100) : ""});
   }
   std::string text = table.str(style);
-  for (auto &estimate : estimates) // of the fastest: nobody has a time for these
+  for (auto &estimate : estimates) // estimates of the fastest provider, without measured times
     if (estimate.provider.empty())
       for (auto &part : estimate.missing)
         text += fmt::format("without a time ({}): {} x {}\n", estimate.context, part.count, part.problem);

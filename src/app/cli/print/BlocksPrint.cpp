@@ -48,7 +48,7 @@ bool differInExtents(const Block &block, const nn::SymbolicShapes &shapes) {
   return all.size() > 1;
 }
 
-/// "extents, strides": what is not the same in all occurrences.
+/// "extents, strides": the properties that differ between occurrences.
 std::string differencesText(const Block &block, bool extents) {
   std::string text = extents ? "extents" : "";
   std::set<std::string> said;

@@ -6,7 +6,7 @@
 namespace lathe::cli {
 namespace {
 
-// The name of a check is the one part of it that CLI11 does not print.
+// CLI11 does not print the name of a check, so the name can mark these checks.
 const std::string offered = "offers", offeredList = "offers a list";
 constexpr char separator = '\n';
 
@@ -21,12 +21,12 @@ std::vector<CLI::Validator *> checksOf(CLI::Option &option) {
   try {
     for (int i = 0;; ++i)
       checks.push_back(option.get_validator(i));
-  } catch (const CLI::OptionNotFound &) { // CLI11 does not tell their number
+  } catch (const CLI::OptionNotFound &) { // CLI11 does not state their number
   }
   return checks;
 }
 
-/// The words that a check allows or offers. Whole numbers up to nine are words, too, so that the levels of -O complete.
+/// The words that a check allows or offers. Includes integers up to nine, so that the levels of -O complete.
 std::vector<std::string> wordsOf(const CLI::Validator &check, bool &isList) {
   std::vector<std::string> parts = CLI::detail::split(check.get_name(), separator);
   if (parts.front() == offered || parts.front() == offeredList) {
@@ -58,7 +58,7 @@ nlohmann::json describe(CLI::Option &option) {
   std::vector<std::string> excludes;
   for (const CLI::Option *other : option.get_excludes())
     excludes.push_back(other->get_name());
-  std::sort(excludes.begin(), excludes.end()); // a set of pointers
+  std::sort(excludes.begin(), excludes.end()); // order of pointers is not stable
   return {{"names", names},
           {"positional", names.empty() ? option.get_name(true) : ""},
           {"help", option.get_description()},

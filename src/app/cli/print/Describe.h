@@ -1,5 +1,5 @@
-// Options of verbs as data: `lathe VERB --describe` prints them as JSON. dev/cli_description.py reads this; the completions
-// of shells and the manual pages are made of it.
+// Options of verbs as data: `lathe VERB --describe` prints them as JSON. dev/cli_description.py makes the completions
+// of shells and the manual pages from it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,13 +10,13 @@
 
 namespace lathe::cli {
 
-/// The argument that asks a verb for its description, in place of all others.
+/// The argument that requests a verb's description, instead of all other arguments.
 inline constexpr const char *describeFlag = "--describe";
 
-/// A check that accepts every text. It states the words that shells offer as the value of an option. For an option that the
-/// code parses itself; of one with CLI::IsMember, the check is the statement.
+/// A check that accepts every text and states the words that shells offer as the value of an option. For options that
+/// the code parses; an option with CLI::IsMember already states its words.
 CLI::Validator offers(const std::vector<std::string> &words);
-/// The same for a value that is several of these words, separated by commas.
+/// Like `offers`, for a value that is a list of these words, separated by commas.
 CLI::Validator offersList(const std::vector<std::string> &words);
 
 /// The command and its options: {"command", "summary", "footer", "options": [{"names", "positional", "help", "type",

@@ -11,13 +11,14 @@ namespace {
 
 using nlohmann::json;
 
-/// A name or a value as a line of text has it. Nodes of TFLite files may have the names of all that was fused into them.
+/// Shortens a name or a value for a line of text. Nodes of TFLite files may have the names of all nodes fused into
+/// them.
 std::string brief(const std::string &text) {
   constexpr size_t longest = 56; // characters
   return shortened(printable(text), longest);
 }
 
-/// "'conv1' (conv)", or "'conv1' / 'conv2d_1' (conv)" where the names differ.
+/// "'conv1' (conv)", or "'conv1' / 'conv2d_1' (conv)" if the names differ.
 std::string nodesText(const GraphDiff::Nodes &nodes) {
   std::string names = nodes.a == nodes.b ? fmt::format("'{}'", brief(nodes.a))
                                          : fmt::format("'{}' / '{}'", brief(nodes.a), brief(nodes.b));
@@ -76,7 +77,7 @@ double share(size_t part, size_t whole) {
   return whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 100;
 }
 
-/// A number as JSON has it: infinity as text.
+/// A number as JSON; infinity becomes a text.
 json numberJson(double number) { return std::isfinite(number) ? json(number) : json(fmt::format("{}", number)); }
 
 } // namespace

@@ -11,11 +11,11 @@
 
 namespace lathe::cli {
 
-/// Totals, then one line for each difference: at most `lines` of them.
+/// Totals, then at most `lines` lines, one for each difference.
 std::string graphDiffText(const GraphDiff &diff, const std::string &a, const std::string &b, size_t lines);
 nlohmann::json graphDiffJson(const GraphDiff &diff);
 
-/// A table of the values, and where the error grows; `least`: what counts as an error.
+/// A table of the values, and where the error grows; `least` is the smallest value that counts as an error.
 std::string valueDiffText(const ValueDiff &diff, const std::string &a, const std::string &b, double least,
                           const TableStyle &style);
 nlohmann::json valueDiffJson(const ValueDiff &diff, double least);

@@ -21,7 +21,7 @@ constexpr const char *style =
     "td.long{white-space:normal;overflow-wrap:anywhere;min-width:24ch}"
     "svg{max-width:100%;height:auto;background:#fff;color:#000}";
 
-/// Text between tags: names in models and files are untrusted.
+/// Escapes text for HTML: names in models and files are untrusted.
 std::string escaped(std::string_view text) {
   std::string result;
   for (char letter : printable(text)) {
@@ -42,7 +42,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// A cell of Markdown: signs that would end the cell or begin markup stand for themselves.
+/// Escapes text for a cell of a Markdown table.
 std::string markdownCell(std::string_view text) {
   std::string result;
   for (char letter : printable(text)) {

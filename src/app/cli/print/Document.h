@@ -22,7 +22,7 @@ struct Document {
   std::vector<Section> sections = {};
 };
 
-/// One file that makes no request: texts, tables and pictures.
+/// One HTML file that loads no other file: texts, tables and pictures.
 std::string htmlOf(const Document &document);
 /// CommonMark with tables; pictures are left out.
 std::string markdownOf(const Document &document);

@@ -34,8 +34,8 @@ const Candidate &chosenOf(const KernelExplanation &kernel) {
   throw std::logic_error("an explanation without the chosen schedule");
 }
 
-/// Who chooses the candidate: "prior, compiler". Of the rule's and the model's schedule, the one that the prior does not
-/// take is called by its own name.
+/// Who chooses the candidate: "prior, compiler". The rule's and the model's schedule are named "prior" if the prior
+/// takes them, and otherwise by their own names.
 std::string choiceOf(const Candidate &candidate) {
   std::string name = candidate.byPrior ? "prior" : candidate.byRule ? "rule" : candidate.byModel ? "model" : "";
   return name + (name.empty() || !candidate.chosen ? "" : ", ") + (candidate.chosen ? "compiler" : "");

@@ -9,7 +9,7 @@ namespace {
 
 bool isNumber(char c) { return (c >= '0' && c <= '9') || c == '.'; }
 
-/// The text with one mark for each number.
+/// The text with all numbers replaced by the same mark.
 std::string withoutNumbers(const std::string &text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i)
@@ -21,10 +21,10 @@ std::string withoutNumbers(const std::string &text) {
 }
 
 struct Group {
-  std::string text, place;              // of the first one
-  const PlacedWarnings *last = nullptr; // part that has it
+  std::string text, place;              // of the first warning
+  const PlacedWarnings *last = nullptr; // last part with this warning
   size_t parts = 0;
-  bool same = true; // up to the numbers, too
+  bool same = true; // the numbers are equal, too
 };
 
 } // namespace

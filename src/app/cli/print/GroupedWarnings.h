@@ -1,4 +1,4 @@
-// Warnings of many measurements, each said once.
+// Prints equal warnings of many measurements once.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ struct PlacedWarnings {
   std::vector<std::string> warnings;
 };
 
-/// One line for all warnings that are equal up to their numbers, in order of appearance. A warning of one part has its
-/// place; a warning of several parts has their number, and the first place if not all parts have it or if numbers differ.
+/// One line for all warnings that differ only in their numbers, in order of appearance. A warning of one part has its
+/// place. A warning of several parts has their number, and the first place if some parts lack it or if numbers differ.
 std::vector<std::string> groupedWarnings(const std::vector<PlacedWarnings> &parts);
 
 } // namespace lathe::cli

@@ -60,7 +60,7 @@ std::string describeSections(const Contents &contents, const TableStyle &style, 
   return table.str(style);
 }
 
-/// What decides whether a batch passes image by image.
+/// Describes the facts that decide whether a batch passes image by image.
 std::string describeImageCosts(const runtime::ImageCosts &costs, json &document) {
   json levels = json::array();
   std::vector<std::string> texts;
@@ -78,7 +78,7 @@ std::string describeImageCosts(const runtime::ImageCosts &costs, json &document)
       fmt::join(texts, ", "), costs.callCycles);
 }
 
-/// Where measured times decide instead.
+/// Describes measured times that decide instead of these facts.
 std::string describeMeasured(const runtime::Plan &plan, json &document) {
   auto timed = std::count_if(plan.instructions.begin(), plan.instructions.end(), [](const auto *instruction) {
     auto *call = std::get_if<runtime::CallKernel>(&instruction->operation);
@@ -95,7 +95,7 @@ std::string describeMeasured(const runtime::Plan &plan, json &document) {
   return text;
 }
 
-/// The kernels in the order of the plan, then the operators that references compute.
+/// The kernels in the order of the plan, then the operators that run on references.
 std::string describePlan(const runtime::Plan &plan, const TableStyle &style, json &document) {
   Table table({numberColumn("#").onlyText(), textColumn("kernel").key("name").shrink(12), textColumn("family"),
                numberColumn("MFLOP").key("flops"), textColumn("nodes").drop(1).shrink(14),
@@ -134,7 +134,7 @@ std::string describePlan(const runtime::Plan &plan, const TableStyle &style, jso
   return text;
 }
 
-/// Facts of the machine that the package was compiled for; null where it does not tell.
+/// Facts of the machine that the package was compiled for; null if the package does not state them.
 json machineOf(const runtime::Model &model) {
   return model.machine().empty() ? json() : json::parse(model.machine(), nullptr, false);
 }
@@ -142,7 +142,7 @@ json machineOf(const runtime::Model &model) {
 } // namespace
 
 int inspectPackage(const Options &options, const std::string &path) {
-  // Of any processor: nothing of the package is run.
+  // Accepts packages for any processor, because nothing of the package is run.
   auto loaded = runtime::Model::load(path, {.cpuFeatures = ~uint64_t(0)});
   Contents contents(path);
   std::string hash = fmt::format("{:016x}", contents.header.hash);

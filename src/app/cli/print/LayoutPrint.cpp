@@ -23,7 +23,7 @@ double cyclesOf(const CompileReport &report) {
   return cycles;
 }
 
-/// Of the predicted time of all kernels.
+/// The share of conversions in the predicted time of all kernels.
 double shareOf(const CompileReport &report) {
   return report.predictedCycles > 0 ? cyclesOf(report) / report.predictedCycles : 0;
 }
@@ -45,7 +45,7 @@ Table conversionsTable(const LayoutReport &layouts) {
   return table;
 }
 
-/// Why no operator has another layout than the model's, where none was chosen; "" otherwise.
+/// Why all operators keep the model's layout, if no layout was chosen; otherwise "".
 std::string unchosenText(const LayoutReport &layouts) {
   bool chosen = layouts.level >= 3 || layouts.choice != "auto";
   return chosen ? ""

@@ -1,4 +1,4 @@
-// The layout report: conversions that are left, what they cost, and operators that keep the layout of the model.
+// The layout report: remaining conversions, their cost, and operators that keep the layout of the model.
 #pragma once
 
 #include "cli/ModelFlags.h"
@@ -14,20 +14,19 @@ namespace lathe::cli {
 
 struct LayoutReport {
   const CompileReport &report;
-  std::string choice;             // of --layout
-  int level;                      // of -O
-  std::optional<double> clockGhz; // turns predicted cycles into time; nothing: of another machine
+  std::string choice;             // value of --layout
+  int level;                      // value of -O
+  std::optional<double> clockGhz; // converts predicted cycles to time; nothing for another machine
 };
 
-/// Help of --layouts.
 inline constexpr const char *layoutsHelp =
     "List the layout conversions that are left with their predicted costs, and every operator that keeps the layout of "
     "the model with the reason";
 
-/// The report of a compilation by `flags`. `timed`: measures the clock if the package is for this machine.
+/// The report of a compilation with `flags`. `timed`: measures the clock if the package is for this machine.
 LayoutReport layoutReport(const CompileReport &report, const ModelFlags &flags, bool timed);
 
-/// Two tables, each behind a line with its sum.
+/// Two tables, each after a line with its sum.
 std::string layoutText(const LayoutReport &layouts, const TableStyle &style);
 nlohmann::json layoutJson(const LayoutReport &layouts);
 /// "conv1: FROM -> TO for pool1 (max_pool), 4096 bytes, 812 cycles predicted"

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-/// "12.3 us", or the status of what has no time.
+/// "12.3 us", or the status of a point without a time.
 std::string timeText(const json &point) {
   if (!point.contains("time"))
     return point["status"].get<std::string>();
@@ -25,7 +25,7 @@ std::string timeText(const json &point) {
   return text;
 }
 
-/// "faster", "ambiguous (too few starts)"; rows of earlier versions do not say why.
+/// "faster", "ambiguous (too few starts)"; rows of earlier versions lack the reason.
 std::string verdictText(const json &verdict) {
   auto word = verdict["verdict"].get<std::string>();
   std::string why = verdict.value("ambiguous_because", verdict.value("within_overhead", false) ? "call overhead" : "");
@@ -116,7 +116,7 @@ size_t wrongPoints(const std::vector<json> &rows) {
   return wrong;
 }
 
-/// True if too many rounds of the row began below full speed.
+/// True if too many rounds of the row began before the processor reached full speed.
 bool beganSlowly(const json &row) {
   size_t rounds = 0;
   for (const json &start : row.value("starts", json::array()))
@@ -150,7 +150,7 @@ std::string totalsText(const std::vector<json> &rows, size_t measured, size_t ke
 }
 
 std::string overheadText(const std::vector<json> &rows) {
-  std::map<std::pair<int, std::string>, double> calls; // of the row measured last
+  std::map<std::pair<int, std::string>, double> calls; // from the newest row
   size_t within = 0;
   for (const json &row : rows) {
     for (const json &point : row["points"])

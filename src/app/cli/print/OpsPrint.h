@@ -1,5 +1,4 @@
-// Output of `lathe ops bench`: rows as they are measured, then summaries. Rows have the form of
-// lab::toJson.
+// Output of `lathe ops bench`: rows as they are measured, then summaries. Rows have the form of lab::toJson.
 #pragma once
 
 #include "lab/ops/OpsLab.h"
@@ -18,12 +17,11 @@ Table suiteTable(const std::vector<lab::SuiteSummary> &suites);
 
 /// Number of points that failed, crashed, timed out or are mistrusted.
 size_t wrongPoints(const std::vector<nlohmann::json> &rows);
-/// Text with the number of rows and of points that failed (wrongPoints), and how many rows were
-/// `measured` now, were `kept` from an earlier run, and are `left` for a later run. Names the
-/// number of rows with times that other programs disturbed or that drifted.
+/// Text with the number of rows and of points that failed (wrongPoints), and how many rows were `measured` now, `kept`
+/// from an earlier run, and `left` for a later run. States the number of rows whose times other programs disturbed or
+/// that drifted.
 std::string totalsText(const std::vector<nlohmann::json> &rows, size_t measured, size_t kept, size_t left);
-/// Text with the cost of calls by provider and threads, and the number of verdicts that it leaves
-/// ambiguous.
+/// Text with the cost of calls by provider and threads, and the number of verdicts that it leaves ambiguous.
 std::string overheadText(const std::vector<nlohmann::json> &rows);
 /// Text with each reason for missing counters and the columns concerned.
 std::string uncountedText(const std::vector<nlohmann::json> &rows);

@@ -7,9 +7,9 @@
 
 namespace lathe::cli {
 
-/// Throws Error if this program was built without the page: the build had no npm.
+/// Throws Error if this program was built without npm, and so without the page.
 void requirePage();
-/// Writes the page with a document of report::PageData. "-" is the standard output.
+/// Writes the page with a report::PageData document. "-" is the standard output.
 void writePage(const std::string &path, const nlohmann::json &document);
 /// Draws the plots of a document as SVG files into `folder`, with Node.js. Returns their number.
 size_t writePlots(const std::string &folder, const nlohmann::json &document);

@@ -11,7 +11,7 @@ ElementType factorsOf(const runtime::InstructionInfo &info) {
     Schedule schedule = readSchedule(std::string(info.schedule));
     if (validate(schedule).find("type"))
       type = schedule.word("type");
-  } catch (const Error &) { // of a package of another version
+  } catch (const Error &) { // a package of another version
   }
   return type == "bf16" ? ElementType::bf16 : type.empty() || type == "f32" ? ElementType::f32 : ElementType::i8;
 }

@@ -11,8 +11,8 @@
 
 namespace lathe::cli {
 
-/// Type of the factors of a kernel's products, which determines its ceiling. All products of bytes have the type i8: the
-/// fastest instruction for them is the limit of the machine, also of schedules that widen them.
+/// Type of the factors of a kernel's products, which determines its ceiling. It is i8 for all products of bytes: the
+/// fastest instruction for them is the machine's limit, also for schedules that widen the bytes.
 ElementType factorsOf(const runtime::InstructionInfo &info);
 
 class ProfileTable {
@@ -40,7 +40,7 @@ private:
   int threads;
   double whole, clock; // seconds, Hz
   double flops = 0, bytes = 0, limit = 0;
-  double predicted = 0, predictedOf = 0; // seconds predicted, and measured for the same kernels
+  double predicted = 0, predictedOf = 0; // predicted seconds, and measured seconds of the same kernels
   size_t missing = 0;
   Table table;
   nlohmann::json json = nlohmann::json::array();

@@ -29,10 +29,10 @@ std::optional<double> TimeLeft::seconds() const {
 }
 
 namespace {
-std::atomic<bool> silent{false}, lineShown{false}; // of the process: so is the terminal
+std::atomic<bool> silent{false}, lineShown{false}; // one for the process, like the terminal
 }
 
-/// "2/8;END" in the environment: the number of the step, and when the longer task is expected to end, in seconds of the
+/// "2/8;END" in the environment: the number of the step, and the expected end of the longer task, in seconds of the
 /// system's steady clock ("": unknown).
 static constexpr const char *stepVariable = "LATHE_PROGRESS_STEP";
 

@@ -25,29 +25,27 @@ private:
   double began = 0, last = 0;
 };
 
-/// Prints the progress of a task with the remaining time to stderr, once the task takes longer
-/// than two seconds. On a terminal one line is rewritten; otherwise a line is printed every ten
-/// seconds.
+/// Prints the progress of a task with the remaining time to stderr, once the task takes longer than two seconds. On a
+/// terminal one line is rewritten; otherwise a line is printed every ten seconds.
 class Progress {
 public:
   explicit Progress(std::string task);
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
-  /// Reports progress; with `total` 0 only `what` is shown. `begun`: what has been done of further parts.
+  /// Reports progress; with `total` 0 it shows only `what`. `begun`: the finished share of parts in progress.
   void update(const std::string &what, size_t done, size_t total, double begun = 0);
   /// Reports progress of a task with a time limit: at most `secondsLeft` remain.
   void updateUntil(const std::string &what, double secondsLeft);
 
-  /// Removes the line from the terminal, so that other text begins at the left edge. The next
-  /// update prints it again.
+  /// Removes the line from the terminal, so that other text begins at the left edge. The next update prints it again.
   static void endLine();
   /// Disables progress for this process.
   static void silence();
   static bool isSilent();
 
-  /// Declares that this process, or one that it starts from now on, does step `number` of `count` of a longer task. Its
-  /// progress says so, with the seconds that the longer task is expected to last from now on, if they are known.
+  /// Declares that this process and its future child processes do step `number` of `count` of a longer task. Its
+  /// progress shows the step, and the expected remaining time of the longer task if it is known.
   static void beginStep(size_t number, size_t count, std::optional<double> secondsLeft);
   static void endSteps();
   /// " (2/8, about 1.2 h left in all)"; "" outside of steps.

@@ -28,7 +28,7 @@ TEST(TimeLeft, whatComesAfterwardsIsCounted) {
 
 TEST(TimeLeft, whatWasThereBeforeIsNotCounted) {
   TimeLeft left;
-  left.update(90, 100, 0); // an interrupted run goes on
+  left.update(90, 100, 0); // an interrupted run continues
   left.update(95, 100, 50);
   EXPECT_DOUBLE_EQ(left.seconds().value(), 50);
 }

@@ -11,7 +11,7 @@
 namespace lathe::cli {
 namespace {
 
-/// Bytes at the end of `text` that begin a character of UTF-8 whose rest may still come.
+/// Number of bytes at the end of `text` that begin an incomplete UTF-8 character.
 size_t unfinished(std::string_view text) {
   for (size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -31,7 +31,7 @@ public:
 
 private:
   std::streambuf *target;
-  std::string kept; // the beginning of a character
+  std::string kept; // the beginning of an incomplete character
 
   bool put(std::string_view text) {
     std::string safe;
@@ -62,7 +62,7 @@ private:
     return xsputn(&byte, 1) == 1 ? c : traits_type::eof();
   }
   int sync() override {
-    bool good = put(kept); // nothing followed: it is no character
+    bool good = put(kept); // the rest is missing: not a character
     kept.clear();
     return target->pubsync() == 0 && good ? 0 : -1;
   }
@@ -75,7 +75,7 @@ void makeOutputPrintable() {
   if (done)
     return;
   done = true;
-  std::cout.rdbuf(new PrintableBuffer(std::cout.rdbuf())); // in use until the very end of the program
+  std::cout.rdbuf(new PrintableBuffer(std::cout.rdbuf())); // in use until the program ends
 }
 
 int outputError() { return failed; }

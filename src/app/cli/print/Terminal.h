@@ -7,9 +7,8 @@
 
 namespace lathe::cli {
 
-/// Makes std::cout write control characters (except line ends and tabs) and invalid UTF-8 as \xNN.
-/// Binary output (archives, arrays, packages) uses the file descriptor instead
-/// (support/PendingFile.h).
+/// Makes std::cout write control characters (except line ends and tabs) and invalid UTF-8 as \xNN. Binary output
+/// (archives, arrays, packages) uses the file descriptor instead (support/PendingFile.h).
 void makeOutputPrintable();
 
 /// errno of the first failed write to std::cout; 0: none.
@@ -17,8 +16,7 @@ int outputError();
 
 /// Prints one line on standard error; control characters are escaped.
 void say(std::string_view line);
-/// As `say`, but only the first time in a command and the processes that it starts. `variable`: of the environment, in which
-/// this is remembered.
+/// Like `say`, but only once for a command and its child processes. The environment variable `variable` remembers it.
 void sayOnce(const char *variable, std::string_view line);
 
 } // namespace lathe::cli

@@ -37,7 +37,7 @@ void addTop(Options &options, int64_t &count) {
 
 void printTop(std::span<const std::string> names, std::span<const Value> outputs, int64_t count, nlohmann::json &json,
               bool print) {
-  constexpr int64_t mostRows = 32; // printed of one output
+  constexpr int64_t mostRows = 32; // limit on printed rows of one output
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].isTensor() || outputs[i].tensor().type() == ElementType::string)
       continue;

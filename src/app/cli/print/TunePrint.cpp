@@ -10,14 +10,14 @@
 namespace lathe::cli {
 namespace {
 
-/// before / after of a task where another schedule than the default one is kept.
+/// The speedup (before / after) of a task whose kept schedule differs from the default.
 TableCell gainCell(const tune::TunedTask &task) {
   if (!task.gained || task.before <= 0)
     return valueCell("", nullptr);
   double gain = task.before / task.after;
   return valueCell(fmt::format("{:.3f}", gain), gain);
 }
-/// "1234.5", "1.234": at least four digits; JSON has all.
+/// "1234.5", "1.234": at least four digits; JSON has all digits.
 TableCell microsecondsCell(double seconds) {
   if (seconds <= 0)
     return valueCell("", nullptr);
@@ -29,7 +29,7 @@ std::string percent(double share) { return fmt::format("{:.1f}", share * 100); }
 
 double gflops(const tune::Task &task, double seconds) { return seconds > 0 ? task.flops / seconds * 1e-9 : 0; }
 
-/// "120 GFLOPS", or a time where a task computes nothing.
+/// "120 GFLOPS", or a time for a task without operations.
 std::string speedText(const tune::Task &task, double seconds) {
   if (!std::isfinite(seconds))
     return "none passed";
@@ -38,7 +38,7 @@ std::string speedText(const tune::Task &task, double seconds) {
 
 } // namespace
 
-/// Type of the factors of a task's products: a text names its operator.
+/// Type of the factors of a task's products, from the operator in its text.
 static ElementType factorsOf(const tune::Task &task) {
   bool bytes =
       task.key.find("conv_integer") != std::string::npos || task.key.find("matmul_integer") != std::string::npos;

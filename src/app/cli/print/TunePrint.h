@@ -9,12 +9,12 @@
 
 namespace lathe::cli {
 
-/// The limits beside which times are shown.
+/// Limits with which times are compared.
 struct TuneCeilings {
   lab::MachineCeilings machine; // with the peak measured beside the trials
   int threads = 1;
   double peakGflops() const { return machine.gflops(ElementType::f32, threads); }
-  /// Share of the roofline that `seconds` for a run of the task are.
+  /// The share of the roofline that the task reaches if a run takes `seconds`.
   double share(const tune::Task &task, double seconds) const;
   /// The time of a run at the roofline.
   double limitSeconds(const tune::Task &task) const;
@@ -28,7 +28,7 @@ Table listedTasks(const std::vector<tune::TaskToTune> &tasks);
 std::string progressText(const std::vector<tune::TaskToTune> &tasks, const tune::TuneState &state,
                          const std::optional<TuneCeilings> &ceilings);
 
-/// Tasks after tuning, in the order of what they gained for the model.
+/// Tasks after tuning, sorted by their gain for the model.
 Table tunedTasks(const std::vector<tune::TaskToTune> &tasks, const std::vector<tune::TunedTask> &tuned,
                  const std::optional<TuneCeilings> &ceilings);
 

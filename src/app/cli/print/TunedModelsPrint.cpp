@@ -19,7 +19,7 @@ std::string milliseconds(const json &times, const char *key) {
 
 std::string minutes(const TunedModel &model) { return fmt::format("{:.1f}", model.tuningSeconds / 60); }
 
-/// The ratio alone, for narrow tables.
+/// The ratio without its interval, for narrow tables.
 std::string ratioNumber(const json &judged) {
   return judged.is_null() ? "" : fmt::format("{:.3f}", judged.at("ratio").get<double>());
 }
@@ -74,7 +74,7 @@ Table timesTable(const std::vector<TunedModel> &models) {
   return table;
 }
 
-/// The ratio of the tuned package and what became of it. Without a faster schedule two equal packages were compared.
+/// The ratio of the tuned package, and whether it was kept. Without a faster schedule two equal packages were compared.
 std::string speedupText(const TunedModel &model) {
   return ratioText(model.speedup()) + (model.kept()     ? ""
                                        : model.gained() ? "; nothing is kept"
@@ -93,7 +93,7 @@ Table searchesTable(const std::vector<TunedModel> &models) {
   return table;
 }
 
-/// "onnxruntime 1.19.2" of all models.
+/// The versions of ONNX Runtime for all models: "onnxruntime 1.19.2".
 std::string peerVersions(const std::vector<TunedModel> &models) {
   std::set<std::string> versions;
   for (const TunedModel &model : models)

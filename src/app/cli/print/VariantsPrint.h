@@ -1,4 +1,4 @@
-// What a compilation made of each variant of --specialize.
+// Describes the variants of --specialize after a compilation.
 #pragma once
 
 #include "compile/Compile.h"

@@ -25,7 +25,7 @@ std::string layoutOf(const runtime::ValueInfo &info, const std::vector<int64_t> 
   return fmt::format("blocked<{}, {}>", info.blockAxis, info.block);
 }
 
-/// Walks over the instructions in the order of the plan and keeps who has written which bytes last.
+/// Walks over the instructions in the order of the plan, and keeps the last writer of each range of bytes.
 class Walk {
 public:
   Walk(const runtime::Context &context, size_t count) : context(context), plan(context.plan()), count(count) {
@@ -59,10 +59,10 @@ private:
   const Plan &plan;
   size_t count;
   std::map<uint32_t, std::vector<Written>> written; // by root
-  std::vector<int64_t> open;                        // branches and loops around the present instruction
+  std::vector<int64_t> open;                        // enclosing branches and loops
   std::map<uint32_t, int64_t> numbers;              // of values in the graph
   json values = json::array();
-  std::set<std::tuple<int64_t, int64_t, int64_t>> edges; // each once, in the order of the plan
+  std::set<std::tuple<int64_t, int64_t, int64_t>> edges; // no duplicates, in the order of the plan
   std::vector<std::pair<int64_t, int64_t>> parents;
 
   std::pair<int64_t, int64_t> bytesOf(uint32_t value) const {
@@ -95,12 +95,12 @@ private:
   void write(uint32_t value, int64_t by) {
     auto [begin, end] = bytesOf(value);
     std::vector<Written> &list = written[plan.values[value].root];
-    if (open.empty()) // otherwise another branch or iteration may have written the other ones
+    if (open.empty()) // inside, another branch or iteration may have written the other ranges
       std::erase_if(list, [&](const Written &other) { return begin <= other.begin && other.end <= end; });
     list.push_back({value, begin, end, by});
   }
 
-  /// Who has written bytes of the value. The narrower of both values stands on the edge.
+  /// The writers of the value's bytes. An edge names the smaller one of the written and the read value.
   std::vector<std::pair<int64_t, uint32_t>> writersOf(uint32_t value) {
     std::vector<std::pair<int64_t, uint32_t>> found;
     auto [begin, end] = bytesOf(value);
@@ -118,7 +118,7 @@ private:
         edges.emplace(writer, reader, numberOf(shown));
   }
 
-  /// Ends the innermost branch or loop: results of a loop are what its body computes last.
+  /// Leaves the innermost branch or loop: results of a loop are the last values that its body computes.
   void leave() {
     const runtime::Instruction &instruction = *plan.instructions[size_t(open.back())];
     open.pop_back();
@@ -129,7 +129,7 @@ private:
       bool first = true;
       for (auto [writer, shown] : writersOf(loop->bodyOutputs[1 + i])) {
         if (std::exchange(first, false))
-          write(result, writer); // instead of the loop
+          write(result, writer); // the writer inside the loop
         else
           list.push_back({result, bytesOf(result).first, bytesOf(result).second, writer});
       }

@@ -1,4 +1,4 @@
-// The kernels of a plan as a graph: which kernel reads what another one has written.
+// The kernels of a plan as a graph: each kernel with the kernels whose results it reads.
 #pragma once
 
 #include "runtime/Context.h"
@@ -7,16 +7,16 @@
 
 namespace lathe::cli {
 
-/// The first `count` instructions of the plan in use and the values between them; constants are left out. An object:
+/// The first `count` instructions of the plan in use and the values between them, without constants. An object:
 ///
-///   values   name, type, dims ("1x64x56x56", "?" where it depends on data), layout ("" row-major, "NCHW16c"), bytes;
-///            `inside`: the value whose memory it lies in, by name, for values in place
-///   edges    [from, to, value]: instruction that writes, instruction that reads, index into `values`. From -1: an input
-///            of the model. To -1: an output. Value -1: `to` is inside of `from`, and nothing else leads to it
-///   parents  [instruction, parent]: instructions inside of a branch or a loop
+///   values   name, type, dims ("1x64x56x56", "?" if it depends on data), layout ("" row-major, "NCHW16c"), bytes;
+///            `inside`: for a value in place, the name of the value that contains its memory
+///   edges    [from, to, value]: instruction that writes, instruction that reads, index into `values`. From -1: an
+///            input of the model. To -1: an output. Value -1: `to` is inside `from`, and no other edge leads to it
+///   parents  [instruction, parent]: instructions inside a branch or a loop
 ///
-/// What an iteration of a loop passes on to the next one is no edge, so the graph has no cycle. What the runs of a loop
-/// leave comes from the instructions of its body that compute it.
+/// Values that an iteration of a loop passes to the next one are not edges, so the graph has no cycle. Results of a
+/// loop come from the instructions of its body that compute them.
 nlohmann::json kernelGraph(const runtime::Context &context, size_t count);
 
 } // namespace lathe::cli

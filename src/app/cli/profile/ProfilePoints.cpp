@@ -38,7 +38,7 @@ std::vector<store::Point> profilePoints(const store::Point &model, const runtime
     std::vector<store::Sample> times(runs.size());
     for (size_t i = 0; i < runs.size(); ++i)
       times[i].wallNs = std::llround(secondsOf(runs[i]) * 1e9);
-    if (point.status != store::PointStatus::failed) // no time without an answer
+    if (point.status != store::PointStatus::failed) // no time without a verdict
       point.rounds.push_back(std::move(times));
     points.push_back(std::move(point));
   };

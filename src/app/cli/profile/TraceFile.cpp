@@ -16,7 +16,7 @@ using Kind = TracedCall::Kind;
 
 std::string textOf(const json &document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-/// Track of the runs and of what they execute, and that of a slot. Perfetto keeps thread 0 for the idle one.
+/// Track of the runs and their instructions; slots have further tracks. Perfetto reserves thread 0 for the idle thread.
 constexpr int runTrack = 1;
 constexpr int trackOf(int slot) { return slot + 2; }
 
@@ -43,7 +43,7 @@ public:
   void run(size_t number, bool counts, const runtime::RunProfile &profile, const runtime::RunTrace &trace) {
     slice(runTrack, fmt::format("\"run {}\"", number), "run", profile.begin, profile.end,
           {{"run", number}, {"counts", counts}, {"overhead_us", double(profile.overhead) * 1e-3}});
-    // What is around something ends after it, and so stands behind it in the list.
+    // The list is sorted by end, so an enclosing event comes after the events inside it.
     const std::vector<TracedCall> &calls = trace.calls.events;
     std::vector<size_t> order(calls.size());
     std::iota(order.begin(), order.end(), size_t(0));
@@ -83,7 +83,7 @@ private:
   const lab::MachineCeilings &machine;
   uint64_t start;
   store::LineWriter file;
-  std::string last; // an event that waits for the comma behind it
+  std::string last; // an event that waits for a comma
   std::vector<runtime::InstructionInfo> infos;
   std::vector<std::string> names; // as JSON
   std::vector<double> live;
@@ -114,7 +114,7 @@ private:
                       microseconds(at - start), unit, value));
   }
 
-  /// An instant at the end of a run whose track was full.
+  /// An instant event at the end of a run whose track was full.
   void leftOut(int tid, uint64_t at, uint64_t count) {
     if (count)
       event(fmt::format(
@@ -127,7 +127,7 @@ private:
     return info.family.empty() ? std::string_view(info.kind) : info.family;
   }
 
-  /// By instruction: bytes of temporaries that are alive, as far as their extents are known.
+  /// For each instruction, the bytes of live temporaries, as far as their extents are known.
   std::vector<double> liveBytes() const {
     const runtime::Plan &plan = context.plan();
     std::vector<double> bytes(plan.instructions.size() + 1); // first the changes
@@ -151,7 +151,7 @@ private:
     return fmt::format("\"iteration {}\"", call.iteration);
   }
 
-  /// Speed and memory over time.
+  /// Counter events for speed and memory.
   void speed(uint64_t begin, uint64_t end, double flops, double bytes) {
     double nanoseconds = double(end - begin);
     if (nanoseconds <= 0)

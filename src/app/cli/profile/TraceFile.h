@@ -1,7 +1,7 @@
 // Profiled runs as a trace for Perfetto and chrome://tracing: the JSON of Chrome's trace events.
 //
-// Format: "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU;
-// what Perfetto reads of it: https://perfetto.dev/docs/getting-started/other-formats.
+// Format: "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU; the
+// part that Perfetto reads: https://perfetto.dev/docs/getting-started/other-formats.
 #pragma once
 
 #include "lab/machine/Machine.h"
@@ -17,21 +17,21 @@ namespace lathe::cli {
 /// Traced runs of one context, one after the other.
 class TraceRuns {
 public:
-  /// From so many events on no further run should be traced. Without --trace-events one run keeps at most as many.
+  /// With this many events, no further run should be traced. Without --trace-events, one run keeps at most this many.
   static constexpr size_t most = 2000000;
-  /// How many events each track of a run keeps without --trace-events. All tracks together then have at most `most`
+  /// Limit on the events of each track of a run without --trace-events. All tracks together then have at most `most`
   /// events, which take at most 64 MB.
   static size_t limitOf(int threads) { return most / (size_t(threads) + 1); }
   bool isFull() const { return events >= most; }
   /// Adds the last run of `context`.
   void add(const runtime::Context &context);
   size_t runs() const { return list.size(); }
-  /// Events of the runs that were counted and not kept.
+  /// Number of events that were counted but not kept.
   uint64_t leftOut() const { return omitted; }
 
-  /// Writes all runs. `counts`: by run, whether it is one of those that the figures of the profile are means over.
-  /// `about`: of the process, an object, to which the number of events that are left out is added. A name that ends in .gz
-  /// is compressed. Throws Error if the file cannot be written.
+  /// Writes all runs. `counts`: for each run, whether it is included in the means of the profile. `about`: an object
+  /// about the process, to which the number of dropped events is added. A file whose name ends in .gz is compressed.
+  /// Throws Error if the file cannot be written.
   void write(const std::string &path, const runtime::Context &context, const lab::MachineCeilings &machine,
              const std::vector<bool> &counts, nlohmann::json about) const;
 

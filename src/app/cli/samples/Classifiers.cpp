@@ -18,14 +18,14 @@ template <class T> T take(process::Result<T> result, const std::string &name) {
   return std::move(*result);
 }
 
-/// The array for an input. `only`: it is the only input, which takes the only array whatever its name.
+/// The array for an input. `only`: it is the only input, which takes the only array of any name.
 Tensor inputOf(const runtime::Port &port, const evaluate::SampleArrays &arrays, bool only, const std::string &file) {
   auto found = std::find_if(arrays.begin(), arrays.end(), [&](const auto &each) { return each.first == port.name; });
   if (found == arrays.end() && only && arrays.size() == 1)
     found = arrays.begin();
   require(found != arrays.end(), "{}: has no array '{}', expected one for each input", file, port.name);
   Tensor tensor = found->second;
-  if (tensor.rank() + 1 == port.dims.size()) { // a sample without the axis of the batch
+  if (tensor.rank() + 1 == port.dims.size()) { // a sample without batch axis
     std::vector<int64_t> dims = tensor.dims();
     dims.insert(dims.begin(), 1);
     tensor = Tensor::borrow(tensor.type(), dims, tensor.data()).clone();

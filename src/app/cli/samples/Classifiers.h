@@ -1,4 +1,4 @@
-// Models that classify pictures and arrays: packages, and models in other runtimes.
+// Classifiers of pictures and arrays: packages, and models in other runtimes.
 #pragma once
 
 #include "cli/ModelFlags.h"
@@ -18,10 +18,10 @@ namespace lathe::cli {
 class Classifier {
 public:
   virtual ~Classifier() = default;
-  /// A score a class; quantised scores are real numbers here.
+  /// One score per class; quantised scores are converted to real numbers.
   virtual Tensor scores(const evaluate::Picture &picture) = 0;
-  /// The same of arrays, which become inputs as they are: by their names, or the only array for the only input. Floats are
-  /// quantised where the input has a scale; `file` has them, for messages.
+  /// Scores for arrays, which become inputs unchanged: by their names, or the only array for the only input. Floats are
+  /// quantised if the input has a scale. `file` is the file of the arrays, for messages.
   virtual Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) = 0;
 };
 
@@ -33,23 +33,24 @@ public:
   const runtime::Port &input() const { return model->inputs()[0]; }
   const runtime::Model &loaded() const { return *model; }
   const std::string &file() const { return path; }
-  /// Throws Error if the model has several inputs: pictures are one.
+  /// Throws Error if the model has several inputs, because a picture is one input.
   void requireOneInput() const;
-  /// How pictures become inputs. Call it once, before `scores` of pictures. Throws Error if the input is no picture.
+  /// Sets how pictures become inputs. Call it once, before `scores` of pictures. Throws Error if the input is not a
+  /// picture.
   void prepare(const PictureFlags &pictures) { how = pictures.of(input()); }
 
   Tensor scores(const evaluate::Picture &picture) override;
   Tensor scores(const evaluate::SampleArrays &arrays, const std::string &file) override;
-  /// What the last sample became, one tensor an input.
+  /// The input tensors of the last sample.
   const std::vector<Tensor> &lastInputs() const { return last; }
-  /// Of each run.
+  /// Seconds of each run.
   const std::vector<double> &seconds() const { return times; }
 
 private:
-  std::string path; // of the package
+  std::string path; // path of the package
   std::shared_ptr<const runtime::Model> model;
   runtime::Context context;
-  std::string called; // the model in messages
+  std::string called; // name of the model in messages
   evaluate::Preprocessing how;
   std::vector<Tensor> last;
   std::vector<double> times;
@@ -59,10 +60,11 @@ private:
   PackageClassifier(Package package, const ModelFlags &flags);
 };
 
-/// The model of `ours` in another runtime, in a process of its own. It gets the last input of `ours`, which must outlive it.
+/// The model of `ours` in another runtime, in a separate process. It gets the last input of `ours`, which must outlive
+/// it.
 class RunnerClassifier : public Classifier {
 public:
-  /// `name`: of the runner. Throws Error if the runner does not read the model.
+  /// `name` is the name of the runner. Throws Error if the runner does not read the model.
   RunnerClassifier(const std::string &name, const ModelFlags &flags, const PackageClassifier &ours);
 
   Tensor scores(const evaluate::Picture &picture) override;

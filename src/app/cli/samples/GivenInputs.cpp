@@ -27,7 +27,7 @@ Tensor tensorOf(NpyArray array) {
   return tensor;
 }
 
-/// NaN has no integer. Says it once, however often inputs are read.
+/// Integers cannot represent NaN. Warns once, even if inputs are read several times.
 void warnOfNaN(const runtime::Port &port, const Tensor &real, const std::string &from) {
   static std::set<std::string> said;
   int64_t count = 0;
@@ -47,13 +47,13 @@ std::vector<std::string> namesOf(std::span<const runtime::Port> ports) {
   return names;
 }
 
-/// What -i TEXT says: the file, and the input that it is for; "": no name is given.
+/// The parts of -i TEXT: the file, and the input that it is for; "": no name is given.
 struct GivenFile {
   std::string name, path;
 };
 
-/// Every way to read `text`, the one with the longest name first: names and paths may hold '='. The file of the whole text,
-/// if it exists, is the only way.
+/// Every way to read `text`, the one with the longest name first, because names and paths may contain '='. If the whole
+/// text is an existing file, this is the only way.
 std::vector<GivenFile> readingsOf(const std::string &text) {
   std::vector<GivenFile> readings;
   if (!std::filesystem::exists(text))
@@ -65,7 +65,7 @@ std::vector<GivenFile> readingsOf(const std::string &text) {
   return readings;
 }
 
-/// The reading whose name an input has, else the one with the shortest name, for the message.
+/// The reading whose name is an input, otherwise the one with the shortest name, for the message.
 GivenFile givenFile(std::span<const runtime::Port> ports, const std::string &text) {
   std::vector<GivenFile> readings = readingsOf(text);
   for (const GivenFile &reading : readings)
@@ -82,7 +82,7 @@ std::string portsText(std::span<const runtime::Port> ports) {
   return text;
 }
 
-/// The port of this name, or of this number from 0 on where none has the name; null if there is none.
+/// The port of this name, or the port with this number (from 0) if no port has the name; null if there is none.
 const runtime::Port *portCalled(std::span<const runtime::Port> ports, const std::string &name) {
   for (const runtime::Port &port : ports)
     if (port.name == name)
@@ -92,7 +92,7 @@ const runtime::Port *portCalled(std::span<const runtime::Port> ports, const std:
   return error == std::errc() && end == name.data() + name.size() && number < ports.size() ? &ports[number] : nullptr;
 }
 
-/// Throws Error for an array of an archive that no input takes, before it is unpacked.
+/// Throws Error for an array of an archive that fits no input, before it is unpacked.
 void requireFits(std::span<const runtime::Port> ports, const std::string &name, const NpyHeader &header,
                  const std::string &file) {
   const runtime::Port *port = portCalled(ports, name);
@@ -133,7 +133,7 @@ std::vector<std::string> unknownInputs(std::span<const runtime::Port> ports, con
   return names;
 }
 
-/// Real numbers for a port of integers. What all steps of a run read has an axis in front.
+/// Checks real numbers for a port of integers. Inputs for all steps of a run have an additional first axis.
 static void requireExtents(const runtime::Port &port, const Tensor &real, const std::string &from) {
   const size_t steps = real.rank() == port.dims.size() + 1;
   bool fits = real.rank() == port.dims.size() + steps;
@@ -174,7 +174,7 @@ std::map<std::string, Value> givenInputs(std::span<const runtime::Port> ports, c
     }
     if (path.size() > 4 && path.ends_with(".npz")) {
       require(!named, "-i {}: expected a .npz file without NAME=, because its arrays are named like the inputs", text);
-      std::vector<std::string> members = memberNames(names); // as writeValues calls them
+      std::vector<std::string> members = memberNames(names); // the same names that writeValues uses
       auto inputOf = [&](const std::string &member) {
         auto port = std::find(members.begin(), members.end(), member);
         bool exact = std::find(names.begin(), names.end(), member) != names.end();

@@ -107,7 +107,7 @@ PictureFlags PictureFlags::forOther(const std::string &model) const {
 
 namespace {
 
-/// The real numbers that the least and the greatest element of an 8-bit input with one scale stand for; nothing for others.
+/// The real numbers for the least and the greatest element of an 8-bit input with one scale; nothing for other inputs.
 std::optional<std::pair<double, double>> realRange(const runtime::Port &port) {
   if (!port.quantization || port.quantization->perChannel() ||
       (port.type != ElementType::u8 && port.type != ElementType::i8))
@@ -170,7 +170,7 @@ evaluate::Preprocessing PictureFlags::of(const runtime::Port &port, const std::v
   require(isFloat(port.type) || isInteger(port.type), "input '{}' is {}, expected numbers", port.name, name(port.type));
   how.scale = inputScale;
   how.zeroPoint = inputZeroPoint;
-  // Pixels in the range of the input itself are its elements. Another input may have decided the range.
+  // If the pixels have the range of this input, they are its elements. The range may come from another input.
   auto own = realRange(port);
   bool elements = followsInputs() && own && (!ofQuantised || ofQuantised == own);
   if (isInteger(port.type) && inputScale == 0 && !elements)

@@ -16,31 +16,32 @@ struct PictureFlags {
   std::string fit = "stretch";      // or "crop"
   int64_t resize = 0;               // shorter side before the crop, in pixels; 0: the input's shorter side
   std::string range = "auto";       // of pixels before mean and deviation: "0..1", "-1..1", "0..255", or see takeRange
-  std::vector<double> mean, deviation; // one a channel, or one in all
+  std::vector<double> mean, deviation; // one a channel, or one for all
   std::string channels = "rgb";        // or "bgr"
   std::string layout = "auto";         // or "nchw", "nhwc"
-  double inputScale = 0;               // of a quantised input; 0: not given
+  double inputScale = 0;               // for a quantised input; 0: not given
   int64_t inputZeroPoint = 0;
 
   void add(Options &options);
-  /// With --preprocess model: takes range, mean, deviation and order of channels from the file. Returns what it states; without
-  /// that flag nothing. Throws Error for a model that states nothing of pictures.
+  /// With --preprocess model: takes range, mean, deviation and order of channels from the file, and returns its notes;
+  /// otherwise returns nothing. Throws Error for a model that states nothing about pictures.
   PictureNotes takeFrom(const std::string &model);
-  /// The flags for another model that gets the same pictures, after takeFrom: with --preprocess model what its own file
-  /// states, if it states anything of pictures.
+  /// The flags for another model that gets the same pictures, after takeFrom: with --preprocess model they follow its
+  /// own file, if that states anything about pictures.
   PictureFlags forOther(const std::string &model) const;
-  /// With --pixel-range auto, and neither --mean nor --std: if `port` of `model` is quantised with one scale and has 8 bits,
-  /// pixels are the real numbers that its elements stand for. The first such port decides. Call it for the inputs of all
-  /// models before `of`, so that all get the same picture.
+  /// With --pixel-range auto and neither --mean nor --std: if `port` of `model` is an 8-bit input with one scale,
+  /// pixels are the real numbers that its elements stand for. The first port of this kind decides. Call it for the
+  /// inputs of all models before `of`, so that all get the same picture.
   void takeRange(const runtime::Port &port, const std::string &model);
-  /// What the pixels 0 and 255 become before mean and deviation.
+  /// The values for pixels 0 and 255 before mean and deviation are applied.
   std::pair<double, double> pixelRange() const;
-  /// "pixels are 0 to 255, as input 'x' of model.tflite takes them" and a newline; "" if no input decided.
+  /// "pixels are 0 to 255, as input 'x' of model.tflite takes them" and a newline; "" if the range does not come from
+  /// an input.
   std::string rangeText() const;
-  /// How a picture becomes input `port` of these extents: an integer input that has a scale gets the quantised real numbers.
-  /// Throws Error if the input is no picture.
+  /// How a picture becomes input `port` with these extents: an integer input with a scale gets quantised real numbers.
+  /// Throws Error if the input is not a picture.
   evaluate::Preprocessing of(const runtime::Port &port, const std::vector<int64_t> &dims) const;
-  /// Of the extents in which symbols are 1.
+  /// The same with all symbols set to 1.
   evaluate::Preprocessing of(const runtime::Port &port) const;
 
 private:
@@ -48,7 +49,7 @@ private:
   std::string decidedBy;                                // "input 'x' of model.tflite"
 
   void apply(const PictureNotes &notes, const std::string &model);
-  /// True if the range is that of a quantised input.
+  /// True if the range may come from a quantised input.
   bool followsInputs() const { return range == "auto" && mean.empty() && deviation.empty(); }
 };
 

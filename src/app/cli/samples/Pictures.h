@@ -6,17 +6,17 @@
 
 namespace lathe::cli {
 
-/// --data, --labels and how pictures are drawn from them.
+/// --data and --labels, and flags that select pictures from the data.
 struct DataFlags {
   std::string data, labels; // labels "": those that the model states, or none
-  int64_t crops = 0;        // random crops in all; 0: whole pictures
+  int64_t crops = 0;        // total number of random crops; 0: whole pictures
   bool skipUnreadable = false;
 
   void add(Options &options, const std::string &dataHelp);
   /// The labels of --labels, else `stated`.
   std::vector<std::string> labelsOr(const std::vector<std::string> &stated) const;
-  /// Reads the data set and decodes every picture once; progress is that of `task`. `names` are the labels. Throws Error with
-  /// the place.
+  /// Reads the data set and decodes every picture once; shows progress for `task`. `names` are the labels. Throws Error
+  /// with the place.
   evaluate::Dataset read(const std::vector<std::string> &names, const std::string &task) const;
 };
 

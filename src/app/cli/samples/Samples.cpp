@@ -30,7 +30,7 @@ std::vector<std::string> filesOf(const fs::path &folder) {
   std::vector<std::string> files;
   for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {
     std::string path = entry.path().string();
-    if (entry.path().filename().string().starts_with(".")) // systems write such files beside others
+    if (entry.path().filename().string().starts_with(".")) // systems create hidden files
       continue;
     if (entry.is_regular_file() && (path.ends_with(".npy") || path.ends_with(".npz") || evaluate::isPicture(path)))
       files.push_back(std::move(path));
@@ -39,8 +39,8 @@ std::vector<std::string> filesOf(const fs::path &folder) {
   return files;
 }
 
-/// The samples of a folder, or of its folders of classes: the first one of each, then the second one, so that few samples
-/// have something of all classes. A CSV file names its samples in its first column.
+/// The samples of a folder. With a folder for each class: the first sample of each class, then the second, and so on,
+/// so that a few samples cover all classes. A CSV file names its samples in its first column.
 std::vector<std::string> sampleFiles(const std::string &path) {
   if (!fs::is_directory(path)) {
     std::vector<std::string> files;
@@ -141,7 +141,7 @@ private:
   const SampleFlags &flags;
   std::map<std::string, std::vector<int64_t>> shapes;
 
-  /// Other arrays of an archive are not unpacked. A single input takes an array of any name.
+  /// Other arrays of an archive are not unpacked. A single input accepts an array of any name.
   NpzWanted inputs() const {
     return [this](const std::string &name, const NpyHeader &) {
       return ports.size() == 1 ||
@@ -149,7 +149,7 @@ private:
     };
   }
 
-  /// The array of an input. A single input takes the only array that is not the classes', whatever its name.
+  /// The array of an input. A single input takes the only array besides the classes, whatever its name.
   NpyArray memberOf(const std::vector<NpzMember> &members, const std::string &name, const std::string &file) const {
     auto found = std::find_if(members.begin(), members.end(), [&](const NpzMember &m) { return m.name == name; });
     auto isInput = [](const NpzMember &m) { return !evaluate::isLabelName(m.name); };
@@ -169,13 +169,13 @@ private:
     std::vector<int64_t> dims = extentsOf(port, shapes);
     bool fits = tensor.dims().size() == dims.size();
     for (size_t i = 0; fits && i < dims.size(); ++i)
-      fits = !port.dims[i].isConstant() || tensor.dim(i) == dims[i]; // another extent may be that of a batch
+      fits = !port.dims[i].isConstant() || tensor.dim(i) == dims[i]; // another extent may belong to a batch
     require(tensor.type() == port.type && fits, "{}: is {} {}, input '{}' expects {} {}", file, name(tensor.type()),
             dimsText(tensor.dims()), port.name, name(port.type), dimsText(dims));
     return tensor;
   }
 
-  /// Crops of one picture follow each other, so that it is decoded once.
+  /// Crops of one picture are consecutive, so that it is decoded once.
   std::vector<Sample> crops(const std::vector<std::string> &files,
                             const std::function<void(size_t, size_t)> &progress) {
     auto count = static_cast<size_t>(flags.crops);

@@ -62,7 +62,7 @@ void addCounters(std::vector<CsvColumn> &columns, const char *type) {
     columns.push_back({key, type});
 }
 
-/// The columns that rows of points and rows of samples begin with.
+/// The columns with which rows of points and rows of samples begin.
 std::vector<CsvColumn> firstColumns() {
   std::vector<CsvColumn> columns;
   addColumns(columns, "text", "experiment,operator,problem,provider,variant");
@@ -86,7 +86,7 @@ std::string shapeOf(const std::vector<lab::ProblemOperand> &operands, size_t ind
   return operands[index].dims.empty() ? "scalar" : fmt::format("{}", fmt::join(operands[index].dims, "x"));
 }
 
-/// The cells of firstColumns.
+/// The cells for firstColumns.
 CsvRow rowOf(const Point &p, const report::RowMaker::Work &work) {
   CsvRow row;
   row.text(p.experiment).text(p.problem.op).text(p.problem.text).text(p.provider).text(p.variant);
@@ -130,7 +130,7 @@ std::vector<CsvColumn> sampleColumns() {
   return columns;
 }
 
-/// Writes a CSV table. `addRows` receives each point with what the text of its problem says.
+/// Writes a CSV table. `addRows` gets each point, and the work that follows from the text of its problem.
 static size_t writeCsv(store::Store &store, const store::Filter &filter, const std::string &path,
                        const std::vector<CsvColumn> &columns,
                        const std::function<void(const Point &, const report::RowMaker::Work &,
@@ -218,7 +218,7 @@ static double meanNanoseconds(const std::vector<Sample> &round) {
   return sum / double(round.size());
 }
 
-// Named as `perf list` and --benchmark_perf_counters name them.
+// The names of `perf list` and of --benchmark_perf_counters.
 static constexpr std::pair<const char *, Counter> benchmarkCounters[] = {{"CYCLES", &Sample::cycles},
                                                                          {"INSTRUCTIONS", &Sample::instructions},
                                                                          {"CACHE-MISSES", &Sample::cacheMisses},

@@ -23,11 +23,10 @@ std::vector<CsvColumn> sampleColumns();
 size_t exportPointsCsv(store::Store &store, const store::Filter &filter, const std::string &path);
 size_t exportSamplesCsv(store::Store &store, const store::Filter &filter, const std::string &path);
 
-/// Writes the format of Google Benchmark's --benchmark_format=json, which its compare.py reads. A
-/// repetition is a round, its iterations are the samples of the round, its time is their mean.
-/// `cpu_time` is 0 if not measured. Hardware counters have the names of --benchmark_perf_counters.
-/// Points without a time have `error_occurred`. Throws Error if the points are of several
-/// platforms, because the format has one context. Returns the number of points.
+/// Writes the format of Google Benchmark's --benchmark_format=json, which its compare.py reads. A round becomes a
+/// repetition, its samples become iterations, and its time is their mean. `cpu_time` is 0 if not measured. Hardware
+/// counters have the names of --benchmark_perf_counters. Points without a time have `error_occurred`. Throws Error if
+/// the points come from several platforms, because the format has one context. Returns the number of points.
 size_t exportBenchmarkJson(store::Store &store, const store::Filter &filter, const std::string &path);
 
 } // namespace lathe::cli

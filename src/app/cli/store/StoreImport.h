@@ -8,9 +8,9 @@ namespace lathe::cli {
 
 nlohmann::json countsJson(const store::Store::Counts &counts);
 
-/// Imports `files` into the store `path`, a file or URL, which is created if it does not exist, and reports
-/// what was new. Files of other programs have points only, which are not taken as tuning records.
-/// `format`: one of lab::importFormats(); "": told by the content of each file. Returns the exit code.
+/// Imports `files` into the store `path`, a file or URL, which is created if it does not exist, and prints what is new.
+/// Files of other programs contain only points, so they cannot be imported as tuning records. `format`: one of
+/// lab::importFormats(); "": recognised by the content of each file. Returns the exit code.
 int importFiles(const Options &options, const std::string &path, const std::vector<std::string> &files,
                 store::Imported what, const std::string &format = "");
 

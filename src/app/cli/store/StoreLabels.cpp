@@ -17,7 +17,8 @@ using store::LabelTarget;
 constexpr const char *objectHelp = "an experiment's id or its beginning; platform:KEY (the beginning of its key, or "
                                    "here); problem:TEXT";
 
-/// Returns the key that begins with `prefix`; of this machine for "here". Throws Error unless one platform has such a key.
+/// Returns the platform key that begins with `prefix`; this machine's for "here". Throws Error unless exactly one
+/// platform has a key like this.
 std::string platformOf(store::Store &store, const std::string &prefix) {
   if (prefix == "here")
     return lab::platformHere().key();
@@ -30,7 +31,8 @@ std::string platformOf(store::Store &store, const std::string &prefix) {
   return *found.begin();
 }
 
-/// The key of the problem with this text. Throws Error if the store has no point of it, or several operators have it.
+/// The key of the problem with this text. Throws Error if the store has no point of it, or if several operators have
+/// this text.
 std::string problemOf(store::Store &store, const std::string &text) {
   store::Filter filter;
   filter.problem = text;
@@ -42,7 +44,7 @@ std::string problemOf(store::Store &store, const std::string &text) {
   return *found.begin();
 }
 
-/// Target and key of an object of the command line.
+/// Label target and key for an object named on the command line.
 Label labelOf(store::Store &store, const std::string &object) {
   auto after = [&](std::string_view prefix) { return object.substr(prefix.size()); };
   Label label;
@@ -58,7 +60,7 @@ Label labelOf(store::Store &store, const std::string &object) {
   return label;
 }
 
-/// A name as it is kept: one line, because tables, legends and commands show it. Throws Error for any other.
+/// Checks a name: one line, because tables, legends and commands show it. Throws Error for other texts.
 std::string nameFrom(const std::string &text) {
   std::string name = store::validUtf8(text);
   require(printable(name) == name, "the name '{:.80}' has control characters, expected one line", printable(name));
@@ -76,7 +78,7 @@ struct LabelFlags {
   }
 };
 
-/// Writes the labels and shows what the object has now.
+/// Writes the labels, and prints all labels of the object.
 int write(const LabelFlags &flags, const Options &options, store::Store &store, const std::vector<Label> &labels) {
   store.addLabels(labels);
   const Label &any = labels.front();
@@ -120,7 +122,7 @@ std::vector<Label> labelsOf(const std::string &uuid, const std::vector<std::stri
     } catch (const Error &error) {
       fail("{}: {}", flag, error.what());
     }
-    label.changed.clear(); // the store dates it
+    label.changed.clear(); // the store sets the date
     labels.push_back(label);
   };
   for (const std::string &tag : tags)

@@ -1,4 +1,4 @@
-// `lathe store tag`, `note` and `name`: words of people on experiments, platforms and problems (docs/store.md).
+// `lathe store tag`, `note` and `name`: labels on experiments, platforms and problems (docs/store.md).
 #pragma once
 
 #include "cli/Common.h"
@@ -14,12 +14,12 @@ int storeTag(const Arguments &arguments);
 int storeNote(const Arguments &arguments);
 int storeName(const Arguments &arguments);
 
-/// Returns the labels that --tag, --note and --name give to the experiment `uuid`, without a date. Throws Error with the flag
-/// for a text that is no valid label.
+/// Returns the labels from --tag, --note and --name for the experiment `uuid`, without a date. Throws Error with the
+/// flag for a text that is not a valid label.
 std::vector<store::Label> labelsOf(const std::string &uuid, const std::vector<std::string> &tags,
                                    const std::string &note, const std::string &name);
 
-/// "name #tag #tag: note", what there is of it; "" without labels.
+/// "name #tag #tag: note" with the existing parts; "" without labels.
 std::string labelText(const store::Labels &labels);
 
 } // namespace lathe::cli

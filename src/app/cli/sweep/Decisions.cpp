@@ -3,7 +3,7 @@
 namespace lathe::cli {
 namespace {
 
-/// The row that the decisions of others are compared with; null: none decides.
+/// The first row with decisions, with which the other rows are compared; null if there is none.
 const SweepRow *firstDecider(const Sweep &sweep) {
   for (const SweepRow &row : sweep.rows)
     if (!row.decisions.empty())

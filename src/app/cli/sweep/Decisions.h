@@ -1,4 +1,4 @@
-// What the rows of `lathe sweep` decided on pictures.
+// Decisions of the rows of `lathe sweep` on pictures.
 #pragma once
 
 #include "cli/sweep/Report.h"
@@ -6,22 +6,22 @@
 
 namespace lathe::cli {
 
-/// Counts of pictures.
+/// Numbers of pictures.
 struct Decided {
-  size_t labelled = 0, right = 0; // with a class, and correct decisions
-  size_t agreeing = 0;            // as the first row that decides
+  size_t labelled = 0, right = 0; // pictures with a class, and correct decisions
+  size_t agreeing = 0;            // decisions equal to those of the first row with decisions
 };
 Decided decidedBy(const SweepRow &row, const Sweep &sweep);
 
 struct ChangedDecision {
-  size_t number = 0; // of the picture
+  size_t number = 0; // number of the picture
   std::string file;
   std::optional<size_t> label;
-  size_t before = 0, now = 0; // classes: of the first row that decides, and of this one
+  size_t before = 0, now = 0; // classes decided by the first row with decisions, and by this row
 };
 std::vector<ChangedDecision> changedIn(const SweepRow &row, const Sweep &sweep);
 
-/// Classes against decisions; nothing where no picture has a class.
+/// Classes against decisions; nothing if no picture has a class.
 std::optional<evaluate::Confusion> confusionOf(const SweepRow &row, const Sweep &sweep);
 
 } // namespace lathe::cli

@@ -23,7 +23,7 @@ std::string className(const Sweep &sweep, size_t index) {
   return index < names.size() ? names[index] : std::to_string(index);
 }
 
-/// Rows without a time, or without decisions, and why.
+/// Rows without a time or without decisions, with reasons.
 Section failures(const Sweep &sweep) {
   Table table({textColumn("row"), textColumn("reason")});
   for (const SweepRow &row : sweep.rows)
@@ -32,7 +32,7 @@ Section failures(const Sweep &sweep) {
   return {"Rows without a time", {}, std::move(table)};
 }
 
-/// Counts of the classes that occur: a row a class, a column a decision.
+/// Counts of the classes that occur: one row per class, one column per decision.
 Table confusionTable(const evaluate::Confusion &confusion, const Sweep &sweep) {
   std::vector<size_t> present = confusion.present();
   std::vector<TableColumn> columns{textColumn("class")};
@@ -60,7 +60,7 @@ Table changedTable(const std::vector<ChangedDecision> &changed, const Sweep &swe
   return table;
 }
 
-/// Matrices and changed decisions. Rows that decide the same on every picture share a section.
+/// Confusion matrices and changed decisions. Rows with equal decisions on all pictures share a section.
 void addDecisions(std::vector<Section> &sections, const Sweep &sweep) {
   std::map<std::vector<size_t>, std::vector<const SweepRow *>> groups;
   std::vector<const std::vector<size_t> *> order;
@@ -100,26 +100,26 @@ void addDecisions(std::vector<Section> &sections, const Sweep &sweep) {
   }
 }
 
-/// The operator of a node "model.tflite: node 14 'fc' (FULLY_CONNECTED, schema 3)" in the terms of its format; `otherwise` where
-/// the node does not say.
+/// The operator of a node "model.tflite: node 14 'fc' (FULLY_CONNECTED, schema 3)", named as in its format; `otherwise`
+/// if the node does not state it.
 std::string operatorOf(const std::string &node, const std::string &otherwise) {
   size_t open = node.rfind(" ("), comma = node.find(',', open);
   return open == std::string::npos || comma == std::string::npos ? otherwise : node.substr(open + 2, comma - open - 2);
 }
 
-/// The node without the file, which a column names.
+/// The node without its file, which has a separate column.
 std::string withoutFile(const std::string &node, const SweepRow &row) {
   const std::string file = row.model.model + ": ";
   return node.starts_with(file) ? node.substr(file.size()) : node;
 }
 
-/// Operators of a kind that keep the layout for one reason.
+/// Operators of one kind that keep the layout for the same reason.
 struct Kept {
   std::set<std::string> nodes;
   std::vector<std::string> rows;
 };
 
-/// Of all rows, each kind of operator and reason once.
+/// Lists each kind of operator with each reason once, for all rows.
 void addLayouts(std::vector<Section> &sections, const Sweep &sweep) {
   std::map<std::tuple<std::string, std::string, std::string>, Kept> kept; // by model, operator and reason
   for (const SweepRow &row : sweep.rows) {
@@ -160,7 +160,7 @@ void addUncompiled(std::vector<Section> &sections, const Sweep &sweep) {
     sections.push_back({"Operators without a kernel", {}, std::move(table)});
 }
 
-/// What a reader of the times must know.
+/// Notes that readers need to interpret the times.
 std::vector<std::string> notes(const Sweep &sweep) {
   std::vector<std::string> lines{
       "Speedup: time of the first row over the time of the row. Memory: largest resident set of the process that was "

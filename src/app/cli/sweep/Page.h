@@ -1,4 +1,4 @@
-// The page of `lathe sweep`: the rows with everything that is known of them.
+// The page of `lathe sweep`: the rows with all details.
 #pragma once
 
 #include "cli/print/Document.h"

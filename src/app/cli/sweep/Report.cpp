@@ -50,7 +50,7 @@ bool showsRatios(const Sweep &sweep) {
   return std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow &row) { return row.overRuntime; });
 }
 
-/// Which row it is.
+/// Adds the cells that identify the row.
 void addName(std::vector<TableCell> &cells, const SweepRow &row, const Sweep &sweep) {
   bool ours = row.runtime.empty();
   if (severalModels(sweep))
@@ -130,7 +130,7 @@ Table sweepTable(const Sweep &sweep) {
 
 namespace {
 
-/// What has no kernel in a row, and its share of the time.
+/// The operators without a kernel in a row, and their share of the time.
 std::string uncompiledText(const SweepRow &row, bool several) {
   constexpr size_t shown = 5, nameWidth = 48;
   double all = 0;
@@ -140,7 +140,7 @@ std::string uncompiledText(const SweepRow &row, bool several) {
                                  counted(int64_t(row.uncompiled.size()), "operator"), all * 100);
   for (size_t i = 0; i < std::min(shown, row.uncompiled.size()); ++i) {
     const UncompiledOperator &one = row.uncompiled[i];
-    const std::string file = row.model.model + ": "; // the row names it already
+    const std::string file = row.model.model + ": "; // the row already names it
     std::string node = one.node.starts_with(file) ? one.node.substr(file.size()) : one.node;
     text += fmt::format("  {:.1f} %  {} ({}): {}\n", one.share * 100, shortened(printable(node), nameWidth), one.op,
                         printable(one.reason));
@@ -164,7 +164,7 @@ void addDecisions(json &result, const SweepRow &row, const Sweep &sweep) {
                                  {"class", one.label ? json(*one.label) : json()},
                                  {"first_row", one.before},
                                  {"decision", one.now}});
-  result["confusion"] = json::array(); // of the classes that occur: [class, decision, pictures]
+  result["confusion"] = json::array(); // for the classes that occur: [class, decision, pictures]
   if (auto confusion = confusionOf(row, sweep))
     for (size_t label : confusion->present())
       for (size_t decision : confusion->present())
@@ -224,7 +224,7 @@ json sweepJson(const Sweep &sweep, bool finished) {
 
 namespace {
 
-/// What the table of a sweep shows beside the time.
+/// Adds the columns of the sweep's table other than the time.
 void addFigures(store::Point &point, const SweepRow &row, const Sweep &sweep) {
   if (!row.compiled.is_null()) {
     point.prepareSeconds = row.compiled.at("time_s").get<double>();

@@ -5,27 +5,27 @@
 
 namespace lathe::cli {
 
-/// What is known of the grid.
+/// The rows of the grid and the data they share.
 struct Sweep {
   std::vector<SweepRow> rows;
   SweepTiming timing;
   bool classifies = false; // --data was given
-  /// Label of each picture that rows decide on, in order, and its file; empty without --data.
+  /// Each picture that rows decide on, in order, with its label and file; empty without --data.
   std::vector<evaluate::LabelledPicture> pictures;
-  std::vector<std::string> names; // of the classes; empty: not known
+  std::vector<std::string> names; // names of the classes; empty: unknown
 };
 
-/// "-O 3, native, 1 thread", with the model if there are several, and the layout if one was asked for; "tflite 2.14.0, 1
-/// thread".
+/// "-O 3, native, 1 thread", with the model if there are several, and the layout if one was requested; "tflite 2.14.0,
+/// 1 thread".
 std::string rowText(const SweepRow &row, bool several);
 bool severalModels(const Sweep &sweep);
 /// "zoo:resnet50", or the name of the file.
 std::string shownModel(const SweepRow &row);
 
-/// One row a row of the sweep.
+/// One table row for each row of the sweep.
 Table sweepTable(const Sweep &sweep);
 
-/// The table, the operators without kernels with their shares of the time, and the reasons of rows without a time.
+/// The table, the operators without kernels with their shares of the time, and the reasons for missing times.
 std::string sweepText(const Sweep &sweep, const TableStyle &style);
 nlohmann::json sweepJson(const Sweep &sweep, bool finished);
 /// Points of the rows that ran, with their times.

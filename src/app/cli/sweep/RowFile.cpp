@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What PictureFlags::takeRange asks of a port.
+/// The properties of a port that PictureFlags::takeRange needs.
 json portJson(const runtime::Port &port) {
   json document{{"name", port.name}, {"type", std::string(name(port.type))}, {"dims", json::array()}};
   for (const Dim &dim : port.dims)
@@ -33,7 +33,7 @@ runtime::Port portFrom(const json &document) {
   return port;
 }
 
-/// A point that no experiment has yet, with a word in the place of what the store fills in.
+/// A point without an experiment, with placeholders for the fields that the store fills in.
 json pointJson(store::Point point) {
   point.experiment = "unstored";
   point.measured = store::timeNow();
@@ -96,7 +96,7 @@ bool readRow(SweepRow &row, const std::string &file) {
   try {
     take(row, json::parse(stream));
     return true;
-  } catch (const json::exception &) { // of another version
+  } catch (const json::exception &) { // a file of another version
     return false;
   }
 }

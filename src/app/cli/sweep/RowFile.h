@@ -1,4 +1,4 @@
-// The results of a row as a file: each step of a row runs in a process of its own and leaves its results there.
+// The results of a row as a file: each step of a row runs in a separate process, which writes its results there.
 #pragma once
 
 #include "cli/sweep/Rows.h"
@@ -7,9 +7,9 @@
 
 namespace lathe::cli {
 
-/// Adds to `row` what writeRow has written. Returns false where the file does not exist or is not whole.
+/// Adds the content of a file by writeRow to `row`. Returns false if the file is missing or incomplete.
 bool readRow(SweepRow &row, const std::string &file);
-/// Writes the results of preparing and classifying, whole or not at all.
+/// Writes the results of preparing and classifying, completely or not at all.
 void writeRow(const SweepRow &row, const std::string &file);
 
 } // namespace lathe::cli

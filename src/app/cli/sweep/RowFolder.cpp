@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Removes what nobody continued for a month.
+/// Removes folders of sweeps that were not continued for a month.
 void removeOld(const std::string &all) {
   std::error_code ignored;
   for (const fs::directory_entry &entry : fs::directory_iterator(all, ignored)) {
@@ -37,7 +37,7 @@ RowFolder::RowFolder(const nlohmann::json &identity) {
   }
 }
 
-/// Creates and locks the folder. False where another process has it.
+/// Creates and locks the folder. Returns false if another process has locked it.
 bool RowFolder::take(const std::string &path) {
   std::error_code error;
   fs::create_directories(path, error);

@@ -1,4 +1,5 @@
-// Where the rows of a sweep keep packages and results until it is finished, so that the same command continues an interrupted one.
+// The folder for packages and results of a sweep's rows until it is finished, so that the same command can continue an
+// interrupted sweep.
 #pragma once
 
 #include "process/TemporaryDirectory.h"
@@ -10,12 +11,12 @@
 
 namespace lathe::cli {
 
-/// A folder of the user's cache for `identity`, which says everything that the rows depend on. Where there is no cache, or
-/// another process sweeps the same, a temporary folder.
+/// A folder of the user's cache for `identity`, which contains everything that the rows depend on. A temporary folder
+/// if there is no cache, or if another process runs the same sweep.
 class RowFolder {
 public:
   explicit RowFolder(const nlohmann::json &identity);
-  /// Opens a folder that another process has made; for the steps of the rows.
+  /// Opens a folder that another process has created; for the steps of the rows.
   struct Made {
     std::string path;
   };
@@ -27,9 +28,9 @@ public:
   const std::string &path() const { return folder; }
   /// Path of row `number` without extension.
   std::string stem(size_t number) const;
-  /// The file of the results of row `number` (cli/sweep/RowFile.h).
+  /// The file for the results of row `number` (cli/sweep/RowFile.h).
   std::string file(size_t number) const { return stem(number) + ".json"; }
-  /// Removes the folder: nothing is left to continue.
+  /// Removes the folder, because nothing is left to continue.
   void finish();
 
 private:

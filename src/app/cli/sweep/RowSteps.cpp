@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char *stepFlag = "--row-step", *rowFlag = "--row-number", *folderFlag = "--row-folder";
 
-/// The first row of Lathe that has run the model of `row`; null: none has.
+/// The first row of Lathe that has run the model of `row`, or null.
 const SweepRow *preparedLike(const SweepRow &row, const std::vector<SweepRow> &rows) {
   auto found = std::find_if(rows.begin(), rows.end(), [&](const SweepRow &other) {
     return other.runtime.empty() && other.model.model == row.model.model && other.reason.empty() && other.point;
@@ -29,14 +29,14 @@ void prepareOne(size_t number, const RowWork &work) {
   row.reason = "not run: no row of Lathe has outputs to compare with";
 }
 
-/// Range of the pixels that the inputs of all rows decide.
+/// Determines the range of the pixels from the inputs of all rows.
 void takeRange(const RowWork &work) {
   for (const SweepRow &row : work.rows)
     if (row.picture)
       work.pictures.preprocessing.takeRange(*row.picture, row.model.model);
 }
 
-/// Runs a step in a process of its own, and takes what it has written.
+/// Runs a step in a separate process, and reads its results.
 void runStep(const std::string &step, size_t number, const RowWork &work) {
   SweepRow &row = work.rows[number];
   Arguments arguments{"sweep"};
@@ -50,7 +50,7 @@ void runStep(const std::string &step, size_t number, const RowWork &work) {
   row.done = row.failed = true;
   row.reason = fmt::format("{}: {}", step == "prepare" ? "not timed" : "not classified",
                            why ? *why : "its process left no result");
-  writeRow(row, work.folder.file(number)); // it would end in the same way again
+  writeRow(row, work.folder.file(number)); // repeating it would end in the same way
 }
 
 } // namespace

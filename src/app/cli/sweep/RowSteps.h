@@ -1,5 +1,5 @@
-// The steps of the rows of `lathe sweep`, each in a process of its own: a package that crashes, hangs or takes all memory is a row with
-// its reason, and the rows behind it go on.
+// The steps of the rows of `lathe sweep`, each in a separate process: a package that crashes, hangs or takes all memory
+// gives a row with a reason, and later rows still run.
 #pragma once
 
 #include "cli/Inputs.h"
@@ -10,7 +10,7 @@
 
 namespace lathe::cli {
 
-/// What a process that this program started does: one step of one row. Hidden flags of `sweep`.
+/// The task of a child process: one step of one row. Hidden flags of `sweep`.
 struct RowStep {
   std::string step; // "prepare" or "classify"; "": this process is no step
   size_t row = 0;
@@ -20,20 +20,19 @@ struct RowStep {
   bool asked() const { return !step.empty(); }
 };
 
-/// Everything that a step needs.
 struct RowWork {
   std::vector<SweepRow> &rows;
   const InputFlags &inputs;
   SweepPictures &pictures;
   const RowFolder &folder;
-  const Arguments &arguments; // of this command
+  const Arguments &arguments; // arguments of this command
 };
 
-/// Does the step in this process and writes the results of its row.
+/// Executes the step in this process and writes the results of its row.
 void doStep(const RowStep &step, const RowWork &work);
 
-/// Prepares and classifies all rows, each step in a process of its own. Rows whose results the folder already has are taken
-/// from there. `progress` is called with "row" or "pictures at row" and the number of the row, `afterStep` after each step.
+/// Prepares and classifies all rows, each step in a separate process. Results that the folder already has are reused.
+/// `progress` is called with "row" or "pictures at row" and the number of the row, `afterStep` after each step.
 void prepareRows(const RowWork &work, bool classifies,
                  const std::function<void(const std::string &what, size_t row)> &progress,
                  const std::function<void()> &afterStep);

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Makes the package. The report of `lathe compile` says what is in it.
+/// Makes the package. The report of `lathe compile` describes its content.
 void compileRow(SweepRow &row, const std::string &path) {
   std::string report = path + ".json";
   Arguments arguments{"compile", row.model.model, "-o", path, "--json", report, "--no-cache", quietFlag()};
@@ -46,7 +46,7 @@ std::shared_ptr<const runtime::Model> loadRow(SweepRow &row) {
   }
 }
 
-/// Writes the inputs to files, for the processes that are timed.
+/// Writes the inputs to files, for the timed processes.
 void writeInputs(SweepRow &row, std::span<const runtime::Port> ports, std::span<const Value> values,
                  const std::string &stem) {
   for (size_t i = 0; i < values.size(); ++i) {
@@ -58,7 +58,7 @@ void writeInputs(SweepRow &row, std::span<const runtime::Port> ports, std::span<
   }
 }
 
-/// Shares of a run's time that the references take: of the fastest of a few profiled runs.
+/// Measures the share of references in a run's time, from the fastest of a few profiled runs.
 void measureReferences(SweepRow &row, runtime::Context &context) {
   constexpr int runs = 5;
   runtime::RunOptions profiled;
@@ -105,7 +105,7 @@ void prepareRow(SweepRow &row, const std::string &stem, const InputFlags &inputs
   Verification verification = checkedFirst(row.model, inputs, prepared, false);
   row.verification = verification.text;
   row.point = modelPoint(row.model, inputs, prepared, verification);
-  if (!verification.verified) { // no time without an answer
+  if (!verification.verified) { // no time without a verdict
     row.failed = true;
     row.reason = "not timed: " + verification.text;
     return;
@@ -132,7 +132,7 @@ const evaluate::LabelledPicture &pictureOf(const SweepPictures &pictures, size_t
 
 namespace {
 
-/// What gives scores to the inputs that pictures become.
+/// Returns the scores for the input of a picture.
 using Scores = std::function<Tensor(const Tensor &input)>;
 
 Scores scoresOfPackage(SweepRow &row) {
@@ -165,7 +165,7 @@ void classifyRow(SweepRow &row, const SweepPictures &pictures) {
   evaluate::Picture picture;
   for (size_t i = 0; i < pictureCount(pictures); ++i) {
     const evaluate::LabelledPicture &from = pictureOf(pictures, i);
-    if (&from != last) // each is decoded once
+    if (&from != last) // each picture is decoded once
       picture = evaluate::readPicture(from.path);
     last = &from;
     Tensor given = evaluate::preprocess(pictures.data.crops ? evaluate::randomlyCropped(picture, state) : picture, how);

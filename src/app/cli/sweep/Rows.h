@@ -17,64 +17,64 @@ namespace lathe::cli {
 /// Pictures that every row classifies; without --data no row does.
 struct SweepPictures {
   DataFlags data;
-  uint64_t seed = 0; // of random crops
+  uint64_t seed = 0; // for random crops
   PictureFlags preprocessing;
-  std::vector<std::string> names; // of the classes; empty: not known
+  std::vector<std::string> names; // names of the classes; empty: unknown
   evaluate::Dataset set;          // as `data` reads it
 };
 
 /// An operator that the package computes with its reference.
 struct UncompiledOperator {
   std::string node, op, reason;
-  double share = 0; // of the time of a run, in [0, 1]
+  double share = 0; // share of a run's time, in [0, 1]
 };
 
 /// One model at one level, layout, target and number of threads; or in another runtime.
 struct SweepRow {
-  ModelFlags model;                  // with the level, layout, target and threads of the row
-  std::string runtime;               // runner that runs the model's own file (lab/compare/Runner.h); "": Lathe
-  std::string title;                 // of the runtime: "tflite 2.14.0, native"
-  bool foreignBuild = false;         // the runtime's times say nothing of a native build: no ratio is made of them
-  bool done = false;                 // compiled and judged, or known to be impossible
-  bool failed = false;               // the compiler, the verification or the run failed
-  bool ended = false;                // its process failed while the rows were timed
-  std::string reason;                // why the row has no time; "" if it may have one
-  std::string package;               // file
-  nlohmann::json compiled;           // as `lathe compile --json` states it; null if that failed
-  std::string verification;          // "verified 2026-05-01: relative error 3.1e-07"
-  std::optional<store::Point> point; // what the store keeps, without times
+  ModelFlags model;                           // with the level, layout, target and threads of the row
+  std::string runtime;                        // runner that runs the model's own file (lab/compare/Runner.h); "": Lathe
+  std::string title;                          // of the runtime: "tflite 2.14.0, native"
+  bool foreignBuild = false;                  // the runtime's times do not represent a native build: no ratios
+  bool done = false;                          // compiled and judged, or known to fail
+  bool failed = false;                        // the compiler, the verification or the run failed
+  bool ended = false;                         // its process failed during timing
+  std::string reason;                         // why the row has no time; "" if it may have one
+  std::string package;                        // path
+  nlohmann::json compiled;                    // output of `lathe compile --json`; null if that failed
+  std::string verification;                   // "verified 2026-05-01: relative error 3.1e-07"
+  std::optional<store::Point> point;          // the point for the store, without times
   std::map<std::string, std::string> inputs;  // files of the inputs by name
   std::optional<runtime::Port> picture;       // the only input, if there is one and it is a tensor
-  int64_t peakBytes = 0;                      // resident set of the process that was timed, at most
+  int64_t peakBytes = 0;                      // peak resident set of the timed process
   std::vector<UncompiledOperator> uncompiled; // slowest first
-  std::vector<size_t> decisions;              // of each picture
-  size_t classes = 0;                         // that the model tells apart
+  std::vector<size_t> decisions;              // for each picture
+  size_t classes = 0;                         // number of classes of the model
   std::vector<std::vector<double>> rounds;    // seconds of all runs by round
-  std::vector<lab::Counts> counts;            // of each round
-  lab::Summary time;                          // of a run, in seconds
+  std::vector<lab::Counts> counts;            // for each round
+  lab::Summary time;                          // time of a run, in seconds
   std::optional<lab::JudgedPair> speedup;     // time of the first timed row / time of this row
-  /// Time of the same model in another runtime, on as many threads / time of this row; of a native runtime alone.
+  /// Time of the same model in another runtime, on as many threads / time of this row; only for a native runtime.
   std::optional<lab::JudgedPair> overRuntime;
 
   bool timed() const { return reason.empty() && !rounds.empty(); }
 };
 
-/// Compiles the row anew, loads and verifies the package, and measures what operators without kernels cost. The names of its
-/// files begin with `stem`. What is impossible becomes the reason of the row. Throws Error for inputs that the model cannot
+/// Compiles the row, loads and verifies the package, and measures the cost of operators without kernels. The names of
+/// its files begin with `stem`. A failure becomes the reason of the row. Throws Error for inputs that the model cannot
 /// take.
 void prepareRow(SweepRow &row, const std::string &stem, const InputFlags &inputs);
 
-/// Loads the model of a row in its runtime, with the inputs of `ours`, a prepared row of the same model, and compares the
-/// outputs. The names of its files begin with `stem`. What is impossible becomes the reason of the row.
+/// Loads the model of a row in its runtime, with the inputs of `ours`, a prepared row of the same model, and compares
+/// the outputs. The names of its files begin with `stem`. A failure becomes the reason of the row.
 void prepareRuntimeRow(SweepRow &row, const std::string &stem, const SweepRow &ours);
 
-/// Classifies the pictures with a prepared row; other rows stay as they are. Throws Error for pictures that the model cannot
-/// take.
+/// Classifies the pictures with a prepared row; does not change other rows. Throws Error for pictures that the model
+/// cannot take.
 void classifyRow(SweepRow &row, const SweepPictures &pictures);
 
-/// How many pictures a row decides on: random crops, or whole pictures.
+/// The number of pictures that a row decides on: random crops, or whole pictures.
 size_t pictureCount(const SweepPictures &pictures);
-/// The picture of the data set that decision `number` is about. The crops of one picture follow each other.
+/// The picture of the data set for decision `number`. The crops of one picture are consecutive.
 const evaluate::LabelledPicture &pictureOf(const SweepPictures &pictures, size_t number);
 
 } // namespace lathe::cli

@@ -20,7 +20,7 @@ void failRow(SweepRow &row, const std::string &what) {
   row.reason = "not timed: " + what;
 }
 
-/// The runner with the model of the row; nothing, with the reason in the row, where that fails.
+/// The runner with the model of the row; on failure nothing, and the row gets the reason.
 std::optional<lab::Runner> startRow(SweepRow &row, double *loadSeconds = nullptr) {
   lab::RunnerSpec spec = withSignature(lab::runnerNamed(row.runtime, "--against " + row.runtime), row.model);
   auto started = lab::Runner::start(spec);
@@ -42,12 +42,12 @@ std::optional<lab::Runner> startRow(SweepRow &row, double *loadSeconds = nullptr
   return std::move(*started);
 }
 
-/// Real numbers of a quantised output, so that steps of the quantiser are judged as errors of numbers.
+/// Real numbers of a quantised output, so that steps of the quantiser count as errors of numbers.
 Tensor realNumbers(const runtime::Port &port, const Tensor &tensor) {
   return port.quantization ? dequantized(*port.quantization, tensor) : tensor;
 }
 
-/// The outputs of the package of `ours` for its inputs, and the bounds for another runtime's.
+/// The outputs of the package of `ours` for its inputs, and the bounds for another runtime's outputs.
 std::vector<Tensor> outputsOf(const SweepRow &ours, lab::Tolerance &tolerance,
                               std::shared_ptr<const runtime::Model> &model) {
   runtime::LoadOptions loading = ours.model.loadOptions();
@@ -68,7 +68,7 @@ std::vector<Tensor> outputsOf(const SweepRow &ours, lab::Tolerance &tolerance,
   return outputs;
 }
 
-/// Bounds for quantised outputs of runtimes that round in other ways, as docs/numerics.md states them.
+/// Bounds for quantised outputs of runtimes with other roundings, as stated in docs/numerics.md.
 lab::Tolerance ofSteps(lab::Tolerance tolerance) {
   lab::Roundings bytes;
   bytes.add(ElementType::f32);
@@ -77,14 +77,14 @@ lab::Tolerance ofSteps(lab::Tolerance tolerance) {
   return {std::max(tolerance.relative, steps.relative), std::max(tolerance.maximum, steps.maximum)};
 }
 
-/// What to try where quantised outputs differ.
+/// A hint for quantised outputs that differ.
 std::string roundingHint(const SweepRow &row) {
   return row.runtime == "tflite" && row.model.requantizeRounding == "reference"
              ? "; TensorFlow Lite's optimised kernels round as --requantize-rounding optimised"
              : "";
 }
 
-/// Compares the outputs of a run with those of `ours`; what disagrees becomes the reason of the row.
+/// Compares the outputs of a run with those of `ours`; a difference becomes the reason of the row.
 void judgeRow(SweepRow &row, const SweepRow &ours, const std::map<std::string, std::string> &files) {
   lab::Tolerance tolerance;
   std::shared_ptr<const runtime::Model> model;

@@ -7,8 +7,8 @@
 
 namespace lathe::cli {
 
-/// Gives the scores of the classes for an input: of the model of a prepared row, in its runtime. Empty, with the reason in the
-/// row, where the runtime fails.
+/// Returns a function that gives the scores of the classes for an input, from the model of a prepared row in its
+/// runtime. If the runtime fails, the function is empty and the row has the reason.
 std::function<Tensor(const Tensor &input)> scoresOfRuntime(SweepRow &row);
 
 } // namespace lathe::cli

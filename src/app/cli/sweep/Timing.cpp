@@ -12,10 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A run that takes longer, in seconds, hardly notices that other rows have emptied the caches.
+/// Seconds from which on a run hardly suffers from caches that other rows have emptied.
 constexpr double shortRun = 0.05;
 
-/// A row as the engine sees it: a process that runs its package.
+/// A row for the timing engine: a process that runs its package.
 class RowSide : public lab::TimedSide {
 public:
   RowSide(SweepRow &row, const process::TemporaryDirectory &folder, double roundSeconds)
@@ -46,7 +46,7 @@ public:
     inTurn([&] {
       if (auto first = take(runner->time(0, 1)))
         once = first->seconds.front();
-      if (running() && once < shortRun) // warm now: once more
+      if (running() && once < shortRun) // caches are warm now: runs once more
         if (auto more = take(runner->time(1, 3)))
           once = *std::min_element(more->seconds.begin(), more->seconds.end());
     });
@@ -83,7 +83,7 @@ private:
   double roundSeconds, once = 0, cpuOfEnded = 0;
   std::optional<lab::Runner> runner;
 
-  /// Where the page cache holds a mapped package changes its times, so each start maps a new copy.
+  /// Times depend on where the page cache holds a mapped package, so each start maps a new copy.
   void loadCopy() {
     std::string copy = (folder.path / "start.lathe").string();
     fs::copy_file(row.package, copy, fs::copy_options::overwrite_existing);
@@ -111,7 +111,7 @@ private:
   }
 };
 
-/// The native runtime that runs the model of `row` on as many threads; null: none was timed.
+/// The row of a native runtime that runs the model of `row` on as many threads; null if none was timed.
 const SweepRow *runtimeOf(const SweepRow &row, const std::vector<SweepRow> &rows) {
   auto found = std::find_if(rows.begin(), rows.end(), [&](const SweepRow &other) {
     return !other.runtime.empty() && !other.foreignBuild && other.timed() && other.model.model == row.model.model &&
@@ -120,7 +120,7 @@ const SweepRow *runtimeOf(const SweepRow &row, const std::vector<SweepRow> &rows
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Judges every timed row beside the first one, and beside the runtime of its model.
+/// Compares every timed row with the first row, and with the runtime of its model.
 void judge(std::vector<SweepRow> &rows, const std::vector<size_t> &starts, const lab::TurnOptions &options) {
   auto first = std::find_if(rows.begin(), rows.end(), [](const SweepRow &row) { return row.timed(); });
   for (SweepRow &row : rows) {

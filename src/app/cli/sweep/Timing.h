@@ -6,13 +6,13 @@
 namespace lathe::cli {
 
 struct SweepTiming {
-  std::vector<size_t> starts; // rounds of each start of the processes
+  std::vector<size_t> starts; // number of rounds of each start of the processes
   store::Disturbance disturbance;
 };
 
-/// Times the rows that have no reason against it, each in a process of its own, in turns over several starts
-/// (lab/judging/Turns.h), and judges each beside the first of them. `progress` and `afterStart` are called as TurnWatch
-/// says. A process that fails gives its row a reason.
+/// Times the rows without a reason, each in a separate process, in turns over several starts (lab/judging/Turns.h), and
+/// compares each with the first of them. `progress` and `afterStart` are called as in TurnWatch. If a process fails,
+/// its row gets a reason.
 SweepTiming timeRows(std::vector<SweepRow> &rows, const lab::TurnOptions &options,
                      const process::TemporaryDirectory &folder,
                      const std::function<void(const std::string &what, double secondsLeft)> &progress,

@@ -13,8 +13,8 @@
 namespace lathe::cli {
 namespace {
 
-constexpr size_t leastSchedules = 10; // of a task: a fifth of them can be ordered
-constexpr size_t leastKernels = 5;    // as many as there are parts
+constexpr size_t leastSchedules = 10; // per task: a fifth of them can still be ordered
+constexpr size_t leastKernels = 5;    // as many as cross-validation parts
 
 size_t schedulesOf(const std::vector<tune::MeasuredTask> &tasks) {
   size_t count = 0;
@@ -23,8 +23,8 @@ size_t schedulesOf(const std::vector<tune::MeasuredTask> &tasks) {
   return count;
 }
 
-/// The tasks of a store with enough schedules. Those of one kernel, with other threads or on another
-/// machine, are a group and held out together.
+/// The tasks of a store with enough schedules. Tasks of the same kernel with other threads or on another machine form a
+/// group, which is held out together.
 std::vector<tune::MeasuredTask> readTasks(store::Store &store, const Target &here) {
   tune::MeasuredTasks reader(store, here, lab::platformHere().key());
   std::vector<tune::MeasuredTask> tasks = reader.read("");
@@ -41,7 +41,7 @@ std::vector<tune::MeasuredTask> readTasks(store::Store &store, const Target &her
   return tasks;
 }
 
-/// Groups of the tasks of a model. Throws Error unless the store has some of them, and others.
+/// Groups of a model's tasks. Throws Error unless the store has some of them, and also other groups.
 std::set<std::string> groupsOf(const ModelFlags &model, const std::vector<tune::MeasuredTask> &tasks,
                                const std::string &store) {
   CompileOptions compiling = compileOptions(model, nullptr);

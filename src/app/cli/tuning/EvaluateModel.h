@@ -1,4 +1,4 @@
-// What `lathe tune` does with the records of a store alone: --evaluate-model and --train-model.
+// The parts of `lathe tune` that need only the records of a store: --evaluate-model and --train-model.
 #pragma once
 
 #include "cli/CompilerVerbs.h"
@@ -6,9 +6,9 @@
 
 namespace lathe::cli {
 
-/// Holds out a fifth of the schedules of each task and a fifth of all tasks, five times each; with a
-/// model all tasks of the model, once. Prints a table. `storeFile`: "" is the default store. Throws
-/// Error if the store has too few records.
+/// Holds out a fifth of the schedules of each task and a fifth of all tasks, five times each; if a model is given, all
+/// of its tasks, once. Prints a table. `storeFile`: "" is the default store. Throws Error if the store has too few
+/// records.
 int evaluateModel(const Options &options, const ModelFlags &model, const std::string &storeFile, uint64_t seed);
 
 /// Trains models on the records of a store and writes them to `path`. Throws Error if there are none.

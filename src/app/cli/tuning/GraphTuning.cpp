@@ -10,12 +10,12 @@
 namespace lathe::cli {
 namespace {
 
-/// The kernel as a task of its own, in one run.
+/// The kernel as a separate task, in one run.
 tune::Task taskOf(const ScheduleTask &kernel, BatchOrder order) {
   tune::Task task;
   task.order = order;
   Outcome<KernelTask> found = kernelTask(kernel.problem);
-  if (!found) // has a schedule, so it has facts
+  if (!found) // the kernel has a schedule, so it has facts
     return task;
   task.key = found->task;
   task.kernel = found->text;
@@ -28,7 +28,7 @@ tune::Task taskOf(const ScheduleTask &kernel, BatchOrder order) {
   return task;
 }
 
-/// By kernel, whether a batch passes it image by image; empty if the extents follow from inputs.
+/// For each kernel, whether a batch passes it image by image; empty if the extents follow from inputs.
 std::vector<bool> ordersOf(const std::string &package, int threads) {
   runtime::Context context(runtime::Model::load(package), {.threads = threads});
   std::vector<bool> orders;
@@ -85,7 +85,8 @@ MeasuredTimes GraphTuning::times() const {
   };
 }
 
-/// Compiles the model without machine code and notes the kernels of which it asks the times. Returns whether there are new ones.
+/// Compiles the model without machine code and collects the kernels whose times it asks for. Returns true if there are
+/// new ones.
 bool GraphTuning::ask(bool answered) {
   size_t before = questions.size();
   CompileOptions asking = compiling;
@@ -116,7 +117,7 @@ bool GraphTuning::isSettled() const {
   });
 }
 
-/// True if one earlier run has measured everything and ended before its model was verified.
+/// True if an earlier run has measured everything, but ended before its model was verified.
 bool GraphTuning::isInterrupted() const {
   bool any = false;
   for (auto &[key, question] : questions) {
@@ -143,13 +144,13 @@ void GraphTuning::measure(tune::TrialRunner &runner, double deadline, Progress &
   }
 }
 
-/// Measures all kernels, one after the other: clocks differ from day to day.
+/// Measures all kernels one after the other, because clocks differ between days.
 void GraphTuning::measureAll(tune::TrialRunner &runner, double deadline, Progress &progress) {
   for (auto &[key, question] : questions) {
     question.measurement.reset();
     question.seconds.reset();
   }
-  constexpr int rounds = 3; // other layouts may ask for other kernels
+  constexpr int rounds = 3; // new layouts may ask for other kernels
   for (int round = 0; round < rounds; ++round) {
     measure(runner, deadline, progress);
     if (!ask(true))
@@ -157,7 +158,7 @@ void GraphTuning::measureAll(tune::TrialRunner &runner, double deadline, Progres
   }
 }
 
-/// True if compilations use the time already.
+/// True if compilations already use the time.
 bool GraphTuning::isUsed(const Key &key) const {
   auto record = known.find(key);
   return record != known.end() && record->second.seconds && record->second.verdict == store::TuningVerdict::faster;
@@ -171,7 +172,7 @@ std::vector<store::TunedTask> GraphTuning::recordsOf(store::TuningVerdict verdic
       continue;
     tune::Task task = question.task;
     task.key = key.first;
-    task.family.clear(); // no search has a task like it
+    task.family.clear(); // no search has an equal task
     task.kernel.clear();
     all.push_back(records.of(task, *question.measurement, verdict));
   }
@@ -218,7 +219,7 @@ bool GraphTuning::decide(tune::TrialRunner &runner, double deadline, double seco
     kept = !comparison->slower && comparison->ratio >= 1;
   }
   decided = true;
-  // Times that compilations use already stay in use where this model is no reason to the contrary.
+  // Times that compilations already use stay in use unless this model contradicts them.
   bool spareUsed = kept || !choices;
   recording.add(recordsOf(kept ? store::TuningVerdict::open : store::TuningVerdict::noGain, spareUsed));
   conclude(kept ? store::TuningVerdict::faster : store::TuningVerdict::noGain, !choices);

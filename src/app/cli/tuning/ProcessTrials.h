@@ -1,4 +1,4 @@
-// Trials of `lathe tune` in processes of their own.
+// Runs trials of `lathe tune` in separate processes.
 #pragma once
 
 #include "tune/Tuner.h"

@@ -1,4 +1,4 @@
-// The outputs of a model by the references, and packages compared with them in a process of their own.
+// Computes a model's outputs with the references, and compares packages with them in a separate process.
 #pragma once
 
 #include "cli/CompilerVerbs.h"
@@ -12,15 +12,15 @@ namespace lathe::cli {
 /// The outcome of checking a package.
 struct PackageCheck {
   bool passed = false;
-  bool wrong =
-      false;        // an output differs, or the package cannot be run; false if the time was over before that was known
-  std::string text; // "verified: relative error 3.1e-07", "not verified: the package did not run within 10 s"
+  bool wrong = false; // false if an output differs, the package cannot run, or the time ended before this was known
+  std::string text;   // "verified: relative error 3.1e-07", "not verified: the package did not run within 10 s"
 };
 
 class ReferenceOutputs {
 public:
-  /// Computes the outputs in float64 for one set of random inputs, the first one of `lathe verify`. `limitSeconds` ends it
-  /// between two operators: then `complete` is false. Throws Error for a model that the references cannot compute here.
+  /// Computes the outputs in float64 for one set of random inputs, the first one of `lathe verify`. Stops between two
+  /// operators after `limitSeconds`: then `complete` is false. Throws Error for a model that the references cannot
+  /// compute here.
   ReferenceOutputs(const ModelFlags &model, double limitSeconds);
 
   bool complete() const { return isComplete; }
@@ -29,10 +29,10 @@ public:
 
 private:
   ModelFlags model;
-  std::set<ElementType> types; // of all values
+  std::set<ElementType> types; // types of all values
   std::vector<runtime::Port> ports;
   std::vector<Value> inputs, expected;
-  std::vector<std::string> names; // of the outputs
+  std::vector<std::string> names; // names of the outputs
   bool isComplete = false;
 
   PackageCheck compared(const std::map<std::string, std::string> &files, const lab::Tolerance &tolerance) const;

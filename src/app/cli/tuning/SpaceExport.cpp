@@ -21,7 +21,7 @@ struct PointList {
   std::vector<std::string> schedules;
 };
 
-/// Sets the next point of the algorithm, the first knob fastest. Returns false behind the last.
+/// Moves to the next point of the algorithm, the first knob fastest. Returns false after the last point.
 bool advance(const tune::Subspace &subspace, tune::Point &point) {
   for (size_t knob = 0; knob < point.values.size(); ++knob) {
     if (++point.values[knob] < subspace.values(knob))
@@ -31,9 +31,9 @@ bool advance(const tune::Subspace &subspace, tune::Point &point) {
   return false;
 }
 
-/// All legal points of a small space, else different legal ones among random points.
+/// All legal points of a small space; for a large space, different legal points among random ones.
 PointList listPoints(const tune::Space &space, size_t algorithm, const SpaceFlags &flags) {
-  constexpr int64_t small = 2000, most = 100000; // points of a small space; random points of a large one
+  constexpr int64_t small = 2000, most = 100000; // limit of a small space; number of random points of a large space
   const tune::Subspace &subspace = space.algorithms()[algorithm];
   PointList list;
   SpaceSize &size = list.size;
@@ -96,7 +96,7 @@ json toJson(const Algorithm &algorithm, json knobs, const PointList &list) {
           {"schedules", list.schedules}};
 }
 
-/// An algorithm of the family that is not in the space, because it does not compute the kernel.
+/// An algorithm of the family that is missing in the space, because it does not compute the kernel.
 json notSearched(const KernelFacts &facts, const Algorithm &algorithm) {
   std::vector<Knob> knobs = facts.knobs(algorithm);
   json values = json::array();

@@ -1,4 +1,4 @@
-// `--export-space`: what the schedules of kernels may be, as JSON (docs/kernels.md, "The search space").
+// `--export-space`: writes the possible schedules of kernels as JSON (docs/kernels.md, "The search space").
 #pragma once
 
 #include "cli/Common.h"
@@ -7,24 +7,24 @@
 
 namespace lathe::cli {
 
-/// --export-space, --points, and the seed with which points are drawn.
+/// --export-space, --points, and the seed for random points.
 struct SpaceFlags {
   std::string file; // "": not given
   size_t points = 100;
   uint64_t seed = 1;
 
-  /// `help`: of --export-space.
+  /// `help` is the help text of --export-space.
   void add(Options &options, const std::string &help);
 };
 
-/// A kernel, or kernels with one task, with its search space.
+/// A kernel, or several kernels with the same task, with its search space.
 struct ExportedKernel {
-  std::vector<std::string> kernels, nodes; // names of the functions, where they are known, and source nodes
+  std::vector<std::string> kernels, nodes; // names of the functions if they are known, and source nodes
   std::string task, prior;                 // prior: the schedule without search; "" if there is none
   tune::Space space;
 };
 
-/// The kernel with the space that a search has. `kernel` must outlive the result.
+/// The kernel with its search space. `kernel` must outlive the result.
 ExportedKernel exported(const KernelTask &kernel);
 ExportedKernel exported(const tune::TaskToTune &task);
 

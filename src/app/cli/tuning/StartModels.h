@@ -1,4 +1,4 @@
-// The trained models that searches start from: those of --start-model, or those that come with lathe
+// The trained models that searches start from: the models of --start-model, or the models that come with lathe
 // (docs/tuning.md, "What a search knows beforehand").
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace lathe::cli {
 
-/// Name of the file in data/models that has the models of a kind: "xgb_itervar.jsonl.gz".
+/// Name of the file in data/models with the models of a kind: "xgb_itervar.jsonl.gz".
 std::string shippedModelName(const tune::ModelKind &kind);
 
 struct StartModels {
@@ -15,10 +15,10 @@ struct StartModels {
   std::string file; // "": there are no models
   bool isShipped = false;
 
-  /// Reads the models in `file`. Throws Error if they cannot be used, or are of another searcher.
+  /// Reads the models in `file`. Throws Error if they cannot be used or belong to another searcher.
   static StartModels ofFile(const std::string &file, const std::string &searcher);
-  /// The models that come with lathe for a searcher, if any. Models that cannot be used are said on stderr; then, and
-  /// with LATHE_NO_RECORDS in the environment, there are none.
+  /// The models that come with lathe for a searcher, if any. None with LATHE_NO_RECORDS in the environment, or if they
+  /// cannot be used, which is reported on stderr.
   static StartModels shipped(const std::string &searcher);
 
   /// True if there is a model for the kernel family of this task.

@@ -1,4 +1,4 @@
-// What `lathe tune` tunes: the tasks of a model, or of problems.
+// The tasks that `lathe tune` tunes, of a model or of problems.
 #pragma once
 
 #include "cli/CompilerVerbs.h"
@@ -7,16 +7,16 @@
 
 namespace lathe::cli {
 
-/// Tasks with the facts that they refer to. Movable.
+/// Tasks with the facts they refer to. Movable.
 class TaskList {
 public:
-  /// `clockGhz` turns predicted cycles into seconds.
+  /// `clockGhz` converts predicted cycles to seconds.
   explicit TaskList(double clockGhz) : clockGhz(clockGhz) {}
 
   /// Adds the tasks of a model with `only` in their label, nodes or text. Throws Error if there is none.
   void addModel(const ModelFlags &model, const CompileOptions &compiling, const std::string &only);
-  /// Adds the tasks of problems, each as one kernel in the layout of a network. Returns the reasons why others have none:
-  /// "conv2d ...: reason".
+  /// Adds the tasks of problems, each as one kernel in the layout of a network. Returns reasons for problems without a
+  /// task: "conv2d ...: reason".
   std::vector<std::string> addProblems(const std::vector<lab::ListedProblem> &problems,
                                        const CompileOptions &compiling);
 

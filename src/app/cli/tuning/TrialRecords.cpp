@@ -55,7 +55,7 @@ void TrialRecords::recall(tune::TaskToTune &task) const {
   filter.task = task.task.key;
   filter.platform = recording.platformKey();
   for (const store::TuningRecord &record : recording.store()->tuning(filter)) {
-    // `ops bench` measures with other caches; an algorithm may have another version now.
+    // Skips records of `ops bench`, which measures with other caches, and records of other versions of an algorithm.
     if (record.searcher.empty() || !isDeclared(record.schedule))
       continue;
     if (record.verdict == store::TuningVerdict::faster)
@@ -86,7 +86,7 @@ void addShipped(std::vector<tune::TaskToTune> &tasks, const std::string &machine
     return;
   for (tune::TaskToTune &task : tasks)
     if (auto record = shipped->find(task.task.key)) {
-      task.rules.push_back(readSchedule(record->schedule)); // its values belong to the space
+      task.rules.push_back(readSchedule(record->schedule)); // its values belong to the search space
       task.kept.push_back(record->schedule);
     }
 }

@@ -63,7 +63,8 @@ static std::vector<std::string> modelList(const std::string &list) {
 
 namespace {
 
-/// Throws Error unless `flags.model` can be read. Returns a key of its content; the program is part of a zoo network's.
+/// Throws Error if `flags.model` cannot be read. Returns a key of its content, which for a zoo network includes the
+/// program.
 std::string contentOf(const ModelFlags &flags) {
   if (flags.isZoo()) {
     std::vector<std::string> names;
@@ -85,8 +86,8 @@ json documentIn(const std::filesystem::path &path) {
   return json::parse(file, nullptr, false);
 }
 
-/// Adds the time since construction to TunedModel::tuningSeconds and keeps that in the model's file every two seconds: a
-/// killed run has used up its time, too.
+/// Adds the time since construction to TunedModel::tuningSeconds and stores it in the model's file every two seconds,
+/// because a killed run has used its time, too.
 class SpentTime {
 public:
   SpentTime(TunedModel &model, std::function<void(const TunedModel &)> write)
@@ -97,7 +98,7 @@ public:
             partial.tuningSeconds = now();
             try {
               write(partial);
-            } catch (const Error &) { // the report will not be written either, and says so
+            } catch (const Error &) { // writing the report will fail with the same message
             }
           }
         }) {}
@@ -161,10 +162,10 @@ private:
   std::vector<std::string> names, contents; // by model
   ProgramBuild build = programBuild();
   TunedModels states;
-  std::string noPeer; // why ONNX Runtime does not run
+  std::string noPeer; // why ONNX Runtime cannot run
   std::vector<TunedModel> models;
   std::atomic<size_t> done = 0;
-  double spent = 0; // seconds for models of this run
+  double spent = 0; // seconds spent on models of this run
   size_t measured = 0;
 
   json identity() const {
@@ -188,7 +189,7 @@ private:
     return flags;
   }
 
-  /// Of a model without a report of an earlier run: tuning and both comparisons, where that is known.
+  /// Expected seconds of a model without an earlier report, for tuning and both comparisons, if they are known.
   std::optional<double> expectedSeconds() const {
     if (measured)
       return spent / double(measured);
@@ -196,7 +197,7 @@ private:
       return all.budget + (noPeer.empty() ? 2 * all.maxSeconds : 0);
     return std::nullopt;
   }
-  /// From the model `next` on.
+  /// Expected seconds for the models from `next` on.
   std::optional<double> secondsLeft(size_t next) const {
     std::optional<double> one = expectedSeconds();
     auto missing = std::count_if(models.begin() + std::ptrdiff_t(next), models.end(),
@@ -222,7 +223,7 @@ private:
     arguments.insert(arguments.end(), all.tuneFlags.begin(), all.tuneFlags.end());
     arguments.insert(arguments.end(), {"--compare", "--store", store, "--json", file.string(), quietFlag()});
     if (all.budget > 0) {
-      constexpr double least = 30; // seconds for a model that was interrupted at its end
+      constexpr double least = 30; // seconds for a model whose run was interrupted near its end
       double left = std::max(all.budget - model.tuningSeconds, std::min(least, all.budget));
       arguments.insert(arguments.end(), {"--budget", fmt::format("{:.1f}s", left)});
     }
@@ -242,7 +243,7 @@ private:
     states.write(model, contents[i]);
   }
 
-  /// Compares the packages without and with tuning with ONNX Runtime, where that was not done.
+  /// Compares the untuned and the tuned package with ONNX Runtime, if this was not done before.
   void compareBoth(size_t i) {
     TunedModel &model = models[i];
     if (!model.tuned() || !noPeer.empty())

@@ -1,4 +1,4 @@
-// `lathe tune --all`: tunes models one after another, each in a process of its own, and states what that gained.
+// `lathe tune --all`: tunes models one after another, each in a separate process, and reports the gains.
 #pragma once
 
 #include "cli/ModelFlags.h"
@@ -7,21 +7,21 @@ namespace lathe::cli {
 
 struct TuneAllOptions {
   std::string list;       // zoo:NAME or files, separated by commas; "": --all was not given
-  ModelFlags common;      // without a model: how all are compiled
-  Arguments tuneFlags;    // of `lathe tune`, without --threads, --budget and those about compiling
+  ModelFlags common;      // without a model: flags for all compilations
+  Arguments tuneFlags;    // flags of `lathe tune` without --threads, --budget and compilation flags
   double budget = 0;      // seconds of tuning a model; 0: no limit
-  double maxSeconds = 20; // of timing a package beside ONNX Runtime
-  bool again = false;     // tune models that are done, too
+  double maxSeconds = 20; // for comparing a package with ONNX Runtime
+  bool again = false;     // also tune finished models
   std::string store;      // file; "": the default one
   std::string page;       // Markdown; "": none
   std::string command;    // as typed
 
-  /// Adds --all and the flags that only --all has.
+  /// Adds --all and the flags that belong to --all only.
   void add(Options &options);
 };
 
-/// Tunes the models that are not done yet, and prints and writes the results. Throws Error, before anything is tuned, for an
-/// entry that is no model. Returns failedVerdict if a model could not be tuned or compared.
+/// Tunes the models that are not finished yet, and prints and writes the results. Throws Error, before anything is
+/// tuned, for an entry that is not a model. Returns failedVerdict if a model could not be tuned or compared.
 int tuneAll(const TuneAllOptions &all, const Options &options);
 
 } // namespace lathe::cli

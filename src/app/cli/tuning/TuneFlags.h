@@ -1,4 +1,4 @@
-// What the command line of `lathe tune` says.
+// The flags of `lathe tune`.
 #pragma once
 
 #include "cli/CompilerVerbs.h"
@@ -74,12 +74,12 @@ struct TuneFlags {
     options.afterParse([this, &options] { check(options); });
   }
 
-  /// How every trial is measured.
+  /// The settings with which every trial is measured.
   nlohmann::json settings(const CompileOptions &compiling) const {
     return {{"machine", toJson(targetOf(compiling).machine)}, {"seed", tune.seed}, {"threads", model.threads}};
   }
 
-  /// For --all: what every model has in common.
+  /// Options of --all that all models share.
   TuneAllOptions forAll(const Arguments &typed) const {
     TuneAllOptions result = all;
     result.common = model;
@@ -120,8 +120,8 @@ struct TuneFlags {
     return tune.searcher.empty() ? tune::searcherNames().front().first : tune.searcher;
   }
 
-  /// What a search starts from: the models of --start-model, or those that come with lathe. Throws Error if the former
-  /// cannot be used.
+  /// The models that a search starts from: those of --start-model, or those that come with lathe. Throws Error if
+  /// --start-model cannot be used.
   StartModels startModels() const {
     if (!startFrom.empty())
       return StartModels::ofFile(startFrom, searcherName());
@@ -130,7 +130,7 @@ struct TuneFlags {
   }
 
 private:
-  /// Refuses flags that leave others nothing to do.
+  /// Refuses combinations of flags in which one has no effect.
   void check(const Options &options) {
     if (evaluate)
       return refuseForEvaluation(options);

@@ -82,7 +82,7 @@ std::filesystem::path TunedModels::fileOf(const std::string &model) const {
   for (char &c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_')
       c = '-';
-  constexpr size_t most = 80; // of characters: file systems have limits
+  constexpr size_t most = 80; // characters: file systems limit names
   name = name.substr(name.size() - std::min(name.size(), most));
   return place / fmt::format("{}-{}.json", name, store::documentKey({model, identity.at("settings")}).substr(0, 16));
 }

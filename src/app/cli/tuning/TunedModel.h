@@ -1,4 +1,4 @@
-// What `lathe tune --all` knows of each model, and the files that keep it over interruptions.
+// Results of `lathe tune --all` for each model, and the files that keep them across interruptions.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,11 +9,11 @@
 
 namespace lathe::cli {
 
-/// A model of the list: the report of `lathe tune`, and its packages beside ONNX Runtime.
+/// A model of the list: the report of `lathe tune`, and comparisons of its packages with ONNX Runtime.
 struct TunedModel {
-  std::string model;        // as in the list
-  double tuningSeconds = 0; // all runs of `lathe tune` together
-  double seconds = 0;       // with the comparisons
+  std::string model;        // name in the list
+  double tuningSeconds = 0; // total of all runs of `lathe tune`
+  double seconds = 0;       // including the comparisons
   nlohmann::json report;    // of `lathe tune --compare`; null: not tuned
   /// Reports of `lathe compare --with onnxruntime`: the package without and with tuning. null: not compared.
   nlohmann::json before, after;
@@ -23,15 +23,15 @@ struct TunedModel {
   std::string failure;  // why there is no report; "": none
 
   bool tuned() const { return !report.is_null(); }
-  /// True if another schedule than the default one, or another graph, is kept.
+  /// True if a schedule other than the default, or another graph, is kept.
   bool kept() const;
-  /// True if the search found a faster schedule or graph, kept in the end or not.
+  /// True if the search found a faster schedule or graph, even if it was not kept.
   bool gained() const;
-  /// Trials of all tasks, earlier runs included; those that failed.
+  /// Trials of all tasks, including earlier runs; and those that failed.
   int64_t trials() const;
   int64_t failedTrials() const;
-  /// Mean, median, max, min, standard deviation in ms of the untuned or the tuned package; the tuned one is the untuned one
-  /// where nothing is kept.
+  /// Mean, median, max, min and standard deviation in ms of the untuned or the tuned package. If nothing is kept, the
+  /// tuned package is the untuned one.
   nlohmann::json times(bool tuned) const;
   /// Untuned time / tuned time, with interval and verdict.
   const nlohmann::json &speedup() const;
@@ -41,17 +41,17 @@ struct TunedModel {
   bool disturbed() const;
 };
 
-/// All figures of the model: what the table shows, and the reports.
+/// All figures of the model: the columns of the table, and the reports.
 nlohmann::json toJson(const TunedModel &model);
 
-/// One file a model in a folder. A file counts only for the program, machine and settings that wrote it.
+/// One file per model in a folder. A file counts only for the program, machine and settings that wrote it.
 class TunedModels {
 public:
   /// `identity`: program, machine and settings. Creates the folder. Throws Error if that fails.
   TunedModels(std::filesystem::path folder, nlohmann::json identity);
 
   const std::filesystem::path &folder() const { return place; }
-  /// `content`: of the model. Returns a model without a report if there is no file.
+  /// `content` is the key of the model's content. Returns a model without a report if there is no file.
   TunedModel read(const std::string &model, const std::string &content) const;
   void write(const TunedModel &model, const std::string &content) const;
   void remove(const std::string &model) const;

@@ -95,7 +95,7 @@ void TunedPackage::prepare(Progress &progress) {
 }
 
 double TunedPackage::reservedSeconds() const {
-  constexpr double share = 0.1, least = 5, most = 25; // of comparing
+  constexpr double share = 0.1, least = 5, most = 25; // of the comparison
   constexpr double margin = 1.5;                      // compilations with other schedules may take longer
   return margin * compileSeconds + std::clamp(share * budget, least, most);
 }
@@ -123,7 +123,7 @@ std::set<std::string> TunedPackage::dropLosing(const CompileOptions &tunedOption
       result.push_back(schedules[i]);
     return result;
   };
-  constexpr double most = 8; // seconds of a comparison
+  constexpr double most = 8; // for one comparison
   size_t comparisons = tune::usualJudgements(schedules.size()), done = 0;
   std::string kept = tunedOptions.measured ? compileWith(tunedOptions, {}, "kept.lathe") : untuned;
   auto judgeMore = [&](const std::vector<size_t> &before, const std::vector<size_t> &added) -> std::optional<bool> {
@@ -155,15 +155,15 @@ std::set<std::string> TunedPackage::dropLosing(const CompileOptions &tunedOption
 
 TunedOutcome TunedPackage::finish(const CompileOptions &tunedOptions, const TaskSchedule &schedules, double left,
                                   Progress &progress) {
-  constexpr double leastCheck = 10;     // seconds, where the budget is spent
-  constexpr double withoutBudget = 120; // seconds in which packages with fewer schedules are compared
+  constexpr double leastCheck = 10;     // seconds, if the budget is spent
+  constexpr double withoutBudget = 120; // seconds for comparing packages with fewer schedules
   double end = lab::steadySeconds() + left;
   auto untilEnd = [&] { return end - lab::steadySeconds(); };
   if (!reference)
     prepare(progress);
   progress.update("compiling the tuned model", 0, 0);
   tuned = compileWith(tunedOptions, schedules, "tuned.lathe");
-  // Half of the time is left for packages with fewer schedules.
+  // Half of the time remains for packages with fewer schedules.
   auto judgeAll = [&] {
     double seconds = budget > 0 ? untilEnd() / 2 : left;
     return judge(std::max(untilEnd(), leastCheck), std::max(seconds, leastComparison), progress);
@@ -175,7 +175,7 @@ TunedOutcome TunedPackage::finish(const CompileOptions &tunedOptions, const Task
     return all;
   if (budget == 0)
     end = lab::steadySeconds() + withoutBudget;
-  double whole = std::max(untilEnd() / 4, leastComparison); // the last comparison
+  double whole = std::max(untilEnd() / 4, leastComparison); // seconds of the last comparison
   std::string withAll = std::exchange(tuned, "");
   std::set<std::string> dropped = dropLosing(tunedOptions, schedules, end - whole, progress);
   if (dropped.size() == schedules.size() && !tunedOptions.measured) {

@@ -1,4 +1,4 @@
-// The tuned package of a model: compiled, checked against the references, and compared with the untuned one.
+// The tuned package of a model: compiled, checked against the references, and compared with the untuned package.
 #pragma once
 
 #include "cli/tuning/ReferenceOutputs.h"
@@ -15,11 +15,11 @@ struct TunedComparison {
   bool slower = false;       // the verdict on the tuned package
   double ratio = 0;          // untuned time / tuned time; 0: the outputs do not agree
   double interval = 0;       // width of the 95 % interval of the ratio
-  nlohmann::json comparison; // of `lathe compare`, the tuned package first
+  nlohmann::json comparison; // output of `lathe compare`, the tuned package first
 
-  /// "1.052 times the untuned one's speed (1.044 to 1.060), faster"; `other`: what is not tuned, in words.
+  /// "1.052 times the untuned one's speed (1.044 to 1.060), faster"; `other` is the word for the other package.
   std::string speedText(const std::string &other = "untuned") const;
-  /// Times of both packages side by side. The outputs agree.
+  /// Times of both packages side by side, if their outputs agree.
   Table sides() const;
 };
 
@@ -27,40 +27,45 @@ struct TunedComparison {
 TunedComparison compareTuned(const ModelFlags &model, const std::string &tuned, const std::string &untuned,
                              double seconds);
 
-/// What became of the tuned package.
+/// The result of compiling, checking and comparing the tuned package.
 struct TunedOutcome {
   PackageCheck check;
-  std::optional<TunedComparison> comparison; // nothing: the check did not pass
-  /// Of the package with all schedules, where it gained nothing and others were tried: they have fewer schedules.
+  std::optional<TunedComparison> comparison; // nothing: the check failed
+  /// The comparison of the package with all schedules, if it gained nothing and packages with fewer schedules were
+  /// tried.
   std::optional<TunedComparison> withAll = {};
-  std::set<std::string> dropped = {}; // tasks whose schedules are not in the package
+  std::set<std::string> dropped = {}; // tasks whose schedules were dropped from the package
 
-  /// The tuned package is right, and there is a verdict on its speed.
+  /// True if the tuned package is right and there is a verdict on its speed.
   bool valid() const { return check.passed && comparison && comparison->ratio > 0; }
-  /// The verdict is *slower*, or the ratio is below 1: every kept schedule gained alone, so the whole should gain, too.
+  /// The verdict is *slower*, or the ratio is below 1: every kept schedule gained alone, so the whole model should
+  /// gain, too.
   bool gainsNothing() const { return valid() && (comparison->slower || comparison->ratio < 1); }
-  /// The comparison was disturbed: it could not have shown what schedules usually gain.
+  /// The comparison was disturbed so much that it could not show the usual gain of schedules.
   bool isVague() const { return valid() && comparison->interval > 0.05; }
   /// "1.052 times the untuned one's speed (1.044 to 1.060), faster; verified: relative error 3.1e-07"
   std::string str() const;
 };
 
-/// Schedules by the text of their task, those that are expected to gain most first.
+/// Schedules by the text of their task, the greatest expected gain first.
 using TaskSchedule = std::vector<std::pair<std::string, std::string>>;
 
 class TunedPackage {
 public:
-  /// `options`: of the untuned package. `budget`: seconds of the whole tuning; 0: no limit. `model` outlives the object.
+  /// `options` are those of the untuned package. `budget`: seconds of the whole tuning; 0: no limit. `model` must
+  /// outlive the object.
   TunedPackage(const ModelFlags &model, CompileOptions options, double budget);
 
-  /// Does what the end needs and what does not depend on the search: compiles the untuned package and computes the reference.
-  /// Without a budget `finish` does so. Throws Error if that takes more than half of the budget: then nothing could be kept.
+  /// Does work for `finish` that does not depend on the search: compiles the untuned package and computes the
+  /// reference. Without a budget `finish` does it. Throws Error if this takes more than half of the budget, because
+  /// then nothing could be kept.
   void prepare(Progress &progress);
   /// Seconds before the end of the budget in which `finish` compiles, checks and compares.
   double reservedSeconds() const;
-  /// Compiles the package with these options and schedules, checks it, and compares it with the untuned one until `left`
-  /// seconds from now, or for two more seconds. Without a budget it compares for `left` seconds. If the package gains
-  /// nothing, packages with fewer schedules are compared to find those that gain inside the model (tune/GainingChanges.h).
+  /// Compiles the package with these options and schedules, checks it, and compares it with the untuned package until
+  /// `left` seconds from now, or for at least two seconds. Without a budget it compares for `left` seconds. If the
+  /// package gains nothing, packages with fewer schedules are compared to find the schedules that gain inside the model
+  /// (tune/GainingChanges.h).
   TunedOutcome finish(const CompileOptions &tunedOptions, const TaskSchedule &schedules, double left,
                       Progress &progress);
   /// Copies the tuned package, which `finish` has made, or the untuned one to `path`.
@@ -76,10 +81,10 @@ private:
 
   std::string compileWith(CompileOptions compiling, const TaskSchedule &schedules, const char *name) const;
   void compileUntuned();
-  /// Checks the tuned package, and compares it with the untuned one for so many seconds.
+  /// Checks the tuned package, and compares it with the untuned package for `seconds`.
   TunedOutcome judge(double checkSeconds, double seconds, Progress &progress);
-  /// Makes the package with the schedules that gain inside the model the tuned one, until `end` at most (of
-  /// lab::steadySeconds). Returns the tasks of the other schedules.
+  /// Replaces the tuned package by one with only the schedules that gain inside the model, until `end` at most (of
+  /// lab::steadySeconds). Returns the tasks of the dropped schedules.
   std::set<std::string> dropLosing(const CompileOptions &tunedOptions, const TaskSchedule &schedules, double end,
                                    Progress &progress);
 };

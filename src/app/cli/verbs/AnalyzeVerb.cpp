@@ -1,4 +1,4 @@
-// `lathe ops analyze`: what the measurements in the store say (docs/analysing.md).
+// `lathe ops analyze`: analyses of the measurements in the store (docs/analysing.md).
 #include "cli/FrontVerbs.h"
 #include "cli/StoreFlags.h"
 #include "cli/analysis/AnalyzedNetwork.h"
@@ -26,7 +26,7 @@ std::vector<std::string> allAnd(std::vector<std::string> names) {
 struct AnalyzeFlags {
   StoreFlags store;
   FilterFlags filters;
-  OpsFlags network; // which operators, and how often
+  OpsFlags network; // operators of a network, and their counts
   std::vector<std::string> what;
   std::vector<int> threads;
   std::string baseline;
@@ -59,7 +59,7 @@ struct AnalyzeFlags {
     options.addJson();
     options.afterParse([this, &options] { requireHonoured(options); });
   }
-  /// Throws Error for a flag that no analysis asked for looks at.
+  /// Throws Error for a flag that none of the requested analyses uses.
   void requireHonoured(const Options &options) const {
     auto any = [&](std::initializer_list<const char *> names) {
       return std::any_of(names.begin(), names.end(), [&](const char *name) { return wants(name); });
@@ -80,7 +80,7 @@ struct AnalyzeFlags {
   bool given(const std::string &word) const { return std::find(what.begin(), what.end(), word) != what.end(); }
 };
 
-/// The results of the analyses one after the other, as tables or a line each, and as one document.
+/// Collects the results of the analyses, as tables or one line each, and as one document.
 class Findings {
 public:
   Findings(const AnalyzeFlags &flags, const Options &options)
@@ -95,7 +95,7 @@ public:
       list.push_back(toJson(item));
     add(name, title, items.empty() ? reason : "", items, text, std::move(list));
   }
-  /// `text(found, style)` is the analysis as tables. `reason`: why there is nothing; empty otherwise.
+  /// `text(found, style)` prints the analysis as tables. `reason`: why there is no result; otherwise empty.
   template <class Found>
   void add(const std::string &name, const std::string &title, const std::string &reason, const Found &found,
            auto &&text, json figures) {
@@ -110,7 +110,7 @@ public:
       std::cout << fmt::format("{}\n\n{}\n", title, text(found, style));
     document[name] = std::move(figures);
   }
-  /// The lines where no table was asked for, and what has no figures.
+  /// Prints the single lines if no table was requested, and the analyses without figures.
   void close() const {
     if (lines.rowCount())
       std::cout << "\n" << lines.str({style.width}) << "\n--what NAME,... shows the tables, --what all every one\n";
@@ -128,14 +128,14 @@ private:
   Table lines;
 };
 
-/// The analyses of the rows of a store.
+/// Runs analyses on the rows of a store.
 class Analysis {
 public:
   Analysis(Findings &findings, const AnalyzeFlags &flags, store::Store &store, const std::vector<Row> &rows,
            const AnalyzedNetwork &network)
       : findings(findings), flags(flags), store(store), rows(rows), network(network) {}
 
-  /// Adds every analysis that the flags ask for.
+  /// Runs every analysis that the flags request.
   void run() {
     static constexpr std::pair<const char *, void (Analysis::*)()> all[] = {
         {"roofline", &Analysis::roofline},   {"counters", &Analysis::counters},
@@ -214,7 +214,7 @@ private:
     findings.add("failed", "Points that failed", failed.empty() ? "none" : "", failed, failedText, points);
   }
 
-  /// Sums with the caches as in the network, then as measured.
+  /// Sums the network's time with the caches as in the network, then as measured.
   void estimate() {
     const std::vector<report::Part> &parts = network.parts;
     std::vector<report::Estimate> found;

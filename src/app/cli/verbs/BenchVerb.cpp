@@ -29,7 +29,7 @@ struct BenchFlags {
   RecordFlags record;
   lab::StoppingRule rule;
   std::string batches;                // --batch, a list
-  size_t repetitions = 0, warmUp = 3; // repetitions 0: the rule decides
+  size_t repetitions = 0, warmUp = 3; // repetitions 0: until the rule for repetitions is met
 
   void add(Options &options) {
     model.add(options, ModelUse::run);
@@ -68,7 +68,7 @@ struct BenchFlags {
   }
 };
 
-/// What was measured, a value of each run: a network's takes far longer than a reading of the counters.
+/// Measurements, one value for each run: a run takes far longer than reading the counters.
 struct Runs {
   std::vector<double> wall, cpu; // seconds
   std::vector<lab::Counts> counts;
@@ -76,7 +76,7 @@ struct Runs {
   std::optional<lab::DisturbanceMeter> meter;
 };
 
-/// Appends to `runs`, each time with `mutex` locked, after the clocks were read.
+/// Appends a run to `runs`, with `mutex` locked after the clocks were read.
 void timeRuns(runtime::Context &context, const BenchFlags &flags, Runs &runs, std::mutex &mutex) {
   for (size_t i = 0; i < flags.warmUp; ++i)
     context.run();
@@ -106,7 +106,7 @@ void timeRuns(runtime::Context &context, const BenchFlags &flags, Runs &runs, st
   }
 }
 
-/// Keeps the runs as `point`.
+/// Stores the runs as `point`.
 void record(Recording &recording, store::Point point, const Runs &runs, bool finished) {
   if (!recording.on())
     return;
@@ -114,11 +114,11 @@ void record(Recording &recording, store::Point point, const Runs &runs, bool fin
   std::vector<store::Sample> samples(runs.wall.size());
   for (size_t i = 0; i < samples.size(); ++i)
     samples[i] = lab::samplesOf({{runs.wall[i]}}, {runs.counts[i]})[0][0];
-  if (point.status != store::PointStatus::failed) // no time without an answer
+  if (point.status != store::PointStatus::failed) // no time without a verdict
     point.rounds.push_back(std::move(samples));
   recording.add({point});
   if (finished)
-    recording.finish(point.disturbance); // again at each size: what is kept so far is whole
+    recording.finish(point.disturbance); // after each size, so that the kept points are complete
 }
 
 std::string timesTable(const lab::Summary &wall, const lab::Summary &cpu, const TableStyle &style) {
@@ -136,7 +136,7 @@ std::string timesTable(const lab::Summary &wall, const lab::Summary &cpu, const 
   return table.str(style);
 }
 
-/// "2.31 instructions a cycle, 3.90 GHz", or why nobody knows.
+/// "2.31 instructions a cycle, 3.90 GHz", or why the counts are missing.
 std::string countsText(const Runs &runs) {
   lab::Counts sum = runs.counts.front();
   for (size_t i = 1; i < runs.counts.size(); ++i)
@@ -148,39 +148,39 @@ std::string countsText(const Runs &runs) {
                      sum.multiplexed ? "other programs had the hardware's counters" : runs.uncounted);
 }
 
-/// What was measured at one size.
+/// The measurements at one size.
 struct Measured {
-  std::string inputs, extents, variant; // as Prepared
+  std::string inputs, extents, variant; // as in Prepared
   std::string mistrust;                 // not timed because of it; "" otherwise
   std::string note;                     // of the operations that the package counts, a line or ""
   Runs runs;
   lab::Summary wall, cpu;
   double flops = 0;
   runtime::MemoryUse memory;
-  uint64_t peakBytes = 0; // of running the package so far
-  store::Point point;     // without its runs
-  bool finished = false;  // timed to its end
-  bool kept = false;      // by the verb, if it is finished
+  uint64_t peakBytes = 0; // peak memory of running the package so far
+  store::Point point;     // the point without its runs
+  bool finished = false;  // timing is complete
+  bool kept = false;      // stored by the verb, if finished
 
   double gflops() const { return flops / wall.median * 1e-9; }
 };
 
-/// Everything that was measured. A clean-up reads it on another thread.
+/// All measurements. A clean-up reads them in another thread.
 struct AllSizes {
-  std::mutex mutex; // of `sizes`
+  std::mutex mutex; // protects `sizes`
   std::condition_variable wasKept;
   std::vector<Measured> sizes;
 };
 
-/// Makes figures of the runs of a size.
+/// Computes the figures of a size from its runs.
 void conclude(Measured &measured, bool finished) {
-  measured.peakBytes = peakResidentBytes(); // before anything is made of the figures
+  measured.peakBytes = peakResidentBytes(); // before memory is used for figures
   measured.wall = lab::summarize(measured.runs.wall);
   measured.cpu = lab::summarize(measured.runs.cpu);
   measured.finished = finished;
 }
 
-/// Measures one size, the last of `all` from now on.
+/// Measures one size, which it appends to `all`.
 const Measured &measureAt(Prepared &prepared, const BenchFlags &flags, const Verification &verification,
                           Recording &recording, AllSizes &all) {
   bindAndRun(prepared, flags.inputs, flags.model.shapes);
@@ -195,13 +195,13 @@ const Measured &measureAt(Prepared &prepared, const BenchFlags &flags, const Ver
   fresh.point = modelPoint(flags.model, flags.inputs, prepared, verification);
   std::unique_lock lock(all.mutex);
   Measured &measured = all.sizes.emplace_back(std::move(fresh));
-  if (!measured.mistrust.empty()) // no timing without an answer (decision 9)
+  if (!measured.mistrust.empty()) // no timing without a verified answer (decision 9)
     return measured;
   lock.unlock();
   timeRuns(*prepared.context, flags, measured.runs, all.mutex);
   lock.lock();
   conclude(measured, true);
-  lock.unlock(); // a store may wait for its server, and registers a clean-up meanwhile
+  lock.unlock(); // a store may wait for its server, and registers a clean-up
   record(recording, measured.point, measured.runs, true);
   lock.lock();
   measured.kept = true;
@@ -246,14 +246,14 @@ std::string sizesTable(std::span<const Measured> sizes, const TableStyle &style)
   return table.str(style);
 }
 
-/// What is the same for all sizes.
+/// Data that all sizes share.
 struct Bench {
   const BenchFlags &flags;
   const Options &options;
   const Prepared &prepared;
   const Verification &verification;
   Recording &recording;
-  bool several; // sizes were asked for, of which an interrupted verb may have measured one
+  bool several; // several sizes were requested; an interrupted verb may have measured only one
 };
 
 void report(const Bench &bench, std::span<const Measured> measured, bool finished) {
@@ -284,14 +284,13 @@ void report(const Bench &bench, std::span<const Measured> measured, bool finishe
   bench.options.writeJson(document);
 }
 
-/// Keeps and prints what was measured until a signal came.
+/// Stores and prints the measurements before a signal.
 void reportInterrupted(const Bench &bench, AllSizes &all) {
   std::unique_lock lock(all.mutex);
-  // A size that the verb is keeping is given the time that a file takes. A server that is waited for may take longer; its
-  // own clean-up keeps the points.
+  // Waits as long as storing a size in a file takes. A server may take longer, but its own clean-up stores the points.
   all.wasKept.wait_for(lock, std::chrono::seconds(2),
                        [&] { return all.sizes.empty() || !all.sizes.back().finished || all.sizes.back().kept; });
-  lock.release(); // locked until the process ends: nothing more is measured
+  lock.release(); // keeps the lock until the process ends, so that nothing more is measured
   std::span<Measured> sizes = all.sizes;
   if (!sizes.empty() && sizes.back().runs.wall.empty())
     sizes = sizes.first(sizes.size() - 1);
@@ -328,12 +327,12 @@ int benchVerb(const Arguments &arguments) {
   Recording recording(flags.record, store::ExperimentKind::bench, "bench", arguments, settings);
 
   if (severalShapes(model.shapes))
-    model.shapes.clear(); // the package takes all of them
+    model.shapes.clear(); // the package includes all shapes
   Prepared prepared = load(model);
   Verification verification = verificationOf(model, *prepared.model);
   Bench bench{flags, options, prepared, verification, recording, sizes.size() > 1};
   AllSizes all;
-  all.sizes.reserve(sizes.size()); // a clean-up reads one while the next begins
+  all.sizes.reserve(sizes.size()); // a clean-up may read one while the next is appended
   {
     Cleanup interrupted([&] { reportInterrupted(bench, all); });
     for (const Size &size : sizes) {

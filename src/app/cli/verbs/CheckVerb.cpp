@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What would be compiled, and what would run on references.
+/// Describes which kernels would be compiled, and which operators would run on references.
 void describeCompiled(const CompileReport &report, const Options &options, json &document) {
   double share = report.flops > 0 ? report.compiledFlops / report.flops : 1;
   Table references({textColumn("node").shrink(12), textColumn("operator").shrink(8).key("op"),
@@ -55,7 +55,7 @@ void reportSupported(const CompileReport &report, const std::string &model, cons
   options.writeJson(document);
 }
 
-/// Nodes that cannot be imported, with the reasons, and what becomes of the others.
+/// Reports nodes that cannot be imported, with reasons, and what happens to the other nodes.
 int reportUnsupported(const std::vector<ImportIssue> &issues, mlir::ModuleOp rest, const ModelFlags &model,
                       const Options &options, json document) {
   std::string table = describeUnsupported(issues, options.tableStyle(), document);
@@ -100,7 +100,7 @@ int checkVerb(const Arguments &arguments) {
   std::vector<ImportIssue> issues;
   try {
     source = loadPart(model, issues);
-  } catch (const UnsupportedError &error) { // nothing is left
+  } catch (const UnsupportedError &error) { // no supported node is left
     issues = error.issues;
   }
   if (!issues.empty())

@@ -16,7 +16,7 @@
 namespace lathe::cli {
 namespace {
 
-/// "data 1x3x224x224, mask 1x128": the inputs' extents in this run.
+/// "data 1x3x224x224, mask 1x128": the extents of the inputs in this run.
 std::string shapesText(std::span<const runtime::Port> ports, const lab::CompareOptions &compare) {
   std::string text;
   for (const runtime::Port &port : ports) {
@@ -33,7 +33,7 @@ std::string shapesText(std::span<const runtime::Port> ports, const lab::CompareO
   return text;
 }
 
-/// Bounds of outputs that agree: the widest of those the packages ask for.
+/// Bounds within which outputs agree: the widest bounds that a package asks for.
 lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab::CompareOptions &compare,
                            const ModelFlags &flags) {
   lab::Tolerance widest{0, 0};
@@ -52,7 +52,7 @@ lab::Tolerance toleranceOf(const std::vector<lab::CompareSide> &sides, const lab
   return widest;
 }
 
-/// What the command line says.
+/// The flags of the command line.
 struct CompareFlags {
   ModelFlags model;
   InputFlags inputs;
@@ -61,7 +61,7 @@ struct CompareFlags {
   std::string batches;  // --batch, a list
   std::string with;     // "": the usual peer
   int maxRounds = 0;    // 0: no limit
-  bool several = false; // sizes
+  bool several = false; // several sizes
   std::optional<double> relative, maximum;
 
   void add(Options &options) {
@@ -135,12 +135,13 @@ private:
   }
 };
 
-/// Inputs that are given, and extents of those that the laboratory makes. `open`: the package was compiled without --shape.
+/// Binds given inputs, and extents of inputs that the laboratory makes. `open`: the package was compiled without
+/// --shape.
 void bindInputs(CompareFlags &flags, const runtime::Model &loaded, bool open) {
   lab::CompareOptions &compare = flags.compare;
   compare.variables = flags.inputs.variables = variablesOf(loaded.inputs(), loaded.outputs());
   std::vector<Value> values = gatherInputs(loaded.inputs(), flags.inputs, flags.model.shapes);
-  // Of a model --shape is in the package; a package has symbolic extents still.
+  // For a model, --shape is compiled into the package; a package may still have open extents.
   bool shaped = !flags.model.shapes.empty() && !flags.model.isZoo() && (open || isPackage(flags.model.model));
   bool all = !flags.inputs.given.empty() || flags.inputs.fill != "random" || shaped;
   for (size_t i = 0; i < values.size(); ++i)
@@ -165,7 +166,7 @@ void show(Progress &progress, const std::string &what, std::optional<double> sec
     progress.update(what, 0, 0);
 }
 
-/// Of values of which some may be unknown.
+/// A mean of values, some of which may be unknown.
 class Mean {
 public:
   void add(std::optional<double> value) {
@@ -179,7 +180,7 @@ private:
   int count = 0;
 };
 
-/// The comparison at one size. Its report is printed, kept, and added to `documents` when it is finished or interrupted.
+/// Compares at one size. Prints and stores its report, and adds it to `documents`, when it is finished or interrupted.
 class SizeComparison {
 public:
   SizeComparison(CompareFlags flags, const std::vector<lab::CompareSide> &sides, const std::string &package,
@@ -206,7 +207,7 @@ public:
     compare.progress = [&](const std::string &what, std::optional<double> left) { show(progress, what, left); };
     KeptWhenInterrupted<lab::Comparison> kept([&](const lab::Comparison &soFar) { report(soFar, false); });
     compare.afterStart = [&](const lab::Comparison &soFar) {
-      // The signal ends the runners first, which would look like a failure of theirs.
+      // The signal first ends the runners, which then look like failed runners.
       if (std::none_of(soFar.sides.begin(), soFar.sides.end(), [](auto &side) { return side.failure.has_value(); }))
         kept.update(soFar);
     };
@@ -269,7 +270,7 @@ int compareVerb(const Arguments &arguments) {
   std::vector<lab::CompareSide> sides = findSides(flags.with, flags.model);
   bool open = severalShapes(flags.model.shapes);
   if (open)
-    flags.model.shapes.clear(); // the package takes all of them
+    flags.model.shapes.clear(); // the package includes all shapes
   std::string package = packageFor(flags.model).path;
   fillIn(sides, package, flags.model);
   flags.several = sizes.size() > 1;

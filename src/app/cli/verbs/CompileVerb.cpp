@@ -36,7 +36,7 @@ nlohmann::json reportJson(const CompileReport &report) {
           {"target", report.target}};
 }
 
-/// The line that says where the weights of a text went.
+/// The line that names the file of a text's weights.
 std::string writtenText(const std::vector<nn::WrittenFile> &written) {
   if (written.empty())
     return "";
@@ -47,7 +47,7 @@ std::string writtenText(const std::vector<nn::WrittenFile> &written) {
   return line + "\n";
 }
 
-/// Writes what schedules may be for every kernel of the model; no code is made.
+/// Writes the possible schedules of every kernel of the model; generates no code.
 int writeSpace(const ModelFlags &model, const Source &source, const CompileOptions &compiling, const SpaceFlags &flags,
                bool printsText) {
   std::vector<KernelTask> tasks = kernelTasks(*source.module, compiling);
@@ -60,7 +60,7 @@ int writeSpace(const ModelFlags &model, const Source &source, const CompileOptio
   return success;
 }
 
-/// Prints why the kernel of a node has its schedule; no package is made.
+/// Prints why the kernel of a node has its schedule; writes no package.
 int explainNode(const ModelFlags &model, const Source &source, const CompileOptions &compiling, const std::string &node,
                 const Options &options) {
   Explanation explanation = explain(*source.module, compiling, node);
@@ -156,7 +156,7 @@ struct CompileFlags {
   }
 };
 
-/// Prints a stage of the compilation; no package is made.
+/// Prints a stage of the compilation; writes no package.
 int emitStage(const CompileFlags &flags, const Source &source, const CompileOptions &compiling, bool printsText) {
   std::vector<nn::WrittenFile> written;
   std::cout << emitLevel(*source.module, compiling, levelFromName(flags.emit), flags.output == "-" ? "" : flags.output,

@@ -1,4 +1,4 @@
-// `lathe completion`: the script that a shell completes commands of lathe with.
+// `lathe completion`: prints the script with which a shell completes commands of lathe.
 #include "cli/FrontVerbs.h"
 #include "cli/Self.h"
 #include "cli/print/Describe.h"
@@ -18,7 +18,7 @@ int completionVerb(const Arguments &arguments) {
       "  lathe completion zsh >~/.zfunc/_lathe                      (a folder of $fpath)\n");
   options.add_option("SHELL", shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
   options.parseAll(arguments);
-  // dev/gen_completions.py writes the scripts when lathe is built.
+  // dev/gen_completions.py writes the scripts during the build.
   std::string path =
       shippedFolder(shell == "bash" ? "../bash-completion/completions/lathe" : "../zsh/vendor-completions/_lathe");
   require(std::filesystem::exists(path), "{}: does not exist, expected the script that comes with lathe", path);

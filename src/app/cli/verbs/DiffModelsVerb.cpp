@@ -14,8 +14,8 @@
 namespace lathe::cli {
 namespace {
 
-/// A model behind the graph passes that change no layout and form no kernels: batch norms are in the weights, constants are
-/// evaluated, formulas are one operator, and images have the channels first.
+/// Runs the graph passes that do not change layouts and do not form kernels: batch norms are folded into weights,
+/// constants are evaluated, formulas become one operator, and images have the channels first.
 Source normalised(const ModelFlags &flags) {
   Source source = loadSource(flags);
   require(!hasKernels(*source.module), "{}: is text at kernels level, expected a graph; give the model", flags.model);
@@ -24,7 +24,7 @@ Source normalised(const ModelFlags &flags) {
   options.widensHalf = false;
   optimizeGraph(*source.module, options);
   plainForm(mainFunction(*source.module));
-  foldPad(*source.module); // pads that stand beside their convolutions now
+  foldPad(*source.module); // pads that are now beside their convolutions
   foldScale(*source.module, options.exactMath);
   foldConstants(*source.module);
   simplify(*source.module);
@@ -32,7 +32,7 @@ Source normalised(const ModelFlags &flags) {
   return source;
 }
 
-/// Leaves each model the flags that its format has. One that neither has stays: the import of A says what it expected.
+/// Keeps for each model the flags that its format has. A flag that neither has stays: the import of A reports it.
 void share(ModelFlags &a, ModelFlags &b) {
   ModelFlags own = a, other = b;
   clearForeignFlags(own);
@@ -44,20 +44,20 @@ void share(ModelFlags &a, ModelFlags &b) {
     own.signature = a.signature;
   if (nobody(a.custom, own.custom, other.custom))
     own.custom = a.custom;
-  if (!own.custom.empty()) // A may be without the layer if B has it: normalisedFirst
+  if (!own.custom.empty()) // A may lack the layer if B has it: normalisedFirst
     leaveDefinitionsUnused(other);
   a = own;
   b = other;
 }
 
-/// A, whose unused definitions B must use.
+/// Imports A; B must use the definitions that A does not use.
 Source normalisedFirst(ModelFlags &a, ModelFlags &b) {
   try {
     return normalised(a);
   } catch (const UnusedDefinitions &unused) {
     if (b.custom.empty())
       throw;
-    std::vector<std::string> required = a.custom; // B is without the others
+    std::vector<std::string> required = a.custom; // B does not get the others
     leaveDefinitionsUnused(a);
     for (size_t i = 0; i < required.size(); ++i)
       for (const std::string &name : unused.classes)
@@ -67,7 +67,7 @@ Source normalisedFirst(ModelFlags &a, ModelFlags &b) {
   return normalised(a);
 }
 
-/// What the command line says.
+/// The flags of the command line.
 struct DiffFlags {
   ModelFlags model;
   InputFlags inputs; // with --values
@@ -77,12 +77,12 @@ struct DiffFlags {
   bool all = false, values = false;
 
   void add(Options &options);
-  ModelFlags second(); // the flags of OTHER; those of `model` lose what its format has not
+  ModelFlags second(); // the flags of OTHER; flags that the format of `model` lacks are removed from `model`
 };
 
-/// The values of both models beside each other; exit code 1 where one differs by more than the tolerance.
+/// Compares the values of both models; exit code 1 if one differs by more than the tolerance.
 int compareValues(DiffFlags &flags, ModelFlags &second, const Options &options) {
-  constexpr double usual = 1e-4; // of f32, as `lathe compare` has it
+  constexpr double usual = 1e-4; // for f32, as in `lathe compare`
   double tolerance = options.given("--tolerance") ? flags.tolerance : usual;
   Source a = loadSource(flags.model), b = loadSource(second);
   auto scalesOf = [](const ModelFlags &model) {

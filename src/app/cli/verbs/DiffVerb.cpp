@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A file's points, or those of the experiment whose id begins so.
+/// The points of a file, or of the experiment whose id begins with `name`.
 std::vector<report::Row> sideOf(const std::string &name, const StoreFlags &flags) {
   if (!std::filesystem::is_regular_file(name)) {
     require(store::Location(flags.path()).mayExist(), "'{}' is not a file, and the store {} does not exist", name,
@@ -78,7 +78,7 @@ struct DiffFlags {
   }
 };
 
-/// The comparison of one experiment with the first one.
+/// Compares experiments with the first one.
 class Comparing {
 public:
   Comparing(const DiffFlags &flags, const Options &options)
@@ -87,7 +87,7 @@ public:
     note(flags.before, old);
   }
 
-  /// Compares, prints, and returns the document. `violated` counts what the rules forbid.
+  /// Compares, prints, and returns the document. `violated` counts violations of the rules.
   json with(const std::string &after, size_t &violated) const {
     std::vector<report::Row> now = sideOf(after, flags.store);
     require(!now.empty(), "{}: has no points", after);

@@ -1,4 +1,4 @@
-// `lathe evaluate`: decisions of a classifier on pictures.
+// `lathe evaluate`: evaluates a classifier on pictures.
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
 #include "cli/models/Sides.h"
@@ -30,7 +30,7 @@ struct EvaluateFlags {
   DataFlags data;
   RecordFlags record;
   std::string against, confusion;
-  uint64_t seed = 0; // of random crops
+  uint64_t seed = 0; // seed of random crops
 
   void add(Options &options) {
     model.add(options, ModelUse::run);
@@ -73,9 +73,9 @@ struct EvaluateFlags {
   }
 };
 
-/// What was counted.
+/// The counted decisions.
 struct Evaluation {
-  std::vector<std::string> labels, names; // of the classes; `names` are short
+  std::vector<std::string> labels, names; // names of the classes; `names` are shortened
   std::optional<evaluate::Confusion> confusion;
   evaluate::Accuracy accuracy, otherAccuracy;
   size_t pictures = 0, changed = 0;
@@ -131,9 +131,9 @@ public:
 
 private:
   EvaluateFlags flags;
-  PictureNotes notes; // with --preprocess model
+  PictureNotes notes; // for --preprocess model
   std::vector<std::string> labels;
-  evaluate::Dataset data; // read before anything is compiled
+  evaluate::Dataset data; // is read before the compilation
   PackageClassifier ours;
   std::unique_ptr<Classifier> other;
   Evaluation result;
@@ -155,7 +155,7 @@ private:
                        [&](const LabelledPicture &sample) { return !data.isArrays(sample); });
   }
 
-  /// `scoresOf` has a model decide on a sample.
+  /// `scoresOf` runs a model on a sample.
   void count(const std::function<Tensor(Classifier &)> &scoresOf, const LabelledPicture &from,
              const std::string &file) {
     constexpr size_t ranked = 5;
@@ -209,7 +209,7 @@ Table classTable(const Evaluation &evaluation) {
   return table;
 }
 
-/// One row a class, one column a decision.
+/// One row per class, one column per decision.
 std::string confusionTable(const Evaluation &evaluation, const TableStyle &style) {
   std::vector<size_t> present = evaluation.confusion->present();
   std::vector<TableColumn> columns{textColumn("class \\ decision").shrink(12)};
@@ -281,8 +281,8 @@ json evaluationJson(const Evaluation &evaluation, const lab::Summary &latency, c
   return document;
 }
 
-/// Counts of the confusion matrix as figures, "confusion 3 5" for class 3 taken for class 5, and the names of these
-/// classes. None if more than 4096 are not 0: a point is a line of an archive.
+/// Adds counts of the confusion matrix as figures, "confusion 3 5" for class 3 taken for class 5, and the names of
+/// these classes. Adds none if more than 4096 are not 0, because a point is one line of an archive.
 void addConfusion(store::Point &point, const evaluate::Confusion &confusion, const std::vector<std::string> &names) {
   std::map<std::string, double> counts;
   std::vector<size_t> present = confusion.present();
@@ -304,7 +304,7 @@ std::string lastName(const std::string &path) {
   return (plain.has_filename() ? plain : plain.parent_path()).filename().string();
 }
 
-/// Of our package: the latencies as samples, shares of right and of changed decisions as figures.
+/// The point of our package: latencies as samples, shares of right and of changed decisions as figures.
 store::Point pointOf(const Evaluation &evaluation, const Evaluator &evaluator, const EvaluateFlags &flags) {
   const runtime::Model &model = evaluator.model();
   store::Point point;

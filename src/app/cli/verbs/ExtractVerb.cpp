@@ -51,7 +51,7 @@ struct ExtractFlags {
     });
   }
 
-  /// Checks the flags that depend on each other, and lets --node count as --from and --to.
+  /// Checks flags that depend on each other; --node counts as --from and --to.
   void finish() {
     require(!nodes.empty() || !cut.from.empty() || !cut.to.empty(), "nothing to cut: give --from, --to or --node");
     require(!withInputs || !PendingFile::isStream(output),

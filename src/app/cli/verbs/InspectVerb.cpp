@@ -17,14 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-/// Weights, quantised ones and their 32-bit biases included: neither flags nor 64-bit extents and indices.
+/// True for weights, including quantised weights and their 32-bit biases: neither flags nor 64-bit extents and indices.
 bool isParameter(const TensorInfo &info) {
   return isFloat(info.type) || (isInteger(info.type) && bitWidth(info.type) <= 32);
 }
 
 double bytesOf(const TensorInfo &info) { return atOne(product(info.dims)) * bitWidth(info.type) / 8; }
 
-/// What two convolutions or matrix products must share to be one row of the table.
+/// The properties that two convolutions or matrix products must share to be one row of the table.
 std::string shapeKey(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
   std::string text;
   for (mlir::Value operand : nn::operandsByRecord(op).size() > 2 ? mlir::ValueRange(op->getOperands()).take_front(2)
@@ -36,7 +36,7 @@ std::string shapeKey(mlir::Operation *op, const nn::SymbolicShapes &shapes) {
 /// Convolutions or matrix products of one shape.
 struct ShapeRow {
   std::string op, shapes, attributes;
-  double flops = 0; // of one
+  double flops = 0; // of one convolution or product
   int count = 0;
   std::vector<std::string> nodes;
 
@@ -45,8 +45,8 @@ struct ShapeRow {
   }
 };
 
-/// The figures of a graph, operator by operator. Symbolic extents count as 1, a loop as one iteration, and both branches
-/// of an If count.
+/// Figures of a graph, operator by operator. Open extents count as 1, a loop as one iteration, and both branches of an
+/// If count.
 class GraphFigures {
 public:
   GraphFigures(mlir::func::FuncOp main, const nn::SymbolicShapes &shapes) { add(main, shapes); }
@@ -136,7 +136,7 @@ private:
       same->nodes.push_back(node);
   }
 
-  /// Those with the most operations first.
+  /// Operators with the most operations come first.
   std::string describeOperators(const TableStyle &style, json &document) const {
     std::vector<std::pair<std::string, OperatorTotal>> sorted(operators.begin(), operators.end());
     std::sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) {
@@ -151,7 +151,7 @@ private:
   }
 };
 
-/// The layout report of a compilation by the flags, behind an empty line. Changes the module.
+/// The layout report of a compilation with the flags, after an empty line. Changes the module.
 std::string describeLayouts(mlir::ModuleOp module, const ModelFlags &model, const Options &options, json &document) {
   Progress progress("inspect " + model.model);
   CompileReport report = checkCompiled(module, compileOptions(model, &progress));
@@ -160,7 +160,8 @@ std::string describeLayouts(mlir::ModuleOp module, const ModelFlags &model, cons
   return "\n" + layoutText(layouts, options.tableStyle());
 }
 
-/// A line with the program that wrote the model, and what of its file is not read; "" where the file does not say.
+/// A line with the program that wrote the model, and the parts of the file that are ignored; "" if the file does not
+/// say.
 std::string describeProducer(mlir::ModuleOp module, json &document) {
   auto producer = module->getAttrOfType<mlir::StringAttr>("nn.producer");
   if (!producer)

@@ -16,7 +16,7 @@ std::string describeCeilings(const lab::MachineCeilings &machine, const TableSty
   for (const auto &ceiling : machine.arithmetic)
     most = std::max(most, ceiling.gflops.size());
   std::vector<TableColumn> columns{textColumn("GFLOPS"), textColumn("instruction").drop(1)};
-  for (size_t t = 1; t <= most; ++t) { // of many threads one, the powers of two and all remain
+  for (size_t t = 1; t <= most; ++t) { // for many threads only one, the powers of two and all of them
     bool telling = t == 1 || t == most;
     columns.push_back(numberColumn(counted(int64_t(t), "thread")).drop(telling ? 0 : std::has_single_bit(t) ? 2 : 3));
   }
@@ -70,7 +70,7 @@ int machineVerb(const Arguments &arguments) {
   measure.say = [](const std::string &line) { say("lathe machine: " + line); };
   const lab::MachineCeilings *kept = refresh || threads ? nullptr : lab::keptCeilings();
   const lab::MachineCeilings &machine = kept ? *kept : lab::refreshMachineCeilings(measure);
-  const MachineFacts facts = Target::parse("native").machine; // after measuring: with the rates just measured
+  const MachineFacts facts = Target::parse("native").machine; // after measuring, with the new rates
   if (options.printsText()) {
     std::cout << fmt::format("{} ({}), {}, {}\n", machine.cpu, machine.architecture, counted(machine.cores, "core"),
                              counted(machine.hardwareThreads, "hardware thread"));

@@ -92,7 +92,7 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
   Verification kept = verificationOf(model, *prepared.model);
   if (kept.judged || model.model == prepared.package)
     return kept;
-  std::string verdict = (temporaryFolder() / "verdict.json").string(); // there may be no cache that keeps it
+  std::string verdict = (temporaryFolder() / "verdict.json").string(); // a cache may be missing
   Arguments arguments{"verify", model.model, "--package", prepared.package, "--json", verdict};
   arguments.insert(arguments.end(), {"--threads", std::to_string(model.threads)});
   arguments.insert(arguments.end(), {"--check-constants", model.checkConstants});
@@ -107,14 +107,14 @@ Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, con
     arguments.push_back(quietFlag());
   try {
     runSelf(arguments);
-  } catch (const ChildFailed &) { // it has said why; the verdict, if it came to one, decides
+  } catch (const ChildFailed &) { // the child has printed why; its verdict, if any, decides
   }
   std::ifstream file(verdict);
   return verificationFrom(cache::verdictIn(nlohmann::json::parse(file, nullptr, false)));
 }
 
 namespace {
-/// The caller's slot waits until all others have begun: otherwise it would do their shares of nothing itself.
+/// The caller's slot waits until all others have begun. Otherwise it would take their empty shares, too.
 struct Meeting {
   std::atomic<int> begun{0};
   int others = 0;
@@ -152,7 +152,7 @@ double callSeconds(int threads) {
 }
 
 uint64_t peakResidentBytes() {
-  // Not getrusage: its figure begins with that of the program that started this one.
+  // Not getrusage: its figure includes the program that started this one.
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("VmHWM:"))

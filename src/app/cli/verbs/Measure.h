@@ -1,5 +1,4 @@
-// Shared code of bench and profile: a context with bound inputs, totals of its plan, and the
-// verdict on its outputs.
+// Shared code of bench and profile: a context with bound inputs, totals of its plan, and the verdict on its outputs.
 #pragma once
 
 #include "cli/Inputs.h"
@@ -20,9 +19,9 @@ struct Prepared {
 
 /// Compiles the model if necessary, loads it, binds the inputs and runs once.
 Prepared prepare(const ModelFlags &model, const InputFlags &inputs);
-/// The first half of it: a context without inputs.
+/// The first half of `prepare`: a context without inputs.
 Prepared load(const ModelFlags &model);
-/// The second half; again for other extents.
+/// The second half of `prepare`; can be repeated with other extents.
 void bindAndRun(Prepared &prepared, const InputFlags &inputs, const std::vector<std::string> &shapes);
 
 /// Reason to mistrust the outputs of the last run ("prob: not finite"), or "".
@@ -34,17 +33,15 @@ struct Verification {
   bool mistrusted = false; // the outputs are right but prove nothing
   std::string text;
 };
-/// The verdict on `package` by the model of `model`; of a package alone, by a model of the name that it states.
+/// The verdict on `package` by the model in `model`; for a package alone, by a model with the name that it states.
 Verification verificationOf(const ModelFlags &model, const runtime::Model &package);
-/// Like verificationOf, but verifies a package without a verdict first, on the same inputs in
-/// another process, if its model is available. If `says` is false, that process prints only
-/// progress and errors.
+/// Like verificationOf, but first verifies a package without a verdict, on the same inputs in another process, if its
+/// model is available. If `says` is false, this process prints only progress and errors.
 Verification checkedFirst(const ModelFlags &model, const InputFlags &inputs, const Prepared &prepared,
                           bool says = true);
 
-/// Returns the median time, in seconds, of a call of an empty kernel on `threads` slots: for one
-/// slot the cost of a call, for more the cost of a fork and join. The slots still spin from the
-/// previous call, as in a run.
+/// Returns the median time, in seconds, of a call of an empty kernel on `threads` slots: for one slot the cost of a
+/// call, for more the cost of a fork and join. The slots still spin from the previous call, as in a run.
 double callSeconds(int threads);
 
 /// Peak resident set of this process in bytes.

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Finished rows as JSON lines: those that are there are not measured again, new ones are added as they come.
+/// Finished rows as JSON lines. Rows in the file are not measured again; new rows are appended as they finish.
 class RowLog {
 public:
   explicit RowLog(const std::string &path) : path(path) {
@@ -37,7 +37,8 @@ public:
       size_t end = std::min(text.find('\n', begin), text.size());
       std::string line = text.substr(begin, end - begin);
       json row = json::parse(line, nullptr, false);
-      // A line that was cut by a kill is measured again; one that is no row of ours is somebody's file.
+      // A line that a kill has cut is measured again. A line that is not a row means that the file belongs to somebody
+      // else.
       bool whole = row.is_object() && row.contains("key") && row["key"].is_string() && row.contains("kind") &&
                    row.contains("points");
       bool cut = row.is_discarded() && line[0] == '{';
@@ -76,7 +77,7 @@ int listSuites(const OpsFlags &flags, const Options &options) {
   return success;
 }
 
-/// The columns of each operator among the problems.
+/// The columns of each operator in the problems.
 class Columns {
 public:
   explicit Columns(const OpsFlags &flags) : flags(flags) {}
@@ -98,8 +99,8 @@ private:
   std::map<std::string, std::vector<lab::OpsColumn>> byOperator;
 };
 
-/// How much there is to do and how long it takes: if every verdict is clear after the first starts, and if none is
-/// until the last. With what starting a provider costs, 0.2 s, and the checks, at 1 GFLOP/s.
+/// Prints the amount of work and its time, for two cases: every verdict is clear after the first starts, or none is
+/// until the last start. Starting a provider costs 0.2 s, and checks run at 1 GFLOP/s.
 void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &problems, Columns &columns) {
   size_t rows = 0, points = 0;
   double checks = 0;
@@ -121,7 +122,7 @@ void printDryRun(const OpsFlags &flags, const std::vector<lab::ListedProblem> &p
                            waitText(seconds(bench.maxStarts)));
 }
 
-/// How many points of the row the store does not have.
+/// The number of points of the row that the store lacks.
 size_t missingPoints(const Recording &recording, const lab::ListedProblem &entry, const lab::OpsSetting &setting,
                      const std::vector<lab::OpsColumn> &columns) {
   lab::OpsRow row;
@@ -137,7 +138,7 @@ size_t missingPoints(const Recording &recording, const lab::ListedProblem &entry
   return size_t(std::count_if(points.begin(), points.end(), [&](auto &point) { return !recording.has(point); }));
 }
 
-/// One run of `lathe ops bench`: measures the rows that neither the log nor the store has, and reports all of them.
+/// One run of `lathe ops bench`: measures the rows that neither the log nor the store has, and reports all rows.
 class BenchRun {
 public:
   /// Opens the log and the store.
@@ -149,7 +150,7 @@ public:
       namedStore = recording.store()->path();
   }
 
-  /// `ready` is called when everything that was asked for is known to be possible.
+  /// Calls `ready` when the whole request is known to be possible.
   int run(const std::vector<lab::ListedProblem> &problems, const std::function<void()> &ready) {
     if (const std::string &via = flags.bench.via; !via.empty())
       recording.elsewhere(via, columns.of(problems.front().problem.op).front().platform);
@@ -186,12 +187,12 @@ private:
   Progress progress{"ops bench"};
   Clock::time_point began = Clock::now();
   std::vector<lab::OpsRequest> wanted;
-  size_t place = 0;                     // of the next one
-  std::map<std::string, size_t> places; // by key, of those that are being measured
-  std::map<size_t, json> rows;          // by place; known from the log, or measured
+  size_t place = 0;                     // place of the next row
+  std::map<std::string, size_t> places; // places of rows being measured, by key
+  std::map<size_t, json> rows;          // by place; from the log, or measured
   size_t done = 0, left = 0, kept = 0, measured = 0;
 
-  /// How every point is measured.
+  /// The settings that every point is measured with.
   json identity() const {
     json identity = {{"seed", flags.bench.seed},
                      {"check_only", flags.bench.checkOnly},
@@ -204,7 +205,7 @@ private:
     return identity;
   }
 
-  /// The row in the log.
+  /// The key of the row in the log.
   std::string keyOf(const lab::ListedProblem &entry, const lab::OpsSetting &setting) {
     const std::string &via = flags.bench.via;
     return fmt::format("{} threads={} cache={} layout={} seed={} {}{}{}", entry.problem.str(), setting.threads,
@@ -256,7 +257,7 @@ private:
     return all;
   }
 
-  /// Keeps a measured row and prints it.
+  /// Stores a measured row and prints it.
   void keep(const lab::OpsRow &result) {
     std::string key = keyOf(result.listed, result.setting),
                 repro = flags.repro(result.listed, result.setting, namedStore);
@@ -325,7 +326,7 @@ int benchOps(const Arguments &arguments) {
     printList(problems, options.tableStyle());
     return success;
   }
-  auto sayNotes = [&] { // when all flags are known to be good: an error is one line
+  auto sayNotes = [&] { // after all flags were checked: an error is one line
     for (const std::string &note : notes)
       if (!Progress::isSilent())
         say(fmt::format("lathe ops bench: {}", note));

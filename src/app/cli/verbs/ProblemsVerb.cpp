@@ -1,4 +1,4 @@
-// `lathe ops problems`: the operators of a model as problems of the laboratory.
+// `lathe ops problems`: prints the operators of a model as problems of the laboratory.
 #include "cli/CompilerVerbs.h"
 #include "lab/providers/graph/ModelProblems.h"
 

@@ -40,8 +40,8 @@ std::vector<size_t> countingRuns(const std::vector<ProfiledRun> &samples) {
   return lab::fastestQuarter(whole);
 }
 
-/// Mean of the runs that count: rows and overhead still add up to the whole, and what disturbed
-/// runs from outside is left out.
+/// Mean of the runs that count: rows and overhead still add up to the total, and runs that were disturbed from outside
+/// are left out.
 ProfiledRun meanOf(const std::vector<ProfiledRun> &samples) {
   std::vector<size_t> chosen = countingRuns(samples);
   ProfiledRun mean{std::vector<double>(samples[0].rows.size(), 0.0)};
@@ -55,7 +55,7 @@ ProfiledRun meanOf(const std::vector<ProfiledRun> &samples) {
   return mean;
 }
 
-/// The instruction that computes `node` last, or an Error that says what there is.
+/// The instruction that computes `node` last. Throws Error with the existing names if there is none.
 uint32_t instructionOf(const runtime::Context &context, const std::string &node) {
   std::optional<uint32_t> found = lab::instructionOf(context, node);
   require(found.has_value(),
@@ -69,7 +69,7 @@ std::string plannedMachine(const runtime::Model &model) {
   return machine.is_object() ? machine.value("cpu", "") : "";
 }
 
-/// Says what the column `predicted` is, and where it is empty.
+/// Explains the column `predicted`, and where it is empty.
 std::string predictionText(const runtime::Model &model, int threads, double clockGhz, size_t missing) {
   if (int planned = model.plannedThreads(); planned != threads)
     return planned ? fmt::format("no predictions: the schedules were chosen for {}\n", counted(planned, "thread")) : "";
@@ -142,23 +142,23 @@ struct ProfileFlags {
   }
 };
 
-/// Measurements of the runs, and the limits measured beside them.
+/// Measurements of the runs, and the limits measured with them.
 struct Measured {
   ProfiledRun mean;
   std::vector<double> least;           // by instruction, in seconds
   size_t count = 0;                    // instructions that ran
-  std::map<ElementType, double> peaks; // GFLOPS, of f32 and the types of the kernels' factors
+  std::map<ElementType, double> peaks; // GFLOPS, for f32 and the types of the kernels' factors
   double clock = 0;                    // GHz
   double callOne = 0, forkJoin = 0;    // seconds
-  std::vector<bool> counts;            // by run: the means are over these
+  std::vector<bool> counts;            // for each run, whether it counts for the means
   TraceRuns traced;
-  nlohmann::json graph; // of the kernels
+  nlohmann::json graph; // graph of the kernels
   std::vector<store::Point> points;
 
   double overheadEach() const { return mean.overhead / static_cast<double>(std::max<size_t>(count, 1)); }
 };
 
-/// Measures the present peaks of f32 and of the types of the kernels' factors, and keeps the larger ones.
+/// Measures the current peaks of f32 and of the types of the kernels' factors, and keeps the larger ones.
 void measurePeaks(std::map<ElementType, double> &peaks, const runtime::Context &context) {
   std::set<ElementType> types{ElementType::f32};
   for (size_t i = 0; i < context.instructionCount(); ++i)
@@ -178,9 +178,10 @@ Measured measure(const ProfileFlags &flags, const Prepared &prepared, const Veri
   run.trace = !flags.trace.empty();
   run.traceLimit = flags.traceEvents ? flags.traceEvents : TraceRuns::limitOf(context.threads());
   Progress progress("profile");
-  // The limits are of the same minutes: clocks and neighbours change within an hour. The better of before and after.
+  // Measures the limits before and after the runs and takes the better ones: clocks and neighbours change within an
+  // hour.
   Measured measured;
-  // Which may be measured now.
+  // May measure the ceilings now.
   lab::machineCeilings([](const std::string &line) { say("lathe profile: " + line); });
   measurePeaks(measured.peaks, context);
   measured.clock = lab::measureClock();
@@ -341,7 +342,7 @@ int profileVerb(const Arguments &arguments) {
   if (!mistrust.empty())
     say(fmt::format("lathe profile: the outputs are mistrusted: {}", mistrust));
 
-  // No timing without an answer (decision 9).
+  // No timing without a verified answer (decision 9).
   Verification verification = flags.unchecked ? verificationOf(flags.model, *prepared.model)
                                               : checkedFirst(flags.model, flags.inputs, prepared);
   if (verification.judged && !verification.verified && !verification.mistrusted && !flags.unchecked) {

@@ -1,4 +1,4 @@
-// `lathe quantize`: a float model to an int8 model in ONNX's QDQ form.
+// `lathe quantize`: converts a float model to an int8 model in ONNX's QDQ form.
 #include "cli/CompilerVerbs.h"
 #include "cli/Recording.h"
 #include "cli/models/ModelFormat.h"
@@ -18,7 +18,7 @@ namespace {
 
 using quantize::Report;
 
-/// What `lathe quantize` is told.
+/// The flags of `lathe quantize`.
 struct QuantizeFlags {
   ModelFlags model;
   SampleFlags samples;
@@ -236,7 +236,7 @@ std::string kept(const quantize::LayerReport &layer) {
   return text + "\n";
 }
 
-/// What packing has done to weights.
+/// Prints the effect of packing on weights.
 void printPacked(const Report &report, const QuantizeFlags &flags) {
   const quantize::LayerReport *worst = &report.layers.front();
   double sum = 0;
@@ -288,7 +288,7 @@ void print(const Report &report, const QuantizeFlags &flags) {
                              *report.floatSeconds / *report.intSeconds);
 }
 
-/// The quantised model as a point of the float model: how near it is, and what was quantised.
+/// The quantised model as a point of the float model: its accuracy, and what was quantised.
 store::Point pointOf(const Report &report, const QuantizeFlags &flags, const store::Problem &problem) {
   store::Point point;
   point.problem = problem;
@@ -348,7 +348,7 @@ int quantizeVerb(const Arguments &arguments) {
   flags.quantization.progress = [&](const std::string &what, size_t done, size_t total) {
     progress.update(what, done, total);
   };
-  // Random numbers are cheap: the comparison gets others than the calibration.
+  // Random numbers are cheap: the comparison uses other numbers than the calibration.
   decltype(samples) others;
   if (flags.samples.path.empty() || flags.samples.crops) {
     SampleFlags fresh = flags.samples;
@@ -364,7 +364,7 @@ int quantizeVerb(const Arguments &arguments) {
     std::cout << "wrote " << flags.output << "\n" << recording.line();
   }
   for (const std::string &warning : report.warnings)
-    say(fmt::format("warning: {}", warning)); // which has names from the model
+    say(fmt::format("warning: {}", warning)); // names of the model appear in it
   nlohmann::json json = reportJson(report);
   json["model"] = flags.model.model;
   json["file"] = flags.output;

@@ -1,5 +1,4 @@
-// `lathe records`: which schedules were measured for which tasks, and how they did
-// (docs/records.md).
+// `lathe records`: lists which schedules were measured for which tasks, and their results (docs/records.md).
 #include "cli/FrontVerbs.h"
 #include "cli/Self.h"
 #include "cli/ShippedRecords.h"
@@ -19,7 +18,7 @@ using store::TuningRecord;
 
 std::string recordsText(size_t count) { return counted(int64_t(count), "tuning record"); }
 
-/// --task, --family, --cpu, --platform, --status.
+/// The flags --task, --family, --cpu, --platform, --status.
 struct SelectFlags {
   store::TuningFilter filter;
   std::vector<std::string> statuses;
@@ -79,7 +78,7 @@ std::string verdictText(const TuningRecord &record) {
 json documentOf(const TuningRecord &record, const store::TuningTask &task, Processors &processors) {
   json document = store::toJson(record);
   if (!record.samples.empty())
-    document["samples_ns"] = record.samples; // of all outcomes
+    document["samples_ns"] = record.samples; // samples of all outcomes
   document["cpu"] = processors.of(record.platform);
   document["family"] = task.family;
   return document;
@@ -131,7 +130,7 @@ int recordsList(const Arguments &arguments) {
                textColumn("searcher").drop(4), numberColumn("spent", "s").drop(6), textColumn("measured").drop(7),
                textColumn("version").drop(8)});
   json records = json::array();
-  size_t undeclared = 0; // of records: this lathe has other versions of their algorithms
+  size_t undeclared = 0; // records whose algorithms have other versions in this lathe
   for (const store::TunedTask &task : store.tunedTasks(flags.select.filter))
     for (const TuningRecord &record : task.records) {
       table.row({processors.of(record.platform), millisecondsText(record.seconds),
@@ -155,9 +154,9 @@ int recordsList(const Arguments &arguments) {
   return success;
 }
 
-/// What was tried for a task on one platform.
+/// The schedules that were tried for a task on one platform.
 struct Tried {
-  const TuningRecord *best = nullptr; // the fastest that passed
+  const TuningRecord *best = nullptr; // the fastest one that passed
   size_t trials = 0;
   std::map<store::PointStatus, size_t> failures;
 
@@ -165,7 +164,7 @@ struct Tried {
     ++trials;
     if (record.status != store::PointStatus::passed && record.status != store::PointStatus::notVerified)
       ++failures[record.status];
-    else if (!best && record.seconds) // they come fastest first
+    else if (!best && record.seconds) // records are sorted by time
       best = &record;
   }
 };
@@ -340,7 +339,7 @@ int recordsPrune(const Arguments &arguments) {
       "  lathe records prune --task autotvm/ --keep 0 --failures     (imported logs)\n");
   flags.add(options);
   options.parseAll(arguments);
-  flags.store.open(); // says it if there is none
+  flags.store.open(); // reports a missing store
   store::Store store(flags.store.path(), {.create = false});
   auto all = size_t(store.counts().tuning);
   Pruned pruned = choosePruned(flags, store.tunedTasks(flags.select.filter));

@@ -21,7 +21,7 @@ int referenceVerb(const Arguments &arguments) {
   Options options("run", "Run a model on the reference operators.",
                   "  lathe run model.onnx --reference --fill random\n");
   model.add(options, ModelUse::run);
-  model.addStore(options); // of run, of which this is a flag, like the next
+  model.addStore(options); // `reference` and the next one are flags of run
   model.addLoading(options);
   inputs.add(options, "");
   options.addOutput("-o,--output", output, outputHelp)->type_name("PATH");
@@ -34,14 +34,14 @@ int referenceVerb(const Arguments &arguments) {
   Source source = loadSource(model);
   if (overrideDefaults(model, unknownInputs(inputPorts(*source.module), inputs))) {
     Source again = loadSource(model);
-    std::swap(source, again); // the module that was read first goes before its context
+    std::swap(source, again); // the first module must be destroyed before its context
   }
   if (!output.empty())
     requireValuesPath(output, outputNames(mainFunction(*source.module)).size());
   mlir::func::FuncOp main = mainFunction(*source.module);
   inputs.variables = variablesOf(inputPorts(*source.module), outputPorts(main, nn::SymbolicShapes(main)));
   std::vector<Value> values = gatherInputs(inputPorts(*source.module), inputs, model.shapes);
-  widenEveryHalf(*source.module); // kernels compute so, too
+  widenEveryHalf(*source.module); // as in kernels
   auto start = std::chrono::steady_clock::now();
   EvaluateOptions evaluation;
   evaluation.threads = model.threads;

@@ -1,4 +1,4 @@
-// `lathe report`: measurements of the store as a page with plots (docs/reports.md).
+// `lathe report`: writes measurements of the store as a page with plots (docs/reports.md).
 #include "cli/FrontVerbs.h"
 #include "cli/Recording.h"
 #include "cli/analysis/AnalyzedNetwork.h"
@@ -20,7 +20,7 @@ namespace {
 struct ReportFlags {
   StoreFlags store;
   FilterFlags filters;
-  OpsFlags network; // of estimates
+  OpsFlags network; // for estimates
   std::string page, svg, title, baseline;
 
   void add(Options &options) {
@@ -61,7 +61,7 @@ void addEstimates(report::PageData &data, store::Store &store, ReportFlags &flag
     data.addEstimates(name, report::estimates(*list, network.parts, seconds));
 }
 
-/// Throws Error unless a point is of the provider, variant and schedule of --baseline.
+/// Throws Error unless there is a point with the provider, variant and schedule of --baseline.
 void requireBaseline(const ReportFlags &flags, store::Store &store) {
   if (flags.baseline.empty())
     return;

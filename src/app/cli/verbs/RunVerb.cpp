@@ -27,8 +27,8 @@ nlohmann::json memoryJson(const runtime::MemoryUse &memory, const runtime::Model
           {"state_bytes", memory.stateBytes},       {"code_bytes", package.codeBytes()}};
 }
 
-/// Results of several runs: those of every step one behind the other, on a new first axis. What has not the same extents
-/// in all steps, and states, have their last value alone.
+/// Results of several runs, stacked along a new first axis. Values whose extents differ between steps, and states, keep
+/// only their last value.
 class StepResults {
 public:
   StepResults(const runtime::Model &package, const std::vector<StatePair> &pairs) : stacked(package.outputs().size()) {
@@ -36,7 +36,7 @@ public:
       states.insert(pair.output);
   }
 
-  /// A single step keeps the extents of the outputs.
+  /// With a single step, outputs keep their extents.
   void take(const runtime::Context &context, int64_t step, int64_t steps) {
     if (steps == 1)
       return;
@@ -73,11 +73,11 @@ public:
 
 private:
   std::set<size_t> states;
-  std::vector<Tensor> stacked; // undefined: the last value is the result
+  std::vector<Tensor> stacked; // undefined: only the last value is kept
 };
 
-/// Replaces outputs that have a scale by the real numbers that they stand for. The outputs of several steps have one axis
-/// more in front.
+/// Converts outputs that have a scale to the real numbers they stand for. Outputs of several steps have an additional
+/// first axis.
 void dequantizeAll(std::span<const runtime::Port> ports, std::vector<Value> &results) {
   for (size_t i = 0; i < ports.size(); ++i)
     if (ports[i].quantization && results[i].isTensor()) {
@@ -103,7 +103,7 @@ bool hasNaN(const Value &value) {
   return false;
 }
 
-/// Integers inside of a model have no NaN: outputs without one may hide it.
+/// Integers inside a model cannot hold NaN, so outputs without NaN may hide one.
 void warnOfLostNaN(const runtime::Context &context, const std::vector<Value> &values) {
   std::string names;
   for (size_t i = 0; i < values.size(); ++i)
@@ -127,7 +127,7 @@ double runOnce(runtime::Context &context, const InputFlags &inputs, const std::v
   return seconds;
 }
 
-/// Seconds of the steps, each without what sets its inputs.
+/// Seconds of each step, without the time to set its inputs.
 std::vector<double> runSteps(runtime::Context &context, std::vector<StatePair> pairs, const InputFlags &inputs,
                              const std::vector<std::string> &shapes, int64_t steps, StepResults &results) {
   for (const StatePair &pair : pairs)
@@ -173,7 +173,7 @@ void addOutputs(Options &options, const ModelFlags &model, std::string &output, 
   addTop(options, top);
   options.addQuiet();
   options.addJson();
-  options.afterParse([&] { // what it refers to outlives the options
+  options.afterParse([&] { // callbacks refer to this object, which outlives the options
     if (!reference)
       return;
     options.refuse({"--dequantize"}, "--reference loads no package, which has the scales");

@@ -1,4 +1,4 @@
-// `lathe segments`: a network piece by piece, here and in another runtime.
+// `lathe segments`: compares a network piece by piece with another runtime.
 #include "cli/CompilerVerbs.h"
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Recording.h"
@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A part of the network, timed in both runtimes on what the whole feeds it.
+/// A part of the network, timed in both runtimes on the values that the whole network gives it.
 struct Part {
   std::string from, to; // "" for the network's inputs or outputs
   size_t operators = 0;
@@ -49,7 +49,7 @@ public:
     }
   }
 
-  /// From behind `from` to behind `to`; empty names: the network's own ends.
+  /// Measures the part behind `from` up to and including `to`; empty names mean the network's own ends.
   Part measure(const std::string &from, const std::string &to) {
     Cut cut = places.cut(from, to);
     Part part{from, to, cut.nodes, cut.inputs, {}, {}};
@@ -61,7 +61,7 @@ public:
     lab::CompareSide theirs{peer, stem + ".onnx", {}};
     if (peer.reads("onnx")) {
       exportOnnxFile(*cut.module, stem + ".onnx");
-    } else { // it runs a part of the original file
+    } else { // the peer runs a part of the original file
       theirs.model = model.model;
       theirs.part = {cut.inputs, to.empty() ? std::vector<std::string>{} : std::vector{to}};
     }
@@ -87,7 +87,7 @@ private:
     recording.add(lab::pointsOf(part.comparison, problem, modelSetting(model, batch, part.records)));
   }
 
-  /// A package that only has such inputs: what calling our runner costs.
+  /// A package that only takes these inputs, which measures the cost of calling our runner.
   std::string callPackage(const std::vector<lab::CallInput> &inputs) const {
     ModelFlags call = callModel(model, directory.path.string(), inputs);
     std::string package = call.model + ".lathe";
@@ -95,7 +95,7 @@ private:
     return package;
   }
 
-  /// What the cut's inputs, then outputs hold in a run of the whole.
+  /// The values of the cut's inputs, then outputs, in a run of the whole network.
   std::vector<Value> runWhole(Cut &cut) {
     auto bytes = std::make_shared<std::vector<char>>();
     compileToBytes(*cut.whole, compileOptions(model, nullptr), *bytes);
@@ -109,7 +109,7 @@ private:
   lab::CompareOptions compare;
   lab::RunnerSpec ours, peer;
   Recording &recording;
-  store::Problem whole; // the network, as it is kept
+  store::Problem whole; // the network, as stored
   int64_t batch = 0;
   std::vector<Value> values;
   process::TemporaryDirectory directory{"segments"};
@@ -143,7 +143,7 @@ json partJson(const Part &part) {
   return document;
 }
 
-/// Where the peer overtakes: sentences about the blocks.
+/// Sentences about the blocks in which the peer is faster.
 std::string turns(const std::vector<Part> &cumulative, const std::vector<Part> &blocks, const std::string &peer) {
   std::string text;
   for (size_t i = 1; i < cumulative.size(); ++i) {
@@ -157,7 +157,7 @@ std::string turns(const std::vector<Part> &cumulative, const std::vector<Part> &
                           isOneOf(lab::Verdict::ambiguous) ? "may turn (ambiguous)" : "turns", before->ratio.ratio,
                           after->ratio.ratio);
   }
-  double best = 0; // the speed that one of the blocks shows to be possible
+  double best = 0; // the best speed that a block reaches
   for (const Part &block : blocks)
     if (block.ratio())
       best = std::max(best, *block.ratio());
@@ -183,9 +183,9 @@ std::string turns(const std::vector<Part> &cumulative, const std::vector<Part> &
   return text;
 }
 
-/// What is measured: parts from the inputs to each checkpoint, and the blocks between them.
+/// The measured parts: from the inputs to each checkpoint, and the blocks between checkpoints.
 struct Parts {
-  std::vector<Part> cumulative, blocks; // there may be one block less while measuring
+  std::vector<Part> cumulative, blocks; // blocks may have one entry less during measuring
 };
 
 struct SegmentFlags {
@@ -295,7 +295,7 @@ std::string placeText(const Part &part) {
                      part.to.empty() ? "the outputs" : part.to);
 }
 
-/// Prints and writes what was measured.
+/// Prints and writes the measurements.
 void report(const Parts &parts, const SegmentFlags &flags, const Options &options, const Recording &recording,
             bool finished) {
   auto all = [&](auto visit) {
@@ -339,7 +339,7 @@ TensorOrigins originsOf(const ModelFlags &model) {
   return model.isZoo() ? TensorOrigins() : tensorOrigins(model.model, importOptions(model));
 }
 
-/// Behind which the parts end; "" last: the outputs.
+/// The nodes behind which the parts end; "" at the end stands for the outputs.
 std::vector<std::string> partEnds(const SegmentFlags &flags, const Source &source, const SegmentPlaces &places) {
   std::vector<std::string> nodes = places.resolved(flags.at);
   if (nodes.empty())
@@ -350,7 +350,7 @@ std::vector<std::string> partEnds(const SegmentFlags &flags, const Source &sourc
   return nodes;
 }
 
-/// The other runtime: it reads ONNX, or runs parts of a model in its own format.
+/// The other runtime, which reads ONNX or runs parts of a model in the model's own format.
 lab::RunnerSpec peerOf(const SegmentFlags &flags) {
   lab::RunnerSpec peer = lab::runnerNamed(flags.with, "--with " + flags.with);
   if (peer.reads("onnx"))
@@ -418,7 +418,7 @@ int segmentsVerb(const Arguments &arguments) {
                        {"repeat", flags.repeat},
                        {"fill", flags.inputs.fill},
                        {"seed", flags.inputs.seed}});
-  recording.plan(2 * stage.total); // of both sides
+  recording.plan(2 * stage.total); // for both sides
   Segmenter segmenter(flags.model, source, places, flags.inputs, compare, ours, peer, recording);
   KeptWhenInterrupted<Parts> kept([&](const Parts &soFar) { report(soFar, flags, options, recording, false); });
   Parts parts;

@@ -1,4 +1,4 @@
-// `lathe serve`: the store in a browser (docs/serving.md). This is the program lathe-serve.
+// `lathe serve`: shows the store in a browser (docs/serving.md). It is the program lathe-serve.
 #include "cli/StoreFlags.h"
 #include "cli/analysis/Ceilings.h"
 #include "report/PageBytes.h"
@@ -59,20 +59,20 @@ struct ServeFlags {
   }
 };
 
-/// Ends the program without a word: there is nothing to clean up.
+/// Ends the program silently: there is nothing to clean up.
 void onSignal(int signal) { ::_exit(128 + signal); }
 
 void endQuietlyOn(int signal) {
   struct sigaction before = {};
   if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN)
-    return; // as it was ignored when the program started (nohup)
+    return; // the signal was ignored when the program started (nohup)
   struct sigaction action = {};
   action.sa_handler = onSignal;
   sigemptyset(&action.sa_mask);
   ::sigaction(signal, &action, nullptr);
 }
 
-/// Starts the desktop's browser, which outlives this program. Says so where there is none.
+/// Starts the desktop's browser, which outlives this program. Prints a message if there is none.
 void openBrowser(const std::string &address) {
   std::string program = "xdg-open", argument = address;
   char *argv[] = {program.data(), argument.data(), nullptr};
@@ -111,7 +111,7 @@ int listen(serve::HttpServer &server, const ServeFlags &flags) {
   if (flags.host.empty())
     try {
       server.listen("::1", port);
-    } catch (const Error &) { // no IPv6, or another program has the port there: the printed address is the other one
+    } catch (const Error &) { // no IPv6, or its port is in use: the IPv4 address is printed
     }
   return port;
 }
@@ -133,7 +133,7 @@ int serveVerb(const Arguments &arguments) {
   bool remote = !flags.host.empty() && !serve::isLoopback(flags.host), made = remote && flags.token.empty();
   std::string token = made ? serve::randomText(madeTokenBytes) : flags.token;
 
-  std::optional<serve::Routes> routes; // which know the port
+  std::optional<serve::Routes> routes; // created when the port is known
   serve::HttpServer server([&](const serve::Request &request) { return routes->answer(request); }, serve::Limits());
   int port = listen(server, flags);
   serve::Service service{.store = path, .version = LATHE_VERSION, .ceilings = [](store::Store &store) {

@@ -1,5 +1,5 @@
-// `lathe records ship`: the archive of the best tuning records that comes with lathe
-// (docs/records.md, "Shipped records").
+// `lathe records ship`: writes the archive of the best tuning records that comes with lathe (docs/records.md, "Shipped
+// records").
 #include "cli/CompilerVerbs.h"
 #include "cli/ShippedRecords.h"
 #include "cli/StoreFlags.h"
@@ -21,7 +21,7 @@ struct Shipped {
   store::Platform platform;
 };
 
-/// The records of an archive, one of each task.
+/// The records of an archive, one record for each task.
 class Archive {
 public:
   /// Reads the archive if it exists.
@@ -36,7 +36,7 @@ public:
     before = schedules();
   }
 
-  /// Takes what `from` has found out about the tasks of a kind of machine.
+  /// Takes the records of a kind of machine from `from`.
   void update(store::Store &from, const std::string &machine) {
     for (const store::ChosenSchedule &chosen : from.chosenSchedules(lab::platformHere().key()))
       if (std::optional<TaskParts> task = partsOfTask(chosen.task); task && task->target == machine) {
@@ -65,7 +65,7 @@ public:
   struct Changes {
     size_t added = 0, changed = 0, removed = 0;
   };
-  /// Since the archive was read.
+  /// Changes since the archive was read.
   Changes changes() const {
     Changes changes;
     std::map<std::string, std::string> now = schedules();
@@ -91,8 +91,8 @@ private:
     for (store::TunedTask &task : from.tunedTasks(filter))
       for (store::TuningRecord &record : task.records)
         if (record.schedule == chosen.schedule) {
-          setOutcomes(record, {leadingOutcome(record)}); // the comparison
-          record.experiment.clear();                     // is not shipped
+          setOutcomes(record, {leadingOutcome(record)}); // keeps only the comparison
+          record.experiment.clear();                     // the experiment is not shipped
           task.task.kernel.clear();
           records[chosen.task] = {record, task.task, from.platform(chosen.platform)};
         }

@@ -1,4 +1,4 @@
-// `lathe store`: what was measured, to be looked at, sent and merged.
+// `lathe store`: lists, shows, sends and merges measurements.
 #include "cli/FrontVerbs.h"
 #include "cli/StoreFlags.h"
 #include "cli/analysis/StoreTrend.h"
@@ -82,7 +82,7 @@ std::string figuresText(const std::map<std::string, double> &figures) {
   return text;
 }
 
-/// What is known of the machine, and who measured.
+/// Describes the machine and the user who measured.
 std::string machineText(const store::Platform &platform, const store::Experiment &e) {
   if (e.kind == store::ExperimentKind::imported)
     return fmt::format("{}; measured by another program, {}", platform.cpu, shownName(store::PointStatus::notVerified));
@@ -138,7 +138,7 @@ int storeShow(const Arguments &arguments) {
     row.provider = p.provider;
     row.variant = p.variant;
     row.setting = p.setting;
-    row.status = store::PointStatus::passed; // the column of the status says what is not verified
+    row.status = store::PointStatus::passed; // the status column says which points are not verified
     table.row({p.problem.op, p.problem.text, report::scheduledColumnOf(row), report::settingText(p.setting),
                std::string(shownName(p.status)), std::to_string(time.count), ms(time.median), ms(time.min),
                figuresText(p.figures)});

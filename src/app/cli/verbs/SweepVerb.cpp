@@ -1,4 +1,4 @@
-// `lathe sweep`: one model, or several, at every level, layout, target and number of threads.
+// `lathe sweep`: measures one or several models at every level, layout, target and number of threads.
 #include "cli/FrontVerbs.h"
 #include "cli/KeptWhenInterrupted.h"
 #include "cli/Packages.h"
@@ -53,7 +53,7 @@ std::vector<std::string> layoutsOf(const std::string &text) {
   return layouts;
 }
 
-/// Throws ChildFailed for a target that the compiler does not know, whose rows would all say so.
+/// Throws ChildFailed for a target that the compiler does not know; otherwise every row would report it.
 void requireTargets(const std::vector<std::string> &targets) {
   std::string model = temporaryFolder() / "target.mlir";
   writeFile(model, "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
@@ -74,12 +74,12 @@ struct SweepFlags {
 
   void add(Options &options);
   bool classifies() const { return !pictures.data.data.empty(); }
-  /// Reads --data, before anything is compiled.
+  /// Reads --data before anything is compiled.
   void readPictures();
-  /// The rows of the grid, models outermost, then targets, threads, levels and layouts. Behind the rows of a model those of
-  /// --against.
+  /// The rows of the grid: models outermost, then targets, threads, levels and layouts. Rows of --against follow the
+  /// rows of each model.
   std::vector<SweepRow> rows() const;
-  /// Everything that the rows depend on: what an interrupted sweep has done serves a command with equal ones.
+  /// Everything that the rows depend on. A command with an equal value can reuse the results of an interrupted sweep.
   nlohmann::json identity(const Arguments &arguments, const std::vector<SweepRow> &rows) const;
   nlohmann::json settings() const {
     return {
@@ -200,7 +200,7 @@ ModelFlags SweepFlags::flagsOf(const std::string &name) const {
     return model;
   try {
     return model.shapes.empty() ? flagsForOther(model, name) : flagsLike(model, packageFor(model).path, name);
-  } catch (const ChildFailed &) { // the row will say so, too
+  } catch (const ChildFailed &) { // the row will report it, too
     return flagsForOther(model, name);
   }
 }
@@ -267,11 +267,11 @@ nlohmann::json SweepFlags::identity(const Arguments &arguments, const std::vecto
           {"files", std::move(stamps)}};
 }
 
-/// Prepares and classifies the rows. `kept` gets the state after each step.
+/// Prepares and classifies the rows. Updates `kept` after each step.
 void prepareAll(Sweep &sweep, SweepFlags &flags, const RowFolder &folder, const Arguments &arguments,
                 KeptWhenInterrupted<Sweep> &kept) {
   Progress progress("sweep");
-  TimeLeft left(flags.turns.maxSeconds); // of timing, behind the last row
+  TimeLeft left(flags.turns.maxSeconds); // for timing after the last row
   prepareRows(
       {sweep.rows, flags.inputs, flags.pictures, folder, arguments}, flags.classifies(),
       [&](const std::string &what, size_t row) {
@@ -283,7 +283,7 @@ void prepareAll(Sweep &sweep, SweepFlags &flags, const RowFolder &folder, const 
   Progress::endSteps();
 }
 
-/// Writes the page and the Markdown that were asked for.
+/// Writes the requested page and Markdown.
 void writePages(const SweepFlags &flags, const Sweep &sweep, const std::string &command, bool finished) {
   if (flags.html.empty() && flags.markdown.empty())
     return;
@@ -301,7 +301,7 @@ void timeAll(Sweep &sweep, const SweepFlags &flags, KeptWhenInterrupted<Sweep> &
   sweep.timing = timeRows(
       sweep.rows, flags.turns, folder, [&](const std::string &what, double left) { progress.updateUntil(what, left); },
       [&](const SweepTiming &soFar) {
-        // The signal ends the processes first, which would look like failures of the rows.
+        // The signal first ends the processes, which then look like failed rows.
         if (std::any_of(sweep.rows.begin(), sweep.rows.end(), [](auto &row) { return row.ended; }))
           return;
         sweep.timing = soFar;

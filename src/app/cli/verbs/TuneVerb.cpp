@@ -18,8 +18,8 @@
 namespace lathe::cli {
 namespace {
 
-/// How the model is compiled by default. What measures here knows the machine's rates first: they decide default schedules, so
-/// rates that become known later would change what the trials are compared with.
+/// The options of a compilation by default. A program that measures here must know the machine's rates first: they
+/// decide default schedules, so rates that become known later would change the schedules that trials are compared with.
 CompileOptions defaultOptions(const TuneFlags &flags) {
   if (flags.measuresHere())
     lab::machineCeilings([](const std::string &line) { say("lathe tune: " + line); });
@@ -67,7 +67,7 @@ public:
       ceilings =
           TuneCeilings{lab::withPeak(lab::machineCeilings(), compiling.threads, lab::measurePeak(compiling.threads)),
                        compiling.threads};
-    constexpr double fastest = 0.5; // share of the predicted time, where the machine's ceilings are not known
+    constexpr double fastest = 0.5; // share of the predicted time, if the machine's ceilings are unknown
     ProcessTrials trials(measureOptions());
     if (flags.budget > 0 && hasPackage())
       package.prepare(progress);
@@ -113,7 +113,7 @@ private:
   CompileOptions compiling; // without records
   Recording recording;
   TrialRecords records;
-  std::optional<GraphTuning> graph; // of a model that runs here
+  std::optional<GraphTuning> graph; // for a model that runs here
   TaskList list;
   StartModels start = flags.startModels();
   tune::Knowledge knowledge{start.models};
@@ -123,9 +123,9 @@ private:
   std::vector<tune::TunedTask> tuned;
   std::string ended;
   double chooseSeconds = 0;
-  nlohmann::json history = nlohmann::json::array(); // after every batch of the search
+  nlohmann::json history = nlohmann::json::array(); // one entry after every batch of the search
   std::optional<TunedOutcome> whole;
-  bool undone = false; // the tuned package is not kept
+  bool undone = false; // the tuned package was dropped
 
   tune::MeasureOptions measureOptions() const {
     tune::MeasureOptions result;
@@ -156,12 +156,12 @@ private:
                 },
             .settled =
                 [this](size_t task, const tune::TunedTask &result) {
-                  if (!hasPackage()) // otherwise the whole model decides
+                  if (!hasPackage()) // otherwise the comparison of the whole model decides
                     recording.add(std::vector{records.of(list.tasks[task].task, result)});
                 }};
   }
 
-  /// As compilations with records decide the graph.
+  /// Options that decide the graph like compilations with records.
   CompileOptions withGraph() const {
     CompileOptions result = compiling;
     if (graph)
@@ -213,9 +213,9 @@ private:
     addShipped(list.tasks, targetOf(compiling).key());
   }
 
-  /// Before the search, because the graph says which tasks there are.
+  /// Runs before the search, because the graph determines the tasks.
   void decideGraph(tune::TrialRunner &trials) {
-    constexpr double share = 0.2, compared = 8; // of the budget at most, for measuring; seconds
+    constexpr double share = 0.2, compared = 8; // of the budget, for measuring; seconds of comparing
     double deadline = flags.budget > 0 ? began + share * flags.budget : std::numeric_limits<double>::infinity();
     if (graph->decide(trials, deadline, compared, progress))
       readTasks();
@@ -224,9 +224,10 @@ private:
   /// A model that is measured here has a package.
   bool hasPackage() const { return flags.hasModel() && flags.via.empty(); }
 
-  /// Compiles the tuned package, checks it, and compares it with the untuned one. What is kept is in the records afterwards.
+  /// Compiles the tuned package, checks it, and compares it with the untuned package. Then writes the kept schedules to
+  /// the records.
   void finish(bool gained) {
-    constexpr double usual = 30; // seconds of comparing without a budget
+    constexpr double usual = 30; // seconds of comparing if there is no budget
     if (gained || flags.compare) {
       double left = flags.budget > 0 ? began + flags.budget - lab::steadySeconds() : usual;
       whole = package.finish(withGraph(), fasterSchedules(), left, progress);
@@ -235,7 +236,7 @@ private:
         if (whole->dropped.contains(list.tasks[i].task.key))
           tuned[i].drop();
     }
-    // All or none: a tuned model without its graph, or the reverse, is one that nobody has compared.
+    // Keeps all or none: a tuned model without its graph, or the reverse, was never compared.
     std::vector<store::TunedTask> kept = graph->settled(!undone);
     for (size_t i = 0; i < tuned.size(); ++i)
       kept.push_back(records.of(list.tasks[i].task, tuned[i], undone));
@@ -244,7 +245,7 @@ private:
       package.write(flags.output, gained && !undone);
   }
 
-  /// Those that are expected to gain most first.
+  /// Tasks with the greatest expected gain come first.
   TaskSchedule fasterSchedules() const {
     std::vector<std::pair<double, size_t>> gains;
     for (size_t i = 0; i < tuned.size(); ++i)
@@ -348,13 +349,13 @@ int tuneVerb(const Arguments &arguments) {
   flags.add(options);
   options.parseAll(arguments);
   if (flags.isAll()) {
-    ::unsetenv(noRecordsVariable); // the records are what is measured
-    flags.startModels();           // says now, and once, what is wrong with them
+    ::unsetenv(noRecordsVariable); // records are what this verb measures
+    flags.startModels();           // reports errors in them now, and only once
     return tuneAll(flags.forAll(arguments), options);
   }
   if (!flags.output.empty())
     requireNoTerminal(flags.output, "a package");
-  flags.model.noRecords = true; // the default schedules are those without records
+  flags.model.noRecords = true; // default schedules ignore records
   if (flags.evaluate)
     return evaluateModel(options, flags.model, flags.record.file, flags.tune.seed);
   if (!flags.trainTo.empty())

@@ -1,4 +1,4 @@
-// `lathe verify`: a package beside the reference operators.
+// `lathe verify`: compares a package with the reference operators.
 #include "cache/Verdicts.h"
 #include "cli/CompilerVerbs.h"
 #include "cli/Packages.h"
@@ -30,8 +30,8 @@ std::string today() {
   return text;
 }
 
-/// The `lathe extract` that cuts the kernel of `divergence` out of the model, with the inputs of this run; "" where the
-/// source has no such part.
+/// The `lathe extract` command that cuts the kernel of `divergence` out of the model, with the inputs of this run; ""
+/// if the source has no such part.
 std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, mlir::ModuleOp module,
                            const verify::Divergence &divergence) {
   std::optional<CutOptions> cut = verify::cutAround(
@@ -52,7 +52,7 @@ std::string extractCommand(const ModelFlags &model, const InputFlags &inputs, ml
   return process::shellCommand(words);
 }
 
-/// The model to judge `package` by when none is named: the zoo network that it says it was compiled from.
+/// The model that judges `package` if none is named: the zoo network that the package states as its source.
 std::string modelOfPackage(const std::string &package, const ModelFlags &flags) {
   std::string source = openPackage(package, flags).model->source();
   require(source.starts_with("zoo:"),
@@ -61,7 +61,7 @@ std::string modelOfPackage(const std::string &package, const ModelFlags &flags) 
   return source.substr(0, source.find('@'));
 }
 
-/// A zoo package that names its network by name only is judged by the very same weights and extents.
+/// A zoo package that states only the name of its network must be judged with exactly the same weights and extents.
 void requireSameZoo(const ModelFlags &model, const Source &source, const runtime::Model &package, bool named) {
   if (!named || !model.isZoo() || model.package.empty())
     return;
@@ -70,13 +70,13 @@ void requireSameZoo(const ModelFlags &model, const Source &source, const runtime
           package.file(), package.source(), sourceText(model, source));
 }
 
-/// What `lathe verify` is told.
+/// The flags of `lathe verify`.
 struct VerifyFlags {
   ModelFlags model;
   InputFlags inputs;
   verify::Options verification;
   StepFlags stepping;
-  std::string judgedBy; // --model
+  std::string judgedBy; // value of --model
   int seeds = 2;
 
   void add(Options &options);
@@ -86,7 +86,7 @@ private:
   void choosePackage();
 };
 
-/// A package given as MODEL is judged by the model that --model names.
+/// If MODEL is a package, it is judged by the model of --model.
 void VerifyFlags::choosePackage() {
   bool isOne = !model.isZoo() && isPackage(model.model);
   require(isOne || judgedBy.empty(), "--model {}: {} is a model and judges itself; --model is only for packages",
@@ -141,7 +141,7 @@ void VerifyFlags::add(Options &options) {
   });
 }
 
-/// One set of inputs: how they are made, and what messages call it.
+/// One set of inputs: how they are made, and their name in messages.
 struct InputSet {
   InputFlags flags;
   std::string title;
@@ -184,7 +184,7 @@ std::vector<InputSet> inputSets(const VerifyFlags &flags) {
     bool given = anyGiven && i == 0;
     if (!given)
       inputs.like = std::exchange(inputs.given, {});
-    else if (flags.seeds > 0) // --fill and --seed are of the other sets
+    else if (flags.seeds > 0) // --fill and --seed belong to the other sets
       inputs.fillAsked = inputs.seedAsked = false;
     inputs.seed = flags.inputs.seed + i;
     std::string title = given                     ? "given inputs"
@@ -196,7 +196,7 @@ std::vector<InputSet> inputSets(const VerifyFlags &flags) {
   return sets;
 }
 
-/// Comparisons of one set as lines on standard output (when `print`), and in json["runs"].
+/// Prints the comparisons of one set (if `print`), and adds them to json["runs"].
 void printComparisons(const std::string &title, const verify::SetResult &result, nlohmann::json &json, bool print) {
   json["relative_tolerance"] = result.tolerance.relative;
   json["maximum_tolerance"] = result.tolerance.maximum;
@@ -215,7 +215,7 @@ void printComparisons(const std::string &title, const verify::SetResult &result,
   }
 }
 
-/// With --all: the number of kernels that were compared, and the others with their reasons.
+/// With --all: prints the number of compared kernels, and the others with their reasons.
 void printCoverage(const std::string &title, const verify::SetResult &result, nlohmann::json &json, bool print) {
   size_t compared = result.kernels - result.leftOut.size();
   std::map<std::string, size_t> reasons;
@@ -247,7 +247,7 @@ void printDivergence(const verify::Divergence &divergence, const std::string &co
   json["place"] = divergence.str();
 }
 
-/// Everything about one set.
+/// Prints everything about one set.
 void printSet(const VerifyFlags &flags, const InputSet &inputs, mlir::ModuleOp module, const verify::SetResult &result,
               nlohmann::json &json, bool print) {
   printComparisons(inputs.title, result, json, print);
@@ -263,7 +263,7 @@ void requireJudgeMemory(mlir::ModuleOp module, std::span<const Value> inputs, co
   requireMemory(evaluationBytes(module, inputs, judging), model + ": the reference in float64");
 }
 
-/// A verdict by other bounds tells nothing to those who ask for the usual ones.
+/// Keeps only verdicts by the default bounds, which other verbs rely on.
 void keep(const VerifyFlags &flags, const Source &source, const runtime::Model &package,
           const cache::KeptVerdict &verdict) {
   const verify::Options &given = flags.verification;
@@ -277,7 +277,7 @@ void keep(const VerifyFlags &flags, const Source &source, const runtime::Model &
     cache::keepVerdict(package, {*model, text("nn.source") + (content.empty() ? "" : "@" + content)}, verdict);
 }
 
-/// All steps of a set, until one differs.
+/// Verifies all steps of a set, until one differs.
 void verifySteps(const VerifyFlags &flags, verify::Verification &verification, const InputSet &set,
                  verify::Verdict &verdict, nlohmann::json &json, bool print) {
   const runtime::Model &package = verification.program().model();

@@ -1,4 +1,4 @@
-// An ONNX file by hand (field numbers of onnx.proto): small enough that an exporter would be the larger dependency.
+// Writes an ONNX file by hand (field numbers of onnx.proto), because an exporter would be a larger dependency.
 #include "lab/compare/Compare.h"
 #include "lab/problems/OnnxTypes.h"
 

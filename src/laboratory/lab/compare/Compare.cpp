@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Seconds. A run that takes longer hardly notices that other sides have emptied the caches.
+// Seconds from which on a run hardly suffers from caches that other sides have emptied.
 constexpr double shortRun = 0.05;
 
 /// One runner during the comparison.
@@ -31,11 +31,11 @@ struct Running {
   double secondsPerRun = 0;
   double cpuOfEnded = 0; // processor seconds of earlier starts
   SideResult *result = nullptr;
-  std::string called; // the model in messages
-  bool real = false;  // compared in real numbers: the first side has other types
+  std::string called; // name of the model in messages
+  bool real = false;  // compared as real numbers: the first side has other types
 
   bool alive() const { return runner && !result->failure; }
-  /// Notes a failure, or hands the value out.
+  /// Returns the value, or records the failure.
   template <class T> std::optional<T> take(process::Result<T> outcome) {
     if (outcome)
       return std::move(*outcome);
@@ -67,7 +67,7 @@ public:
     double began = steadySeconds();
     for (size_t i = 0; i < sides.size(); ++i) {
       begin(i);
-      // From here on a side only moves in its turn: its spinning threads would slow down the others.
+      // From now on a side runs only in its turn: its spinning threads would slow down the others.
       if (running[i].alive())
         running[i].runner->pause();
     }
@@ -112,7 +112,7 @@ private:
     return Runner::start(spec, options.limits, options.timeouts);
   }
 
-  /// The file that a start of the side loads: of a package a copy.
+  /// The file that a start of the side loads: for a package, a copy.
   std::string fileForStart(const CompareSide &side) const {
     bool package = side.runner.reads("lathe") && fs::exists(side.model);
     return package ? copiedPackage(side.model, directory.path / "start") : side.model;
@@ -139,7 +139,7 @@ private:
       fs::remove(file); // mapped until the runner ends
     if (auto loaded = run.take(std::move(outcome))) {
       run.model = std::move(*loaded);
-      if (run.result->loadSeconds == 0) // of the first start, which every comparison has
+      if (run.result->loadSeconds == 0) // from the first start, which every comparison has
         run.result->loadSeconds = run.model.loadSeconds;
     }
   }
@@ -154,7 +154,7 @@ private:
     run.runner.reset();
   }
 
-  /// Of the first side that loaded its model.
+  /// Makes inputs for the first side that loaded its model.
   void makeInputs() {
     auto first = std::find_if(running.begin(), running.end(), [](auto &side) { return side.alive(); });
     if (first == running.end())
@@ -176,7 +176,7 @@ private:
         matchInputs(*first, side);
   }
 
-  /// Finds the file for every input of a side; throws Error where the side is another network.
+  /// Finds the file for every input of a side; throws Error if the side is another network.
   void matchInputs(const Running &first, Running &side) {
     auto loaded = [&](const Running &run) { return LoadedSide{run.called, run.model, scalesOf(run)}; };
     std::string stem = (directory.path / fmt::format("side{}-input", &side - running.data())).string();
@@ -190,8 +190,8 @@ private:
 
   void bindInputs(Running &side) { side.take(side.runner->setInputs(side.inputs)); }
 
-  /// Measured in a process of its own: the side's process keeps its model, and only the model may count as its memory.
-  /// A runner that cannot be called in this way has no overhead.
+  /// Measured in a separate process: the side's process keeps its model, and only the model may count as its memory. A
+  /// runner that cannot be called like this has no overhead.
   void measureOverhead(const CompareSide &side, Running &run) {
     if (!run.alive() || (!side.call && !side.runner.reads("onnx")))
       return;
@@ -229,7 +229,7 @@ private:
       side.outputs = std::move(*files);
   }
 
-  /// In the order of the model.
+  /// Outputs in the order of the model.
   std::vector<NamedOutput> outputsOf(const Running &side, bool real) const {
     std::vector<NamedOutput> outputs;
     for (const RunnerPort &port : side.model.outputs)
@@ -257,7 +257,7 @@ private:
     return result;
   }
 
-  /// Notes the outputs of Lathe that the peer does not have. They cannot be compared.
+  /// Adds notes about outputs of Lathe that the peer does not have, which cannot be compared.
   void noteMissing(const PeerResult &peer) {
     if (peer.outputs.empty()) // a side failed
       return;
@@ -268,7 +268,7 @@ private:
         running[peer.peer].result->notes.push_back(fmt::format("has no output like '{}'", port.name));
   }
 
-  /// No timing without an answer.
+  /// True if the side can be timed: its outputs must be right.
   bool isTimed(const Running &side) const {
     auto index = size_t(&side - running.data());
     auto alive = [&](const PeerResult &peer) {
@@ -278,7 +278,7 @@ private:
                        [&](auto &peer) { return (index == 0 || peer.peer == index) && alive(peer); });
   }
 
-  /// A new process; its answer must agree as the first one's did.
+  /// Starts a new process, whose outputs must agree like those of the first process.
   void startAgain(Running &side) {
     end(side);
     begin(size_t(&side - running.data()));
@@ -300,7 +300,7 @@ private:
     }
   }
 
-  /// A runner as the engine sees it.
+  /// A runner as a side for the timing engine.
   struct Side : TimedSide {
     Side(Comparing &all, Running &run) : all(all), run(run) {}
     bool running() const override { return all.isTimed(run); }
@@ -387,7 +387,7 @@ private:
     if (!once)
       return;
     side.secondsPerRun = once->seconds.front();
-    if (side.secondsPerRun < shortRun) // warm now: once more
+    if (side.secondsPerRun < shortRun) // caches are warm now: runs once more
       if (auto more = side.take(side.runner->time(1, 3)))
         side.secondsPerRun = *std::min_element(more->seconds.begin(), more->seconds.end());
   }
@@ -430,7 +430,7 @@ private:
       for (size_t i = 0; i < context.instructionCount(); ++i)
         sum += context.instruction(i).flops;
       return sum;
-    } catch (const Error &) { // the runner says what is wrong, and extents may depend on data
+    } catch (const Error &) { // the runner reports errors, and extents may depend on data
       return 0;
     }
   }

@@ -1,8 +1,8 @@
-// Compares runners on one network: checks the outputs against each other, then times all sides in turns over
-// several starts of every runner (lab/judging/Turns.h).
+// Compares runners on one network: checks the outputs against each other, then times all sides in turns over several
+// starts of every runner (lab/judging/Turns.h).
 //
-// Independent of compilers: a side is a runner and a file in its format. The first side is "ours", the
-// others are its peers.
+// Does not depend on compilers: a side is a runner and a file in its format. The first side is "ours", the others are
+// its peers.
 #pragma once
 
 #include "lab/compare/RealNumbers.h"
@@ -27,15 +27,14 @@ struct CallInput {
 struct CompareSide {
   RunnerSpec runner;
   std::string model; // file that the runner loads
-  /// Writes the model of `callOnnx(inputs)` in the format of the runner and returns its path. If it
-  /// is empty, `compare` writes the model for runners of ONNX, and SideResult::overheadSeconds
-  /// stays empty for other runners.
+  /// Writes the model of `callOnnx(inputs)` in the format of the runner and returns its path. If it is empty, `compare`
+  /// writes the model for runners of ONNX, and SideResult::overheadSeconds stays empty for other runners.
   std::function<std::string(const std::vector<CallInput> &inputs)> call;
   ModelPart part = {};                 // the part of the model to run
-  std::vector<std::string> notes = {}; // what a reader of the result must know, one line each
+  std::vector<std::string> notes = {}; // facts that a reader of the result must know, one line each
   std::string content = {};            // hash of the file that the runner is named after; "" for a runtime
   std::string called = {};             // name of the model in messages; "": its file
-  Scales scales = {};                  // of inputs and outputs that are quantised
+  Scales scales = {};                  // scales of quantised inputs and outputs
 };
 
 struct CompareOptions : TurnOptions {
@@ -45,18 +44,17 @@ struct CompareOptions : TurnOptions {
   int threads = 1;
   uint64_t seed = 0;                    // seed of generated inputs
   std::map<std::string, Tensor> inputs; // by name
-  /// Inputs of the first side that hold variables of the model. A side that keeps its variables itself lacks these
-  /// inputs and begins with the values that `inputs` has for them.
+  /// Inputs of the first side that hold variables of the model. A side that keeps its variables internally lacks these
+  /// inputs and begins with their values in `inputs`.
   std::set<std::string> variables;
   std::map<std::string, int64_t> dims; // values of the symbols of generated inputs; default 1
   Tolerance tolerance = {1e-4, 1e-3};  // bounds for agreeing outputs (lab/judging/Tolerance.h)
-  bool adaptLayouts = false;           // transpose inputs and outputs of sides whose channels lie elsewhere
+  bool adaptLayouts = false;           // transpose inputs and outputs of sides with another layout
   bool checkOnly = false;              // compare outputs only
-  std::optional<double> operations;    // of one run; empty: as the first side's package states
+  std::optional<double> operations;    // of one run; empty: from the first side's package
   process::Limits limits;              // limits of each runner
   RunnerTimeouts timeouts;
-  /// Receives the current step and, while timing, the largest remaining time in seconds. May be
-  /// empty.
+  /// Receives the current step and, while timing, the largest remaining time in seconds. May be empty.
   std::function<void(const std::string &what, std::optional<double> secondsLeft)> progress;
   /// Receives the preliminary result after each start. May be empty.
   std::function<void(const struct Comparison &soFar)> afterStart;
@@ -65,7 +63,7 @@ struct CompareOptions : TurnOptions {
 /// Comparison of one output of ours with the output of a peer.
 struct Agreement {
   std::string output;
-  std::string ours; // name of our output, where it is another one
+  std::string ours; // name of our output, if it differs
   bool transposed = false;
   double relativeL2 = 0, maxDifference = 0;
   bool agrees = false;
@@ -77,10 +75,10 @@ struct Agreement {
 
 struct SideResult {
   std::string name, version, model, content; // as in CompareSide
-  std::vector<std::string> notes;            // of the side, and what was adapted
+  std::vector<std::string> notes;            // notes of the side, and about adapted inputs and outputs
   nlohmann::json settings;
   double loadSeconds = 0;
-  std::optional<double> overheadSeconds;   // median time of the model that `callOnnx` makes for these inputs
+  std::optional<double> overheadSeconds;   // median time of the `callOnnx` model for these inputs
   std::vector<std::vector<double>> rounds; // seconds of all samples by round; empty if nothing was timed
   std::vector<Counts> counts;              // of each round, over its samples
   std::string uncounted;                   // why counts are missing (TimingWorker)
@@ -93,7 +91,7 @@ struct SideResult {
 /// Comparison of our side with sides[peer].
 struct PeerResult {
   size_t peer = 0;
-  std::vector<Agreement> outputs; // from the first start, or from the first start that disagrees
+  std::vector<Agreement> outputs; // from the first start, or the first that disagrees
   bool agrees = false;            // in every start
   /// Peer's time / our time; empty if the outputs do not agree.
   std::optional<JudgedPair> judged;
@@ -106,23 +104,23 @@ struct Comparison {
   std::vector<SideResult> sides; // in the given order
   std::vector<PeerResult> peers; // of sides 1, 2, ...
   std::vector<size_t> starts;    // rounds of each start of the runners
-  bool roundsSpent = false;      // all that CompareOptions::roundsInAll allows
-  /// Average number of processors that other programs used while timing; empty if the system does
-  /// not report it.
+  bool roundsSpent = false;      // the limit CompareOptions::roundsInAll was reached
+  /// Average number of processors that other programs used while timing; empty if the system does not report it.
   std::optional<double> otherProcessors;
   std::optional<double> stolenProcessors; // part of otherProcessors that other virtual machines of the host used
   /// Rounds that began while the processors did not run at full speed (lab/judging/FullSpeed.h).
   size_t slowRounds = 0;
   double waitedSeconds = 0; // for processors at full speed
-  bool agrees() const;      // with every peer, and no side failed or has implausible times
+  bool agrees() const;      // with every peer; no side failed or has implausible times
 };
 
-/// Compares the sides. Where one side is quantised and another one is not, both get and give the same real numbers. Inputs
-/// and outputs are matched by name, else by order and shape (lab/compare/Ports.h). Throws Error if the inputs do not match,
-/// if layouts differ without `adaptLayouts`, or if a given input does not exist. Failures of runners are in the result.
+/// Compares the sides. If one side is quantised and another one is not, both get and give the same real numbers. Inputs
+/// and outputs are matched by name, otherwise by order and shape (lab/compare/Ports.h). Throws Error if the inputs do
+/// not match, if layouts differ without `adaptLayouts`, or if a given input does not exist. Failures of runners are in
+/// the result.
 Comparison compare(const std::vector<CompareSide> &sides, const CompareOptions &options = {});
 
-/// Values of the input `number`, in the range that networks take.
+/// Random values for input `number`, in the usual range of networks.
 Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64_t number);
 
 /// Compares one output with lab/judging/Difference.h.

@@ -35,7 +35,7 @@ static std::vector<double> gigahertzOf(const SideResult &side) {
   return values;
 }
 
-/// Why it is not known whether the frequency changed, or "".
+/// Why frequency changes cannot be detected, or "".
 static std::string uncountedText(const Comparison &comparison) {
   for (const SideResult &side : comparison.sides)
     if (!side.rounds.empty() && gigahertzOf(side).empty())
@@ -66,7 +66,7 @@ static std::vector<std::string> warningsOf(const SideResult &side, const std::ve
   return warnings;
 }
 
-/// Too many rounds began while the processors did not run at full speed.
+/// True if too many rounds began before the processors ran at full speed.
 static bool beganSlowly(const Comparison &comparison) {
   size_t rounds = std::accumulate(comparison.starts.begin(), comparison.starts.end(), size_t(0));
   return double(comparison.slowRounds) > unreliableSlowShare * double(rounds);
@@ -76,7 +76,7 @@ bool isDisturbed(const Comparison &comparison) {
   return comparison.otherProcessors.value_or(0) > disturbingProcessors || beganSlowly(comparison);
 }
 
-/// True for a runner whose speed says nothing about the runtime on this machine, such as TensorFlow Lite's WebAssembly
+/// True for a runner whose speed does not represent the runtime on this machine, such as TensorFlow Lite's WebAssembly
 /// build.
 static bool saysNothing(const SideResult &side) {
   return side.settings.is_object() && side.settings.contains("caution");
@@ -163,7 +163,7 @@ json toJson(const Comparison &comparison) {
   return document;
 }
 
-/// Three decimals; a time below 0.1 ms has as many as show three of its digits.
+/// Three decimals; more for a time below 0.1 ms, so that it has three digits.
 static std::string milliseconds(double seconds) {
   int decimals = 3;
   for (double shown = 1e-4; decimals < 9 && seconds > 0 && seconds < shown; shown /= 10)
@@ -171,7 +171,7 @@ static std::string milliseconds(double seconds) {
   return fmt::format("{:.{}f}", seconds * 1e3, decimals);
 }
 
-/// How our time compares with the peer's, or why there is no ratio; "" where nothing was timed.
+/// The ratio of our time and the peer's time, or why there is none; "" if nothing was timed.
 static std::string ratioText(const Comparison &comparison, const PeerResult &peer) {
   const SideResult &ours = comparison.sides.at(0), &theirs = comparison.sides[peer.peer];
   if (!comparison.timed)

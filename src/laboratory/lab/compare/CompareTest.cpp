@@ -27,7 +27,7 @@ protected:
   }
   void TearDown() override { fs::remove_all(directory); }
 
-  /// A side whose network multiplies by model["factor"] and says it takes model["ms"].
+  /// A side whose network multiplies by model["factor"] and reports the time model["ms"].
   CompareSide fake(const std::string &name, const nlohmann::json &model) {
     CompareSide side;
     side.runner = {name, {}, {"fake"}};
@@ -82,7 +82,7 @@ TEST_F(CompareTest, everyStartIsANewProcess) {
     ASSERT_TRUE(soFar.peers[0].judged.has_value());
     EXPECT_EQ(soFar.peers[0].judged->tooFewStarts, soFar.starts.size() < 3);
   };
-  // What a process is lucky with: the second one takes 1.2 times as long, the third 0.9 times.
+  // Processes differ in speed: the second one takes 1.2 times as long, the third one 0.9 times.
   nlohmann::json moody = {{"ms", 3}, {"moods", {1, 1.2, 0.9}}, {"counter", (directory / "starts").string()}};
   auto comparison = compareFakes({{"ms", 3}}, moody);
   EXPECT_EQ(told, (std::vector<size_t>{1, 2, 3}));
@@ -134,7 +134,7 @@ TEST_F(CompareTest, tooLittleTimeGivesNoVerdict) {
             std::string::npos);
 }
 
-/// A runner that reports other times than it took: no ratio, a warning, and no success.
+/// A runner that reports times shorter than possible: no ratio, a warning, and no success.
 TEST_F(CompareTest, timesThatNoAlgorithmReachesAreNotBelieved) {
   options.operations = 1e9;
   EXPECT_TRUE(compareFakes({{"ms", 2}}, {{"ms", 3}}).agrees());
@@ -160,7 +160,7 @@ TEST_F(CompareTest, roundsInAllAreSpreadOverTheStarts) {
   EXPECT_EQ(compareFakes({}, {}).starts, (std::vector<size_t>{1, 1}));
 }
 
-/// Six starts of two sides, in each of which `ours` and `theirs` say what a round takes and at which frequency.
+/// Six starts of two sides; `ours` and `theirs` give the time and the frequency of each round.
 static Comparison sixStarts(const std::function<double(int start, int run)> &ours, double oursGhz, double theirsGhz) {
   Comparison comparison;
   comparison.sides.resize(2);
@@ -360,7 +360,7 @@ TEST(Agreement, tolerancesAndShapes) {
   EXPECT_FALSE(agreementOf("y", Tensor::of<int64_t>({1}, {5}), of({5}), options).agrees);
 }
 
-// ONNX Runtime against itself: the whole road of a comparison, without a compiler.
+// Compares ONNX Runtime with itself: all steps of a comparison, without a compiler.
 TEST_F(CompareTest, onnxRuntimeIsAsFastAsItself) {
   auto spec = findRunner("onnxruntime");
   if (!spec)
@@ -373,7 +373,7 @@ TEST_F(CompareTest, onnxRuntimeIsAsFastAsItself) {
   auto comparison = compare({side, side}, options);
   EXPECT_TRUE(comparison.agrees()) << describe(comparison);
   ASSERT_TRUE(comparison.peers[0].judged.has_value());
-  EXPECT_GT(comparison.peers[0].judged->ratio.ratio, 0); // no timed assertion: only that both sides ran
+  EXPECT_GT(comparison.peers[0].judged->ratio.ratio, 0); // does not test the time, only that both sides ran
   ASSERT_TRUE(comparison.sides[0].overheadSeconds.has_value());
   EXPECT_GT(*comparison.sides[0].overheadSeconds, 0);
   std::cout << describe(comparison);

@@ -12,7 +12,7 @@ fs::path programDirectory() {
   return fs::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
-/// The package names processors as Node.js does; an empty text where it has no library for this one.
+/// The name of this processor in the package, as in Node.js; "" if it has no library for the processor.
 static const char *processorFolder() {
 #if defined(__x86_64__)
   return "x64";
@@ -23,7 +23,7 @@ static const char *processorFolder() {
 #endif
 }
 
-/// In the order in which they are searched.
+/// Folders in search order.
 static std::vector<fs::path> runnerFolders() {
   std::vector<fs::path> runners;
   if (const char *given = std::getenv("LATHE_RUNNERS"); given && *given)
@@ -36,7 +36,7 @@ static std::vector<fs::path> runnerFolders() {
 std::optional<fs::path> onnxRuntimeLibrary() {
   for (const fs::path &folder : runnerFolders()) {
     std::error_code absent;
-    // One folder for each version of Node.js' binary interface ("napi-v6"); the library in them is the same.
+    // One folder for each version of Node.js' binary interface ("napi-v6"); they contain the same library.
     for (auto &entry : fs::directory_iterator(folder / "onnxruntime/node_modules/onnxruntime-node/bin", absent)) {
       fs::path library = entry.path() / "linux" / processorFolder() / "libonnxruntime.so.1";
       if (fs::is_regular_file(library, absent))

@@ -1,4 +1,4 @@
-// Finds what dev/peers.sh installs from npm: the library of ONNX Runtime, scripts that run models.
+// Finds files that dev/peers.sh installs from npm: the library of ONNX Runtime, and scripts that run models.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,10 @@ std::filesystem::path programDirectory();
 /// $LATHE_RUNNERS, share/lathe/runners of the installation, lab/runners of the source tree.
 std::optional<std::filesystem::path> onnxRuntimeLibrary();
 
-/// Path of `script` ("tflite/Runner.mjs") in the first RUNNERS that has it, with the folder `needed` ("": none) beside it.
+/// Path of `script` ("tflite/Runner.mjs") in the first RUNNERS that has it, beside the folder `needed` ("": none).
 std::optional<std::filesystem::path> runnerScript(const std::string &script, const std::string &needed = "");
 
-/// "ONNX Runtime is not installed: " and where its user gets it from.
+/// "ONNX Runtime is not installed: " and how to install it.
 std::string notInstalled(const std::string &runtime);
 
 } // namespace lathe::lab

@@ -1,4 +1,4 @@
-// The runner of ONNX Runtime (lab/runners/onnxruntime/): what crosses the protocol, and other libraries in its place.
+// The runner of ONNX Runtime (lab/runners/onnxruntime/): its protocol, and errors for other libraries.
 #include "lab/compare/Compare.h"
 #include "lab/compare/OnnxRuntimePlace.h"
 #include "lab/compare/Runner.h"
@@ -41,7 +41,7 @@ std::string dims(const std::vector<std::string> &extents) {
 std::string tensorPort(const std::string &name, int type, const std::vector<std::string> &extents) {
   return text(1, name) + text(2, text(1, number(1, uint64_t(type)) + text(2, dims(extents))));
 }
-std::string sequencePort(const std::string &name) { // of f32 tensors
+std::string sequencePort(const std::string &name) { // a sequence of f32 tensors
   return text(1, name) + text(2, text(4, text(1, text(1, number(1, 1) + text(2, dims({"2"}))))));
 }
 std::string node(const std::string &op, const std::vector<std::string> &from, const std::string &to) {
@@ -94,7 +94,7 @@ protected:
   process::TemporaryDirectory directory{"onnxruntime-runner-test"};
 };
 
-/// Those that need the library.
+/// Tests that need the library.
 class OnnxRuntime : public OnnxRuntimeRunnerTest {
 protected:
   void SetUp() override {
@@ -125,7 +125,7 @@ TEST_F(OnnxRuntime, everyTypeOfNpyFilesPassesThrough) {
     EXPECT_EQ(loaded->inputs.at(0).type, name(type));
     EXPECT_EQ(loaded->outputs.at(0).dims, (std::vector<std::string>{"2", "3"}));
     ASSERT_TRUE(runner->setInputs({{"x0", npy("x.npy", x)}}).ok());
-    for (int times : {1, 2}) { // into memory of the session's, then into the runner's own
+    for (int times : {1, 2}) { // first into the session's memory, then into the runner's
       auto outputs = runner->run(directory.path.string());
       ASSERT_TRUE(outputs.ok()) << times << ": " << outputs.failure().message();
       Tensor y = read(outputs->at("y0"));
@@ -158,7 +158,7 @@ TEST_F(OnnxRuntime, extentsOfOutputsFollowTheInputs) {
   EXPECT_EQ(foundIn(Tensor::of<float>({2}, {0, 0})).dims(), (std::vector<int64_t>{1, 0}));
   EXPECT_EQ(foundIn(Tensor(ElementType::f32, {0})).dims(), (std::vector<int64_t>{1, 0}));
   EXPECT_EQ(foundIn(Tensor::of<float>({3}, {1, 1, 1})).dims(), (std::vector<int64_t>{1, 3}));
-  ASSERT_TRUE(runner->setThreads(2).ok()); // inputs stay bound
+  ASSERT_TRUE(runner->setThreads(2).ok()); // inputs must stay bound
   EXPECT_EQ(read(runner->run(directory.path.string())->at("at")).dims(), (std::vector<int64_t>{1, 3}));
 }
 
@@ -197,7 +197,7 @@ TEST_F(OnnxRuntime, timesAndCounts) {
   EXPECT_EQ(read(runner->run(directory.path.string())->at("y1")).as<int64_t>()[0], 7);
 }
 
-/// What overheads are measured on: inputs that nobody reads.
+/// The call whose overhead is measured: with inputs that no node reads.
 TEST_F(OnnxRuntime, callsWithInputsOfEveryKind) {
   std::vector<CallInput> inputs{{ElementType::bf16, {2, 3}}, {ElementType::i64, {}}, {ElementType::boolean, {0, 4}}};
   auto loaded = runner->load(file("call.onnx", callOnnx(inputs)), 1);
@@ -227,7 +227,7 @@ TEST_F(OnnxRuntime, wrongInputs) {
   ASSERT_TRUE(runner->setInputs({{"x0", npy("3.npy", Tensor::of<float>({3}, {1, 2, 3}))}}).ok());
   EXPECT_NE(errorOf(runner->run(directory.path.string())).find("x0"), std::string::npos);
   EXPECT_NE(errorOf(runner->setInputs({{"x0", file("no.npy", "text")}})).find("no.npy"), std::string::npos);
-  ASSERT_TRUE(runner->setInputs({{"x0", two}}).ok()); // and it goes on
+  ASSERT_TRUE(runner->setInputs({{"x0", two}}).ok()); // the runner still works
   EXPECT_TRUE(runner->run(directory.path.string()).ok());
 }
 
@@ -268,7 +268,7 @@ TEST(OnnxTypes, numbersThereAndBack) {
   EXPECT_EQ(onnxTypeName(-1), "type -1");
 }
 
-/// Another library where ONNX Runtime's is looked for.
+/// Another library at the path of ONNX Runtime's library.
 class OtherLibrary : public OnnxRuntimeRunnerTest {
 protected:
   std::string errorWith(const fs::path &library, const std::string &version = "") {

@@ -7,7 +7,7 @@
 
 namespace lathe::lab {
 
-/// Why the agreement with `expected` says little, or "".
+/// Why agreement with `expected` is weak evidence, or "".
 static std::string mistrustOf(const Tensor &expected, const Difference &found) {
   int64_t finite = expected.elements() - found.nan - found.infinite, saturated = 0;
   if (expected.type() == ElementType::string || expected.elements() < 2)
@@ -25,7 +25,7 @@ static std::string mistrustOf(const Tensor &expected, const Difference &found) {
   }
   if (high == low)
     return high == 0 ? "all zero" : "constant";
-  // A saturated softmax hides what came before it.
+  // A saturated softmax hides errors before it.
   return isFloat(expected.type()) && saturated == finite ? "only zeros and ones" : "";
 }
 

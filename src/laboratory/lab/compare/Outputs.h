@@ -10,7 +10,7 @@ struct NamedOutput {
   Tensor tensor;
 };
 
-/// Compares each output of a peer with our output that pairPorts (lab/compare/Ports.h) finds for it. `oursName` is the
+/// Compares each output of a peer with our output that pairPorts (lab/compare/Ports.h) pairs with it. `oursName` is the
 /// name of our side, for reasons.
 std::vector<Agreement> agreementsOf(const std::string &oursName, const std::vector<NamedOutput> &ours,
                                     const std::vector<NamedOutput> &theirs, const CompareOptions &options);

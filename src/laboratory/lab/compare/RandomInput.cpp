@@ -19,8 +19,8 @@ Tensor randomInput(const RunnerPort &port, const CompareOptions &options, uint64
     }
     dims.push_back(extent);
   }
-  // Floats uniform in [-1, 1), integers in [0, 10): indices into small tables stay legal. From the generator's bits,
-  // which are the same everywhere.
+  // Floats uniform in [-1, 1), integers in [0, 10), so that indices into small tables stay valid. Computed from the
+  // generator's bits, which are the same on every machine.
   std::mt19937_64 random(options.seed * 1000003 + number);
   Tensor values(ElementType::f32, dims);
   bool fraction = isFloat(*type);

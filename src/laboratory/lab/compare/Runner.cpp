@@ -15,11 +15,11 @@ using process::Result;
 
 static constexpr int protocolVersion = 1;
 
-// Where runners are.
+// Finding runners.
 
-/// "" where there is none.
+/// Returns "" if there is none.
 static std::string runnerProgram(const std::string &name) {
-  // Tests lie in other folders of the build than programs.
+  // Tests are in other folders of the build than programs.
   for (auto &directory : {programDirectory(), programDirectory().parent_path() / "bin"})
     if (auto program = directory / name; access(program.c_str(), X_OK) == 0)
       return program.string();
@@ -41,7 +41,7 @@ static Outcome<RunnerSpec> findOnnxRuntime() {
   return spec;
 }
 
-/// Another program that runs TFLite files, as shell words: a native build of TensorFlow Lite, say.
+/// Another program that runs TFLite files, as shell words; for example a native build of TensorFlow Lite.
 constexpr const char *tfliteVariable = "LATHE_TFLITE_RUNNER";
 
 static Outcome<RunnerSpec> findTflite() {
@@ -76,7 +76,7 @@ static Outcome<RunnerSpec> findTensorFlowJs() {
   return spec;
 }
 
-/// The Python that has TensorFlow.
+/// The Python interpreter that has TensorFlow.
 constexpr const char *pythonVariable = "LATHE_TENSORFLOW_PYTHON";
 
 static Outcome<RunnerSpec> findTensorFlow() {
@@ -128,7 +128,7 @@ Outcome<RunnerSpec> findRunner(const std::string &name) {
                        "', expected onnxruntime, tflite, tensorflowjs, tensorflow, opencv, lathe or reference"};
 }
 
-// The conversation.
+// The protocol.
 
 Result<Runner> Runner::start(const RunnerSpec &spec, const process::Limits &limits, const RunnerTimeouts &timeouts) {
   auto worker = process::Worker::start(spec.command, limits);

@@ -24,10 +24,11 @@ struct RunnerSpec {
 /// A native library of TensorFlow Lite's C API; "": none.
 inline constexpr const char *tfliteLibraryVariable = "LATHE_TFLITE_LIBRARY";
 
-/// Returns the runner called `name`: one of programs beside this one ("onnxruntime", "opencv", "lathe", "reference"), of
-/// scripts under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"). "tflite" is the program lathe-runner-tflite with
-/// the library in $LATHE_TFLITE_LIBRARY, or the command in $LATHE_TFLITE_RUNNER, where one of them is set.
-/// Declines with instructions if the program, or what it needs (lab/compare/OnnxRuntimePlace.h), is not installed.
+/// Returns the runner called `name`: a program beside this one ("onnxruntime", "opencv", "lathe", "reference"), or a
+/// script under Node.js ("tflite", "tensorflowjs") or Python ("tensorflow"). "tflite" is the program
+/// lathe-runner-tflite with the library in $LATHE_TFLITE_LIBRARY, or the command in $LATHE_TFLITE_RUNNER, if one of
+/// them is set. Declines with instructions if the program, or its requirements (lab/compare/OnnxRuntimePlace.h), are
+/// not installed.
 Outcome<RunnerSpec> findRunner(const std::string &name);
 /// Like findRunner, but throws Error that begins with `where` instead of declining.
 RunnerSpec runnerNamed(const std::string &name, const std::string &where);
@@ -72,9 +73,9 @@ private:
   RunnerTimeouts timeouts;
 };
 
-/// Copies a package to `folder`, which is made, and returns the copy. A package is mapped in place, and where the page cache
-/// holds its pages changes its times by a few percent for as long as they stay there, through every start. So each start gets
-/// a copy, in other pages.
+/// Copies a package to `folder`, which is created, and returns the copy. A package is mapped in place. The pages of the
+/// page cache in which it lies change its times by a few percent, and they stay the same over all starts. So each start
+/// gets a copy in other pages.
 std::string copiedPackage(const std::string &package, const std::filesystem::path &folder);
 
 } // namespace lathe::lab

@@ -57,7 +57,7 @@ TEST_F(RunnerTest, conversation) {
   ASSERT_TRUE(samples.ok()) << samples.failure().message();
   ASSERT_EQ(samples->seconds.size(), 5u);
   EXPECT_NEAR(samples->seconds.front(), 2e-3, 1e-9);
-  EXPECT_EQ(samples->counts, Counts()); // it says nothing of them
+  EXPECT_EQ(samples->counts, Counts()); // not in its answer
   EXPECT_TRUE(runner.setThreads(2).ok());
   runner.quit();
 }
@@ -68,7 +68,7 @@ TEST_F(RunnerTest, errorsOfTheFrameworkAreAnswers) {
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.failure().kind, FailureKind::threw);
   EXPECT_NE(loaded.failure().message().find("fake: "), std::string::npos);
-  EXPECT_TRUE(runner.load(model({{"ms", 1}}), 1).ok()); // and it goes on
+  EXPECT_TRUE(runner.load(model({{"ms", 1}}), 1).ok()); // the runner still works
 }
 
 TEST_F(RunnerTest, misbehaviour) {
@@ -94,7 +94,7 @@ TEST_F(RunnerTest, otherProtocolVersion) {
   EXPECT_NE(runner.failure().message().find("version 2"), std::string::npos) << runner.failure().message();
 }
 
-/// One line with the field, what was expected and what came.
+/// One line with the field, the expected and the actual value.
 TEST_F(RunnerTest, greetingsThatLackSomething) {
   auto messageOf = [&](const char *hello) {
     RunnerSpec spec = fake();
@@ -156,7 +156,7 @@ TEST_F(RunnerTest, packages) {
   ASSERT_TRUE(loaded.ok()) << loaded.failure().message();
   ASSERT_EQ(loaded->inputs.size(), 1u);
   EXPECT_EQ(loaded->inputs[0].dims, std::vector<std::string>{"N_x"});
-  EXPECT_FALSE(runner->time(0, 1).ok()); // x is not bound
+  EXPECT_FALSE(runner->time(0, 1).ok()); // x was not bound
   EXPECT_FALSE(runner->setInputs({{"z", "/none.npy"}}).ok());
   lathe::Tensor x = lathe::Tensor::of<float>({3}, {2, 4, 8});
   std::string file = (directory / "x.npy").string();
@@ -177,13 +177,13 @@ TEST_F(RunnerTest, packages) {
   EXPECT_EQ(samples->counts.cycles.has_value(), runner->uncounted().empty()) << runner->uncounted();
   runner->quit();
 
-  CompareOptions options; // and through a whole comparison
+  CompareOptions options; // also in a whole comparison
   options.dims["N_x"] = 16;
   options.maxRounds = 3;
   options.roundSeconds = 0.01;
   auto reference = findRunner("reference");
   ASSERT_TRUE(reference.done());
-  std::string call = (directory / "call.lathe").string(); // as callOnnx, but for a half in place of a relu
+  std::string call = (directory / "call.lathe").string(); // like callOnnx, but halves instead of relu
   writeHalf(call, {"x0", "one"}, "one");
   std::vector<CallInput> asked;
   auto callWith = [&](const std::vector<CallInput> &inputs) {

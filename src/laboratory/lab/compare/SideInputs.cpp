@@ -36,7 +36,7 @@ private:
   const std::string &stem;
   SideInputs result;
 
-  /// The inputs that a side of so many inputs takes: without the variables, if it keeps them itself.
+  /// The inputs for a side with this number of inputs: without the variables, if it keeps them internally.
   std::vector<const BoundInput *> taken(const std::vector<BoundInput> &inputs) {
     std::vector<const BoundInput *> all, others;
     for (const BoundInput &input : inputs) {
@@ -51,7 +51,7 @@ private:
     return others;
   }
 
-  /// Whether the side has other types than the first one, of real numbers that are the same.
+  /// Finds out whether the side has other types than the first side for the same real numbers.
   void compareTypes(const std::vector<RunnerPort> &ours) {
     auto paired = [&](const std::vector<RunnerPort> &mine, const std::vector<RunnerPort> &theirs) {
       return allPaired(mine, theirs) || !allPaired(realPorts(mine, first.scales), realPorts(theirs, side.scales));
@@ -61,7 +61,7 @@ private:
       result.notes.emplace_back("has other types: quantised inputs and outputs are compared as real numbers");
   }
 
-  /// Writes what input i of the side gets, where it is not the file of the first side.
+  /// Writes the value of input i for the side, if it differs from the first side's file.
   void give(const BoundInput &input, size_t i) {
     const RunnerPort &port = side.model.inputs[i];
     std::string &file = result.files[port.name] = input.file;

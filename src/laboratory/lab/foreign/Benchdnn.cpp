@@ -14,7 +14,7 @@ namespace {
 constexpr const char *usualTemplate =
     "perf,%engine%,%impl%,%name%,%prb%,%Gops%,%Gfreq%,%-time%,%-Gflops%,%0time%,%0Gflops%";
 
-/// The fields of a line, one between each two commas.
+/// The fields of a line, separated by commas.
 struct Template {
   struct Field {
     std::string literal; // "": a value
@@ -69,7 +69,7 @@ int64_t timeOf(const std::string &text, const std::string &name) {
   return foreignNanoseconds(value, 1e6, name.c_str());
 }
 
-/// The value of each field. A problem may have commas, other values have none.
+/// The value of each field. Only a problem may contain commas.
 Line lineOf(const Template &format, const std::string &text) {
   auto words = split(text, ',');
   const auto &fields = format.fields;
@@ -112,7 +112,7 @@ store::Point pointOf(const Line &line, const std::string &version) {
   point.setting.layout = problem.layout;
   if (!line.engine.empty() && line.engine != "cpu")
     point.setting.extra["engine"] = line.engine;
-  if (!line.average) // another quantity, not to be compared with averages
+  if (!line.average) // another quantity, which must not be compared with averages
     point.setting.extra["time"] = line.least ? "minimum" : "maximum";
   return point;
 }

@@ -12,7 +12,7 @@ namespace lathe::lab {
 
 namespace {
 
-// How is measured, not what.
+// Options that say how to measure, not what.
 constexpr std::array measuring = {"mode",      "engine", "fix-times-per-prb",   "max-ms-per-prb", "repeats-per-prb",
                                   "skip-impl", "impl",   "attr-scratchpad",     "mem-check",      "fast-ref",
                                   "match",     "reset",  "allow-enum-tags-only"};
@@ -28,7 +28,7 @@ struct Words {
   std::map<std::string, std::string> options; // by name, without the options in `measuring` and `tags`
   std::string layout;
   std::string descriptor; // without its name
-  std::string kept;       // all words that are not left out
+  std::string kept;       // all words that are kept
 
   explicit Words(const std::string &text) {
     std::istringstream stream(text);
@@ -39,7 +39,7 @@ struct Words {
     if (descriptor.ends_with('_'))
       descriptor.pop_back();
   }
-  /// Takes an option out; `otherwise` where it is missing.
+  /// Removes and returns an option; `otherwise` if it is missing.
   std::string take(const std::string &name, const std::string &otherwise) {
     auto found = options.find(name);
     if (found == options.end())
@@ -68,7 +68,7 @@ private:
   }
 };
 
-/// "f32" of "f32:f32:f32"; other texts stay.
+/// "f32" for "f32:f32:f32"; other texts unchanged.
 std::string oneType(const std::string &text) {
   auto types = split(text, ':');
   bool equal = std::all_of(types.begin(), types.end(), [&](auto &type) { return type == types[0]; });
@@ -91,8 +91,8 @@ std::string lowercase(std::string text) {
   return text;
 }
 
-/// Takes the options that a driver has, and returns the descriptor in the form of ProblemSyntax.h. What is
-/// missing has benchdnn's default. Throws Error for a value without a counterpart.
+/// Takes the options of a driver, and returns the descriptor in the form of ProblemSyntax.h. Missing options have
+/// benchdnn's default values. Throws Error for a value without a counterpart.
 std::string descriptorOf(Words &words, SyntaxOptions &syntax) {
   const std::string &driver = words.driver;
   syntax.bias = false;
@@ -119,7 +119,7 @@ std::string descriptorOf(Words &words, SyntaxOptions &syntax) {
     require(algorithm == "softmax" || algorithm == "softmax_accurate", "algorithm {}", algorithm);
     return words.descriptor + ":axis" + words.take("axis", "1");
   }
-  require(driver == "matmul", "driver {}", driver); // its batches and products are ours
+  require(driver == "matmul", "driver {}", driver); // its batches and products have our form
   return words.descriptor;
 }
 
@@ -142,7 +142,7 @@ BenchdnnProblem benchdnnProblem(const std::string &text) {
     result.problem = {problem.op, problem.str(), toJson(problem)};
     if (!problem.operands.empty())
       result.type = name(problem.operands.front().type);
-  } catch (const Error &) { // what Lathe's operators cannot say keeps benchdnn's text
+  } catch (const Error &) { // problems without an operator of Lathe keep benchdnn's text
     result.problem = {words.driver.empty() ? "benchdnn" : words.driver, words.kept, nlohmann::json::object()};
   }
   return result;

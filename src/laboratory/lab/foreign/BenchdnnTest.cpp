@@ -1,4 +1,4 @@
-// Lines as benchdnn's documentation describes them, written by hand.
+// Hand-written lines in the format of benchdnn's documentation.
 #include "lab/foreign/BenchdnnProblem.h"
 #include "lab/foreign/ForeignTesting.h"
 #include "lab/problems/ProblemSyntax.h"
@@ -14,7 +14,7 @@ class BenchdnnTest : public ForeignFolder {
 protected:
   static constexpr const char *head =
       "Output template: perf,%engine%,%impl%,%name%,%prb%,%Gops%,%Gfreq%,%-time%,%-Gflops%,%0time%,%0Gflops%\n";
-  /// A line of the usual template.
+  /// A line of the default template.
   static std::string perf(const std::string &problem, double least = 0.5, double average = 0.625) {
     return fmt::format("perf,cpu,jit:avx512_core,,{},0.231211,0,{},462.4,{},369.9\n", problem, least, average);
   }

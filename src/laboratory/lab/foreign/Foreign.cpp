@@ -29,7 +29,7 @@ bool isDirectory(const std::string &path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-/// The URL of a server, a store file or a directory.
+/// True for the URL of a server, a store file or a directory.
 bool isNoText(const std::string &path) {
   if (store::isServerUrl(path) || isDirectory(path))
     return true;
@@ -39,7 +39,7 @@ bool isNoText(const std::string &path) {
   return magic == "SQLite format 3";
 }
 
-/// The first key of an object, of whose text this is the beginning.
+/// The first key of an object that begins with `text`.
 std::string firstKey(const std::string &text) {
   size_t open = text.find_first_not_of(" \t\r\n", text.find('{') + 1);
   if (open == text.npos || text[open] != '"')
@@ -47,11 +47,11 @@ std::string firstKey(const std::string &text) {
   return text.substr(open + 1, text.find('"', open + 1) - open - 1);
 }
 
-/// Google Benchmark's output as people read it, or as CSV: not what --benchmark_format=json writes.
+/// True for Google Benchmark's console or CSV output, instead of the output of --benchmark_format=json.
 bool isOtherGoogleBenchmark(const std::string &path) {
   if (isNoText(path))
     return false;
-  constexpr size_t mostLines = 100; // the context of the run stands in front
+  constexpr size_t mostLines = 100; // the context of the run comes first
   store::LineReader reader(path);
   for (auto line = reader.next(); line && reader.number() <= mostLines; line = reader.next()) {
     std::istringstream words(*line);

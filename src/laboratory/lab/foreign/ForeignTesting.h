@@ -1,4 +1,4 @@
-// Files of other programs for tests, and what becomes of them in a store.
+// Files of other programs for tests, imported into a store.
 #pragma once
 
 #include "lab/foreign/Foreign.h"
@@ -20,7 +20,7 @@ protected:
   store::ImportCounts import(const std::string &path, const std::string &format = "") {
     return store::importSources(store, {importSource(path, format)});
   }
-  /// The one line that says why the text is refused; nothing is written.
+  /// The error message for a refused text; nothing is written.
   std::string refused(const std::string &text, const std::string &format = "") {
     std::string path = write("refused.log", text);
     store::Store::Counts before = store.counts();

@@ -42,15 +42,15 @@ store::Point pointOf(Gathered &gathered) {
   return point;
 }
 
-/// Adds to the reason that no processor is so fast, where the problem is one of Lathe's.
+/// For problems of Lathe: adds to the reason that no processor is fast enough for the stated time.
 void noteUnreachable(store::Point &point, const store::Platform &platform) {
-  constexpr int mostThreads = 1024; // where the file does not say how many the machine has
+  constexpr int mostThreads = 1024; // if the file does not state the machine's threads
   if (point.status != store::PointStatus::notVerified || point.rounds.empty() || point.problem.op == "model")
     return;
   double operations = 0;
   try {
     operations = Problem::parse(point.problem.text).flops();
-  } catch (const Error &) { // a text of its own
+  } catch (const Error &) { // not a text of Lathe
     return;
   }
   std::vector<double> seconds;

@@ -1,4 +1,4 @@
-// Gathers the measurements of a foreign file by point, and gives them as records of the store.
+// Gathers the measurements of a foreign file by point, and emits them as records of the store.
 #pragma once
 
 #include "lab/foreign/Readers.h"
@@ -8,15 +8,15 @@
 
 namespace lathe::lab {
 
-/// A point with its samples in a form that millions of them fit into memory.
+/// A point with its samples, compact enough for millions of samples.
 struct Gathered {
   store::Point point; // without rounds
-  std::string run;    // of the file, where it has several: an experiment each
+  std::string run;    // of the file, if it has several: one experiment each
   std::vector<int64_t> wallNs;
-  std::vector<uint32_t> rounds;               // of each wallNs, not descending
-  std::vector<store::Sample> counted;         // instead of wallNs: a round each
-  std::map<std::string, size_t> figureCounts; // values in the mean of each figure, where figures are means
-  double exactNanoseconds = 0;                // mean of `exact` times with parts of a nanosecond
+  std::vector<uint32_t> rounds;               // round of each wallNs, ascending
+  std::vector<store::Sample> counted;         // instead of wallNs, with one round each
+  std::map<std::string, size_t> figureCounts; // values in the mean of each figure
+  double exactNanoseconds = 0;                // mean of `exact` times with fractions of a nanosecond
   size_t exact = 0;
 };
 
@@ -33,9 +33,9 @@ public:
   void identify(std::string_view text);
   void identify(const nlohmann::json &part);
 
-  /// Returns the point of `key` in `run`, which `make` makes when the key is new. Keys whose points are
-  /// equal (store::Point::key) share one. The status is notVerified until the caller changes it. Throws
-  /// Error for too many points.
+  /// Returns the point of `key` in `run`; `make` creates it if the key is new. Keys whose points are equal
+  /// (store::Point::key) share one. The status is notVerified until the caller changes it. Throws Error for too many
+  /// points.
   template <class Make> Gathered &at(const std::string &key, Make make, const std::string &run = "") {
     std::string whole = run + "\n" + key;
     auto place = places.find(whole);
@@ -48,7 +48,7 @@ public:
     for (Gathered &gathered : points)
       change(gathered);
   }
-  /// Add a sample, unless the point has as many as are kept. A counted sample is a round of its own.
+  /// Adds a sample, unless the point already has the maximum number. A counted sample is a separate round.
   void addSample(Gathered &to, int64_t nanoseconds, uint32_t round);
   void addSample(Gathered &to, const store::Sample &counted);
 
@@ -65,18 +65,18 @@ private:
   size_t dropped = 0; // samples
 };
 
-/// Checks a text of a file and replaces what a terminal or a page must not interpret. Throws Error for
-/// more than 64 KiB.
+/// Checks a text of a file and replaces characters that a terminal or a page must not interpret. Throws Error for more
+/// than 64 KiB.
 std::string foreignText(const std::string &text, const char *what);
-/// The same of a value of a document, which must be a text.
+/// Like foreignText, for a member of a document, which must be a text.
 std::string foreignText(const nlohmann::json &object, const char *key);
 /// Returns a time in nanoseconds. Throws Error for a value that is negative, not finite or longer than
 /// 1e9 s.
 int64_t foreignNanoseconds(double value, double nanosecondsPerUnit, const char *what);
-/// The same of a member of a document, which must be a number.
+/// Like foreignNanoseconds, for a member of a document, which must be a number.
 int64_t foreignNanoseconds(const nlohmann::json &object, const char *key, double nanosecondsPerUnit);
 
-/// A setting that does not say the number of threads.
+/// A setting that does not state the number of threads.
 store::Setting unstatedThreads();
 
 } // namespace lathe::lab

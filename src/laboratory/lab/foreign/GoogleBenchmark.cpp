@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Nanoseconds of a value of "time_unit".
+/// Nanoseconds per unit of "time_unit".
 double unitOf(const json &benchmark) {
   if (!benchmark.contains("time_unit"))
     return 1;
@@ -42,17 +42,17 @@ bool flag(const json &object, const char *key) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-/// The date of a context, "2026-11-22T00:31:04+01:00", in UTC; "" for other texts.
+/// The date of a context such as "2026-11-22T00:31:04+01:00", in UTC; "" for other texts.
 std::string dateOf(const std::string &text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, offsetHours = 0, offsetMinutes = 0, read = 0;
   if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &read) != 6)
     return "";
   std::string zone = text.substr(size_t(read));
   char sign = '+';
-  if (zone.starts_with('.')) // parts of a second
+  if (zone.starts_with('.')) // fractions of a second
     zone = zone.substr(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));
   if (zone != "Z" && std::sscanf(zone.c_str(), "%c%2d:%2d", &sign, &offsetHours, &offsetMinutes) != 3)
-    return ""; // local time of an unknown place
+    return ""; // local time in an unknown zone
   std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(unsigned(month)),
                                    std::chrono::day(unsigned(day))};
   if (!date.ok() || year < 1970 || hour > 23 || minute > 59 || second > 60 || (sign != '+' && sign != '-'))
@@ -90,13 +90,13 @@ store::Platform platformOf(const json &context) {
   return platform;
 }
 
-// As --benchmark_perf_counters names them; frequency_khz is our own export's.
+// Names of --benchmark_perf_counters; frequency_khz comes from our own export.
 constexpr std::pair<const char *, std::optional<int64_t> store::Sample::*> hardware[] = {
     {"CYCLES", &store::Sample::cycles},
     {"INSTRUCTIONS", &store::Sample::instructions},
     {"CACHE-MISSES", &store::Sample::cacheMisses},
     {"frequency_khz", &store::Sample::frequencyKhz}};
-// What a benchmark says beside its counters.
+// Members of a benchmark other than its counters.
 constexpr std::array known = {"name",           "run_name",         "run_type",       "family_index",
                               "threads",        "repetition_index", "repetitions",    "per_family_instance_index",
                               "iterations",     "real_time",        "cpu_time",       "time_unit",
@@ -136,7 +136,7 @@ public:
     addSample(gathered, benchmark);
   }
 
-  /// Says what was left out, when the whole file has been read.
+  /// Adds notes about skipped parts, after the whole file was read.
   void finish(std::vector<std::string> &notes, const std::string &path) {
     for (const json &mean : means)
       if (std::string name = nameOf(mean); !measured.count(name))
@@ -158,7 +158,7 @@ private:
     require(!name.empty(), "the name of a benchmark is empty");
     return name;
   }
-  /// `quantity`: what its time measures; "": a repetition.
+  /// `quantity`: the kind of time; "": a repetition.
   Gathered &pointOf(const json &benchmark, const std::string &name, const std::string &quantity) {
     int64_t threads = integerOf(benchmark, "threads", 1, 1 << 20, 1);
     points.identify(benchmark);
@@ -201,7 +201,8 @@ private:
       if (value.is_number() && !isKnown(name))
         addFigure(gathered, foreignText(name, "the name of a counter"), value.get<double>());
   }
-  /// Whole nanoseconds lose more than a tenth of a percent of a time below 1000: the mean of all repetitions as a figure.
+  /// Rounding to nanoseconds changes a time below 1000 by more than 0.1 %: adds the mean of all repetitions as a
+  /// figure.
   static void addExactTime(Gathered &gathered) {
     constexpr int64_t coarse = 1000;
     if (std::any_of(gathered.counted.begin(), gathered.counted.end(),
@@ -238,7 +239,7 @@ private:
   }
 
   ForeignPoints &points;
-  std::set<std::string> measured; // with repetitions of their own
+  std::set<std::string> measured; // benchmarks with repetitions
   std::vector<json> means;
   size_t aggregates = 0, fits = 0;
 };

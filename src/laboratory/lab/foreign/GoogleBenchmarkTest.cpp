@@ -1,4 +1,4 @@
-// Documents in the form of real ones of Google Benchmark 1.7.1.
+// Documents in the form of Google Benchmark 1.7.1.
 #include "lab/foreign/ForeignTesting.h"
 
 using namespace lathe;
@@ -22,7 +22,7 @@ protected:
     entry["aggregate_name"] = what;
     return entry;
   }
-  /// With the context in front, as the program writes it; JSON of this library is sorted.
+  /// With the context first, as the program writes it; this library sorts JSON.
   static std::string document(const std::vector<json> &benchmarks, bool contextFirst = true) {
     std::string context = R"("context": {"date": "2026-11-22T01:31:04+01:00", "host_name": "anvil",
       "executable": "./gb", "num_cpus": 8, "mhz_per_cpu": 2400, "cpu_scaling_enabled": false,
@@ -71,10 +71,10 @@ TEST_F(GoogleBenchmarkTest, countersOfSomeRepetitions) {
   some["hits"] = 2;
   others["hits"] = 4;
   import(write("g.json", document({repetition("a", 2000), some, others})));
-  EXPECT_EQ(store.points().at(0).figures.at("hits"), 3); // the mean of those that have it
+  EXPECT_EQ(store.points().at(0).figures.at("hits"), 3); // the mean over repetitions that have it
 }
 
-/// The figure of a time below 1 us is the mean of all repetitions, of the slower ones, too.
+/// The figure for a time below 1 us is the mean of all repetitions, including slower ones.
 TEST_F(GoogleBenchmarkTest, exactTimesOfAllRepetitions) {
   import(write("g.json", document({repetition("a", 671.25), repetition("a", 2108.75), repetition("b", 1390)})));
   std::map<std::string, store::Point> points;

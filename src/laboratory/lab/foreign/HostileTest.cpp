@@ -1,4 +1,4 @@
-// Damaged files of other programs end in an error of one line, or are read; nothing else happens.
+// Damaged files of other programs are read, or give an error of one line, and nothing else.
 #include "lab/foreign/ForeignTesting.h"
 
 #include <random>
@@ -32,7 +32,7 @@ constexpr const char *log =
 
 class ForeignHostileTest : public ForeignFolder {
 protected:
-  /// True if the file is read. Every record has been checked by its reader.
+  /// True if the file can be read. Its reader has checked every record.
   bool reads(const std::string &text) {
     std::string path = write("x", text);
     std::vector<std::string> notes;

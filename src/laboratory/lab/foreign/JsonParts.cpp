@@ -13,12 +13,12 @@ using nlohmann::json;
 
 namespace {
 
-/// An error of the file itself, which says its place already.
+/// An error that already names its place in the file.
 struct FileError : Error {
   using Error::Error;
 };
 
-/// The characters of a file, read when they are asked for.
+/// The characters of a file, read on demand.
 class Characters {
 public:
   explicit Characters(const std::string &path) : reader(path) {}
@@ -29,7 +29,7 @@ public:
   }
   char current() const { return line[at]; }
   void next() { ++at; }
-  /// True once a caller has asked for more than there is.
+  /// True after a read beyond the end.
   bool ended() const { return over; }
   size_t number() const { return std::max<size_t>(reader.number(), 1); }
 
@@ -52,7 +52,7 @@ private:
   bool over = false;
 };
 
-/// Characters in the form that the parser reads.
+/// An iterator over Characters for the parser.
 struct CharacterIterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -73,7 +73,7 @@ struct CharacterIterator {
 
 constexpr size_t deepest = 64, mostValues = 1000000;
 
-/// Builds the parts from the events of the parser.
+/// Builds the parts from the parser's events.
 class PartsBuilder : public json::json_sax_t {
 public:
   explicit PartsBuilder(const JsonParts &parts) : parts(parts) {}
@@ -158,7 +158,7 @@ private:
   size_t values = 0;
 };
 
-/// What the parser says, without its own place and without long tokens.
+/// The parser's message without its position and without long tokens.
 std::string shortMessage(const std::string &message) {
   constexpr size_t longest = 200;
   size_t place = message.find("parse error at ");

@@ -24,7 +24,7 @@ struct Shaped {
   std::vector<int64_t> dims;
 
   std::string extents() const { return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x")); }
-  /// The type as Lathe calls it, else as the profile does.
+  /// Lathe's name of the type, otherwise the profile's.
   std::string typeName() const {
     for (auto &[name, type] : types)
       if (this->type == name)
@@ -65,11 +65,11 @@ std::string listText(const std::vector<Shaped> &shapes) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// The problem of Lathe for an operator that has no attributes, if its results have these extents.
+/// The problem of Lathe for an operator without attributes, if its results have these extents.
 std::optional<Problem> problemOf(const std::string &op, const std::vector<Shaped> &inputs,
                                  const std::vector<Shaped> &outputs) {
   static const std::vector<MappedOp> known = mappings("onnx");
-  constexpr int64_t newest = 1000; // the profile does not say the version of the operator set
+  constexpr int64_t newest = 1000; // the profile does not state the version of the operator set
   const OpRecord *record = findMapping(known, op, newest).record;
   if (!record || !record->attrs.empty() || record->operands.size() != inputs.size() || outputs.size() != 1)
     return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<Problem> problemOf(const std::string &op, const std::vector<Shaped
     auto results = problem.results();
     bool equal = results.size() == 1 && results[0].dims == outputs[0].dims;
     return equal ? std::optional(std::move(problem)) : std::nullopt;
-  } catch (const Error &) { // types or ranks that the operator does not have here
+  } catch (const Error &) { // the operator does not support these types or ranks here
     return std::nullopt;
   }
 }
@@ -115,7 +115,7 @@ public:
     else if (category == "Session" && name == "model_run")
       addRun(event);
     else
-      points.identify(event); // how long loading took tells two profiles apart
+      points.identify(event); // the time of loading distinguishes profiles
   }
 
 private:

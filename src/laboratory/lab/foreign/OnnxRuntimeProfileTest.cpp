@@ -1,4 +1,4 @@
-// Events in the form of real profiles of ONNX Runtime 1.30.
+// Events in the form of ONNX Runtime 1.30 profiles.
 #include "lab/foreign/ForeignTesting.h"
 
 using namespace lathe;
@@ -50,7 +50,7 @@ TEST_F(OnnxRuntimeProfileTest, nodesArePoints) {
   ASSERT_EQ(first.rounds.size(), 2u); // a round for each run
   EXPECT_EQ(first.rounds[1][0].wallNs, 5000);
   EXPECT_EQ(points.at("matmul").problem.text, "matmul a=2x3 b=3x5");
-  // Attributes are not in the profile.
+  // The profile does not contain attributes.
   EXPECT_EQ(points.at("Conv").problem.text, "f32 1x8x4x4, f32 8x8x1x1 -> f32 1x8x4x4");
   EXPECT_EQ(points.at("model").rounds[0][0].wallNs, 40000);
   EXPECT_EQ(store.platform(store.experiments()[0].experiment.platform).cpu, "unknown (onnxruntime)");

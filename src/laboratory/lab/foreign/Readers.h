@@ -1,7 +1,6 @@
-// Readers of the formats of Foreign.h. Each calls `visit` for every record of a file, after the
-// records that it refers to, and adds what it leaves out to `notes`. It throws Error with the file
-// and the line for damage. A file that ends in the middle of a measurement, as one that is being
-// written, is read up to there, which `notes` says.
+// Readers of the formats of Foreign.h. Each calls `visit` for every record of a file, after the records that it refers
+// to, and adds notes about skipped parts to `notes`. It throws Error with the file and the line for damage. A file that
+// ends inside a measurement, because it is being written, is read up to this measurement, with a note.
 #pragma once
 
 #include "store/Archive.h"

@@ -7,14 +7,14 @@
 namespace lathe::lab {
 namespace {
 
-/// Below it kernels take a number for zero, and give zero; 0 where the type's small numbers are kept.
+/// Smaller numbers count as zero in kernels, which also return zero for them; 0 if kernels keep small numbers.
 double smallestNormal(ElementType type) {
   if (type == ElementType::f64)
     return std::numeric_limits<double>::min();
   return type == ElementType::f32 || type == ElementType::bf16 ? std::numeric_limits<float>::min() : 0;
 }
 
-/// x / y of a difference x; no difference is 0 of anything.
+/// x / y for a difference x; a difference of 0 gives 0 for any y.
 double ratio(double x, double y) { return x == 0 ? 0 : y == 0 ? INFINITY : x / y; }
 
 Difference differenceOfFloats(const Tensor &computed, const Tensor &expected) {
@@ -71,7 +71,7 @@ Difference differenceOfIntegers(const Tensor &computed, const Tensor &expected) 
     if (x == y)
       continue;
     ++different;
-    double d = double(x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x)); // exact where doubles are not
+    double d = double(x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x)); // exact, unlike in doubles
     squares += d * d;
     if (d > largest) {
       largest = d;

@@ -1,5 +1,4 @@
-// The difference of a computed and an expected tensor: the only comparison of `verify`, `compare`
-// and `ops bench`.
+// The difference of a computed and an expected tensor: the only comparison of `verify`, `compare` and `ops bench`.
 #pragma once
 
 #include "lab/judging/Tolerance.h"
@@ -25,15 +24,13 @@ struct Difference {
   std::string str() const;
 };
 
-/// True if both have one shape, and either one type, or `expected` is in float64 and `computed` a
-/// float.
+/// True if both have the same shape, and either the same type, or `expected` is in float64 and `computed` a float.
 bool comparable(const Tensor &computed, const Tensor &expected);
 
-/// Compares the tensors. `expected` has the type of `computed` or, for floats, is in float64; then
-/// it is rounded to the type first. Numbers below the smallest normal number of f32, bf16 or f64
-/// count as zero on both sides, because kernels flush them. Integers of up to 16 bits may come from a quantiser: how
-/// many differ, and by how much, is for the bounds to judge. Other integers, bools and texts must be equal. NaN and
-/// infinities must be in the same places.
+/// Compares the tensors. `expected` has the type of `computed` or, for floats, is in float64; then it is rounded to the
+/// type first. Numbers below the smallest normal number of f32, bf16 or f64 count as zero on both sides, because
+/// kernels flush them. Integers of up to 16 bits may come from a quantiser: the bounds decide how many may differ, and
+/// by how much. Other integers, bools and texts must be equal. NaN and infinities must be in the same places.
 Difference difference(const Tensor &computed, const Tensor &expected);
 
 } // namespace lathe::lab

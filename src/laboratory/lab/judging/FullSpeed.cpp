@@ -17,8 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds readingTime{100};
 
-/// Independent chains of multiplications, twice as many as hide their latency: what they wait for is the multiplier, so
-/// a second thread of the core shows. Returns a value that depends on all.
+/// Independent chains of multiplications, twice as many as needed to hide their latency. They are limited by the
+/// multiplier, so a second thread on the core slows them down. Returns a value that depends on all chains.
 double arithmetic(double from) {
   using Vector = double __attribute__((vector_size(16)));
   constexpr int chains = 12, steps = 64;
@@ -38,7 +38,7 @@ double arithmetic(double from) {
   return sum / chains;
 }
 
-/// Calls of `arithmetic` a second until the time is over.
+/// Calls of `arithmetic` per second, until the time is over.
 double rate() {
   double value = 1, seconds = 0;
   size_t count = 0;
@@ -67,7 +67,7 @@ void bindTo(int cpu) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
-  ::pthread_setaffinity_np(::pthread_self(), sizeof one, &one); // unbound threads measure, too
+  ::pthread_setaffinity_np(::pthread_self(), sizeof one, &one); // measuring also works with unbound threads
 }
 
 } // namespace
@@ -95,7 +95,7 @@ SpeedReading readSpeed(int threads) {
       aloneDone.store(1);
       aloneDone.notify_all();
     } else {
-      aloneDone.wait(0); // asleep, so that thread 0 is alone
+      aloneDone.wait(0); // sleeps, so that thread 0 is alone
     }
     ready.fetch_add(1);
     while (ready.load() < 2 * threads)
@@ -123,7 +123,7 @@ FullSpeed::FullSpeed(Hooks given, double allowance) : hooks(std::move(given)), a
 
 bool FullSpeed::full(const SpeedReading &reading) {
   constexpr size_t remembered = 64;
-  constexpr double shared = 0.7, slowed = 0.9, usual = 90; // the last one: percentile
+  constexpr double shared = 0.7, slowed = 0.9, usual = 90; // usual is a percentile
   recent.push_back(reading);
   if (recent.size() > remembered)
     recent.pop_front();

@@ -1,6 +1,6 @@
-// Waits for processors that run at full speed before a measurement. A virtual machine may give two of its processors the
-// two threads of one core, or a core's other thread to another guest, for seconds at a time. Times are then up to twice
-// as long, and no counter inside the machine shows it.
+// Waits before a measurement until the processors run at full speed. A virtual machine may map two of its processors to
+// the two threads of one core, or give a core's other thread to another guest, for seconds at a time. Then times are up
+// to twice as long, and no counter inside the machine shows it.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ struct SpeedReading {
 /// thread is bound to one of them. More threads than processors are not measured: both rates are 0.
 SpeedReading readSpeed(int threads);
 
-/// Where a larger share of the rounds began below full speed, the times are reported as unreliable.
+/// If a larger share of the rounds began below full speed, the times are reported as unreliable.
 inline constexpr double unreliableSlowShare = 0.3;
 
 /// Decides from readings whether the processors run at full speed, and waits until they do.
 ///
-/// They do not if one of several threads has less than 0.7 of the rate of a thread alone (a boosted clock of a single
-/// core explains no more), or a rate below 0.9 of what the last 64 readings reached (their 90th percentile, so that a
-/// machine that has become slower for good is believed).
+/// They do not if one of several threads has less than 0.7 of the rate of a thread alone (the boosted clock of a single
+/// core explains less), or a rate below 0.9 of the 90th percentile of the last 64 readings. A percentile of recent
+/// readings adapts to a machine that has become slower permanently.
 class FullSpeed {
 public:
   struct Hooks {
@@ -34,12 +34,13 @@ public:
     std::function<double()> now; // seconds
     std::function<void(double seconds)> sleep;
   };
-  /// For measurements with this number of threads; `allowance` in seconds. Waits for nothing if the environment has LATHE_NO_WAIT, as tests do.
+  /// For measurements with this number of threads; `allowance` in seconds. Never waits if the environment has
+  /// LATHE_NO_WAIT, as in tests.
   explicit FullSpeed(int threads, double allowance = 3);
   explicit FullSpeed(Hooks hooks, double allowance = 3);
 
-  /// Returns true as soon as the processors run at full speed, false after `atMost` seconds or when the
-  /// allowance is used up: the given one, and as much time as was measured.
+  /// Returns true as soon as the processors run at full speed. Returns false after `atMost` seconds, or when the
+  /// allowance is used up: the given allowance plus the time spent on measuring.
   bool await(double atMost);
   /// Adds to the allowance of waiting.
   void measured(double seconds) { allowance += seconds; }

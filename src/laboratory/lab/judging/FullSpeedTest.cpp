@@ -8,7 +8,7 @@ using namespace lathe::lab;
 
 namespace {
 
-/// A clock that only sleeping moves, and readings that depend on it.
+/// A clock that advances only while sleeping, and readings that depend on it.
 struct Simulated {
   double now = 0, slept = 0;
   std::function<SpeedReading(double now)> reading;
@@ -57,7 +57,7 @@ TEST(FullSpeed, waitsNoLongerThanAllowed) {
   EXPECT_FALSE(speed.await(0.1));
   EXPECT_NEAR(machine.slept, 0.1, 0.006);
   EXPECT_FALSE(speed.await(10));
-  EXPECT_NEAR(machine.slept, 3, 0.006); // nothing was measured yet
+  EXPECT_NEAR(machine.slept, 3, 0.006); // without measurements
   EXPECT_FALSE(speed.await(10));
   EXPECT_NEAR(machine.slept, 3, 0.006);
   speed.measured(2);
@@ -85,7 +85,7 @@ TEST(FullSpeed, ratesOfThisMachineAreMeasured) {
     EXPECT_GT(two.alone, 0);
     EXPECT_GT(two.slowest, 0);
   }
-  SpeedReading tooMany = readSpeed(100000); // measured by nobody, and no reason to wait
+  SpeedReading tooMany = readSpeed(100000); // not measured, so no reason to wait
   EXPECT_EQ(tooMany.slowest, 0);
   EXPECT_TRUE(FullSpeed(100000).await(1));
 }

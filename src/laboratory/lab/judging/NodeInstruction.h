@@ -1,4 +1,4 @@
-// Finds what computes a node of the model, for `verify --output` and `profile --until`.
+// Finds the instruction that computes a node of the model, for `verify --output` and `profile --until`.
 #pragma once
 
 #include "runtime/Context.h"
@@ -8,7 +8,7 @@
 
 namespace lathe::lab {
 
-/// The last instruction of the plan that computes `node`, the name of a node or of a kernel. Nothing if none does.
+/// The last instruction of the plan that computes `node`, the name of a node or of a kernel. Nothing if there is none.
 std::optional<uint32_t> instructionOf(const runtime::Context &context, const std::string &node);
 
 } // namespace lathe::lab

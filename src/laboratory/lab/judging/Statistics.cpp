@@ -92,7 +92,7 @@ Interval medianInterval(std::span<const double> samples, double confidence) {
     return {};
   auto values = sorted(samples);
   auto n = double(values.size());
-  // The largest k (from 1) with P(Binomial(n, 1/2) < k) <= tail; log space, as 2^-n underflows.
+  // The largest k (from 1) with P(Binomial(n, 1/2) < k) <= tail, in log space because 2^-n underflows.
   double tail = (1 - confidence) / 2, below = 0;
   size_t k = 0;
   for (size_t i = 0; i < values.size() / 2; ++i) {
@@ -138,8 +138,8 @@ static Interval rangeOf(std::span<const double> values) {
   return {*low, *high};
 }
 
-/// The interval that holds the share `confidence` of `values`, which are sorted: half of the rest is left out at either
-/// end, rounded down.
+/// The interval that contains the share `confidence` of `values`, which are sorted; half of the rest is cut off at
+/// either end, rounded down.
 static Interval holding(const std::vector<double> &values, double confidence) {
   auto outside = size_t((1 - confidence) / 2 * double(values.size()));
   return {values[outside], values[values.size() - 1 - outside]};
@@ -163,8 +163,8 @@ static Interval middleOf(std::vector<double> &ratios, double confidence) {
 
 namespace {
 
-/// Random numbers of 32 bits (Marsaglia's xorshift), cheap in JavaScript as well: the page of reports draws the same ones
-/// (report/page/src/data/statistics.ts), so that it shows the intervals that the analyses print.
+/// 32-bit random numbers (Marsaglia's xorshift), which are cheap in JavaScript, too: the page of reports draws the same
+/// numbers (report/page/src/data/statistics.ts), so that it shows the same intervals as the analyses.
 class Drawing {
 public:
   explicit Drawing(uint64_t seed) : state(uint32_t(seed) * first) {
@@ -185,8 +185,8 @@ private:
 
 } // namespace
 
-/// True if the exact two-sided test of Mann and Whitney can reject at all. With all of one set below all of the other,
-/// two of C(m + n, m) orders are as extreme.
+/// True if the exact two-sided test of Mann and Whitney can reject at all. If all values of one set are below all of
+/// the other, two of C(m + n, m) orders are as extreme.
 static bool canReject(size_t m, size_t n, double confidence) {
   double logarithm = std::lgamma(double(m + n) + 1) - std::lgamma(double(m) + 1) - std::lgamma(double(n) + 1);
   return 2 * std::exp(-logarithm) <= 1 - confidence;
@@ -223,7 +223,7 @@ bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts) {
          canReject(numeratorStarts, denominatorStarts, sureConfidence);
 }
 
-/// Each round's ratio of medians.
+/// The ratio of medians in each round.
 static std::vector<double> ratiosOfRounds(const std::vector<std::vector<double>> &numerator,
                                           const std::vector<std::vector<double>> &denominator) {
   require(numerator.size() == denominator.size() && !numerator.empty(), "ratio of medians: {} rounds against {}",
@@ -265,19 +265,19 @@ static int64_t signedRankQuantile(size_t n, double tail) {
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence) {
   auto ratios = ratiosOfRounds(numerator, denominator);
-  std::vector<double> means; // of all pairs, each with itself, too
+  std::vector<double> means; // including each with itself
   for (size_t i = 0; i < ratios.size(); ++i)
     for (size_t j = 0; j <= i; ++j)
       means.push_back((std::log(ratios[i]) + std::log(ratios[j])) / 2);
   std::sort(means.begin(), means.end());
   int64_t k = signedRankQuantile(ratios.size(), (1 - confidence) / 2);
-  size_t cut = size_t(std::max<int64_t>(0, k)); // sums up to k are rejected: the (k + 1)th from either end is kept
+  size_t cut = size_t(std::max<int64_t>(0, k)); // sums up to k are rejected, so the interval begins with the (k + 1)th
   cut = std::min(cut, (means.size() - 1) / 2);
   return {
       std::exp(percentileOfSorted(means, 50)), {std::exp(means[cut]), std::exp(means[means.size() - 1 - cut])}, k < 0};
 }
 
-/// P(T <= t) of Student's distribution with `freedom` degrees: the sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+/// P(T <= t) for Student's distribution with `freedom` degrees: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 static double studentBelow(double t, int freedom) {
   double angle = std::atan2(t, std::sqrt(double(freedom))), cosine = std::cos(angle), sine = std::sin(angle);
   double sum = 0, term = freedom % 2 ? cosine : 1;
@@ -289,7 +289,7 @@ static double studentBelow(double t, int freedom) {
   return 0.5 + between / 2;
 }
 
-/// The t that `confidence` of Student's distribution lies within.
+/// The t such that |T| <= t with probability `confidence` in Student's distribution.
 static double studentQuantile(double confidence, int freedom) {
   double low = 0, high = 1e4;
   for (int i = 0; i < 200; ++i) {
@@ -345,7 +345,7 @@ SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds) {
     }
   check.drift = medianInPlace(slopes) * (n - 1) / median(medians);
   double deviation = std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
-  double z = (std::abs(concordance) - 1) / deviation; // 1: for continuity
+  double z = (std::abs(concordance) - 1) / deviation; // continuity correction of 1
   check.drifts = z > 1.959964 && std::abs(check.drift) > 0.02;
   return check;
 }

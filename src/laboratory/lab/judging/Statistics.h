@@ -28,8 +28,7 @@ struct Summary {
 Summary summarize(std::span<const double> samples);
 
 double median(std::span<const double> samples);
-/// The `percent`th percentile, interpolated linearly (NumPy's default); 0 is the minimum, 100 the
-/// maximum.
+/// The `percent`th percentile, interpolated linearly (NumPy's default); 0 is the minimum, 100 the maximum.
 double percentile(std::span<const double> samples, double percent);
 
 /// Returns the indices of the runs of a profile that count, fastest first: the fastest quarter by the
@@ -56,20 +55,20 @@ using Starts = std::vector<std::vector<std::vector<double>>>;
 /// An estimate of a median time from several process starts.
 struct MedianEstimate {
   Interval interval;
-  bool isRange = false; // too few starts: `interval` is only the range of what was measured
+  bool isRange = false; // too few starts: `interval` is only the range of the measurements
 };
 
-/// Interval that holds 95 % of the medians of the process starts (of fewer than 40 starts: all), because what the
-/// memory of a process changes lasts as long as the process. It does not become narrower with more starts: the starts
-/// of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6 starts it
-/// is called a range; of one start it is the range of the medians of its rounds; of one round the range of its samples.
-/// No samples: zero.
+/// Interval that contains 95 % of the medians of the process starts (all, if there are fewer than 40 starts). The unit
+/// is the start, because the memory placement of a process affects all its runs. More starts do not make it narrower:
+/// the starts of one run are close in time, so they say little about another run (docs/measuring.md). With fewer than 6
+/// starts it is only a range; for one start the range of the medians of its rounds; for one round the range of its
+/// samples. No samples: zero.
 MedianEstimate medianOverStarts(const Starts &starts);
 
 struct RatioEstimate {
-  double ratio = 0;     // numerator / denominator, estimated as the function that returns it states
+  double ratio = 0;     // numerator / denominator, as documented for the function
   Interval interval;    // for the requested confidence
-  bool isRange = false; // too few observations for that confidence: `interval` is only their range
+  bool isRange = false; // too few observations for the confidence: `interval` is only their range
 };
 
 /// Ratio of two sets measured in turns: element i of each has the samples of round i. Each round
@@ -85,31 +84,28 @@ struct RatioEstimate {
 RatioEstimate rankedRatioInRounds(const std::vector<std::vector<double>> &numerator,
                                   const std::vector<std::vector<double>> &denominator, double confidence = 0.95);
 
-/// Ratio over several process starts (element i of each: the rounds of start i), as proposed by
-/// Kalibera and Jones ("Rigorous benchmarking in reasonable time", 2013): the placement of a
-/// process in memory changes times by a few percent, which no number of rounds averages out. Each
-/// start gives its Hodges-Lehmann ratio. The estimate is their geometric mean, with Student's
-/// interval over the starts. With fewer than three starts it is the Hodges-Lehmann ratio of all
-/// rounds, with the range of the ratios of the rounds.
+/// Ratio over several process starts (element i of each: the rounds of start i), as proposed by Kalibera and Jones
+/// ("Rigorous benchmarking in reasonable time", 2013): the placement of a process in memory changes times by a few
+/// percent, which no number of rounds averages out. Each start gives its Hodges-Lehmann ratio. The estimate is their
+/// geometric mean, with Student's interval over the starts. With fewer than three starts it is the Hodges-Lehmann ratio
+/// of all rounds, with the range of the ratios of the rounds.
 RatioEstimate ratioOverStarts(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
 
-/// Ratio of two sets of starts that had no turns together. With three or more starts on both sides it is the ratio of the
-/// medians of the starts' medians, and the interval holds `confidence` of the ratios of a start of one side to a start of
-/// the other (all pairs). A bootstrap over the starts would be narrower, and wrong: if a machine is slow for a minute, all starts
-/// of a run are slow. With too few starts the interval is only a range: with fewer than 4 on each side at 0.95, or 6 at 0.995.
-/// (The exact Mann-Whitney test could then not reject equality, even if all starts of one side were faster.) With fewer than
-/// three starts it is the ratio of the medians of all rounds with their range (of all samples, where a side has one round).
+/// Ratio of two sets of starts that took no turns together. With three or more starts on both sides it is the ratio of
+/// the medians of the starts' medians, and the interval contains `confidence` of the ratios of all pairs of starts. A
+/// bootstrap over the starts would be narrower, but wrong: if a machine is slow for a minute, all starts of a run are
+/// slow. With too few starts the interval is only a range: fewer than 4 on each side at 0.95, or 6 at 0.995. (Even if
+/// all starts of one side were faster, the exact Mann-Whitney test could not reject equality.) With fewer than three
+/// starts it is the ratio of the medians of all rounds with their range (of all samples, if a side has one round).
 /// Throws Error if a side has no samples.
 RatioEstimate ratioApart(const Starts &numerator, const Starts &denominator, double confidence = 0.95);
 
-/// Fewest process starts of a side that any verdict needs: how much starts differ is not known with
-/// fewer.
+/// Smallest number of process starts per side for any verdict: with fewer, the difference between starts is unknown.
 constexpr size_t leastStarts = 3;
-/// Fewest starts of both sides with which ratioApart may call one side faster: its interval of 99.5 % is then a
-/// confidence interval and not a range. With unequal numbers: canDecideApart.
+/// Smallest number of starts of both sides with which ratioApart may call one side faster: then its 99.5 % interval is
+/// a confidence interval and not a range. For unequal numbers see canDecideApart.
 constexpr size_t leastStartsApart = 6;
-/// True if sides with so many starts, without turns, can have any verdict other than ambiguous or
-/// same.
+/// True if sides with these numbers of starts, without turns, can have a verdict other than ambiguous or same.
 bool canDecideApart(size_t numeratorStarts, size_t denominatorStarts);
 
 /// Warnings about a series of rounds.
@@ -120,10 +116,9 @@ struct SeriesCheck {
 };
 SeriesCheck checkSeries(const std::vector<std::vector<double>> &rounds);
 
-/// Geometric mean of ratios with a percentile-bootstrap interval over the ratios. The interval
-/// reflects the choice of the ratios, not the uncertainty of each. Deterministic for a given seed.
-/// With too few ratios (6 at 0.95) the interval is only a range. Throws Error for no ratios and for
-/// a ratio that is not positive.
+/// Geometric mean of ratios with a percentile-bootstrap interval over the ratios. The interval reflects the choice of
+/// the ratios, not the uncertainty of each. Deterministic for a given seed. With too few ratios (6 at 0.95) the
+/// interval is only a range. Throws Error for no ratios and for a ratio that is not positive.
 RatioEstimate geometricMean(std::span<const double> ratios, double confidence = 0.95, int resamples = 2000,
                             uint64_t seed = 1);
 
@@ -140,9 +135,8 @@ struct StoppingRule {
 /// JSON of a summary of seconds, with keys in milliseconds: count, median_ms, mean_ms, min_ms,
 /// max_ms, std_ms, mad_ms, p05_ms ... p99_ms.
 nlohmann::json toJson(const Summary &seconds);
-/// {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts": hardware
-/// counters of each round}. "counts" is absent if `counts` is empty; without rounds the object is
-/// empty.
+/// {"time": the summary, "rounds_ns": samples of each round in nanoseconds, "counts": hardware counters of each round}.
+/// "counts" is absent if `counts` is empty; without rounds the object is empty.
 nlohmann::json timesToJson(const Summary &seconds, const std::vector<std::vector<double>> &rounds,
                            const std::vector<Counts> &counts);
 

@@ -66,7 +66,7 @@ TEST(Statistics, medianIntervalFollowsTheBinomialTable) {
   EXPECT_EQ(five.high, 5);
 }
 
-/// Samples of a start are steady, and starts differ: an interval over samples would hold nothing but one start.
+/// Samples of one start agree, but starts differ: an interval over samples would cover only one start.
 TEST(Statistics, medianOverStartsTakesAStartForOneObservation) {
   auto start = [](double time) { return std::vector<std::vector<double>>(5, {time, time * 1.001, time * 0.999}); };
   Starts starts;
@@ -91,7 +91,8 @@ TEST(Statistics, medianOverStartsTakesAStartForOneObservation) {
   EXPECT_EQ(medianOverStarts({}).interval.high, 0);
 }
 
-/// Two runs of one program whose starts differ by 2 %, and within a start hardly: their intervals of 95 % meet.
+/// Two runs of one program whose starts differ by 2 %, with little variation inside a start: their 95 % intervals
+/// overlap.
 TEST(Statistics, intervalsOfEqualRunsAreHardlyEverDisjoint) {
   const uint64_t seed = 11;
   SCOPED_TRACE(seed);
@@ -118,7 +119,7 @@ TEST(Statistics, intervalsOfEqualRunsAreHardlyEverDisjoint) {
     overSamples += disjoint(pooled(a), pooled(b));
   }
   EXPECT_LE(overStarts, pairs * 2 / 100);
-  EXPECT_GT(overSamples, pairs / 10); // what pooling the samples would say
+  EXPECT_GT(overSamples, pairs / 10); // the result of pooling the samples
 }
 
 TEST(Statistics, medianIntervalCoversTheTrueMedian) {
@@ -150,7 +151,7 @@ TEST(Statistics, ratioApartHoldsThePairsOfStarts) {
   RatioEstimate six = ratioApart(startsOf(a), startsOf(b));
   EXPECT_DOUBLE_EQ(six.ratio, 2.15 / 1.025);
   EXPECT_FALSE(six.isRange);
-  EXPECT_DOUBLE_EQ(six.interval.low, 1.9 / 1.2); // of 36 pairs none may be left out
+  EXPECT_DOUBLE_EQ(six.interval.low, 1.9 / 1.2); // of 36 pairs none may be cut off
   EXPECT_DOUBLE_EQ(six.interval.high, 2.4 / 0.9);
   std::vector<double> many(20, 1.0), ones(20, 1.0);
   many[3] = 5, many[7] = 0.2; // 20 of 400 pairs each: more than 2.5 %
@@ -165,8 +166,8 @@ TEST(Statistics, ratioApartHoldsThePairsOfStarts) {
   EXPECT_THROW(ratioApart({}, startsOf(b)), lathe::Error);
 }
 
-/// Runs of a machine whose speed drifts from start to start, as a neighbour's load does: x' = 0.8 x + noise. Equal runs
-/// that follow each other are hardly ever called different, however many starts they have, and real differences are found.
+/// Runs on a machine whose speed drifts between starts like a neighbour's load: x' = 0.8 x + noise. Equal consecutive
+/// runs are hardly ever called different, for any number of starts, and real differences are found.
 TEST(Statistics, driftBetweenRunsIsNoDifference) {
   const uint64_t seed = 2711;
   SCOPED_TRACE(seed);
@@ -212,13 +213,13 @@ TEST(Statistics, roundsCancelCommonDrift) {
   EXPECT_NEAR(estimate.ratio, 1.1, 0.02);
   EXPECT_LT(estimate.interval.high - estimate.interval.low, 0.06);
   EXPECT_GT(estimate.interval.low, 1);
-  RatioEstimate apart = ratioApart({a}, {b}); // as if there had been no turns
+  RatioEstimate apart = ratioApart({a}, {b}); // without using the turns
   EXPECT_GT(apart.interval.high - apart.interval.low, estimate.interval.high - estimate.interval.low);
 }
 
 TEST(Statistics, disturbedRoundsAreOutvoted) {
   std::vector<std::vector<double>> a, b;
-  for (int round = 0; round < 12; ++round) { // a neighbour takes half of the CPU in a few turns of one side
+  for (int round = 0; round < 12; ++round) { // a neighbour takes half of the CPU in a few turns
     a.push_back({round < 3 ? 2.0 : 1.0 + 0.001 * round});
     b.push_back({1.0});
   }
@@ -249,7 +250,7 @@ TEST(Statistics, signedRanksGiveTheTextbookInterval) {
   EXPECT_NEAR(std::log(estimate.ratio), 5.5, 1e-9);
   EXPECT_NEAR(std::log(estimate.interval.low), walsh[8], 1e-9);
   EXPECT_NEAR(std::log(estimate.interval.high), walsh[55 - 9], 1e-9);
-  // Too few rounds for 5 %: everything is possible.
+  // Too few rounds for 5 %: nothing can be excluded.
   RatioEstimate few = rankedRatioInRounds(oneEach({2, 4, 8, 16, 32}), oneEach({1, 1, 1, 1, 1}));
   EXPECT_NEAR(few.interval.low, 2, 1e-9);
   EXPECT_NEAR(few.interval.high, 32, 1e-9);
@@ -279,7 +280,7 @@ TEST(Statistics, signedRanksCoverAndAreSharper) {
 }
 
 TEST(Statistics, startsAreTheUnitsOfTheirInterval) {
-  // Logarithms 1, 2, 3 of three starts: mean 2, deviation 1, Student's 4.3027 of two degrees over the root of three.
+  // Logarithms 1, 2, 3 of three starts: mean 2, deviation 1, interval 4.3027 (Student's t, two degrees) / sqrt(3).
   std::vector<std::vector<std::vector<double>>> peers, ours;
   for (int i = 1; i <= 3; ++i) {
     peers.push_back(oneEach(std::vector<double>(20, std::exp(i))));
@@ -299,7 +300,7 @@ TEST(Statistics, startsAreTheUnitsOfTheirInterval) {
     EXPECT_NEAR(std::log(ratioOverStarts(a, b).interval.high), mean + quantile * deviation / std::sqrt(double(starts)),
                 1e-6);
   }
-  peers.pop_back(), ours.pop_back(); // two: no unit to speak of
+  peers.pop_back(), ours.pop_back(); // two starts: not enough
   EXPECT_TRUE(ratioOverStarts(peers, ours).isRange);
   EXPECT_NEAR(std::log(ratioOverStarts(peers, ours).interval.high), 2, 1e-9);
   EXPECT_EQ(ratioOverStarts(peers, ours).ratio, rankedRatioInRounds(oneEach([] {
@@ -367,7 +368,7 @@ TEST(Statistics, geometricMeanOfKnownRatios) {
   RatioEstimate mean = geometricMean(ratios);
   EXPECT_DOUBLE_EQ(mean.ratio, 2);
   EXPECT_TRUE(mean.interval.holds(2));
-  // Of three drawn three times: all the least in 1 of 27 samples, more than the tail of 2.5 %.
+  // Of three values drawn three times, all are the least in 1 of 27 samples, more than the tail of 2.5 %.
   EXPECT_DOUBLE_EQ(mean.interval.low, 1);
   EXPECT_DOUBLE_EQ(mean.interval.high, 4);
   RatioEstimate same = geometricMean(std::vector<double>{1.5, 1.5});

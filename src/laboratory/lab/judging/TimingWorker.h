@@ -19,10 +19,9 @@ class TimingWorker {
 public:
   const std::string &name() const { return statedName; }
   const std::string &version() const { return statedVersion; }
-  const nlohmann::json &settings() const { return statedSettings; } // as reported
+  const nlohmann::json &settings() const { return statedSettings; } // as the worker reports them
 
-  /// Reason for counters missing in Counts, as the worker reports it; "": all are counted, or the
-  /// worker reports no reason.
+  /// Why counters are missing in Counts, as the worker reports it; "": all are counted, or the worker gives no reason.
   const std::string &uncounted() const { return statedUncounted; }
 
   /// Times `repetitions` runs after `warmup` runs; times and counts are taken inside the worker.
@@ -42,8 +41,7 @@ protected:
 
   /// Sends "hello" for `protocol` ("runner protocol") with `protocolVersion`. Returns the answer.
   process::Result<nlohmann::json> greet(std::string_view protocol, int protocolVersion, double timeoutSeconds);
-  /// Sends a request and converts the answer with `read`, which throws json::exception for another
-  /// shape.
+  /// Sends a request and converts the answer with `read`, which throws json::exception for another shape.
   template <class T, class Read>
   process::Result<T> ask(const nlohmann::json &request, double timeoutSeconds, Read read) {
     auto answer = ask(request, timeoutSeconds);
@@ -56,7 +54,7 @@ protected:
     }
   }
   process::Result<nlohmann::json> ask(const nlohmann::json &request, double timeoutSeconds);
-  /// Does what `time` does, with additional `fields` in the request.
+  /// Like `time`, with additional `fields` in the request.
   process::Result<Timing> timeWith(const nlohmann::json &fields, int warmup, int repetitions);
   /// Kills the worker and returns the failure.
   process::Failure garbage(const std::string &detail);

@@ -8,13 +8,13 @@
 namespace lathe::lab {
 namespace {
 
-/// The multiple of the unit roundoff that every result is granted: 2e-5 in float32. Winograd's transforms over tens of
-/// layers reach half of it (docs/notes/winograd.md).
+/// The multiple of the unit roundoff that every result may differ by: 2e-5 in float32. Winograd's transforms over tens
+/// of layers reach half of it (docs/notes/winograd.md).
 constexpr double granted = 2e-5 * 0x1p24;
-/// The largest error over the norm of all errors.
+/// The largest error / the norm of all errors.
 constexpr double largest = 5;
 
-/// What a value of the plan went through so far.
+/// The roundings that a value of the plan has gone through.
 struct Path {
   double terms = 0, stored = 0, quantised = 0;
   void join(const Path &other) {
@@ -51,9 +51,9 @@ private:
   const runtime::Plan &plan;
   const std::map<std::string, int64_t> &symbols;
   std::vector<Path> paths;   // by root
-  std::vector<bool> writers; // by root: made by an instruction so far, or an input
-  Path whole;                // the longest
-  bool blocks = false;       // what flows in and out of branches and loops is not followed: one long path
+  std::vector<bool> writers; // by root: written by an instruction or an input
+  Path whole;                // longest path
+  bool blocks = false;       // values through branches and loops are not followed: they count as one long path
 
   uint32_t rootOf(uint32_t value) const { return plan.values[value].root; }
   double number(const Dim &dim) const {
@@ -106,7 +106,7 @@ private:
       }
     double operations = number(plan.extents[plan.kernels[call.kernel].flops]);
     Path path = pathOf(call.buffers);
-    if (outputs.empty()) // parts of a value that an earlier kernel began
+    if (outputs.empty()) // other parts of a value that an earlier kernel began
       outputs = call.buffers;
     bool small = std::any_of(call.buffers.begin(), call.buffers.end(), [&](uint32_t buffer) {
       ElementType type = plan.values[buffer].type;
@@ -168,26 +168,27 @@ Tolerance toleranceOf(const Roundings &roundings, Against against) {
     tolerance.maximum += 2 * quarter;
   }
   if (roundings.relaxedMath && !roundings.onlyDoubles) {
-    // A function is off by 2^-12 of its result at most. Ten times what the zoo network with the most functions has
-    // (docs/notes/relaxed.md).
+    // The error of a function is at most 2^-12 of its result. This is ten times the error of the zoo network with the
+    // most functions (docs/notes/relaxed.md).
     tolerance.relative = std::max(tolerance.relative, 2e-3);
     tolerance.maximum = std::max(tolerance.maximum, 1e-2);
   }
   if (roundings.bytes || (peer && roundings.packedWeights)) {
-    // Other runtimes round what they multiply by such weights to 8 bits, ONNX Runtime for example. Of bytes in general: a
-    // value near the middle between two integers may be rounded either way, and the layers behind see a whole step. One such
-    // step in the input of a zoo network puts its output off by 0.5 to 1.1 percent (docs/quantization.md).
+    // Other runtimes (ONNX Runtime, for example) round the operands of products with these weights to 8 bits. For bytes
+    // in general: a value near the middle between two integers may be rounded either way, and later layers see a whole
+    // step. One such step in the input of a zoo network changes its output by 0.5 to 1.1 percent
+    // (docs/quantization.md).
     tolerance.relative = std::max(tolerance.relative, 5e-2);
     tolerance.maximum = std::max(tolerance.maximum, 1e-1);
   }
   if (roundings.precision == Precision::bf16) {
-    // Rounding both operands puts a layer off by 2.4e-3 of its result, up to 1e-2 where Winograd's transforms magnify
-    // it (docs/notes/bf16.md); such errors are independent: fifty layers in a row add up to about seven times that.
+    // Rounding both operands changes a layer's result by 2.4e-3, or up to 1e-2 if Winograd's transforms magnify it
+    // (docs/notes/bf16.md). These errors are independent: over fifty layers they add up to about seven times as much.
     tolerance.relative = std::max(tolerance.relative, 5e-2);
     tolerance.maximum = std::max(tolerance.maximum, 1e-1);
   }
   if (roundings.quantised > 0) {
-    // A sum that lies within its rounding error of the middle between two integers may be rounded either way.
+    // A sum within its rounding error of the middle between two integers may be rounded either way.
     tolerance.steps = 1;
     tolerance.share = 0.1;
     tolerance.behind = roundings.quantised > 1 || peer;
@@ -223,7 +224,7 @@ Roundings roundingsOf(const runtime::Model &model, const std::map<std::string, i
     roundings.quantised = std::max(roundings.quantised, one.quantised);
   }
   for (const runtime::Port &port : model.outputs())
-    roundings.add(port.type); // an input, or a constant, handed through
+    roundings.add(port.type); // an input, or a constant, passed on
   return roundings;
 }
 

@@ -1,4 +1,4 @@
-// Bounds for the error of a right result, by element types and lengths of sums.
+// Bounds for the error of a right result, depending on element types and lengths of sums.
 //
 // docs/numerics.md, "How outputs are judged", explains the rule, which is implemented only here.
 #pragma once
@@ -18,10 +18,10 @@ namespace lathe::lab {
 struct Tolerance {
   double relative = 2e-5; // L2 norm of the difference / L2 norm of the reference
   double maximum = 1e-4;  // largest |difference| / largest |reference|
-  // Of quantised integers. Both bounds hold, or `behind` is set and the two above hold.
+  // For quantised integers: both bounds hold, or `behind` is set and relative and maximum hold.
   double steps = 0;    // largest |difference|, in steps of the quantiser
   double share = 0;    // share of the elements that differ
-  bool behind = false; // they may be behind other quantised integers, whose steps arrive
+  bool behind = false; // they may follow other quantised integers, whose steps propagate
 };
 
 /// Roundings between the inputs and a result.
@@ -48,13 +48,13 @@ enum class Against { judge, peer };
 /// Bounds for these roundings; zero if there are no floats.
 Tolerance toleranceOf(const Roundings &roundings, Against against = Against::judge);
 
-/// True for the integers that quantisers make. Wider integers count or point at something.
+/// True for the integer types that quantisers produce. Wider integers are counts or indices.
 inline bool isQuantised(ElementType type) { return isInteger(type) && bitWidth(type) <= 16; }
 
 /// Unit roundoff: half the distance between 1 and the next number of a floating-point type.
 double unitRoundoff(ElementType type);
 
-/// Values of the symbols that are whole extents of the ports.
+/// Values of the symbols that are whole extents of ports.
 std::map<std::string, int64_t> boundSymbols(std::span<const runtime::Port> ports, std::span<const Value> values);
 
 /// Roundings of the outputs of a package: the types that its kernels write, and the longest path

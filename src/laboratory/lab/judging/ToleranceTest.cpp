@@ -1,4 +1,4 @@
-// Bounds by types and lengths of sums, and what the comparison makes of NaN, small and large numbers.
+// Bounds by types and lengths of sums; the comparison of NaN, small and large numbers.
 #include "lab/judging/Difference.h"
 
 #include <cmath>
@@ -98,7 +98,7 @@ TEST(Difference, otherTypesMustBeEqual) {
   EXPECT_EQ(found.broken, "2 of 3 elements differ; element 2 is -9, expected -4");
   EXPECT_DOUBLE_EQ(found.relative, std::sqrt(29.0 / 41));
   EXPECT_DOUBLE_EQ(found.maximum, 1.25);
-  EXPECT_FALSE(found.within({10, 10})); // integers differ beyond any bound
+  EXPECT_FALSE(found.within({10, 10})); // integers that must be equal: no bound helps
   EXPECT_EQ(difference(of(1), floats({1})).broken, "is i64 1, expected f32 1");
   EXPECT_EQ(difference(floats({1}), floats({1, 2})).broken, "is f32 1, expected f32 2");
 }
@@ -121,13 +121,13 @@ TEST(Difference, quantisedIntegersAreJudgedByStepsAndShare) {
   EXPECT_TRUE(difference(bytes(1, -1), bytes(0, 0)).within(one));
   EXPECT_FALSE(difference(bytes(2, 0), bytes(0, 0)).within(one)); // two steps
   EXPECT_FALSE(difference(Tensor::of<int8_t>({4}, {1, 2, 3, 5}), Tensor::of<int8_t>({4}, {1, 2, 3, 4})).within(one));
-  // Behind another quantiser steps are what the relative bounds allow.
+  // After another quantiser, steps are allowed within the relative bounds.
   Difference large = difference(bytes(100, 98), bytes(100, 100));
   EXPECT_FALSE(large.within(one));
   roundings.quantised = 2;
   EXPECT_TRUE(large.within(toleranceOf(roundings)));
   EXPECT_FALSE(difference(bytes(100, 80), bytes(100, 100)).within(toleranceOf(roundings)));
-  // A model of integers alone has no roundings, and no run other than the quantiser's may differ.
+  // A model with only integers has no roundings, so no result may differ.
   EXPECT_FALSE(tie.within(toleranceOf(Roundings())));
   EXPECT_FALSE(difference(Tensor::of<int32_t>({1}, {100}), Tensor::of<int32_t>({1}, {101})).within(one));
 }

@@ -12,8 +12,8 @@ double steadySeconds() {
 
 namespace {
 
-/// True if the last `rounds` rounds give the ratio of each side's time to the first side's with a standard error of at
-/// most a quarter of what matters.
+/// True if the last `rounds` rounds give the ratio of each side's time to the first side's time with a standard error
+/// of at most a quarter of the relevant difference.
 bool settled(const std::vector<TimedSide *> &sides, size_t rounds) {
   auto logarithm = [](const TimedSide &side, size_t back) {
     return std::log(median(side.rounds().rbegin()[std::ptrdiff_t(back)]));
@@ -56,7 +56,7 @@ bool Turns::step() {
   double ready = options.clock(), waitedBefore = waited;
   if (number > 1)
     starting = ready - start;
-  // Timing may take as long as starting did.
+  // Timing may take as long as starting.
   made.push_back(timeStart(number, options.maxSeconds / options.maxStarts, ready - start));
   rounds += int(made.back());
   double now = options.clock();
@@ -79,8 +79,8 @@ std::vector<TimedSide *> Turns::running() const {
   return found;
 }
 
-/// The running sides in the order in which start `number` begins. Memory that a process gets depends on the processes
-/// before it, so every side is first equally often.
+/// The running sides in the order for start `number`. The memory of a process depends on the processes before it, so
+/// every side is first equally often.
 std::vector<TimedSide *> Turns::inOrderOf(int number) const {
   auto order = running();
   if (!order.empty())
@@ -88,14 +88,14 @@ std::vector<TimedSide *> Turns::inOrderOf(int number) const {
   return order;
 }
 
-/// When start `number` must end, so that each start of minStarts that is to come has as much time as this one.
+/// The time when start `number` must end, so that each remaining start of minStarts has as much time as this one.
 double Turns::deadline(int number) const {
   double now = options.clock(), left = options.limitSeconds - (now - *began);
   int toCome = std::max(0, options.minStarts - number);
   return now + std::max(0.0, left - toCome * starting) / (toCome + 1);
 }
 
-/// The most rounds that start `number` may have.
+/// The largest number of rounds for start `number`.
 int Turns::mostRounds(int number, int usual) const {
   int left = options.roundsInAll - rounds, shared = std::max(1, options.minStarts - number + 1);
   return std::min(usual, (left - 1) / shared + 1); // rounded up
@@ -109,9 +109,9 @@ void Turns::awaitFullSpeed(double until) {
   waited += options.clock() - begin;
 }
 
-/// Makes the rounds of one start and returns their number: its share of minRounds; more for `least` seconds; and for up
-/// to `most` seconds where rounds differ so much that they say little about the start. Its share of maxSeconds ends the
-/// start after three rounds, its deadline after one.
+/// Runs the rounds of one start and returns their number: its share of minRounds; more rounds until `least` seconds;
+/// and more up to `most` seconds if rounds differ so much that they say little about the start. Its share of maxSeconds
+/// ends the start after at least three rounds, its deadline after at least one.
 size_t Turns::timeStart(int number, double least, double most) {
   auto chosen = inOrderOf(number);
   double until = deadline(number);

@@ -18,7 +18,7 @@ namespace lathe::lab {
 class TimedSide {
 public:
   virtual ~TimedSide() = default;
-  /// False after the first failure, and if the side is not timed at all. Such a side gets no turns.
+  /// False after the first failure, or if the side is not timed. A side that is not running gets no turns.
   virtual bool running() const = 0;
   /// Replaces the process by a new one and prepares it for timing.
   virtual void startAgain() = 0;
@@ -34,17 +34,17 @@ struct TurnOptions {
   int minStarts = 6, maxStarts = 64;  // starts of every side; the first look at the verdicts is after minStarts
   int minRounds = 8, maxRounds = 240; // rounds over the first minStarts starts
   double roundSeconds = 0.01;         // duration of one side's turn; at least one run
-  /// Time of all rounds in seconds, divided over maxStarts. The first minStarts starts have at least
-  /// three rounds each.
+  /// Limit on the time of all rounds in seconds, divided by maxStarts. The first minStarts starts have at least three
+  /// rounds each.
   double maxSeconds = 20;
-  double precision = 0.01; // half width of a ratio's interval, as a share of the ratio, that is precise enough
+  double precision = 0.01; // half width of a ratio's interval, relative to the ratio, that is precise enough
   /// Limit of takeTurns including process starts, in seconds: no start and no round begins after
   /// it. The time is divided so that minStarts starts fit, with one round each if necessary.
   double limitSeconds = std::numeric_limits<double>::infinity();
   int roundsInAll = std::numeric_limits<int>::max(); // limit of the rounds of all starts
   double startSeconds = 0;                           // time of the first start of all sides, if known
   std::function<double()> clock = {};                // seconds from any fixed moment; empty: steadySeconds
-  /// Asked before every round, if not null. What it waits counts for limitSeconds, but not for maxSeconds.
+  /// Asked before every round, if not null. Its waiting counts for limitSeconds, but not for maxSeconds.
   FullSpeed *fullSpeed = nullptr;
 };
 
@@ -56,13 +56,13 @@ struct TurnWatch {
   /// Called at each look at the verdicts (takeTurns); returns true if every verdict is decided.
   std::function<bool(const std::vector<size_t> &starts)> decided;
   std::function<void(const std::vector<size_t> &starts)> afterStart;
-  /// Progress: `start` and `round` of this start count from 1; `secondsLeft` of limitSeconds.
+  /// Progress: `start` and `round` count from 1; `secondsLeft` of limitSeconds.
   std::function<void(int start, int round, double secondsLeft)> afterRound;
 };
 
 /// Times prepared sides start by start, until every verdict is decided or a limit is reached. The first look is after
-/// minStarts starts, each further look after a third more starts, because every look is another chance of a wrong
-/// verdict. A side that fails gets no further turns. Between two starts the caller may measure something else.
+/// minStarts starts, each further look after a third more starts, because every look may give a wrong verdict by
+/// chance. A side that fails gets no further turns. Between two starts the caller may measure something else.
 class Turns {
 public:
   /// The sides must outlive this object.
@@ -84,8 +84,8 @@ private:
   TurnOptions options;
   TurnWatch watch;
   std::optional<double> began; // the first start
-  double starting;             // seconds that starting all sides took last
-  double waited = 0;           // seconds, for processors at full speed
+  double starting;             // seconds of the last start of all sides
+  double waited = 0;           // seconds of waiting for full speed
   double timed = 0;            // seconds of all rounds
   int look;                    // number of starts before the next look
   int rounds = 0;
@@ -95,17 +95,16 @@ private:
 /// All starts of Turns, one after the other. Returns the number of rounds of each.
 std::vector<size_t> takeTurns(const std::vector<TimedSide *> &sides, TurnOptions options, const TurnWatch &watch);
 
-/// The rounds of each start, for a side with `rounds` rounds that got no more turns after some time.
+/// The rounds of each start for a side that stopped early and has only `rounds` rounds.
 std::vector<size_t> startsWithin(const std::vector<size_t> &starts, size_t rounds);
 
-/// Groups the first `count` rounds by process start; `starts` has the number of rounds of each
-/// start; empty: one start.
+/// Groups the first `count` rounds by process start; `starts` has the number of rounds of each start; empty: one start.
 Starts byStart(const std::vector<std::vector<double>> &rounds, const std::vector<size_t> &starts, size_t count);
 
 /// The state of the comparison of two sides after some starts.
 struct JudgedPair : JudgedRatio {
-  /// Number of starts after which this pair needed no more (0: never), and its verdict then: the
-  /// verdict of a run without other pairs.
+  /// Number of starts after which this pair needed no more (0: never), and its verdict at that time. The verdict is the
+  /// one that a run without other pairs would have.
   size_t decidedAfter = 0;
   Verdict alone = Verdict::ambiguous;
 };
@@ -115,9 +114,9 @@ struct SideRounds {
   std::optional<double> callSeconds; // time of a call that computes one element, if known
 };
 
-/// Judges numerator / denominator by the rounds that both have, at least one. Gives no verdict
-/// before three starts (leastStarts), because the difference between process starts is not known
-/// then. `before` is the judgement at the previous look.
+/// Judges numerator / denominator by the rounds that both have, at least one. Gives no verdict before three starts
+/// (leastStarts), because the difference between process starts is unknown before. `before` is the judgement at the
+/// previous look.
 JudgedPair judgePair(const SideRounds &numerator, const SideRounds &denominator, const std::vector<size_t> &starts,
                      const TurnOptions &options, const JudgedPair &before = {}, double band = indifference);
 

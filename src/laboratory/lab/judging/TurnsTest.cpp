@@ -9,7 +9,7 @@ using namespace lathe::lab;
 
 namespace {
 
-/// What all sides share: the time, the clock's speed that changes as they run, and chance.
+/// State that all sides share: the time, the clock speed, which changes over time, and the random generator.
 struct Machine {
   explicit Machine(uint64_t seed) : random(seed) {}
   double now = 0, speed = 1;
@@ -19,8 +19,8 @@ struct Machine {
   double draw(double deviation) { return std::exp(deviation * normal(random)); }
 };
 
-/// A process whose speed is a matter of luck: `startDeviation` (of the logarithm) for as long as it lives,
-/// `roundDeviation` for a round; one round in 30 takes 1.3 times as long. No clock but the machine's own.
+/// A process with random speed: `startDeviation` (of the logarithm) for its whole life, `roundDeviation` for each
+/// round; one round in 30 takes 1.3 times as long. Uses only the simulated clock.
 class SimulatedSide : public TimedSide {
 public:
   SimulatedSide(Machine &machine, double seconds, double startDeviation, double roundDeviation, double startSeconds)
@@ -54,7 +54,7 @@ private:
   bool alive = true;
 };
 
-/// As `lathe compare` has it by default.
+/// The default options of `lathe compare`.
 TurnOptions compareOptions(Machine &machine) {
   TurnOptions options;
   options.maxSeconds = options.limitSeconds = 30;
@@ -99,8 +99,9 @@ Rates ratesOf(double deviation, int rows, uint64_t seed) {
 
 } // namespace
 
-/// At most 2 % of twins are called different and at least 95 % of a true 5 % are found, where processes of one program
-/// differ by up to 2 % (standard deviation). Beyond that the rule asks for more time than 30 s; it must not invent.
+/// If processes of one program differ by up to 2 % (standard deviation), at most 2 % of twins are called different and
+/// at least 95 % of true differences of 5 % are found. For larger deviations the rule may ask for more than 30 s, but
+/// must not invent differences.
 TEST(Turns, errorRatesOfCompare) {
   constexpr int rows = 400;
   for (double deviation : {0.003, 0.01, 0.02}) {
@@ -116,8 +117,8 @@ TEST(Turns, errorRatesOfCompare) {
   EXPECT_LE(ratesOf(0.05, rows, 1).different, rows * 3 / 100);
 }
 
-/// A rule over the rounds of one start of each side. Processes differ by 2 %; many twins would be called different,
-/// whatever the interval. So one start has no verdict.
+/// A rule over the rounds of one start of each side. Processes differ by 2 %; with any interval, many twins would be
+/// called different. So one start gives no verdict.
 TEST(Turns, oneStartIsNotEnough) {
   Machine machine(1);
   int different = 0;
@@ -140,7 +141,7 @@ TEST(Turns, aLimitLeavesRoomForTheLeastStarts) {
     options.startSeconds = 0.6;
     auto starts = takeTurns({&ours, &theirs}, options, {});
     ASSERT_FALSE(starts.empty());
-    // A start costs 0.6 s, its estimates and a round of both sides 0.4.
+    // A start costs 0.6 s, its estimates and one round of both sides 0.4 s.
     EXPECT_LE(machine.now, limit + 0.45) << limit;
     EXPECT_EQ(starts.size() >= 6, limit >= 6.0) << limit;
     EXPECT_EQ(ours.starts, starts.size());
@@ -176,7 +177,7 @@ TEST(Turns, looksComeLessAndLessOften) {
     looks.push_back(starts.size());
     return false;
   };
-  options.maxSeconds = 1; // a start lasts a sixty-fourth of it by itself
+  options.maxSeconds = 1; // a start takes a sixty-fourth of it
   options.limitSeconds = 1e9;
   EXPECT_LE(takeTurns({&ours}, options, watch).size(), 64u);
   ASSERT_FALSE(looks.empty());
@@ -197,17 +198,17 @@ TEST(Turns, whatFewStartsCanSay) {
   TurnOptions options;
   JudgedPair one = judgePair({twice, {}}, {once, {}}, {12}, options);
   EXPECT_TRUE(one.ratio.isRange);
-  EXPECT_TRUE(one.tooFewStarts); // twelve rounds say nothing of other processes
+  EXPECT_TRUE(one.tooFewStarts); // twelve rounds say nothing about other processes
   EXPECT_EQ(one.verdict, Verdict::ambiguous);
   JudgedPair three = judgePair({twice, {}}, {once, {}}, {4, 4, 4}, options);
   EXPECT_EQ(three.verdict, Verdict::faster);
-  EXPECT_EQ(three.decidedAfter, 0u); // six are asked for
+  EXPECT_EQ(three.decidedAfter, 0u); // six starts are requested
   JudgedPair six = judgePair({twice, {}}, {once, {}}, {2, 2, 2, 2, 2, 2}, options);
   EXPECT_EQ(six.decidedAfter, 6u);
-  options.minStarts = 1; // as --starts 1 asks
+  options.minStarts = 1; // like --starts 1
   EXPECT_EQ(judgePair({twice, {}}, {once, {}}, {12}, options).verdict, Verdict::ambiguous);
   EXPECT_EQ(judgePair({twice, {}}, {once, {}}, {6, 6}, options).verdict, Verdict::ambiguous);
-  // What was decided at an earlier look stays the verdict of a run without other pairs.
+  // A verdict that was decided at an earlier look stays the verdict of a run without other pairs.
   JudgedPair later = judgePair({once, {}}, {once, {}}, {2, 2, 2, 2, 2, 2}, options, six);
   EXPECT_EQ(later.alone, Verdict::faster);
   EXPECT_EQ(later.verdict, Verdict::same);
@@ -230,7 +231,7 @@ TEST(Turns, beginRoundsAtFullSpeedAndCountNoWaitingAsTiming) {
   std::vector<size_t> starts = takeTurns(sides, options, {});
   EXPECT_EQ(speed.asked(), ours.rounds().size()); // before every round
   EXPECT_EQ(speed.slow(), 0u);
-  EXPECT_NEAR(speed.waitedSeconds(), slowUntil - 0.1, 0.02); // what the estimates left of it
+  EXPECT_NEAR(speed.waitedSeconds(), slowUntil - 0.1, 0.02); // without the time of the estimates
   EXPECT_GT(readings, speed.asked());
 
   Machine undisturbed(1);
@@ -238,5 +239,5 @@ TEST(Turns, beginRoundsAtFullSpeedAndCountNoWaitingAsTiming) {
   std::vector<TimedSide *> sides2{&ours2, &theirs2};
   TurnOptions options2 = compareOptions(undisturbed);
   options2.maxStarts = options2.minStarts;
-  EXPECT_EQ(takeTurns(sides2, options2, {}), starts); // as many rounds as without waiting
+  EXPECT_EQ(takeTurns(sides2, options2, {}), starts); // as many rounds as without a wait
 }

@@ -1,8 +1,8 @@
-// Verdicts on ratios of times: the only rule of `lathe compare`, `segments`, `ops bench` and the analyses of
-// their results (docs/measuring.md).
+// Verdicts on ratios of times: the common rule of `lathe compare`, `segments`, `ops bench` and the analyses of their
+// results (docs/measuring.md).
 //
-// A ratio is shown with its interval of 95 %. Verdicts are computed repeatedly and for many pairs, and each
-// may be wrong by chance, so faster and slower need the interval of 99.5 %.
+// A ratio is shown with its 95 % interval. Verdicts are computed repeatedly and for many pairs, and each may be wrong
+// by chance, so faster and slower need the 99.5 % interval.
 #pragma once
 
 #include "lab/judging/Statistics.h"
@@ -14,13 +14,13 @@ namespace lathe::lab {
 enum class Verdict { faster, slower, same, ambiguous };
 std::string_view name(Verdict verdict);
 
-/// Smaller relative differences count as none.
+/// Smaller relative differences count as equal.
 constexpr double indifference = 0.02;
 
-/// The verdict on `speed`, the peer's time / our time with its interval of 95 %, and `sure`, the
-/// same with the interval of 99.5 %. Same: the interval of 95 % is within 1 +- `band`. Faster
-/// (slower): the interval of 99.5 % is above 1 + `beyond` (below 1 - `beyond`) and the estimate outside the band. Otherwise
-/// ambiguous: measure longer. An interval that is only a range (RatioEstimate) supports no verdict.
+/// The verdict on `speed`, the peer's time / our time with its 95 % interval, and `sure`, the same ratio with its 99.5
+/// % interval. Same: the 95 % interval is within 1 +- `band`. Faster (slower): the 99.5 % interval is above 1 +
+/// `beyond` (below 1 - `beyond`) and the estimate outside the band. Otherwise ambiguous: measure longer. An interval
+/// that is only a range (RatioEstimate) supports no verdict.
 Verdict verdictOn(const RatioEstimate &speed, const RatioEstimate &sure, double band = indifference, double beyond = 0);
 
 /// "95 % interval 0.980 to 1.020", or "range 0.980 to 1.020, too few for an interval".
@@ -33,17 +33,16 @@ struct JudgedRatio {
   RatioEstimate ratio; // time of the numerator / time of the denominator, interval of 95 %
   Verdict verdict = Verdict::ambiguous;
   bool withinOverhead = false; // ambiguous because the cost of calls may explain the difference
-  bool tooFewStarts = false;   // with so many starts neither side is ever called faster
+  bool tooFewStarts = false;   // with this number of starts no side is ever called faster
 };
 
-/// Why the verdict is ambiguous: "call overhead", "too few starts", "disturbed" (other programs ran, or
-/// processors were slow; the caller knows), else "wide interval"; "" for another verdict.
+/// Why the verdict is ambiguous: "call overhead", "too few starts", "disturbed" (other programs ran, or processors were
+/// slow, as the caller states), or "wide interval"; "" for another verdict.
 std::string ambiguityOf(const JudgedRatio &judged, bool disturbed = false);
 /// "faster", or "ambiguous (too few starts)".
 std::string verdictText(const JudgedRatio &judged, bool disturbed = false);
 
-/// JSON of the ratio with "verdict", "within_overhead", "too_few_starts" and "ambiguous_because"
-/// (ambiguityOf).
+/// JSON of the ratio with "verdict", "within_overhead", "too_few_starts" and "ambiguous_because" (ambiguityOf).
 nlohmann::json toJson(const JudgedRatio &judged, bool disturbed = false);
 
 /// Times of one side in seconds: a run, and a call that computes one element (empty: unknown).
@@ -56,9 +55,8 @@ struct SideTime {
 /// passes more operands.
 constexpr double overheadReach = 2;
 
-/// True if the cost of calls may explain the difference of two times: the slower side has the more
-/// expensive call, and `overheadReach` times the difference of the calls is at least the difference
-/// of the times.
+/// True if the cost of calls may explain the difference of two times: the slower side has the more expensive call, and
+/// `overheadReach` times the difference of the calls is at least the difference of the times.
 bool withinOverhead(const SideTime &a, const SideTime &b);
 
 /// Returns `judged`, with faster and slower changed to ambiguous if the times are `withinOverhead`.
@@ -67,8 +65,8 @@ JudgedRatio besideOverhead(JudgedRatio judged, const SideTime &numerator, const 
 /// Judges sides measured in turns by ratioOverStarts. Throws its errors.
 JudgedRatio judgeInTurns(const Starts &numerator, const Starts &denominator, double band = indifference);
 
-/// How far from 1 (below it, as far) the interval of 99.5 % of sides without turns must be for faster and slower: nothing
-/// cancels what the machine did in between. Half of the band: chosen by bench/apart.py (docs/measuring.md).
+/// The distance from 1 that the 99.5 % interval needs for faster or slower if the sides took no turns, because changes
+/// of the machine between the sides do not cancel. Half of the band, chosen with bench/apart.py (docs/measuring.md).
 constexpr double beyondApart = indifference / 2;
 
 /// Judges two sides that had no turns together by ratioApart.

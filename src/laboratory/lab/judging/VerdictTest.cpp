@@ -25,7 +25,7 @@ TEST(Verdict, ofIntervals) {
   EXPECT_EQ(verdictOn({1.04, {1.02, 1.06}}, {1.04, {1.01, 1.07}}, 0.05), Verdict::ambiguous);
 }
 
-/// A start of one round and one sample for each value.
+/// One start with one round and one sample for each value.
 static Starts startsOf(const std::vector<double> &values) {
   Starts starts;
   for (double value : values)
@@ -40,7 +40,7 @@ static Starts oneStart(const std::vector<double> &values) {
   return starts;
 }
 
-/// Ten starts of which two point the other way: the interval of 95 % excludes 1, that of 99.5 % does not.
+/// Ten starts, two of which show the opposite: the 95 % interval excludes 1, the 99.5 % interval does not.
 TEST(Verdict, needsTheWiderIntervalOfWhateverWasMeasured) {
   std::vector<double> slower = {0.94, 0.98, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09, 1.10, 1.11}, ones(10, 1.0);
   JudgedRatio inTurns = judgeInTurns(startsOf(slower), startsOf(ones));
@@ -59,7 +59,7 @@ TEST(Verdict, needsTheWiderIntervalOfWhateverWasMeasured) {
   EXPECT_EQ(judgeInTurns(startsOf(ones), startsOf(slower)).verdict, Verdict::slower);
   EXPECT_EQ(judgeApart(startsOf(slower), startsOf(ones)).verdict, Verdict::faster);
   EXPECT_EQ(judgeApart(startsOf(slower), startsOf(ones), 0.5).verdict, Verdict::same);
-  // Without turns the interval must be 1 % away from 1.
+  // Without turns the interval must be at least 1 % away from 1.
   std::vector<double> near(6, 1.03), ours(6, 1.0);
   EXPECT_EQ(judgeApart(startsOf(near), startsOf(ours)).verdict, Verdict::faster);
   ours[5] = 1.022;
@@ -77,8 +77,7 @@ TEST(Verdict, disturbedRoundsAreOutvoted) {
   EXPECT_EQ(judgeInTurns(disturbed, even).verdict, Verdict::same);
 }
 
-/// Fewer than three starts have a range and support no verdict, however many rounds there are and however clear they
-/// look.
+/// Fewer than three starts give a range and support no verdict, for any number of rounds and however clear they look.
 TEST(Verdict, needsThreeStarts) {
   auto of = [](size_t starts, double slowdown) {
     return judgeInTurns(startsOf(std::vector<double>(starts, 1 + slowdown)), startsOf(std::vector<double>(starts, 1)));
@@ -100,7 +99,8 @@ TEST(Verdict, needsThreeStarts) {
   EXPECT_EQ(intervalText(of(3, 0).ratio), "95 % interval 1.000 to 1.000");
 }
 
-/// Without turns: with all of one below all of the other, three of each are no proof at 95 %, five none at 99.5.
+/// Without turns, even if all values of one side are below all of the other: three starts each prove nothing at 95 %,
+/// five at 99.5 %.
 TEST(Verdict, needsMoreStartsWithoutTurns) {
   auto of = [](size_t count, double slowdown) {
     return judgeApart(startsOf(std::vector<double>(count, 1 + slowdown)), startsOf(std::vector<double>(count, 1)));
@@ -113,7 +113,7 @@ TEST(Verdict, needsMoreStartsWithoutTurns) {
   EXPECT_EQ(of(leastStartsApart, 0.5).verdict, Verdict::faster);
   EXPECT_FALSE(of(leastStartsApart, 0.5).tooFewStarts);
   EXPECT_FALSE(canDecideApart(leastStartsApart - 1, leastStartsApart - 1));
-  EXPECT_FALSE(canDecideApart(2, 1000)); // how much starts differ is not known
+  EXPECT_FALSE(canDecideApart(2, 1000)); // the difference between starts is unknown
 }
 
 namespace {
@@ -122,8 +122,8 @@ struct Shares {
   int twinsDifferent = 0, found5 = 0, found10 = 0;
 };
 
-/// Verdicts over two simulated runs without turns, of six starts each. `deviation`: of the starts of one program, on
-/// logarithms; `ofRuns`: of all starts of a run together.
+/// Verdicts over two simulated runs without turns, of six starts each. `deviation`: between starts of one program, in
+/// logarithms; `ofRuns`: between runs, common to all starts of a run.
 Shares apartInSimulation(double deviation, double ofRuns, int rows, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -147,9 +147,9 @@ Shares apartInSimulation(double deviation, double ofRuns, int rows, uint64_t see
 
 } // namespace
 
-/// At most 2 % of twins are called different. A difference of 5 % is found if processes differ by up to 0.7 %, one of 10 % if
-/// they differ by up to 2 %. The starts of a run do not show what all of them have in common. docs/measuring.md has these
-/// figures.
+/// At most 2 % of twins are called different. A difference of 5 % is found if processes differ by up to 0.7 %, and one
+/// of 10 % if they differ by up to 2 %. The starts of a run cannot show what they all have in common. docs/measuring.md
+/// has these figures.
 TEST(Verdict, errorRatesWithoutTurns) {
   constexpr int rows = 400;
   for (auto [deviation, ofRuns] : {std::pair{0.003, 0.0}, {0.007, 0.0}, {0.01, 0.0}, {0.02, 0.0}, {0.01, 0.01}}) {
@@ -186,18 +186,18 @@ TEST(Verdict, whatCallsCostIsNoSpeed) {
   EXPECT_EQ(beside.verdict, Verdict::ambiguous);
   EXPECT_TRUE(beside.withinOverhead);
   EXPECT_EQ(beside.ratio.ratio, 134); // as measured
-  // A convolution of 400 us against 300: the calls make 13 of the 100.
+  // A convolution of 400 us against 300 us: calls explain 13 us of the 100 us.
   EXPECT_FALSE(withinOverhead({400e-6, 12.9e-6}, {300e-6, 0.05e-6}));
-  // Up to twice the difference of the calls, and not beyond.
+  // Up to twice the difference of the calls, but not more.
   EXPECT_TRUE(withinOverhead({30e-6, 11e-6}, {10e-6, 1e-6}));
   EXPECT_FALSE(withinOverhead({30.1e-6, 11e-6}, {10e-6, 1e-6}));
-  // The side whose call costs more is the faster one all the same.
+  // The side with the more expensive call is nevertheless the faster one.
   EXPECT_FALSE(withinOverhead({20e-6, 12e-6}, {24e-6, 1e-6}));
   EXPECT_FALSE(withinOverhead({20e-6, 5e-6}, {10e-6, 5e-6})); // calls cost the same
-  EXPECT_FALSE(withinOverhead({20e-6, {}}, {10e-6, 5e-6}));   // nobody knows
+  EXPECT_FALSE(withinOverhead({20e-6, {}}, {10e-6, 5e-6}));   // unknown
   EXPECT_EQ(verdictText(beside), "ambiguous (call overhead)");
   EXPECT_EQ(verdictText(judged), "faster");
-  // What is the same or ambiguous by its times stays so.
+  // Verdicts that are the same or ambiguous do not change.
   JudgedRatio same = besideOverhead({{1.0, {0.99, 1.01}}, Verdict::same}, peer, ours);
   EXPECT_EQ(same.verdict, Verdict::same);
   EXPECT_FALSE(same.withinOverhead);

@@ -21,15 +21,15 @@ const CounterEvents hardwareEvents = {{{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT
 
 namespace {
 
-/// A descriptor, or -1 with errno. `leader`: of the thread's group, -1 for its first event.
+/// A descriptor, or -1 with errno. `leader` is the leader of the thread's group, -1 for its first event.
 int openEvent(const CounterEvent &event, pid_t thread, int leader) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = event.type;
   attributes.config = event.config;
-  attributes.exclude_kernel = attributes.exclude_hv = 1; // all that is allowed everywhere
-  attributes.inherit = 1;                                // threads that the thread starts
-  // A group is on the processor as a whole or not at all: its values belong to one interval.
+  attributes.exclude_kernel = attributes.exclude_hv = 1; // allowed on all systems
+  attributes.inherit = 1;                                // also threads that this thread starts
+  // A whole group is scheduled on the processor or not at all, so its values belong to the same interval.
   attributes.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   return int(::syscall(SYS_perf_event_open, &attributes, thread, -1, leader, PERF_FLAG_FD_CLOEXEC));
 }
@@ -104,7 +104,7 @@ Counters::Counters(const CounterEvents &events) {
       int descriptor = openEvent(events[i], thread, own);
       if (descriptor < 0 && errno == ESRCH && own < 0)
         break;              // it has ended meanwhile
-      if (descriptor < 0) { // some threads and not others: no figure would mean anything
+      if (descriptor < 0) { // with only some of the threads, no figure would be meaningful
         reason = fmt::format("thread {}: {}", thread, counterFailure(errno));
         close();
         return;
@@ -113,7 +113,7 @@ Counters::Counters(const CounterEvents &events) {
       own = own < 0 ? descriptor : own;
     }
   }
-  // Under some hypervisors counters can be opened and stand still.
+  // Under some hypervisors counters can be opened but do not advance.
   CounterReading now = read();
   if (std::none_of(now.values.begin(), now.values.end(), [](auto &value) { return value.value_or(0) > 0; })) {
     reason = "cycles, instructions, cache_misses: they can be opened and count nothing, as under some hypervisors";

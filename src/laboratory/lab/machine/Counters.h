@@ -21,9 +21,9 @@ struct CounterReading {
   uint64_t enabledNs = 0, runningNs = 0;              // time that the counters were enabled, and time that they ran
 };
 
-/// Difference of two readings. If the hardware counters ran for less than 99 % of the time, their
-/// values are empty, not scaled: the kernel multiplexes counters every few milliseconds, which is
-/// the duration of the runs measured here. The processor time stays.
+/// Difference of two readings. If the hardware counters ran for less than 99 % of the time, their values are empty
+/// instead of scaled: the kernel multiplexes counters every few milliseconds, as long as the runs measured here. The
+/// processor time stays.
 Counts between(const CounterReading &before, const CounterReading &after);
 
 /// Adds the values read from an event group: number of events, time enabled, time running, values.
@@ -31,8 +31,7 @@ Counts between(const CounterReading &before, const CounterReading &after);
 bool addGroup(CounterReading &reading, std::span<const uint64_t> words,
               const std::array<bool, CounterReading::events> &counted);
 
-/// Explains a failure of perf_event_open with errno `error`: the name of the error and its meaning
-/// here.
+/// Explains a failure of perf_event_open with errno `error`: the name of the error and its meaning here.
 std::string counterFailure(int error);
 
 /// Type and config as in perf_event_attr.
@@ -46,8 +45,8 @@ extern const CounterEvents hardwareEvents; // cycles, instructions, cache misses
 
 class Counters {
 public:
-  /// Starts counting for all present threads and the threads that they start. Other `events` are
-  /// for tests: the kernel counts some software events on every machine.
+  /// Starts counting for all present threads and the threads that they start. Other `events` are for tests: the kernel
+  /// can count some software events on every machine.
   explicit Counters(const CounterEvents &events = hardwareEvents);
   ~Counters();
   Counters(const Counters &) = delete;

@@ -12,7 +12,7 @@
 using namespace lathe;
 using namespace lathe::lab;
 
-/// A reading as if the kernel had handed it out.
+/// A reading as the kernel would return it.
 static CounterReading reading(int64_t cpuNs, uint64_t cycles, uint64_t instructions, uint64_t enabled,
                               uint64_t running) {
   CounterReading made;
@@ -100,12 +100,12 @@ struct Pages {
 };
 } // namespace
 
-/// The way through the kernel, with counters that it has on every machine: page faults of threads that were there
-/// before and of those that started later, in one group with others.
+/// The path through the kernel, with counters that exist on every machine: page faults of threads that existed before
+/// and of threads that started later, in a group with other events.
 TEST(Counters, theKernelsOwnEvents) {
   runtime::ThreadPool early(2);
   Counters counters(CounterEvents{{{"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-                                   {"nothing", PERF_TYPE_SOFTWARE, 12345}, // left out, and said
+                                   {"nothing", PERF_TYPE_SOFTWARE, 12345}, // skipped and reported
                                    {"clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK}}});
   ASSERT_NE(counters.uncounted().find("nothing: perf_event_open: "), std::string::npos) << counters.uncounted();
   if (!counters.read().values[0])
@@ -117,7 +117,7 @@ TEST(Counters, theKernelsOwnEvents) {
     CounterReading before = counters.read();
     pool->run(Pages::count, Pages::touch, &pages);
     Counts counts = between(before, counters.read());
-    EXPECT_GE(counts.cycles.value_or(0), Pages::count); // in the place of the first event
+    EXPECT_GE(counts.cycles.value_or(0), Pages::count); // takes the place of the first event
     EXPECT_LT(counts.cycles.value_or(0), Pages::count + 100);
     EXPECT_FALSE(counts.instructions);
     EXPECT_TRUE(counts.cacheMisses);
@@ -141,7 +141,7 @@ TEST(Counters, processorTimeOfAllThreads) {
   EXPECT_GT(counts.cpuNs.value_or(0), 1'000'000); // twenty million additions through memory
 }
 
-/// Of threads that were there before the counters, and of those that started later.
+/// Counts threads that existed before the counters, and threads that started later.
 TEST(Counters, instructionsOfAllThreads) {
   runtime::ThreadPool early(2);
   Counters counters;

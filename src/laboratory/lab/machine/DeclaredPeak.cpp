@@ -8,7 +8,7 @@
 namespace lathe::lab {
 namespace {
 
-constexpr double fastestClock = 6.5e9; // Hz; above every processor that is sold
+constexpr double fastestClock = 6.5e9; // Hz; above every processor on the market
 
 double declaredClock(const SystemFacts &system) {
   std::string kilohertz = firstLine(fmt::format("{}/cpu{}/cpufreq/cpuinfo_max_freq", kernelCpus, system.cpu));
@@ -16,7 +16,7 @@ double declaredClock(const SystemFacts &system) {
   return declared > 1e9 ? declared : fastestClock;
 }
 
-/// How many products of this type a lane of 32 bits makes, and an instruction for tiles.
+/// Products of a type per 32-bit lane, and per tile instruction.
 struct TypeRate {
   double ofLane = 1, ofTiles = 0;
 };
@@ -35,7 +35,7 @@ TypeRate rateOf(ElementType type, const SystemFacts &system) {
   case ElementType::f16:
     return {has("avx512fp16") || has("fullfp16") ? 2.0 : 1.0, 0};
   default:
-    return {}; // f64: half of the rate for f32, and no caller needs so close a bound
+    return {}; // f64: half of the rate of f32; no caller needs a closer bound
   }
 }
 
@@ -52,7 +52,7 @@ double declaredPeak(const SystemFacts &system, std::optional<ElementType> type, 
   bool wide = std::any_of(system.features.begin(), system.features.end(),
                           [](const std::string &feature) { return feature == "avx512f"; });
   double lanes = arm ? 4 : wide ? 16 : 8;
-  // No x86 core starts more than two of its widest multiply-adds a cycle, no AArch64 core more than four.
+  // x86 cores start at most two of their widest multiply-adds a cycle, AArch64 cores at most four.
   MachineFacts facts = machineFromTable("", system.architecture, system.features, system.caches);
   double instructions = std::max(arm ? 4 : 2, facts.fmaPerCycle);
   TypeRate rate = rateOf(*type, system);

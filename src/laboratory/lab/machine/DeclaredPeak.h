@@ -1,8 +1,8 @@
-// The highest rate of operations that a processor can have by its declared figures: registers, instructions a cycle,
-// highest clock. Nothing is measured, because a measured ceiling may be too low.
+// The highest rate of operations that a processor can have according to its declared figures: registers, instructions a
+// cycle, highest clock. Nothing is measured, because a measured ceiling may be too low.
 //
-// A time that would need a higher rate cannot be the time of that work: a runner or provider reports it in another
-// unit, or times something else (docs/measuring.md).
+// A time that would need a higher rate cannot belong to this work: a runner or provider reports it in another unit, or
+// times something else (docs/measuring.md).
 #pragma once
 
 #include "machine/System.h"
@@ -13,20 +13,20 @@
 
 namespace lathe::lab {
 
-/// Operations per second of `threads` threads of the processor on factors of `type`; empty: of the type with the most.
-/// A multiply-accumulate counts as two operations. Where the system does not declare a clock, it is the clock of the
-/// fastest processors.
+/// Operations per second of `threads` threads of the processor on factors of `type`; empty: of the fastest type. A
+/// multiply-accumulate counts as two operations. If the system does not declare a clock, the clock of the fastest
+/// processors is assumed.
 double declaredPeak(const SystemFacts &system, std::optional<ElementType> type, int threads);
-/// The same for this machine.
+/// declaredPeak of this machine.
 double declaredPeak(std::optional<ElementType> type, int threads);
-/// The highest such rate of any processor.
+/// The highest declared peak of any processor.
 double declaredPeakAnywhere(int threads);
 
-/// The best known algorithm does a problem's operations with this many times fewer (Winograd's F(4x4, 3x3)).
+/// The best known algorithm needs this many times fewer operations than the nominal count (Winograd's F(4x4, 3x3)).
 inline constexpr double mostSaving = 4;
 
-/// Why `seconds` cannot be the time of `operations` at `peak` operations per second: "no algorithm takes
-/// 1.2e-06 s for 1.16e+08 operations: ..."; "" if it can, or if one of the figures is unknown (0).
+/// Why `seconds` cannot be the time of `operations` at `peak` operations per second: "no algorithm takes 1.2e-06 s for
+/// 1.16e+08 operations: ..."; "" if it can be, or if a figure is unknown (0).
 std::string beyondReach(double operations, double seconds, double peak);
 
 } // namespace lathe::lab

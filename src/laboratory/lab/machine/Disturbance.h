@@ -34,7 +34,7 @@ private:
   double ownBefore;
 };
 
-/// With more processors used by others, times are reported as unreliable.
+/// If other programs use more processors than this, times are reported as unreliable.
 inline constexpr double disturbingProcessors = 0.15;
 
 } // namespace lathe::lab

@@ -11,7 +11,7 @@
 using namespace lathe;
 using namespace lathe::lab;
 
-/// KiB of huge pages in the mapping that `address` lies in.
+/// KiB of huge pages in the mapping that contains `address`.
 static int64_t hugeKib(const void *address) {
   std::ifstream maps("/proc/self/smaps");
   bool inside = false;
@@ -26,7 +26,7 @@ static int64_t hugeKib(const void *address) {
   return 0;
 }
 
-/// Why there may be none, or "".
+/// Why huge pages may be missing, or "".
 static std::string withoutHugePages() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string modes;
@@ -54,7 +54,7 @@ TEST(HugePages, operandsLieInThem) {
   if (kib == 0)
     GTEST_SKIP() << "the system had no huge page left";
   EXPECT_GE(kib, 12 << 10);
-  EXPECT_LT(operands[0].as<char>(), operands[2].as<char>()); // one region, from its beginning on
+  EXPECT_LT(operands[0].as<char>(), operands[2].as<char>()); // one region, filled from its beginning
   EXPECT_LT(operands[2].as<char>() - operands[0].as<char>(), 4 << 20);
 }
 

@@ -85,7 +85,7 @@ MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, El
 
 // The cache file.
 
-// Raised when the kernels or the document change.
+// Raise it when the kernels or the document change.
 static constexpr int cacheFormat = 3; // 2: with rates for the compiler; 3: int8 by instruction
 
 static std::string cacheKey(const MachineCeilings &machine) {
@@ -93,7 +93,8 @@ static std::string cacheKey(const MachineCeilings &machine) {
                      machine.kernel);
 }
 
-/// What the compiler reads of the record (machine/System.h): one core's rates, by the clock that was measured beside.
+/// The parts of the record that the compiler reads (machine/System.h): one core's rates, with the clock measured at the
+/// same time.
 static MeasuredRates ratesOf(const MachineCeilings &machine) {
   MeasuredRates rates{systemFacts().identity(), {}};
   for (const MemoryLevel &level : machine.levels)
@@ -110,7 +111,7 @@ std::optional<MachineCeilings> keptIn(const std::string &path) {
         document.at("key") == cacheKey(describeMachine()))
       if (MachineCeilings machine = machineFromJson(document.at("machine")); implausible(machine).empty())
         return machine;
-  } catch (const std::exception &) { // altered by hand, or from another version: measure again
+  } catch (const std::exception &) { // changed by hand, or from another version: measure again
   }
   return std::nullopt;
 }
@@ -120,7 +121,7 @@ static void writeCache(const MachineCeilings &machine) {
   if (path.empty())
     return;
   try {
-    PendingFile file(path); // at once: another process may be reading
+    PendingFile file(path); // replaces the file at once, because another process may be reading
     file.write(json{{"format", cacheFormat},
                     {"key", cacheKey(machine)},
                     {"machine", toJson(machine)},
@@ -128,18 +129,18 @@ static void writeCache(const MachineCeilings &machine) {
                    .dump(2) +
                "\n");
     file.commit();
-  } catch (const Error &) { // measured again next time
+  } catch (const Error &) { // will be measured again next time
   }
 }
 
-// References handed out stay valid when the figures are measured again.
+// References returned earlier stay valid when the figures are measured again.
 static std::mutex currentLock;
 static std::list<MachineCeilings> &everKnown() {
   static std::list<MachineCeilings> known;
   return known;
 }
 
-/// Call with `currentLock` held.
+/// Requires `currentLock`.
 static const MachineCeilings *loaded() {
   auto &known = everKnown();
   if (known.empty())
@@ -242,7 +243,7 @@ MachineCeilings machineFromJson(const json &document) {
     document.at("architecture").get_to(machine.architecture);
     document.at("kernel").get_to(machine.kernel);
     document.at("governor").get_to(machine.governor);
-    machine.boost = document.value("boost", ""); // older files have neither this nor the memory
+    machine.boost = document.value("boost", ""); // older files have neither boost nor memory
     machine.memoryBytes = document.value("memory_bytes", int64_t(0));
     document.at("hypervisor").get_to(machine.hypervisor);
     document.at("virtualized").get_to(machine.virtualized);

@@ -1,9 +1,9 @@
-// Measured ceilings of this machine, the limits that are printed beside every time.
+// Measured ceilings of this machine, the limits with which every time is compared.
 //
-// Ceilings are measured with hand-written kernels (lab/machine/MachineKernels.h), cached in machineRecordPath()
-// (machine/System.h) under a key made of CPU name, core count and kernel release, and read back from there. Measuring
-// takes about ten seconds, and waits for a quiet machine before. Figures that cannot be right are neither kept nor read
-// back (`implausible`). With many threads only some thread counts are measured; the others are interpolated linearly.
+// Ceilings are measured with hand-written kernels (lab/machine/MachineKernels.h), and cached in machineRecordPath()
+// (machine/System.h) under a key of CPU name, core count and kernel release. Measuring takes about ten seconds, after
+// waiting for a quiet machine. Impossible figures are neither stored nor read back (`implausible`). With many threads
+// only some thread counts are measured; the others are interpolated linearly.
 #pragma once
 
 #include "support/ElementType.h"
@@ -40,7 +40,7 @@ struct MemoryLevel {
   std::vector<Bandwidth> bandwidth; // [threads - 1]
 };
 
-/// Everything that `lathe machine` shows. Values that the system does not report are empty or zero.
+/// All facts that `lathe machine` shows. Values that the system does not report are empty or zero.
 struct MachineCeilings {
   std::string cpu;          // "AMD EPYC 9755"
   std::string architecture; // "x86_64"
@@ -51,7 +51,7 @@ struct MachineCeilings {
   bool virtualized = false;
   int cores = 0;                     // physical
   int hardwareThreads = 0;           // available to this process
-  int64_t memoryBytes = 0;           // rounded to 64 MiB, because the kernel's own share differs between boots
+  int64_t memoryBytes = 0;           // rounded to 64 MiB, because the kernel reserves a varying part
   double clockGhz = 0;               // measured, one busy thread
   std::vector<std::string> features; // relevant ISA features, by LLVM's names
   std::vector<ArithmeticCeiling> arithmetic;
@@ -62,33 +62,31 @@ struct MachineCeilings {
   /// ceiling of the type in which it is computed (f16 and bf16 without hardware: f32; integers: i32
   /// counts as f32). More threads than were measured get the last value.
   double gflops(ElementType type, int threads) const;
-  /// Returns the innermost level whose capacity, over `threads` threads, holds `bytes`, else
-  /// memory.
+  /// Returns the innermost level whose capacity, for `threads` threads, holds `bytes`; otherwise memory.
   const MemoryLevel &levelHolding(int64_t bytes, int threads) const;
   /// Bandwidth of a level; `threads` is limited to the threads measured.
   static const Bandwidth &bandwidth(const MemoryLevel &level, int threads);
 };
 
-/// A measured time beside the limits of the machine.
+/// A measured time compared with the limits of the machine.
 struct Roofline {
   double limitSeconds = 0; // smallest possible time
   double share = 0;        // limitSeconds / seconds; above 1: fewer operations than the nominal count
   std::string bound;       // "compute", "L1", "L2", "L3", "memory"
 };
 
-/// Roofline of `flops` operations on `type` and `bytes` of compulsory traffic (read and written) in
-/// `seconds` on `threads` threads. The traffic is charged to the level that can hold it, at the
-/// mean of read and copy bandwidth.
+/// Roofline of `flops` operations on `type` and `bytes` of compulsory traffic (read and written) in `seconds` on
+/// `threads` threads. The traffic is charged to the level that can hold it, at the mean of read and copy bandwidth.
 Roofline roofline(const MachineCeilings &machine, ElementType type, double flops, double bytes, double seconds,
                   int threads);
 
-/// Returns the ceilings of this machine: already loaded, else from the cache file, else measured now and cached. If the
-/// figures cannot be right even after waiting, it returns describeMachine's result, which has none. A cache file that
-/// cannot be read or written is not an error. Thread-safe. `say` gets lines about waiting; it may be empty.
+/// Returns the ceilings of this machine: loaded before, from the cache file, or measured now and cached. If the figures
+/// are implausible even after waiting, it returns describeMachine's result, which has none. A cache file that cannot be
+/// read or written is not an error. Thread-safe. `say` gets lines about waiting; it may be empty.
 const MachineCeilings &machineCeilings(const std::function<void(const std::string &line)> &say = {});
-/// Reads a cache file; nothing if it is none, if it is of another machine, or if its figures are implausible.
+/// Reads a cache file; nothing for another file, another machine, or implausible figures.
 std::optional<MachineCeilings> keptIn(const std::string &path);
-/// Returns the same without measuring: null if they are neither loaded nor in the cache file.
+/// Returns the ceilings without measuring: null if they are neither loaded nor in the cache file.
 const MachineCeilings *keptCeilings();
 
 /// The parts of the description that need no measurement; used for keys and reports.
@@ -98,35 +96,35 @@ struct MeasureOptions {
   int maxThreads = 0;            // 0: all available
   double secondsPerPoint = 0.06; // time per point; the best of several runs counts
   std::function<void(std::string_view what, int done, int total)> progress; // may be empty
-  std::function<void(const std::string &line)> say = {};                    // about waiting; may be empty
+  std::function<void(const std::string &line)> say = {};                    // gets lines about waiting; may be empty
 };
 MachineCeilings measureMachine(const MeasureOptions &options = {});
-/// Measures the present peak of `type` with `threads` threads in GFLOPS: the best of several runs within
-/// `seconds`. Clocks vary, so a share of peak needs a peak of the same minutes. 0: no instruction has this type.
+/// Measures the current peak of `type` with `threads` threads in GFLOPS: the best of several runs within `seconds`.
+/// Clocks vary, so a share of peak needs a peak measured at the same time. 0: no instruction has this type.
 double measurePeak(int threads, ElementType type = ElementType::f32, double seconds = 0.05);
-/// Measures the present clock of one busy core in GHz: the best of several runs of dependent
-/// additions within `seconds`.
+/// Measures the current clock of one busy core in GHz: the best of several runs of dependent additions within
+/// `seconds`.
 double measureClock(double seconds = 0.02);
 /// Returns `machine` with this peak of `type` for `threads` threads.
 MachineCeilings withPeak(MachineCeilings machine, int threads, double gflops, ElementType type = ElementType::f32);
-/// Why these figures cannot belong to a machine: fewer operations or bytes with more threads, an innermost cache that
-/// is slower than memory, or figures far from the table by CPU (machine/MachineFacts.h); "": they can.
+/// Why these figures are impossible: fewer operations or bytes with more threads, an innermost cache that is slower
+/// than memory, or figures far from the table by CPU (machine/MachineFacts.h); "": they are plausible.
 std::string implausible(const MachineCeilings &machine);
 
-/// What measureWhenQuiet asks; each must be callable.
+/// Functions that measureWhenQuiet calls; all must be set.
 struct QuietHooks {
   std::function<MachineCeilings()> measure;
-  std::function<double()> others; // takes a moment; returns the processors that other programs keep busy
+  std::function<double()> others; // takes a moment; returns the processors used by other programs
   std::function<double()> now;    // seconds
   std::function<void(const std::string &line)> say;
 };
-/// Waits until other programs are quiet, at most `patience` seconds, and measures, again while the time is not
-/// over and the figures are implausible. Throws Error if they stay so.
+/// Waits until other programs are quiet, at most `patience` seconds, and measures; repeats while there is time and the
+/// figures are implausible. Throws Error if they stay implausible.
 MachineCeilings measureWhenQuiet(const QuietHooks &hooks, double patience);
 
-/// Measures again when the machine is quiet, writes the cache file, and updates machineCeilings(). Waits
-/// for 60 s at most, and not at all if the environment has LATHE_NO_WAIT. Throws Error, and keeps what was known, if
-/// the figures cannot be right.
+/// Measures again when the machine is quiet, writes the cache file, and updates machineCeilings(). Waits for at most 60
+/// s, and not at all if the environment has LATHE_NO_WAIT. If the figures are implausible, throws Error and keeps the
+/// old ones.
 const MachineCeilings &refreshMachineCeilings(const MeasureOptions &options = {});
 
 /// JSON with units in the keys: "gflops", "read_gb_s", "capacity_bytes".

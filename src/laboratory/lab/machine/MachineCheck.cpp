@@ -1,4 +1,4 @@
-// Whether measured figures can belong to a machine, and how long a measurement waits for a quiet one.
+// Checks whether measured figures are plausible, and waits for a quiet machine.
 #include "lab/machine/Disturbance.h"
 #include "lab/machine/Machine.h"
 #include "machine/System.h"
@@ -11,8 +11,8 @@
 namespace lathe::lab {
 namespace {
 
-/// Why a figure cannot be right beside the figures with fewer threads; "": it can. `least`: the smallest allowed share
-/// of the best of these.
+/// Why a figure is implausible compared with the figures for fewer threads; "": it is plausible. `least`: the smallest
+/// allowed share of the best of these.
 std::string beside(const std::string &what, const char *unit, const std::vector<double> &byThreads, double least) {
   double best = 0;
   for (size_t i = 0; i < byThreads.size(); ++i) {
@@ -24,7 +24,7 @@ std::string beside(const std::string &what, const char *unit, const std::vector<
   return "";
 }
 
-/// What the table by CPU says of a machine with these caches and instructions.
+/// The table entry for a machine with these caches and instructions.
 MachineFacts tableOf(const MachineCeilings &machine) {
   std::vector<CacheFacts> caches;
   for (const MemoryLevel &level : machine.levels)
@@ -36,9 +36,9 @@ MachineFacts tableOf(const MachineCeilings &machine) {
   return machineFromTable("", machine.architecture, machine.features, caches);
 }
 
-/// Against the table by CPU: one thread's multiply-adds and reads.
+/// Compares one thread's multiply-adds and reads with the table by CPU.
 std::string besideTable(const MachineCeilings &machine) {
-  constexpr double least = 0.25, most = 4; // times the table, whose row may belong to a similar CPU
+  constexpr double least = 0.25, most = 4; // factors on the table, whose row may belong to a similar CPU
   MachineFacts table = tableOf(machine);
   for (const ArithmeticCeiling &ceiling : machine.arithmetic) {
     if (ceiling.type != ElementType::f32 || ceiling.gflops.empty())
@@ -75,7 +75,7 @@ std::string implausible(const MachineCeilings &machine) {
 }
 
 MachineCeilings measureWhenQuiet(const QuietHooks &hooks, double patience) {
-  constexpr int leastTries = 2; // another program may have been busy for a moment only
+  constexpr int leastTries = 2; // another program may have been busy only for a moment
   double end = hooks.now() + patience;
   bool said = false;
   for (int tries = 1;; ++tries) {

@@ -1,4 +1,4 @@
-// What the system tells about the machine: /proc and sysfs, nothing measured.
+// Describes the machine from /proc and sysfs, without measuring.
 #include "lab/machine/Machine.h"
 
 #include "machine/System.h"
@@ -41,7 +41,7 @@ std::string hypervisorName() {
 }
 
 std::string boostState() {
-  // Intel's driver says whether it is forbidden, the others whether it is allowed.
+  // Intel's driver states whether turbo is forbidden, others whether it is allowed.
   std::string forbidden = firstLine("/sys/devices/system/cpu/intel_pstate/no_turbo");
   if (!forbidden.empty())
     return forbidden == "0" ? "on" : "off";

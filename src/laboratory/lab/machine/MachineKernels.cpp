@@ -4,7 +4,7 @@
 
 namespace lathe::lab {
 
-// Repeats a macro for a run of register numbers.
+// Repeats a macro for consecutive register numbers.
 #define TIMES_8_TO_15(M) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15)
 #define TIMES_4_TO_15(M) M(4) M(5) M(6) M(7) TIMES_8_TO_15(M)
 #define TIMES_16_TO_31(M)                                                                                              \
@@ -26,10 +26,10 @@ namespace lathe::lab {
 #define LOOP_BEGIN ".p2align 6\n1:\n\t"
 #define LOOP_END "dec %0\n\tjnz 1b\n\tvzeroupper"
 
-// The multiplicands are ordinary numbers in any of the types (0x3f003f00: 0.50, two 0.5 in bf16, small bytes).
+// The multiplicands are normal numbers in all of the types (0x3f003f00: 0.50, two 0.5 in bf16, small bytes).
 static const uint32_t multiplicand = 0x3f003f00;
 
-// Twelve independent accumulators would do (latency 4 to 6, two a cycle); the registers allow 24.
+// Twelve independent accumulators would be enough (latency 4 to 6, two a cycle); the registers allow 24.
 #define ARITHMETIC_ZMM(NAME, TARGETS, STEP)                                                                            \
   __attribute__((target(TARGETS), noinline)) static void NAME(int64_t iterations) {                                    \
     asm volatile("vpbroadcastd %1, %%zmm0\n\tvpbroadcastd %1, %%zmm1\n\t" TIMES_8_TO_31(ZERO_ZMM)                      \
@@ -54,8 +54,8 @@ static const uint32_t multiplicand = 0x3f003f00;
 #define FMA_PS_YMM(n) "vfmadd231ps %%ymm0, %%ymm1, %%ymm" #n "\n\t"
 #define FMA_PD_YMM(n) "vfmadd231pd %%ymm0, %%ymm1, %%ymm" #n "\n\t"
 #define DOT_BYTES_YMM(n) "%{vex%} vpdpbusd %%ymm0, %%ymm1, %%ymm" #n "\n\t"
-// Without dot-product instructions bytes are widened and multiplied in pairs. vpmaddubsw takes four, but saturates at
-// 16 bits, so its sums may differ from the sums of the products.
+// Without dot-product instructions bytes are widened and multiplied in pairs. vpmaddubsw multiplies four, but saturates
+// at 16 bits, so its sums may differ from the exact sums.
 #define MADD_PAIRS_ZMM(n) "vpmaddwd %%zmm0, %%zmm1, %%zmm2\n\tvpaddd %%zmm2, %%zmm" #n ", %%zmm" #n "\n\t"
 #define MADD_PAIRS_YMM(n) "vpmaddwd %%ymm0, %%ymm1, %%ymm2\n\tvpaddd %%ymm2, %%ymm" #n ", %%ymm" #n "\n\t"
 
@@ -69,7 +69,7 @@ ARITHMETIC_YMM(dotBytesYmm, "avx2,avxvnni", DOT_BYTES_YMM)
 ARITHMETIC_ZMM(maddPairsZmm, "avx512f,avx512bw", MADD_PAIRS_ZMM)
 ARITHMETIC_YMM(maddPairsYmm, "avx2", MADD_PAIRS_YMM)
 
-// Tile registers, all of 16 rows of 64 bytes: four sums, each of one pair of operands.
+// All tile registers have 16 rows of 64 bytes: four sums, each of one pair of operands.
 #define ARITHMETIC_TILES(NAME, PRODUCT)                                                                                \
   __attribute__((noinline)) static void NAME(int64_t iterations) {                                                     \
     alignas(64) uint8_t config[64] = {1}; /* palette */                                                                \
@@ -95,7 +95,7 @@ ARITHMETIC_YMM(maddPairsYmm, "avx2", MADD_PAIRS_YMM)
 ARITHMETIC_TILES(dotBf16Tiles, "tdpbf16ps")
 ARITHMETIC_TILES(dotBytesTiles, "tdpbusd")
 
-// Baseline x86-64: multiply and add apart.
+// Baseline x86-64: separate multiply and add.
 __attribute__((noinline)) static void mulAddXmm(int64_t iterations) {
   asm volatile("movd %1, %%xmm0\n\tpshufd $0, %%xmm0, %%xmm0\n\t"
                "1:\n\t"
@@ -108,7 +108,7 @@ __attribute__((noinline)) static void mulAddXmm(int64_t iterations) {
 }
 
 std::span<const ArithmeticKernel> arithmeticKernels() {
-  // Operations an instruction: lanes, times products a lane, times two; 24 (zmm) or 12 instructions an iteration.
+  // Operations per instruction: lanes * products per lane * 2; 24 (zmm) or 12 instructions per iteration.
   static const ArithmeticKernel kernels[] = {
       {ElementType::f32, "vfmadd231ps zmm", "avx512f", 24 * 16 * 2, fmaPsZmm},
       {ElementType::f32, "vfmadd231ps ymm", "fma", 12 * 8 * 2, fmaPsYmm},
@@ -126,8 +126,8 @@ std::span<const ArithmeticKernel> arithmeticKernels() {
   return kernels;
 }
 
-// Streams: 1 KiB (zmm) or 512 bytes (ymm) a round. Never zeros: Zen 5 writes lines of zeros to memory at twice the rate
-// of others.
+// Streams: 1 KiB (zmm) or 512 bytes (ymm) per round. The data is not zero, because Zen 5 writes lines of zeros to
+// memory at twice the normal rate.
 #define FIRST_ZMM "%%zmm0"
 #define FIRST_YMM "%%ymm0"
 #define LOAD_ZMM(n) "vmovaps " #n "*64(%0), %%zmm" #n "\n\t"
@@ -204,7 +204,7 @@ void clockChain(int64_t operations) {
 #define FMLA_D(n) "fmla v" #n ".2d, v0.2d, v1.2d\n\t"
 #define SDOT(n) "sdot v" #n ".4s, v0.16b, v1.16b\n\t"
 #define SMMLA(n) "smmla v" #n ".4s, v0.16b, v1.16b\n\t"
-// Without dot products: bytes to products of 16 bits, whose pairs are added to sums of 32 bits.
+// Without dot products: multiplies bytes to 16 bits, and adds pairs of products to sums of 32 bits.
 #define SMULL_SADALP(n)                                                                                                \
   "smull v2.8h, v0.8b, v1.8b\n\tsmull2 v3.8h, v0.16b, v1.16b\n\tsadalp v" #n ".4s, v2.8h\n\tsadalp v" #n               \
   ".4s, v3.8h\n\t"
@@ -240,7 +240,7 @@ void clockChain(int64_t operations) {
 
 #else
 
-/// What the compiler makes of plain loops.
+/// Plain loops, as the compiler translates them.
 __attribute__((noinline)) static void plainMulAdd(int64_t iterations) {
   float sums[32] = {};
   float a = 0.5f, b = 0.25f;

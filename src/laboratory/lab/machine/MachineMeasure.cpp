@@ -1,5 +1,5 @@
-// Measuring the ceilings: every figure is the best of many short runs, so that neighbours on the machine disturb
-// little.
+// Measures the ceilings: every figure is the best of many short runs, so that other programs on the machine have little
+// influence.
 #include "lab/judging/FullSpeed.h"
 #include "lab/machine/Machine.h"
 #include "lab/machine/MachineKernels.h"
@@ -29,8 +29,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// CPUs this process may use. One CPU of every core comes first, because the system numbers siblings last or side by
-/// side.
+/// CPUs that this process may use. One CPU of every core comes first; systems number siblings either last or
+/// consecutively.
 std::vector<int> usableCpus() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -64,13 +64,13 @@ void pinTo(int cpu) {
   pthread_setaffinity_np(pthread_self(), sizeof one, &one); // best effort
 }
 
-/// Memory of one thread, kept over all points.
+/// Memory of one thread, reused for all points.
 class Buffer {
 public:
   Buffer() = default;
   Buffer(const Buffer &) = delete;
   ~Buffer() { release(); }
-  /// At least `bytes`, touched by the calling thread. Null when there is no memory.
+  /// At least `bytes`, first touched by the calling thread. Null if there is no memory.
   char *atLeast(size_t bytes) {
     if (size >= bytes)
       return begin;
@@ -79,11 +79,11 @@ public:
     if (got == MAP_FAILED)
       return nullptr;
 #ifdef MADV_HUGEPAGE
-    madvise(got, bytes, MADV_HUGEPAGE); // else translation misses, not the memory, are measured
+    madvise(got, bytes, MADV_HUGEPAGE); // otherwise TLB misses would be measured, not the memory
 #endif
     begin = static_cast<char *>(got);
     size = bytes;
-    // Not zeros, which some memory systems move faster.
+    // Not zero, because some memory systems move zeros faster.
     uint64_t value = 0x9e3779b97f4a7c15;
     for (size_t i = 0; i + 8 <= bytes; i += 8, value = value * 6364136223846793005 + 1442695040888963407)
       std::memcpy(begin + i, &value, 8);
@@ -101,7 +101,7 @@ private:
   size_t size = 0;
 };
 
-/// All threads leave together. Spins: a sleeping thread would be late by more than a run lasts.
+/// All threads leave it together. It spins, because waking a sleeping thread takes longer than a run.
 class SpinBarrier {
 public:
   explicit SpinBarrier(int threads) : threads(threads) {}
@@ -127,8 +127,8 @@ public:
   Measurement(const MeasureOptions &options, int hardwareThreads)
       : options(options), cpus(usableCpus()), buffers(size_t(hardwareThreads)) {}
 
-  /// Runs `once(repeats, thread)` on all threads at once, `repeats` such that a run lasts about a millisecond, and
-  /// returns the least seconds of one repeat.
+  /// Runs `once(repeats, thread)` on all threads at once, with `repeats` chosen such that a run takes about a
+  /// millisecond. Returns the least seconds of one repeat.
   template <class Once> double bestSeconds(int threads, Once once) {
     constexpr double patience = 1; // seconds
     FullSpeed &speed = speeds.try_emplace(threads, threads).first->second;
@@ -171,7 +171,7 @@ public:
     std::vector<std::thread> others;
     for (int thread = 1; thread < threads; ++thread)
       others.emplace_back(body, thread);
-    std::thread first(body, 0); // not this thread: its affinity stays
+    std::thread first(body, 0); // a new thread, because this thread's affinity must stay
     first.join();
     for (auto &other : others)
       other.join();
@@ -193,7 +193,7 @@ public:
     return kernel.operationsPerIteration * 64 * threads / seconds / 1e9;
   }
 
-  /// `bytes`: the working set of one thread.
+  /// `bytes` is the working set of one thread.
   Bandwidth bandwidth(const StreamKernels &kernels, bool beyondCaches, size_t bytes, int threads) {
     size_t half = bytes / 2;
     auto rate = [&](size_t moved, auto &&stream) {
@@ -225,8 +225,8 @@ private:
 
 size_t roundedTo2K(double bytes) { return std::max<size_t>(4096, size_t(bytes) / 4096 * 4096); }
 
-/// Bytes for each of `threads` threads to stream over, so that the data lie in level `index` and not in the level
-/// before it.
+/// Bytes for each of `threads` threads to stream over, so that the data is in level `index` and not in the level before
+/// it.
 size_t workingSet(const std::vector<MemoryLevel> &levels, size_t index, int threads) {
   int64_t before = 0;
   for (size_t i = 0; i < index; ++i)
@@ -234,10 +234,10 @@ size_t workingSet(const std::vector<MemoryLevel> &levels, size_t index, int thre
   const MemoryLevel &level = levels[index];
   if (level.bytes > 0) {
     double share = double(level.bytes) / std::min(threads, level.sharedBy);
-    // Half of what is there: others, and an imperfect placement, need room too.
+    // About half of the capacity: other data needs room, too, and placement is imperfect.
     return roundedTo2K(std::max(index == 0 ? share * 0.5 : share * 0.6, double(before) * 1.5));
   }
-  // Memory: well beyond the last cache, within a quarter of what is free.
+  // Memory: well beyond the last cache, but within a quarter of the free memory.
   int64_t lastTotal = index > 0 ? levels[index - 1].bytes : int64_t(8) << 20;
   double wanted = std::max(4.0 * double(lastTotal), double(int64_t(128) << 20)) / threads;
   double free = double(sysconf(_SC_AVPHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / 4 / threads;
@@ -255,7 +255,7 @@ std::vector<int> threadCounts(int most) {
   return counts;
 }
 
-/// Fills the counts between measured ones linearly. `at` names the figure of a number of threads.
+/// Interpolates linearly between measured counts. `at` returns the figure for a number of threads.
 template <class At> void interpolate(const std::vector<int> &counts, At at) {
   for (size_t i = 0; i + 1 < counts.size(); ++i)
     for (int threads = counts[i] + 1; threads < counts[i + 1]; ++threads) {
@@ -265,7 +265,7 @@ template <class At> void interpolate(const std::vector<int> &counts, At at) {
 }
 
 bool has(const MachineCeilings &machine, std::string_view feature) {
-  // Tile registers are the system's to hand out: asking the runtime for the CPU's features asks for them.
+  // The system must grant tile registers: calling cpuFeatures of the runtime requests them.
   if (feature.starts_with("amx") && !(runtime::cpuFeatures() & package::featureBits({std::string(feature)})))
     return false;
   return feature.empty() ||
@@ -304,8 +304,8 @@ MachineCeilings measureMachine(const MeasureOptions &options) {
   int threads = std::max(1, machine.hardwareThreads);
   if (options.maxThreads > 0)
     threads = std::min(threads, options.maxThreads);
-  // The best kernel of each type, and for bytes the best kernel of every instruction set: the slower ones limit targets
-  // without dot products. Streams with the widest registers.
+  // The best kernel of each type, and for bytes the best kernel of every instruction set, because slower ones limit
+  // targets without dot products. Streams with the widest registers.
   std::vector<const ArithmeticKernel *> kernels;
   for (auto &kernel : arithmeticKernels())
     if (has(machine, kernel.feature) &&

@@ -14,7 +14,7 @@
 using namespace lathe;
 using namespace lathe::lab;
 
-/// A machine with round figures: 2 threads, f32 100 and 200 GFLOP/s, L1 32 KiB, L3 shared, memory.
+/// A machine with simple figures: 2 threads, f32 100 and 200 GFLOP/s, L1 32 KiB, shared L3, memory.
 static MachineCeilings example() {
   MachineCeilings machine;
   machine.cpu = "Example 9000";
@@ -56,7 +56,7 @@ TEST(Machine, ceilingsOfTypesAndThreads) {
   EXPECT_EQ(machine.gflops(ElementType::f32, 1), 100);
   EXPECT_EQ(machine.gflops(ElementType::f32, 2), 200);
   EXPECT_EQ(machine.gflops(ElementType::f32, 64), 200);
-  EXPECT_EQ(machine.gflops(ElementType::bf16, 1), 100); // done in f32 here
+  EXPECT_EQ(machine.gflops(ElementType::bf16, 1), 100); // computed in f32 here
   EXPECT_EQ(machine.gflops(ElementType::i32, 2), 200);
   EXPECT_EQ(machine.gflops(ElementType::i8, 1), 400);
   EXPECT_EQ(machine.gflops(ElementType::u8, 1), 400);
@@ -68,17 +68,17 @@ TEST(Machine, peaksOfTheSameMinutesReplaceKeptOnes) {
   EXPECT_DOUBLE_EQ(machine.gflops(ElementType::i8, 2), 960);
   EXPECT_DOUBLE_EQ(machine.arithmetic[2].gflops[0], 240); // the clock is the same for all instructions of a type
   EXPECT_EQ(machine.gflops(ElementType::f32, 1), 100);
-  EXPECT_EQ(withPeak(example(), 1, 0, ElementType::i8).gflops(ElementType::i8, 1), 400); // nothing was measured
+  EXPECT_EQ(withPeak(example(), 1, 0, ElementType::i8).gflops(ElementType::i8, 1), 400); // 0: not measured
   machine = withPeak(example(), 2, 50, ElementType::bf16);                               // has no ceiling yet
   EXPECT_EQ(machine.gflops(ElementType::bf16, 2), 50);
 }
 
-/// Declared peaks exceed every measured one. A time is not believed if a quarter of the operations at the declared peak
+/// Declared peaks exceed all measured ones. A time is implausible if a quarter of the operations at the declared peak
 /// takes longer.
 TEST(Machine, declaredPeaksAreBounds) {
   SystemFacts system;
   system.architecture = "x86_64";
-  system.cpu = 1 << 20; // has no declared clock
+  system.cpu = 1 << 20; // no declared clock
   double narrow = declaredPeak(system, ElementType::f32, 1);
   EXPECT_DOUBLE_EQ(narrow, 2 * 2 * 8 * 6.5e9);
   system.features = {"avx512f", "avx512vnni"};
@@ -91,7 +91,7 @@ TEST(Machine, declaredPeaksAreBounds) {
   EXPECT_GE(declaredPeak(system, ElementType::f32, 1), 2 * 4 * 4 * 3.5e9); // four pipes of 128 bits
   EXPECT_EQ(beyondReach(4e9, 1.01e-3, 1e12), "");
   EXPECT_NE(beyondReach(4e9, 0.99e-3, 1e12).find("for 4e+09 operations"), std::string::npos);
-  EXPECT_EQ(beyondReach(0, 1e-9, 1e12), ""); // copies compute nothing
+  EXPECT_EQ(beyondReach(0, 1e-9, 1e12), ""); // copies have no operations
   EXPECT_EQ(beyondReach(4e9, 0, 1e12), "");
   EXPECT_GT(declaredPeak(ElementType::f32, 1), 0);
 }
@@ -140,10 +140,10 @@ TEST(Machine, figuresThatCannotBeRight) {
   EXPECT_NE(with([](auto &m) { m.levels[2].bandwidth[0].read = std::nan(""); }), "");
   EXPECT_NE(with([](auto &m) { m.arithmetic[0].gflops = {3, 6}; }).find("by the table"), std::string::npos);
   EXPECT_NE(with([](auto &m) { m.clockGhz = 0; }), "");
-  EXPECT_NE(implausible(describeMachine()), ""); // has no figures
+  EXPECT_NE(implausible(describeMachine()), ""); // it has no figures
 }
 
-/// A busy machine is waited for, and what fails even then is not kept.
+/// Measuring waits for a quiet machine, and implausible figures are not stored.
 TEST(Machine, measuringWaitsForAQuietMachine) {
   MachineCeilings right = example(), wrong = right;
   right.arithmetic[0].instruction = wrong.arithmetic[0].instruction = "vfmadd231ps ymm";
@@ -163,7 +163,7 @@ TEST(Machine, measuringWaitsForAQuietMachine) {
   EXPECT_THROW(measureWhenQuiet(hooks, 60), Error);
   EXPECT_LT(now, 80);
   EXPECT_EQ(lines.size(), 2u);
-  now = 0; // quiet as the system says, and the figures are wrong for a while
+  now = 0; // the system looks quiet, but the figures are wrong at first
   hooks.others = [&] { return now += 0.5, 0.0; };
   quietFrom = 20;
   EXPECT_EQ(toJson(measureWhenQuiet(hooks, 60)), toJson(right));
@@ -183,7 +183,7 @@ TEST(Machine, description) {
     EXPECT_LT(machine.levels[i].bytes, machine.levels[i + 1].bytes);
 }
 
-// Bounds from above only: the machine that runs the tests may give this program no time at all.
+// Tests only upper bounds, because the machine may give this program hardly any time.
 TEST(Machine, measuredCeilingsAreSane) {
   MeasureOptions options;
   options.maxThreads = 2;
@@ -204,7 +204,7 @@ TEST(Machine, measuredCeilingsAreSane) {
     return std::any_of(machine.arithmetic.begin(), machine.arithmetic.end(),
                        [&](const ArithmeticCeiling &ceiling) { return ceiling.instruction.starts_with(instruction); });
   };
-  // Every instruction for bytes that the machine has.
+  // All instructions for bytes that the machine has.
   for (auto [feature, instruction] :
        {std::pair{"avx512vnni", "vpdpbusd zmm"}, std::pair{"avx2", "vpmaddwd, vpaddd ymm"},
         std::pair{"dotprod", "sdot"}, std::pair{"i8mm", "smmla"}})
@@ -215,7 +215,7 @@ TEST(Machine, measuredCeilingsAreSane) {
     ASSERT_EQ(ceiling.gflops.size(), threads) << ceiling.instruction;
     for (double figure : ceiling.gflops)
       EXPECT_GT(figure, 0) << ceiling.instruction;
-    // No core does more than four 512-bit operations a cycle, a byte dot product counting eight operations a lane;
+    // No core does more than four 512-bit operations a cycle, where a byte dot product counts eight operations a lane;
     // tiles multiply sixteen times as much.
     EXPECT_LT(ceiling.gflops[0], machine.clockGhz * 4 * 16 * 8 * 2 * (ceiling.instruction.starts_with("tdp") ? 16 : 1))
         << ceiling.instruction;
@@ -249,7 +249,7 @@ TEST(Machine, cacheFileIsUsedAndBadOnesAreNotErrors) {
   std::ifstream file(machineRecordPath());
   auto document = nlohmann::json::parse(file);
   EXPECT_EQ(document["machine"], toJson(refreshed));
-  // What was kept before such figures were checked is not read.
+  // Implausible figures from older versions, which stored them unchecked, are not read.
   document["machine"]["arithmetic"][0]["gflops"][0] = 0.01;
   std::ofstream(machineRecordPath()) << document.dump();
   EXPECT_FALSE(keptIn(machineRecordPath()).has_value());

@@ -6,7 +6,7 @@
 
 namespace lathe::lab {
 
-/// None where the provider does not prepare the problem, or breaks.
+/// Nothing if the provider does not prepare the problem, or fails.
 static std::optional<double> secondsOf(ProviderWorker &worker, const Problem &problem, const ProviderRequest &request,
                                        uint64_t seed, const std::string &directory) {
   ProviderOperands operands;

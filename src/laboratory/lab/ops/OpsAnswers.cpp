@@ -1,4 +1,4 @@
-// What a right answer is, how near it has to be, and what becomes of a point without one.
+// Expected results, bounds, and statuses of points with wrong answers.
 #include "lab/ops/OpsLab.h"
 
 #include "ops/Reference.h"

@@ -1,4 +1,4 @@
-// From the words of a command line to columns.
+// Converts words of a command line to columns.
 #include "lab/ops/OpsLab.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::
               fmt::join(variants, ", "));
       variants = {variant};
     } else if (!all && provider == knownProviders().front()) {
-      variants.resize(1); // what a user gets
+      variants.resize(1); // the default variant
     }
     for (auto &variant : variants)
       for (auto &schedule : worker->takesSchedules() ? schedules : std::vector<std::string>{""}) {

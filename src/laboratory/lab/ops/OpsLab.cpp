@@ -34,7 +34,7 @@ RowInTurns::RowInTurns(OpsLab::State &state, OpsRequest request)
     sides.emplace_back(state, *this, i);
     state.say(*this, columns[i].name());
     sides[i].answer(std::span(row.points).first(i));
-    // From here on it only moves in its turn: spinning threads would slow down the others.
+    // From now on it runs only in its turn: its spinning threads would slow down the others.
     if (auto &worker = state.contenders[i].worker)
       worker->pause();
   }
@@ -93,7 +93,7 @@ OpsRow RowInTurns::finish() {
   return std::move(row);
 }
 
-/// Operations per second that the column's machine can do at most; another machine's are not known.
+/// Limit on the operations per second of the column's machine; 0 for another machine, whose limit is unknown.
 double RowInTurns::peakOf(const OpsColumn &column) const {
   std::optional<ElementType> type;
   if (!problem().operands.empty())
@@ -101,7 +101,7 @@ double RowInTurns::peakOf(const OpsColumn &column) const {
   return column.provider.remote ? declaredPeakAnywhere(setting().threads) : declaredPeak(type, setting().threads);
 }
 
-/// A time that the machine cannot reach is not believed, and is compared with nothing.
+/// Mistrusts times that the machine cannot reach; these are not compared.
 void RowInTurns::mistrustUnreachable() {
   for (size_t i = 0; i < columns.size(); ++i) {
     OpsPoint &point = row.points[i];
@@ -115,7 +115,7 @@ void RowInTurns::mistrustUnreachable() {
   }
 }
 
-/// Summaries of what was timed, and best against best.
+/// Computes summaries of the times, and the verdicts of best against best.
 void RowInTurns::decide() {
   std::map<std::string, size_t> best; // by provider
   for (size_t i = 0; i < row.points.size(); ++i) {

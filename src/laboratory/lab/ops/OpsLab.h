@@ -17,7 +17,7 @@
 
 namespace lathe::lab {
 
-// The statuses of the store. A passed point is timed unless checkOnly. A mistrusted point (the reference's
+// The statuses of the store. A passed point is timed unless checkOnly is set. A mistrusted point (the reference's
 // output is constant) has no time. sameAs refers to an earlier column of the same provider.
 using store::PointStatus;
 PointStatus statusOf(const process::Failure &failure);
@@ -43,7 +43,7 @@ struct OpsPoint {
   std::string schedule;          // as in OpsColumn
   std::string task, scheduleRun; // task and schedule that were prepared, if reported
   PointStatus status = PointStatus::failed;
-  std::string reason;         // for every status but passed
+  std::string reason;         // empty if passed
   std::string implementation; // "": not prepared
   double prepareSeconds = 0;
   std::optional<double> callSeconds;        // time of a call that computes one element
@@ -52,7 +52,7 @@ struct OpsPoint {
   std::vector<Counts> counts;               // of each round, over its samples
   std::string uncounted;                    // why counts are missing (TimingWorker)
   Summary time;
-  bool leftOut = false; // of later rounds: it had used its share of the row's time (OpsLabOptions)
+  bool leftOut = false; // without later rounds: the point had used its share of the row's time (OpsLabOptions)
   bool timed() const { return !rounds.empty(); }
 };
 
@@ -80,49 +80,49 @@ struct OpsRow {
   size_t slowRounds = 0; // that began while the processors did not run at full speed (lab/judging/FullSpeed.h)
 };
 
-/// A column whose turns and starts have taken longer than its share of a row, maxSeconds over the number
-/// of columns, gets no further rounds where another column of its provider is faster: no verdict waits
-/// for it, and it would starve the others. It has at least one round.
+/// A column that has used its share of a row's time (maxSeconds / number of columns) gets no further rounds if another
+/// column of its provider is faster: no verdict waits for it, and it would slow down the others. It has at least one
+/// round.
 struct OpsLabOptions : TurnOptions {
   uint64_t seed = 0; // seed of the operands
   bool checkOnly = false;
   process::Limits limits; // limits of each worker
   ProviderTimeouts timeouts;
   std::string via, viaDirectory; // arguments of viaCommand; "": run here
-  /// Returns the schedule of the fastest tuning record of a task, or nothing. The provider, which
-  /// cannot read the store, gets it with the task (compile/ScheduleSource.h, TaskSchedules). Empty:
-  /// there are no records.
+  /// Returns the schedule of the fastest tuning record of a task, or nothing. The provider cannot read the store, so it
+  /// gets the schedule with the task (compile/ScheduleSource.h, TaskSchedules). Empty: there are no records.
   std::function<std::optional<std::string>(const std::string &task)> recordedSchedules;
-  /// Called with each step. `begun`: the sum of the finished shares of the rows that are being measured. May be empty.
+  /// Called with each step. `begun`: the sum of the finished shares of the rows in progress. May be empty.
   std::function<void(const std::string &what, double begun)> progress;
-  /// Asked between starts; if it returns true, rows with minStarts starts get no more. Empty: never.
+  /// Asked between starts; if it returns true, rows with minStarts starts get no more starts. Empty: never.
   std::function<bool()> late;
 };
 
 /// Bounds for a right output, by the types of operands and results and the lengths of the sums.
 Tolerance toleranceOf(const Problem &problem);
 
-/// What is wanted of a row.
+/// A problem with a setting to be measured as a row.
 struct OpsRequest {
   ListedProblem listed;
   OpsSetting setting;
 };
 
-/// Measures rows. Up to rowsAtATime rows take turns: a row gets one process start, then the next row gets one. So the starts
-/// of a row are far apart in time, and they differ if the machine is slower for some seconds (docs/measuring.md). The
+/// Measures rows. Up to rowsAtATime rows take turns: a row gets one process start, then the next row gets one. So the
+/// starts of a row are far apart in time, and show if the machine is slower for some seconds (docs/measuring.md). The
 /// provider of the first column is "ours".
 class OpsLab {
 public:
   static constexpr size_t rowsAtATime = 16;
   static constexpr double bytesAtATime = 256e6; // of operands and results; one row may have more
 
-  /// The columns of an operator. The same list every time, as long as the laboratory exists.
+  /// The columns of an operator. Must return the same list every time while the laboratory exists.
   using ColumnsOf = std::function<const std::vector<OpsColumn> &(const std::string &op)>;
   OpsLab(ColumnsOf columnsOf, OpsLabOptions options);
   /// The same columns for all operators.
   OpsLab(std::vector<OpsColumn> columns, OpsLabOptions options);
   ~OpsLab();
-  /// Measures what `next` gives until it gives nothing; `done` gets every row as soon as it is finished, in any order.
+  /// Measures the requests from `next` until it returns nothing; `done` gets every row when it is finished, in any
+  /// order.
   void measure(const std::function<std::optional<OpsRequest>()> &next, const std::function<void(OpsRow)> &done);
   OpsRow measure(const ListedProblem &problem, const OpsSetting &setting);
 
@@ -132,11 +132,11 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// Converts words to columns: "onednn:winograd", "lathe:all" for all variants, or "onednn", which is
-/// all variants of a peer and the default variant of our own provider. Throws Error for a provider that is not installed (with
-/// instructions) or fails at its start, and for unknown variants. `op` is the operator whose
-/// variants are meant; a provider without it gets one column, which declines. `schedules` as in
-/// OpsColumn, one column each; providers without schedules get one column.
+/// Converts words to columns: "onednn:winograd", "lathe:all" for all variants, or "onednn", which means all variants of
+/// a peer and the default variant of our own provider. Throws Error for a provider that is not installed (with
+/// instructions) or fails at its start, and for unknown variants. `op` is the operator of the variants; a provider
+/// without it gets one column, which declines. `schedules` as in OpsColumn, one column each; providers without
+/// schedules get one column.
 std::vector<OpsColumn> opsColumns(const std::string &op, const std::vector<std::string> &words,
                                   const OpsLabOptions &options, const std::vector<std::string> &schedules = {""});
 
@@ -157,7 +157,7 @@ struct OpsSummary {
 };
 
 nlohmann::json toJson(const OpsRow &row);
-/// Summaries of rows in the form of toJson, also of earlier runs.
+/// Summarises rows in the form of toJson, including rows of earlier runs.
 std::vector<OpsSummary> summarizeOps(const std::vector<nlohmann::json> &rows);
 nlohmann::json toJson(const OpsSummary &summary);
 

@@ -26,7 +26,7 @@ static OpsLabOptions quick() {
   return options;
 }
 
-/// As many starts as a verdict needs.
+/// Options with enough starts for a verdict.
 static OpsLabOptions enoughStarts() {
   OpsLabOptions options = quick();
   options.minRounds = options.maxRounds = 9;
@@ -55,7 +55,7 @@ TEST(OpsLab, timesInTurnsAndJudges) {
   EXPECT_EQ(row.setting.threads, 2);
   ASSERT_EQ(row.verdicts.size(), 1u);
   EXPECT_EQ(row.verdicts[0].peer, "peer");
-  EXPECT_NEAR(row.verdicts[0].ratio.ratio, 1, 1e-9); // both claim the same samples
+  EXPECT_NEAR(row.verdicts[0].ratio.ratio, 1, 1e-9); // both report the same samples
   EXPECT_EQ(row.verdicts[0].verdict, Verdict::same);
   for (auto &point : row.points) {
     EXPECT_EQ(point.rounds.size(), 9u);
@@ -76,7 +76,7 @@ TEST(OpsLab, timesInTurnsAndJudges) {
 TEST(OpsLab, oneStartGivesNoVerdict) {
   OpsRow row = OpsLab({fake("", "ours"), fake("", "peer")}, quick()).measure(problem(), {});
   ASSERT_EQ(row.verdicts.size(), 1u);
-  EXPECT_TRUE(row.verdicts[0].ratio.isRange); // of its rounds
+  EXPECT_TRUE(row.verdicts[0].ratio.isRange); // range of its rounds
   EXPECT_EQ(row.verdicts[0].verdict, Verdict::ambiguous);
   EXPECT_TRUE(row.verdicts[0].tooFewStarts);
   EXPECT_TRUE(toJson(row)["verdicts"][0]["confidence"].is_null());
@@ -87,9 +87,9 @@ TEST(OpsLab, whatCallsCostIsNoVictory) {
   OpsRow row = bench.measure(problem(), {});
   ASSERT_EQ(row.verdicts.size(), 2u);
   const OpsVerdict &peer = row.verdicts[0], &silent = row.verdicts[1];
-  EXPECT_NEAR(row.points[0].callSeconds.value_or(0), 4e-6, 1e-9); // 1 us and what its samples differ by
+  EXPECT_NEAR(row.points[0].callSeconds.value_or(0), 4e-6, 1e-9); // 1 us, plus the variation of its samples
   EXPECT_NEAR(row.points[1].callSeconds.value_or(0), 604e-6, 1e-9);
-  EXPECT_FALSE(row.points[2].callSeconds); // it has no problem so small
+  EXPECT_FALSE(row.points[2].callSeconds); // it does not support a problem this small
   EXPECT_NEAR(peer.ratio.ratio, 1.6, 0.01);
   EXPECT_EQ(peer.verdict, Verdict::ambiguous);
   EXPECT_TRUE(peer.withinOverhead);
@@ -100,7 +100,7 @@ TEST(OpsLab, whatCallsCostIsNoVictory) {
   auto summaries = summarizeOps({document});
   ASSERT_EQ(summaries.size(), 4u); // of each peer: all, strided
   EXPECT_EQ(summaries[0].withinOverhead, 1u);
-  EXPECT_FALSE(summaries[0].geometricMean); // nothing is left to take it of
+  EXPECT_FALSE(summaries[0].geometricMean); // no row remains for the mean
   EXPECT_EQ(toJson(summaries[0])["geometric_mean"], nullptr);
   EXPECT_NEAR(summaries[1].geometricMean.value_or(0), 1, 1e-9);
 }
@@ -121,7 +121,7 @@ TEST(OpsLab, countsOfEveryRound) {
   EXPECT_EQ(countsFromJson(document["points"][0]["counts"][0]), row.points[0].counts[0]);
 }
 
-/// Processor time always, the rest where this machine can count it; else it says why.
+/// Processor time is always counted, the rest if this machine can count it; otherwise there is a reason.
 TEST(OpsLab, ourProviderCounts) {
   if (!findProvider("reference"))
     GTEST_SKIP() << findProvider("reference").reason();
@@ -150,7 +150,7 @@ TEST(OpsLab, ourProviderCounts) {
 TEST(OpsLab, roundsAreALeastUntilTimeIsOver) {
   OpsLabOptions options = quick();
   options.minStarts = 3;
-  options.maxStarts = 1000; // so that no start lasts by itself
+  options.maxStarts = 1000; // so that a start takes hardly any time
   options.minRounds = options.maxRounds = 600;
   OpsLab bench({fake("", "ours"), fake("", "peer")}, options);
   EXPECT_EQ(bench.measure(problem(), {}).starts, (std::vector<size_t>(3, 200)));
@@ -164,7 +164,7 @@ TEST(OpsLab, roundsAreALeastUntilTimeIsOver) {
   }
 }
 
-/// A provider that divides its times is compared with nothing.
+/// A provider that divides its times gets no comparison.
 TEST(OpsLab, timesThatNoAlgorithmReachesAreMistrusted) {
   OpsLab bench({fake("", "ours"), fake("swift", "peer"), fake("", "third")}, enoughStarts());
   OpsRow row = bench.measure(problem("ic8ih7oc8kh3ph1"), {});
@@ -175,7 +175,7 @@ TEST(OpsLab, timesThatNoAlgorithmReachesAreMistrusted) {
   EXPECT_EQ(row.verdicts[0].peer, "third");
 }
 
-/// A variant that takes 0.2 s a call has a time, and the other columns have their starts and the verdict.
+/// A variant that takes 0.2 s a call gets a time, and the other columns get their starts and the verdict.
 TEST(OpsLab, aSlowVariantStarvesNobody) {
   OpsLabOptions options = enoughStarts();
   options.maxSeconds = 0.3; // a share of 0.1 s for each column
@@ -191,15 +191,15 @@ TEST(OpsLab, aSlowVariantStarvesNobody) {
   EXPECT_EQ(row.verdicts[0].verdict, Verdict::same);
   auto points = pointsOf(row);
   EXPECT_EQ(points[2].starts, (std::vector<size_t>{1}));
-  // The fastest column of a provider is never left out, however slow it is.
+  // The fastest column of a provider always gets all rounds, however slow it is.
   OpsRow alone = OpsLab({fake("slow", "ours"), fake("slow", "peer", "twin")}, options).measure(problem(), {});
   EXPECT_FALSE(alone.points[1].leftOut);
   EXPECT_EQ(alone.points[1].rounds.size(), alone.points[0].rounds.size());
 }
 
 TEST(OpsLab, startsAreNotTakenForRounds) {
-  // Every start of these processes is as much as 10 % faster or slower than the last, and steady while it lives. An
-  // interval of 95 % may miss the truth once in twenty measurements, one over rounds would miss it nearly always.
+  // Each start of these processes is up to 10 % faster or slower, and steady during its life. A 95 % interval may miss
+  // the truth once in twenty measurements; an interval over rounds would almost always miss it.
   OpsLabOptions options = quick();
   OpsColumn ours = fake("moody", "ours"), peer = fake("moody", "peer");
   options.minStarts = options.maxStarts = 6;
@@ -215,7 +215,7 @@ TEST(OpsLab, startsAreNotTakenForRounds) {
 }
 
 TEST(OpsLab, preparesOnceForColdAndHot) {
-  auto preparations = [](const OpsRow &row) { return std::lround(row.points[0].prepareSeconds * 1e6); }; // it says so
+  auto preparations = [](const OpsRow &row) { return std::lround(row.points[0].prepareSeconds * 1e6); }; // as reported
   constexpr OpsSetting hot{1, store::CacheState::hot}, cold{1, store::CacheState::cold};
   OpsLab bench({fake("flushes")}, quick());
   EXPECT_EQ(preparations(bench.measure(problem(), cold)), 1);
@@ -223,11 +223,11 @@ TEST(OpsLab, preparesOnceForColdAndHot) {
   EXPECT_EQ(row.points[0].status, PointStatus::passed) << row.points[0].reason;
   EXPECT_TRUE(row.points[0].timed());
   EXPECT_EQ(preparations(row), 1);
-  EXPECT_EQ(preparations(bench.measure(problem(), {2})), 2); // other threads are another matter
+  EXPECT_EQ(preparations(bench.measure(problem(), {2})), 2); // another number of threads needs a new preparation
   EXPECT_EQ(preparations(bench.measure(problem("ic3ih5oc4kh3ph1"), {2})), 3);
-  EXPECT_EQ(preparations(bench.measure(problem(), hot)), 4);  // what it had before is gone
-  EXPECT_EQ(preparations(bench.measure(problem(), cold)), 5); // which it might decline
-  OpsLab failing({fake("time-error")}, quick());              // what failed while it was timed is not timed again
+  EXPECT_EQ(preparations(bench.measure(problem(), hot)), 4);  // the earlier preparation is gone
+  EXPECT_EQ(preparations(bench.measure(problem(), cold)), 5); // it might decline this
+  OpsLab failing({fake("time-error")}, quick());              // a column that failed during timing is not timed again
   EXPECT_EQ(failing.measure(problem(), hot).points[0].status, PointStatus::failed);
   EXPECT_EQ(preparations(failing.measure(problem(), hot)), 2);
 }
@@ -250,7 +250,7 @@ TEST(OpsLab, misbehaviourCostsItsPointOnly) {
         Case{"run-error", PointStatus::failed, "cannot do that"}}) {
     options.timeouts.run = std::string_view(wanted.how).ends_with("-hang") ? 3 : 60;
     OpsLab bench({fake("", "ours"), fake(wanted.how, "bad"), fake("", "peer")}, options);
-    for (int threads : {1, 2}) { // what ended is started again for the next row
+    for (int threads : {1, 2}) { // a process that ended is started again for the next row
       OpsRow row = bench.measure(problem(), {threads});
       EXPECT_EQ(row.points[1].status, wanted.status)
           << wanted.how << ": " << name(row.points[1].status) << ", " << row.points[1].reason;
@@ -283,7 +283,7 @@ TEST(OpsLab, anImplementationIsTimedOnce) {
 }
 
 TEST(OpsLab, outputsThatAreAllZeroAreMistrusted) {
-  // A bias and ReLU over a 1x1 image: with this seed the only output is below zero.
+  // A bias and ReLU on a 1x1 image: with this seed the only output is below zero before ReLU.
   for (uint64_t seed = 0; seed < 64; ++seed) {
     OpsLabOptions options = quick();
     options.seed = seed;
@@ -316,7 +316,7 @@ TEST(OpsLab, cachesAreFlushedOnRequest) {
   }
 }
 
-/// A problem by every layout in turn, only checked; points by layout.
+/// Checks a problem in every layout without timing; returns points by layout.
 static std::map<ActivationLayout, OpsPoint> byLayout(const std::string &provider, const std::string &kind,
                                                      const std::string &text, const std::string &variant = "auto") {
   OpsLabOptions options = quick();
@@ -413,12 +413,12 @@ TEST(OpsLab, schedulesThatAreAskedFor) {
   EXPECT_EQ(points[4].status, PointStatus::unimplemented);
   EXPECT_NE(points[4].reason.find("'direct' chooses its schedules itself"), std::string::npos) << points[4].reason;
   EXPECT_EQ(points[5].reason, "it takes no schedules");
-  // Nothing is known of another one: a status, no error.
+  // Without a record there is a status, not an error.
   row = bench.measure(problem("ic32ih7oc32kh3ph1"), {});
   EXPECT_EQ(row.points[2].status, PointStatus::unimplemented);
   EXPECT_EQ(row.points[2].reason, "no tuning record of the task " + row.points[0].task);
   EXPECT_EQ(row.points[1].status, PointStatus::passed) << row.points[1].reason;
-  // Layout and threads are part of the task; the schedule is not.
+  // Layout and threads belong to the task; the schedule does not.
   OpsRow rows = bench.measure(problem("ic32ih9oc32kh3ph1"), {1, store::CacheState::hot, ActivationLayout::row});
   EXPECT_NE(rows.points[0].task, points[0].task);
 }

@@ -94,7 +94,7 @@ std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
     of.kind = kind;
     of.peer = verdict.at("peer").get<std::string>();
     of.threads = row.at("threads");
-    of.layout = row.value("layout", "any"); // rows of earlier versions say neither
+    of.layout = row.value("layout", "any"); // rows of earlier versions state neither
     of.cache = row.value("cache", "hot");
     auto known = std::find_if(summaries.begin(), summaries.end(), [&](const OpsSummary &other) {
       return std::tie(of.kind, of.peer, of.threads, of.layout, of.cache) ==
@@ -114,7 +114,7 @@ std::vector<OpsSummary> summarizeOps(const std::vector<json> &rows) {
     summary.same += word == name(Verdict::same);
     summary.ambiguous += word == name(Verdict::ambiguous);
     summary.slowerBeyond3 += word == name(Verdict::slower) && ratio < 1 / 1.03;
-    if (verdict.value("within_overhead", false)) // rows of earlier versions do not say
+    if (verdict.value("within_overhead", false)) // rows of earlier versions lack it
       ++summary.withinOverhead;
     else
       logarithms[at] += std::log(ratio);

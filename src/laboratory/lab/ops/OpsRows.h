@@ -1,4 +1,4 @@
-// What OpsLab consists of: processes, problems with their references, and the rows that are being measured.
+// Parts of OpsLab: processes, problems with their references, and the rows in progress.
 #pragma once
 
 #include "lab/machine/Disturbance.h"
@@ -13,13 +13,13 @@
 
 namespace lathe::lab {
 
-/// The process of a column. It serves one row after the other.
+/// The process of a column. It serves all rows, one after the other.
 struct Contender {
   OpsColumn column;
-  std::optional<ProviderWorker> worker; // started when it is needed; away after a failure that ended it
-  double cpuOfEnded = 0;                // processor seconds of workers that are gone
+  std::optional<ProviderWorker> worker; // started on demand; empty after a failure that ended it
+  double cpuOfEnded = 0;                // processor seconds of ended workers
 
-  /// What the worker was last asked to prepare, and did; none after any failure.
+  /// The last preparation that the worker completed; none after a failure.
   struct Ready {
     std::string problem;
     store::CacheState cache;
@@ -35,7 +35,7 @@ struct Contender {
       worker->quit();
     forget();
   }
-  /// A worker that has ended.
+  /// Drops a worker that has ended.
   void forget() {
     cpuOfEnded += cpuOfWorker();
     worker.reset();
@@ -43,7 +43,7 @@ struct Contender {
   }
 };
 
-/// A problem with its operands in files, and what its results must be. Rows that differ in their setting share it.
+/// A problem with its operands in files, and its expected results. Rows with different settings share it.
 struct Case {
   std::string key;
   std::filesystem::path folder;
@@ -51,7 +51,7 @@ struct Case {
   std::vector<Tensor> references; // by result
   std::vector<std::string> names; // of results
   Tolerance tolerance;
-  std::string aboutFailures; // a possible cause of a wrong result
+  std::string aboutFailures; // possible cause of a wrong result
   double bytes = 0;          // of operands and references
 
   ~Case() {
@@ -69,7 +69,7 @@ struct OpsLab::State {
   const std::vector<OpsColumn> *columns = nullptr; // of the contenders
   std::deque<Contender> contenders;
   std::map<std::string, std::weak_ptr<const Case>> cases;                   // by problem
-  std::shared_ptr<const Case> last;                                         // another number of threads finds it ready
+  std::shared_ptr<const Case> last;                                         // kept for the next number of threads
   size_t folders = 0;                                                       // of cases
   std::map<std::pair<std::string, int>, std::optional<double>> callSeconds; // by provider and threads
   std::map<int, FullSpeed> speeds;                                          // by threads
@@ -82,7 +82,7 @@ struct OpsLab::State {
       contender.quit();
   }
 
-  /// Makes these columns the contenders. The processes of others end.
+  /// Makes these columns the contenders. Processes of other columns end.
   void choose(const std::vector<OpsColumn> &wanted) {
     if (columns == &wanted)
       return;
@@ -117,7 +117,7 @@ struct OpsLab::State {
     made->aboutFailures = problem.op.ends_with("_integer")
                               ? "; without VNNI libraries add pairs of 8-bit products in 16 bits, which saturates"
                               : "";
-    // Rounded once, so that an output can be held against it element by element.
+    // Rounded once, so that outputs can be compared element by element.
     auto types = problem.results();
     auto results = referenceResults(problem, values);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -129,7 +129,7 @@ struct OpsLab::State {
     return last = made;
   }
 
-  /// Of this process and the contenders.
+  /// Seconds of this process and the contenders.
   double cpuSeconds() const {
     double seconds = ownCpuSeconds();
     for (auto &contender : contenders)
@@ -148,7 +148,8 @@ struct Side : TimedSide {
   void takeTurn() override;
   const std::vector<std::vector<double>> &rounds() const override { return point().rounds; }
 
-  /// It has used its share of the row's time and gets no further turns, so its rounds come from the first starts.
+  /// True if it has used its share of the row's time and gets no further turns, so its rounds come from the first
+  /// starts.
   bool usedUp() const { return over; }
   void answer(std::span<const OpsPoint> earlier);
   OpsPoint &point() const;
@@ -175,12 +176,12 @@ private:
   bool over = false;       // usedUp
 };
 
-/// A row that is being measured.
+/// A row in progress.
 struct RowInTurns {
   RowInTurns(OpsLab::State &state, OpsRequest request);
-  /// Makes one more start of all sides; false: it was the last one.
+  /// Makes one more start of all sides; returns false if it was the last one.
   bool step();
-  /// Completes what is known of the row.
+  /// Completes the row.
   OpsRow finish();
 
   size_t starts() const { return turns ? turns->starts().size() : 0; }

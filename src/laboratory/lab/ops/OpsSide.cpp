@@ -8,7 +8,7 @@ namespace lathe::lab {
 
 OpsPoint &Side::point() const { return row.row.points[index]; }
 
-/// Notes a failure, or hands the value out.
+/// Returns the value, or records the failure.
 template <class T> std::optional<T> Side::take(process::Result<T> outcome) {
   if (outcome)
     return std::move(*outcome);
@@ -22,8 +22,8 @@ template <class T> std::optional<T> Side::take(process::Result<T> outcome) {
   return std::nullopt;
 }
 
-/// Sets the schedule of the request, the same one in every start, and the task of the point. Returns false if there is no
-/// schedule; the point then has the reason.
+/// Sets the schedule of the request, which is the same in every start, and the task of the point. Returns false, and
+/// gives the point a reason, if there is no schedule.
 bool Side::chooseSchedule(ProviderRequest &request) {
   OpsPoint &point = this->point();
   bool recorded = point.schedule == recordedSchedule;
@@ -52,8 +52,8 @@ bool Side::chooseSchedule(ProviderRequest &request) {
   return true;
 }
 
-/// Prepares the worker. A preparation for another row of the problem, with another state of the caches, is used again
-/// only if the caches are hot: a provider says while preparing whether it supports another state.
+/// Prepares the worker. A preparation for another row of the problem, with another state of the caches, is reused only
+/// if the caches are hot: a provider decides during preparation whether it supports another state.
 std::optional<ProviderPreparation> Side::prepare(const ProviderRequest &request) {
   auto &ready = contender().ready;
   store::CacheState cache = row.setting().cache;
@@ -67,7 +67,7 @@ std::optional<ProviderPreparation> Side::prepare(const ProviderRequest &request)
   return prepared;
 }
 
-/// Starts the worker if there is none. Returns false if it does not start; the point then has the reason.
+/// Starts the worker if there is none. If it does not start, returns false and gives the point a reason.
 bool Side::start() {
   if (contender().worker)
     return true;
@@ -92,7 +92,7 @@ void Side::measureCall() {
   point().callSeconds = known->second;
 }
 
-/// From a problem to a checked answer. `earlier`: the points of columns before this one.
+/// Runs all steps from a problem to a checked answer. `earlier`: the points of earlier columns.
 void Side::answer(std::span<const OpsPoint> earlier) {
   OpsPoint &point = this->point();
   const OpsColumn &column = contender().column;
@@ -108,7 +108,7 @@ void Side::answer(std::span<const OpsPoint> earlier) {
     return;
   contender().worker->resume();
   measureCall();
-  if (!start()) // where the least problem broke it
+  if (!start()) // the smallest problem may have broken it
     return;
   point.version = contender().worker->version();
   point.uncounted = contender().worker->uncounted();
@@ -119,7 +119,7 @@ void Side::answer(std::span<const OpsPoint> earlier) {
   if (!prepared)
     return;
   point.implementation = prepared->implementation;
-  if (!prepared->schedule.empty()) { // else what it was asked for
+  if (!prepared->schedule.empty()) { // otherwise the requested one
     point.task = prepared->task;
     point.scheduleRun = prepared->schedule;
   }
@@ -144,7 +144,7 @@ void Side::answer(std::span<const OpsPoint> earlier) {
     }
 }
 
-/// The point's status from its outputs: the worst of them.
+/// Sets the point's status from its outputs: the worst status counts.
 void Side::judge(const std::map<std::string, Tensor> &outputs) {
   OpsPoint &point = this->point();
   const auto &[names, references, tolerance] = std::tie(row.given->names, row.given->references, row.given->tolerance);
@@ -180,12 +180,12 @@ void Side::estimateNow() {
 
 void Side::takeTurnNow() {
   store::CacheState cache = row.setting().cache;
-  // Of flushing, about: a process's memory, or the lines of what is constant.
+  // Approximate time for flushing: all memory of a process, or the lines of constants.
   double flushSeconds = cache == store::CacheState::cold            ? 5e-3
                         : cache == store::CacheState::coldConstants ? row.problem().constantBytes() / 64 * 2e-8
                                                                     : 0;
   double runs = state.options.roundSeconds / std::max(secondsPerRun + flushSeconds, 1e-7);
-  // The other columns have emptied the caches: warm again before the clock runs.
+  // The other columns have emptied the caches, so one run warms them before timing.
   int warmup = runs < 1 || cache == store::CacheState::cold ? 0 : 1;
   if (auto timing = take(contender().worker->time(warmup, int(std::clamp(runs, 1.0, 1000.0)), cache))) {
     point().rounds.push_back(std::move(timing->seconds));
@@ -223,7 +223,7 @@ void Side::spend(double seconds) {
   });
 }
 
-/// Starts the column's process again: where its memory lies is chance, and affects its times.
+/// Restarts the column's process: its memory placement is random, and affects its times.
 void Side::startAgain() {
   double began = steadySeconds();
   contender().quit();

@@ -1,4 +1,4 @@
-// A request to a provider, as both ends of docs/provider-protocol.md use it.
+// A request to a provider, for both ends of docs/provider-protocol.md.
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 namespace lathe::lab {
 
-/// Layout of the activations (operands not known before the run, and results): `row` is nchw,
-/// `blocked` is nChw16c with blocks as wide as a register, `channelsLast` is nhwc; with `any` the
-/// provider chooses.
+/// Layout of the activations (operands not known before the run, and results): `row` is nchw, `blocked` is nChw16c with
+/// blocks as wide as a register, `channelsLast` is nhwc; with `any` the provider chooses.
 enum class ActivationLayout { any, row, blocked, channelsLast };
 std::string_view name(ActivationLayout layout); // "channels_last"
 /// Inverse of `name`. Throws Error with the valid names.

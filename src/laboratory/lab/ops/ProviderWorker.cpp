@@ -17,11 +17,11 @@ namespace lathe::lab {
 using nlohmann::json;
 using process::Result;
 
-/// Providers. `library`: what a provider needs that a build may leave out.
+/// A known provider. `library`: a library that a build may lack.
 struct KnownProvider {
   const char *name;
   const char *library = ""; // "": every build has the provider
-  const char *package = ""; // of Debian, as in dev/packages.txt
+  const char *package = ""; // Debian package, as in dev/packages.txt
 };
 static const KnownProvider known[] = {
     {"lathe"},
@@ -50,10 +50,10 @@ Outcome<ProviderSpec> findProvider(const std::string &name) {
       return ProviderSpec{name, {.argv = {program.string()}, .environment = {}, .directory = {}, .prefix = {}}};
   std::error_code ignored;
   fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  if (name == "onnxruntime") // its program is always there and starts the runner
+  if (name == "onnxruntime") // its program always exists and starts the runner
     if (auto runner = findRunner(name); !runner)
       return NotApplicable{runner.reason()};
-  // Tests lie in other folders of the build than programs.
+  // Tests are in other folders of the build than programs.
   for (auto &directory : {here, here.parent_path() / "bin"})
     if (fs::path program = directory / ("lathe-provider-" + name); access(program.c_str(), X_OK) == 0)
       return ProviderSpec{name, {.argv = {program.string()}, .environment = {}, .directory = {}, .prefix = {}}};
@@ -94,7 +94,7 @@ std::vector<std::string> ProviderWorker::variants(const std::string &op) const {
   return found == operators.end() ? std::vector<std::string>{} : found->second;
 }
 
-/// How requests say what is to be cold.
+/// The field of a request that names the memory to make cold.
 static json coldField(store::CacheState caches) {
   switch (caches) {
   case store::CacheState::hot:
@@ -128,7 +128,7 @@ std::string ProviderWorker::declines(const ProviderRequest &request) const {
   return request.schedule.empty() || schedules ? "" : "it takes no schedules";
 }
 
-/// `what` as a message of the protocol; layout, schedule and task only where they are asked for.
+/// `what` as a message of the protocol; layout, schedule and task only if they are requested.
 static json messageOf(const char *what, const Problem &problem, const ProviderRequest &request) {
   json message = {
       {"do", what}, {"problem", toJson(problem)}, {"variant", request.variant}, {"threads", request.threads}};
@@ -141,7 +141,7 @@ static json messageOf(const char *what, const Problem &problem, const ProviderRe
   return message;
 }
 
-/// The reason of an answer that declines; "" of another one.
+/// The reason of an answer that declines; "" for other answers.
 static std::string declinedReason(const json &answer) {
   if (!answer.contains("declined"))
     return "";
@@ -190,7 +190,7 @@ Result<Outcome<std::string>> ProviderWorker::task(const Problem &problem, const 
   });
 }
 
-/// {"type", "dims", "base64"} of an answer's result.
+/// A tensor from an answer's {"type", "dims", "base64"}.
 static Tensor tensorFrom(const json &entry) {
   auto type = elementTypeFromName(entry.at("type").get<std::string>());
   require(type.has_value(), "unknown element type {}", entry.at("type").dump());
@@ -215,7 +215,7 @@ Result<std::map<std::string, Tensor>> ProviderWorker::run(const std::string &dir
       if (entry.is_string()) {
         tensors[name] = toTensor(readNpy(entry.get<std::string>()));
         std::error_code ignored;
-        std::filesystem::remove(entry.get<std::string>(), ignored); // each answer has files of its own
+        std::filesystem::remove(entry.get<std::string>(), ignored); // each answer has new files
       } else {
         tensors[name] = tensorFrom(entry);
       }

@@ -20,20 +20,17 @@ struct ProviderSpec {
   bool remote = false; // runs on a machine that shares no files with this one
 };
 
-/// Returns the provider called `name`: the program lathe-provider-NAME beside this one, or an
-/// executable file NAME/provider in $LATHE_PROVIDERS. Declines with instructions if it is not
-/// installed.
+/// Returns the provider called `name`: the program lathe-provider-NAME beside this one, or an executable file
+/// NAME/provider in $LATHE_PROVIDERS. Declines with instructions if it is not installed.
 Outcome<ProviderSpec> findProvider(const std::string &name);
-/// Returns `spec` with the program run through the command `via`, which passes pipes: "ssh board",
-/// "ip netns exec box", "sh -c". ssh and shells with -c receive one text; other commands receive an
-/// argument list. The program is looked for in `directory` at the other end, or at the same path as
-/// here if `directory` is "".
+/// Returns `spec` with the program run through the command `via`, which passes pipes: "ssh board", "ip netns exec box",
+/// "sh -c". ssh and shells with -c receive one text; other commands receive an argument list. On the other side the
+/// program is expected in `directory`, or at the same path as here if `directory` is "".
 ProviderSpec viaCommand(ProviderSpec spec, const std::string &via, const std::string &directory);
 /// Names of all providers in this tree, installed or not; the first is ours.
 const std::vector<std::string> &knownProviders();
 
-/// Operands of a provider: files, or a seed from which a provider on another machine generates the
-/// same values.
+/// Operands of a provider: files, or a seed from which a provider on another machine generates the same values.
 struct ProviderOperands {
   std::map<std::string, std::string> files; // operand -> .npy; the second value of a variadic operand is NAME.1
   uint64_t seed = 0;
@@ -68,19 +65,16 @@ public:
   /// Platform that the provider reports, in the fields of store::Platform; null: not reported.
   const nlohmann::json &platform() const { return statedPlatform; }
 
-  /// Prepares a problem. Declines layouts, schedules and cache states that the provider does not
-  /// support.
+  /// Prepares a problem. Declines layouts, schedules and cache states that the provider does not support.
   process::Result<ProviderPreparation> prepare(const Problem &problem, const ProviderRequest &request,
                                                const ProviderOperands &operands,
                                                store::CacheState state = store::CacheState::hot);
-  /// Returns the task of the problem, without the schedule of the request, or the reason why it was
-  /// declined.
+  /// Returns the task of the problem, without the schedule of the request, or the reason why it was declined.
   process::Result<Outcome<std::string>> task(const Problem &problem, const ProviderRequest &request);
-  /// Runs once and returns the results by name. Temporary result files below `directory` are
-  /// removed.
+  /// Runs once and returns the results by name. Temporary result files below `directory` are removed.
   process::Result<std::map<std::string, Tensor>> run(const std::string &directory);
-  /// TimingWorker::time with the caches in `state` before every run. Fails if the provider cannot
-  /// do that.
+  /// Like TimingWorker::time, with the caches in `state` before every run. Fails if the provider does not support the
+  /// state.
   process::Result<Timing> time(int warmup, int repetitions, store::CacheState state);
 
 private:

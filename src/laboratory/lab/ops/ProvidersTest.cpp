@@ -18,7 +18,7 @@ static OpsLabOptions onlyChecked() {
   return options;
 }
 
-/// Providers of this build, ours first; says which are missing.
+/// Providers of this build, ours first; prints missing ones.
 static std::vector<std::string> providersHere() {
   std::vector<std::string> words;
   for (auto &name : knownProviders())
@@ -29,19 +29,19 @@ static std::vector<std::string> providersHere() {
   return words;
 }
 
-/// Problems that a provider computed, by its name; 0 where it has the operator and declined all of them.
+/// Number of problems that each provider computed; 0 if it has the operator and declined all of them.
 using Computed = std::map<std::string, int>;
 
-/// The implementations of peers whose wrong answers are accepted as long as they are reported as wrong.
+/// Implementations of peers that may give wrong answers if these are reported as wrong.
 enum class MayFail { none, forOlderCpus, all };
 
-/// True for an implementation that is made for CPUs without VNNI, by its name: "jit_uni_int8:avx2 nhwc to nhwc".
+/// True for an implementation for CPUs without VNNI, by its name: "jit_uni_int8:avx2 nhwc to nhwc".
 static bool isForOlderCpus(const std::string &implementation) {
   return std::regex_search(implementation, std::regex(":(sse41|avx|avx2|avx512_core)( |$)"));
 }
 
 /// Runs every variant of every provider of this build on problems of one operator: each answer is right, or declined
-/// with a reason. `lathe` and `reference`, which every build has, decline nothing.
+/// with a reason. `lathe` and `reference`, which every build has, must decline nothing.
 static Computed conformance(const std::vector<Problem> &problems, MayFail mayFail = MayFail::none) {
   auto words = providersHere();
   for (const char *always : {"lathe", "reference"})
@@ -51,7 +51,7 @@ static Computed conformance(const std::vector<Problem> &problems, MayFail mayFai
   OpsLabOptions options = onlyChecked();
   const std::string op = problems[0].op;
   if (words[0] == knownProviders()[0])
-    words[0] += ":all"; // every variant of ours, too
+    words[0] += ":all"; // all variants of our provider
   auto columns = opsColumns(op, words, options);
   words[0] = columns[0].provider.name;
   Computed computed;
@@ -94,7 +94,7 @@ static void add(Computed &sum, const Computed &more) {
     sum[provider] += count;
 }
 
-/// Fails for a provider that has the operator and declined every problem of it.
+/// Fails for a provider that has the operator but declined all of its problems.
 static void expectAllCompute(const Computed &computed) {
   for (auto &[provider, count] : computed)
     EXPECT_GT(count, 0) << provider << " declines every problem of an operator that it says it has";
@@ -129,7 +129,7 @@ TEST(Providers, providersAgreeOnEveryKind) {
     SCOPED_TRACE(kind);
     Computed computed = conformance(kind, texts);
     if (kind == "gemm" || kind == "matmul")
-      computed.erase("xnnpack"); // needs constant weights, which only fc has
+      computed.erase("xnnpack"); // needs constant weights, and only fc has them
     expectAllCompute(computed);
   }
   Computed elementwise;
@@ -140,12 +140,12 @@ TEST(Providers, providersAgreeOnEveryKind) {
   expectAllCompute(elementwise);
 }
 
-/// The points of every variant of our provider for one problem, by variant; only checked.
+/// The points of every variant of our provider for one problem, by variant; not timed.
 static std::map<std::string, OpsPoint> oursByVariant(const std::string &kind, const std::string &text) {
   OpsLabOptions options = onlyChecked();
   Problem parsed = parseProblem(kind, text);
   std::map<std::string, OpsPoint> points;
-  // A process for each variant: one process for all would report equal implementations as same_as.
+  // A separate process for each variant: a single process would report equal implementations as same_as.
   for (auto &column : opsColumns(parsed.op, {"lathe:all"}, options))
     points[column.variant] = OpsLab({column}, options).measure({parsed, kind, text, text, {}, 1}, {2}).points[0];
   return points;
@@ -156,8 +156,8 @@ TEST(Providers, ourAlgorithmsByName) {
   ASSERT_TRUE(findProvider("lathe").done()) << findProvider("lathe").reason();
   struct Case {
     const char *kind, *text;
-    std::map<std::string, std::string> implementations; // by variant: what the implementation contains
-    std::map<std::string, std::string> reasons;         // by variant: what the reason contains
+    std::map<std::string, std::string> implementations; // by variant: a part of the implementation
+    std::map<std::string, std::string> reasons;         // by variant: a part of the reason
   };
   const std::string dense = "dense 3x3 convolutions of stride 1";
   for (const Case &wanted :
@@ -195,7 +195,7 @@ TEST(Providers, ourAlgorithmsByName) {
       EXPECT_EQ(points[variant].status, PointStatus::passed) << variant << ": " << points[variant].reason;
       EXPECT_NE(points[variant].implementation.find(implementation), std::string::npos)
           << variant << ": " << points[variant].implementation;
-      bool isDefault = implementation == "winograd/2 "; // m=4, which a canonical text leaves out
+      bool isDefault = implementation == "winograd/2 "; // m=4, which canonical texts omit
       EXPECT_TRUE(!isDefault || points[variant].implementation.find(" m=") == std::string::npos)
           << variant << ": " << points[variant].implementation;
     }
@@ -206,11 +206,11 @@ TEST(Providers, ourAlgorithmsByName) {
   }
 }
 
-/// Sums of 8-bit products are exact, or an answer is wrong: there is no rounding.
+/// Sums of 8-bit products are exact, so there is no rounding: an answer is equal or wrong.
 TEST(Providers, providersAgreeOnProductsOfBytes) {
   using package::CpuFeature;
-  // Without, libraries add pairs of products in 16 bits, which saturates; on other CPUs those of oneDNN's
-  // implementations do that were made for CPUs without.
+  // Without VNNI, libraries add pairs of products in 16 bits, which saturates. On other CPUs the implementations of
+  // oneDNN for CPUs without VNNI do so.
   bool exact = (runtime::cpuFeatures() &
                 (package::featureBit(CpuFeature::avx512vnni) | package::featureBit(CpuFeature::avxvnni))) != 0;
   const std::map<std::string, std::vector<std::string>> texts = {
@@ -229,7 +229,7 @@ TEST(Providers, providersAgreeOnProductsOfBytes) {
       std::vector<Problem> whole, narrow;
       for (auto &text : texts) {
         whole.push_back(parseProblem(kind, text, syntax));
-        Problem &weights = narrow.emplace_back(whole.back()); // of 7 bits: no pair of products needs more than 16
+        Problem &weights = narrow.emplace_back(whole.back()); // 7-bit weights: pairs of products fit into 16 bits
         weights.operands[1].low = syntax.weights == ElementType::i8 ? -64 : 0;
         weights.operands[1].high = 64;
       }
@@ -249,7 +249,7 @@ TEST(Providers, providersAgreeOnProductsOfBytes) {
                               "b_zero_point=9:i8:-9..9 +add")});
 }
 
-/// Where libraries mean something else than the operators do: each computes it as the operator says, or declines.
+/// If a library's definition differs from the operator's, each provider follows the operator, or declines.
 TEST(Providers, providersKeepToTheDefinitions) {
   Computed computed;
   for (auto &[kind, texts] : std::map<std::string, std::vector<std::string>>{
@@ -299,7 +299,7 @@ TEST(Providers, constantsAloneAreFlushedOnRequest) {
     GTEST_SKIP() << "no provider is built";
   Problem weights = parseProblem("fc", "ic2048oc2048"), none = Problem::parse("relu x=1x64");
   for (auto &problem : {weights, none}) {
-    OpsLabOptions options; // the shortest that times
+    OpsLabOptions options; // the shortest options with timing
     options.minRounds = options.maxRounds = 3;
     options.minStarts = options.maxStarts = 1;
     options.roundSeconds = 0.005;
@@ -332,7 +332,7 @@ TEST(Providers, oneDnnsOtherImplementations) {
   EXPECT_NE(points[1].implementation.find("gemm"), std::string::npos) << points[1].implementation;
   EXPECT_EQ(points[2].status, PointStatus::passed) << points[2].reason;
   EXPECT_NE(points[2].implementation, points[0].implementation);
-  // However many there are: the last number is answered by an implementation or with their count.
+  // For any number of implementations: the last number gives an implementation, or an answer that states their number.
   EXPECT_TRUE(points[3].status == PointStatus::passed || points[3].status == PointStatus::sameAs ||
               points[3].reason.find("implementations of it") != std::string::npos)
       << points[3].reason;

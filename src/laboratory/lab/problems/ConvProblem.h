@@ -23,14 +23,13 @@ struct ConvProblem {
   std::vector<int64_t> inputDims() const { return {batch, inChannels, inHeight, inWidth}; }
   std::vector<int64_t> weightDims() const { return {outChannels, inChannels / groups, kernelHeight, kernelWidth}; }
   std::vector<int64_t> outputDims() const { return {batch, outChannels, outHeight, outWidth}; }
-  /// "3x3", "1x1", "depthwise", "strided" or "other". "3x3" and "1x1" have stride 1, one group and
-  /// no dilation; "strided" is any other stride.
+  /// "3x3", "1x1", "depthwise", "strided" or "other". "3x3" and "1x1" mean stride 1, one group and no dilation;
+  /// "strided" is any other stride.
   std::string kind() const;
 };
 
-/// Returns the problem as a two-dimensional convolution; nothing if it is something else or has an
-/// epilogue other than one relu. Padding below and to the right follows from the extents of the
-/// output.
+/// Returns the problem as a two-dimensional convolution; nothing if it is something else or has an epilogue other than
+/// one relu. Padding below and to the right follows from the extents of the output.
 std::optional<ConvProblem> convOf(const Problem &problem);
 
 } // namespace lathe::lab

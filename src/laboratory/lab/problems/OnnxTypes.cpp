@@ -4,7 +4,7 @@
 
 namespace lathe::lab {
 
-/// By number. 14 and 15 are complex numbers, 23 and above have no counterpart.
+/// By number. 14 and 15 are complex numbers; 23 and above have no counterpart.
 static constexpr std::array types = {
     ElementType::invalid,    ElementType::f32,  ElementType::u8,       ElementType::i8,         ElementType::u16,
     ElementType::i16,        ElementType::i32,  ElementType::i64,      ElementType::string,     ElementType::boolean,

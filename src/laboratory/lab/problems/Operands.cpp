@@ -20,7 +20,7 @@ std::vector<Tensor> makeOperands(const Problem &problem, uint64_t seed) {
     Tensor values(ElementType::f64, operand->dims);
     for (int64_t i = 0; i < values.elements(); ++i) {
       double value = low + (high - low) * (double(random() >> 11) * 0x1p-53);
-      // Rounding to float may not reach the upper end.
+      // Rounding to float must not reach the upper end.
       values.as<double>()[i] = whole ? std::floor(value) : std::min(value, high - (high - low) * 0x1p-20);
     }
     operands.back() = values.convertedTo(operand->type);

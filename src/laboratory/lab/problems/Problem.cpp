@@ -47,7 +47,7 @@ private:
   }
 };
 
-/// Takes what is there; `left` is what no field took.
+/// Reads the existing members; `left` contains the members that no field has read.
 class AttrsReader : public AttrVisitor {
 public:
   explicit AttrsReader(json document) : left(std::move(document)) {}
@@ -159,7 +159,7 @@ std::string textOfValue(const json &value) {
   std::string text;
   for (auto &entry : value)
     text += (text.empty() ? "" : ",") + entry.dump();
-  return value.size() == 1 ? text + "," : text; // a comma tells a list of one element from a number
+  return value.size() == 1 ? text + "," : text; // a comma distinguishes a list of one element from a number
 }
 
 // Operands.
@@ -289,7 +289,7 @@ std::vector<ProblemOperand> Problem::results() const {
       result.name = record().variadicResult ? fmt::format("{}{}", names[0], i) : names[i];
       result.type = out[i]->type;
       for (const Dim &extent : out[i]->dims)
-        result.dims.push_back(extent.constantOr(0)); // 0: it depends on the operands' values
+        result.dims.push_back(extent.constantOr(0)); // 0: depends on the operands' values
       results.push_back(std::move(result));
     }
     return results;
@@ -404,7 +404,7 @@ Problem Problem::parse(const std::string &text) {
     for (std::string word; words >> word;) {
       if (word[0] == '+') {
         std::string applied = word.substr(1);
-        // As benchdnn has them: sum accumulates into the result, binary_add adds an operand.
+        // benchdnn's names: sum accumulates into the result, binary_add adds an operand.
         if (applied == "sum")
           applied = "add";
         else if (applied.starts_with("binary_") && takesSecondOperand(applied.substr(7)))

@@ -1,13 +1,13 @@
-// A problem: one operator with the extents and types of its operands and its attributes. The laboratory
-// gives problems to providers.
+// A problem: one operator with the extents and types of its operands and its attributes. The laboratory gives problems
+// to providers.
 //
-// The text of a problem is one line of words: the operator's name (docs/generated/operators.md), operands,
-// attributes with other than default values, and the epilogue:
+// The text of a problem is one line of words: the operator's name (docs/generated/operators.md), operands, attributes
+// that differ from their defaults, and the epilogue:
 //
 //   conv x=1x64x56x56 w=64x64x3x3:const b=64:const strides=1,1 dilations=1,1 pads=1,1,1,1 +add +relu
 //
-// The epilogue is a list of element-wise operators with one operand, or with a second operand that has the
-// extents and type of the result (a residual connection).
+// The epilogue is a list of element-wise operators with one operand, or with a second operand that has the extents and
+// type of the result (a residual connection).
 //
 // lab/problems/ProblemSyntax.h has short texts for common problems, in the syntax of benchdnn.
 #pragma once
@@ -26,14 +26,13 @@ namespace lathe::lab {
 /// Version of docs/provider-protocol.md, which carries problems.
 constexpr int providerProtocolVersion = 2;
 
-/// An operand, written NAME=DIMS[:TYPE][:const][:LOW..HIGH]. DIMS is "1x64x56x56" or "scalar"; the
-/// default type is f32.
+/// An operand, written NAME=DIMS[:TYPE][:const][:LOW..HIGH]. DIMS is "1x64x56x56" or "scalar"; the default type is f32.
 struct ProblemOperand {
   std::string name; // name in the operator's record; a variadic operand may occur several times
   ElementType type = ElementType::f32;
   std::vector<int64_t> dims;
   bool constant = false; // known before the run, like weights; may be packed while preparing
-  /// Values are in [low, high); integers are whole. If low == high: [-1, 1) for floats, {0, 1} for
+  /// Values are in [low, high); for integers they are whole numbers. If low == high: [-1, 1) for floats, {0, 1} for
   /// integers.
   double low = 0, high = 0;
 
@@ -65,14 +64,14 @@ struct Problem {
   /// Types and extents of the results by the shape function; extents that depend on the operands'
   /// values are 0. Throws Error with the violated constraint.
   std::vector<ProblemOperand> results() const;
-  /// Nominal operations by the record (a multiply-accumulate is two, a tap in padding none), without the epilogue.
+  /// Nominal operations by the record (a multiply-accumulate counts as two, a tap in padding as zero), without the
+  /// epilogue.
   double flops() const;
   /// Bytes of all inputs and results, each once: compulsory memory traffic.
   double bytes() const;
   /// Bytes of the constant operands.
   double constantBytes() const;
-  /// Group for summaries: "3x3", "1x1", "depthwise", "strided" or "other" for convolutions, else
-  /// the operator.
+  /// Group for summaries: "3x3", "1x1", "depthwise", "strided" or "other" for convolutions, else the operator.
   std::string kind() const;
 
   /// Throws Error, beginning with `where`, unless the operator exists and its constraints hold.
@@ -86,8 +85,7 @@ nlohmann::json toJson(const Problem &problem);
 /// Throws nlohmann::json::exception for missing fields and Error for invalid values.
 Problem problemFromJson(const nlohmann::json &document);
 
-/// True for add, sub and mul, which an epilogue may apply with a second operand; the result is
-/// their first operand.
+/// True for add, sub and mul, which an epilogue may apply with a second operand; the result is their first operand.
 bool takesSecondOperand(std::string_view epilogueOperator);
 
 /// Splits a text at each separator. Returns at least one part; parts may be empty.

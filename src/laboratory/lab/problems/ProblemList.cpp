@@ -26,7 +26,7 @@ ListedProblem &ProblemList::add(ListedProblem problem) {
 
 namespace {
 
-/// A CSV file whose first line names the columns.
+/// A CSV file with column names in its first line.
 class Csv {
 public:
   explicit Csv(const std::string &path) : path(path), file(path) {
@@ -42,7 +42,7 @@ public:
     for (const char *title : titles)
       require(has(title), "{}: no column '{}'", path, title);
   }
-  /// False at the end. Throws Error for a line with another number of cells.
+  /// Returns false at the end. Throws Error for a line with another number of cells.
   bool next() {
     for (std::string line; std::getline(file, line);) {
       ++number;
@@ -72,7 +72,7 @@ private:
   int number = 1;
 };
 
-/// benchdnn's text of a row of the shared convolution list.
+/// benchdnn's text for a row of the shared convolution list.
 std::string convolutionText(const Csv &row) {
   const std::pair<const char *, const char *> letters[] = {
       {"groups", "g"},         {"batch", "mb"},        {"in_channels", "ic"},   {"in_height", "ih"},
@@ -84,7 +84,7 @@ std::string convolutionText(const Csv &row) {
   return text + fmt::format("dh{}dw{}", row.whole("dilation_height") - 1, row.whole("dilation_width") - 1);
 }
 
-/// The lines of a list, whichever columns it has.
+/// The lines of a list, with any of the supported columns.
 class ListRows {
 public:
   explicit ListRows(const std::string &path)

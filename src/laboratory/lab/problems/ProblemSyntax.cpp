@@ -19,7 +19,7 @@ struct Axis {
   int64_t in = 0, out = 0, kernel = 1, stride = 1, pad = 0, padAfter = 0, dilation = 1;
 };
 
-/// Axes of a text; what is missing on one is as on the axis before, and a missing output is computed.
+/// Axes of a text. A value missing for one axis is taken from the previous axis, and a missing output is computed.
 std::vector<Axis> axesOf(const Letters &letters) {
   std::vector<Axis> axes;
   axes.reserve(3);
@@ -27,7 +27,7 @@ std::vector<Axis> axesOf(const Letters &letters) {
   bool outIsGiven = false;
   for (char letter : {'d', 'h', 'w'}) {
     auto key = [&](char what) { return std::string{what, letter}; };
-    // 'ih' without 'iw' is a square image, 'iw' alone a row.
+    // 'ih' without 'iw' means a square image, 'iw' alone a row.
     if (!before && !letters.has(key('i')))
       continue;
     if (!before)
@@ -48,7 +48,8 @@ std::vector<Axis> axesOf(const Letters &letters) {
     axis.out = outIsGiven ? letters.get(key('o'), before ? before->out : computed) : computed;
     require(axis.out > 0, "output '{}' is {}: input {}, window {}, padding {}", key('o'), axis.out, axis.in, window,
             axis.pad);
-    // Padding behind may exceed the padding in front by what a stride of the even form needs, not by whole windows.
+    // Padding at the end may exceed the padding at the start by what the stride needs for whole windows, but not by
+    // whole windows.
     axis.padAfter = std::max<int64_t>(0, (axis.out - 1) * axis.stride + window - axis.in - axis.pad);
     int64_t made = (axis.in + axis.pad + axis.padAfter - window) / axis.stride + 1;
     require(made == axis.out && axis.padAfter <= axis.pad + window + axis.stride,
@@ -77,12 +78,12 @@ std::string epilogueText(const SyntaxOptions &options) {
   return options.epilogue.empty() ? "" : fmt::format(" +{}", fmt::join(options.epilogue, " +"));
 }
 
-/// ":u8:0..256": a type of 8 bits and all of its values.
+/// ":u8:0..256": an 8-bit type with all of its values.
 std::string wholeRange(ElementType type) {
   return fmt::format(":{}:{}", name(type), type == ElementType::i8 ? "-128..128" : "0..256");
 }
 
-/// The operator over integers of 8 bits with these operands; weights that are known before the run are `constant`.
+/// The operator over 8-bit integers with these operands; `constant` weights are known before the run.
 Problem ofBytes(const char *op, const std::string &left, const std::string &right, bool constant,
                 const std::string &rest, const SyntaxOptions &options) {
   return Problem::parse(fmt::format("{} {}{} {}{}{}{}", op, left, wholeRange(options.type), right,
@@ -219,11 +220,11 @@ Problem lstm(const std::string &text, const SyntaxOptions &) {
   Letters letters(text, {"l", "t", "mb", "sic", "slc", "dhc", "dic", "dir"});
   require(letters.get("l", 1) == 1, "'l' is {}, expected one layer", letters.get("l", 1));
   int64_t hidden = letters.get("dhc");
-  // benchdnn tells the layer's input (slc) from the iteration's (sic), which is the hidden state.
+  // benchdnn distinguishes the layer's input (slc) from the iteration's (sic), which is the hidden state.
   int64_t in = letters.get("slc", letters.get("sic", hidden));
   int64_t directions = letters.get("dir", 1);
   require(directions == 1 || directions == 2, "'dir' is {}, expected 1 or 2", directions);
-  // As frameworks initialise them; larger weights make the recurrence chaotic, and no two roundings of it agree.
+  // The initial range of frameworks. Larger weights make the recurrence chaotic, so that no two roundings agree.
   double range = 1 / std::sqrt(double(hidden));
   auto weights = [&](const char *name, std::vector<int64_t> dims) {
     return fmt::format(" {}={}:const:-{:.3g}..{:.3g}", name, joined(dims, "x"), range, range);

@@ -8,7 +8,7 @@
 
 namespace lathe::lab {
 
-/// Options for what a short text does not say.
+/// Options for facts that a short text does not state.
 struct SyntaxOptions {
   /// Type of all float operands. With i8 or u8, convolutions and products are integer products:
   /// this is the type of their activations, values cover the whole type, and there is no bias.
@@ -21,9 +21,8 @@ struct SyntaxOptions {
   bool bytes() const { return isByte(type); }
 };
 
-/// Sets types from the text of `--type` or benchdnn's `--dt`: f32 and other floats; u8:s8:s32
-/// (activations, weights, sums; s8 is i8), also written int8 or u8; s8:s8:s32, also written i8.
-/// Throws Error for other texts.
+/// Sets types from the text of `--type` or benchdnn's `--dt`: f32 and other floats; u8:s8:s32 (activations, weights,
+/// sums; s8 is i8), also written int8 or u8; s8:s8:s32, also written i8. Throws Error for other texts.
 void setTypes(SyntaxOptions &options, const std::string &text);
 
 /// Sets the epilogue: "none", or operators joined by +: "bias+relu", "bias+add+relu" (a residual
@@ -47,8 +46,7 @@ const ProblemSyntax *findSyntax(std::string_view kind);
 Problem parseProblem(const std::string &kind, const std::string &text, const SyntaxOptions &options = {});
 
 /// Returns the short text of a convolution in one to three dimensions without bias and activation
-/// ("ic64ih56oc64oh56kh3ph1"), and the own text of every other problem. Equal problems have equal
-/// texts.
+/// ("ic64ih56oc64oh56kh3ph1"), and the own text of every other problem. Equal problems have equal texts.
 std::string shortText(const Problem &problem);
 
 } // namespace lathe::lab

@@ -58,10 +58,10 @@ TEST(Problem, epiloguesOfTwoOperands) {
   EXPECT_FALSE(inputs[2]->constant);
   EXPECT_DOUBLE_EQ(p.bytes(), 2.0 * (4 * 25 + 32 + 2 * 8 * 25));
   EXPECT_DOUBLE_EQ(p.constantBytes(), 2.0 * 32);
-  EXPECT_EQ(p.kind(), "1x1"); // whatever follows
-  // benchdnn's names for it.
+  EXPECT_EQ(p.kind(), "1x1"); // for any epilogue
+  // benchdnn's names of the epilogue.
   EXPECT_EQ(Problem::parse("relu x=3 +sum +binary_mul").str(), "relu x=3 +add +mul");
-  // A variadic operand's and one that is missing.
+  // A variadic operand, and a missing operand.
   inputs = Problem::parse("concat inputs=2x3 inputs=2x1 axis=1 +add").inputs();
   ASSERT_EQ(inputs.size(), 3u);
   EXPECT_EQ(inputs[1]->name, "inputs.1");
@@ -83,7 +83,7 @@ TEST(ProblemSyntax, integersOfEightBits) {
                      "pads=1,1,0,0 group=2");
   EXPECT_EQ(p.kind(), "strided");
   EXPECT_EQ(p.results().at(0).type, ElementType::i32);
-  EXPECT_DOUBLE_EQ(p.flops(), 2.0 * 2 * 6 * 2 * 8 * 8); // of three taps, the first position of an axis reads two
+  EXPECT_DOUBLE_EQ(p.flops(), 2.0 * 2 * 6 * 2 * 8 * 8); // three taps; the first position of an axis reads only two
   EXPECT_DOUBLE_EQ(p.bytes(), 2 * 4 * 36 + 6 * 2 * 9 + 4.0 * 2 * 6 * 9);
   EXPECT_EQ(parseProblem("depthwise", "ic8ih6kh3ph1", bytes).kind(), "depthwise");
   EXPECT_EQ(parseProblem("gemm", "m3n4k5", bytes).str(), "matmul_integer a=3x5:u8:0..256 b=5x4:i8:-128..128");
@@ -203,7 +203,7 @@ TEST(ConvProblem, ofBenchdnnsText) {
   EXPECT_EQ(p.padBottom, 2); // the last window ends before the third padded row
   EXPECT_EQ(p.kind(), "strided");
   EXPECT_TRUE(p.bias && p.relu);
-  EXPECT_DOUBLE_EQ(problem.flops(), 2.0 * 2 * 64 * 3 * 778 * 778); // 6 of 784 taps an axis lie in padding
+  EXPECT_DOUBLE_EQ(problem.flops(), 2.0 * 2 * 64 * 3 * 778 * 778); // 6 of 784 taps per axis are in padding
   EXPECT_EQ(shortText(problem), "mb2ic3ih224oc64oh112kh7sh2ph3");
   for (const char *text : {"ic64ih56oc64oh56kh3ph1", "g32ic32ih112oc32oh112kh3ph1", "ic16ih17iw30oc8oh17ow32kh1kw7pw4",
                            "ic8ih20oc8oh16kh3dh1"})
@@ -278,7 +278,7 @@ TEST(ProblemList, severalListsWithRangesAndComments) {
                        << "a,x,2,gemm,\"m{8,16}n4k32\"\n# a comment between lines\nb,y,1,conv2d,ic8ih7oc8kh1\n";
   std::ofstream(second) << "suite,name,count,kind,problem\na,z,9,gemm,m1n1k1\nc,z,1,gemm,m2n2k2\n";
   auto both = readProblems(std::vector{first, second}, {"a", "c"});
-  ASSERT_EQ(both.size(), 3u); // the second list's suite of a known name is left out
+  ASSERT_EQ(both.size(), 3u); // a suite of the second list with a known name is ignored
   EXPECT_EQ(both[0].text, "m8n4k32");
   EXPECT_EQ(both[1].text, "m16n4k32");
   EXPECT_EQ(both[1].count, 2);
@@ -302,19 +302,19 @@ TEST(ProblemList, shippedLists) {
   std::map<std::string, size_t> counts;
   for (auto &suite : suitesOf(shippedLists()))
     counts[suite.name] = suite.problems;
-  // As many as DeepBench's tables have.
+  // The number of rows in DeepBench's tables.
   EXPECT_EQ(counts["deepbench/gemm-training"], 160u);
   EXPECT_EQ(counts["deepbench/gemm-inference-server"], 75u);
   EXPECT_EQ(counts["deepbench/gemm-inference-device"], 13u);
   EXPECT_EQ(counts["networks/vgg16"], 12u);
-  EXPECT_GT(readProblems(shippedLists(), {"*"}).size(), 600u); // each of them is a problem
+  EXPECT_GT(readProblems(shippedLists(), {"*"}).size(), 600u); // all of them are valid problems
   int64_t layers = 0; // of ResNet-50: 49 convolutions, 4 in downsampling, a fully connected layer
   for (auto &entry : readProblems(shippedLists(), {"networks/resnet50"}))
     layers += entry.count;
   EXPECT_EQ(layers, 54);
 }
 
-/// The tables that other projects publish, as test data has them.
+/// The tables that other projects publish, from the test data.
 TEST(ProblemList, shippedListsAreThePublishedOnes) {
   std::string folder = LATHE_TEST_DATA "/problems/";
   if (!std::filesystem::exists(folder + "gemm.csv"))

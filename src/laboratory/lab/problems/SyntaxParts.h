@@ -1,4 +1,4 @@
-// Pieces that the short texts of problems consist of.
+// Parts of the short texts of problems.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace lathe::lab {
 
 namespace {
 
-/// The numbers of "1..4", "16..64..16" or "16..256*2", whose first dots are at `dots`; at most `most` and one more.
+/// The numbers of "1..4", "16..64..16" or "16..256*2", whose first dots are at `dots`; at most `most` + 1.
 std::vector<std::string> numbersOf(const std::string &inner, size_t dots, size_t most) {
   std::vector<std::string> choices;
   auto whole = [&](const std::string &word) {

@@ -1,4 +1,4 @@
-// Ranges in the texts of problems: one text for many problems.
+// Ranges in the texts of problems: one text stands for many problems.
 #pragma once
 
 #include <string>

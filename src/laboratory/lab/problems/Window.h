@@ -11,7 +11,7 @@ namespace lathe::lab {
 /// Values by spatial axis: depth, height, width. Missing axes come first and have extent 1.
 struct Window {
   using Extents = std::array<int64_t, 3>;
-  size_t axes = 2; // number of spatial axes of the problem
+  size_t axes = 2; // number of the problem's spatial axes
   int64_t groups = 1;
   Extents in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1};
   Extents dilation{1, 1, 1}; // 1: dense
@@ -23,12 +23,11 @@ struct Window {
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   /// True if every output depends only on the input at its own position.
   bool pointwise() const;
-  /// Values of the axes that the problem has.
+  /// Values of the problem's axes only.
   std::vector<int64_t> own(const Extents &extents) const { return {extents.end() - ptrdiff_t(axes), extents.end()}; }
 };
 
-/// Returns the window of conv, conv_integer, max_pool and average_pool; nothing for other
-/// operators.
+/// Returns the window of conv, conv_integer, max_pool and average_pool; nothing for other operators.
 std::optional<Window> windowOf(const Problem &problem);
 
 } // namespace lathe::lab

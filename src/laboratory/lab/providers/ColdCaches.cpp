@@ -17,7 +17,7 @@ __attribute__((target("clflushopt"))) static void flushUnordered(const char *fro
   for (size_t at = 0; at < bytes; at += lineBytes)
     __builtin_ia32_clflushopt(from + at);
 }
-/// clflush waits for the line before; clflushopt does not and is several times as fast.
+/// clflush waits for the previous line; clflushopt does not, and is several times faster.
 static void flushLines(const char *from, size_t bytes) {
   static const bool unordered = __builtin_cpu_supports("clflushopt");
   if (unordered)
@@ -26,7 +26,7 @@ static void flushLines(const char *from, size_t bytes) {
     flushLine(from + at);
 }
 #elif defined(__aarch64__)
-static constexpr size_t lineBytes = 64; // the least in use: larger ones are flushed twice
+static constexpr size_t lineBytes = 64; // the smallest line size in use: larger lines are flushed twice
 static void flushLine(const char *line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
 static void finish() { asm volatile("dsb ish" ::: "memory"); }
 static void flushLines(const char *from, size_t bytes) {
@@ -44,7 +44,7 @@ struct Range {
 };
 } // namespace
 
-/// Readable mappings that lie in ordinary memory.
+/// Readable mappings in ordinary memory.
 static std::vector<Range> mappings() {
   std::vector<Range> ranges;
   std::FILE *maps = std::fopen("/proc/self/maps", "r");
@@ -69,7 +69,7 @@ Outcome<bool> flushCaches() {
   std::vector<unsigned char> resident;
   for (auto &[begin, bytes] : mappings()) {
     resident.assign(bytes / page, 0);
-    // Pages that are not there have no lines, and touching them would bring them in.
+    // Absent pages have no cache lines, and touching them would load them.
     if (::mincore(begin, bytes, resident.data()) != 0)
       continue;
     for (size_t i = 0; i < resident.size(); ++i)
@@ -83,7 +83,7 @@ Outcome<bool> flushCaches() {
 Outcome<bool> flushCaches(std::span<const std::span<const char>> ranges) {
   for (auto &range : ranges) {
     flushLines(range.data(), range.size());
-    if (!range.empty()) // whose line may begin before the range does
+    if (!range.empty()) // its first line may begin before the range
       flushLine(&range.back());
   }
   finish();

@@ -20,20 +20,20 @@ static constexpr uintptr_t hugePage = uintptr_t(2) << 20; // of x86-64, and of A
 static uintptr_t roundUp(uintptr_t address) { return (address + hugePage - 1) / hugePage * hugePage; }
 
 void allocateInHugePages() {
-  constexpr int regionBytes = 1 << 30; // of addresses: memory is taken as it is touched
-  ::mallopt(M_MMAP_MAX, 0);            // large blocks, too, from the heap
+  constexpr int regionBytes = 1 << 30; // address space: memory is allocated when touched
+  ::mallopt(M_MMAP_MAX, 0);            // also takes large blocks from the heap
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
   ::mallopt(M_TOP_PAD, regionBytes);
   auto grown = reinterpret_cast<uintptr_t>(std::malloc(4 * hugePage)); // makes the heap grow
   auto end = reinterpret_cast<uintptr_t>(::sbrk(0));
-  ::mallopt(M_TOP_PAD, 64 << 20); // what a larger heap grows by
+  ::mallopt(M_TOP_PAD, 64 << 20); // amount by which a larger heap grows
   if (!grown || grown >= end || end - grown > 2 * uintptr_t(regionBytes)) {
-    ::mallopt(M_MMAP_MAX, 65536); // not from the heap, or not so much: as malloc does by itself
+    ::mallopt(M_MMAP_MAX, 65536); // restores malloc's normal behaviour
     return std::free(reinterpret_cast<void *>(grown));
   }
   std::free(reinterpret_cast<void *>(grown));
   ::madvise(reinterpret_cast<void *>(roundUp(grown)), (end - roundUp(grown)) / hugePage * hugePage, MADV_HUGEPAGE);
-  // What lies before the first huge page is never used.
+  // The memory before the first huge page is never used.
   static void *volatile before = std::malloc(roundUp(grown + 64) - grown - 32);
   static_cast<void>(before);
 }

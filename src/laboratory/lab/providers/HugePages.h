@@ -1,15 +1,14 @@
-// Memory for operands and scratch that is placed equally in every start of a process.
+// Gives operands and scratch the same memory placement in every start of a process.
 #pragma once
 
 namespace lathe::lab {
 
-/// Makes malloc allocate from one region of huge pages, if the system has them. The physical
-/// placement of 4 KiB pages is random: cache conflicts and TLB misses then differ between process
-/// starts by more than most kernels differ from each other (docs/measuring.md). Call it before
-/// large allocations.
+/// Makes malloc allocate from one region of huge pages, if the system has them. The physical placement of 4 KiB pages
+/// is random, so cache conflicts and TLB misses differ between process starts by more than most kernels differ from
+/// each other (docs/measuring.md). Call it before large allocations.
 void allocateInHugePages();
 
-/// Moves large mappings that a library has made itself into huge pages.
+/// Moves large mappings that a library has created into huge pages.
 void collapseMappings();
 
 } // namespace lathe::lab

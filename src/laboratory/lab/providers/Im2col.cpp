@@ -20,7 +20,7 @@ void relu(float *values, int64_t count) {
     values[i] = values[i] < 0 ? 0 : values[i]; // NaN stays
 }
 
-/// The reason for which none of these programs takes the problem; "" where they do.
+/// Why none of these programs supports the problem; "" if they do.
 std::string unsupported(const Problem &problem) {
   for (auto &operand : problem.operands)
     if (operand.type != ElementType::f32)
@@ -40,7 +40,7 @@ public:
     outChannels = problem.operand("w")->dims[0] / groups;
     withRelu = !problem.epilogue.empty();
     y = Tensor(ElementType::f32, problem.results()[0].dims);
-    // A panel's columns stay in a core's second cache (1 MiB) unless that makes it too narrow for a product.
+    // A panel's columns should fit into a core's second cache (1 MiB), unless this makes it too narrow for a product.
     int64_t depth = inChannels * window.taps(), pixels = window.outPixels();
     panel = std::min(std::max<int64_t>((int64_t(1) << 18) / std::max<int64_t>(depth, 1), 256), pixels);
     panels = (pixels + panel - 1) / panel;
@@ -67,11 +67,11 @@ private:
   Product product;
   runtime::ThreadPool pool;
   int64_t batch, groups, inChannels, outChannels; // channels of one group
-  int64_t panel, panels;                          // pixels of one, number of them in an image
+  int64_t panel, panels;                          // pixels of one panel, and panels of an image
   bool withRelu;
   std::vector<Tensor> columns; // by slot
 
-  /// Pixels from `first` on of one group of one image.
+  /// Computes pixels from `first` on, of one group of one image.
   void compute(int slot, int64_t imageGroup, int64_t first) {
     int64_t pixels = window.outPixels(), count = std::min(panel, pixels - first), group = imageGroup % groups;
     if (count <= 0)
@@ -109,7 +109,7 @@ private:
         for (int64_t kh = 0; kh < w.kernel[1]; ++kh)
           for (int64_t kw = 0; kw < w.kernel[2]; ++kw, to += count)
             for (int64_t at = 0; at < count;) {
-              // The rest of a row of outputs.
+              // The remaining outputs of a row.
               int64_t pixel = first + at, ow = pixel % w.out[2], oh = pixel / w.out[2] % w.out[1],
                       od = pixel / w.out[2] / w.out[1];
               int64_t length = std::min(count - at, w.out[2] - ow);
@@ -125,7 +125,7 @@ private:
             }
   }
 
-  /// Every stride-th element of a row of the input from position `from` on, zero outside.
+  /// Copies every stride-th element of an input row from position `from` on, with zeros outside.
   void copyRow(const float *row, int64_t from, int64_t count, float *to) const {
     int64_t stride = window.stride[2], extent = window.in[2];
     int64_t before = std::clamp<int64_t>(from < 0 ? (-from + stride - 1) / stride : 0, 0, count);
@@ -146,7 +146,7 @@ public:
       : p(*matrixOf(problem)), inputs(inputs), product(product), pool(split ? threads : 1) {
     withRelu = !problem.epilogue.empty();
     y = Tensor(ElementType::f32, problem.results()[0].dims);
-    // Shares of the longer side of each result, unless there are results enough.
+    // Divides each result along its longer side, unless there are enough results.
     if (split && int64_t(p.firstA.size()) < threads)
       shares = std::min<int64_t>(threads, std::max(p.rows, p.columns));
     description = p.firstA.size() > 1 ? fmt::format("{} products", p.firstA.size()) : "product";
@@ -168,7 +168,7 @@ private:
   Product product;
   runtime::ThreadPool pool;
   bool withRelu;
-  int64_t shares = 1; // of one result
+  int64_t shares = 1; // shares of one result
 
   void compute(size_t number, int64_t share) {
     bool byRows = p.rows >= p.columns;

@@ -1,4 +1,4 @@
-// Matrix products and convolutions for libraries that only have a matrix product.
+// Matrix products and convolutions for libraries that have only matrix products.
 #pragma once
 
 #include "lab/problems/MatrixProblem.h"
@@ -10,8 +10,8 @@
 
 namespace lathe::lab {
 
-/// y (rows x columns) = alpha * a * b + beta * y on row-major matrices; `ld` is the distance of two
-/// rows in elements. a is rows x inner, or stored inner x rows with transA; b likewise.
+/// y (rows x columns) = alpha * a * b + beta * y on row-major matrices; `ld` is the distance of two rows in elements. a
+/// is rows x inner, or stored inner x rows with transA; b likewise with transB.
 struct ProductCall {
   bool transA = false, transB = false;
   int64_t rows = 0, columns = 0, inner = 0;
@@ -36,9 +36,9 @@ protected:
   std::string description;
 };
 
-/// Makes a convolution of im2col and a product. A thread copies a panel of output positions of one
-/// image and group into columns and multiplies the weights by it; pointwise convolutions need no
-/// copy. Several threads call `product` at once. Declines other operators.
+/// Makes a convolution from im2col and a product. A thread copies a panel of output positions of one image and group
+/// into columns, and multiplies the weights by it; pointwise convolutions need no copy. Several threads call `product`
+/// at once. Declines other operators.
 Outcome<std::unique_ptr<ProductProgram>> makeIm2col(const Problem &problem, const ProblemInputs &inputs, int threads,
                                                     Product product);
 

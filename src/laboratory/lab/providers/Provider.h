@@ -17,16 +17,15 @@
 
 namespace lathe::lab {
 
-/// Values of the operands of a problem, row-major, by position in Problem::inputs(); undefined if
-/// missing.
+/// Values of the operands of a problem, row-major, by position in Problem::inputs(); undefined if missing.
 using ProblemInputs = std::vector<Tensor>;
 
-/// Task and schedule of what is prepared, as in tuning records (codegen/Task.h).
+/// Task and schedule of the prepared problem, as in tuning records (codegen/Task.h).
 struct TaskSchedule {
   std::string task, schedule;
 };
 
-/// Thrown inside a provider where its library cannot compute the problem; `prepare` turns it into NotApplicable.
+/// Thrown inside a provider if its library cannot compute the problem; `prepare` turns it into NotApplicable.
 struct Declined {
   std::string reason;
 };
@@ -40,17 +39,15 @@ public:
   virtual std::map<std::string, std::vector<std::string>> variants() const = 0;
   /// Settings that are stored with every result.
   virtual nlohmann::json settings() const { return nlohmann::json::object(); }
-  /// Supported layouts of activations besides `any`. The provider may still decline a layout for a
-  /// problem.
+  /// Supported layouts of activations besides `any`. The provider may still decline a layout for a problem.
   virtual std::vector<ActivationLayout> layouts() const { return {ActivationLayout::row}; }
   /// True if requests may have a schedule.
   virtual bool takesSchedules() const { return false; }
 
-  /// Prepares everything outside the timed operator: code, packed weights, activations in the
-  /// requested or the best layout. Replaces what was prepared before. Returns the implementation
-  /// that will run ("jit:avx512_core nchw to nChw16c"), or declines with a reason; this is how a
-  /// provider reports its limits. The request has a layout or schedule only if the functions above
-  /// allow it. Throws Error on failure.
+  /// Prepares everything outside the timed operator: code, packed weights, activations in the requested or the best
+  /// layout. Replaces the earlier preparation. Returns the implementation that will run ("jit:avx512_core nchw to
+  /// nChw16c"), or declines with a reason; this is how a provider reports its limits. The request has a layout or
+  /// schedule only if the functions above allow it. Throws Error on failure.
   virtual Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                        const ProblemInputs &inputs) = 0;
   /// For providers that take schedules: returns the task of the request, without its schedule.
@@ -58,21 +55,20 @@ public:
   virtual Outcome<std::string> task(const Problem & /*problem*/, const ProviderRequest & /*request*/) {
     return NotApplicable{name() + " takes no schedules"};
   }
-  /// Task and schedule of what is prepared; nothing if it has none.
+  /// Task and schedule of the prepared problem; nothing if there are none.
   virtual std::optional<TaskSchedule> scheduled() const { return std::nullopt; }
   /// Computes the prepared problem once. This call is timed.
   virtual void run() = 0;
-  /// For providers that compute in another process and measure there: times `repetitions` runs
-  /// after `warmup` runs. Nothing: `run` is timed here.
+  /// For providers that compute in another process and measure there: times `repetitions` runs after `warmup` runs.
+  /// Nothing means that `run` is timed here.
   virtual std::optional<Timing> time(int /*warmup*/, int /*repetitions*/) { return std::nullopt; }
   /// True if the provider computes in this process, so that its memory can be evicted from the
   /// caches and its threads can be counted.
   virtual bool computesHere() const { return true; }
-  /// For providers that compute in another process: reason for counters missing in the result of
-  /// `time`; "": none missing.
+  /// For providers that compute in another process: why counters are missing in the result of `time`; "": none is
+  /// missing.
   virtual std::string uncounted() const { return ""; }
-  /// Memory of the constant operands in the form used by the run (packed, for example); nothing if
-  /// unknown.
+  /// Memory of the constant operands in the form used by the run (packed, for example); nothing if unknown.
   virtual std::optional<std::vector<std::span<const char>>> constants() const { return std::nullopt; }
   /// Results of the last run by position, row-major.
   virtual std::vector<Tensor> outputs() = 0;

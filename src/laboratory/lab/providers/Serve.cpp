@@ -66,7 +66,7 @@ public:
   }
 
 private:
-  /// What is evicted from the caches before a run.
+  /// Memory that is evicted from the caches before a run.
   enum class Flush { nothing, everything, constants };
   static Flush flushOf(const json &request) {
     auto cold = request.find("cold");
@@ -77,7 +77,7 @@ private:
     return *cold == true ? Flush::everything : Flush::constants;
   }
 
-  /// Why this cannot be done before a run; "" where it can.
+  /// Why this cannot be flushed before a run; "" if it can.
   std::string unflushable(Flush flush) const {
     if (flush != Flush::nothing && !provider.computesHere())
       return provider.name() + " computes in another process, whose caches it cannot empty before a run";
@@ -101,7 +101,7 @@ private:
     return names;
   }
 
-  /// What `prepare` and `task` have in common; declines an operator that the provider does not have.
+  /// The common part of `prepare` and `task`; declines an operator that the provider does not have.
   Outcome<ProviderRequest> asked(const Problem &problem, const json &request) const {
     ProviderRequest result{request.at("variant").get<std::string>(), request.at("threads").get<int>(),
                            activationLayout(request.value("layout", "any")), request.value("schedule", ""),
@@ -176,7 +176,7 @@ private:
         samples.push_back(std::llround(seconds * 1e9));
       return {{"samples_ns", samples}, {"counts", toJson(timing->counts)}};
     }
-    if (!collapsed) { // after the first run, which some libraries make their scratch in
+    if (!collapsed) { // after the first run, in which some libraries allocate scratch
       provider.run();
       collapseMappings();
       collapsed = true;
@@ -184,8 +184,8 @@ private:
     for (int i = 0; i < warmup; ++i)
       provider.run();
     std::vector<int64_t> samples(static_cast<size_t>(repetitions));
-    // A reading takes longer than a short run, and what it leaves in the caches is not the library's: before the first
-    // run and after the last. Flushing is not counted, and takes so long that a reading more does no harm.
+    // A reading takes longer than a short run and disturbs the caches, so counters are read before the first run and
+    // after the last. Flushing must not be counted; it takes so long that further readings do no harm.
     std::optional<Counts> counts;
     CounterReading before = counters->read();
     auto count = [&] {
@@ -212,7 +212,7 @@ private:
     return {{"samples_ns", samples}, {"counts", toJson(counts.value_or(Counts()))}};
   }
 
-  /// Results in the answer itself: for a laboratory that shares no files with this machine.
+  /// Results inside the answer, for a laboratory that shares no files with this machine.
   json inlined() {
     json answer = json::object();
     auto outputs = provider.outputs();
@@ -237,11 +237,11 @@ private:
   }
 
   Provider &provider;
-  std::optional<Counters> counters;    // where it computes here; made before it starts threads
-  std::vector<ProblemOperand> results; // of what is prepared
+  std::optional<Counters> counters;    // if it computes here; created before it starts threads
+  std::vector<ProblemOperand> results; // of the prepared problem
   double slowdown = injectedSlowdown("");
   bool prepared = false, hasConstants = false;
-  bool collapsed = false; // since it was prepared
+  bool collapsed = false; // after the last preparation
 };
 
 } // namespace

@@ -110,9 +110,9 @@ private:
   }
 
   ServedRunner &runner;
-  Counters counters; // before there are threads
+  Counters counters; // created before threads are started
   bool loaded = false;
-  double slowdown = 0; // share of a run's time that is added to it
+  double slowdown = 0; // share that is added to a run's time
 };
 
 } // namespace

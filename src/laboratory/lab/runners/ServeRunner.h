@@ -15,25 +15,25 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// Runs models with one framework; each runner program implements it. An exception that a function
-/// throws becomes an answer with "error"; the program then takes the next request.
+/// Runs models with one framework; each runner program implements it. An exception of a function becomes an answer with
+/// "error"; the program then takes the next request.
 class ServedRunner {
 public:
   virtual ~ServedRunner() = default;
   /// "name", "version", "formats", "settings".
   virtual nlohmann::json hello() = 0;
-  /// Loads a model, replacing the previous one with its inputs. When it throws, no model is loaded.
+  /// Loads a model, replacing the previous model and its inputs. If it throws, no model is loaded.
   virtual void load(const std::string &path, int threads) = 0;
   /// "inputs", "outputs" and other facts of the loaded model.
   virtual nlohmann::json describe() = 0;
-  /// Changes the number of threads. Inputs stay bound. When it throws, no model is loaded.
+  /// Changes the number of threads. Inputs stay bound. If it throws, no model is loaded.
   virtual void setThreads(int threads) = 0;
   /// Binds an input for all later runs.
   virtual void bind(const std::string &input, Tensor tensor) = 0;
   /// Does the untimed work that only the first run after load, bind or setThreads needs. Returns
   /// true if that included a run.
   virtual bool prepare() { return false; }
-  /// Runs the model: only the framework's own call, which is timed.
+  /// Runs the model: only the framework's call, which is timed.
   virtual void run() = 0;
   /// Outputs of the last run.
   virtual std::vector<NamedTensor> outputs() = 0;

@@ -1,5 +1,5 @@
-// PostgreSQL's client library, loaded when the first URL is opened: programs that use files only
-// need neither the library nor the time to load it with its libraries for TLS, Kerberos and LDAP.
+// PostgreSQL's client library, loaded when the first URL is opened. Programs that use only files do not need the
+// library, nor the time to load it with its libraries for TLS, Kerberos and LDAP.
 #pragma once
 
 #include <libpq-fe.h>

@@ -15,9 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of the lock that writers take, shared to append and alone to change ("Lthe", as files of SQLite have it).
+// Key of the lock that writers take: shared to append, exclusive to change ("Lthe", as in SQLite files).
 constexpr int64_t writersLock = 0x4c746865;
-constexpr int leastServerVersion = 120000; // reals as texts that give the same number back
+constexpr int leastServerVersion = 120000; // reals as texts must give the same number back
 
 double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -32,7 +32,7 @@ std::string PostgresConnection::messageOf(const char *text) const {
   return printable(place.withoutPasswords(message.empty() ? "the connection is lost" : message));
 }
 
-/// Keywords and values of the connection; the later ones count. What the URL says comes after our defaults.
+/// Keywords and values of the connection. Later ones override earlier ones, so the URL overrides our defaults.
 static std::pair<std::vector<const char *>, std::vector<const char *>> settingsOf(const Location &place) {
   std::vector<const char *> names, values;
   for (auto [name, value] : {std::pair{"connect_timeout", "10"},
@@ -53,7 +53,7 @@ static std::pair<std::vector<const char *>, std::vector<const char *>> settingsO
 
 void PostgresConnection::connectFirst() {
   auto began = Clock::now();
-  // A server that starts or stops says so; any other failure stays one.
+  // A server that starts or stops reports this; any other failure is final.
   for (std::string reason; !connect(reason);) {
     require(ping() == PQPING_REJECT && secondsSince(began) < busySeconds, "{}: {}", place.text(), reason);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -78,7 +78,7 @@ bool PostgresConnection::connect(std::string &reason) {
   const char *encoding = pq.parameterStatus(connection, "server_encoding");
   require(encoding && std::string_view(encoding) == "UTF8", "{}: the database has the encoding {}, expected UTF8",
           place.text(), encoding ? encoding : "?");
-  // A client that stops amid a transaction must not keep all others from writing.
+  // A client that stops inside a transaction must not block other writers.
   std::string setup = fmt::format("SET search_path TO lathe; SET lock_timeout = {}; SET extra_float_digits = 1; "
                                   "SET standard_conforming_strings = on; "
                                   "SET idle_in_transaction_session_timeout = '300s'; "
@@ -121,11 +121,11 @@ void PostgresConnection::check(const PGresult *result) const {
   const char *primary = result ? pq.resultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : nullptr;
   std::string_view state = field ? field : "";
   std::string message = fmt::format("{}: {}", place.text(), messageOf(primary ? primary : pq.errorMessage(connection)));
-  // Shut down, crashed, starting, session ended; without a state libpq itself found the connection broken.
+  // Shut down, crashed, starting, session ended; without a state libpq found the connection broken.
   if (state.starts_with("57P0") || state.starts_with("08") || state == "25P03" ||
       pq.status(connection) != CONNECTION_OK)
     throw LostConnection(message);
-  // Serialisation, deadlock, unique key, exclusion, foreign key: of another writer's rows.
+  // Serialisation, deadlock, unique key, exclusion, foreign key: conflicts with another writer's rows.
   for (std::string_view conflict : {"40001", "40P01", "23505", "23P01", "23503"})
     if (state == conflict)
       throw WriteConflict(message);
@@ -170,7 +170,7 @@ void PostgresConnection::begin(TransactionKind kind) {
 void PostgresConnection::commit() {
   Result result = once("COMMIT", nullptr);
   endTransaction();
-  // A transaction that has failed before is rolled back without an error.
+  // COMMIT of a failed transaction rolls back without an error.
   if (std::strcmp(pq.cmdStatus(result.get()), "COMMIT") != 0)
     throw WriteConflict(fmt::format("{}: the server has rolled the transaction back", place.text()));
 }
@@ -188,8 +188,8 @@ int64_t PostgresConnection::changeCount() {
 }
 
 int64_t PostgresConnection::schemaVersion() {
-  // Tables are in a schema of their own, beside the tables of other programs. Another process may be making them: then
-  // the second look finds what the first one missed.
+  // Our tables are in a separate schema, beside the tables of other programs. Another process may be creating them:
+  // then the second check finds what the first one missed.
   auto isMade = [&] { return !first("SELECT to_regclass('lathe.schema_version')").empty(); };
   constexpr const char *tables =
       "SELECT count(*) FROM pg_catalog.pg_class WHERE relnamespace = to_regnamespace('lathe')";

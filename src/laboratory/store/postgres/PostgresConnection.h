@@ -10,7 +10,7 @@
 
 namespace lathe::store {
 
-/// Of a statement, as texts.
+/// Parameters of a statement, as texts.
 struct Parameters {
   std::vector<std::optional<std::string>> values;
   std::vector<Oid> types; // of catalog pg_type; 0: any
@@ -61,7 +61,7 @@ public:
   void commit() override;
   void rollback() noexcept override {
     if (inTransaction)
-      pq.clear(pq.exec(connection, "ROLLBACK")); // which drops rows that are still sent
+      pq.clear(pq.exec(connection, "ROLLBACK")); // drops rows that are still being sent
     endTransaction();
     sendsRows = false;
   }
@@ -79,23 +79,23 @@ public:
   }
   std::string dialectOf(const std::string &step) const override;
 
-  /// Executes one statement with parameters, or several without. Outside of a transaction a lost connection is made anew,
+  /// Executes one statement with parameters, or several without. Outside a transaction, a lost connection is replaced,
   /// and the statement executed again.
   Result run(const std::string &sql, const Parameters *parameters);
 
-  /// Executes a SELECT as `run` does and returns its first row; null if there is none. No other statement may be executed
-  /// until `nextRow` has returned null, or after `dropRows`.
+  /// Executes a SELECT like `run` and returns its first row; null if there is none. No other statement may be executed
+  /// until `nextRow` has returned null, or `dropRows` was called.
   Result firstRow(const std::string &sql, const Parameters &parameters);
   Result nextRow();
   void dropRows() noexcept;
 
-  /// A cursor of the server for the rows of a SELECT. It ends with the connection; if it was opened in a transaction, with
-  /// that, too.
+  /// A server-side cursor for the rows of a SELECT. It ends with the connection, or with the transaction in which it
+  /// was opened.
   struct Portal {
     std::string name;
-    int64_t connection = 0, transaction = 0; // by number; transaction 0: none
+    int64_t connection = 0, transaction = 0; // numbers; transaction 0: none
   };
-  /// Opens a portal as `run` executes a statement, and returns the first rows.
+  /// Opens a portal like `run` executes a statement, and returns the first rows.
   Result open(Portal &portal, const std::string &select, const Parameters &parameters);
   /// The next rows. Throws LostConnection for a portal that has ended.
   Result fetch(const Portal &portal);
@@ -117,7 +117,7 @@ private:
   std::string first(const char *sql);
   PGPing ping() const;
   Result once(const std::string &sql, const Parameters *parameters);
-  /// Calls `body`, and once more over a new connection when the connection breaks outside of a transaction.
+  /// Calls `body`, and again with a new connection if the connection breaks outside a transaction.
   template <class Body> auto untilConnected(Body body) {
     for (;;)
       try {
@@ -136,9 +136,9 @@ private:
   double busySeconds, waitSeconds;
   PGconn *connection = nullptr;
   bool inTransaction = false;
-  bool sendsRows = false; // one by one
+  bool sendsRows = false; // rows are being sent one by one
   int64_t changed = 0;
-  int64_t connections = 0, transactions = 1, portals = 0; // made, begun, opened: numbers of the current or next one
+  int64_t connections = 0, transactions = 1, portals = 0; // numbers of the current or next ones
 };
 
 } // namespace lathe::store

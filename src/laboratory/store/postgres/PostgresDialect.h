@@ -1,5 +1,5 @@
-// PostgreSQL's dialect of our SQL, and its texts. Schema and statements exist once, as SQLite takes
-// them; these functions rewrite them.
+// Converts our SQL and texts to PostgreSQL. Schema and statements exist once, in SQLite's dialect; these functions
+// rewrite them.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace lathe::store {
 std::string postgresStatement(std::string_view sql);
 
 /// Translates the statements of a schema step from SQLite's SQL to PostgreSQL's. Types and identity columns get
-/// PostgreSQL's names, and columns of texts get an order by bytes. An index over long texts becomes an index over their
-/// hashes, because PostgreSQL limits an entry of an index to 2704 bytes.
+/// PostgreSQL's names, and text columns are ordered by bytes. An index over long texts becomes an index over their
+/// hashes, because PostgreSQL limits an index entry to 2704 bytes.
 std::string postgresSchema(const std::string &step);
 
-/// PostgreSQL's texts hold no NUL. A NUL becomes U+FFFFE and '0', and U+FFFFE becomes U+FFFFE and
-/// '1', so every text comes back as it was. Invalid UTF-8 is replaced (validUtf8).
+/// PostgreSQL's texts cannot contain NUL. A NUL becomes U+FFFFE and '0', and U+FFFFE becomes U+FFFFE and '1', so every
+/// text can be restored. Invalid UTF-8 is replaced (validUtf8).
 std::string postgresText(std::string_view text);
-/// The inverse.
+/// The inverse of postgresText.
 std::string textOfPostgres(std::string_view text);
 
 } // namespace lathe::store

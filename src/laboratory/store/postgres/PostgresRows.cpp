@@ -42,11 +42,11 @@ public:
   std::string text(int column) const override { return textOfPostgres(bytes(column)); }
 
 private:
-  /// Takes the first rows, or the rows behind the ones that were read; none at the end.
+  /// Takes the first or the next rows; none at the end.
   void takeRows() {
     bool isFirst = !rows;
     int before = row;
-    rows.reset(); // before the next ones: one piece at a time
+    rows.reset(); // frees one piece before reading the next
     row = 0;
     if (transfer == RowTransfer::oneByOne)
       rows = isFirst ? server.firstRow(sql, parameters) : server.nextRow();
@@ -69,7 +69,7 @@ private:
   std::string sql;
   RowTransfer transfer;
   Parameters parameters;
-  PostgresConnection::Portal portal; // without a name: not open
+  PostgresConnection::Portal portal; // not open while it has no name
   PostgresConnection::Result rows;
   int row = 0;
 };

@@ -143,7 +143,7 @@ Built Builders::buildOne(Process &process, const Task &task, const TaskFiles &fi
   built.pack = answer->value("pack", 0.0);
   if (built.status == store::PointStatus::passed)
     built.candidate = std::move(answer->at("candidate"));
-  // Memory that earlier builds left must not count against a later one.
+  // Starts a new process, so that memory of earlier builds does not count against a later one.
   if (process.worker->usage().peakResidentBytes > options.buildBytes / 2)
     process.worker.reset();
   return built;

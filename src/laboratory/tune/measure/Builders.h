@@ -1,4 +1,4 @@
-// The builder processes (tune/measure/builder/): each has a thread that starts it, talks to it and starts it again.
+// The builder processes (tune/measure/builder/). Each has a thread that starts it, talks to it and restarts it.
 #pragma once
 
 #include "process/Worker.h"
@@ -12,7 +12,7 @@
 
 namespace lathe::tune {
 
-/// How the names of a task's files begin, and what its operands are made from.
+/// The prefix of a task's file names, and the inputs from which its operands are made.
 struct TaskFiles {
   std::string prefix;
   uint64_t seed = 1;
@@ -23,7 +23,7 @@ struct Built {
   store::PointStatus status = store::PointStatus::failed;
   std::string reason;       // unless passed
   nlohmann::json candidate; // of the message "measure" of the runner
-  double seconds = 0;       // spent on it
+  double seconds = 0;       // spent on building
   double generate = 0, lower = 0, pack = 0;
 };
 
@@ -35,17 +35,17 @@ public:
   Builders(const Builders &) = delete;
   Builders &operator=(const Builders &) = delete;
 
-  /// Lets one builder make the data of the task on all CPUs. Returns the message "task" of the runner, or declines, also if
-  /// the builder ends.
+  /// Lets one builder make the data of the task on all CPUs. Returns the runner's message "task". Declines a task that
+  /// cannot be measured, also if the builder ends.
   Outcome<nlohmann::json> prepare(const Task &task, const TaskFiles &files);
   /// Builds all schedules on all builders.
   std::vector<Built> build(const Task &task, const TaskFiles &files, const std::vector<std::string> &schedules);
 
 private:
-  /// A process, used by one thread alone.
+  /// A process, used by only one thread.
   struct Process {
     std::optional<process::Worker> worker;
-    std::string task; // TaskFiles::prefix of the task that it has
+    std::string task; // TaskFiles::prefix of its current task
   };
   using Job = std::function<void(Process &)>;
 
@@ -58,10 +58,10 @@ private:
   std::deque<Job> jobs;
   size_t running = 0;
   bool over = false;
-  std::exception_ptr error; // of a job
+  std::exception_ptr error; // the first error of a job
 
   void work();
-  /// Does all jobs and waits for them. Rethrows the first error.
+  /// Runs all jobs and waits for them. Rethrows the first error.
   void run(std::deque<Job> all);
   void start(Process &process) const;
   /// Throws Error for a task that does not belong to the options.

@@ -16,7 +16,7 @@ namespace lathe::tune {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// The program `name` beside this one; tests lie in other folders of the build than programs.
+/// The program `name` beside this program; tests are in other folders of the build than programs.
 static std::string programBeside(const std::string &name) {
   std::error_code ignored;
   fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -26,7 +26,7 @@ static std::string programBeside(const std::string &name) {
   fail("the program {} is not beside {}", name, here.string());
 }
 
-/// Adds the time until its end to a sum.
+/// Adds the time of its life to a sum.
 struct Stopwatch {
   double &sum;
   double begin = lab::steadySeconds();
@@ -36,11 +36,11 @@ struct Stopwatch {
 struct Measurer::State {
   MeasureOptions options;
   MeasureCounts counts;
-  std::optional<process::TemporaryDirectory> temporary; // packed constants, and the data where no folder is given
+  std::optional<process::TemporaryDirectory> temporary; // packed constants, and the data if no folder is given
   std::optional<Builders> builders;
   std::optional<RunnerProcess> runner;
   fs::path data;
-  std::map<std::string, json> known; // tasks by the prefix of their files: the runner's message
+  std::map<std::string, json> known; // the runner's message for each task, by the prefix of its files
 
   explicit State(MeasureOptions given) : options(std::move(given)) {}
 
@@ -52,13 +52,13 @@ struct Measurer::State {
     return folder.string();
   }
 
-  /// Everything that operands and expected results follow from is in the names.
+  /// The names contain everything that determines operands and expected results.
   TaskFiles filesOf(const Task &task) {
     json content = {task.kernel, task.extents, options.seed};
     return {(dataFolder() / store::documentKey(content)).string(), options.seed};
   }
 
-  /// The folder of all tasks' files. The first call removes what has not been used for long.
+  /// The folder of all tasks' files. The first call removes files that were not used for long.
   const fs::path &dataFolder() {
     if (data.empty()) {
       data = fs::absolute(options.folder.empty() ? temporaryFolder("data") : options.folder);
@@ -99,7 +99,7 @@ struct Measurer::State {
     require(prepared.done(), "{} cannot be measured: {}", task.label, prepared ? "" : prepared.reason());
   }
 
-  /// Tells the runner whose candidates follow.
+  /// Tells the runner the task of the next candidates.
   void giveRunner(const Task &task) {
     std::string prefix = filesOf(task).prefix;
     runnerProcess().setTask(known.at(prefix), prefix);

@@ -5,9 +5,9 @@
 //     for (const Measurement &one : measurer.measure(task, schedules, best))
 //       ...
 //
-// Candidates are built by worker processes (lathe-tune-builder, one per CPU) and run by another one (lathe-tune-runner),
-// which starts a process of its own for every candidate. While a candidate runs, nothing is built. A candidate that
-// crashes, hangs, allocates without end or computes wrong results costs one trial and has its own status and reason.
+// Worker processes (lathe-tune-builder, one per CPU) build candidates, and another process (lathe-tune-runner) runs
+// them, each candidate in a child process. Nothing is built while a candidate runs. A candidate that crashes, hangs,
+// allocates without end or computes wrong results costs one trial and gets its status and reason.
 #pragma once
 
 #include "lab/judging/Verdict.h"
@@ -26,35 +26,35 @@ namespace lathe::tune {
 
 struct MeasureOptions {
   std::string compiling; // how kernels are compiled: the JSON of CompileChoices (compile/Options.h); "": by default
-  uint64_t seed = 1;     // of the operands
+  uint64_t seed = 1;     // seed of the operands
   /// Keeps operands and expected results for later runs, up to 8 GiB by last use; "": a temporary folder.
   std::string folder;
   int builders = 0; // number of builder processes; 0: one per CPU that this process may use
 
   /// Command that starts the runner on another machine and passes pipes ("ssh board"); "": the runner runs here.
   std::string via;
-  /// Folder of the runner at the other end; "": the same path as here.
+  /// Folder of the runner on the other machine; "": the same path as here.
   std::string viaDirectory;
   /// Programs; "": lathe-tune-builder and lathe-tune-runner beside this program.
   std::string builder, runner;
 
-  double buildSeconds = 60;              // limit for building one candidate
+  double buildSeconds = 60;              // limit for building a candidate
   int64_t buildBytes = int64_t(6) << 30; // limit of a builder's resident memory
   double runSeconds = 10;                // limit for one run
-  int64_t runBytes = int64_t(1) << 30;   // limit of memory that a candidate touches beyond its operands and scratch
+  int64_t runBytes = int64_t(1) << 30;   // limit of memory that a candidate touches besides operands, scratch
   int minSamples = 8, maxSamples = 200;  // runs of a candidate that is not cut early
   double sampleSeconds = 0.15;           // a candidate is timed for about this long
-  double precisionWanted = 0.01;         // the timing ends when three samples are within this share of the least
+  double precisionWanted = 0.01;         // timing ends when three samples are within this share of the least
   double cut = 1.5; // a candidate whose first runs take more than `cut` times the best so far is not repeated
 
-  /// For tests: changes a built candidate before it is run (docs/notes/tuning-measurement.md).
+  /// For tests: changes a built candidate before it runs (docs/notes/tuning-measurement.md).
   std::function<void(nlohmann::json &candidate)> alterCandidate;
 };
 
 /// What measuring has cost so far.
 struct MeasureCounts {
-  int64_t trials = 0;                     // schedules measured, whatever the outcome
-  double build = 0, run = 0, prepare = 0; // wall seconds: building batches, running candidates, operands and references
+  int64_t trials = 0;                     // measured schedules, including failures
+  double build = 0, run = 0, prepare = 0; // wall seconds: building batches; running candidates; operands and references
   /// Seconds of all builders together: generating loops, LLVM, packing of constants.
   double generate = 0, lower = 0, pack = 0;
 
@@ -70,13 +70,13 @@ struct TurnMeasurement : Measurement {
 
 class Measurer {
 public:
-  /// Starts no process yet. Throws Error for impossible options.
+  /// Does not start processes yet. Throws Error for impossible options.
   explicit Measurer(MeasureOptions options);
   ~Measurer();
 
   /// Makes operands and expected results of the task, or finds them in the folder. Declines, with the reason, a task
-  /// that cannot be measured: it has no reference, or its results prove nothing because they are constant. `measure`
-  /// calls it.
+  /// that cannot be measured: it has no reference, or its results are constant and so prove nothing. `measure` calls
+  /// it.
   Outcome<bool> prepare(const Task &task);
 
   /// Builds all schedules, then runs each. `best`: the shortest time of the task so far in seconds, or `unmeasured`.

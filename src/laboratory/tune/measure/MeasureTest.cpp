@@ -1,7 +1,8 @@
-// The measurer with its two programs: right candidates, and every way in which a candidate can go wrong.
+// The measurer with its two programs: right candidates, and all ways in which a candidate can fail.
 //
-// The environment moves the runner elsewhere (tune/measure/RemoteTest.py): LATHE_TUNE_VIA and LATHE_TUNE_DIRECTORY as
-// MeasureOptions, LATHE_TEST_TARGET, and LATHE_TUNE_KERNELS for the image of testing/Misbehaving.c.
+// Environment variables move the runner to another machine (tune/measure/RemoteTest.py): LATHE_TUNE_VIA and
+// LATHE_TUNE_DIRECTORY set the members of MeasureOptions, LATHE_TEST_TARGET the target, and LATHE_TUNE_KERNELS names
+// the image of testing/Misbehaving.c.
 #include "tune/measure/Measure.h"
 #include "codegen/Task.h"
 #include "codegen/testing/KernelEmulation.h"
@@ -47,7 +48,7 @@ MeasureOptions options(int threads = 1) {
   return options;
 }
 
-/// A kernel function, with what tuning knows of it.
+/// A kernel function and its task.
 struct Kernel {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -91,7 +92,7 @@ std::string relu() {
   return function("elementwise", "%x: " + x, x, fmt::format("  %y = nn.relu %x : ({0}) -> {0}\n", x));
 }
 
-/// Blocked, with a last block that is not full, with packed weights and a bias.
+/// A blocked convolution with an incomplete last block, packed weights and a bias.
 std::string conv(int64_t block, int64_t images = 1) {
   std::string x = fmt::format("tensor<{}x40x12x12xf32, #nn.blocked<1, {}>>", images, block),
               w = "tensor<40x40x3x3xf32>", b = "tensor<40xf32>";
@@ -132,7 +133,7 @@ TEST(Measure, runsRightCandidatesOfManySchedules) {
   }
 }
 
-/// How many of 12 schedules pass a batch of four images one by one.
+/// The number of 12 schedules that pass with a batch of four images one by one.
 int passedByImages(const MeasureOptions &options, int threads = 1) {
   Kernel kernel(conv(testTarget().channelBlock(), 4), threads);
   kernel.task.order = BatchOrder::images;
@@ -147,7 +148,7 @@ int passedByImages(const MeasureOptions &options, int threads = 1) {
   return passed;
 }
 
-/// The first images are computed again in every run, and compared behind the last one.
+/// The first images are computed again in every run, and compared after the last run.
 TEST(Measure, passesABatchImageByImage) {
   for (int threads : {1, 2, 3})
     EXPECT_GT(passedByImages(options(threads), threads), 0) << threads << " threads";
@@ -156,7 +157,7 @@ TEST(Measure, passesABatchImageByImage) {
   EXPECT_EQ(passedByImages(wrong), 0);
 }
 
-/// Forms of the weights that differ in the blocks of the reduction are kept apart.
+/// Packed weights that differ in the blocks of the reduction are stored separately.
 TEST(Measure, packsWeightsForEachSchedule) {
   std::string x = "tensor<40x96xf32>", w = "tensor<96x70xf32>", y = "tensor<40x70xf32>";
   Kernel kernel(function("contraction", fmt::format("%x: {}, %w: {} {{nn.constant}}", x, w), y,
@@ -252,7 +253,7 @@ TEST(Measure, makesReferencesOnce) {
       expected = entry.path();
   ASSERT_FALSE(expected.empty());
   std::vector<char> right = readFile(expected.string());
-  auto inode = [&] { // a file that is written again is another one
+  auto inode = [&] { // a rewritten file has another inode
     struct stat status;
     EXPECT_EQ(::stat(expected.c_str(), &status), 0);
     return status.st_ino;
@@ -283,7 +284,7 @@ void misbehave(nlohmann::json &candidate, Kernels kernel) {
   candidate["scratch_bytes"] = 64;
 }
 
-/// Measures one candidate of each kind, and a right one behind them all.
+/// Measures one candidate of each kind, and then a right one.
 class Misbehaving : public testing::Test {
 protected:
   Kernel kernel{relu()};
@@ -337,7 +338,7 @@ TEST_F(Misbehaving, getsNoFurtherTurns) {
 
 TEST_F(Misbehaving, slowCandidatesAreNotRepeated) {
   Measurer measurer(misbehaving({right, right}));
-  auto measured = measurer.measure(kernel.task, {kernel.prior()}, 1e-9); // nothing is so fast
+  auto measured = measurer.measure(kernel.task, {kernel.prior()}, 1e-9); // nothing reaches this time
   expectPassed(measured);
   EXPECT_LE(measured[0].seconds.size(), 32u);
   measured = measurer.measure(kernel.task, {kernel.prior()}, 1e3);
@@ -367,7 +368,7 @@ TEST(Measure, sendsFilesThroughAPipe) {
     GTEST_SKIP() << "every test does";
   Kernel kernel(conv(testTarget().channelBlock()));
   MeasureOptions given = options();
-  given.via = "env"; // a runner beyond --via opens no files
+  given.via = "env"; // a runner behind --via opens no local files
   Measurer measurer(given);
   expectPassed(measurer.measure(kernel.task, kernel.draw(3), unmeasured));
 }

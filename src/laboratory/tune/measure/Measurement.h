@@ -10,21 +10,21 @@
 
 namespace lathe::tune {
 
-/// The time, in seconds, of a schedule or task that has none.
+/// The time, in seconds, of a schedule or task that was not measured.
 inline constexpr double unmeasured = std::numeric_limits<double>::infinity();
 
 struct Measurement {
   std::string schedule;
   /// passed: the results are right, and `seconds` has samples. unimplemented: the schedule is not legal. failed: the
-  /// compiler reports an error, or the results are wrong. crashed, timedOut, memoryExceeded: the process that built or
-  /// ran the candidate ended so.
+  /// compiler reports an error, or the results are wrong. crashed, timedOut, memoryExceeded: how the process that built
+  /// or ran the candidate ended.
   store::PointStatus status = store::PointStatus::failed;
-  std::string reason;          // for every status but passed
-  std::vector<double> seconds; // one sample per run, in order; all are kept
+  std::string reason;          // empty if passed
+  std::vector<double> seconds; // one sample per run, in order
   double build = 0, run = 0;   // seconds spent on building, and on checking and timing
 
   bool passed() const { return status == store::PointStatus::passed; }
-  /// Time of one run in seconds, to compare with other schedules: the least of the samples, because other programs only
+  /// Time of one run in seconds, for comparing schedules: the least of the samples, because other programs can only
   /// make a run longer. Infinite without samples.
   double best() const {
     auto least = std::min_element(seconds.begin(), seconds.end());

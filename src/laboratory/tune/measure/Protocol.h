@@ -1,4 +1,4 @@
-// What the tuner and its two programs agree on (docs/notes/tuning-measurement.md).
+// Constants shared by the tuner and its two programs (docs/notes/tuning-measurement.md).
 #pragma once
 
 namespace lathe::tune {

@@ -11,7 +11,7 @@ namespace lathe::tune {
 using nlohmann::json;
 using process::Worker;
 
-static constexpr double soon = 60; // seconds for what takes no time
+static constexpr double soon = 60; // seconds for requests that need hardly any time
 
 RunnerProcess::RunnerProcess(const MeasureOptions &options, const std::string &program) : options(options) {
   lab::ProviderSpec spec{"runner", {.argv = {program}, .environment = {}, .directory = {}, .prefix = {}}, false};
@@ -37,7 +37,7 @@ void RunnerProcess::start() {
           command.str(), hello.at("protocol").dump(), measureProtocolVersion);
 }
 
-/// Sends a file in pieces, unless it is at the other end.
+/// Sends a file in pieces, unless the other side has it.
 void RunnerProcess::send(const std::string &file) {
   if (!remote || !sent.insert(file).second)
     return;
@@ -65,7 +65,7 @@ void RunnerProcess::setTask(const json &message, const std::string &key) {
 /// Starts the runner if it ended, and gives it the task and all files that the candidate needs.
 void RunnerProcess::prepare(const json *candidate) {
   start();
-  constexpr int64_t mostBytes = int64_t(512) << 20; // at the other end, in memory
+  constexpr int64_t mostBytes = int64_t(512) << 20; // of files on the other machine, in memory
   if (sentBytes > mostBytes) {
     asked(*worker, {{"do", "forget"}}, soon);
     sent.clear();
@@ -105,7 +105,7 @@ RunOutcome RunnerProcess::ask(const json &request, const json *candidate, double
 }
 
 RunOutcome RunnerProcess::measure(const json &candidate, double slow) {
-  // The checked run, the two first runs, and one that begins just before the time is over.
+  // Time for the checked run, the first two runs, and a run that begins just before the end.
   double timeout = soon + options.sampleSeconds + 4 * options.runSeconds;
   return ask({{"do", "measure"},
               {"candidate", candidate},

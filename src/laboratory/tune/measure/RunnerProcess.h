@@ -1,4 +1,5 @@
-// The runner process (tune/measure/runner/): started again when it ends, on this machine or at the other end of a pipe.
+// The runner process (tune/measure/runner/), on this machine or at the other end of a pipe. It is restarted when it
+// ends.
 #pragma once
 
 #include "process/Worker.h"
@@ -11,7 +12,7 @@
 
 namespace lathe::tune {
 
-/// What the runner says of a trial.
+/// The runner's result for a trial.
 struct RunOutcome {
   store::PointStatus status = store::PointStatus::failed;
   std::string reason;
@@ -20,17 +21,19 @@ struct RunOutcome {
 
 class RunnerProcess {
 public:
-  /// `program`: lathe-tune-runner here; with MeasureOptions::via its name is looked for at the other end.
+  /// `program`: lathe-tune-runner on this machine; with MeasureOptions::via, a program of this name on the other
+  /// machine.
   RunnerProcess(const MeasureOptions &options, const std::string &program);
   ~RunnerProcess();
 
-  /// Sets the task: `message` is the answer of Builders::prepare, `key` identifies it. Throws Error if the runner cannot be
-  /// started or cannot run the task's code.
+  /// Sets the task: `message` is the result of Builders::prepare, `key` identifies it. Throws Error if the runner
+  /// cannot be started or cannot run the task's code.
   void setTask(const nlohmann::json &message, const std::string &key);
-  /// Checks and times a candidate of the task. `slow`: seconds of a run that is not worth repeating; 0: none.
+  /// Checks and times a candidate of the task. `slow`: seconds of a run from which on repeating is not worthwhile; 0:
+  /// none.
   RunOutcome measure(const nlohmann::json &candidate, double slow);
 
-  // Several candidates in turns: each is opened under a number, which checks it, then gets turns.
+  // For several candidates in turns: opens a candidate under a number and checks it; then it gets turns.
   RunOutcome open(int side, const nlohmann::json &candidate);
   RunOutcome turn(int side, double seconds, int most);
   void closeAll();
@@ -40,9 +43,9 @@ private:
   process::Command command;
   bool remote = false;
   std::optional<process::Worker> worker;
-  nlohmann::json task; // of the last setTask
+  nlohmann::json task; // from the last setTask
   std::string taskKey, sentTask;
-  std::set<std::string> sent; // files at the other end
+  std::set<std::string> sent; // files on the other machine
   int64_t sentBytes = 0;
 
   void start();

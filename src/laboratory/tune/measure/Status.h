@@ -7,7 +7,7 @@
 
 namespace lathe::tune {
 
-/// The status of a trial whose process ended so.
+/// The status of a trial whose process ended with `failure`.
 inline store::PointStatus statusOf(const process::Failure &failure) {
   switch (failure.kind) {
   case process::FailureKind::timedOut:

@@ -14,12 +14,12 @@ struct Task {
   std::string key;    // codegen/Task.h
   std::string kernel; // text of a module with the kernel function at kernels level, without weights
   std::string family; // nn.family of the function
-  std::string label;  // for people
+  std::string label;  // short text for messages and tables
   std::vector<std::string> nodes;
   int64_t count = 1;                      // number of kernels of the model with this task
-  double flops = 0, bytes = 0;            // of one run
+  double flops = 0, bytes = 0;            // for one run
   std::map<std::string, int64_t> extents; // of symbols, for measuring
-  BatchOrder order = BatchOrder::call;    // in which measured runs pass the images
+  BatchOrder order = BatchOrder::call;    // order of the images in measured runs
 };
 
 } // namespace lathe::tune

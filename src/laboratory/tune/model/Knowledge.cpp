@@ -9,7 +9,7 @@ namespace lathe::tune {
 static std::vector<MeasuredTask> sampleOf(MeasuredTasks &reader, const std::string &family, uint64_t seed) {
   const TransferLimits limits;
   std::vector<MeasuredTask> known = sampled(reader.read(family), limits, seed);
-  reader.addFacts(known); // which leaves schedules out
+  reader.addFacts(known); // removes illegal schedules
   return sampled(std::move(known), limits, seed);
 }
 
@@ -41,7 +41,7 @@ TrainedModels trainModels(store::Store &store, const Target &here, const std::st
   std::set<std::string> families;
   for (const Algorithm &algorithm : algorithms())
     families.insert(algorithm.family);
-  families.erase(""); // of choices above kernels
+  families.erase(""); // choices above kernels have no family
   TrainedModels all{kind, {}};
   MeasuredTasks reader(store, here, platform);
   for (const std::string &family : families)

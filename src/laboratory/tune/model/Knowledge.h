@@ -1,4 +1,4 @@
-// What a store knows of other tasks: models for searchers to start from.
+// Uses measurements of other tasks in a store: models from which searchers start.
 #pragma once
 
 #include "store/Store.h"
@@ -10,20 +10,20 @@ namespace lathe::tune {
 
 class Knowledge {
 public:
-  /// The models start from the models of `start`, which were trained elsewhere. For a family of which nothing else is
-  /// known, `modelFor` gives the model of `start`.
+  /// The models start from the models of `start`, which were trained elsewhere. For a family without measurements,
+  /// `modelFor` returns the model of `start`.
   explicit Knowledge(TrainedModels start = {}) : start(std::move(start)) {}
 
-  /// Reads what the store has for the kernel families of the tasks. `here`: the target of the tasks on the
-  /// platform with this key. The seed draws a sample where the store has more than a model may learn
-  /// from (TransferLimits). `kind`: of all models, also of those to start from.
+  /// Reads the measurements in the store for the kernel families of the tasks. `here`: the target of the tasks on the
+  /// platform with this key. The seed draws a sample if the store has more than the limit for one model
+  /// (TransferLimits). `kind`: of all models, including those to start from.
   void read(store::Store &store, const Target &here, const std::string &platform, const std::vector<TaskToTune> &tasks,
             const ModelKind &kind, uint64_t seed);
 
-  /// The model that the searcher of a task starts from; null if nothing is known of other tasks.
+  /// The model from which the searcher of a task starts; null if nothing is known of other tasks.
   std::shared_ptr<const LearnedModel> modelFor(const Task &task);
 
-  size_t tasks() const; // of the store, each once for each platform
+  size_t tasks() const; // tasks of the store; a task counts once for each platform
   size_t schedules() const;
 
 private:
@@ -34,7 +34,7 @@ private:
   std::shared_ptr<const LearnedModel> startOf(const std::string &family) const;
 };
 
-/// Trains a model of each kernel family on what the store has of it.
+/// Trains a model of each kernel family on the measurements in the store.
 TrainedModels trainModels(store::Store &store, const Target &here, const std::string &platform, const ModelKind &kind,
                           uint64_t seed);
 

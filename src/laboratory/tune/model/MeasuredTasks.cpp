@@ -8,7 +8,7 @@ namespace lathe::tune {
 namespace {
 
 std::optional<MeasuredSchedule> measuredSchedule(const store::TuningRecord &record) {
-  if (record.searcher.empty()) // of `ops bench`, which measures with other caches
+  if (record.searcher.empty()) // a record of `ops bench`, which measures with other caches
     return std::nullopt;
   MeasuredSchedule one;
   for (int64_t sample : leadingOutcome(record).samples)
@@ -18,7 +18,7 @@ std::optional<MeasuredSchedule> measuredSchedule(const store::TuningRecord &reco
     return std::nullopt;
   try {
     one.schedule = readSchedule(record.schedule);
-  } catch (const Error &) { // of another version
+  } catch (const Error &) { // a schedule of another version
     return std::nullopt;
   }
   return one;
@@ -77,7 +77,7 @@ std::shared_ptr<const KernelFacts> MeasuredTasks::factsOf(mlir::MLIRContext &con
   const Target *target = targetOf(origin);
   if (!target)
     return nullptr;
-  try { // stores come from elsewhere, too
+  try { // the store may come from another program
     auto module = nn::parseModelText(context, origin.kernel, store.path() + ", kernel");
     auto functions = module->getOps<mlir::func::FuncOp>();
     if (functions.empty())
@@ -110,14 +110,14 @@ std::optional<Target> MeasuredTasks::targetElsewhere(const std::string &key, con
   nlohmann::json settings = store.experiment(experiment).settings;
   if (!settings.contains("machine"))
     return std::nullopt;
-  // The machine's own target, or another CPU's that was chosen for it.
+  // Tries the machine's own target, then the target of the CPU in the key.
   for (const std::string &cpu : {std::string("machine"), key.substr(0, key.find(' '))})
     try {
       MachineFacts machine = parseMachineFacts(settings["machine"].dump(), "settings");
       Target target = Target::parse(cpu + widthOption(key), &machine);
       if (target.key() == key)
         return target;
-    } catch (const Error &) { // this version knows no such machine
+    } catch (const Error &) { // this version does not know this machine
     }
   return std::nullopt;
 }

@@ -1,5 +1,4 @@
-// The measured schedules of the store, with the facts of their kernels: what learned cost models are
-// trained on.
+// The measured schedules of the store with the facts of their kernels, as training data for learned cost models.
 #pragma once
 
 #include "codegen/Task.h"
@@ -12,18 +11,18 @@ namespace lathe::tune {
 
 class MeasuredTasks {
 public:
-  /// `here`: the target that tuning has now on the platform with this key; predictions for its tasks use
-  /// its facts. Predictions for tasks of all other platforms use what the compiler knew of the machine
-  /// that measured them. `store` outlives the object.
+  /// `here`: the current target of tuning on the platform with this key; predictions for its tasks use its facts.
+  /// Predictions for tasks of other platforms use the facts that the compiler had about the measuring machine. `store`
+  /// must outlive the object.
   MeasuredTasks(store::Store &store, Target here, std::string platform)
       : store(store), here(std::move(here)), platform(std::move(platform)) {}
 
-  /// Reads what searches have measured of the tasks of a family ("": of all families), without facts.
-  /// Tasks that no kernel is known of, and tasks of other versions, are left out. The group of each is
-  /// `groupOf`: times are comparable only within one task and platform.
+  /// Reads the measurements of searches for the tasks of a family ("": of all families), without facts. Leaves out
+  /// tasks without a kernel, and tasks of other versions. The group of each is `groupOf`: times are comparable only
+  /// within one task and platform.
   std::vector<MeasuredTask> read(const std::string &family);
-  /// Adds the facts to tasks that `read` has returned. Removes schedules that are not legal any more,
-  /// and tasks that this version or its targets do not know.
+  /// Adds the facts to tasks that `read` has returned. Removes schedules that are no longer legal, and tasks that this
+  /// version or its targets do not know.
   void addFacts(std::vector<MeasuredTask> &tasks);
 
   static std::string groupOf(const std::string &task, const std::string &platform) { return task + "\n" + platform; }
@@ -44,7 +43,7 @@ private:
   std::map<std::pair<std::string, std::string>, std::optional<Target>> elsewhere;
 
   std::shared_ptr<const KernelFacts> factsOf(mlir::MLIRContext &context, const Origin &origin);
-  /// Null if the machine of the experiment makes no target with the key of the task.
+  /// Null if the experiment's machine does not give a target with the task's key.
   const Target *targetOf(const Origin &origin);
   std::optional<Target> targetElsewhere(const std::string &key, const std::string &experiment);
 };

@@ -1,4 +1,4 @@
-// Records of one convolution, of this machine and of others, as measured tasks with facts.
+// Records of one convolution, from this machine and others, as measured tasks with facts.
 #include "tune/model/MeasuredTasks.h"
 
 #include "codegen/testing/FactsTesting.h"
@@ -15,7 +15,7 @@ using testing::UnorderedElementsAre;
 
 const char *const schedules[] = {"direct/1 oc=2 px=4", "direct/1 px=7"};
 
-/// The convolution on a target, as a kernel whose records are found again.
+/// A convolution on a target, as the kernel of records.
 struct Kernel {
   TaskFacts read;
   store::TuningTask task;
@@ -25,7 +25,7 @@ struct Kernel {
         kernelTask({{.threads = threads}, *read.module->getOps<mlir::func::FuncOp>().begin(), target});
     task = {kernel->task, "contraction", kernel->text};
   }
-  /// In blocks of the target's vectors.
+  /// With blocks of the length of the target's vectors.
   static std::string textFor(const Target &target) {
     std::string text = conv3x3(32, 32, 14);
     for (size_t at = 0; (at = text.find("<1, 16>", at)) != std::string::npos; ++at)
@@ -40,7 +40,7 @@ struct MeasuredTasksTest : store::StoreFolder {
   store::Platform platform = store::somePlatform();
   store::Store records{file("records.db")};
 
-  /// Adds a record of each schedule that an experiment on a machine with these facts measured.
+  /// Adds a record of each schedule, measured by an experiment on a machine with these facts.
   void add(const store::TuningTask &task, const store::Platform &measuredOn, const MachineFacts *machine,
            const std::function<void(store::TuningRecord &)> &change = {}) {
     store::Experiment experiment = store::someExperiment(store::ExperimentKind::tune);
@@ -93,7 +93,7 @@ TEST_F(MeasuredTasksTest, predictsForTheMachineThatMeasured) {
   ASSERT_EQ(alike.key(), here.key());
   store::Platform second = store::somePlatform("second"), third = store::somePlatform("third");
   Kernel own(here), there(alike), older(other), threads(here, 4), half(narrow);
-  add(own.task, platform, &slow); // what was known then, before this machine was measured
+  add(own.task, platform, &slow); // the facts before this machine was measured
   add(there.task, second, &slow);
   add(older.task, third, &other.machine);
   add(threads.task, platform, &here.machine);
@@ -128,8 +128,8 @@ TEST_F(MeasuredTasksTest, leavesOutWhatCannotBeCompared) {
   MachineFacts other = Target::parse("sapphirerapids").machine;
   store::Platform elsewhere = store::somePlatform("elsewhere");
   auto change = [&](auto member, auto value) { return [=](store::TuningRecord &record) { record.*member = value; }; };
-  add(kernel.task, platform, &here.machine, change(&store::TuningRecord::searcher, std::string())); // of `ops bench`
-  add(kernel.task, elsewhere, &other);                       // that machine makes no such target
+  add(kernel.task, platform, &here.machine, change(&store::TuningRecord::searcher, std::string())); // `ops bench`
+  add(kernel.task, elsewhere, &other);                       // this machine does not give such a target
   add(kernel.task, store::somePlatform("unknown"), nullptr); // nothing is known of the machine
   add({kernel.task.text + " ", "contraction", kernel.task.kernel}, platform, &here.machine); // another kernel
   store::TuningTask old = kernel.task, damaged = kernel.task;

@@ -6,7 +6,8 @@
 
 namespace lathe::tune {
 
-/// Declines a kernel that has no schedule. `kernel.facts` outlive the result. `clockGhz` turns predicted cycles into seconds.
+/// Declines a kernel without a schedule. `kernel.facts` must outlive the result. `clockGhz` converts predicted cycles
+/// to seconds.
 Outcome<TaskToTune> taskToTune(const KernelTask &kernel, double clockGhz);
 
 } // namespace lathe::tune

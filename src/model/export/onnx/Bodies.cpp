@@ -1,4 +1,4 @@
-// nn.if and nn.loop as If and Loop with subgraphs.
+// Writes nn.if and nn.loop as If and Loop with subgraphs.
 #include "ir/Bodies.h"
 #include "export/onnx/GraphWriter.h"
 
@@ -17,7 +17,7 @@ GraphProto &graphAttribute(NodeProto &node, const char *name) {
   return *attr.mutable_g();
 }
 
-/// Only a scalar states its extents: ONNX Runtime reads the iteration number only where it is known to be one.
+/// States only the extents of scalars: ONNX Runtime reads the iteration number only if it is known to be a scalar.
 void describeTensor(ValueInfoProto &out, const std::string &name, mlir::Value value) {
   TensorInfo info = nn::infoOf(value);
   out.set_name(name);
@@ -70,7 +70,7 @@ void GraphWriter::writeBody(mlir::func::FuncOp body, mlir::ValueRange captured, 
     describeTensor(*into.add_input(), names[argument], argument);
   }
   writeOperations(body);
-  // Each output has a name of its own, which a node of the subgraph writes.
+  // Each output needs its own name, which a node of the subgraph writes.
   for (mlir::Value value : body.getBody().front().getTerminator()->getOperands()) {
     std::string name = uniqueValueName("result");
     addIdentity(value, name);

@@ -21,13 +21,12 @@ struct ExportOptions {
 };
 
 /// Returns the bytes of the model. Names of nodes, weights, inputs and outputs are kept; open extents become dim_param.
-/// Operators of quantised TFLite models are spelled out (SpellOut.h).
-/// Throws Error for what ONNX cannot express (layouts, kernels, 4-bit types but for the weights of
-/// matrix products) and for models beyond 2 GB.
+/// Operators of quantised TFLite models are spelled out (SpellOut.h). Throws Error for constructs that ONNX cannot
+/// express (layouts, kernels, 4-bit types other than weights of matrix products) and for models beyond 2 GB.
 std::string exportOnnx(mlir::ModuleOp module);
 
-/// Throws the Error of exportOnnx for what ONNX cannot express, with the node and the file `model`,
-/// without writing any weights.
+/// Throws the Error of exportOnnx for constructs that ONNX cannot express, with the node and the file `model`, without
+/// writing any weights.
 void requireOnnxForm(mlir::ModuleOp module, const std::string &model);
 
 /// Writes `path`, and `<path>.data` if necessary. Leaves no file behind on failure.

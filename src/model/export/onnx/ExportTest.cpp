@@ -1,4 +1,4 @@
-// import -> export -> import gives the same graph, for every model at hand that imports.
+// import -> export -> import gives the same graph, for every available model that can be imported.
 #include "export/onnx/Export.h"
 #include "import/Import.h"
 #include "ir/Bridge.h"
@@ -25,7 +25,7 @@ fs::path dataFolder() {
   return given ? given : LATHE_TEST_DATA;
 }
 
-/// Names of bodies follow from names of nodes, of which a file has its own: @body0, @body1, ... in order.
+/// Names of bodies depend on names of nodes, which differ between files: replaces them by @body0, @body1, ... in order.
 std::string withoutBodyNames(std::string text) {
   const std::regex body("module @(\\w+)");
   std::vector<std::string> names;
@@ -36,7 +36,7 @@ std::string withoutBodyNames(std::string text) {
   return text;
 }
 
-/// The graph as text, weights included, without what must differ between two files.
+/// The graph as text with its weights, but without the parts that must differ between two files.
 std::string text(mlir::ModuleOp module) {
   module->removeAttr("nn.source");
   module->removeAttr("nn.producer");
@@ -82,15 +82,15 @@ TEST(Export, ConformanceModelsComeBackEqual) {
       continue;
     try {
       auto [before, after, operators] = roundTrip(entry.path().string());
-      // Split with computed sizes: the importer knows the extents that its own reshape keeps; ONNX's Reshape does not say them.
-      // Celu of 16 bits is written with casts (SpellOut.h).
+      // Split with computed sizes: the importer knows the extents that its own reshape keeps, but ONNX's Reshape does
+      // not state them. Celu of 16 bits is written with casts (SpellOut.h).
       auto has = [&](const char *name) { return entry.path().string().find(name) != std::string::npos; };
       if (!has("test_split_variable_parts_2d") && !has("test_celu_float16/") && !has("test_celu_bfloat16/"))
         EXPECT_EQ(before, after) << entry.path();
       met.insert(operators.begin(), operators.end());
       ++done;
     } catch (const UnsupportedError &) {
-      // What does not import has nothing to export.
+      // A model that cannot be imported has nothing to export.
     } catch (const Error &error) {
       EXPECT_THAT(error.what(), testing::HasSubstr("opset")) << entry.path();
     }
@@ -139,7 +139,7 @@ TEST_F(ExportText, OperatorsNoConformanceCaseHas) {
   EXPECT_EQ(result, again(*module));
 }
 
-/// Opset 21 is the first with integers of 4 bits; the operators that compute with them come later still.
+/// Opset 21 is the first one with 4-bit integers; operators that compute with them come in later opsets.
 TEST_F(ExportText, FourBitsRaiseTheOpset) {
   auto module = parse(R"(
     func.func @main(%x: tensor<3x5xf32> {nn.name = "x"}) -> (tensor<3x5xf32> {nn.name = "y"}) {

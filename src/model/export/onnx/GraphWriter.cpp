@@ -105,7 +105,7 @@ void GraphWriter::writeNode(mlir::Operation &op) {
   require(nn::recordOf(&op) != nullptr, "{}: '{}' cannot be written to ONNX, export needs the graph level",
           nn::describe(op.getLoc()), op.getName().getStringRef().str());
   auto sourceNames = nn::nodeNames(op.getLoc());
-  if (isIndicesOfPoolBefore(op)) { // a second result of the node just written
+  if (isIndicesOfPoolBefore(op)) { // a second result of the previous node
     NodeProto &pool = *graph->mutable_node(graph->node_size() - 1);
     mlir::Value result = op.getResult(0);
     if (!names.contains(result))
@@ -179,7 +179,7 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
     if (nn::recordOf(op))
       version = std::max(version, opsetOf(*op));
     if (writtenPacked(op))
-      version = std::max(version, fourBitOpset); // DequantizeLinear with blocks, too
+      version = std::max(version, fourBitOpset); // also DequantizeLinear with blocks needs it
   });
   opset->set_version(version);
   model.set_ir_version(irVersionOf(version));
@@ -197,7 +197,7 @@ ModelProto GraphWriter::write(int64_t externalFromBytes) {
     writePort(*graph->add_input(), name, info);
   }
 
-  // Results keep their names: the producing node writes under it, or an Identity copies to it.
+  // Results keep their names: the producer writes the name, or an Identity copies the value to it.
   mlir::Operation *terminator = main.getBody().front().getTerminator();
   std::vector<std::pair<mlir::Value, std::string>> copies;
   for (mlir::OpOperand &operand : terminator->getOpOperands()) {

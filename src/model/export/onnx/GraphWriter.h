@@ -37,7 +37,7 @@ public:
   /// Adds an initializer with `bytes` and returns its name.
   std::string addInitializer(const std::string &wanted, ElementType type, const std::vector<int64_t> &dims,
                              const std::string &bytes);
-  /// Adds a node with one output before the node that is being written, the last one.
+  /// Adds a node with one output in front of the last node, which is being written.
   NodeProto &addBefore(const char *opType, const std::string &wantedName);
 
 private:
@@ -48,7 +48,7 @@ private:
   UniqueNames valueNames{"_"}, nodeNames{"_"};
 
   void writeConstant(nn::ConstantOp constant);
-  /// Adds an initializer with the elements of a constant under the extents `dims`, outside of the file if it is large.
+  /// Adds an initializer with the elements of a constant and the extents `dims`; large data goes into another file.
   std::string addConstant(const std::string &wanted, const nn::ConstantData &data, const std::vector<int64_t> &dims);
   void writeNode(mlir::Operation &op);
   void writeOperations(mlir::func::FuncOp main);
@@ -59,10 +59,10 @@ private:
   // Quantized.cpp
   struct QuantizedNode {
     nn::QuantizedForm form;
-    bool quantizes; // or dequantises
+    bool quantizes; // false: dequantises
   };
   llvm::DenseMap<mlir::Operation *, QuantizedNode> quantized;  // by the last operator of the form
-  llvm::DenseMap<mlir::Operation *, nn::PackedWeights> packed; // likewise, with blocks or of 4 bits
+  llvm::DenseMap<mlir::Operation *, nn::PackedWeights> packed; // by the last operator; with blocks or of 4 bits
   llvm::DenseSet<mlir::Operation *> skipped;                   // part of a node that is written for another operator
   void findQuantized(mlir::Block &block);
   void findPacked(mlir::Block &block);
@@ -73,7 +73,7 @@ private:
   std::optional<std::pair<mlir::Value, std::string>> hideScale(mlir::Operation &op);
 };
 
-/// The packed weights of `product` that DequantizeLinear of opset 21 alone can write: of 4 bits, or in blocks.
+/// The packed weights of `product` that only DequantizeLinear of opset 21 can write: of 4 bits, or in blocks.
 std::optional<nn::PackedWeights> writtenPacked(mlir::Operation *product);
 
 /// A node that is being written.
@@ -85,7 +85,7 @@ public:
   NodeProto &node;
 
   void input(mlir::Value value) { node.add_input(value ? graph.nameOf(value) : ""); }
-  /// The node is an `opType`, whose inputs are the operands.
+  /// Makes the node an `opType` with the operands as inputs.
   void operandsOnly(const char *opType) {
     node.set_op_type(opType);
     for (mlir::Value operand : nn::operandsByRecord(&op))
@@ -102,7 +102,8 @@ public:
   void attr(const std::string &name, const std::vector<double> &values);
   void attr(const std::string &name, const std::vector<std::string> &values);
   void attr(const std::string &name, const TensorProto &value);
-  /// The padding of a window on the first operand (ops/WindowPads.h): `pads`, or auto_pad where it follows the extents.
+  /// Writes the padding of a window on the first operand (ops/WindowPads.h): `pads`, or auto_pad if it depends on open
+  /// extents.
   void pads(const std::vector<int64_t> &pads, const std::vector<int64_t> &kernel, const std::vector<int64_t> &strides,
             const std::vector<int64_t> &dilations);
 
@@ -110,7 +111,7 @@ private:
   AttributeProto &add(const std::string &name, AttributeProto::AttributeType kind);
 };
 
-/// The first opset with integers of 4 bits.
+/// The first opset with 4-bit integers.
 constexpr int64_t fourBitOpset = 21;
 bool hasFourBits(mlir::Value value);
 
@@ -124,8 +125,9 @@ using Writers = std::unordered_map<std::string_view, Writer>;
 void addIndexedWriters(Writers &table); // Indexed.cpp
 void addValueWriters(Writers &table);   // Values.cpp: sequences, optionals, strings
 
-/// Sizes beside one scale: a resize that keeps the aspect ratio. ONNX takes the smallest quotient of size and extent as
-/// the scale. So an axis whose size is exactly scale * extent keeps its size, and every other axis gets one more.
+/// Writes sizes for a resize that keeps the aspect ratio, which has one scale. ONNX takes the smallest quotient of size
+/// and extent as the scale. So an axis whose size is exactly scale * extent keeps its size, and every other axis gets
+/// one more.
 void keepAspectRatio(NodeWriter &w, ResizeAttrs &a); // Indexed.cpp
 
 /// Writes the type of a value; the extents of tensors only if `shape`.

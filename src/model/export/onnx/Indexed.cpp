@@ -1,4 +1,4 @@
-// Operators that pick, place or sample elements, where ONNX's form is not the record's.
+// Writes operators that pick, place or sample elements and whose ONNX form differs from the nn record.
 #include "export/onnx/GraphWriter.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void writeRoiAlign(NodeWriter &w) {
   w.attr("spatial_scale", a.spatial_scale);
 }
 
-/// ONNX has the positions as MaxPool's second result; the first is not used here (see isIndicesOfPoolBefore).
+/// In ONNX the positions are MaxPool's second result; the first result is not used here (see isIndicesOfPoolBefore).
 void writeMaxPoolIndices(NodeWriter &w) {
   auto a = nn::attrsAs<MaxPoolIndicesAttrs>(&w.op);
   w.node.set_op_type("MaxPool");
@@ -122,7 +122,7 @@ void keepAspectRatio(NodeWriter &w, ResizeAttrs &a) {
   auto first = std::find_if(a.scales.begin(), a.scales.end(), [](double scale) { return scale != 1; });
   const double scale = first == a.scales.end() ? 1 : *first;
   std::vector<double> scales = std::exchange(a.scales, {});
-  if (scale == 1) // the sizes say it all
+  if (scale == 1) // the sizes are enough
     return;
   bool stated = false;
   for (size_t i = 0; i < scales.size(); ++i) {

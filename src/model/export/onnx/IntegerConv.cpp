@@ -1,7 +1,8 @@
-// Convolutions of integers as ConvInteger, which takes bytes and sums in 32 bits. ONNX Runtime takes an x of u8 alone.
+// Writes convolutions of integers as ConvInteger, which takes bytes and sums in 32 bits. ONNX Runtime accepts only u8
+// for x.
 //
-// A 16-bit x is 256 times its high byte plus its low byte, each convolved on its own. A transposed convolution is one over
-// x with zeros between its elements, by the kernel turned around.
+// A 16-bit x is 256 times its high byte plus its low byte; each byte is convolved separately. A transposed convolution
+// is a convolution of x, with zeros between its elements, by the reversed kernel.
 #include "export/onnx/Speller.h"
 
 #include <algorithm>
@@ -110,7 +111,7 @@ private:
             {cast(divide(moved, byte), ElementType::u8), std::floor(zero / 256)}};
   }
 
-  /// The sums of all bytes of x: `sums` computes the sums of one byte.
+  /// Adds the sums of all bytes of x; `sums` computes the sums of one byte.
   template <class Sums> mlir::Value summed(Sums sums) {
     ElementType type = nn::infoOf(op->getResult(0)).type;
     mlir::Value total;
@@ -150,7 +151,8 @@ private:
     return emit("pad", {value, mlir::Value(), with}, std::move(attrs));
   }
 
-  /// stride - 1 zeros behind every element of each spatial axis, of any extent: one axis after the other becomes the last.
+  /// Inserts stride - 1 zeros behind every element of each spatial axis, for any extent: moves one axis after the other
+  /// to the end.
   mlir::Value spread(const Bytes &part, const Extents &strides) {
     mlir::Value value = part.value;
     const size_t rank = strides.size() + 2;
@@ -175,7 +177,7 @@ private:
     return value;
   }
 
-  /// C x O/group x kernel as O x C/group x kernel, turned around.
+  /// Turns C x O/group x kernel into O x C/group x kernel, with the kernel reversed.
   mlir::Value turnedKernel(int64_t group) {
     Extents dims = dimsOf(w.integers);
     const auto rank = static_cast<int64_t>(dims.size());
@@ -207,7 +209,7 @@ bool isConvolutionOfIntegers(mlir::Operation *op) {
   if (!x || !w || w->type() == ElementType::i16)
     return false;
   llvm::ArrayRef<int64_t> kernel = llvm::cast<mlir::RankedTensorType>(w->integers.getType()).getShape();
-  double taps = 1; // of one sum, which must fit into 32 bits
+  double taps = 1; // taps of one sum, which must fit into 32 bits
   for (size_t axis = isOp(op, "conv") ? 1 : 0; axis < kernel.size(); ++axis)
     if (axis != 1 || isOp(op, "conv"))
       taps *= static_cast<double>(kernel[axis]);

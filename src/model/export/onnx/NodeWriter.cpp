@@ -1,4 +1,4 @@
-// What writers of operators give a node: attributes, and operands that are constants.
+// Gives a node its attributes and constant operands.
 #include "export/onnx/GraphWriter.h"
 #include "ops/WindowPads.h"
 

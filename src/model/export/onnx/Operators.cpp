@@ -1,4 +1,4 @@
-// nn operators as ONNX nodes: by the record's direct mapping, or by a function of their own.
+// Writes nn operators as ONNX nodes: by the record's direct mapping, or by a writer function.
 #include "export/onnx/Export.h"
 #include "export/onnx/GraphWriter.h"
 #include "ops/recurrent/Recurrent.h"
@@ -23,7 +23,7 @@ bool isStaticAttribute(const OpRecord &record, const std::string &field) {
   return false;
 }
 
-/// Writes fields that are attributes in ONNX too.
+/// Writes fields that are also attributes in ONNX.
 class AttrWriter : public AttrVisitor {
 public:
   AttrWriter(NodeWriter &writer, const OpRecord &record, const FormatMapping &mapping, Attrs &defaults)
@@ -33,7 +33,7 @@ public:
       write(name, value);
   }
   void field(const char *name, double &value) override {
-    // A default need not be a short decimal (Selu): left out, it comes back exactly.
+    // Leaves out default values: a default that is not a short decimal (Selu) is then restored exactly.
     double byDefault = 0;
     DoubleReader reader(name, byDefault);
     defaults.visit(reader);
@@ -87,7 +87,7 @@ public:
   void field(const char *name, double &value) override {
     bool bound = wanted == "min" || wanted == "max";
     if (name != wanted || (bound && std::isinf(value)))
-      return; // an infinite bound is the same as none; an infinite padding is not
+      return; // an infinite bound means no bound, but an infinite padding does not
     writer.inputScalar(name, scalarType, value);
     written = true;
   }
@@ -112,7 +112,7 @@ private:
   NodeWriter &writer;
   std::string_view wanted;
   ElementType scalarType;
-  /// An empty list of axes or steps means that there is none; an empty shape is a scalar's.
+  /// An empty list of axes or steps means that there is none; an empty shape belongs to a scalar.
   static bool mayBeEmpty(std::string_view name) { return name != "axes" && name != "steps" && name != "sizes"; }
 };
 
@@ -142,7 +142,7 @@ void writeDirect(NodeWriter &w, const OpRecord &record, const FormatMapping &map
 
 // ---- The others ------------------------------------------------------------------------------------------------
 
-/// Operands as they are, under another name, without attributes.
+/// Writes the operands unchanged, under another operator name, without attributes.
 template <class AnyConvAttrs> void writeAnyConv(NodeWriter &w, const char *op, const AnyConvAttrs &a) {
   w.operandsOnly(op);
   std::vector<int64_t> kernel =
@@ -246,8 +246,8 @@ void writePad(NodeWriter &w) {
   w.attr("mode", a.mode);
 }
 
-/// Writes the value whose elements are `sizes`, and where they are -1 the extents of the operand, which only the run knows.
-/// Returns its name.
+/// Writes the value with elements `sizes`; -1 stands for an extent of the operand that only the run knows. Returns the
+/// name of the value.
 std::string writeSizes(NodeWriter &w, const std::vector<int64_t> &sizes) {
   const std::string name = w.node.name() + "_sizes";
   std::vector<std::string> pieces;
@@ -280,18 +280,18 @@ void writeResize(NodeWriter &w) {
   auto a = nn::attrsAs<ResizeAttrs>(&w.op);
   w.node.set_op_type("Resize");
   const Dims x = nn::infoOf(w.op.getOperand(0)).dims;
-  std::string computed; // name of sizes that the run computes
+  std::string computed; // name of sizes computed at run time
   if (!a.sizes.empty() && !a.scales.empty()) {
     keepAspectRatio(w, a);
   } else if (a.sizes.size() ==
-             x.size()) { // all axes: ONNX Runtime fails where it moves a transpose through one with `axes`
+             x.size()) { // all axes: ONNX Runtime fails if it moves a transpose through a node with `axes`
     for (size_t i = 0; i < x.size(); ++i)
       if (a.sizes[i] == -1 && x[i].isConstant())
         a.sizes[i] = x[i].constant();
     if (llvm::is_contained(a.sizes, -1))
       computed = writeSizes(w, std::exchange(a.sizes, {}));
   }
-  // -1 keeps an extent: ONNX says so by leaving the axis out.
+  // -1 keeps an extent: in ONNX the axis is left out.
   std::vector<int64_t> axes, sizes;
   for (size_t i = 0; i < a.sizes.size(); ++i)
     if (a.sizes[i] != -1) {
@@ -336,7 +336,7 @@ void writeRecurrent(NodeWriter &w, const char *op) {
   w.attr("direction", form.direction);
   std::vector<std::string> names;
   std::string list;
-  std::vector<double> alphas, betas; // of the activations that have one
+  std::vector<double> alphas, betas; // of the activations that have parameters
   for (const CellActivation &activation : form.activations) {
     const CellActivationKind &kind = *cellActivationKind(activation.name);
     names.emplace_back(kind.onnxName);
@@ -405,7 +405,7 @@ bool hasFourBits(mlir::Value value) {
   return type && type.getElementType().isInteger(4);
 }
 
-/// The opset that allows the types of `op`, where they came later than its form.
+/// The opset that allows the types of `op`, which may be newer than the operator's form.
 static int64_t opsetOfTypes(mlir::Operation &op) {
   if (llvm::any_of(op.getOperands(), hasFourBits) || llvm::any_of(op.getResults(), hasFourBits))
     return fourBitOpset;
@@ -424,7 +424,7 @@ static int64_t opsetOfTypes(mlir::Operation &op) {
 int64_t opsetOf(mlir::Operation &op) {
   int64_t opset = op.getNumResults() ? opsetOfTypes(op) : exportedOpset;
   if (const OpRecord *record = nn::recordOf(&op))
-    for (const FormatMapping &mapping : record->mappings) // the newest form is what is written
+    for (const FormatMapping &mapping : record->mappings) // the newest form is written
       if (mapping.format == std::string_view("onnx") && mapping.until > exportedOpset)
         opset = std::max<int64_t>(opset, mapping.since);
   return opset;

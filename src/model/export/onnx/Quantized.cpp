@@ -1,4 +1,4 @@
-// QuantizeLinear and DequantizeLinear, written for the operators that spell them out (ir/QuantizedForm.h).
+// Writes QuantizeLinear and DequantizeLinear for operators that spell them out (ir/QuantizedForm.h).
 #include "export/onnx/GraphWriter.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ bool isClosed(const nn::QuantizedForm &form) {
   return true;
 }
 
-/// One element, or a vector: what ONNX Runtime takes for a scale.
+/// One element, or a vector: the scales that ONNX Runtime accepts.
 bool isPlainScale(mlir::Value value) {
   auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
   return type.getRank() <= 1 || (type.hasStaticShape() && type.getNumElements() == 1);
@@ -28,7 +28,7 @@ std::string bytesOf(const std::vector<double> &values, ElementType type) {
   return bytes;
 }
 
-/// Values for each block and column of weights, row by row; bytes of two 4-bit elements each.
+/// The bytes of values for each block and column of weights, row by row; two 4-bit elements share a byte.
 std::string parameterBytes(mlir::Value value, const nn::PackedWeights &weights, ElementType type) {
   std::vector<double> numbers = *nn::constantNumbers(value);
   llvm::ArrayRef<int64_t> dims = llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
@@ -48,7 +48,7 @@ std::string parameterBytes(mlir::Value value, const nn::PackedWeights &weights, 
   return bytes;
 }
 
-/// True if every zero point is an integer that codes can have.
+/// True if every zero point is an integer in the range of the codes.
 bool hasIntegerZeros(const nn::PackedWeights &weights) {
   if (!weights.zero)
     return true;
@@ -76,7 +76,7 @@ void GraphWriter::findPacked(mlir::Block &block) {
       continue;
     for (mlir::Operation *inner : llvm::ArrayRef(weights->ops).drop_back())
       skipped.insert(inner);
-    // Codes get other extents, and parameters another type: they are written with the node.
+    // Codes get other extents and parameters another type, so they are written with the node.
     for (mlir::Value value : {weights->codes, weights->scale, weights->zero})
       if (value && value.hasOneUse())
         skipped.insert(value.getDefiningOp());
@@ -104,8 +104,9 @@ void GraphWriter::writePacked(NodeWriter &writer, const nn::PackedWeights &weigh
     writer.attr("block_size", weights.steps);
 }
 
-// ONNX Runtime (1.30, at its default level) fuses MatMulInteger, Cast and the product with Mul(scale of x, scale of w) to
-// MatMulIntegerToFloat, which takes one scale for all rows of x, whatever the operand is. The Sum ends the pattern.
+// ONNX Runtime (1.30, at its default level) fuses MatMulInteger, Cast and the product with Mul(scale of x, scale of w)
+// to MatMulIntegerToFloat, which has one scale for all rows of x, even if the operand has several. The Sum breaks the
+// pattern.
 std::optional<std::pair<mlir::Value, std::string>> GraphWriter::hideScale(mlir::Operation &op) {
   if (!isOp(&op, "mul"))
     return std::nullopt;

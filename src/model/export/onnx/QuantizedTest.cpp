@@ -30,7 +30,7 @@ Scales scalesOf(mlir::ModuleOp module) {
   return scales;
 }
 
-/// x, quantised and dequantised; weights of int8 dequantised along axis 0; both returned.
+/// Returns x quantised and dequantised, and weights of int8 dequantised along axis 0.
 mlir::OwningOpRef<mlir::ModuleOp> model(mlir::MLIRContext &context, const nn::QuantizedScale &activation,
                                         const nn::QuantizedScale &weight) {
   mlir::OpBuilder b(&context);
@@ -73,7 +73,7 @@ TEST(Quantized, survivesExportAndImport) {
   }
 }
 
-/// A product by packed weights; `dims` of the codes.
+/// A product with packed weights; `dims` are the extents of the codes.
 mlir::OwningOpRef<mlir::ModuleOp> packedModel(mlir::MLIRContext &context, ElementType type, std::vector<int64_t> dims,
                                               bool zeroPoints) {
   mlir::OpBuilder b(&context);
@@ -120,7 +120,7 @@ std::optional<nn::PackedWeights> packedIn(mlir::ModuleOp module) {
 }
 
 std::string bytesOf(mlir::Value value) {
-  while (!value.getDefiningOp<nn::ConstantOp>()) // views and casts that nothing has folded
+  while (!value.getDefiningOp<nn::ConstantOp>()) // skips views and casts that were not folded
     value = value.getDefiningOp()->getOperand(0);
   nn::ConstantData data = nn::constantData(value.getDefiningOp<nn::ConstantOp>().getValue());
   return {data.bytes.begin(), data.bytes.end()};
@@ -132,7 +132,7 @@ TEST(Quantized, packedWeightsSurviveExportAndFolding) {
     for (bool zeroPoints : {false, true})
       for (const std::vector<int64_t> &dims : {std::vector<int64_t>{4, 16, 81}, std::vector<int64_t>{72, 65}}) {
         if (dims.size() == 2 && bitWidth(type) == 8)
-          continue; // one scale a column: survivesExportAndImport
+          continue; // one scale a column: tested by survivesExportAndImport
         SCOPED_TRACE(fmt::format("{} {} {}", name(type), zeroPoints, dims.size()));
         auto module = packedModel(*context, type, dims, zeroPoints);
         nn::PackedWeights before = *packedIn(*module);
@@ -153,7 +153,7 @@ TEST(Quantized, packedWeightsSurviveExportAndFolding) {
       }
 }
 
-/// A value inside the form that something else reads is no part of a node.
+/// A form is not written as one node if another operator reads a value inside it.
 TEST(Quantized, whatIsReadInsideStaysSpelledOut) {
   auto context = makeContext();
   mlir::OpBuilder b(context.get());

@@ -1,4 +1,4 @@
-// Every value is an i64 until the end. ONNX Runtime computes these operators on i64: Add, Sub, Mul, Div, Mod, Sign, Clip,
+// All values are i64 until the end. ONNX Runtime computes these operators on i64: Add, Sub, Mul, Div, Mod, Sign, Clip,
 // Gather, Cast.
 #include "export/onnx/SpellOut.h"
 
@@ -54,9 +54,9 @@ public:
     return cast(normalized(bits).zeros, ElementType::i32);
   }
 
-  /// Newton's iterations of ops/quantize/Reference.cpp.
+  /// The Newton iterations of ops/quantize/Reference.cpp.
   mlir::Value fixedReciprocal() {
-    // ONNX Runtime compares numbers of 64 bits in halves, the lower ones with a sign: no limit may have bit 31.
+    // ONNX Runtime compares 64-bit numbers in halves, with a signed lower half: limits must not have bit 31 set.
     mlir::Value positive = clip(cast(op->getOperand(0), ElementType::i64), 1, std::exp2(31) - 1);
     mlir::Value half = divide(normalized(positive).bits, number(2));
     mlir::Value y = emit("add", {number(1515870810), highProduct(half, number(-1010580540))}, AddAttrs());
@@ -77,7 +77,7 @@ private:
     return floorDivide(emit("add", {multiply(x, y), number(std::exp2(30))}, AddAttrs()), number(std::exp2(31)));
   }
 
-  /// f of each element of an operand, which is a constant.
+  /// Applies f to each element of an operand, which is a constant.
   template <class F> mlir::Value mapped(mlir::Value value, const Numbers &numbers, F &&f) {
     Numbers results;
     for (double number : numbers)
@@ -97,7 +97,7 @@ private:
     return !known || llvm::any_of(*known, [](double multiplier) { return multiplier < 0; });
   }
 
-  /// 2^e with e = base + sign * shift, at least 0. Half of it (0 for e = 0) if `halved`.
+  /// 2^e with e = base + sign * shift >= 0; half of it (0 for e = 0) if `halved`.
   mlir::Value power(double base, double sign, double mostShift, bool halved = false) {
     mlir::Value shift = op->getOperand(2);
     auto value = [&](double e) { return halved && e == 0 ? 0 : std::exp2(e - (halved ? 1 : 0)); };
@@ -125,7 +125,7 @@ private:
     if (mayShift(true))
       x = low32(multiply(x, power(0, 1, most)));
     x = highProduct(x, multiplier());
-    if (mayBeNegative()) // -2^31 times itself
+    if (mayBeNegative()) // -2^31 times -2^31
       x = low32(x);
     if (!mayShift(false))
       return x;
@@ -153,9 +153,9 @@ private:
   // ---- Leading zeros ----
   struct Normalized {
     mlir::Value bits;  // shifted left until bit 31 is set
-    mlir::Value zeros; // by how much; 32 for 0
+    mlir::Value zeros; // number of shifted bits; 32 for 0
   };
-  /// Of a number of 32 bits without sign.
+  /// For an unsigned number of 32 bits.
   Normalized normalized(mlir::Value bits) {
     mlir::Value zeros;
     auto isBelow = [&](double exponent) {
@@ -171,12 +171,12 @@ private:
   }
 };
 
-/// An lp_normalize whose norm has a least value.
+/// True for an lp_normalize whose norm has a lower bound.
 bool isBoundedNorm(mlir::Operation *op) {
   return isOp(op, "lp_normalize") && nn::attrsAs<LpNormalizeAttrs>(op).epsilon != 0;
 }
 
-/// Before opset 28, which is not finished, ONNX has Celu for f32 alone.
+/// Before opset 28, which is not finished, ONNX has Celu only for f32.
 bool isCeluWithoutForm(mlir::Operation *op) {
   return isOp(op, "celu") && nn::infoOf(op->getResult(0)).type != ElementType::f32;
 }
@@ -191,7 +191,7 @@ public:
     ElementType type = nn::infoOf(x).type;
     if (type != ElementType::f64)
       return cast(emit("celu", {cast(x, ElementType::f32)}, std::move(a)), type);
-    mlir::Value alpha = number(a.alpha, type); // as ONNX's own function does
+    mlir::Value alpha = number(a.alpha, type); // as in ONNX's own function
     return multiply(emit("elu", {divide(x, alpha)}, EluAttrs()), alpha);
   }
 };
@@ -244,7 +244,7 @@ llvm::SmallVector<mlir::Operation *> toSpell(mlir::ModuleOp module) {
   return ops;
 }
 
-/// Erases the casts, zero points and parameters that only spelled operators have read.
+/// Erases casts, zero points and parameters that only spelled-out operators have read.
 void eraseUnused(mlir::ModuleOp module) {
   module.walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation *op) {
     bool parameter = llvm::isa<nn::ConstantOp>(op) || isOp(op, "cast") || isOp(op, "sub");

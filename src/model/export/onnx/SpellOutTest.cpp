@@ -1,4 +1,4 @@
-// Operators of quantised networks written as ONNX and read again compute the same bits on the references.
+// Operators of quantised networks give the same bits on the references after export to ONNX and import.
 #include "export/onnx/SpellOut.h"
 
 #include "export/onnx/Export.h"
@@ -30,7 +30,7 @@ protected:
     return module;
   }
 
-  /// Expects the file's graph to have none of these operators and the same results.
+  /// Expects that the file's graph has none of these operators and gives the same results.
   void expectSame(mlir::ModuleOp module, const std::vector<Value> &inputs) {
     auto again = importOnnxBytes(*context, exportOnnx(module), "again.onnx");
     EXPECT_EQ(onnx::spelledOut(*again).get(), mlir::ModuleOp());
@@ -44,7 +44,7 @@ protected:
   }
 };
 
-/// Sums of all magnitudes, with the ends of the type and halves of powers of two.
+/// Sums of all magnitudes, with the limits of the type and halves of powers of two.
 template <class T> std::vector<T> sums(size_t count) {
   std::mt19937_64 random(7);
   std::vector<T> values{0, 1, -1, std::numeric_limits<T>::max(), std::numeric_limits<T>::min()};
@@ -188,7 +188,7 @@ TEST_F(SpellOut, ConvOfBytesBecomesConvInteger) {
   }
 }
 
-/// Integers of every value of their type.
+/// Integers that include every value of their type.
 Tensor anyIntegers(ElementType type, const std::vector<int64_t> &dims, unsigned seed) {
   std::mt19937 random(seed);
   Tensor tensor(type, dims);
@@ -208,7 +208,8 @@ TEST_F(SpellOut, ConvOfSixteenBitsBecomesTwoOfBytes) {
   expectSame(*module, {anyIntegers(ElementType::i16, {1, 4, 6, 5}, 5), anyIntegers(ElementType::i8, {2, 4, 3, 3}, 6)});
 }
 
-/// ONNX has ConvTranspose of floats alone. The cases pad less and more than the kernel reaches, and leave no zeros between.
+/// ONNX has ConvTranspose only for floats. The cases pad less and more than the kernel reaches, and leave no zeros
+/// between.
 TEST_F(SpellOut, ConvTransposeOfIntegersBecomesConvInteger) {
   struct Case {
     const char *type, *sums, *strides, *dilations, *pads, *output;
@@ -236,7 +237,7 @@ TEST_F(SpellOut, ConvTransposeOfIntegersBecomesConvInteger) {
             strides = array<i64: {9}>, output_padding = array<i64: {10}>}} : (tensor<{1}{0}>, tensor<{4}{0}>)
             -> tensor<{11}{0}>)",
                             c.sums, x, c.type, zero, w, kernel, c.dilations, c.group, c.pads, c.strides, c.output, y,
-                            zero ? "%xc" : "%xi")); // importers subtract no zero
+                            zero ? "%xc" : "%xi")); // importers do not subtract a zero of 0
       std::string bytes = exportOnnx(*module);
       EXPECT_NE(bytes.find("ConvInteger"), bytes.npos);
       EXPECT_EQ(bytes.find("ConvTranspose"), bytes.npos);
@@ -249,7 +250,7 @@ TEST_F(SpellOut, ConvTransposeOfIntegersBecomesConvInteger) {
   }
 }
 
-/// A scale for each row must not stand where ONNX Runtime looks for one of all rows.
+/// Scales of rows must not be written where ONNX Runtime expects one scale for all rows.
 TEST_F(SpellOut, ScalesOfRowsAreNoProductBehindAnIntegerProduct) {
   for (const char *rows : {"3x1", "1"}) {
     auto module =
@@ -266,7 +267,7 @@ TEST_F(SpellOut, ScalesOfRowsAreNoProductBehindAnIntegerProduct) {
   }
 }
 
-/// Sums of other types have no form: the error names the node, and the check finds it without writing.
+/// Sums of other types cannot be written: the error names the node, and the check finds it without writing.
 TEST_F(SpellOut, ConvOfWideIntegersIsAnErrorWithItsNode) {
   auto module = parse("%x: tensor<1x1x4x4xi64>, %w: tensor<1x1x3x3xi64>", "tensor<1x1x2x2xi64>",
                       R"(%y = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,

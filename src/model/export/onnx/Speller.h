@@ -1,11 +1,11 @@
-// What operators that ONNX lacks are spelled out with.
+// Tools that spell out operators which ONNX lacks.
 #pragma once
 
 #include "export/onnx/GraphWriter.h"
 
 namespace lathe::onnx {
 
-/// Emits operators in front of `op`, under its name.
+/// Emits operators in front of `op`, named after it.
 class Speller {
 public:
   explicit Speller(mlir::Operation *op) : op(op), b(op), loc(op->getLoc()) {}
@@ -20,7 +20,7 @@ protected:
     return nn::buildValue(b, loc, name, operands, std::forward<OpAttrs>(attrs));
   }
 
-  /// Integers that a double holds.
+  /// A constant of integers that a double can hold.
   mlir::Value constant(ElementType type, const std::vector<int64_t> &dims, const std::vector<double> &values) {
     std::string bytes;
     for (double value : values)
@@ -47,7 +47,7 @@ protected:
   }
   mlir::Value gather(mlir::Value table, mlir::Value index) { return emit("gather", {table, index}, GatherAttrs()); }
   mlir::Value multiply(mlir::Value x, mlir::Value y) { return emit("mul", {x, y}, MulAttrs()); }
-  /// Towards zero, as ONNX divides integers.
+  /// Rounds towards zero, as ONNX divides integers.
   mlir::Value divide(mlir::Value x, mlir::Value y) { return emit("div", {x, y}, DivAttrs()); }
   /// An arithmetic shift to the right: ONNX's Mod has the sign of the divisor.
   mlir::Value floorDivide(mlir::Value x, mlir::Value y) {
@@ -55,10 +55,10 @@ protected:
   }
 };
 
-/// True for a conv or conv_transpose of integers with sums of 32 or 64 bits whose operands are 8-bit integers (x: or 16-bit
-/// ones) less a zero point: ONNX has ConvInteger for bytes alone (IntegerConv.cpp).
+/// True for a conv or conv_transpose of integers with sums of 32 or 64 bits, whose operands are 8-bit integers (x also
+/// 16-bit) less a zero point: ONNX has ConvInteger only for bytes (IntegerConv.cpp).
 bool isConvolutionOfIntegers(mlir::Operation *op);
-/// The value of such a convolution, computed by conv_integer of bytes.
+/// Computes a convolution for which isConvolutionOfIntegers is true, with conv_integer of bytes.
 mlir::Value spelledConvolution(mlir::Operation *op);
 
 } // namespace lathe::onnx

@@ -36,9 +36,9 @@ bool isText(std::string_view bytes) {
 using Bytes = std::string_view;
 
 constexpr FileFormat formats[] = {
-    // What is wrong in it, the parser says.
+    // The parser reports what is wrong in the text.
     {"text", "text", [](std::string_view path, Bytes) { return path.ends_with(".mlir"); }},
-    // The identifier behind a flatbuffer's first offset.
+    // The identifier follows the first offset of a flatbuffer.
     {"tflite",
      "tflite",
      [](std::string_view, Bytes bytes) { return bytes.size() >= 8 && bytes.substr(4, 4) == "TFL3"; },

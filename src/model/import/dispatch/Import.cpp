@@ -17,7 +17,7 @@
 namespace lathe {
 namespace {
 
-/// Mapped, not read: weights go from the page cache into the parsed model directly.
+/// Maps the file instead of reading it: weights go directly from the page cache into the parsed model.
 std::unique_ptr<llvm::MemoryBuffer> mapped(const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   require(static_cast<bool>(file), "{}: {}", path, file ? "" : file.getError().message());
@@ -41,7 +41,8 @@ const source::Format *importerOf(const FileFormat &file) {
                                 : nullptr;
 }
 
-/// Throws Error for a file that is known to be something else. Protobuf, text and zip archives say little of themselves.
+/// Throws Error for a file that is recognised as something else. The bytes of protobuf, text and zip archives say
+/// little.
 void requireModel(const std::string &path, std::string_view bytes, const FileFormat &format) {
   bool hasMark = path.ends_with(".mlir") || format.imports == std::string_view("tflite") ||
                  format.imports == std::string_view("keras");
@@ -102,7 +103,7 @@ TensorOrigins tensorOrigins(const std::string &path, const ImportOptions &option
   };
   try {
     return origins(options);
-  } catch (const UnusedDefinitions &unused) { // importModel, or its caller, has judged that
+  } catch (const UnusedDefinitions &unused) { // importModel, or its caller, has handled unused definitions
     ImportOptions used = options;
     for (const std::string &definition : unused.classes)
       used.custom.erase(definition);

@@ -1,4 +1,4 @@
-// Activations, by name in other layers and as layers.
+// Activations, as options of other layers (by name) and as layers.
 #include "import/keras/Custom.h"
 
 namespace lathe::keras {
@@ -8,7 +8,7 @@ using Ints = std::vector<int64_t>;
 
 /// max(0, min(1, (x + 3) / 6))
 mlir::Value hardSigmoid(Layer &layer, mlir::Value x) {
-  // Keras 3 took PyTorch's slope; before, it was a fifth.
+  // Keras 3 uses PyTorch's slope of 1/6; earlier versions use 0.2.
   double alpha = layer.version() >= 3 ? 1.0 / 6 : 0.2;
   return layer.emit("hard_sigmoid", {x}, {{"alpha", alpha}, {"beta", 0.5}});
 }
@@ -22,7 +22,7 @@ mlir::Value squareplus(Layer &layer, mlir::Value x, double b) {
   return layer.emit("mul", {layer.emit("add", {x, root}), layer.scalar(0.5)});
 }
 
-/// The halves of the last axis: the first one times the sigmoid of the second one.
+/// Splits the last axis in halves: the first half times the sigmoid of the second half.
 mlir::Value gated(Layer &layer, mlir::Value x, int64_t axis) {
   int64_t rank = layer.rank(x);
   const Dim &extent = layer.dims(x).at(static_cast<size_t>(axis < 0 ? axis + rank : axis));
@@ -41,7 +41,7 @@ mlir::Value sparsePlus(Layer &layer, mlir::Value x) {
   return layer.emit("where", {layer.emit("greater", {x, layer.scalar(-1)}), y, layer.scalar(0)});
 }
 
-/// Options of an activation that a class or a function object carries.
+/// The importer of an activation, with the options from a class or a function object.
 using Named = mlir::Value (*)(Layer &, mlir::Value, const json &options);
 
 mlir::Value gelu(Layer &layer, mlir::Value x, const json &options) {
@@ -77,7 +77,7 @@ mlir::Value relu(Layer &layer, mlir::Value x, const json &options) {
   return generalRelu(layer, x, slope, numberMember(options, "threshold", 0), limitOf(options));
 }
 
-double slopeOf(const json &options, double fallback) { // Keras 3 calls it negative_slope
+double slopeOf(const json &options, double fallback) { // Keras 3 names it negative_slope
   return numberMember(options, "negative_slope", numberMember(options, "alpha", fallback));
 }
 
@@ -110,7 +110,7 @@ constexpr std::pair<std::string_view, const char *> operators[] = {{"selu", "sel
                                                                    {"swish", "swish"},
                                                                    {"silu", "swish"}};
 
-/// Activations with options, and those of several operators.
+/// Activations with options, and activations of several operators.
 const std::map<std::string, Named> &composed() {
   static const std::map<std::string, Named> table = {
       {"linear", [](Layer &, mlir::Value x, const json &) { return x; }},
@@ -154,7 +154,7 @@ const std::map<std::string, Named> &composed() {
   return table;
 }
 
-/// The activation `name`; null where there is none.
+/// Applies the activation `name`; null if there is none.
 mlir::Value applied(Layer &layer, mlir::Value x, const std::string &name, const json &options) {
   for (const auto &[known, mnemonic] : operators)
     if (name == known)
@@ -163,7 +163,7 @@ mlir::Value applied(Layer &layer, mlir::Value x, const std::string &name, const 
   return found == composed().end() ? mlir::Value() : found->second(layer, x, options);
 }
 
-/// "LeakyReLU" as an activation is the layer, "LeakyRelu" and "Swish" stand for functions.
+/// "LeakyReLU" as an activation is the layer; "LeakyRelu" and "Swish" stand for functions.
 std::string functionName(const std::string &className) {
   static const std::map<std::string, std::string> names = {
       {"ReLU", "relu"}, {"LeakyReLU", "leaky_relu"}, {"ELU", "elu"},   {"SELU", "selu"},
@@ -211,7 +211,7 @@ void importFunction(Layer &layer) {
   layer.set(applied(layer, layer.in(), name, layer.config));
 }
 
-/// keras.ops approximates where it is not told otherwise, keras.activations does not.
+/// keras.ops approximates by default, keras.activations does not.
 void importGeluFunction(Layer &layer) {
   layer.set(layer.emit("gelu", {layer.in()}, {{"approximate", layer.flag("approximate", true) ? "tanh" : "none"}}));
 }
@@ -220,8 +220,8 @@ void importGeluFunction(Layer &layer) {
 
 namespace {
 
-/// A function on one tensor, as "relu", as {"class_name": "LeakyReLU", "config": {...}}, or as Keras 3 writes it: a function's
-/// name as its configuration.
+/// A function on one tensor, written as "relu", as {"class_name": "LeakyReLU", "config": {...}}, or as in Keras 3 with
+/// the function's name as its configuration.
 struct NamedFunction {
   std::string name;
   json options;
@@ -253,7 +253,7 @@ NamedFunction readActivation(const json &activation) {
 std::string activationName(const json &activation) {
   try {
     return activation.is_null() ? "" : readActivation(activation).name;
-  } catch (const Error &) { // the import of its layer says so
+  } catch (const Error &) { // the import of its layer reports the error
     return "";
   }
 }

@@ -1,4 +1,4 @@
-// Attention layers. Keras adds -1e9 to the scores that a mask hides, so a query that sees nothing sees everything alike:
+// Attention layers. Keras adds -1e9 to masked scores, so a query that sees no key weights all keys equally.
 // nn.attention's fill does the same.
 #include "import/keras/Keras.h"
 
@@ -11,18 +11,18 @@ using Ints = std::vector<int64_t>;
 
 constexpr double hidden = -1e9;
 
-/// What an attention reads and returns: heads behind the batch.
+/// Operands and results of an attention, with the heads behind the batch.
 struct Heads {
   mlir::Value q, k, v; // batch x heads x steps x size
   double scale = 1;
 };
 
-/// A mask of the call or of the sequence, as batch x 1 x queries x keys with extents 1 where it does not depend on them.
+/// A mask of the call or of the sequence, as batch x 1 x queries x keys; extents that it does not depend on are 1.
 mlir::Value asScores(Layer &layer, mlir::Value mask, size_t axis) {
   Dims dims = layer.dims(mask);
-  if (axis == 2) // of queries: batch x queries
+  if (axis == 2) // mask of queries: batch x queries
     dims = {dims.at(0), Dim(1), dims.at(1), Dim(1)};
-  else if (axis == 3) // of keys
+  else if (axis == 3) // mask of keys
     dims = {dims.at(0), Dim(1), Dim(1), dims.at(1)};
   else if (dims.size() == 3)
     dims.insert(dims.begin() + 1, Dim(1));
@@ -31,7 +31,7 @@ mlir::Value asScores(Layer &layer, mlir::Value mask, size_t axis) {
 
 mlir::Value both(Layer &layer, mlir::Value a, mlir::Value b) { return !a ? b : !b ? a : layer.emit("and", {a, b}); }
 
-/// True for keys that are not behind the query, queries x keys.
+/// A matrix queries x keys, true for keys that are not after the query.
 mlir::Value causalMask(Layer &layer, const Dim &queries, const Dim &keys) {
   if (!queries.isConstant() || !keys.isConstant())
     layer.unsupported("a causal mask beside another one needs a known number of steps; give it with --shape");
@@ -45,7 +45,7 @@ mlir::Value causalMask(Layer &layer, const Dim &queries, const Dim &keys) {
                     {positions(queries, {queries.constant(), 1}), positions(keys, {1, keys.constant()})});
 }
 
-/// softmax(scores) with what the mask hides, and the weighted sum of the values.
+/// The softmax of the masked scores, and the weighted sum of the values.
 std::pair<mlir::Value, mlir::Value> explicitAttention(Layer &layer, mlir::Value scores, mlir::Value mask,
                                                       mlir::Value v) {
   if (mask)
@@ -154,7 +154,7 @@ void importMultiHead(Layer &layer) {
   layer.set(joinedHeads(layer, y, weight(3, false), weight(3, true)));
 }
 
-/// Attention and AdditiveAttention: operands query, value and, where given, key.
+/// Attention and AdditiveAttention: operands query, value and optionally key.
 void importDotAttention(Layer &layer, bool additive) {
   require(layer.tensorCount() == 2 || layer.tensorCount() == 3, "has {} operands, expected 2 or 3",
           layer.tensorCount());
@@ -191,7 +191,7 @@ void importDotAttention(Layer &layer, bool additive) {
   if (layer.flag("causal", false) || flagMember(layer.source.call->keywords, "use_causal_mask", false))
     mask = both(layer, mask, causalMask(layer, layer.dims(q)[1], layer.dims(k)[1]));
   auto [y, weights] = explicitAttention(layer, scores, mask, v);
-  if (mlir::Value queries = layer.mask(0)) { // results of queries that do not count are zero
+  if (mlir::Value queries = layer.mask(0)) { // results of masked queries are zero
     Dims dims = layer.dims(queries);
     dims.emplace_back(1);
     y = layer.emit("mul", {y, layer.node.cast(layer.node.reshape(queries, dims), layer.computeType())});

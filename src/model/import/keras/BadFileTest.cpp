@@ -1,6 +1,6 @@
-// Files that are refused, and damaged ones: each is one line that names the file; none crashes or hangs. Files of
-// the scripts and models of the test data are cut short and get flipped bits, at fixed and at fresh places:
-// LATHE_KERAS_DAMAGES says how many of each a file gets in a round (import/DamageTesting.h).
+// Refused and damaged files: each gives one line that names the file; none crashes or hangs. Files of the scripts and
+// models of the test data are truncated and get flipped bits, at fixed and at random places: LATHE_KERAS_DAMAGES is the
+// number of both for each file and round (import/DamageTesting.h).
 #include "import/DamageTesting.h"
 #include "import/UnusedDefinitions.h"
 #include "import/keras/FileTesting.h"
@@ -41,7 +41,7 @@ TEST_F(BadFile, SaysWhatIsWrong) {
   EXPECT_GE(count, 20);
 }
 
-/// An activation is defined like a layer, by its own name.
+/// The user can define an activation like a layer, by its name.
 TEST_F(BadFile, UnknownActivationsCanBeDefined) {
   std::string model = (folder->path / "activation.h5").string(), file = (folder->path / "swish2.mlir").string();
   write(file, "func.func @main(%x: tensor<1x3xf32>) -> tensor<1x3xf32> {\n"
@@ -66,7 +66,7 @@ TEST_F(BadFile, AllUnknownLayersAtOnce) {
   }
 }
 
-/// The definition is for other extents than the model's: shapes are inferred anew.
+/// The definition has other extents than the model: shapes are inferred again.
 TEST_F(BadFile, UnknownLayersCanBeDefined) {
   std::string model = (folder->path / "unknown.h5").string(), file = (folder->path / "scale.mlir").string();
   write(file, "func.func @main(%x: tensor<1x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3xf32>) -> tensor<1x3xf32> {\n"
@@ -117,10 +117,10 @@ std::vector<fs::path> models(const fs::path &written) {
   return paths;
 }
 
-/// How many damages of each kind a file gets in a round.
+/// The number of damages of each kind for a file in a round.
 int64_t damagesOf() { return damage::numberOf("LATHE_KERAS_DAMAGES", 3); }
 
-/// Configurations with values of other kinds, absurd numbers, and members that are not there.
+/// Configurations with values of wrong kinds, absurd numbers, and missing members.
 TEST_F(BadFile, MutatedConfigurationsAreRefusedOrRead) {
   damage::Rounds rounds("mutated configurations");
   while (rounds.next()) {
@@ -134,7 +134,7 @@ TEST_F(BadFile, MutatedConfigurationsAreRefusedOrRead) {
   EXPECT_GT(rounds.errors(), rounds.cases() / 5);
 }
 
-/// Structures are at the begin of a file mostly, between weights the rest.
+/// Most structures are at the start of a file; the others are between weights.
 std::string damaged(std::string bytes, std::mt19937_64 &random) {
   static constexpr uint32_t extremes[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x10000, 127};
   size_t near = std::min<size_t>(bytes.size(), 8192);
@@ -148,7 +148,7 @@ std::string damaged(std::string bytes, std::mt19937_64 &random) {
   return bytes;
 }
 
-/// The HDF5 library 1.10 reads this file for ever.
+/// HDF5 library 1.10 never finishes reading this file.
 TEST_F(BadFile, ReadingEnds) {
   std::string bytes = contents(folder->path / "virtual.h5"), path = (folder->path / "circle.h5").string();
   ASSERT_GT(bytes.size(), 14454u);

@@ -1,4 +1,4 @@
-// Every layer on the references beside NumPy (import/keras/testing/cases.py), in files of Keras 2 and of Keras 3.
+// Compares every layer on the references with NumPy (import/keras/testing/cases.py), in files of Keras 2 and Keras 3.
 #include "import/keras/FileTesting.h"
 #include "support/Npy.h"
 
@@ -70,7 +70,7 @@ TEST(Cases, LikeNumPy) {
   EXPECT_EQ(passed.size(), static_cast<size_t>(count));
 }
 
-/// Models of the test data beside the outputs of another implementation, within 1e-5 of the largest value.
+/// Compares models of the test data with the outputs of another implementation, within 1e-5 of the largest value.
 TEST(Golden, LikeAnotherImplementation) {
   const char *given = std::getenv("LATHE_TEST_DATA");
   fs::path models = fs::path(given ? given : LATHE_TEST_DATA) / "models";

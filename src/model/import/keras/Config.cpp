@@ -22,7 +22,7 @@ json addTensor(Call &call, TensorRef reference) {
   return tensorMark(call.tensors.size() - 1);
 }
 
-/// `value` with its tensors replaced by marks. `modern`: tensors are objects, as Keras 3 writes them.
+/// `value` with its tensors replaced by marks. `modern`: tensors are objects, as in Keras 3.
 json argument(Call &call, const json &value, bool modern, int depth = 0) {
   require(depth < mostNestedArguments, "arguments are nested more than {} deep", mostNestedArguments);
   if (!modern && isReference(value))
@@ -48,7 +48,8 @@ json argument(Call &call, const json &value, bool modern, int depth = 0) {
   return value;
 }
 
-/// A node of Keras 1 and 2: [["layer", call, tensor, {keywords}], ...], one of those, or an object of them.
+/// A node of Keras 1 and 2: [["layer", call, tensor, {keywords}], ...], or one element of this list, or an object of
+/// them.
 void addClassic(Call &call, const json &value, int depth = 0) {
   require(depth < mostNestedArguments, "inbound nodes are nested more than {} deep", mostNestedArguments);
   bool constant = value.is_array() && value.size() >= 3 && value[0] == "_CONSTANT_VALUE";
@@ -81,7 +82,7 @@ Call readCall(const json &node) {
   return call;
 }
 
-/// The references in a list, or in nested lists and objects of references.
+/// Collects the references in a list, or in nested lists and objects.
 void addReferences(const json &value, std::vector<TensorRef> &result, int depth = 0) {
   require(depth < mostNestedArguments, "inputs or outputs are nested more than {} deep", mostNestedArguments);
   if (isReference(value)) {
@@ -97,7 +98,7 @@ void addReferences(const json &value, std::vector<TensorRef> &result, int depth 
 LayerConfig readLayerAt(const json &layer, int version, int depth);
 ModelConfig readModel(const json &config, bool sequential, int version, int depth, const json &buildConfig);
 
-/// Pipeline, a layer of preprocessing, is called like a Sequential model: layer after layer.
+/// Pipeline, a preprocessing layer, is called like a Sequential model: layer after layer.
 bool isSequential(const std::string &className) { return className == "Sequential" || className == "Pipeline"; }
 
 bool isModel(const std::string &className, const json &config) {
@@ -126,7 +127,7 @@ LayerConfig readLayerAt(const json &layer, int version, int depth) {
   return result;
 }
 
-/// The shape of the first layer's input, wherever the file has it; null where it does not say.
+/// The shape of the first layer's input, which a file may have in several places; null if the file does not state it.
 json inputShapeOf(const json &config, const LayerConfig &first, const json &firstJson, const json &buildConfig) {
   for (const char *key : {"batch_input_shape", "batch_shape"})
     if (const json &shape = member(first.config, key); shape.is_array())
@@ -138,7 +139,7 @@ json inputShapeOf(const json &config, const LayerConfig &first, const json &firs
   return member(member(firstJson, "build_config"), "input_shape");
 }
 
-/// Every layer is called once, on the result of the layer before.
+/// Calls every layer once, on the result of the previous layer.
 void chain(ModelConfig &model, const json &config, const json &layers, const json &buildConfig) {
   require(!model.layers.empty(), "model '{}' has no layers", model.name);
   if (model.layers[0].className != "InputLayer") {
@@ -171,7 +172,7 @@ ModelConfig readModel(const json &config, bool sequential, int version, int dept
   require(depth < mostNestedModels, "models are nested more than {} deep", mostNestedModels);
   ModelConfig model;
   model.name = textMember(config, "name");
-  // Keras 1 and early Keras 2: a Sequential is the list of its layers.
+  // In Keras 1 and early Keras 2, the configuration of a Sequential is the list of its layers.
   const json &layers = config.is_array() ? config : member(config, "layers");
   require(layers.is_array(), "model '{}' has no list of layers", model.name);
   std::set<std::string> names;

@@ -1,5 +1,5 @@
-// What the configuration of a Keras model says: its layers, how they are called and what they are called on. Independent
-// of MLIR and of the file.
+// Reads the configuration of a Keras model: its layers, their calls and the operands of the calls. Independent of MLIR
+// and of the file.
 #pragma once
 
 #include "support/Error.h"
@@ -35,7 +35,7 @@ struct LayerConfig {
   std::string name;      // unique in its model
   json config;
   std::vector<Call> calls;
-  std::shared_ptr<const ModelConfig> model; // a model that is called as a layer; else null
+  std::shared_ptr<const ModelConfig> model; // a model that is called as a layer, or null
 };
 
 struct ModelConfig {
@@ -44,21 +44,22 @@ struct ModelConfig {
   std::vector<TensorRef> inputs, outputs;
 };
 
-/// The object that stands for tensor `index` of a call.
+/// The mark that stands for tensor `index` of a call.
 json tensorMark(size_t index);
 
-/// Reads the configuration of a Sequential or Functional model, of Keras 1, 2 or 3, as a file holds it. Throws Error.
+/// Reads the configuration of a Sequential or Functional model of Keras 1, 2 or 3 from a file's JSON. Throws Error.
 ModelConfig readModelConfig(const json &model, int version);
 
-/// A layer as it stands inside of another layer's configuration, without calls.
+/// A layer inside another layer's configuration, without calls.
 LayerConfig readLayer(const json &layer, int version);
 
-/// Member `key`; null where there is none.
+/// Member `key`; null if there is none.
 const json &member(const json &object, const char *key);
-/// A text member; `fallback` where there is none. Throws Error for another kind.
+/// A text member; `fallback` if there is none. Throws Error for another kind.
 std::string textMember(const json &object, const char *key, const std::string &fallback = "");
 
-/// Layers of Keras 1 with the names and options of Keras 2 (Keras1.cpp). Throws Error for options without a counterpart.
+/// Converts layers of Keras 1 to the names and options of Keras 2 (Keras1.cpp). Throws Error for options without a
+/// counterpart.
 void modernize(LayerConfig &layer);
 
 } // namespace lathe::keras

@@ -1,4 +1,4 @@
-// Layers that the user defines: the operators of a text's @main stand in place of the layer.
+// Layers that the user defines: the operators of @main in the user's file replace the layer.
 #include "import/keras/Custom.h"
 #include "ir/ModelText.h"
 
@@ -12,7 +12,7 @@ mlir::func::FuncOp mainOf(mlir::ModuleOp module, const std::string &file) {
   return main;
 }
 
-/// The operator with the operands that stand for its own ones. Shapes are inferred anew.
+/// Copies the operator, with mapped operands. Shapes are inferred again.
 mlir::Operation *copied(Node &node, mlir::Operation &op, const mlir::IRMapping &values, const std::string &file) {
   if (llvm::isa<nn::ConstantOp>(op))
     return node.graph.builder.clone(op);
@@ -26,7 +26,8 @@ mlir::Operation *copied(Node &node, mlir::Operation &op, const mlir::IRMapping &
   return node.emitOp(*record, operands, *attrs);
 }
 
-/// The results of `main` of `file` on the operands. `what` they are, for an error: "the layer's inputs and weights".
+/// Copies the operators of `main` of `file` and returns its results. `what` names the operands in errors: "the layer's
+/// inputs and weights".
 Values inlined(Node &node, mlir::func::FuncOp main, const Values &operands, const std::string &file, const char *what) {
   require(main.getNumArguments() == operands.size(), "{}: @main has {} arguments, expected {}: {}", file,
           main.getNumArguments(), operands.size(), what);

@@ -26,7 +26,7 @@ void importEinsumDense(Layer &layer) {
   std::string equation = layer.text("equation", "");
   mlir::Value y = einsum(layer.node, {layer.in(), layer.weight(0)}, equation);
   if (!biasAxes.empty()) {
-    // The file's bias has an axis for every axis of the result behind the first one of bias_axes.
+    // The file's bias has all axes of the result from the first one of bias_axes on.
     mlir::Value bias = layer.weight(1);
     std::string result = equation.substr(equation.find("->") + 2);
     size_t first = result.find_first_of(biasAxes);
@@ -43,7 +43,7 @@ mlir::Value indicesOf(Layer &layer) {
   return type == ElementType::i32 || type == ElementType::i64 ? x : layer.node.cast(x, ElementType::i32);
 }
 
-/// Rows of a table.
+/// Picks rows of a table.
 void importEmbedding(Layer &layer) {
   layer.expectWeights(1);
   mlir::Value x = indicesOf(layer);
@@ -54,7 +54,7 @@ void importEmbedding(Layer &layer) {
   }
 }
 
-/// An embedding, or with `reverse` the products of rows with the table, or with a table of their own.
+/// An embedding; with `reverse`, products of rows with the table, or with a separate table.
 void importReversibleEmbedding(Layer &layer) {
   bool tied = layer.flag("tie_weights", true);
   layer.expectWeights(tied ? 1 : 2);

@@ -1,4 +1,4 @@
-// Keras files for tests, written by the scripts of import/keras/testing.
+// Keras files for tests, written by the scripts in import/keras/testing.
 #pragma once
 
 #include "import/keras/Keras.h"
@@ -17,7 +17,7 @@ namespace lathe::keras {
 
 namespace fs = std::filesystem;
 
-/// A folder that is removed at the end, with what a script has written into it.
+/// A temporary folder with the files that a script has written.
 class ScriptFolder {
 public:
   explicit ScriptFolder(const std::string &script, const std::string &arguments = "") {
@@ -45,7 +45,7 @@ inline mlir::OwningOpRef<mlir::ModuleOp> imported(mlir::MLIRContext &context, co
   return importModelOf(format(), context, contents(path), path, fs::path(path).parent_path(), options);
 }
 
-/// What a model computes on the references; copies, as a result may be a constant of the module.
+/// Evaluates a model with the references. Returns copies, because a result may be a constant of the module.
 inline std::vector<Tensor> evaluated(const std::string &path, const std::vector<Tensor> &inputs,
                                      const ImportOptions &options = {}) {
   auto context = makeContext();

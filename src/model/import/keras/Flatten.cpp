@@ -39,10 +39,10 @@ private:
   const ImportOptions &options;
   FlatNodes &flat;
   GraphRecord &graph;
-  UniqueNames names{":"}; // of tensors
+  UniqueNames names{":"}; // names of tensors
   UniqueNames outputNames{"_"};
   std::set<std::string> declared, kept; // outputs; weights that are initializers
-  std::vector<ValueRecord> successors;  // of states
+  std::vector<ValueRecord> successors;  // new values of states
 
   static const LayerConfig &layerOf(const ModelConfig &model, const std::string &name) {
     for (const LayerConfig &layer : model.layers)
@@ -51,7 +51,7 @@ private:
     fail("layer '{}' is an input or output of model '{}', which does not have it", name, model.name);
   }
 
-  /// An InputLayer, as an input of the graph.
+  /// Declares an InputLayer as an input of the graph.
   std::string declareInput(const LayerConfig &layer) {
     require(layer.className == "InputLayer", "input '{}' is a layer of class {}, expected InputLayer", layer.name,
             layer.className);
@@ -85,7 +85,7 @@ private:
     return graph.inputs.back().name;
   }
 
-  /// Results are called as Keras calls them: after the layer.
+  /// Outputs get the names that Keras gives them: the names of the layers.
   void declareOutput(const std::string &tensor, const std::string &layer) {
     std::string wanted = outputNames.take(layer);
     ValueRecord record;
@@ -119,7 +119,7 @@ private:
     return layer;
   }
 
-  /// `call` may be null: the operands are its arguments.
+  /// `call` may be null: then the operands are the arguments.
   void addNode(const LayerConfig &layer, const Results &operands, bool withMasks, std::vector<std::string> results,
                const std::vector<std::string> &weightNames, const Call *call = nullptr, bool masked = false) {
     require(flat.nodes.size() < mostNodes, "unfolds to more than {} calls of layers", mostNodes);
@@ -152,7 +152,7 @@ private:
     graph.nodes.push_back(std::move(node));
   }
 
-  /// One mask of those of several operands; "" for none.
+  /// Joins the masks of several operands to one; returns "" if there is none.
   std::string joinedMask(const LayerConfig &layer, const std::string &name, const Results &operands) {
     Results masks;
     bool allMasked = std::none_of(operands.begin(), operands.end(), [](const Value &v) { return v.mask.empty(); });
@@ -168,12 +168,12 @@ private:
       addNode(helper("$mask.concat", joined), operands, true, {joined}, {});
     else if (masks.size() == 1)
       return masks[0].name;
-    else // Keras 3 sees a step that any operand has
+    else // in Keras 3, a step counts if it counts for any operand
       addNode(helper(modern && !concat ? "$mask.or" : "$mask.and", joined), masks, false, {joined}, {});
     return joined;
   }
 
-  /// A state is an input and its successor an output, as variables of other formats are (docs/state.md).
+  /// Declares a state as an input and its new value as an output, like variables of other formats (docs/state.md).
   void keepStates(const LayerConfig &layer, const std::string &name, const std::vector<int64_t> &units,
                   Results &operands, std::vector<std::string> &results) {
     require(layer.calls.size() <= 1, "layer '{}' is stateful and called {} times, expected once", layer.name,
@@ -202,7 +202,7 @@ private:
       if (const json &mask = member(call->keywords, "mask"); mask.is_object() && mask.contains("tensor"))
         if (!operands.empty())
           operands[0].mask = operands.at(mask["tensor"].get<size_t>()).name;
-    bool defined = options.custom.contains(layer.className); // a definition knows nothing of masks and states
+    bool defined = options.custom.contains(layer.className); // the user's definitions know no masks and states
     MaskUse use = defined ? MaskUse::drops : maskUse(layer);
     bool reads = use == MaskUse::reads || use == MaskUse::readsAndPasses;
     bool anyMask = std::any_of(operands.begin(), operands.end(), [](const Value &v) { return !v.mask.empty(); });
@@ -219,7 +219,7 @@ private:
     if (use == MaskUse::makes)
       outputs.push_back(results[0].mask = names.take(name + ".mask"));
     std::vector<int64_t> states = keptStates(layer);
-    const size_t others = call && call->keywords.contains("mask") ? 2 : 1; // than initial states
+    const size_t others = call && call->keywords.contains("mask") ? 2 : 1; // operands before the initial states
     bool stateful = !defined && !states.empty() && operands.size() <= others;
     if (stateful)
       keepStates(layer, name, states, operands, outputs);
@@ -229,7 +229,7 @@ private:
     return results;
   }
 
-  /// A layer inside of a wrapper: a plain one, or a model.
+  /// Calls the layer inside a wrapper: a plain layer, or a model.
   Results callInner(const LayerConfig &wrapper, const Weights::Place &place, const std::string &prefix,
                     const Results &operands) {
     LayerConfig &layer = flat.layers.emplace_back(readLayer(member(wrapper.config, "layer"), version));
@@ -245,7 +245,7 @@ private:
       return callLayer(layer, call, place, prefix, operands, count);
     if (layer.model)
       return expand(*layer.model, weights.within(place), prefix + layer.name + "/", operands);
-    if (layer.className == "TimeDistributed") { // all steps of all rows at once
+    if (layer.className == "TimeDistributed") { // merges steps into the batch
       require(operands.size() == 1, "layer '{}' is called on {} tensors, expected 1", layer.name, operands.size());
       std::string folded = names.take(prefix + layer.name + "/fold");
       addNode(helper("$fold", folded), operands, false, {folded}, {});
@@ -261,10 +261,10 @@ private:
 
   // ---- Models.
   using Key = std::pair<size_t, int64_t>; // layer and call
-  /// The calls of a model, each after its producers.
+  /// The calls of a model, producers first.
   struct Order {
     std::map<std::string, size_t> index;
-    std::map<Key, size_t> results; // how many are used
+    std::map<Key, size_t> results; // number of results in use
     std::vector<Key> calls;
   };
 

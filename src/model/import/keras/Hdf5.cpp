@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The program lies beside this program, in `bin` beside its folder, or in `bin` beside a folder that holds this library:
-/// lib, lib/x86_64-linux-gnu or lib/x86_64-linux-gnu/lathe.
+/// The path of the reader program. It is beside this program, in `bin` beside this program's folder, or in `bin` beside
+/// a folder that holds this library: lib, lib/x86_64-linux-gnu or lib/x86_64-linux-gnu/lathe.
 std::string readerProgram() {
   std::error_code ignored;
   fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -35,10 +35,10 @@ std::string readerProgram() {
   fail("the program {} is not in {}; it is part of Lathe and reads HDF5 files", hdf5::program, own.string());
 }
 
-/// Compressed weights are hardly smaller than the tensors; more than this factor is an attack.
+/// Limits compression: weights hardly compress, so a larger factor is an attack.
 constexpr uint64_t mostGain = 64, alwaysAllowed = uint64_t(64) << 20;
 
-/// The output of the program for `bytes`.
+/// Runs the program on `bytes` and returns its output.
 std::string outputFor(std::string_view bytes, const std::string &fileName, const std::set<std::string> &skipped) {
   uint64_t most = bytes.size() * mostGain + alwaysAllowed;
   process::Command command;
@@ -46,11 +46,11 @@ std::string outputFor(std::string_view bytes, const std::string &fileName, const
   for (const std::string &name : skipped)
     command.argv.insert(command.argv.end(), {"--skip", name});
   process::Limits limits;
-  limits.wallSeconds = 60 + static_cast<double>(bytes.size()) / 1e6; // a megabyte a second at the least
-  // Damaged tables make the library go in circles. Compressed weights of the greatest gain take about 0.2 s a megabyte on a
-  // Zen 4; slower processors need more.
+  limits.wallSeconds = 60 + static_cast<double>(bytes.size()) / 1e6; // at least a megabyte a second
+  // Damaged tables can make the library loop forever. Weights with the greatest compression take about 0.2 s a megabyte
+  // on a Zen 4; slower processors need more.
   limits.cpuSeconds = 2 + static_cast<double>(bytes.size()) / 1e6;
-  // The file, which grows by doubling, the largest dataset, and what the library needs.
+  // The file, whose buffer grows by doubling, the largest dataset, and the library's own memory.
   limits.residentBytes = static_cast<int64_t>(4 * bytes.size() + (uint64_t(1) << 30));
   auto started = process::Child::start(command, limits);
   require(started.ok(), "{}: {}", fileName, started ? "" : started.failure().message());
@@ -59,7 +59,7 @@ std::string outputFor(std::string_view bytes, const std::string &fileName, const
   process::Failure ending = *child.pump(-1, [&] {
     if (child.input.empty() && bytes.empty()) {
       child.closeInput();
-    } else if (child.input.empty()) { // in pieces, as what is sent is cut off
+    } else if (child.input.empty()) { // in pieces, because sent data is cut off
       child.input = bytes.substr(0, size_t(1) << 20);
       bytes.remove_prefix(child.input.size());
     }
@@ -73,7 +73,7 @@ std::string outputFor(std::string_view bytes, const std::string &fileName, const
   fail("{}: is damaged, or not a file that the HDF5 library can read: {}", fileName, ending.message());
 }
 
-/// Walks over the output. What does not fit is an Error.
+/// Reads the output step by step. Throws Error for data that does not match.
 class Cursor {
 public:
   Cursor(std::string_view bytes, const std::string &fileName) : rest(bytes), fileName(fileName) {}

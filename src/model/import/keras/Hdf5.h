@@ -1,4 +1,4 @@
-// What an HDF5 file holds, read by the program lathe-read-hdf5 under limits of memory, time and size.
+// The content of an HDF5 file, read by the program lathe-read-hdf5 under limits of memory, time and size.
 #pragma once
 
 #include "support/ElementType.h"
@@ -24,17 +24,17 @@ struct Hdf5Array {
 
 class Hdf5File {
 public:
-  /// Reads a file but its top-level objects `skipped`. Throws Error, which begins with `fileName`: for a damaged file,
-  /// for what refers to other files, and where the program crashes or exceeds a limit.
+  /// Reads a file without its top-level objects `skipped`. Throws Error, which begins with `fileName`, for a damaged
+  /// file, for references to other files, and if the program crashes or exceeds a limit.
   Hdf5File(std::string_view bytes, const std::string &fileName, const std::set<std::string> &skipped);
 
   bool hasGroup(const std::string &path) const { return groups.contains(path); }
-  /// Returns null if there is none.
+  /// Returns null if there is no such dataset.
   const Hdf5Array *dataset(const std::string &path) const;
   const Hdf5Array *attribute(const std::string &path, const std::string &name) const;
   /// An attribute that is one string; nothing if there is none.
   std::optional<std::string> text(const std::string &path, const std::string &name) const;
-  /// An attribute that is a list of strings, which Keras 2 cuts into NAME0, NAME1, ... where it is long.
+  /// An attribute that is a list of strings. Keras 2 splits long lists into NAME0, NAME1, ...
   std::vector<std::string> texts(const std::string &path, const std::string &name) const;
   /// Paths of datasets below the group `path`, in alphabetical order.
   std::vector<std::string> datasetsBelow(const std::string &path) const;

@@ -33,7 +33,7 @@ void importLayer(Node &node) {
   try {
     Layer layer(node);
     importers().at(node.record.op).run(layer);
-  } catch (const json::exception &error) { // a member of another kind than its reader takes for granted
+  } catch (const json::exception &error) { // a member has another kind than the importer expects
     fail("its configuration is not that of the layer: {}", messageOf(error));
   } catch (const std::out_of_range &) {
     fail("an operand or a weight has fewer axes than the layer reads");
@@ -164,7 +164,7 @@ double numberMember(const json &object, const char *key, double fallback) {
   const json &value = member(object, key);
   if (value.is_null())
     return fallback;
-  if (value.is_object()) // a NumPy number, as Keras 2.13 and later write it
+  if (value.is_object()) // a NumPy number, as in Keras 2.13 and later
     return numberMember(member(value, "config"), "value", fallback);
   require(value.is_number(), "'{}' is {}, expected a number", key, value.type_name());
   return value.get<double>();

@@ -16,15 +16,15 @@ const Format &format();
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options);
 
-/// What NodeRecord::source points to: a call of a layer. The operands of the node are the tensors of the call, then a
-/// mask for each of them (or none at all), then the weights. A result behind the others is a mask.
+/// A call of a layer; NodeRecord::source points to it. The operands of the node are the tensors of the call, then a
+/// mask for each of them (or none at all), then the weights. An additional last result is a mask.
 struct LayerNode {
   const LayerConfig *layer = nullptr;
   const Call *call = nullptr;
   int version = 0; // of Keras: 1, 2 or 3
   size_t tensors = 0, masks = 0, weights = 0;
   bool masked = false;    // the last result is a mask
-  bool stateful = false;  // the last tensors are the layer's states, the last results their successors
+  bool stateful = false;  // the last tensors are the layer's states, the last results their new values
   std::string definition; // file of the user's definition; "": none
 };
 
@@ -37,23 +37,23 @@ public:
   const LayerNode &source;
   const json &config;
   int version() const { return source.version; }
-  /// f64 where the layer's policy says so, else f32: 16-bit policies are computed in f32.
+  /// f64 if the layer's policy says so, otherwise f32: 16-bit policies are computed in f32.
   ElementType computeType() const { return compute; }
 
   // ---- Operands.
   size_t tensorCount() const { return source.tensors; }
-  /// Tensor `index`; floats as the compute type, which Keras casts them to as well.
+  /// Tensor `index`; floats are cast to the compute type, as in Keras.
   mlir::Value in(size_t index = 0);
   mlir::Value raw(size_t index) const;
-  /// The mask of tensor `index`; null where there is none.
+  /// The mask of tensor `index`; null if there is none.
   mlir::Value mask(size_t index = 0) const;
   size_t weightCount() const { return source.weights; }
   void expectWeights(size_t count) const;
-  /// A weight as the compute type.
+  /// A weight, cast to the compute type.
   mlir::Value weight(size_t index);
-  /// An argument of the call by position or by name; null where it is not given.
+  /// An argument of the call by position or by name; null if it is not given.
   const json &argument(size_t position, const char *name) const;
-  /// The tensor that an argument is; null where it is none.
+  /// The tensor that an argument stands for; null if it is not a tensor.
   mlir::Value tensorOf(const json &argument);
   /// All tensors in an argument.
   std::vector<size_t> tensorsIn(const json &argument) const;
@@ -64,7 +64,7 @@ public:
   int64_t integer(const char *key, int64_t fallback) const;
   double number(const char *key, double fallback) const;
   std::string text(const char *key, const std::string &fallback) const { return textMember(config, key, fallback); }
-  /// `count` integers; one stands for all of them.
+  /// `count` integers; a single one in the file counts for all of them.
   std::vector<int64_t> integers(const char *key, size_t count, int64_t fallback) const;
   /// True unless data_format is channels_first.
   bool channelsLast() const;
@@ -88,26 +88,27 @@ private:
   mlir::Value asCompute(mlir::Value value);
 };
 
-/// Members of any configuration, as those of Layer.
+/// Read members of any configuration, like the functions of Layer.
 int64_t integerMember(const json &object, const char *key, int64_t fallback);
 double numberMember(const json &object, const char *key, double fallback);
 bool flagMember(const json &object, const char *key, bool fallback);
 std::vector<int64_t> integersMember(const json &object, const char *key, size_t count, int64_t fallback);
 
-/// How a layer is imported, what it becomes (docs/generated/keras.md), and what it does about masks.
+/// How a layer is imported, its description in docs/generated/keras.md, and its use of masks.
 struct Importer {
   void (*run)(Layer &) = nullptr;
   std::string becomes = {};
   MaskUse masks = MaskUse::drops;
 };
 using Importers = std::map<std::string, Importer>;
-/// By class; functions of keras.ops as "ops.Add", those of TensorFlow as "tf.math.add", and "$..." for what the reader adds.
+/// By class. Functions of keras.ops are "ops.Add", functions of TensorFlow "tf.math.add", and nodes that the reader
+/// adds "$...".
 const Importers &importers();
 
 void addActivationImporters(Importers &table); // Activation.cpp
 void addAttentionImporters(Importers &table);  // Attention.cpp
 void addDenseImporters(Importers &table);      // Dense.cpp: products and embeddings
-void addLayerImporters(Importers &table);      // Layers.cpp: what passes its operand on, and wrappers
+void addLayerImporters(Importers &table);      // Layers.cpp: layers that pass their operand on, and wrappers
 void addLookupImporters(Importers &table);     // Lookup.cpp: numbers as categories
 void addMaskImporters(Importers &table);       // Mask.cpp
 void addMergeImporters(Importers &table);      // Merge.cpp: layers and functions of several tensors
@@ -119,17 +120,17 @@ void addRecurrentImporters(Importers &table);  // Recurrent.cpp
 void addSignalImporters(Importers &table);     // Signal.cpp: spectrograms
 void addWindowImporters(Importers &table);     // Window.cpp: convolutions
 
-/// True for layers that are their operand when nothing is trained.
+/// True for layers that pass their operand on at inference.
 bool passesOn(const std::string &className);
 /// A layer that the user defines (Custom.cpp).
 void importDefined(StructureNode &node);
-/// docs/generated/keras.md (Support.cpp).
+/// The text of docs/generated/keras.md (Support.cpp).
 std::string supportPage();
 
-/// An activation by its description in a configuration: a name, a class with its options, or null for none.
+/// Applies an activation by its description in a configuration: a name, a class with its options, or null for none.
 mlir::Value activate(Layer &layer, mlir::Value x, const json &activation);
 
-/// The function's name in such a configuration; "" if there is none.
+/// The name of the function in an activation's configuration; "" if there is none.
 std::string activationName(const json &activation);
 
 } // namespace lathe::keras

@@ -1,4 +1,4 @@
-// Keras 1: options had other names. Images with channels first ("th") are not read: Theano flips the kernels.
+// Keras 1 had other names of options. Images with channels first ("th") are refused: Theano flips the kernels.
 #include "import/keras/Recurrent.h"
 
 #include <map>
@@ -61,16 +61,16 @@ void modernize(LayerConfig &layer) {
     layer.className = found->second;
   if (layer.className == "Embedding") {
     rename(config, {{"dropout", "unused_dropout"}});
-    return; // output_dim is its own option's name
+    return; // the option output_dim keeps its name
   }
   kernelSize(config);
   if (layer.className == "Dropout" || layer.className == "SpatialDropout2D")
     return;
   rename(config, commonNames());
-  if (layer.className == "BatchNormalization") // of Keras 1 always both
+  if (layer.className == "BatchNormalization") // Keras 1 always has both
     config["scale"] = config["center"] = true;
   if (layer.className == "Bidirectional" &&
-      member(config, "layer").is_object()) { // TimeDistributed is read as its layer
+      member(config, "layer").is_object()) { // TimeDistributed is read as its inner layer
     LayerConfig inner;
     inner.className = textMember(config["layer"], "class_name");
     inner.config = member(config["layer"], "config");

@@ -1,10 +1,10 @@
-// Layers that are their operand when nothing is trained, and what the reader puts around wrapped layers.
+// Layers that pass their operand on at inference, and nodes that the reader puts around wrapped layers.
 #include "import/keras/Keras.h"
 
 namespace lathe::keras {
 namespace {
 
-// Their masks pass as well, or do not.
+// These layers pass masks on, or drop them.
 constexpr const char *ofTensors[] = {"ActivityRegularization", "AlphaDropout",     "Dropout",
                                      "GaussianDropout",        "GaussianNoise",    "Identity",
                                      "SpatialDropout1D",       "SpatialDropout2D", "SpatialDropout3D"};
@@ -37,7 +37,7 @@ void importOperand(Layer &layer) {
   layer.set(layer.raw(0));
 }
 
-/// The first two axes as one: B x T x ... to B*T x ...
+/// Merges the first two axes: B x T x ... to B*T x ...
 void importFold(Layer &layer) {
   mlir::Value x = layer.raw(0);
   const Dims &dims = layer.dims(x);
@@ -47,7 +47,7 @@ void importFold(Layer &layer) {
   layer.set(layer.node.reshape(x, folded));
 }
 
-/// Back to the first two axes of operand 1.
+/// Splits the first axis into the first two axes of operand 1.
 void importUnfold(Layer &layer) {
   mlir::Value y = layer.raw(0), x = layer.raw(1);
   Dims dims(layer.dims(x).begin(), layer.dims(x).begin() + 2);

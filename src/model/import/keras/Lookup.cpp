@@ -10,8 +10,8 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// A one for each category: of every element, or of all elements along the last axis together.
-/// A number below 0 is none of them.
+/// Encodes categories as ones: of every element, or of all elements along the last axis together. A number below 0
+/// belongs to no category.
 mlir::Value categories(Layer &layer, mlir::Value x, const std::string &mode, int64_t tokens) {
   require(tokens >= 1 && tokens <= 1 << 24, "there are {} categories, expected 1 to 2^24", tokens);
   Dims dims = layer.dims(x);
@@ -46,13 +46,13 @@ void importCategoryEncoding(Layer &layer) {
 
 // ---- IntegerLookup ------------------------------------------------------------------------------------------------
 
-/// An option of IntegerLookup by its name, or by the one that it had before Keras 2.6.
+/// An option of IntegerLookup by its name, or by its name before Keras 2.6.
 const json &lookupOption(Layer &layer, const char *key, const char *old) {
   const json &value = member(layer.config, key);
   return value.is_null() ? member(layer.config, old) : value;
 }
 
-/// A number of a vocabulary, which may be written with a decimal point.
+/// A number of a vocabulary; the file may write it with a decimal point.
 int64_t tokenOf(const json &value) {
   if (value.is_number_float()) {
     auto real = value.get<double>();
@@ -110,8 +110,8 @@ private:
   Layer &layer;
   std::string mode;
   std::optional<int64_t> mask;
-  int64_t others = 1, other = -1; // places for numbers that are not in the vocabulary, and what stands for them
-  Ints special, tokens;           // in front of the vocabulary, and the vocabulary
+  int64_t others = 1, other = -1; // indices for unknown numbers, and the token that stands for them
+  Ints special, tokens;           // tokens before the vocabulary, and the vocabulary
   bool hadSpecial = false;        // the vocabulary of the file begins with them
 
   int64_t size() const { return static_cast<int64_t>(special.size() + tokens.size()); }
@@ -137,7 +137,7 @@ private:
             twice == sorted.end() ? 0 : *twice);
   }
 
-  /// The token at every place; what stands for others where there is no such place.
+  /// The token at every index; the token for unknown numbers if the index does not exist.
   mlir::Value tokensAt(mlir::Value x) {
     Ints all = special;
     all.insert(all.end(), tokens.begin(), tokens.end());
@@ -148,12 +148,12 @@ private:
     return layer.emit("gather", {layer.node.constantInts({size() + 1}, all), places}, {{"axis", 0}});
   }
 
-  /// The place of every number: behind those of the mask and of others.
+  /// The index of every number: after the indices of the mask and of unknown numbers.
   mlir::Value placesOf(mlir::Value x) {
     Dims wide = layer.dims(x);
     wide.emplace_back(1);
     auto first = static_cast<int64_t>(special.size()), count = static_cast<int64_t>(tokens.size());
-    Ints places(tokens.size()); // and 1, so that 0 is a number that is not found
+    Ints places(tokens.size()); // starts at 1: 0 means that a number was not found
     std::iota(places.begin(), places.end(), first + 1);
     mlir::Value equal = layer.emit("equal", {layer.node.reshape(x, wide), layer.node.constantInts({count}, tokens)});
     mlir::Value found =
@@ -167,7 +167,7 @@ private:
       found = checked(layer.emit("where", {known, found, number(size())}), isMask);
     else
       found = layer.emit("where", {known, found, elsewhere(x, first)});
-    if (mask) // the first place, or none
+    if (mask) // the first index, or none
       found = layer.emit("where", {isMask, number(mode == "int" ? 0 : -1), found});
     return found;
   }
@@ -179,7 +179,7 @@ private:
     return layer.emit("add", {floorMod(emitter, x, number(others)), number(first - others)});
   }
 
-  /// The places themselves, as elements of a list of all places: one that is not in the list is an error of the run.
+  /// Looks the indices up in a list of all valid indices: an index that is not in the list is an error of the run.
   mlir::Value checked(mlir::Value places, mlir::Value isMask) {
     if (isMask)
       places = layer.emit("where", {isMask, number(0), places});
@@ -188,8 +188,8 @@ private:
     return layer.emit("gather", {layer.node.constantInts({size()}, all), places}, {{"axis", 0}});
   }
 
-  /// The weight of every place: of the file, or of the configuration; the mean of those for places in front of the
-  /// vocabulary, 0 behind it.
+  /// The weight of every index, from the file or the configuration. Indices before the vocabulary get the mean of the
+  /// weights, indices after it 0.
   mlir::Value frequencies(int64_t count) {
     if (!layer.has("idf_weights")) {
       mlir::Value weights = layer.weight(0);
@@ -214,7 +214,7 @@ void importIntegerLookup(Layer &layer) { Lookup(layer).run(); }
 
 // ---- Discretization -----------------------------------------------------------------------------------------------
 
-/// The value at `at` of straight lines between the points (share, value); `share` rises.
+/// Interpolates linearly between the points (share, value) at `at`; `share` rises.
 double interpolated(double at, const std::vector<double> &share, const std::vector<double> &values) {
   auto above = static_cast<size_t>(std::lower_bound(share.begin(), share.end(), at) - share.begin());
   if (above == 0 || above == share.size())
@@ -224,8 +224,8 @@ double interpolated(double at, const std::vector<double> &share, const std::vect
   return values[above - 1] + part * (values[above] - values[above - 1]);
 }
 
-/// The boundaries of `bins` ranges that hold equally much of what the layer has seen: its weight holds values that rise,
-/// and how many elements each stands for.
+/// The boundaries of `bins` ranges with equal numbers of the elements that the layer was adapted to. The layer's weight
+/// holds rising values, and how many elements each value stands for.
 std::vector<double> adaptedBoundaries(Layer &layer, int64_t bins) {
   const Tensor *summary = layer.weightCount() == 1 ? layer.node.graph.known.contents(layer.weight(0)) : nullptr;
   if (!summary || summary->dims().size() != 2 || summary->dims()[0] != 2 || summary->dims()[1] < 1)
@@ -252,7 +252,7 @@ std::vector<double> adaptedBoundaries(Layer &layer, int64_t bins) {
   return values;
 }
 
-/// The number of boundaries that are not above the element.
+/// The number of boundaries that are less than or equal to the element.
 void importDiscretization(Layer &layer) {
   std::vector<double> boundaries;
   if (layer.has("bin_boundaries"))

@@ -1,4 +1,4 @@
-// What layers do about masks, and operators on masks, which the reader adds.
+// How layers use masks, and operators on masks that the reader adds.
 #include "import/keras/Keras.h"
 
 namespace lathe::keras {
@@ -23,7 +23,7 @@ MaskUse maskUse(const LayerConfig &layer) {
 
 namespace {
 
-/// True where a step has an element that is not the mask's value; masked steps become zero.
+/// True for steps with an element that differs from the mask's value; masked steps become zero.
 void importMasking(Layer &layer) {
   mlir::Value x = layer.in();
   require(layer.rank(x) >= 1, "the operand is a scalar, expected steps");
@@ -50,7 +50,7 @@ void joinMasks(Layer &layer, const char *mnemonic) {
 void importMaskAnd(Layer &layer) { joinMasks(layer, "and"); }
 void importMaskOr(Layer &layer) { joinMasks(layer, "or"); }
 
-/// Operands: tensors, each with a mask or without; their masks one after the other, true where there is none.
+/// Operands: tensors, some of which have a mask. Concatenates the masks, with true for tensors without a mask.
 void importMaskConcat(Layer &layer) {
   Values parts;
   for (size_t i = 0; i < layer.tensorCount(); ++i) {

@@ -1,5 +1,5 @@
-// Masks, which say for every step of a sequence whether it counts. Keras passes them along unseen beside the tensors; here
-// they are tensors of the graph like others: bool, batch x steps.
+// Masks say for every step of a sequence whether it counts. Keras passes them along invisibly with the tensors; here
+// they are ordinary tensors of the graph: bool, batch x steps.
 #pragma once
 
 #include "import/keras/Config.h"
@@ -8,13 +8,13 @@ namespace lathe::keras {
 
 /// What a layer does about the masks of its operands.
 enum class MaskUse {
-  drops,          // its results have none
-  passes,         // its results have that of its first operand
-  makes,          // its result has one of its own making
-  reads,          // it computes something else where one is given
-  readsAndPasses, // both
-  steps,          // reads, and passes where it returns the results of all steps; maskUse says which
-  joins,          // its result has those of all operands together
+  drops,          // its results have no mask
+  passes,         // its results have the mask of its first operand
+  makes,          // it creates the mask of its result
+  reads,          // it computes something else if a mask is given
+  readsAndPasses, // reads and passes
+  steps,          // reads, and passes if it returns the results of all steps; maskUse decides
+  joins,          // its result has the masks of all operands combined
 };
 
 MaskUse maskUse(const LayerConfig &layer);

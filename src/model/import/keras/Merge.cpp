@@ -6,7 +6,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// All operands with one rank: what lacks axes gets some of extent 1 behind the batch.
+/// Brings all operands to one rank: inserts axes of extent 1 behind the batch.
 Values mergeOperands(Layer &layer) {
   Values operands;
   int64_t most = 0;
@@ -55,7 +55,7 @@ void importConcatenate(Layer &layer) {
       layer.emit("concat", operands, {{"axis", layer.integer(layer.has("concat_axis") ? "concat_axis" : "axis", -1)}}));
 }
 
-/// Keras 1: one layer for all of them.
+/// Keras 1 has one layer for all ways of merging.
 void importMerge(Layer &layer) {
   std::string mode = layer.text("mode", "sum");
   if (mode == "sum")
@@ -122,7 +122,7 @@ void importBinary(Layer &layer, const char *mnemonic) {
   layer.set(layer.emit(mnemonic, {operandOf(layer, 0, "x1", "x"), operandOf(layer, 1, "x2", "y")}));
 }
 
-/// Where functions of classes ("axis" in the configuration) and of TensorFlow (an argument) have their options.
+/// Options of a function: of a class in the configuration ("axis"), of TensorFlow an argument.
 const json &optionOf(Layer &layer, size_t position, const char *name) {
   const json &own = member(layer.config, name);
   return own.is_null() ? layer.argument(position, name) : own;
@@ -184,7 +184,7 @@ void importConcatFunction(Layer &layer) {
 
 void importMatmul(Layer &layer) { layer.set(layer.emit("matmul", {layer.in(0), layer.in(1)})); }
 
-/// A function that the operator records name: a reduction, or an operator on one or two tensors.
+/// A function that an operator record names: a reduction, or an operator on one or two tensors.
 void importMapped(Layer &layer) {
   const OpRecord &record = *layer.node.graph.format.mapping(layer.node.record.op, 1).record;
   if (std::string_view(record.family) == "reduce")

@@ -37,7 +37,7 @@ void importReshape(Layer &layer) {
   if (open >= 0) {
     Dim whole = product(std::span(dims).subspan(1));
     if (!whole.isConstant() || known.constant() == 0) {
-      Ints extents = {0}; // the batch
+      Ints extents = {0}; // 0 stands for the batch
       for (size_t i = 1; i < wanted.size(); ++i)
         extents.push_back(wanted[i].constant());
       layer.set(layer.emit("reshape", {x}, {{"shape", extents}}));
@@ -50,7 +50,7 @@ void importReshape(Layer &layer) {
   layer.set(layer.node.reshape(x, wanted));
 }
 
-/// dims counts the axes behind the batch from 1.
+/// `dims` counts the axes behind the batch, from 1.
 void importPermute(Layer &layer) {
   const json &dims = member(layer.config, "dims");
   require(dims.is_array(), "has no dims");
@@ -69,8 +69,8 @@ void importRepeatVector(Layer &layer) {
   layer.set(layer.emit("tile", {row}, {{"repeats", Ints{1, layer.integer("n", 1), 1}}}));
 }
 
-/// Begins and ends of all spatial axes: one number, a number an axis, or a pair an axis. `swapped`: a pair alone is
-/// begin and end of the only axis.
+/// Begins and ends for all spatial axes: one number, a number an axis, or a pair an axis. `swapped`: a single pair
+/// means begin and end of the only axis.
 Ints pairsOf(Layer &layer, const char *key, size_t count, int64_t fallback) {
   const json &value = member(layer.config, key);
   Ints result(2 * count, fallback);
@@ -94,7 +94,7 @@ Ints pairsOf(Layer &layer, const char *key, size_t count, int64_t fallback) {
   return result;
 }
 
-/// Pads of all axes of spatial ones.
+/// Expands pads of spatial axes to all axes.
 Ints padsOf(Layer &layer, const Ints &spatial, size_t count) {
   Ints pads(2 * (count + 2), 0);
   size_t first = layer.channelsLast() ? 1 : 2;
@@ -120,7 +120,7 @@ template <size_t count> void importCropping(Layer &layer) {
   layer.set(layer.emit("pad", {x}, {{"pads", pads}}));
 }
 
-/// Every element `size` times along each spatial axis, or interpolated.
+/// Repeats every element `size` times along each spatial axis, or interpolates.
 template <size_t count> void importUpsampling(Layer &layer) {
   mlir::Value x = toChannelsFirst(layer, layer.in());
   require(spatialRank(layer, x) == count, "the operand has {} spatial axes, expected {}", spatialRank(layer, x), count);

@@ -8,7 +8,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// `axis` of the configuration, none below 0, in rising order.
+/// `axis` of the configuration, without negative numbers, in rising order.
 Ints axesOf(Layer &layer, int64_t rank, int64_t fallback) {
   const json &given = member(layer.config, "axis");
   Ints axes;
@@ -22,7 +22,7 @@ Ints axesOf(Layer &layer, int64_t rank, int64_t fallback) {
   return axes;
 }
 
-/// A tensor of `value`, as many as the axis has elements.
+/// A vector of `count` elements `value`.
 mlir::Value filled(Layer &layer, const Dim &count, double value) {
   if (!count.isConstant())
     layer.unsupported(fmt::format("the extent '{}' of the axis is not known", count.str()));
@@ -45,7 +45,7 @@ void importBatchNorm(Layer &layer) {
   mlir::Value gamma = scale ? layer.weight(next++) : filled(layer, count, 1);
   mlir::Value beta = center ? layer.weight(next++) : filled(layer, count, 0);
   mlir::Value mean = layer.weight(next), variance = layer.weight(next + 1);
-  // nn has the axis second.
+  // nn has the channels as the second axis.
   Ints perm(static_cast<size_t>(rank)), back(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
   bool moves = rank > 2 && axis != 1;
@@ -62,7 +62,7 @@ void importBatchNorm(Layer &layer) {
   layer.set(moves ? transpose(layer.node, y, back) : y);
 }
 
-/// A weight of the axes `axes` with an axis of extent 1 for each other one from the first of them on.
+/// Reshapes a weight with axes `axes`: from the first of them on, all other axes get extent 1.
 mlir::Value along(Layer &layer, mlir::Value weight, const Ints &axes, int64_t rank) {
   Dims dims;
   size_t next = 0;
@@ -74,7 +74,7 @@ mlir::Value along(Layer &layer, mlir::Value weight, const Ints &axes, int64_t ra
   return layer.node.reshape(weight, dims);
 }
 
-/// (x - mean) / sqrt(variance + epsilon) over axes that are not the last ones.
+/// (x - mean) / sqrt(variance + epsilon) over axes other than the last axes.
 mlir::Value normalized(Layer &layer, mlir::Value x, const Ints &axes, double epsilon, bool centered) {
   Fields over = {{"axes", axes}, {"keepdims", true}};
   if (centered)
@@ -115,7 +115,7 @@ void importRmsNorm(Layer &layer) {
   layer.set(layer.emit("mul", {y, along(layer, layer.weight(0), axes, layer.rank(x))}));
 }
 
-/// Groups of neighbouring channels; -1 of them: one for each channel.
+/// Groups are neighbouring channels; -1 groups: one for each channel.
 void importGroupNorm(Layer &layer) {
   mlir::Value x = layer.in();
   int64_t rank = layer.rank(x);

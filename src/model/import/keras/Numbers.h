@@ -1,4 +1,4 @@
-// Numbers of configurations, and pictures and signals as numbers.
+// Reads numbers of configurations, and converts operands to the compute type.
 #pragma once
 
 #include "import/keras/Keras.h"
@@ -7,10 +7,10 @@ namespace lathe::keras {
 
 /// Appends all numbers of a list, and of the lists in it. Throws Error for anything else.
 void collectNumbers(const json &value, std::vector<double> &result);
-/// A constant of the compute type. Throws Error, as `madeElements`, for too many elements.
+/// A constant of the compute type. Throws Error for too many elements, like `madeElements`.
 mlir::Value constantNumbers(Layer &layer, const std::vector<int64_t> &dims, const std::vector<double> &values);
 mlir::Value constantNumbers(Layer &layer, const std::vector<double> &values);
-/// Any operand as the compute type.
+/// The operand, cast to the compute type.
 mlir::Value asNumbers(Layer &layer);
 
 } // namespace lathe::keras

@@ -1,4 +1,4 @@
-// docs/generated/keras.md says what the tables say.
+// Checks that docs/generated/keras.md agrees with the tables.
 #include "import/keras/Keras.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Pooling: sliding windows, whole axes, and windows that adapt to the extents.
+// Pooling: sliding windows, whole axes, and adaptive windows.
 #include "import/keras/Windows.h"
 
 namespace lathe::keras {
@@ -21,7 +21,7 @@ void importPool(Layer &layer, const char *mnemonic, size_t count) {
 }
 
 template <size_t count> void importMaxPool(Layer &layer) { importPool(layer, "max_pool", count); }
-/// The mean counts what lies inside of the operand.
+/// The divisor is the number of elements inside the operand.
 template <size_t count> void importAveragePool(Layer &layer) { importPool(layer, "average_pool", count); }
 
 Ints spatialAxes(Layer &layer, mlir::Value x, size_t count) {
@@ -39,7 +39,7 @@ template <size_t count> void importGlobalMax(Layer &layer) {
                        {{"axes", spatialAxes(layer, x, count)}, {"keepdims", layer.flag("keepdims", false)}}));
 }
 
-/// With a mask, the mean of the steps that count.
+/// The mean of the steps that the mask keeps.
 void importMaskedMean(Layer &layer, mlir::Value x, mlir::Value mask) {
   Ints axes = spatialAxes(layer, x, 1);
   Dims dims = layer.dims(mask);
@@ -58,8 +58,8 @@ template <size_t count> void importGlobalAverage(Layer &layer) {
                        {{"axes", spatialAxes(layer, x, count)}, {"keepdims", layer.flag("keepdims", false)}}));
 }
 
-/// Output position i covers [floor(i * in / out), ceil((i + 1) * in / out)) along every axis. One axis after the other: a
-/// window is a rectangle, and its mean is the mean of its rows' means.
+/// Output position i covers [floor(i * in / out), ceil((i + 1) * in / out)) along every axis. Reduces one axis after
+/// the other: a window is a rectangle, and its mean is the mean of the means of its rows.
 void importAdaptive(Layer &layer, size_t count, bool average) {
   mlir::Value y = toChannelsFirst(layer, layer.in());
   Ints sizes = layer.integers("output_size", count, 1);

@@ -50,7 +50,7 @@ void importRescaling(Layer &layer) {
   layer.set(layer.emit("add", {y, numbersOf(layer, "offset", 0)}));
 }
 
-/// (x - mean) / max(sqrt(variance), 1e-7), or its inverse. Mean and variance stand in the configuration or are weights.
+/// (x - mean) / max(sqrt(variance), 1e-7), or its inverse. Mean and variance are in the configuration or are weights.
 void importNormalization(Layer &layer) {
   mlir::Value x = asNumbers(layer);
   int64_t rank = layer.rank(x);
@@ -75,7 +75,7 @@ void importNormalization(Layer &layer) {
     Dims own = dims;
     for (Dim &extent : own)
       if (!extent.isConstant() && axes.size() == 1)
-        extent = count; // there are as many as statistics
+        extent = count; // there are as many channels as statistics
     return layer.node.reshape(value, own);
   };
   mlir::Value mean = statistic("mean", 0);
@@ -86,8 +86,8 @@ void importNormalization(Layer &layer) {
     layer.set(layer.emit("div", {layer.emit("sub", {x, mean}), deviation}));
 }
 
-/// An image with the channels first, of which a middle part is kept, or around which a border is put, so that its height
-/// and width are in the ratio of the target.
+/// Crops an image (channels first) around its middle, or puts a border around it, so that height and width have the
+/// ratio of the target.
 mlir::Value inRatio(Layer &layer, mlir::Value x, int64_t height, int64_t width, bool crop) {
   int64_t own[2];
   for (size_t i = 0; i < 2; ++i) {
@@ -99,7 +99,7 @@ mlir::Value inRatio(Layer &layer, mlir::Value x, int64_t height, int64_t width, 
   for (int64_t extent : {own[0], own[1], height, width})
     require(extent > 0 && extent <= 1 << 24, "resizes {}x{} to {}x{}, expected extents from 1 to 2^24", own[0], own[1],
             height, width);
-  // As floats of 32 bits, as Keras divides them.
+  // Divides in 32-bit floats, like Keras.
   auto scaled = [](int64_t extent, int64_t by, int64_t of) {
     return static_cast<int64_t>(static_cast<float>(extent * by) / static_cast<float>(of));
   };
@@ -118,8 +118,8 @@ mlir::Value inRatio(Layer &layer, mlir::Value x, int64_t height, int64_t width, 
   return layer.emit("pad", {x, {}, {}}, {{"pads", pads}, {"value", layer.number("fill_value", 0)}});
 }
 
-/// The kernel that TensorFlow resizes with where `resize` has no mode for it: lanczos3 and so on, and with antialias the
-/// bilinear and the bicubic one; null for other ways.
+/// The kernel that TensorFlow resizes with, if `resize` has no mode for it: lanczos3 and so on, and bilinear and
+/// bicubic with antialias; otherwise null.
 const ResampleKernel *kernelFor(const std::string &mode, bool antialias) {
   if (mode == "lanczos3" || mode == "lanczos5" || mode == "gaussian" || mode == "mitchellcubic")
     return &resampleKernel(mode);
@@ -160,7 +160,7 @@ mlir::Value resizedTo(Layer &layer, mlir::Value x, int64_t height, int64_t width
   return layer.emit("resize", {x}, fields);
 }
 
-/// `f` of images with the channels first and a batch; the result is as the operand was.
+/// Applies `f` to images with the channels first and a batch; the result has the operand's layout.
 template <class F> mlir::Value onImages(Layer &layer, F &&f) {
   mlir::Value x = asNumbers(layer);
   bool single = layer.rank(x) == 3; // an image without a batch
@@ -188,8 +188,8 @@ void importResizing(Layer &layer) {
   }));
 }
 
-/// Cuts nothing off at random: the largest part in the middle that has the ratio of the target, resized. Releases of Keras
-/// 3 differ: some give the picture back as it is.
+/// Without random numbers: cuts out the largest part in the middle that has the ratio of the target, and resizes it.
+/// Some releases of Keras 3 return the picture unchanged.
 void importRandomCrop(Layer &layer) {
   int64_t height = layer.integer("height", 0), width = layer.integer("width", 0);
   layer.set(onImages(layer, [&](mlir::Value x) {
@@ -201,7 +201,7 @@ void importRandomCrop(Layer &layer) {
   }));
 }
 
-/// Every channel stretched over the whole range, from the least and the greatest value of each image.
+/// Stretches every channel over the whole range, from its least and greatest value in each image.
 void importAutoContrast(Layer &layer) {
   std::vector<double> range = {0, 255};
   if (layer.has("value_range")) {
@@ -219,19 +219,19 @@ void importAutoContrast(Layer &layer) {
   mlir::Value x = given, extent = number(range[1] - range[0]);
   if (!bytes)
     x = layer.emit("mul", {layer.emit("div", {layer.emit("sub", {x, number(range[0])}), extent}), number(255)});
-  Fields axes = {{"axes", Ints{rank - 3, rank - 2}}, {"keepdims", true}}; // whatever data_format is
+  Fields axes = {{"axes", Ints{rank - 3, rank - 2}}, {"keepdims", true}}; // the same axes for every data_format
   mlir::Value low = layer.emit("reduce_min", {x}, axes), high = layer.emit("reduce_max", {x}, axes);
   mlir::Value scale = layer.emit("div", {number(255), layer.emit("sub", {high, low})});
   mlir::Value offset = layer.emit("mul", {layer.emit("neg", {low}), scale});
   mlir::Value y = layer.emit("add", {layer.emit("mul", {x, scale}), offset});
-  mlir::Value flat = layer.emit("is_nan", {y}); // a channel of one value stays
+  mlir::Value flat = layer.emit("is_nan", {y}); // a channel with a single value stays
   y = layer.emit("clip", {y, {}, {}}, {{"min", 0.0}, {"max", 255.0}});
   if (!bytes)
     y = layer.emit("add", {layer.emit("mul", {layer.emit("div", {y, number(255)}), extent}), number(range[0])});
   layer.set(layer.emit("where", {flat, given, y}));
 }
 
-/// The middle of the image. A smaller image is an error: Keras enlarges it.
+/// Cuts out the middle of the image. A smaller image is an error: Keras would enlarge it.
 void importCenterCrop(Layer &layer) {
   mlir::Value x = asNumbers(layer);
   int64_t rank = layer.rank(x), first = layer.channelsLast() ? rank - 3 : rank - 2;

@@ -1,5 +1,5 @@
-// A Keras file to plain records: every call of a layer becomes a node, models inside of models are unfolded, and masks
-// become tensors.
+// Converts a Keras file to plain records: every call of a layer becomes a node, models inside models are unfolded, and
+// masks become tensors.
 #include "import/UnusedDefinitions.h"
 #include "import/keras/Flatten.h"
 #include "import/keras/Keras.h"
@@ -13,7 +13,7 @@
 namespace lathe::keras {
 namespace {
 
-/// What the records of a file point to.
+/// Data that the records of a file point to.
 struct Storage {
   ModelConfig model;
   std::shared_ptr<const Hdf5File> weights;
@@ -22,10 +22,10 @@ struct Storage {
 
 /// A configuration is text of a few kilobytes to megabytes.
 constexpr uint64_t mostConfigBytes = uint64_t(256) << 20;
-/// An archive that unpacks to more than this is no model: weights are hardly compressible.
+/// Limits on unpacked sizes: weights hardly compress, so a larger archive is an attack.
 constexpr uint64_t mostGain = 64, alwaysAllowed = uint64_t(64) << 20;
 
-/// Copies of values that are nested deeper would need much stack.
+/// Copies of deeply nested values need much stack.
 constexpr int mostLevels = 500;
 
 json parsed(std::string_view text, const std::string &what) {
@@ -40,7 +40,7 @@ json parsed(std::string_view text, const std::string &what) {
   }
 }
 
-/// 1, 2 or 3 of "2.4.0"; Keras 1 wrote no version before 1.2.
+/// The major version (1, 2 or 3) of "2.4.0"; before 1.2, Keras 1 wrote no version.
 int majorVersion(const std::string &text) {
   if (text.empty())
     return 1;
@@ -53,7 +53,7 @@ int majorVersion(const std::string &text) {
 using Vocabularies = std::map<std::string, std::string>;
 
 constexpr const char *vocabularyFile = "/vocabulary.txt";
-constexpr size_t mostTokens = size_t(1) << 21; // of a vocabulary, with those in front of it
+constexpr size_t mostTokens = size_t(1) << 21; // of a vocabulary, with its special tokens
 
 struct Contents {
   json config;
@@ -63,7 +63,7 @@ struct Contents {
 };
 
 Contents readHdf5(std::string_view bytes, const std::string &fileName) {
-  // What the optimizer remembers is as large as the weights twice over.
+  // Skips the optimizer's state, which is twice as large as the weights.
   auto file = std::make_shared<const Hdf5File>(bytes, fileName, std::set<std::string>{"optimizer_weights"});
   auto config = file->text("/", "model_config");
   require(config.has_value(), "{}: has no attribute model_config: it holds weights alone; save the whole model",
@@ -107,7 +107,7 @@ Contents readArchive(std::string_view bytes, const std::string &fileName) {
   return {config, version, file, std::move(vocabularies)};
 }
 
-/// The numbers of a text, one a line.
+/// The numbers of a text, one per line.
 json numbersOf(const std::string &name, const std::string &text) {
   json numbers = json::array();
   for (size_t begin = 0; begin < text.size();) {
@@ -117,7 +117,7 @@ json numbersOf(const std::string &name, const std::string &text) {
     if (line.ends_with('\r'))
       line.remove_suffix(1);
     if (line.empty() && begin >= text.size())
-      break; // what an editor has put behind the last line
+      break; // blank lines that an editor added at the end
     int64_t value = 0;
     auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), value);
     require(error == std::errc() && stop == line.data() + line.size(), "'{}': line {} is '{}', expected an integer",
@@ -128,7 +128,7 @@ json numbersOf(const std::string &name, const std::string &text) {
   return numbers;
 }
 
-/// Gives every IntegerLookup of `folder` that has no vocabulary the one that Keras 3 keeps beside its weights.
+/// Gives every IntegerLookup of `folder` without a vocabulary the vocabulary that Keras 3 stores beside its weights.
 void addVocabularies(ModelConfig &model, const Vocabularies &vocabularies, const std::string &folder) {
   std::map<std::string, int> used;
   for (LayerConfig &layer : model.layers) {
@@ -171,7 +171,7 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
     throw;
   } catch (const UnusedDefinitions &) {
     throw;
-  } catch (const json::exception &error) { // what the checks have not foreseen
+  } catch (const json::exception &error) { // an error that the checks do not cover
     fail("{}: its configuration is not that of a Keras model: {}", fileName, messageOf(error));
   } catch (const std::out_of_range &) {
     fail("{}: its configuration refers to what is not there", fileName);

@@ -1,7 +1,7 @@
 // LSTM, GRU, SimpleRNN, RNN of cells, and Bidirectional.
 //
-// nn's recurrent operators count the steps of a row from its begin, Keras' masks may leave out any steps. So the steps that
-// count are moved to the begin of their row before the operator, and the results back behind it.
+// nn's recurrent operators compute the first steps of each row, but a Keras mask may leave out any steps. So the steps
+// that count are moved to the start of their row before the operator, and the results are moved back after it.
 #include "import/keras/Recurrent.h"
 
 namespace lathe::keras {
@@ -12,7 +12,7 @@ namespace {
 
 mlir::Value swappedSteps(Layer &layer, mlir::Value x) { return transpose(layer.node, x, {1, 0, 2}); }
 
-/// Activations that nn's recurrent operators have, with their two numbers.
+/// Activations that nn's recurrent operators have, with their two parameters.
 struct CellActivation {
   std::string name;
   double alpha, beta;
@@ -38,7 +38,7 @@ std::optional<CellActivation> cellActivation(Layer &layer, const json &descripti
   return std::nullopt;
 }
 
-/// The gates of a matrix or a vector along its last axis, in another order.
+/// Reorders the gates of a matrix or a vector along its last axis.
 mlir::Value reordered(Layer &layer, mlir::Value value, int64_t units, const Ints &order) {
   int64_t axis = layer.rank(value) - 1;
   mlir::Operation *parts = layer.node.emitOp("split", {value}, {{"axis", axis}, {"sizes", Ints(order.size(), units)}});
@@ -48,9 +48,9 @@ mlir::Value reordered(Layer &layer, mlir::Value value, int64_t units, const Ints
   return layer.emit("concat", gates, {{"axis", axis}});
 }
 
-/// The steps that count at the begin of their rows.
+/// The steps that count, moved to the start of their rows.
 struct Compaction {
-  mlir::Value through; // i64, batch x steps: how many steps up to this one count
+  mlir::Value through; // i64, batch x steps: the number of steps that count, up to and including this one
   mlir::Value own;     // i64: 1 for a step that counts
   mlir::Value lengths; // i64, batch x 1
 };
@@ -61,7 +61,7 @@ Compaction compaction(Layer &layer, mlir::Value mask) {
           layer.emit("reduce_sum", {own}, {{"axes", Ints{1}}, {"keepdims", true}})};
 }
 
-/// Positions batch x steps for every element of the steps of `x`.
+/// Expands positions, batch x steps, to the elements of the steps of `x`.
 mlir::Value forElements(Layer &layer, mlir::Value positions, mlir::Value x) {
   return layer.node.expand(widened(layer, positions, layer.rank(x)), layer.dims(x), x);
 }
@@ -74,8 +74,8 @@ mlir::Value compacted(Layer &layer, mlir::Value x, mlir::Value mask, const Compa
   return layer.emit("scatter_elements", {x, positions, x}, {{"axis", 1}});
 }
 
-/// Results of compacted steps at the places of the steps. A step that does not count has the result of the step that was
-/// computed before it; zero if there is none.
+/// Moves the results of compacted steps back to the steps. A step that does not count has the result of the previous
+/// computed step, or zero if there is none.
 mlir::Value placed(Layer &layer, mlir::Value y, const RecurrentInput &input, const Compaction &c) {
   mlir::Value zero = layer.node.constantScalar(ElementType::i64, 0),
               one = layer.node.constantScalar(ElementType::i64, 1);
@@ -177,7 +177,7 @@ RecurrentResult runOperator(Layer &layer, const RecurrentCell &cell, const Recur
   mlir::Value any = layer.emit("greater", {c->lengths, layer.node.constantScalar(ElementType::i64, 0)});
   for (size_t i = 0; i < input.states.size(); ++i)
     result.states[i] = layer.emit("where", {any, result.states[i], input.states[i]});
-  if (input.zeroMasked) { // the step that comes last may be one that does not count
+  if (input.zeroMasked) { // the last step may be one that does not count
     int64_t at = input.reverse ? 0 : -1;
     mlir::Value step = layer.emit("slice", {input.mask},
                                   {{"starts", Ints{at}}, {"ends", Ints{at == 0 ? 1 : INT64_MAX}}, {"axes", Ints{1}}});
@@ -188,7 +188,7 @@ RecurrentResult runOperator(Layer &layer, const RecurrentCell &cell, const Recur
 
 // ---- Layers -------------------------------------------------------------------------------------------------------
 
-/// A layer of the file: its cells, and the options of the layer.
+/// A layer of the file: its cells and its options.
 struct RecurrentLayer {
   std::vector<RecurrentCell> cells;
   const json *options = nullptr;
@@ -238,7 +238,7 @@ RecurrentLayer readRecurrent(Layer &layer, const std::string &className, const j
   return result;
 }
 
-/// The cells one after the other: each reads the results of the one before.
+/// Runs the cells one after the other: each cell reads the results of the previous cell.
 RecurrentResult runLayer(Layer &layer, const RecurrentLayer &recurrent, RecurrentInput input) {
   Values given = std::move(input.states);
   require(given.empty() || given.size() == recurrent.states(), "is given {} initial states, expected {}", given.size(),
@@ -258,7 +258,7 @@ RecurrentResult runLayer(Layer &layer, const RecurrentLayer &recurrent, Recurren
   return result;
 }
 
-/// All tensors of the call behind the first one, without masks.
+/// All tensors of the call after the first one, without masks.
 Values initialStates(Layer &layer) {
   Values states;
   std::vector<size_t> masks = layer.tensorsIn(member(layer.source.call->keywords, "mask"));
@@ -281,7 +281,7 @@ RecurrentInput inputOf(Layer &layer, const RecurrentLayer &recurrent) {
   return input;
 }
 
-/// What the layer returns of its steps; `flip`: in the reverse order of time.
+/// The part of the results that the layer returns; `flip`: in reverse order of time.
 mlir::Value resultOf(Layer &layer, const RecurrentLayer &recurrent, const RecurrentResult &result, bool flip) {
   if (!recurrent.flag("return_sequences"))
     return result.last;
@@ -289,7 +289,7 @@ mlir::Value resultOf(Layer &layer, const RecurrentLayer &recurrent, const Recurr
   return recurrent.flag("time_major") ? swappedSteps(layer, y) : y;
 }
 
-/// Sets the results from `first` on where the layer returns its states, and those that the next run begins with.
+/// Sets results from `first` on: the states that the layer returns, and the states for the next run.
 void setStates(Layer &layer, const RecurrentLayer &recurrent, size_t first, const Values &states) {
   if (recurrent.flag("return_state"))
     for (size_t i = 0; i < states.size(); ++i)
@@ -333,7 +333,7 @@ void importBidirectional(Layer &layer) {
       readRecurrent(layer, textMember(backwardJson, "class_name"), member(backwardJson, "config"), weight);
   layer.expectWeights(weight);
   RecurrentInput input = inputOf(layer, forward);
-  input.zeroMasked = forward.flag("return_sequences"); // Keras sets zero_output_for_mask so, whatever it was
+  input.zeroMasked = forward.flag("return_sequences"); // Keras always sets zero_output_for_mask like this
   Values states = initialStates(layer);
   auto middle = states.begin() + static_cast<int64_t>(states.size() / 2);
   input.states.assign(states.begin(), middle);
@@ -343,7 +343,7 @@ void importBidirectional(Layer &layer) {
   input.states.assign(middle, states.end());
   input.reverse = !input.reverse;
   RecurrentResult behind = runLayer(layer, backward, input);
-  // The backward layer's results are turned around once more.
+  // The results of the backward layer are reversed once more.
   mlir::Value second = resultOf(layer, backward, behind, !input.reverse);
   size_t next = 1;
   if (layer.config.contains("merge_mode") && layer.config["merge_mode"].is_null()) {

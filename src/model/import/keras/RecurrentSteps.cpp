@@ -1,4 +1,4 @@
-// Recurrent layers step by step: cells with activations that nn's recurrent operators lack, and cells that convolve.
+// Recurrent layers step by step: cells with activations that nn's recurrent operators lack, and convolutional cells.
 #include "import/keras/Recurrent.h"
 #include "import/keras/Windows.h"
 
@@ -54,7 +54,6 @@ Values gatesOf(Layer &layer, mlir::Value z, int64_t axis, int64_t units, size_t 
   return gates;
 }
 
-/// The activations of a cell.
 struct Activations {
   Layer &layer;
   json inner, gate;
@@ -83,7 +82,7 @@ mlir::Value product(Layer &layer, mlir::Value x, mlir::Value w, mlir::Value bias
   return layer.emit("gemm", {x, w, bias});
 }
 
-/// Row `index` of a bias of two rows, else the bias itself for row 0.
+/// Row `index` of a bias with two rows; a bias of one row counts as row 0.
 mlir::Value biasRow(Layer &layer, mlir::Value bias, int64_t index) {
   if (!bias || layer.rank(bias) == 1)
     return index == 0 ? bias : mlir::Value();
@@ -110,7 +109,7 @@ Values gruStep(Layer &layer, const RecurrentCell &cell, const Activations &by, m
   return {layer.emit("add", {layer.emit("mul", {z, h}), layer.emit("mul", {rest, candidate})})};
 }
 
-/// x with channels first, and its convolution by a kernel of the file (spatial... x C x O).
+/// x with channels first, and its convolution with a kernel of the file (spatial... x C x O).
 struct StepConvolution {
   Layer &layer;
   size_t count;
@@ -167,7 +166,7 @@ void importConvLstm(Layer &layer) {
   auto inputOf = [&](mlir::Value step) {
     return convolution(last ? channelsFirst(layer.node, step) : step, w, bias, window, same);
   };
-  // The extents of the states are those of the first step's convolution.
+  // The states have the extents of the first step's convolution.
   Dims dims = layer.dims(inputOf(stepOf(layer.node, x, 1, 0)));
   dims[1] = Dim(filters);
   mlir::Value zeros = layer.node.expand(layer.scalar(0), dims, x);

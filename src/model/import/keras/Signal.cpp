@@ -1,4 +1,4 @@
-// Spectrograms of signals. The Fourier transform of all frames is a convolution: its kernels are sines and cosines.
+// Spectrograms of signals. The Fourier transform of all frames is a convolution with sines and cosines as kernels.
 #include "import/keras/Numbers.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ mlir::Value squared(Layer &layer, mlir::Value x) { return layer.emit("mul", {x, 
 
 // ---- STFTSpectrogram ----------------------------------------------------------------------------------------------
 
-/// Kernels of the file (frame x 1 x frequencies) as those of a convolution with the channels first.
+/// Kernels of the file (frame x 1 x frequencies), transposed for a convolution with the channels first.
 mlir::Value waves(Layer &layer, const std::string &mode) {
   bool real = mode != "imag", imaginary = mode != "real";
   layer.expectWeights(static_cast<size_t>(real) + static_cast<size_t>(imaginary));
@@ -25,7 +25,7 @@ mlir::Value waves(Layer &layer, const std::string &mode) {
   return parts.size() == 1 ? parts[0] : layer.emit("concat", parts, {{"axis", 0}});
 }
 
-/// batch x channels x frequencies x frames in the layer's order.
+/// Transposes batch x channels x frequencies x frames to the layer's order.
 mlir::Value arranged(Layer &layer, mlir::Value y) {
   const Dims dims = layer.dims(y);
   if (layer.flag("expand_dims", false))
@@ -64,7 +64,7 @@ void importStft(Layer &layer) {
   if (mode == "angle")
     return layer.set(arranged(layer, atan2(emitter, imaginary, real)));
   mlir::Value power = layer.emit("add", {squared(layer, real), squared(layer, imaginary)});
-  if (mode == "psd") { // every frequency but the first and the last stands for two
+  if (mode == "psd") { // the first and last frequency count once, all others twice
     std::vector<double> twice(static_cast<size_t>(count), 2);
     twice.front() = twice.back() = 1;
     return layer.set(arranged(layer, layer.emit("mul", {power, constantNumbers(layer, {count, 1}, twice)})));
@@ -79,7 +79,7 @@ void importStft(Layer &layer) {
 
 // ---- MelSpectrogram -----------------------------------------------------------------------------------------------
 
-/// `length` values of a window (periodic), in the middle of `count`.
+/// `length` values of a (periodic) window, centred in `count` values.
 std::vector<double> windowOf(Layer &layer, int64_t length, int64_t count) {
   const json &given = member(layer.config, "window");
   std::vector<double> values(static_cast<size_t>(length), 1);
@@ -116,7 +116,7 @@ mlir::Value windowedWaves(Layer &layer, const std::vector<double> &window, bool 
 
 double mel(double hertz) { return 1127 * std::log(1 + hertz / 700); }
 
-/// Triangles over the mel scale: bands x frequencies. The constant part of a signal counts in none of them.
+/// Triangles over the mel scale: bands x frequencies. The constant part of a signal belongs to no band.
 mlir::Value bands(Layer &layer, int64_t frequencies, double rate) {
   int64_t count = layer.integer("num_mel_bins", 128);
   double low = mel(layer.number("min_freq", 20)), high = mel(layer.number("max_freq", std::floor(rate / 2)));
@@ -134,7 +134,7 @@ mlir::Value bands(Layer &layer, int64_t frequencies, double rate) {
   return constantNumbers(layer, {count, frequencies}, values);
 }
 
-/// Decibels above ref_power, and at most top_db below the loudest of all.
+/// Decibels above ref_power, limited to top_db below the maximum.
 mlir::Value decibels(Layer &layer, mlir::Value power) {
   double least = layer.number("min_power", 1e-10), per = 10 / std::numbers::ln10;
   double reference = std::max(std::abs(layer.number("ref_power", 1)), least);

@@ -1,4 +1,4 @@
-// Stateful recurrent layers: what they keep from run to run.
+// Finds the states that stateful recurrent layers keep between runs.
 #include "import/keras/Flatten.h"
 
 namespace lathe::keras {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr int mostNested = 8;
 
-/// Units of the states of a cell, or of a layer that is one cell.
+/// Appends the sizes of the states of a cell, or of a layer that is one cell.
 void addStates(const std::string &className, const json &config, std::vector<int64_t> &units, int depth = 0) {
   require(depth < mostNested, "cells are nested more than {} deep", mostNested);
   auto inner = [&](const json &cell) {

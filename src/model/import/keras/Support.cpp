@@ -1,4 +1,4 @@
-// docs/generated/keras.md: what becomes of every layer.
+// Writes docs/generated/keras.md, which says how every layer is imported.
 #include "import/keras/Flatten.h"
 
 namespace lathe::keras {
@@ -17,7 +17,7 @@ constexpr std::pair<const char *, const char *> others[] = {
     {"a class of your own", "`--custom CLASS=FILE.mlir`"},
 };
 
-/// Layers that the reader replaces by those inside of them.
+/// Layers that the reader replaces by their inner layers.
 constexpr std::pair<const char *, const char *> wrappers[] = {
     {"Pipeline", "its layers, one after the other"},
     {"SpectralNormalization", "the layer with the kernel of the file"},

@@ -1,4 +1,4 @@
-// Layers without a definition, and definitions without a layer: all of them in one error.
+// Collects layers without a definition, and definitions without a layer, in one error.
 #include "import/UnusedDefinitions.h"
 #include "import/keras/Flatten.h"
 #include "support/Text.h"
@@ -8,12 +8,12 @@
 namespace lathe::keras {
 namespace {
 
-/// Goes over the layers of a model, those of nested models and wrappers too, as Flatten.cpp does.
+/// Visits the layers of a model, also in nested models and wrappers, in the order of Flatten.cpp.
 class LayerCheck {
 public:
   LayerCheck(int version, const ImportOptions &options) : version(version), options(options) {}
 
-  /// `prefix`: of the names of the layers' nodes, as flatten makes them.
+  /// `prefix` precedes the names of the layers' nodes, as in flatten.
   void visit(const ModelConfig &model, const std::string &prefix) {
     for (const LayerConfig &layer : model.layers)
       visit(layer, prefix);
@@ -40,7 +40,7 @@ private:
   int version;
   const ImportOptions &options;
   Problems problems;
-  std::set<std::string> classes, activations; // of the model
+  std::set<std::string> classes, activations; // classes and activations in the model
 
   void visit(const LayerConfig &layer, const std::string &prefix) {
     if (layer.className == "InputLayer")
@@ -65,7 +65,7 @@ private:
                   fmt::format("{}; define it with --custom {}=FILE.mlir", what, layer.className)});
   }
 
-  /// Those of a cell or a wrapped layer, too.
+  /// Includes activations of a cell or a wrapped layer.
   void findActivations(const json &config) {
     for (const auto &[key, value] : config.items()) {
       if (std::string name = key.ends_with("activation") ? activationName(value) : ""; !name.empty())

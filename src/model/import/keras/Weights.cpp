@@ -8,7 +8,7 @@ namespace {
 
 constexpr int mostNestedLayers = 16;
 
-/// True if one of the folders of `name` is `folder`; the name itself, behind the last slash, is none.
+/// True if `folder` is one of the folders in `name`; the part after the last slash does not count.
 bool hasFolder(std::string_view name, std::string_view folder) {
   for (size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/')) {
     if (name.substr(0, slash) == folder)
@@ -23,7 +23,7 @@ bool isAttention(const std::string &className) {
          className == "GroupQueryAttention";
 }
 
-/// The layer that `key` of a wrapper's configuration holds, or `other` where it does not.
+/// The layer in `key` of a wrapper's configuration; in `other` if there is none.
 LayerConfig inner(const LayerConfig &wrapper, const char *key, const char *other = nullptr) {
   const json &found = member(wrapper.config, key);
   return readLayer(found.is_null() && other ? member(wrapper.config, other) : found, 3);
@@ -101,7 +101,7 @@ Weights::Place Weights::within(const Place &place) const {
 Weights::Place Weights::wrapped(const Place &place) const {
   if (byObjects)
     return {place.path + "/layer", {}, false};
-  Place result = place; // without the vector of SpectralNormalization, which training alone reads
+  Place result = place; // skips the vector of SpectralNormalization, which only training reads
   std::erase_if(result.names, [](const std::string &name) {
     return name.find("/sn_u") != std::string::npos || name.find("/vector_u") != std::string::npos;
   });
@@ -125,7 +125,7 @@ void Weights::addVariables(const std::string &path, std::vector<std::string> &fo
   }
 }
 
-/// The weights of layers that own other layers are those of the layers inside.
+/// A layer that owns other layers has the weights of its inner layers.
 void Weights::addLayer(const std::string &path, const LayerConfig &layer, std::vector<std::string> &found,
                        int depth) const {
   require(depth < mostNestedLayers, "layers are nested more than {} deep", mostNestedLayers);
@@ -154,9 +154,9 @@ void Weights::addLayer(const std::string &path, const LayerConfig &layer, std::v
     size_t before = found.size();
     addVariables(path, found);
     if (found.size() == before)
-      addVariables(path + "/cell", found); // LSTM, GRU, SimpleRNN and their like
+      addVariables(path + "/cell", found); // LSTM, GRU, SimpleRNN and similar layers
     if (found.size() == before && kind != "Dropout" && file->hasGroup(path))
-      for (const std::string &name : file->datasetsBelow(path)) // a layer of the user's own
+      for (const std::string &name : file->datasetsBelow(path)) // a layer defined by the user
         if (name.find("/seed_generator/") == std::string::npos)
           found.push_back(name);
   }

@@ -1,10 +1,10 @@
-// Where a file keeps the weights of a layer: in the order in which Keras lists them, those that are trained first.
+// Finds the weights of a layer in a file, in the order in which Keras lists them: trained weights first.
 //
-// Keras 1 and 2, and Keras 3 in the old form (Sources: keras/src/legacy/saving/legacy_h5_format.py): a group for each
-// layer of the outermost model, whose attribute weight_names lists its datasets, "conv2d/kernel:0"; the layers of a
-// model inside are told apart by the first folders of those names.
+// Keras 1 and 2, and Keras 3 in the old form (source: keras/src/legacy/saving/legacy_h5_format.py): a group for each
+// layer of the outermost model, whose attribute weight_names lists its datasets, "conv2d/kernel:0". The first folders
+// of these names tell the layers of an inner model apart.
 // Keras 3 (keras/src/saving/saving_lib.py): groups that follow the attributes of the Python objects,
-// "layers/conv2d_1/vars/0", where a layer in a list is called after its class and its place among the layers of its class.
+// "layers/conv2d_1/vars/0". A layer in a list is named after its class and its index among the layers of this class.
 #pragma once
 
 #include "import/Records.h"
@@ -15,14 +15,14 @@ namespace lathe::keras {
 
 class Weights {
 public:
-  /// Where the weights of a layer are, or those of a model's layers.
+  /// Where the weights of a layer, or of a model's layers, are stored.
   struct Place {
-    std::string path;               // Keras 3: of the layer, or of the list of layers
+    std::string path;               // Keras 3: path of the layer, or of the list of layers
     std::vector<std::string> names; // otherwise: paths of the datasets
-    bool inside = false;            // otherwise: the names are those of all layers of a model inside of a layer
+    bool inside = false;            // otherwise: the names belong to all layers of an inner model
   };
 
-  /// Throws Error for a file that has no weights in either form.
+  /// Throws Error for a file that has weights in neither form.
   explicit Weights(std::shared_ptr<const Hdf5File> file);
 
   Place model() const;
@@ -34,12 +34,12 @@ public:
   Place wrapped(const Place &place) const;
   /// Paths of the datasets of a layer.
   std::vector<std::string> of(const Place &place, const LayerConfig &layer) const;
-  /// A dataset as a tensor of the model. Throws Error where there is none.
+  /// A dataset as a tensor of the model. Throws Error if there is none.
   source::TensorRecord tensor(const std::string &path) const;
 
 private:
   std::shared_ptr<const Hdf5File> file;
-  bool byObjects = false; // as Keras 3 does
+  bool byObjects = false; // the form of Keras 3
   std::string root;       // group of the layers
 
   std::string firstGroup(const std::vector<std::string> &paths) const;
@@ -47,7 +47,7 @@ private:
   void addLayer(const std::string &path, const LayerConfig &layer, std::vector<std::string> &found, int depth) const;
 };
 
-/// The name of a class as Keras makes a group's name of it: "Conv2DTranspose" is "conv2d_transpose".
+/// The group name that Keras makes from a class name: "conv2d_transpose" from "Conv2DTranspose".
 std::string snakeCase(const std::string &className);
 
 } // namespace lathe::keras

@@ -1,5 +1,5 @@
-// Convolutions. nn has channels first, Keras mostly last: transposes around the operator say so, and the passes cancel
-// those between two of them. Kernels are spatial... x C x O in Keras, O x C x spatial... in nn.
+// Convolutions. nn has channels first, Keras mostly last: importers put transposes around operators, and the passes
+// cancel pairs of transposes between two operators. Kernels are spatial... x C x O in Keras, O x C x spatial... in nn.
 #include "import/keras/Keras.h"
 #include "import/keras/Windows.h"
 
@@ -27,7 +27,7 @@ void padWindow(Layer &layer, mlir::Value x, Window &window) {
   Dims extents(layer.dims(x).begin() + 2, layer.dims(x).end());
   if (padding == "same")
     padSame(extents, window);
-  else if (padding == "causal") // never sees what comes later
+  else if (padding == "causal") // sees no later elements
     window.pads[0] = (window.kernel[0] - 1) * window.dilations[0];
   else
     require(padding == "valid", "padding is '{}', expected valid, same or causal", padding);
@@ -44,7 +44,7 @@ int64_t channelsOf(Layer &layer, mlir::Value x) {
   return channels.constant();
 }
 
-/// Extents of the kernel along the spatial axes, of the weights of the file.
+/// Extents of the kernel along the spatial axes, from the weights of the file.
 Ints kernelOf(Layer &layer, mlir::Value w, size_t count) {
   const Dims &dims = layer.dims(w);
   require(dims.size() == count + 2, "the kernel has rank {}, expected {}", dims.size(), count + 2);
@@ -56,7 +56,7 @@ Window windowOf(Layer &layer, mlir::Value w, size_t count) {
       kernelOf(layer, w, count), layer.integers("strides", count, 1), layer.integers("dilation_rate", count, 1), {}};
 }
 
-/// spatial... x A x B with its last two axes in front: `swapped` B x A x spatial..., else A x B x spatial...
+/// Moves the last two axes of spatial... x A x B to the front: A x B x spatial..., or B x A x spatial... if `swapped`.
 mlir::Value kernelFirst(Layer &layer, mlir::Value w, bool swapped) {
   int64_t rank = layer.rank(w);
   Ints perm = swapped ? Ints{rank - 1, rank - 2} : Ints{rank - 2, rank - 1};
@@ -89,7 +89,7 @@ void importConvolution(Layer &layer) {
   layer.set(finished(layer, layer.emit("conv", {x, kernelFirst(layer, w, true), bias}, fields)));
 }
 
-/// spatial... x C x M: channel c has the M results c * M ...; x is channels first.
+/// The kernel is spatial... x C x M: channel c gives the results c * M to c * M + M - 1; x has channels first.
 mlir::Value depthwise(Layer &layer, mlir::Value x, mlir::Value w, mlir::Value bias) {
   size_t count = spatialRank(layer, x);
   Window window = windowOf(layer, w, count);
@@ -120,14 +120,14 @@ void importSeparable(Layer &layer) {
       finished(layer, layer.emit("conv", {inner, kernelFirst(layer, layer.weight(1), true), bias}, point.fields())));
 }
 
-/// What is cut off the full result of a transposed convolution along one axis, which has (in - 1) * stride + extent
-/// elements; a negative end is added. `extent` is that of the dilated kernel.
+/// Number of elements to cut off the full result of a transposed convolution along one axis. The full result has (in -
+/// 1) * stride + extent elements, where `extent` is the extent of the dilated kernel. A negative number adds elements.
 struct Cut {
   int64_t begin, end;
 };
 
-/// Without output_padding "same" leaves in * stride elements and "valid" at least as many; with it "same" leaves
-/// (in - 1) * stride + extent % 2 + output_padding. (keras/src/backend/common/backend_utils.py.)
+/// Without output_padding, "same" leaves in * stride elements and "valid" at least as many. With it, "same" leaves (in
+/// - 1) * stride + extent % 2 + output_padding. (keras/src/backend/common/backend_utils.py.)
 Cut transposedCut(bool same, int64_t extent, int64_t stride, std::optional<int64_t> outputPadding) {
   if (!same)
     return {0, -outputPadding.value_or(std::max<int64_t>(stride - extent, 0))};
@@ -164,8 +164,8 @@ void importTransposed(Layer &layer) {
   layer.set(finished(layer, layer.emit("conv_transpose", {x, kernelFirst(layer, w, true), bias}, fields)));
 }
 
-/// A convolution whose kernel is another one at every place: places x (taps, channels) x outputs. Windows become rows, and
-/// every place has a matrix product of its own.
+/// A convolution with a different kernel at every position: positions x (taps, channels) x outputs. Windows become
+/// rows, and every position has its own matrix product.
 void importLocal(Layer &layer) {
   mlir::Value x = layer.in(), bias = biasOf(layer, 1), w = layer.weight(0);
   if (layer.integer("implementation", 1) != 1)

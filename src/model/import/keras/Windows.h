@@ -1,13 +1,13 @@
-// What convolutions and pools have in common.
+// Shared by convolutions and pools.
 #pragma once
 
 #include "import/keras/Keras.h"
 
 namespace lathe::keras {
 
-/// Spatial axes of an operand with a batch and a channel axis: 1 to 3. Throws Error for others.
+/// Number of spatial axes of an operand with batch and channel axes: 1 to 3. Throws Error for others.
 size_t spatialRank(Layer &layer, mlir::Value x);
-/// The operand with channels first, wherever the layer has them, and back.
+/// Moves the operand's channels first, if the layer has them last; and back.
 mlir::Value toChannelsFirst(Layer &layer, mlir::Value x);
 mlir::Value fromChannelsFirst(Layer &layer, mlir::Value y);
 /// Fills in the pads for `x` (channels first) by the layer's padding: valid, same or causal.

@@ -1,5 +1,5 @@
-// Attention (opset 23 on): scale, softcap, masks, causality, grouped heads, past keys and values, numbers of keys a row,
-// and the scores as a result. RotaryEmbedding (opset 23 on).
+// Attention (opset 23 on): scale, softcap, masks, causality, grouped heads, past keys and values, numbers of keys a
+// row, and the scores as a result. RotaryEmbedding (opset 23 on).
 #include "import/onnx/Onnx.h"
 
 #include <cmath>
@@ -12,7 +12,7 @@ mlir::Value swapHeads(Node &node, mlir::Value x) {
   return node.emit("transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
 }
 
-/// [batch, rows, heads * lanes] as [batch, heads, rows, lanes]; what has rank 4 already is left.
+/// [batch, rows, heads * lanes] as [batch, heads, rows, lanes]; values of rank 4 stay as they are.
 mlir::Value headsApart(Node &node, mlir::Value x, int64_t heads, const char *what) {
   const Dims dims = node.info(x).dims;
   if (dims.size() == 4)
@@ -56,8 +56,8 @@ public:
 
 private:
   Node &node;
-  mlir::Value q, k, v;    // heads apart, keys and values with the past
-  mlir::Value bias, mask; // added to the scores; what is seen
+  mlir::Value q, k, v;    // heads apart; keys and values include the past
+  mlir::Value bias, mask; // bias is added to the scores; mask is true for visible keys
   std::string causal = "none";
   Dim queries, keys, newKeys;
   double scale = 1, softcap = 0;
@@ -76,7 +76,7 @@ private:
       node.set(2, v);
   }
 
-  /// One over the root of the depth, by which the queries are divided where only the run knows it.
+  /// 1 / sqrt(depth). If only the run knows the depth, the queries are divided instead.
   double readScale() {
     const Dim depth = node.info(q).dims[3];
     if (node.hasAttr("scale"))
@@ -100,20 +100,20 @@ private:
       return limitKeys(isCausal);
     if (!isCausal)
       return;
-    // Query i stands at position i behind the past.
+    // The position of query i is i plus the number of past keys.
     if (node.has(4) && !(newKeys == queries))
       return seeBehindPast();
     causal = node.has(4) ? "lower_right" : "upper_left";
   }
 
-  /// Causality where there are more or fewer new keys than queries: as a mask.
+  /// Adds causality to the mask, for different numbers of queries and new keys.
   void seeBehindPast() {
     mlir::Value last = node.emit("add", {numbers(q, 2, queries, 2), extentOf(node, node.in(4), 2)});
     mlir::Value seen = node.emit("less_equal", {numbers(k, 2, keys, 3), last});
     mask = mask ? node.emit("and", {mask, seen}) : seen;
   }
 
-  /// A mask with fewer columns than there are keys lets none of the others through.
+  /// If the mask has fewer columns than there are keys, the remaining keys are masked out.
   mlir::Value withAllColumns(mlir::Value given) {
     const TensorInfo info = node.info(given);
     if (info.rank() == 0 || !info.dims.back().isConstant() || !keys.isConstant() || info.dims.back() == Dim(1) ||
@@ -131,7 +131,7 @@ private:
     return node.emit("concat", {given, node.expand(rest, dims, given)}, {{"axis", -1}});
   }
 
-  /// 0, 1, ... along axis `axis` of four, as many as `of` has positions along `along`.
+  /// 0, 1, ... along axis `axis` of four; the count is the extent of `of` along `along`.
   mlir::Value numbers(mlir::Value of, int64_t along, const Dim &count, int64_t axis) {
     mlir::Value range;
     if (count.isConstant()) {
@@ -146,7 +146,7 @@ private:
     return node.reshape(range, dims);
   }
 
-  /// Every row of the batch has keys up to a number of its own; causal queries are the last of them.
+  /// Each row of the batch has its own number of keys. Causal queries are at the last of these positions.
   void limitKeys(bool isCausal) {
     const Dims rows = node.info(node.in(6)).dims;
     require(rows.size() == 1, "nonpad_kv_seqlen is {}, expected a vector", str(rows));
@@ -162,7 +162,7 @@ private:
     mask = mask ? node.emit("and", {mask, seen}) : seen;
   }
 
-  /// The fourth result: scores of some stage (after the product, softcap, mask or softmax), computed apart.
+  /// The fourth result: scores of one stage (after the product, softcap, mask or softmax), computed separately.
   void emitScores() {
     int64_t mode = node.intAttr("qk_matmul_output_mode", 0);
     if (!node.wants(3))
@@ -184,7 +184,7 @@ private:
     node.set(3, mode == 3 ? shares(scores) : scores);
   }
 
-  /// What every key has in the result of a query: nothing where the query sees no key, as the result is 0 then.
+  /// The softmax of the scores; all zero for a query that sees no key.
   mlir::Value shares(mlir::Value scores) {
     mlir::Value shares = node.emit("softmax", {scores}, {{"axis", -1}});
     if (!bias && !mask && causal == "none")
@@ -228,7 +228,7 @@ mlir::Value lanes(Node &node, mlir::Value x, int64_t from, int64_t to, int64_t s
                     {"steps", std::vector<int64_t>{step}}});
 }
 
-/// Cosines or sines as [batch, rows, 1, lanes / 2]: rows of the cache by position, or the cache as it is.
+/// Cosines or sines as [batch, rows, 1, lanes / 2]: rows of the cache selected by position, or the whole cache.
 mlir::Value angles(Node &node, size_t input, int64_t half) {
   mlir::Value cache = node.in(input);
   if (node.has(3)) {

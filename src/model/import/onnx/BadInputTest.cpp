@@ -1,4 +1,4 @@
-// Damaged and nonsensical models: each is one line that names the file and the place; none crashes or hangs.
+// Damaged and invalid models: each gives one line that names the file and the place; none crashes or hangs.
 #include "import/DamageTesting.h"
 #include "import/onnx/TestModel.h"
 #include "support/ErrorTesting.h"
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A small network of every kind of node, valid.
+/// A small valid network with every kind of node.
 TestModel network() {
   TestModel m(13);
   m.input("x", {"N", 3, 8, 8}).output("y");
@@ -321,7 +321,7 @@ TEST_F(BadFile, ExternalDataStaysInsideTheFolder) {
 
 // ---- Damage at random --------------------------------------------------------------------------------------------
 
-/// Imports; only an Error may come out. Its text, or "".
+/// Returns the message of the import's Error, or "". Other exceptions must not occur.
 std::string importErrorOf(const std::string &bytes) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   try {
@@ -359,7 +359,7 @@ TEST(Fuzz, DeepNesting) {
   mustNotCrash(inner);
 }
 
-/// One to four changes of single bytes or of runs of bytes.
+/// Changes one to four single bytes or ranges of bytes.
 std::string damaged(std::string bytes, std::mt19937 &random) {
   int changes = 1 + static_cast<int>(random() % 4);
   for (int i = 0; i < changes; ++i) {
@@ -396,7 +396,7 @@ TEST(Fuzz, RandomDamage) {
       rounds.refusedClearly(fmt::format("damage {}", i), "", [&] { return importErrorOf(bytes); });
     }
   }
-  // Half of the damage in the weights does no harm; the rest is refused.
+  // Half of the damage to weights has no effect; the rest is refused.
   EXPECT_GT(rounds.errors(), 100);
 }
 

@@ -1,4 +1,4 @@
-// Operators that are a few others: written as those, so that they are compiled and fused without code of their own.
+// Operators that are composed of other operators, so that they are compiled and fused without code of their own.
 #include "import/onnx/Onnx.h"
 #include "import/parts/Emitter.h"
 
@@ -34,7 +34,7 @@ namespace {
 
 mlir::Value counting(Node &node, mlir::Value x, int64_t axis) { return countTo(node, extentOf(node, x, axis)); }
 
-/// Where the column is at least (`upper`), at most or exactly the row plus k: bool rows x columns of x's last two axes.
+/// For bool rows x columns of x's last two axes: column >= row + k (`upper`), <= (`lower`) or == (`exactly`).
 enum class Side { upper, lower, exactly };
 mlir::Value triangle(Node &node, mlir::Value x, mlir::Value k, Side side) {
   int64_t rank = node.rank(x);
@@ -88,7 +88,7 @@ void importOneHot(Node &node) {
   } else {
     classes = node.emit("range", {node.constantInts({}, {0}), depth, node.constantInts({}, {1})});
   }
-  // Negative ones count from the end.
+  // Negative indices count from the end.
   mlir::Value below = node.emit("less", {indices, node.constantInts({}, {0})});
   indices = node.emit("where", {below, node.emit("add", {indices, depth}), indices});
   auto after = static_cast<int64_t>(dims.size()) - axis;
@@ -107,7 +107,7 @@ void importOneHot(Node &node) {
   node.set(0, node.emit("where", {node.emit("equal", {indices, classes}), part(1), part(0)}));
 }
 
-/// Every axis cut or padded around its centre.
+/// Cuts or pads every axis around its centre.
 void importCenterCropPad(Node &node) {
   node.expectInputs(2, 2);
   mlir::Value x = node.in(0);
@@ -151,7 +151,7 @@ mlir::Value root(Node &node, mlir::Value x, int64_t p) {
   return p == 2 ? node.emit("sqrt", {x}) : node.emit("pow", {x, scalar(node, x, 1.0 / static_cast<double>(p))});
 }
 
-/// The mean over a window, padding counted, is its sum but for a factor.
+/// The mean over a window, with padding counted, is the window's sum divided by a constant.
 void importLpPool(Node &node) {
   int64_t p = node.intAttr("p", 2), elements = 1;
   require(p >= 1, "p is {}, expected at least 1", p);
@@ -160,7 +160,7 @@ void importLpPool(Node &node) {
     if (name == "kernel")
       for (int64_t extent : std::get<std::vector<int64_t>>(field.value))
         elements *= extent;
-  // What ceil_mode adds behind counts as padding too, so that the factor is the same for every window.
+  // Padding that ceil_mode adds at the end counts as well, so that the divisor is the same for every window.
   padForCeil(node.info(node.in(0)).dims, fields);
   fields.emplace_back("count_include_pad", true);
   mlir::Value mean = node.emit("average_pool", {powered(node, node.in(0), p)}, fields);
@@ -181,7 +181,7 @@ void importGlobalLpPool(Node &node) {
   node.set(0, root(node, sum, p));
 }
 
-/// Classes picked by gather_elements; what is ignored weighs nothing.
+/// Picks classes with gather_elements; ignored labels have weight 0.
 mlir::Value logLikelihoodLoss(Node &node, mlir::Value x, mlir::Value labels, mlir::Value weights) {
   std::string reduction = node.stringAttr("reduction", "mean");
   require(reduction == "none" || reduction == "sum" || reduction == "mean",
@@ -190,7 +190,7 @@ mlir::Value logLikelihoodLoss(Node &node, mlir::Value x, mlir::Value labels, mli
   require(node.rank(x) == static_cast<int64_t>(dims.size()) + 1, "x has rank {} and target {}, expected one less",
           node.rank(x), dims.size());
   labels = node.cast(labels, ElementType::i64);
-  mlir::Value counted; // 1 or the class' weight, 0 where ignored
+  mlir::Value counted; // 1 or the weight of the class, 0 where ignored
   mlir::Value one = scalar(node, x, 1), zero = scalar(node, x, 0);
   if (node.hasAttr("ignore_index")) {
     mlir::Value ignored = node.emit("equal", {labels, node.constantInts({}, {node.intAttr("ignore_index", 0)})});
@@ -226,7 +226,7 @@ void importSoftmaxCrossEntropyLoss(Node &node) {
     node.set(1, logarithms);
 }
 
-/// The positions of a grid's points under an affine map: (x, y, 1) of every point times the transposed map.
+/// Positions of grid points under an affine map: (x, y, 1) of every point times the transposed map.
 void importAffineGrid(Node &node) {
   require(node.version() >= 20, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 2);

@@ -1,4 +1,4 @@
-// DeformConv: x is sampled at every tap of every output position, displaced by the offsets; the rest is a matrix product.
+// DeformConv: samples x at every tap of every output position, displaced by the offsets, and multiplies by the weights.
 #include "import/onnx/Onnx.h"
 #include "import/parts/Emitter.h"
 
@@ -73,7 +73,7 @@ private:
             str(offset), 2 * offsetGroup * kernel[0] * kernel[1]);
   }
 
-  /// The position of every tap without its offset: taps x out x out, of one spatial axis.
+  /// The position of every tap without its offset, for one spatial axis: taps x out x out.
   mlir::Value places(size_t axis) {
     std::vector<double> list;
     madeElements({kernel[0] * kernel[1], out[0], out[1]}, "the list of positions");
@@ -88,7 +88,7 @@ private:
     return node.cast(node.constant(data), node.info(node.in(0)).type);
   }
 
-  /// Coordinates of one spatial axis in the form of grid_sample: (2 p + 1) / extent - 1.
+  /// Coordinates along one spatial axis in the convention of grid_sample: (2 p + 1) / extent - 1.
   mlir::Value coordinates(mlir::Value offsets, size_t axis) {
     ElementType type = node.info(node.in(0)).type;
     const Dims dims = node.info(offsets).dims; // batch * groups, taps, 2, out, out
@@ -104,7 +104,7 @@ private:
     return node.reshape(shifted, {dims[0], dims[1] * dims[3], dims[4], 1});
   }
 
-  /// x under every tap: batch x offset groups x channels of one x taps x positions.
+  /// Samples of x at every tap: batch x offset groups x channels of a group x taps x positions.
   mlir::Value sampled() {
     Dim taps = kernel[0] * kernel[1], groups = batch * Dim(offsetGroup), each = channels / offsetGroup;
     mlir::Value x = node.reshape(node.in(0), {groups, each, Dim(in[0]), Dim(in[1])});

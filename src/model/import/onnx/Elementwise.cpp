@@ -1,11 +1,11 @@
-// Elementwise operators whose ONNX form is wider than one nn op.
+// Elementwise operators whose ONNX form is more general than one nn operator.
 #include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
 
-/// f over inputs [begin, end), half with half: of n terms none goes through more than log2(n) roundings, where a chain
-/// would round the first one n times (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2).
+/// f over inputs [begin, end), combined pairwise: each of n terms passes at most log2(n) roundings, while a chain
+/// rounds the first term n times (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2).
 mlir::Value pairwise(Node &node, const char *mnemonic, size_t begin, size_t end) {
   if (end - begin == 1)
     return node.in(begin);
@@ -32,7 +32,7 @@ void importMean(Node &node) {
   node.set(0, sum);
 }
 
-/// Before opset 7 broadcasting had to be asked for, and b could be aligned with an axis of a other than the last ones.
+/// Before opset 7 broadcasting was optional, and b could be aligned with any axis of a.
 void importBinary(Node &node) {
   if (node.version() >= 7)
     return importDirectly(node);
@@ -70,7 +70,7 @@ void importPRelu(Node &node) {
   node.set(0, node.emit("prelu", {x, slope}));
 }
 
-/// Since opset 12 base and exponent may have different types; the result has the base's.
+/// Since opset 12 base and exponent may have different types; the result has the type of the base.
 void importPow(Node &node) {
   if (node.version() < 12)
     return importBinary(node);

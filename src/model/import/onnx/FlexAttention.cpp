@@ -47,7 +47,7 @@ private:
     return values;
   }
 
-  /// One over the root of the depth, by which the queries are divided where only the run knows it.
+  /// 1 / sqrt(depth). If only the run knows the depth, the queries are divided instead.
   double readScale() {
     const Dim depth = build.info(q).dims[3];
     double scale = build.floatAttr("scale", 0);
@@ -59,7 +59,7 @@ private:
     return 1;
   }
 
-  /// Query heads for each head of keys and values.
+  /// Number of query heads for each head of keys and values.
   Dim shared() {
     const Dims rows = build.info(q).dims, columns = build.info(k).dims;
     auto times = rows[1].dividedExactlyBy(columns[1]);
@@ -88,7 +88,7 @@ private:
     return times == Dim(1) ? y : build.reshape(y, {rows[0], rows[1], rows[2], columns[3]});
   }
 
-  /// Passes `value` through a subgraph, if the node has it. False if a node of it could not be imported.
+  /// Passes `value` through a subgraph, if the node has one. Returns false if one of its nodes could not be imported.
   bool modified(const char *name, mlir::Value &value) {
     if (!node.attr(name))
       return true;

@@ -1,4 +1,4 @@
-// Operators that pick, place or sample elements, where ONNX's form is not the record's.
+// Operators that pick, place or sample elements and whose ONNX form differs from the nn record.
 #include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {

@@ -1,5 +1,5 @@
-// LinearAttention (opset 27 on): every head has a matrix that each position changes and reads. Few positions follow one
-// another in the graph, more become a loop.
+// LinearAttention (opset 27 on): every head has a matrix that each position changes and reads. A few positions are
+// unrolled in the graph; more positions become a loop.
 #include "import/Bodies.h"
 #include "import/onnx/Onnx.h"
 
@@ -69,7 +69,7 @@ private:
     delta = rule.ends_with("delta");
     require(!gated || build.has(4), "update_rule is '{}', and there is no decay", rule);
     require(!delta || build.has(5), "update_rule is '{}', and there is no beta", rule);
-    build.ignore({"chunk_size"}); // says how to compute, not what
+    build.ignore({"chunk_size"}); // a hint that does not change the result
     heads = keyHeads;
     group = queryHeads / keyHeads;
     depth = lanes(1, heads, "key");
@@ -114,7 +114,7 @@ private:
     initial = build.expand(build.constantScalar(ElementType::f32, 0), {batch, heads, depth, width}, build.in(0));
   }
 
-  /// One position: changes the state, then reads it.
+  /// One position: updates the state, then reads it.
   struct Step {
     mlir::Value q, k, v, decay, beta;
   };
@@ -122,7 +122,7 @@ private:
     if (at.decay)
       state = build.emit("mul", {state, at.decay});
     mlir::Value write = at.v;
-    if (at.beta) { // what the state has for the key gives way to the value
+    if (at.beta) { // replaces what the state holds for the key by the value
       mlir::Value row = build.reshape(at.k, {batch, heads, 1, depth});
       write = build.emit("mul", {at.beta, build.emit("sub", {at.v, build.emit("matmul", {row, state})})});
     }

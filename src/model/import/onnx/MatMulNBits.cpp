@@ -2,11 +2,11 @@
 // write. Source: ContribOperators.md in the documentation of ONNX Runtime.
 //
 //   A           rows x K, float
-//   B           N x blocks x bytes, u8: the steps of a block of a column lie one after the other, the earliest of a byte in
+//   B           N x blocks x bytes, u8: the steps of a block of a column are consecutive, the first step of a byte in
 //               its low bits
 //   scales      one number for each column and block
-//   zero_points likewise: numbers of the type of A, or codes packed as B is, where each column begins a byte; absent: half
-//               the range of codes
+//   zero_points one for each column and block: numbers of the type of A, or codes packed like B, where each column
+//               begins a new byte; absent: half the range of codes
 //
 // The weights become blocks x steps x N codes, the form of ir/PackedWeights.h.
 #include "import/onnx/Onnx.h"
@@ -17,10 +17,10 @@ namespace {
 struct Product {
   int64_t k, n, bits, block;
   int64_t blocks() const { return (k + block - 1) / block; }
-  int64_t steps() const { return blocks() * block; } // with those that fill the last block
+  int64_t steps() const { return blocks() * block; } // includes the steps that fill the last block
 };
 
-/// A with zeros for the steps that fill the last block, whose codes may be any.
+/// Pads A with zeros for the steps that fill the last block, because their codes may have any value.
 mlir::Value padded(Node &node, mlir::Value a, const Product &product) {
   auto rank = node.rank(a);
   require(rank >= 1 && mayAgree(node.info(a).dims.back(), product.k), "A is {}, expected {} columns",
@@ -32,7 +32,7 @@ mlir::Value padded(Node &node, mlir::Value a, const Product &product) {
   return node.emit("pad", {a}, {{"pads", pads}});
 }
 
-/// u8 as the codes in it along a new last axis.
+/// Unpacks u8 into the codes it holds, along a new last axis.
 mlir::Value unpacked(Node &node, mlir::Value bytes, const Product &product, int64_t count) {
   Dims dims = {Dim(product.n), Dim(count)};
   if (product.bits == 8)
@@ -72,7 +72,7 @@ mlir::Value zeroPoints(Node &node, const Product &product) {
 void importMatMulNBits(Node &node) {
   node.expectInputs(3, 6);
   Product product{node.intAttr("K", 0), node.intAttr("N", 0), node.intAttr("bits", 4), node.intAttr("block_size", 0)};
-  node.ignore({"accuracy_level"}); // a hint how products may be rounded
+  node.ignore({"accuracy_level"}); // a hint about the rounding of products
   require(product.k > 0 && product.n > 0 && product.block > 0,
           "K, N and block_size are {}, {} and {}, expected positive numbers", product.k, product.n, product.block);
   if (product.bits != 4 && product.bits != 8)
@@ -85,7 +85,7 @@ void importMatMulNBits(Node &node) {
     codes = node.cast(codes, ElementType::u4);
   mlir::Value scale = node.cast(columnsLast(node, node.in(2), product, 1), ElementType::f32),
               zero = zeroPoints(node, product);
-  // Last, so that constants before are folded before it.
+  // Casts the codes last, so that the constants before are folded first.
   mlir::Value weights = node.emit("sub", {node.cast(codes, ElementType::f32), zero});
   weights = node.reshape(node.emit("mul", {weights, scale}), {Dim(product.steps()), Dim(product.n)});
   mlir::Value y = node.emit("matmul", {padded(node, node.cast(node.in(0), ElementType::f32), product), weights});

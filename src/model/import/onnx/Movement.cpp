@@ -1,4 +1,4 @@
-// Elements in other places: split, pad and resize in their several historical forms.
+// Operators that move elements: split, pad and resize in all their historical forms.
 #include "import/onnx/Onnx.h"
 #include "import/parts/RunTimeParameters.h"
 
@@ -51,7 +51,7 @@ void importSplit(Node &node) {
     node.set(i, op->getResult(i));
 }
 
-/// Pads for all axes of those for some, where either are computed at run time.
+/// Expands pads for some axes to pads for all axes, if pads or axes are computed at run time.
 mlir::Value padsOfAxes(Node &node, mlir::Value pads, mlir::Value axes, int64_t rank) {
   int64_t count = axisCount(node, axes);
   require(node.info(pads).rank() == 1 && mayAgree(node.info(pads).dims[0], 2 * count), "pads is {}, expected {} values",
@@ -111,7 +111,7 @@ mlir::Value unlessEmpty(Node &node, size_t index) {
   return value && product(node.info(value).dims) == Dim(0) ? mlir::Value() : value;
 }
 
-/// Adds `operand` as attribute `field` when its elements are known; returns what stays an operand.
+/// Adds `operand` as attribute `field` if its elements are known and returns null; otherwise returns the operand.
 template <class T>
 mlir::Value addStatic(mlir::Value operand, const char *field, std::optional<std::vector<T>> known, Fields &fields) {
   if (!operand || !known)
@@ -120,7 +120,7 @@ mlir::Value addStatic(mlir::Value operand, const char *field, std::optional<std:
   return {};
 }
 
-/// Values for some axes spread over all; the others get `rest`.
+/// Spreads values for some axes over all axes; the other axes get `rest`.
 template <class T>
 std::vector<T> spread(const std::vector<T> &some, const std::vector<int64_t> &axes, std::vector<T> rest,
                       const char *what) {
@@ -130,7 +130,7 @@ std::vector<T> spread(const std::vector<T> &some, const std::vector<int64_t> &ax
   return rest;
 }
 
-/// Likewise of values that are computed at run time: a vector. `rest` has a value for each axis.
+/// Like `spread`, for a vector of values that is computed at run time. `rest` has a value for each axis.
 mlir::Value spreadComputed(Node &node, mlir::Value some, const std::vector<int64_t> &axes, mlir::Value rest,
                            const char *what) {
   auto rank = node.info(rest).dims[0].constant(), count = static_cast<int64_t>(axes.size());
@@ -150,7 +150,7 @@ mlir::Value onesLike(Node &node, mlir::Value value, int64_t count) {
   return node.emit("expand", {one}, {{"shape", std::vector<int64_t>{count}}});
 }
 
-/// Opset 10 and Upsample: x and scales only; sampled as "asymmetric", nearest rounds down.
+/// Upsample, and Resize of opset 10: only x and scales; sampling is "asymmetric", and nearest rounds down.
 void importUpsample(Node &node) {
   std::string op = node.record.op;
   require(op == "Resize" || node.version() <= 9, "there is no such operator in opset {}", node.version());
@@ -171,8 +171,8 @@ void importUpsample(Node &node) {
   node.set(0, node.emit("resize", {node.in(0), {}, scales, {}}, fields));
 }
 
-/// Sizes under keep_aspect_ratio_policy: one scale for the given axes, the smallest or greatest that fits. All positions
-/// follow from that scale, which goes to `scales`, and not from the sizes, which are rounded.
+/// Sizes under keep_aspect_ratio_policy: all given axes get the smallest or greatest scale that fits. The scale goes to
+/// `scales`, because positions follow from it and not from the rounded sizes.
 std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<int64_t> sizes,
                                      const std::vector<int64_t> &axes, bool notLarger, std::vector<double> &scales) {
   double scale = notLarger ? std::numeric_limits<double>::infinity() : 0;
@@ -194,7 +194,7 @@ std::vector<int64_t> keepAspectRatio(Node &node, const Dims &dims, std::vector<i
   return sizes;
 }
 
-/// Begins and ends of a crop of some axes; the others are taken whole.
+/// Start and end of a crop of some axes; the other axes are taken whole.
 std::vector<double> spreadRoi(const std::vector<double> &roi, const std::vector<int64_t> &axes, int64_t rank) {
   require(roi.size() == 2 * axes.size(), "roi has {} values, expected {}", roi.size(), 2 * axes.size());
   auto half = roi.begin() + static_cast<int64_t>(axes.size());
@@ -252,7 +252,7 @@ void importResize(Node &node) {
     }
   }
   if (coordinates != "tf_crop_and_resize") {
-    roi = {}; // no other mode looks at it
+    roi = {}; // other modes do not use it
   } else if (knownRoi && someAxes) {
     knownRoi = spreadRoi(*knownRoi, axes, rank);
   } else if (roi && !knownRoi && someAxes) {

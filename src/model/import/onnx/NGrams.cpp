@@ -1,4 +1,4 @@
-// TfIdfVectorizer: how often each n-gram of a list occurs, as comparisons of shifted slices.
+// TfIdfVectorizer: counts the occurrences of each n-gram of a list, by comparing shifted slices.
 #include "import/onnx/Onnx.h"
 
 #include <limits>
@@ -28,7 +28,7 @@ public:
     for (size_t size = 1; size <= begins.size(); ++size)
       if (countOf(size) > 0)
         parts.push_back(occurrences(size));
-    parts.push_back(zeros(1)); // for columns that no n-gram has
+    parts.push_back(zeros(1)); // for columns without an n-gram
     mlir::Value counts = node.emit("concat", parts, {{"axis", 1}});
     mlir::Value y = weighed(node.emit("gather", {counts, placesOfColumns()}, {{"axis", 1}}));
     node.set(0, given.size() == 1 ? node.emit("reshape", {y}, {{"shape", std::vector<int64_t>{-1}}}) : y);
@@ -39,7 +39,7 @@ private:
   mlir::Value x; // rows x positions
   std::string mode;
   int64_t least = 0, most = 0, skips = 0;
-  std::vector<int64_t> begins, indexes, integers; // begins: of the n-grams of each size in the pool
+  std::vector<int64_t> begins, indexes, integers; // begins: start of the n-grams of each size in the pool
   std::vector<std::string> texts;
   std::vector<double> weights;
 
@@ -73,7 +73,7 @@ private:
   }
 
   int64_t poolSize() const { return static_cast<int64_t>(integers.empty() ? texts.size() : integers.size()); }
-  /// N-grams of `size` elements.
+  /// The number of n-grams of `size` elements.
   int64_t countOf(size_t size) const {
     int64_t end = size < begins.size() ? begins[size] : poolSize();
     return (end - begins[size - 1]) / static_cast<int64_t>(size);
@@ -99,7 +99,7 @@ private:
     return node.expand(node.constantScalar(ElementType::f32, 0), {node.info(x).dims[0], Dim(count)}, x);
   }
 
-  /// How often every n-gram of a size occurs: rows x n-grams.
+  /// Counts every n-gram of a size: rows x n-grams.
   mlir::Value occurrences(size_t size) {
     auto length = static_cast<int64_t>(size);
     mlir::Value sum;
@@ -119,7 +119,7 @@ private:
     return sum ? sum : zeros(countOf(size));
   }
 
-  /// Element `at` of the n-gram that begins at each position: rows x begins x 1.
+  /// Element `at` of the n-gram that begins at each position: rows x positions x 1.
   mlir::Value shifted(size_t at, size_t size, int64_t stride) {
     auto before = static_cast<int64_t>(at) * stride, behind = static_cast<int64_t>(size - 1 - at) * stride;
     mlir::Value cut = node.emit("slice", {x},
@@ -132,7 +132,7 @@ private:
     return node.reshape(cut, dims);
   }
 
-  /// For each column of the result the n-gram that it counts; the number of n-grams where there is none.
+  /// The n-gram that each column of the result counts; the number of n-grams for a column without one.
   std::map<int64_t, int64_t> ngramsOfColumns() {
     std::map<int64_t, int64_t> places;
     for (size_t i = 0; i < indexes.size(); ++i) {
@@ -151,7 +151,7 @@ private:
   }
 
   mlir::Value weighed(mlir::Value counts) {
-    if (mode == "IDF") // whether it occurs
+    if (mode == "IDF") // 1 if it occurs
       counts = node.cast(node.emit("greater", {counts, node.constantScalar(ElementType::f32, 0)}), ElementType::f32);
     if (mode == "TF" || weights.empty())
       return counts;

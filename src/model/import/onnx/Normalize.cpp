@@ -4,7 +4,7 @@
 namespace lathe::onnx {
 namespace {
 
-/// Normalises by the statistics of x itself, and moves those that are kept towards them.
+/// Normalises by the statistics of x itself, and moves the running statistics towards them.
 void importTrainingBatchNorm(Node &node) {
   double momentum = node.floatAttr("momentum", 0.9), epsilon = node.floatAttr("epsilon", 1e-5);
   ElementType type = node.info(node.in(0)).type, kept = node.info(node.in(3)).type;
@@ -52,7 +52,7 @@ void importBatchNorm(Node &node) {
   node.set(0, node.emit("batch_norm", operands, {{"epsilon", node.floatAttr("epsilon", 1e-5)}}));
 }
 
-/// Before opset 13 the input is seen as a matrix, its axes before `axis` against the others.
+/// Before opset 13 the input counts as a matrix: the axes before `axis`, and the remaining axes.
 void importSoftmax(Node &node) {
   if (node.version() >= 13)
     return importDirectly(node);
@@ -98,7 +98,7 @@ void importLayerNorm(Node &node) {
   node.set(0, node.emit("layer_norm", operands, {{"axis", axis}, {"epsilon", epsilon}}));
   if (!node.wants(1) && !node.wants(2))
     return;
-  // Mean and 1 / deviation are wanted by training only: spelled out, in the type asked for.
+  // Only training needs the mean and 1 / deviation: they are computed separately, in the type of `stash_type`.
   require(isFloat(statistics), "stash_type is {}, expected a floating-point type", stash);
   std::vector<int64_t> axes;
   for (int64_t i = normalizeAxis(axis, node.rank(x), "axis"); i < node.rank(x); ++i)
@@ -110,7 +110,7 @@ void importLayerNorm(Node &node) {
     node.set(2, inverseDeviation(node, node.emit("sub", {precise, mean}), axes, epsilon));
 }
 
-/// The result has the type of the scale; the wider of both types is computed in.
+/// Computes in the wider of both types; the result has the type of the scale.
 void importRmsNorm(Node &node) {
   require(node.version() >= 23, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 2);
@@ -122,7 +122,7 @@ void importRmsNorm(Node &node) {
   node.set(0, node.cast(y, scale));
 }
 
-/// Until opset 20 scale and bias have one element a group.
+/// Before opset 21 scale and bias have one element a group.
 void importGroupNorm(Node &node) {
   require(node.version() >= 18, "there is no such operator in opset {}", node.version());
   node.expectInputs(3, 3);
@@ -134,7 +134,7 @@ void importGroupNorm(Node &node) {
   const Dim channels = node.info(x).dims[1];
   double epsilon = node.floatAttr("epsilon", 1e-5);
   require(groups > 0, "num_groups is {}, expected a positive number", groups);
-  if (node.version() < 21 && !channels.isConstant()) { // the groups are channels of another view
+  if (node.version() < 21 && !channels.isConstant()) { // views the groups as channels
     mlir::Value apart = node.emit("reshape", {x}, {{"shape", std::vector<int64_t>{0, groups, -1}}});
     ElementType type = node.info(x).type;
     mlir::Value y = node.emit("instance_norm", {apart, node.cast(node.in(1), type), node.cast(node.in(2), type)},
@@ -187,7 +187,7 @@ void importReduceExtreme(Node &node) {
   node.set(0, node.cast(result, ElementType::boolean));
 }
 
-/// Before opset 7 broadcasting of C had to be asked for.
+/// Before opset 7 broadcasting of C was optional.
 void importGemm(Node &node) {
   if (node.version() >= 7)
     return importDirectly(node);

@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// One node over x, with what it needs as initializers.
+/// One node over x, with initializers for its other operands.
 TestModel over(int64_t opset, std::vector<TestModel::Extent> dims, int32_t resultType = TensorProto::FLOAT) {
   TestModel m(opset);
   m.input("x", std::move(dims)).output("y", resultType);
@@ -195,7 +195,7 @@ TEST(AutoPad, BecomesExplicit) {
   EXPECT_THAT(conv("VALID", 6, 1),
               AllOf(HasSubstr("pads = array<i64: 0, 0, 0, 0>"), HasSubstr("-> tensor<1x1x4x4xf32>")));
   EXPECT_THAT(conv("SAME_UPPER", "H", 1), HasSubstr("pads = array<i64: 1, 1, 1, 1>")); // no extent needed at stride 1
-  // What follows the extent is the most padding of all extents, and the rule.
+  // If padding depends on an open extent, the pads are the greatest ones, followed by the rule.
   EXPECT_THAT(conv("SAME_UPPER", "H", 2),
               AllOf(HasSubstr("pads = array<i64: 1, 1, 1, 1, 1, 1>"), HasSubstr("-> tensor<1x1x?x?xf32>")));
   EXPECT_THAT(conv("SAME_LOWER", "H", 3), HasSubstr("pads = array<i64: 1, 1, 1, 1, -1, -1>"));
@@ -272,7 +272,7 @@ TEST(Flatten, WithASymbolicBatch) {
 }
 
 TEST(Reshape, ShapeArithmeticOfABatchDisappears) {
-  // What exporters write for x.view(x.size(0), -1).
+  // The form in which exporters write x.view(x.size(0), -1).
   auto m = over(13, {"N", 3, 4});
   m.ints("zero", {}, {0}).ints("axis", {0}).ints("rest", {-1});
   m.node("Shape", {"x"}, {"shape"});

@@ -11,8 +11,7 @@ using namespace source;
 
 const Format &format();
 
-/// Reads a file (Reader.cpp). The bytes of a weight stay in the parsed message until they are
-/// requested.
+/// Reads a file (Reader.cpp). The bytes of a weight stay in the parsed message until they are needed.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options = {});
 
@@ -42,15 +41,15 @@ StructureHandler sequenceHandler(const NodeRecord &node, const std::vector<Entry
 void importFlexAttention(StructureNode &node);   // FlexAttention.cpp
 void importLinearAttention(StructureNode &node); // LinearAttention.cpp
 
-/// Step `iteration` of x along `axis`. Where x has no steps, a value with the extents of one, for the body of a loop that
-/// never runs (LinearAttention.cpp).
+/// Step `iteration` of x along `axis`. If x has no steps, a value with the extents of a step, for the body of a loop
+/// that never runs (LinearAttention.cpp).
 mlir::Value stepOf(Node &node, mlir::Value x, mlir::Value iteration, int64_t axis);
 
 /// The extent of x along an axis, an i64 scalar.
 mlir::Value extentOf(Node &node, mlir::Value x, int64_t axis);
-/// x over the root of its extent along an axis, as attention scales queries.
+/// x / sqrt(extent along an axis), as attention scales queries.
 mlir::Value overRootOfExtent(Node &node, mlir::Value x, int64_t axis);
-/// 0, 1, ... below `size`, an i64 scalar, as a vector: a constant where the size is known.
+/// 0, 1, ... below `size` (an i64 scalar) as a vector: a constant if the size is known.
 mlir::Value countTo(Node &node, mlir::Value size);
 /// A vector as a matrix of one column.
 mlir::Value column(Node &node, mlir::Value vector);

@@ -1,4 +1,4 @@
-// What the properties of an ONNX file say of pictures: the convention of ONNX's MetadataProps document.
+// Reads what the properties of an ONNX file state about pictures: the convention of ONNX's MetadataProps document.
 #include "import/PictureNotes.h"
 
 #include "import/onnx/onnx.pb.h"

@@ -1,4 +1,4 @@
-// Quantisation, spelled out: integers to numbers and back, products of integers less their zero points.
+// Quantisation as plain operators: integers to real numbers and back, and products of integers less their zero points.
 #include "import/onnx/Onnx.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@ mlir::Value scalar(Node &node, mlir::Value like, double value) {
   return node.constantScalar(node.info(like).type, value);
 }
 
-/// scale and zero point under extents that broadcast to x: a scalar, one an axis position, or one a block.
+/// Gives scale and zero point extents that broadcast to x: a scalar, one a position of an axis, or one a block.
 mlir::Value alongAxis(Node &node, mlir::Value value, mlir::Value x, int64_t axis, int64_t blockSize) {
   Dims dims = node.info(value).dims, whole = node.info(x).dims;
   if (dims.empty() || (dims.size() == 1 && dims[0] == Dim(1)))
@@ -24,7 +24,7 @@ mlir::Value alongAxis(Node &node, mlir::Value value, mlir::Value x, int64_t axis
   }
   require(static_cast<int64_t>(dims.size()) == rank && blockSize > 0, "scale is {}, expected a scalar or a vector",
           str(dims));
-  const Dim left = dims[axis] * blockSize - whole[axis]; // positions that the last block lacks
+  const Dim left = dims[axis] * blockSize - whole[axis]; // positions that are missing in the last block
   require(left.constantOr(0) >= 0 && left.constantOr(0) < blockSize,
           "scale is {}, expected one element for each {} of the {} along axis {}", str(dims), blockSize,
           whole[axis].str(), axis);
@@ -52,13 +52,13 @@ mlir::Value blockwise(Node &node, mlir::Value codes, mlir::Value scale, mlir::Va
   if (zero)
     zero = node.cast(zero, ElementType::f32);
   scale = node.cast(scale, ElementType::f32);
-  mlir::Value y = node.cast(codes, ElementType::f32); // last, so that constants before are folded before it
+  mlir::Value y = node.cast(codes, ElementType::f32); // cast last, so that constants before it are folded first
   if (zero)
     y = node.emit("sub", {y, zero});
   return node.emit("mul", {y, scale});
 }
 
-/// Blocks along the first axis of a matrix: they divide it, and there is one scale for each block and column.
+/// True for blocks along the first axis of a matrix that divide it, with one scale for each block and column.
 bool hasRowBlocks(Node &node, mlir::Value x, mlir::Value scale, int64_t axis, int64_t block) {
   const Dims &whole = node.info(x).dims, &parts = node.info(scale).dims;
   return block > 0 && whole.size() == 2 && parts.size() == 2 && normalizeAxis(axis, 2, "axis") == 0 &&
@@ -66,7 +66,7 @@ bool hasRowBlocks(Node &node, mlir::Value x, mlir::Value scale, int64_t axis, in
          whole[1] == parts[1] && whole[1].isConstant();
 }
 
-/// The blocks become an axis of their own: the form of ir/PackedWeights.h, which a product behind it reads as it is.
+/// Makes the blocks an axis: the form of ir/PackedWeights.h, which a following product reads directly.
 void importRowBlocks(Node &node, int64_t block, ElementType type) {
   const Dims whole = node.info(node.in(0)).dims;
   Dim blocks = whole[0].constant() / block;
@@ -123,7 +123,7 @@ void importQuantizeLinear(Node &node) {
                         zero ? alongAxis(node, zero, x, axis, block) : zero, type, saturate));
 }
 
-/// To u8, scale and zero point from the extremes (zero among them).
+/// Converts to u8 with scale and zero point from the minimum and maximum (and zero).
 void importDynamicQuantizeLinear(Node &node) {
   node.expectInputs(1, 1);
   node.expectOutputs(3);
@@ -139,7 +139,7 @@ void importDynamicQuantizeLinear(Node &node) {
   node.set(2, zero);
 }
 
-/// sums * a * b, quantised again.
+/// sums * a * b, requantised.
 mlir::Value requantized(Node &node, mlir::Value sums, mlir::Value a, mlir::Value b, mlir::Value scale,
                         mlir::Value zero) {
   mlir::Value factor = node.emit("mul", {node.cast(a, ElementType::f32), node.cast(b, ElementType::f32)});

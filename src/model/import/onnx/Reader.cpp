@@ -11,8 +11,8 @@
 namespace lathe::onnx {
 namespace {
 
-// Opsets after 22 changed none of the operators imported here but for the types they take; an attribute they add
-// would be refused as not understood. The conformance cases (tests/conformance) hold this to be so.
+// Opsets after 22 changed only the types of the operators imported here; an attribute that a new opset adds is refused
+// as unknown. The conformance cases (tests/conformance) check this.
 constexpr int64_t oldestOpset = 6, newestOpset = 28;
 
 const char *kindName(AttributeProto::AttributeType kind) {
@@ -22,7 +22,7 @@ const char *kindName(AttributeProto::AttributeType kind) {
   return kind >= 0 && kind < static_cast<int>(std::size(names)) ? names[kind] : "nothing";
 }
 
-/// The kind of value an attribute holds; files before IR version 2 do not say, the value does.
+/// The kind of value that an attribute holds. Files before IR version 2 do not state it; there the value tells.
 AttributeProto::AttributeType kindOf(const AttributeProto &attr) {
   if (attr.has_type())
     return attr.type();
@@ -52,8 +52,8 @@ template <class Result, class Field> std::vector<Result> list(const Field &field
 /// Operators of ONNX itself have an empty domain.
 std::string domainOf(const std::string &domain) { return domain == "ai.onnx" ? "" : domain; }
 
-/// Of a node: previews of ONNX's own operators have a domain of their own. Operators of ONNX Runtime that are imported like
-/// ONNX's own ones have none here, either.
+/// The domain of a node's operator. Previews of ONNX's own operators have a separate domain. Operators of ONNX Runtime
+/// that are imported like ONNX's own operators get an empty domain.
 std::string operatorDomainOf(const std::string &domain, const std::string &op) {
   bool known = domain == "ai.onnx.preview" || (domain == "com.microsoft" && op == "MatMulNBits");
   return known ? "" : domainOf(domain);
@@ -217,7 +217,7 @@ private:
   }
 };
 
-/// Removes the default values of inputs that the caller gives: what is left is an input like any other.
+/// Removes the default values of inputs that the caller overrides: these become ordinary inputs.
 void dropDefaults(GraphRecord &graph, const ModelProto &model, const ImportOptions &options,
                   const std::string &fileName) {
   constexpr int64_t firstWithDefaults = 4;
@@ -270,7 +270,7 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
                       const ImportOptions &options) {
   require(options.signature.empty(), "{}: an ONNX file has no signatures, got '{}'", fileName, options.signature);
   requireModelBytes(fileName, bytes.size());
-  google::protobuf::LogSilencer silent; // about strings that are not UTF-8: an error is one line
+  google::protobuf::LogSilencer silent; // hides lines about strings that are not UTF-8: an error is one line
   auto model = std::make_shared<ModelProto>();
   require(model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
           "{}: is not an ONNX model or is damaged (Lathe reads {})", fileName, readFormats());
@@ -282,7 +282,7 @@ ModelRecord readModel(std::string_view bytes, const std::string &fileName, const
   for (const FunctionProto &function : model->functions())
     record.functions.push_back(reader.function(function));
   record.graph = reader.graph(model->graph());
-  // Weights of the model's graph are read once: each gives up its bytes then. Those of bodies are read again.
+  // Weights of the model's graph are read once and freed then. Weights of bodies may be read again.
   for (int i = 0; i < model->graph().initializer_size(); ++i)
     record.graph.initializers[size_t(i)].release = [proto = model->mutable_graph()->mutable_initializer(i)] {
       proto->Clear();

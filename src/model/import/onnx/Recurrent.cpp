@@ -1,12 +1,12 @@
-// LSTM, GRU and RNN: activations as the record spells them, layout 1 as transposes around the operator.
+// LSTM, GRU and RNN: activations in the record's form, layout 1 as transposes around the operator.
 #include "ops/recurrent/Recurrent.h"
 #include "import/onnx/Onnx.h"
 
 namespace lathe::onnx {
 namespace {
 
-/// Reads the activations with their parameters, one after another as they lie in ONNX, into `fields`; nothing for the
-/// usual ones.
+/// Reads the activations and their parameters, in the order of ONNX, into `fields`; adds nothing for the default
+/// activations.
 void readActivations(Node &node, Fields &fields, const std::string &usual) {
   std::vector<std::string> names = node.stringsAttr("activations");
   std::vector<double> given[] = {node.floatsAttr("activation_alpha"), node.floatsAttr("activation_beta")};

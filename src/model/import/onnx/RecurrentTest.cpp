@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN as ONNX writes them, against the one form of the nn dialect.
+// LSTM, GRU and RNN of ONNX become the one form of the nn dialect.
 #include "import/onnx/TestModel.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(Recurrent, ActivationsWithTheirParameters) {
   TestModel m(14);
   TestNode node = lstm(m, {5, 2, 3}).floats("activation_alpha", {0.3f, 0.7f}).floats("activation_beta", {0.6f});
   strings(node, "activations", {"HardSigmoid", "tanh", "Elu"});
-  // Values are taken by those activations that have them, in order.
+  // Parameters go, in order, to the activations that take them.
   EXPECT_THAT(m.imported(),
               AllOf(HasSubstr("activations = \"hard_sigmoid,tanh,elu\""),
                     HasSubstr("activation_alpha = array<f64: 3.000000e-01, 0.000000e+00, 0.69999999999999996>"),

@@ -1,5 +1,5 @@
-// Sequences and optionals. Exporters use them to pass lists of tensors around whose lengths they know: the importer
-// keeps the list, and no sequence is left in the graph. What only the run knows becomes nn operators on sequences.
+// Sequences and optionals. Exporters use them for lists of tensors whose lengths they know: the importer keeps the
+// list, and no sequence is left in the graph. Sequences that only the run knows become nn operators on sequences.
 #include "import/Bodies.h"
 #include "import/RunTimeValues.h"
 #include "import/onnx/Onnx.h"
@@ -12,19 +12,19 @@ Entry sequenceEntry(Values values) { return {{}, std::move(values), false}; }
 
 bool given(const StructureNode &node, size_t index) { return index < node.inputs.size() && !node.in(index).absent; }
 
-/// The position at operand `index` as far as the model tells; `end` where the operand is absent.
+/// The position in operand `index`, if it is known; `end` if the operand is absent.
 std::optional<int64_t> position(StructureNode &node, size_t index, int64_t end) {
   return given(node, index) ? node.scalar(node.in(index)) : end;
 }
 
-/// `at` in a sequence of `count` tensors, counted from its beginning; checked.
+/// Checks `at` in a sequence of `count` tensors, and counts it from the beginning.
 int64_t checkedPosition(int64_t at, size_t count, size_t places) {
   auto length = static_cast<int64_t>(count);
   require(at >= -length && at < static_cast<int64_t>(places), "position {} in a sequence of {} tensors", at, count);
   return at < 0 ? at + length : at;
 }
 
-/// Operand `index` as a sequence of the graph. `type` is the element type of an empty one that states none.
+/// Operand `index` as a sequence of the graph. `type` is the element type of an empty sequence that states none.
 mlir::Value sequenceValue(StructureNode &node, size_t index, ElementType type = ElementType::invalid) {
   const Entry &entry = node.in(index);
   RunTimeValues values{node.graph, node.loc, node.name};
@@ -86,7 +86,7 @@ void importSequenceErase(StructureNode &node) {
       tensorEntry(node.builder().emit("sequence_erase", {sequenceValue(node, 0), optionalInput(node, 1)}));
 }
 
-/// Throws Unsupported unless the tensors of a sequence have one rank, which is known.
+/// Throws Unsupported unless all tensors of a sequence have one known rank.
 void requireRank(StructureNode &node, mlir::Value sequence) {
   if (!node.graph.info(sequence).items)
     node.unsupported("the rank of the sequence's tensors is not known");
@@ -139,8 +139,8 @@ void importConcatFromSequence(StructureNode &node) {
   node.outputs.at(0) = tensorEntry(values.size() == 1 ? values[0] : builder.emit("concat", values, {{"axis", axis}}));
 }
 
-/// Extents of the parts of SplitToSequence along an axis of `extent`; nothing where the run decides, or where there are
-/// too many parts to list.
+/// Extents of the parts of SplitToSequence along an axis of `extent`; nothing if only the run knows them, or if there
+/// are too many parts.
 std::optional<std::vector<int64_t>> partSizes(StructureNode &node, const Dim &extent) {
   constexpr size_t mostParts = 4096;
   if (!extent.isConstant())
@@ -199,7 +199,7 @@ void importSplitToSequence(StructureNode &node) {
 
 void importPassedOn(StructureNode &node) { node.outputs.at(0) = node.in(0); }
 
-/// An optional with something in it is the value itself, and an empty one is known to be empty.
+/// An optional with content becomes the content itself; an empty optional is known to be empty.
 void importOptional(StructureNode &node) {
   if (given(node, 0)) {
     node.outputs.at(0) = node.in(0);
@@ -235,7 +235,7 @@ void importOptionalGetElement(StructureNode &node) {
         node.in(0), kind == ValueKind::optional ? ValueKind::tensor : ValueKind::sequence, ElementType::invalid));
 }
 
-/// SequenceMap over sequences of known tensors: the body once for each.
+/// SequenceMap over sequences of known tensors: imports the body once for each tensor.
 void unrollMap(StructureNode &node) {
   size_t count = node.sequence(0).size();
   Body body(node, node.subgraph("body"));
@@ -260,7 +260,7 @@ void unrollMap(StructureNode &node) {
     node.outputs[k] = {{}, std::move(made[k]), false};
 }
 
-/// SequenceMap over sequences of which only the run knows the length: nn.loop, which carries the resulting sequences.
+/// SequenceMap over sequences of unknown length: nn.loop, which carries the resulting sequences.
 void mapAtRunTime(StructureNode &node) {
   Node builder = node.builder();
   const GraphRecord &graph = node.subgraph("body");
@@ -300,8 +300,7 @@ void mapAtRunTime(StructureNode &node) {
       node.outputs[i].value = (*results)[i];
 }
 
-/// The body on every tensor of the first sequence; of other operands sequences go along, tensors are the same each
-/// time.
+/// Runs the body on every tensor of the first sequence. Other sequences advance with it; other tensors stay the same.
 void importSequenceMap(StructureNode &node) {
   require(!node.inputs.empty(), "has no inputs, expected a sequence");
   bool known = true;

@@ -77,7 +77,7 @@ struct Waves {
 };
 
 Waves waves(Node &node, mlir::Value rows, mlir::Value columns, mlir::Value length) {
-  // The remainder keeps the angle, and with it its error, small.
+  // The remainder keeps the angle small, and so its error.
   mlir::Value turns = node.emit("mod", {node.emit("mul", {column(node, rows), columns}), length});
   mlir::Value step = node.emit("div", {real(node, circle), node.cast(length, ElementType::f64)});
   mlir::Value angle = node.emit("mul", {node.cast(turns, ElementType::f64), step});
@@ -101,7 +101,7 @@ Signal transformed(Node &node, const Signal &x, const Waves &waves, bool inverse
   return y;
 }
 
-/// Parts of a signal whose last axis holds them.
+/// Splits a signal whose last axis holds real and imaginary part.
 Signal partsOf(Node &node, mlir::Value x) {
   Dims dims = node.info(x).dims;
   auto last = static_cast<int64_t>(dims.size()) - 1;
@@ -121,7 +121,7 @@ mlir::Value joined(Node &node, const Signal &signal) {
   return node.emit("concat", {re, node.reshape(signal.im, dims)}, {{"axis", static_cast<int64_t>(dims.size()) - 1}});
 }
 
-/// length / 2 + 1: the frequencies of a real signal that tell the others.
+/// length / 2 + 1: the frequencies that determine a real signal.
 mlir::Value halfOf(Node &node, mlir::Value length) {
   return node.emit("add", {node.emit("div", {length, integer(node, 2)}), integer(node, 1)});
 }
@@ -149,7 +149,7 @@ public:
     length = node.has(1) ? integerInput(node, 1, "dft_length")
              : real      ? node.emit("mul", {node.emit("sub", {extent, integer(node, 1)}), integer(node, 2)})
                          : extent;
-    // Elements beyond the length do not count, and those that are missing are zero.
+    // Ignores elements beyond the length, and pads missing elements with zeros.
     mlir::Value wanted = real ? halfOf(node, length) : length;
     if (node.has(1))
       x = node.emit("slice", {x, node.constantInts({1}, {0}), node.reshape(wanted, {1})},
@@ -175,7 +175,7 @@ private:
   Node &node;
   int64_t axis = 0;
   bool inverse = false, onesided = false;
-  mlir::Value length, rows; // of the transform, and its positions that are there
+  mlir::Value length, rows; // length of the transform, and how many of its positions exist
 
   /// Since opset 20 the axis is an input.
   void readAxis() {
@@ -201,7 +201,7 @@ private:
     return transformed(node, x, w, inverse);
   }
 
-  /// The real signal whose lower frequencies are x: every frequency counts twice, but 0 and half of the length.
+  /// The real signal whose lower frequencies are x: every frequency counts twice, except 0 and half of the length.
   Signal realInverse(const Signal &x) {
     Waves w = waves(node, rows, countTo(node, length), length);
     mlir::Value doubled = node.emit("mul", {rows, integer(node, 2)});
@@ -242,7 +242,7 @@ void importStft(Node &node) {
   node.set(0, joined(node, transformed(node, {framed(signal.re), framed(signal.im)}, w, false)));
 }
 
-/// Weights of triangular bands that are equally wide in mels: frequencies of a spectrum along the rows, bands along the
+/// Weights of triangular bands with equal widths in mels: frequencies of a spectrum along the rows, bands along the
 /// columns.
 void importMelWeightMatrix(Node &node) {
   require(node.version() >= 17, "there is no such operator in opset {}", node.version());

@@ -1,4 +1,4 @@
-// Operators one of whose results is the state of the next run: caches of keys and values, causal convolution.
+// Operators with a result that is the state of the next run: caches of keys and values, causal convolution.
 #include "import/onnx/Onnx.h"
 
 #include <limits>
@@ -6,8 +6,8 @@
 namespace lathe::onnx {
 namespace {
 
-/// The cache with `update` written at the positions of each row of the batch from write_indices on. "circular" goes on
-/// at the begin.
+/// Writes `update` into the cache, for each row of the batch from position write_indices on. "circular" continues at
+/// the start.
 void importTensorScatter(Node &node) {
   require(node.version() >= 24, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 3);
@@ -36,7 +36,7 @@ void importTensorScatter(Node &node) {
   node.set(0, node.emit("scatter_elements", {cache, index, update}, {{"axis", axis}}));
 }
 
-/// A depthwise convolution over the past positions and the new ones. The last positions are the next run's past.
+/// A depthwise convolution over the past and the new positions. The last positions are the past of the next run.
 void importCausalConv(Node &node) {
   require(node.version() >= 27, "there is no such operator in opset {}", node.version());
   node.expectInputs(2, 4);

@@ -1,5 +1,5 @@
-// Operators with subgraphs. What the model decides disappears: an If becomes the branch that its condition takes, a Loop
-// or Scan of few iterations these iterations one after the other. What the run decides becomes nn.if and nn.loop.
+// Operators with subgraphs. What the importer can decide disappears: an If becomes the branch that its condition takes,
+// and a Loop or Scan of few iterations is unrolled. What only the run can decide becomes nn.if and nn.loop.
 #include "import/Bodies.h"
 #include "import/onnx/Onnx.h"
 
@@ -8,7 +8,7 @@
 namespace lathe::onnx {
 namespace {
 
-// Iterations that are unrolled: always, and where a loop cannot be (it carries a sequence, say).
+// Limits on unrolled iterations: in general, and for a loop that must be unrolled (because it carries a sequence, say).
 constexpr int64_t alwaysUnrolled = 64, mostIterations = 4096;
 
 /// A condition or a number of iterations as a scalar.
@@ -30,7 +30,7 @@ void importIf(StructureNode &node) {
   emitIf(node, scalarOf(node, builder, node.tensor(0), ElementType::boolean), then, otherwise);
 }
 
-/// One tensor a step along a new axis.
+/// Joins one tensor a step along a new axis.
 mlir::Value stacked(Node &builder, const Values &steps, int64_t axis) {
   Values parts;
   for (mlir::Value step : steps) {
@@ -43,14 +43,14 @@ mlir::Value stacked(Node &builder, const Values &steps, int64_t axis) {
   return parts.size() == 1 ? parts[0] : builder.emit("concat", parts, {{"axis", axis}});
 }
 
-/// Remembers where the iterations of an unrolled loop begin, so that they can be erased when the run turns out to decide
-/// whether there is another one.
+/// Remembers where the iterations of an unrolled loop begin, so that they can be erased if only the run can decide
+/// whether there is a further iteration.
 class Unrolling {
 public:
   explicit Unrolling(StructureNode &node)
       : node(node), block(node.graph.builder.getInsertionBlock()), last(block->empty() ? nullptr : &block->back()) {}
 
-  /// Erases everything emitted so far, but constants, which others may read by now.
+  /// Erases everything emitted so far except constants, which other operations may use already.
   void undo() {
     for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(*block))) {
       if (&op == last)
@@ -74,7 +74,7 @@ struct LoopNode {
   StructureNode &node;
   const GraphRecord &graph;
   size_t carried, scanned;
-  std::optional<int64_t> trips; // where the model tells
+  std::optional<int64_t> trips; // if known at import
 };
 
 LoopNode readLoop(StructureNode &node) {
@@ -93,8 +93,8 @@ LoopNode readLoop(StructureNode &node) {
 
 enum class Unrolled { done, failed, undecided };
 
-/// Emits the iterations of a loop. `undecided`, with nothing emitted: the run decides whether there is another one, or
-/// there are more than `most`.
+/// Emits the iterations of a loop. Returns `undecided`, with nothing emitted, if only the run can decide whether there
+/// is a further iteration, or if there are more than `most`.
 Unrolled unroll(const LoopNode &loop, int64_t most) {
   StructureNode &node = loop.node;
   Unrolling emitted(node);
@@ -168,7 +168,7 @@ void importLoop(StructureNode &node) {
   loopAtRunTime(loop);
 }
 
-/// Step `at` of x along an axis, which is gone in the result.
+/// Step `at` of x along an axis; the result does not have this axis.
 mlir::Value sliced(Node &builder, mlir::Value x, int64_t axis, int64_t at) {
   mlir::Value step = builder.emit("slice", {x},
                                   {{"starts", std::vector<int64_t>{at}},
@@ -232,7 +232,7 @@ ScanNode readScan(StructureNode &node) {
   return scan;
 }
 
-/// One iteration after the other.
+/// Imports one iteration after the other.
 void unrollScan(const ScanNode &scan, int64_t trips) {
   StructureNode &node = scan.node;
   Node builder = node.builder();
@@ -264,7 +264,8 @@ void unrollScan(const ScanNode &scan, int64_t trips) {
   }
 }
 
-/// The steps of a scanned output, which nn.loop puts along axis 0, in the order and along the axis that Scan asks for.
+/// Brings the steps of a scanned output, which nn.loop puts along axis 0, into the order and to the axis that Scan asks
+/// for.
 mlir::Value arranged(Node &builder, mlir::Value steps, int64_t axis, bool reversed) {
   if (reversed)
     steps = builder.emit("slice", {steps},
@@ -329,8 +330,8 @@ void runScan(const ScanNode &scan) {
     scanAtRunTime(scan);
 }
 
-/// Scan of opset 8: the first input (numbers of steps) is optional, and everything has a batch as axis 0 in front of the
-/// steps. Each image is a Scan of today's form.
+/// Scan of opset 8: the first input (numbers of steps) is optional, and every tensor has a batch axis before the steps.
+/// Each batch element becomes a Scan of the newer form.
 void importBatchedScan(StructureNode &node) {
   require(node.inputs.size() >= 2, "has {} inputs, expected at least 2", node.inputs.size());
   if (!node.in(0).absent)

@@ -1,4 +1,4 @@
-// Functions, branches, loops and sequences that are decided while a model is imported.
+// Functions, branches, loops and sequences that the importer decides.
 #include "import/onnx/TestModel.h"
 #include "ir/Context.h"
 #include "passes/interpret/Evaluate.h"
@@ -82,7 +82,7 @@ TEST(If, AConditionFromDataChooses) {
   EXPECT_THAT(run(m, {1}, {3}), ElementsAre(-3));
   EXPECT_THAT(run(m, {1}, {0}), ElementsAre(0));
   EXPECT_THAT(m.imported(), HasSubstr("nn.if"));
-  // Branches may give other extents, but not other ranks.
+  // Branches may give different extents, but not different ranks.
   NodeProto &other = *choice.mutable_attribute(1)->mutable_g()->mutable_node(0);
   other.set_op_type("Concat");
   other.add_input("x");
@@ -287,7 +287,7 @@ TEST(Scan, OfOpset8HasABatch) {
               ElementsAre(1, 2, 4, 6, 9, 12, 11, 11, 13, 13, 16, 16));
 }
 
-/// `list` after `count` iterations that each append the sum of all before: a loop that the run decides.
+/// Gives `list` after `count` iterations, each of which appends the sum of all elements: a loop for the run.
 TestModel growingSequence() {
   TestModel m = model({1, 2});
   m.input("count", {}, TensorProto::INT64).ints("first", {}, {0});

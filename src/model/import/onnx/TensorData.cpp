@@ -45,7 +45,7 @@ constexpr TypeRow types[] = {
     {TensorProto::INT2, ElementType::invalid, "int2"},
 };
 
-/// Copies `values`, each narrowed to `Narrow`, which the format keeps in wider words.
+/// Copies `values`, narrowed to `Narrow`; the format stores them in wider integers.
 template <class Narrow, class Field>
 void narrow(const Field &values, int64_t expected, const std::string &what, const char *field, std::vector<char> &out) {
   require(values.size() == expected, "{}: {} has {} values, expected {}", what, field, values.size(), expected);
@@ -114,7 +114,7 @@ void readExternal(const TensorProto &tensor, int64_t expected, const std::string
   require(file.good() || length == 0, "{}: external data file '{}' cannot be read", what, path.string());
 }
 
-/// Elements from the field the format prescribes for the type.
+/// Reads elements from the field that the format prescribes for the type.
 void decodeTyped(const TensorProto &t, ElementType type, int64_t count, const std::string &what,
                  std::vector<char> &out) {
   switch (type) {
@@ -197,7 +197,8 @@ TensorData decodeTensor(const TensorProto &tensor, const std::string &what, cons
 
 namespace {
 
-/// Places of the stored elements among all of `dims`, from their numbers (a vector) or their coordinates (a row each).
+/// Positions of the stored elements within `dims`, from their linear indices (a vector) or their coordinates (a row
+/// each).
 std::vector<int64_t> placesOf(const TensorData &indices, const std::vector<int64_t> &dims, int64_t stored,
                               const std::string &what) {
   require(indices.type == ElementType::i64, "{}: the indices are {}, expected int64", what, name(indices.type));
@@ -225,7 +226,7 @@ std::vector<int64_t> placesOf(const TensorData &indices, const std::vector<int64
 } // namespace
 
 TensorData decodeSparse(const SparseTensorProto &tensor, const std::string &what, const std::filesystem::path &folder) {
-  // A few bytes may state extents of any size.
+  // Limits the result, because a few bytes may state extents of any size.
   constexpr int64_t alwaysFine = int64_t(64) << 20, mostTimes = 1024;
   TensorData stored = decodeTensor(tensor.values(), what, folder);
   TensorData dense{stored.type, {tensor.dims().begin(), tensor.dims().end()}, {}, {}};

@@ -16,7 +16,7 @@ using source::TensorData;
 /// it or below.
 TensorData decodeTensor(const TensorProto &tensor, const std::string &what, const std::filesystem::path &folder);
 
-/// Decodes a sparse tensor to all of its elements, likewise.
+/// Decodes a sparse tensor to a dense one; errors as in decodeTensor.
 TensorData decodeSparse(const SparseTensorProto &tensor, const std::string &what, const std::filesystem::path &folder);
 
 } // namespace lathe::onnx

@@ -1,4 +1,4 @@
-// Constants, and operators that pass a value on or ask about one.
+// Constants, and operators that pass a value on or inspect it.
 #include "import/onnx/Onnx.h"
 #include "support/StringList.h"
 
@@ -86,7 +86,7 @@ void importDropout(Node &node) {
   if (node.has(2)) {
     auto training = node.info(node.in(2));
     bool off = training.contents && training.contents->size() == 1 && training.contents->front() == Dim(0);
-    // Drops nothing even while training: some networks forget to say that they are not.
+    // A ratio of 0 drops nothing even while training: some networks forget to leave training mode.
     auto ratio = node.has(1) ? node.staticDoubles(node.in(1)) : std::nullopt;
     if (!off && !(ratio && ratio->size() == 1 && ratio->front() == 0))
       node.unsupported("training_mode is set or computed at run time");
@@ -95,13 +95,13 @@ void importDropout(Node &node) {
   node.set(0, x);
   if (!node.wants(1))
     return;
-  // Before opset 10 the mask has x's type.
+  // Before opset 10 the mask has the type of x.
   ElementType type = node.version() < 10 ? node.info(x).type : ElementType::boolean;
   mlir::Value shape = node.emit("shape", {x});
   node.set(1, node.emit("constant_of_shape", {shape}, {{"value", 1.0}, {"type", type}}));
 }
 
-/// The locale names a language whose rules are to hold: those of Unicode do.
+/// The locale names a language; the rules of Unicode are used for all languages.
 void importStringNormalizer(Node &node) {
   node.expectInputs(1, 1);
   node.ignore({"locale"});

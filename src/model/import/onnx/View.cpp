@@ -1,4 +1,4 @@
-// Operators that only give the same elements other extents.
+// Operators that keep the elements and change the extents.
 #include "import/onnx/Onnx.h"
 #include "import/parts/RunTimeParameters.h"
 
@@ -15,7 +15,7 @@ void importReshape(Node &node) {
   }
   Fields fields = {{"allow_zero", allowZero}};
   if (node.info(shape).contents) {
-    // Extents that shape arithmetic knows by symbol: no operand needed where one of them can be left to infer.
+    // All extents are known as formulas: no operand is needed if reshape can infer one of them.
     const OpRecord &record = *findOp("reshape");
     auto attrs = record.makeAttrs();
     setField(*attrs, "allow_zero", allowZero);
@@ -42,7 +42,7 @@ void importFlatten(Node &node) {
   node.set(0, node.reshape(node.in(0), {product(all.first(axis)), product(all.subspan(axis))}));
 }
 
-/// Axes from the attribute (before opset 13) or the second operand; neither where none are given.
+/// Axes from the attribute (before opset 13) or from the second operand; neither if none are given.
 struct Axes {
   std::optional<std::vector<int64_t>> known;
   mlir::Value computed;

@@ -57,7 +57,7 @@ Window readWindow(Node &node, const TensorInfo &x, std::vector<int64_t> kernel) 
   return window;
 }
 
-/// The extents of the kernel, those of w; kernel_shape must agree if it is given.
+/// The kernel's extents, from w; kernel_shape must agree if it is given.
 std::vector<int64_t> kernelOf(Node &node, const TensorInfo &w) {
   std::vector<int64_t> kernel;
   for (size_t i = 2; i < w.rank(); ++i) {
@@ -94,8 +94,8 @@ void importConvInteger(Node &node) {
   node.set(0, emitConvInteger(node, node.in(0), node.in(1), node.inOrNull(2), node.inOrNull(3)));
 }
 
-/// `full` with the extents `wanted` behind batch and channels, where only the run knows its own: what is beyond is cut off
-/// at both ends, and what it lacks is added behind.
+/// Brings `full`, whose spatial extents only the run knows, to the spatial extents `wanted`: cuts off the excess at
+/// both ends, and adds what is missing at the end.
 mlir::Value cutTo(Node &node, mlir::Value full, const std::vector<int64_t> &wanted, bool upper) {
   auto count = static_cast<int64_t>(wanted.size());
   mlir::Value none = node.constantInts({}, {0}), extents = node.constantInts({count}, wanted);
@@ -113,7 +113,7 @@ mlir::Value cutTo(Node &node, mlir::Value full, const std::vector<int64_t> &want
   return node.reshape(result, dims);
 }
 
-/// `y` and the third input, one element a channel, where the node has it.
+/// `y` plus the third input (one element a channel), if the node has it.
 mlir::Value withBias(Node &node, mlir::Value y) {
   if (!node.has(2))
     return y;
@@ -122,7 +122,7 @@ mlir::Value withBias(Node &node, mlir::Value y) {
   return node.emit("add", {y, node.reshape(node.in(2), dims)});
 }
 
-/// ConvTranspose states its padding in four ways; all become explicit pads and output_padding.
+/// ConvTranspose states its padding in four ways; all of them become explicit pads and output_padding.
 void importConvTranspose(Node &node) {
   node.expectInputs(2, 3);
   const TensorInfo x = node.info(node.in(0)), w = node.info(node.in(1));
@@ -143,7 +143,7 @@ void importConvTranspose(Node &node) {
   auto wanted = node.intsAttr("output_shape");
   require(wanted.empty() || wanted.size() == count || wanted.size() == count + 2,
           "output_shape has {} values, expected {}", wanted.size(), count);
-  if (wanted.size() == count + 2) // PyTorch's first exporters put batch and channels before
+  if (wanted.size() == count + 2) // PyTorch's first exporters included batch and channels
     wanted.erase(wanted.begin(), wanted.begin() + 2);
   for (int64_t extent : wanted)
     require(extent >= 0 && extent < int64_t(1) << 31, "output_shape has value {}", extent);
@@ -158,7 +158,7 @@ void importConvTranspose(Node &node) {
     mlir::Value full = node.emit("conv_transpose", {node.in(0), node.in(1), {}}, fields);
     return node.set(0, withBias(node, cutTo(node, full, wanted, autoPad == "SAME_UPPER")));
   }
-  // What the full result has beyond the extent wanted is cut off at both ends; what it lacks is added behind.
+  // Cuts off the excess of the full result at both ends; adds what is missing at the end.
   for (size_t i = 0; i < count && (same || !wanted.empty()); ++i) {
     int64_t total = (kernel[i] - 1) * dilations[i] + 1 + extra[i] - strides[i]; // beyond in * stride
     if (!wanted.empty())
@@ -252,7 +252,7 @@ void padForCeil(const Dims &x, Fields &fields) {
     int64_t window = (kernel[i] - 1) * dilations[i] + 1, begin = (*pads)[i], &end = (*pads)[kernel.size() + i];
     int64_t room = x[2 + i].constant() + begin + end - window;
     int64_t extra = ((strides[i] - room % strides[i]) % strides[i] + strides[i]) % strides[i];
-    // A window that would start in the padding behind does not count.
+    // A window that would start in the padding at the end does not count.
     if (room + extra >= 0 && room + extra < x[2 + i].constant() + begin)
       end += extra;
   }

@@ -1,4 +1,4 @@
-// Arithmetic that is a few operators.
+// Arithmetic that consists of a few operators.
 #include "import/parts/FakeQuant.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ NudgedRange nudgedRange(float least, float most, int64_t bits, bool narrow) {
   return {(first - zero) * scale, (last - zero) * scale, scale};
 }
 
-/// The steps between `low` and where x is clipped already.
+/// The number of steps from `low` to x, which is already clipped.
 static mlir::Value stepsFrom(Emitter &op, mlir::Value x, mlir::Value low, mlir::Value scale, mlir::Value perStep) {
   x = op.emit("mul", {op.emit("sub", {x, low}), perStep});
   return op.emit("add", {op.emit("mul", {roundAway(op.node, x), scale}), low});

@@ -1,4 +1,4 @@
-// Selection of boxes: what nn.select_boxes does not fill is zero in the results.
+// Selects boxes; results that nn.select_boxes does not fill are zero.
 #include "import/parts/Emitter.h"
 
 #include <algorithm>

@@ -7,13 +7,13 @@ namespace {
 
 using mlir::Value;
 
-/// A text as a parameter of a template: the mnemonic of an nn operator, or an option.
+/// A text as a template parameter: the mnemonic of an nn operator, or an option.
 template <size_t size> struct Text {
   char text[size];
   constexpr Text(const char (&given)[size]) { std::copy_n(given, size, text); }
 };
 
-/// The importer of an operator with one result, which is `function` of its operands.
+/// The importer of an operator with one result, which `function` computes from the operands.
 template <auto function> struct ResultOf {
   template <class... Operands> static constexpr size_t countOf(Value (*)(Emitter &, Operands...)) {
     return sizeof...(Operands);
@@ -68,7 +68,7 @@ Value rankOf(Emitter &op, Value x) { return op.number(ElementType::i32, static_c
 
 // ---- Reductions ---------------------------------------------------------------------------------------------------
 
-/// Over axes that are known, or computed at run time.
+/// Reduces over axes that are known, or that are computed at run time.
 template <Text mnemonic> Value reduced(Emitter &op, Value x, Value axesOperand) {
   auto given = op.node.staticInts(axesOperand);
   Ints axes = normalizeAxes(given.value_or(Ints()), op.rank(x), "an axis");
@@ -108,7 +108,7 @@ Value toSpace(Emitter &op, Value x, Value, Value) {
 }
 Value reversed(Emitter &op, Value x, Value) { return reverse(op, x, op.node.requireInts(1, "the axes")); }
 
-/// Blocks of the image to channels and back; the order of the new channels is that of ONNX.
+/// Moves blocks of the image to channels and back; the new channels are in the order of ONNX.
 template <Text mnemonic> Value blocks(Emitter &op, Value x) {
   std::string layout = op.node.stringAttr("data_format", "NHWC");
   require(layout == "NHWC" || layout == "NCHW", "data_format is '{}', expected NHWC or NCHW", oneLine(layout));
@@ -120,12 +120,12 @@ template <Text mnemonic> Value blocks(Emitter &op, Value x) {
 
 // ---- Resizing -----------------------------------------------------------------------------------------------------
 
-/// The operand with its channels first, resized to the height and width of operand 1.
+/// Moves the channels first and resizes to the height and width in operand 1.
 Value resized(Emitter &op, Value x, Value sizes, Fields fields, const char *halfPixel) {
   bool align = op.option("align_corners", 0) != 0, half = op.option("half_pixel_centers", 0) != 0;
   require(!align || !half, "has both align_corners and half_pixel_centers, expected one at most");
   fields.emplace_back("coordinate_mode", align ? "align_corners" : half ? halfPixel : "asymmetric");
-  if (halfPixel != std::string_view("half_pixel")) // rounded down, but with align_corners to the nearest one
+  if (halfPixel != std::string_view("half_pixel")) // rounds down, but to the nearest with align_corners
     fields.emplace_back("nearest_mode", align ? "round_prefer_ceil" : "floor");
   require(op.rank(x) == 4, "the operand has rank {}, expected 4", op.rank(x));
   x = channelsFirst(op.node, x);
@@ -140,15 +140,15 @@ Value resized(Emitter &op, Value x, Value sizes, Fields fields, const char *half
   return channelsLast(op.node, op.emit("resize", operands, fields));
 }
 
-/// Results are floats whatever the operand is.
+/// The result is float, whatever type the operand has.
 Value resizedLinearly(Emitter &op, Value x, Value sizes) {
   return resized(op, op.node.cast(x, ElementType::f32), sizes, {{"mode", "linear"}}, "half_pixel");
 }
 Value resizedToNearest(Emitter &op, Value x, Value sizes) {
   return resized(op, x, sizes, {{"mode", "nearest"}}, "tf_half_pixel_for_nn");
 }
-/// With half_pixel_centers the coefficient is Keys' -0.5 and pixels outside do not count, else -0.75 and the border is
-/// repeated. The weights are those of the exact position; TensorFlow rounds it to 1/1024.
+/// With half_pixel_centers the coefficient is Keys' -0.5 and pixels outside do not count, otherwise it is -0.75 and the
+/// border is repeated. The weights belong to the exact position; TensorFlow rounds the position to 1/1024.
 Value resizedCubically(Emitter &op, Value x, Value sizes) {
   bool half = op.option("half_pixel_centers", 0) != 0;
   Fields fields = {{"mode", "cubic"}, {"cubic_coeff_a", half ? -0.5 : -0.75}, {"exclude_outside", half}};
@@ -195,7 +195,7 @@ template <int value> Value filledLike(Emitter &op, Value x) {
 
 // ---- Products -----------------------------------------------------------------------------------------------------
 
-/// x, with its last two axes in the other order where `turn` says so.
+/// x, with its last two axes exchanged if `turn` is true.
 Value turned(Emitter &op, Value x, bool turn) {
   int64_t rank = op.rank(x);
   require(rank >= 2, "an operand has rank {}, expected at least 2", rank);
@@ -241,7 +241,7 @@ constexpr CommonOperator table[] = {
     row<positionOf<"arg_min">>("ArgMin", "ARG_MIN", moves),
     row<reduced<"reduce_l2">>("EuclideanNorm", ""),
     row<reduced<"reduce_max">>("Any", "REDUCE_ANY"),
-    row<reduced<"reduce_max">>("Max", "REDUCE_MAX", moves), // the order of quantised elements is that of the numbers
+    row<reduced<"reduce_max">>("Max", "REDUCE_MAX", moves), // quantised elements keep the order of the numbers
     row<reduced<"reduce_mean">>("Mean", "MEAN"),
     row<reduced<"reduce_min">>("All", "REDUCE_ALL"),
     row<reduced<"reduce_min">>("Min", "REDUCE_MIN", moves),

@@ -1,4 +1,4 @@
-// Branches and loops whose subgraphs read nothing but their inputs and what stands around them.
+// Branches and loops whose subgraphs read nothing but their inputs and names of outer scopes.
 #include "import/Bodies.h"
 #include "import/parts/Emitter.h"
 
@@ -33,7 +33,7 @@ void importBranches(StructureNode &node, const Entry &condition, const GraphReco
 
 namespace {
 
-/// True if an iteration hands input `index` on as it is: the value of every iteration is the one before the loop.
+/// True if an iteration passes input `index` on unchanged, so that it has the same value in every iteration.
 bool handsOn(const GraphRecord &body, size_t index) {
   std::string name = body.outputs[index].name;
   for (size_t step = 0; step <= body.nodes.size(); ++step) {
@@ -114,7 +114,7 @@ private:
     return values;
   }
 
-  /// Imports one iteration, which is dropped, to see which carried values it gives another rank.
+  /// Imports one iteration, which is discarded, to find the carried values whose rank it changes.
   bool fillReserves(LoopParts &parts, const ReserveFiller &fill) {
     auto isNumber = [&](mlir::Value value) {
       const TensorInfo &info = node.graph.info(value);

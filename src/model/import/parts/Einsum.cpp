@@ -1,5 +1,5 @@
-// Einsum as transposes, reductions, products and matrix products: two operands at a time, from the left. What is summed
-// over as soon as no later operand needs it; a label that appears twice in one operand becomes its diagonal.
+// Einsum as transposes, reductions, products and matrix products. Operands are combined two at a time, from the left. A
+// label is summed as soon as no later operand needs it; a label that appears twice in one operand becomes its diagonal.
 #include "import/parts/Emitter.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool contains(const Labels &labels, int label) {
 
 struct Term {
   mlir::Value value;
-  Labels labels; // one an axis
+  Labels labels; // one label for each axis
 };
 
 struct Equation {
@@ -85,7 +85,7 @@ public:
 private:
   Node &node;
   const Values &operands;
-  size_t ellipsis = 0; // axes of the widest
+  size_t ellipsis = 0; // number of axes of the widest ellipsis
 
   const Dims &dims(const Term &term) const { return node.info(term.value).dims; }
 
@@ -114,7 +114,7 @@ private:
     return result;
   }
 
-  /// 0, 1, ... below the extent of axis `of`, along axis `to` of x's rank, with extent 1 on the others.
+  /// 0, 1, ... below the extent of axis `of`, along axis `to` of a tensor of x's rank; all other extents are 1.
   mlir::Value positions(const Term &x, size_t of, size_t to) {
     Dims along(dims(x).size(), Dim(1));
     along[to] = dims(x)[of];
@@ -128,7 +128,7 @@ private:
     return node.reshape(node.emit("range", {node.constantInts({}, {0}), count, node.constantInts({}, {1})}), along);
   }
 
-  /// Axis k set to the position of axis i: everything else masked away and summed.
+  /// Keeps the elements where axes i and k have the same position: masks all others, and sums over axis k.
   Term diagonal(const Term &x, size_t i, size_t k) {
     require(mayAgree(dims(x)[i], dims(x)[k]), "label '{}' stands for extents {} and {}", static_cast<char>(x.labels[i]),
             dims(x)[i].str(), dims(x)[k].str());
@@ -155,7 +155,7 @@ private:
       }
       return result;
     }
-    // Implicit: the ellipsis, then every letter that appears once, in alphabetical order.
+    // The implicit result: the ellipsis, then every letter that appears once, in alphabetical order.
     Labels letters;
     for (const Labels &labels : equation.operands)
       letters.insert(letters.end(), labels.begin(), labels.end());
@@ -190,7 +190,7 @@ private:
     return node.emit("transpose", {x.value}, {{"perm", perm}});
   }
 
-  /// Without the axes of extent 1 whose label has another extent in `other`: they broadcast.
+  /// Removes axes of extent 1 whose label has another extent in `other`: they broadcast.
   Term narrowed(const Term &x, const Term &other) {
     Dims kept;
     Labels labels;
@@ -229,7 +229,7 @@ private:
     return result;
   }
 
-  /// x * y summed over what neither `later` nor the result needs.
+  /// x * y, summed over the labels that neither `later` nor the result needs.
   Term product(Term x, Term y, const Labels &later) {
     Term wide = x;
     x = narrowed(x, y);

@@ -1,5 +1,5 @@
-// A node with what importers use most, and parts of importers that formats with the channels last share. Functions here
-// take operands and options as values; the importers of a format read them from its own attributes.
+// A node with helpers for importers, and parts of importers that formats with the channels last share. Functions here
+// take operands and options as values; the importers of a format read them from its attributes.
 #pragma once
 
 #include "import/Node.h"
@@ -39,7 +39,7 @@ public:
   virtual int64_t option(const char *name, int64_t fallback) { return node.intAttr(name, fallback); }
   /// Type of result `index`: a type attribute, or the type of the tensor that the file describes.
   virtual ElementType resultType(const char *attribute, ElementType fallback, size_t index = 0);
-  /// The element that stands for zero in operand 0.
+  /// The element of operand 0 that stands for zero.
   virtual double zero() const { return 0; }
 };
 
@@ -77,8 +77,8 @@ void padSame(const Dims &extents, Window &window);
 /// Fills in the pads: SAME (TensorFlow's rule) or none. `dims` are the extents of the operand, `first` is its first
 /// spatial axis. Throws Error for values that are no window.
 Window padded(const Dims &dims, size_t first, bool same, Window window);
-/// Pads of the transposed convolution whose result has extent `out` along each axis: that of the convolution, SAME or
-/// not, that it is the gradient of. `explicitPads` are used instead where they are not empty.
+/// Pads of a transposed convolution with result extents `out`: those of the (SAME or VALID) convolution whose gradient
+/// it computes. If `explicitPads` is not empty, it is used instead.
 struct TransposedPads {
   std::vector<int64_t> pads, outputPadding;
 };
@@ -89,7 +89,7 @@ TransposedPads transposedPads(const Ints &in, const Ints &out, const Window &win
 
 /// A size of -1 reaches to the end.
 mlir::Value sliceBySize(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value size);
-/// Options are masks: bit i is about position i of the begins.
+/// Options are bit masks: bit i belongs to element i of `begin`.
 mlir::Value stridedSlice(Emitter &op, mlir::Value x, mlir::Value begin, mlir::Value end, mlir::Value strides);
 /// Elements `begin` to `end` (not included) along one axis.
 mlir::Value cut(Emitter &op, mlir::Value x, int64_t axis, int64_t begin, int64_t end);
@@ -104,21 +104,21 @@ void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes);
 void unpack(Emitter &op);
 /// `count` equal pieces become the results of the node.
 void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count);
-/// Pieces of operand 0 of the sizes that operand 1 holds, of which one may be -1: what is left. Operand 2: the axis.
+/// Splits operand 0 into pieces of the sizes in operand 1, one of which may be -1 (the rest). Operand 2 is the axis.
 void splitBySizes(Emitter &op);
-/// rank x 2 pads as nn has them, all begins, then all ends; nothing if they are not known.
+/// Rank x 2 pads in the order of nn (all begins, then all ends); nothing if the pads are unknown.
 std::optional<Ints> staticPads(Emitter &op, mlir::Value pairs);
 /// Pads x by the rank x 2 operand `pairs`. mode: "constant" (with `value`, or with 0), "reflect", "symmetric".
 mlir::Value padByPairs(Emitter &op, mlir::Value x, mlir::Value pairs, const char *mode, mlir::Value value,
                        double constant = 0);
-/// Without the given axes; without all of extent 1 where none is given.
+/// Removes the given axes of extent 1; all axes of extent 1 if none is given.
 mlir::Value squeeze(Emitter &op, mlir::Value x, const Ints &axes);
-/// With an axis of extent 1 before the one that `axis` holds.
+/// Inserts an axis of extent 1 before the axis whose number is in `axis`.
 mlir::Value expandDims(Emitter &op, mlir::Value x, mlir::Value axis);
 mlir::Value tileBy(Emitter &op, mlir::Value x, mlir::Value repeats);
 /// x broadcast to the extents that `shape` holds.
 mlir::Value broadcastTo(Emitter &op, mlir::Value x, mlir::Value shape);
-/// Axes 1 to M in blocks, with the positions in the block in front of the batch.
+/// Splits axes 1 to M into blocks and moves the positions inside a block in front of the batch.
 mlir::Value spaceToBatch(Emitter &op, mlir::Value x, const Ints &block, const Ints &pairs, double padValue);
 mlir::Value batchToSpace(Emitter &op, mlir::Value x, const Ints &block, const Ints &crops);
 mlir::Value reverse(Emitter &op, mlir::Value x, const Ints &axes);
@@ -127,31 +127,31 @@ mlir::Value reverseSequence(Emitter &op, mlir::Value x, mlir::Value lengths);
 
 // ---- Indexed (Indexed.cpp) ----------------------------------------------------------------------------------------
 
-/// Product of `dims`, the extents of a constant that an importer makes itself, which no bytes of the file bound. Throws
-/// Error, beginning with `what`, for more than 2^24 elements.
+/// Product of `dims`, the extents of a constant that an importer creates, which the size of the file does not bound.
+/// Throws Error, beginning with `what`, for more than 2^24 elements.
 int64_t madeElements(const Ints &dims, const std::string &what);
 
-/// With `batch` the first axes of operand and indices are the same ones. Indices are i64.
+/// With `batch`, operand and indices share the first axes. Indices are i64.
 mlir::Value gatherAlong(Emitter &op, mlir::Value x, mlir::Value indices, int64_t axis, int64_t batch);
 /// A tensor of one value; `shape` is i64.
 mlir::Value filled(Emitter &op, mlir::Value shape, ElementType type, double value);
 /// Updates at equal positions add up.
 mlir::Value scatterInto(Emitter &op, mlir::Value indices, mlir::Value updates, mlir::Value shape);
-/// Positions (sparse), extents, values and the value elsewhere.
+/// Positions of the stored elements, extents, values, and the value of all other elements.
 mlir::Value sparseToDense(Emitter &op, mlir::Value indices, mlir::Value shape, mlir::Value values, mlir::Value rest);
 /// A constant tensor of 0, 1, ... along `axis`, with extent 1 on the others.
 mlir::Value ramp(Emitter &op, int64_t extent, size_t axis, size_t rank);
 mlir::Value oneHot(Emitter &op, mlir::Value indices, mlir::Value depth, mlir::Value on, mlir::Value off);
 /// k is a scalar. Results: values and i64 positions.
 mlir::Operation *topK(Emitter &op, mlir::Value x, mlir::Value k);
-/// Rows of x combined by the segment that each belongs to; a negative segment drops its row. `reduction` is "add",
-/// "mul", "max" or "min".
+/// Combines the rows of x that belong to the same segment; a row with a negative segment is dropped. `reduction` is
+/// "add", "mul", "max" or "min".
 mlir::Value unsortedSegment(Emitter &op, mlir::Value x, mlir::Value segments, int64_t count, const char *reduction);
-/// Rows of equal numbers combined. The numbers rise, and the last one says how many rows the result has.
+/// Adds rows with equal segment numbers. The numbers rise, and the last one gives the number of rows of the result.
 mlir::Value segmentSum(Emitter &op, mlir::Value x, mlir::Value segments);
-/// How many of the boundaries, which rise, every element has reached, as i32.
+/// For every element the number of boundaries (in rising order) that it has reached, as i32.
 mlir::Value bucketize(Emitter &op, mlir::Value x, const std::vector<float> &boundaries);
-/// The diagonal of a matrix for every last axis of x; and x with its diagonals replaced.
+/// A diagonal matrix from each last axis of x; and x with its diagonals replaced.
 mlir::Value matrixDiag(Emitter &op, mlir::Value x);
 mlir::Value matrixSetDiag(Emitter &op, mlir::Value x, mlir::Value diagonal);
 
@@ -164,7 +164,7 @@ mlir::Value floorDiv(Emitter &op, mlir::Value a, mlir::Value b);
 mlir::Value atan2(Emitter &op, mlir::Value y, mlir::Value x);
 /// Rounded to the nearest whole number, halves away from zero.
 mlir::Value roundAway(Node &node, mlir::Value x);
-/// Rounds to the steps of a quantisation of `bits` bits, in floats. The ends move so that zero is a step.
+/// Rounds to the steps of a quantisation of `bits` bits, in floats. The range is moved so that zero is a step.
 mlir::Value fakeQuant(Emitter &op, mlir::Value x, float least, float most, int64_t bits, bool narrow);
 /// The extents that two shapes broadcast to.
 mlir::Value broadcastShape(Emitter &op, mlir::Value a, mlir::Value b);
@@ -173,9 +173,9 @@ mlir::Value einsum(Node &node, const Values &operands, const std::string &equati
 
 // ---- Boxes (Boxes.cpp) --------------------------------------------------------------------------------------------
 
-/// The first `most` boxes that are selected, for every class.
+/// The first `most` selected boxes of every class.
 struct SelectedBoxes {
-  mlir::Value boxes; // i64 classes x most; 0 where there are fewer
+  mlir::Value boxes; // i64 classes x most; 0 for missing boxes
   mlir::Value valid; // bool classes x most
   mlir::Value count; // i64 classes
 };
@@ -187,19 +187,19 @@ mlir::Value masked(Emitter &op, mlir::Value valid, mlir::Value value);
 
 // ---- Control (Control.cpp) ----------------------------------------------------------------------------------------
 
-/// The nodes of a subgraph in the place of the node.
+/// Imports the nodes of a subgraph in place of the node.
 void importInline(StructureNode &node, const GraphRecord &graph, const std::vector<Entry> &inputs);
 /// A condition as a scalar. Throws Error unless it is bool.
 mlir::Value conditionOf(StructureNode &node, mlir::Value value);
-/// A branch, or nn.if. `inputs` are those of both branches.
+/// Imports the branch that is taken, or emits nn.if. `inputs` are the inputs of both branches.
 void importBranches(StructureNode &node, const Entry &condition, const GraphRecord &then, const GraphRecord &otherwise,
                     const std::vector<Entry> &inputs);
-/// The value before a loop of a list that its iterations fill: `reserve` says what is known before, `made` what an
-/// iteration makes of it; `carried` are all values before the loop.
+/// Returns the value before the loop of a list that the iterations fill: `reserve` describes what is known before the
+/// loop, `made` the list after an iteration; `carried` are all values before the loop.
 using ReserveFiller = std::function<mlir::Value(mlir::Value reserve, const TensorInfo &made, const Values &carried)>;
-/// Carried values in, carried values out, while `test` gives true: nn.loop. Both subgraphs take `inputs`; those that an
-/// iteration hands on are read, not carried. With `fill`, a carried i64 scalar of which the first iteration
-/// makes a tensor is replaced. Nothing if a node could not be imported.
+/// Emits nn.loop, which runs while `test` gives true. Both subgraphs take `inputs`; inputs that an iteration passes on
+/// unchanged are read, not carried. With `fill`, a carried i64 scalar that the first iteration turns into a tensor is
+/// replaced. Returns nothing if a node could not be imported.
 std::optional<Values> importWhileLoop(StructureNode &node, const GraphRecord &test, const GraphRecord &body,
                                       const std::vector<Entry> &inputs, const ReserveFiller &fill = {});
 

@@ -14,7 +14,7 @@ mlir::Value gatherAlong(Emitter &op, mlir::Value x, mlir::Value indices, int64_t
   require(batch >= 0 && batch <= axis && batch <= op.rank(indices), "batch_dims is {} and the axis {}", batch, axis);
   if (batch == 0)
     return op.emit("gather", {x, indices}, {{"axis", axis}});
-  // The axis directly behind the batch; the axes between come behind the indices.
+  // Moves the axis directly behind the batch; the axes between them come behind the indices.
   Ints perm, back;
   for (int64_t i = 0; i < rank; ++i)
     if (i != axis)
@@ -25,7 +25,7 @@ mlir::Value gatherAlong(Emitter &op, mlir::Value x, mlir::Value indices, int64_t
   dims.push_back(Dim(1));
   mlir::Value y =
       op.emit("gather_nd", {transpose(op.node, x, perm), op.node.reshape(indices, dims)}, {{"batch_dims", batch}});
-  for (int64_t i = 0; i < op.rank(y); ++i) // batch, between, places, rest from batch, places, between, rest
+  for (int64_t i = 0; i < op.rank(y); ++i) // from batch, places, between, rest to batch, between, places, rest
     back.push_back(i < batch ? i : i < batch + between ? i + places : i < batch + between + places ? i - between : i);
   return transpose(op.node, y, back);
 }
@@ -87,7 +87,7 @@ mlir::Value unsortedSegment(Emitter &op, mlir::Value x, mlir::Value ids, int64_t
   Dims dims = op.dims(x);
   require(idRank <= static_cast<int64_t>(dims.size()), "the segments have rank {}, expected at most {}", idRank,
           dims.size());
-  // A row more takes what is dropped.
+  // An additional row receives the dropped rows.
   Dims rows(dims.begin() + idRank, dims.end());
   rows.insert(rows.begin(), Dim(count + 1));
   mlir::Value dropped = op.emit("less", {ids, op.node.constantInts({}, {0})});
@@ -132,7 +132,7 @@ mlir::Value segmentSum(Emitter &op, mlir::Value x, mlir::Value numbers) {
   return op.emit("scatter_nd", {zeros, op.node.reshape(op.wide(numbers), column), x}, {{"reduction", "add"}});
 }
 
-/// True where the row is the column: bool rows x columns.
+/// A bool mask of rows x columns, true on the diagonal.
 static mlir::Value diagonalMask(Emitter &op, int64_t rows, int64_t columns) {
   return op.emit("equal", {ramp(op, rows, 0, 2), ramp(op, columns, 0, 1)});
 }

@@ -1,5 +1,5 @@
-// Channels last and first, and windows padded as TensorFlow does. nn has the channels first: transposes around
-// an operator say so, and the passes cancel those between two of them.
+// Layouts with the channels last and first, and TensorFlow's padding of windows. nn has the channels first: importers
+// put transposes around operators, and the passes cancel pairs of transposes between two operators.
 #include "import/parts/Emitter.h"
 #include "ops/WindowPads.h"
 

@@ -1,4 +1,4 @@
-// Elements moved to other places.
+// Operators that move elements.
 #include "import/parts/Emitter.h"
 #include "import/parts/RunTimeParameters.h"
 
@@ -40,7 +40,7 @@ void setPieces(Emitter &op, mlir::Value x, int64_t axis, const Ints &sizes) {
 }
 
 void unpack(Emitter &op) {
-  op.node.ignore({"num"}); // the extent says it
+  op.node.ignore({"num"}); // the extent gives it
   mlir::Value x = op.in(0);
   int64_t axis = normalizeAxis(op.option("axis", 0), op.rank(x), "the axis");
   int64_t extent = splitExtent(op, x, axis);
@@ -75,7 +75,7 @@ void splitEvenly(Emitter &op, mlir::Value x, int64_t axis, int64_t count) {
   setPieces(op, x, axis, Ints(static_cast<size_t>(count), extent / count));
 }
 
-/// Computed sizes. An entry of -1 becomes the rest of the extent.
+/// Sizes computed at run time. An entry of -1 becomes the rest of the extent.
 static mlir::Value withoutRest(Emitter &op, mlir::Value sizes, mlir::Value extent) {
   mlir::Value zero = op.node.constantInts({}, {0}), rest = op.node.constantInts({}, {-1});
   mlir::Value known = op.emit("max", {sizes, zero});
@@ -117,7 +117,7 @@ std::optional<Ints> staticPads(Emitter &op, mlir::Value values) {
   return pads;
 }
 
-/// The edge is repeated as well: along every axis the reversed ends beside x.
+/// Also repeats the edge: concatenates the reversed ends and x along every axis.
 static mlir::Value symmetricPad(Emitter &op, mlir::Value x, mlir::Value pairs) {
   auto pads = staticPads(op, pairs);
   if (!pads)

@@ -1,5 +1,4 @@
-// Parts of recurrent layers that formats share: layers that are written out step by step, and operands of nn.lstm, nn.gru and
-// nn.rnn.
+// Parts of recurrent layers that formats share: unrolled layers, and operands of nn.lstm, nn.gru and nn.rnn.
 #pragma once
 
 #include "import/Node.h"
@@ -8,22 +7,22 @@
 
 namespace lathe::source {
 
-/// `value` with an axis of extent 1 before `axis`, and without the axis `axis`, which has extent 1.
+/// Adds an axis of extent 1 before `axis`; and removes the axis `axis` of extent 1.
 mlir::Value withAxis(Node &node, mlir::Value value, size_t axis = 0);
 mlir::Value withoutAxis(Node &node, mlir::Value value, size_t axis);
 /// Step `t` of x, whose steps are along `axis`, without that axis.
 mlir::Value stepOf(Node &node, mlir::Value x, size_t axis, int64_t t);
 
-/// One step: takes its part of x and its number, and returns its result. It keeps the states.
+/// One step: takes its part of x and its number, returns its result, and keeps the states.
 using RecurrentStep = std::function<mlir::Value(mlir::Value x, int64_t t)>;
-/// Runs all steps of x along `axis`, the last one first where `reverse` says so. Returns the results of the steps in the
-/// order of x, each with an axis of extent 1 for the steps. Throws Unsupported for an unknown number of steps and for more
-/// than 512; `layer` says what is written out: "a layer of quantised weights".
+/// Runs all steps of x along `axis`, backwards if `reverse`. Returns the results of the steps in the order of x, each
+/// with an axis of extent 1 for the step. Throws Unsupported for an unknown number of steps and for more than 512;
+/// `layer` names the layer in the message: "a layer of quantised weights".
 Values unrolled(Node &node, mlir::Value x, size_t axis, bool reverse, const std::string &layer,
                 const RecurrentStep &step);
 
-/// Where nn.lstm (i, o, f, c) and nn.gru (z, r, h) find their gates in a format that keeps the gates in the order `gates`:
-/// "ifco" is {0, 3, 1, 2}.
+/// Where nn.lstm (i, o, f, c) and nn.gru (z, r, h) find their gates in a format that stores the gates in the order
+/// `gates`: "ifco" gives {0, 3, 1, 2}.
 std::vector<int64_t> gateOrder(std::string_view gates);
 
 } // namespace lathe::source

@@ -34,7 +34,7 @@ double mitchellCubic(double x) {
   return x >= 1 ? ((-7.0 / 18 * x + 2) * x - 10.0 / 3) * x + 16.0 / 9 : (7.0 / 6 * x - 2) * x * x + 8.0 / 9;
 }
 
-/// A matrix of weights, a row for each sample.
+/// A matrix of weights, one row for each sample.
 struct Weights {
   int64_t samples, pixels;
   std::vector<float> values;

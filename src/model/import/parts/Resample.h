@@ -5,28 +5,29 @@
 
 namespace lathe::source {
 
-/// A kernel: the weight of a pixel by its distance from the position of a sample, and the distance from which on it is 0.
+/// A kernel: the weight of a pixel by its distance from a sample's position, and the distance at which it becomes 0.
 struct ResampleKernel {
   double radius;
   double (*weight)(double distance);
 };
-/// The kernel by TensorFlow's name for it ("lanczos3", "triangle", ...). Throws Error for a name that is none.
+/// The kernel with TensorFlow's name `name` ("lanczos3", "triangle", ...). Throws Error for an unknown name.
 const ResampleKernel &resampleKernel(const std::string &name);
 
-/// Where the samples are: sample i is at (i + 0.5 - translation) / scale in pixels. With antialias the kernel is as wide as
-/// the pixels of the result where they are larger.
+/// Where the samples are: sample i is at pixel position (i + 0.5 - translation) / scale. With antialias, the kernel is
+/// widened to the pixels of the result if these are larger.
 struct Resampling {
   const ResampleKernel &kernel;
   double scale = 1, translation = 0;
   bool antialias = false;
 };
 
-/// `x`, pictures with the channels first, with `height` rows and `width` columns. Its own height and width must be known;
-/// throws Unsupported else. Weights are those of TensorFlow's ScaleAndTranslate: they sum to 1, and a sample outside of
-/// the picture is 0.
+/// Resamples `x`, pictures with the channels first, to `height` rows and `width` columns. Throws Unsupported unless the
+/// height and width of `x` are known. Weights are those of TensorFlow's ScaleAndTranslate: they sum to 1, and a sample
+/// outside the picture is 0.
 mlir::Value resampled(Emitter &op, mlir::Value x, int64_t height, int64_t width, const Resampling &rows,
                       const Resampling &columns);
-/// The same with the mean over the area of each pixel of the result. With `align` the corners of both are at one place.
+/// Like `resampled`, with the mean over the area of each result pixel. With `align`, the corner pixels of both
+/// coincide.
 mlir::Value areaMeans(Emitter &op, mlir::Value x, int64_t height, int64_t width, bool align);
 
 } // namespace lathe::source

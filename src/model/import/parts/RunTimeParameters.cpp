@@ -30,21 +30,21 @@ mlir::Value sumOver(Node &node, mlir::Value x, int64_t axis, bool keep) {
   return node.emit("reduce_sum", {x}, {{"axes", Ints{axis}}, {"keepdims", keep}});
 }
 
-/// For each axis (row) of `axes` and each of `rank` axes: whether it is this one.
+/// For each axis in `axes` (row) and each of `rank` axes (column): whether they are the same axis.
 mlir::Value isAxis(Node &node, mlir::Value axes, int64_t rank) {
   int64_t count = axisCount(node, axes);
   axes = reshaped(node, node.cast(axes, ElementType::i64), {count});
-  // Negative ones count from the end, and others than axes are an error: both as of an index.
+  // Negative axes count from the end, and gather reports invalid axes like any invalid index.
   axes = node.emit("gather", {countUp(node, rank), axes});
   return node.emit("equal", {reshaped(node, axes, {count, 1}), reshaped(node, countUp(node, rank), {1, rank})});
 }
 
-/// How often each of `rank` axes is named.
+/// How often `axes` names each of `rank` axes.
 mlir::Value timesNamed(Node &node, mlir::Value axes, int64_t rank) {
   return sumOver(node, node.cast(isAxis(node, axes, rank), ElementType::i64), 0, false);
 }
 
-/// x with `extent` along an axis, an error of the run unless it has that.
+/// x with `extent` along an axis. It is an error of the run if x has another extent.
 mlir::Value withExtent(Node &node, mlir::Value x, int64_t axis, mlir::Value extent) {
   mlir::Value shape = node.emit("shape", {x});
   int64_t rank = node.rank(x);
@@ -56,7 +56,7 @@ mlir::Value withExtent(Node &node, mlir::Value x, int64_t axis, mlir::Value exte
     parts.push_back(slice(node, shape, axis + 1, rank));
   mlir::Value target = parts.size() == 1 ? extent : node.emit("concat", parts, {{"axis", int64_t(0)}});
   mlir::Value result = node.emit("reshape", {x, target}, {{"allow_zero", true}});
-  TensorInfo better = node.info(result); // the other extents stay
+  TensorInfo better = node.info(result); // keep the other extents
   Dim own = better.dims[static_cast<size_t>(axis)];
   better.dims = node.info(x).dims;
   better.dims[static_cast<size_t>(axis)] = own;
@@ -65,7 +65,7 @@ mlir::Value withExtent(Node &node, mlir::Value x, int64_t axis, mlir::Value exte
   return result;
 }
 
-/// Null: from the beginning, or to the end.
+/// A null start means the beginning, a null end the end.
 mlir::Value pieceOf(Node &node, mlir::Value x, int64_t axis, mlir::Value start, mlir::Value end) {
   if (!start && !end)
     return x;
@@ -113,7 +113,7 @@ mlir::Value squeezeAt(Node &node, mlir::Value x, mlir::Value axes) {
     return node.reshape(x, {});
   mlir::Value named = timesNamed(node, axes, rank), one = node.constantInts({}, {1});
   mlir::Value kept = node.emit("equal", {named, node.constantInts({}, {0})});
-  // The place of each kept axis in the result.
+  // The position of each kept axis in the result.
   mlir::Value place = node.emit("sub", {node.emit("cum_sum", {node.cast(kept, ElementType::i64)}, {{"axis", 0}}), one});
   mlir::Value at =
       node.emit("equal", {reshaped(node, place, {1, rank}), reshaped(node, countUp(node, left), {left, 1})});
@@ -121,7 +121,7 @@ mlir::Value squeezeAt(Node &node, mlir::Value x, mlir::Value axes) {
   mlir::Value extents =
       node.emit("where", {here, reshaped(node, node.emit("shape", {x}), {1, rank}), node.constantInts({}, {0})});
   mlir::Value target = sumOver(node, extents, 1, false);
-  // An axis that is named twice leaves one too many, whose place is beyond the result. Otherwise this adds 0.
+  // An axis that is named twice leaves one axis too many, whose position is beyond the result. Otherwise this adds 0.
   mlir::Value last = node.emit("gather", {countUp(node, left), slice(node, place, rank - 1, rank)});
   mlir::Value none = node.emit("sub", {last, node.constantInts({}, {left - 1})});
   return node.emit("reshape", {x, node.emit("add", {target, none})}, {{"allow_zero", true}});
@@ -134,8 +134,8 @@ mlir::Value unsqueezeAt(Node &node, mlir::Value x, mlir::Value axes) {
   if (node.rank(x) == 0)
     return node.reshape(x, Dims(static_cast<size_t>(rank), Dim(1)));
   mlir::Value old = node.emit("equal", {timesNamed(node, axes, rank), node.constantInts({}, {0})});
-  // The axis of x at each place; what stands for a new axis is not read. An axis that is named twice leaves an old one too
-  // many, whose index is beyond the last.
+  // The axis of x at each position; entries of new axes are not read. An axis that is named twice leaves one old axis
+  // too many, whose index is beyond the last axis.
   mlir::Value count = node.emit("cum_sum", {node.cast(old, ElementType::i64)}, {{"axis", 0}});
   mlir::Value from =
       node.emit("max", {node.emit("sub", {count, node.constantInts({}, {1})}), node.constantInts({}, {0})});
@@ -147,7 +147,7 @@ mlir::Value unsqueezeAt(Node &node, mlir::Value x, mlir::Value axes) {
 Values piecesOf(Node &node, mlir::Value x, int64_t axis, mlir::Value sizes, int64_t count) {
   mlir::Value zero = node.constantInts({}, {0});
   mlir::Value known = node.emit("max", {sizes, zero});
-  // Whatever is below 0 makes the sum greater than any extent.
+  // Every negative size makes the sum greater than any extent.
   mlir::Value below = sumOver(node, node.emit("sub", {known, sizes}), 0, true);
   mlir::Value total = node.emit(
       "add", {sumOver(node, known, 0, true), node.emit("mul", {below, node.constantInts({}, {int64_t(1) << 40})})});

@@ -1,4 +1,4 @@
-// Slices at positions that are known, or that the run knows.
+// Slices at positions that are known, or that are computed at run time.
 #include "import/parts/Emitter.h"
 
 #include <limits>
@@ -10,7 +10,7 @@ constexpr int64_t smallest = std::numeric_limits<int64_t>::min(), largest = std:
 
 struct SliceMasks {
   int64_t begin = 0, end = 0, ellipsis = 0, newAxis = 0, shrink = 0;
-  bool offset = false; // ends count from the begins
+  bool offset = false; // ends are relative to begins
 };
 
 /// One axis of the operand in a strided slice.
@@ -21,10 +21,10 @@ struct Part {
   bool shrinks;
 };
 
-/// The masks: which axes are cut, and the axes of extent 1 of the result that the operand does not have.
+/// The masks: which axes are cut, and which axes of extent 1 the result has in addition.
 struct Strided {
   std::vector<Part> parts;
-  std::vector<bool> isNew; // of the result's axes before axes are dropped
+  std::vector<bool> isNew; // for the result's axes, before axes are dropped
 };
 
 Strided readMasks(int64_t rank, size_t count, const SliceMasks &masks) {
@@ -55,7 +55,7 @@ Strided readMasks(int64_t rank, size_t count, const SliceMasks &masks) {
   return result;
 }
 
-/// Cuts the axes at positions that are known.
+/// Cuts the axes at known positions.
 mlir::Value cutKnown(Emitter &op, mlir::Value x, const Strided &strided, const Ints &begins, const Ints &ends,
                      const Ints &strides, bool offset) {
   Ints starts, stops, axes, steps;
@@ -84,7 +84,7 @@ mlir::Value cutKnown(Emitter &op, mlir::Value x, const Strided &strided, const I
                       : op.emit("slice", {x}, {{"starts", starts}, {"ends", stops}, {"axes", axes}, {"steps", steps}});
 }
 
-/// Cuts the axes where the run says; one index of an axis is gathered, so that its extent is known.
+/// Cuts the axes at positions computed at run time. A single index is gathered, so that the extent is known.
 mlir::Value cutAtRunTime(Emitter &op, mlir::Value x, const Strided &strided, mlir::Value begin, mlir::Value end,
                          const Ints &strides) {
   auto element = [&](mlir::Value operand, size_t index) { // a vector of one element
@@ -135,7 +135,7 @@ mlir::Value sliceBySize(Emitter &op, mlir::Value x, mlir::Value beginOperand, ml
   mlir::Value y = op.emit("slice", {x, begin, end, {}, {}});
   if (!sizes)
     return y;
-  Dims dims = op.dims(y); // known sizes are extents, wherever the slice begins
+  Dims dims = op.dims(y); // Known sizes are the extents, wherever the slice begins.
   bool known = true;
   for (size_t i = 0; i < rank && i < sizes->size(); ++i)
     if ((*sizes)[i] >= 0)

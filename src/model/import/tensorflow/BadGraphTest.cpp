@@ -1,6 +1,6 @@
-// Damaged graphs: each is one line that names the file; none crashes, hangs or asks for absurd memory. The
-// models of the test data are cut short and get flipped bits, at fixed and at fresh places:
-// LATHE_TENSORFLOW_DAMAGES says how many of each a model gets in a round (import/DamageTesting.h).
+// Damaged graphs: each gives one line that names the file; none crashes, hangs or asks for absurd amounts of memory.
+// The models of the test data are truncated and get flipped bits, at fixed and at random places:
+// LATHE_TENSORFLOW_DAMAGES is the number of both for each model and round (import/DamageTesting.h).
 #include "import/DamageTesting.h"
 #include "import/tensorflow/GraphTesting.h"
 #include "import/tensorflow/TensorFlow.h"
@@ -118,7 +118,7 @@ TEST(BadGraph, AnErrorIsAllThatIsSaid) {
   std::string bytes = g.bytes();
   size_t at = bytes.find("abc");
   ASSERT_NE(at, std::string::npos);
-  bytes[at] = '\xff'; // no UTF-8
+  bytes[at] = '\xff'; // invalid UTF-8
   testing::internal::CaptureStderr();
   std::string error = importError(bytes);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
@@ -132,7 +132,7 @@ fs::path models() {
   return fs::path(given ? given : LATHE_TEST_DATA) / "models/tensorflow";
 }
 
-/// How many damages of each kind a model gets in a round.
+/// The number of damages of each kind for a model in a round.
 int64_t damagesOf() { return damage::numberOf("LATHE_TENSORFLOW_DAMAGES", 6); }
 
 std::string contents(const fs::path &path) {
@@ -151,7 +151,7 @@ public:
       bytes[below(bytes.size())] ^= static_cast<char>(1u << below(8));
     return bytes;
   }
-  /// A byte becomes an extreme number: a length, a type, a number of axes.
+  /// Sets a byte to an extreme number: a length, a type, a number of axes.
   std::string overwritten(std::string bytes) {
     static constexpr unsigned char extremes[] = {0, 1, 0x7f, 0x80, 0xff};
     bytes[below(bytes.size())] = static_cast<char>(extremes[below(std::size(extremes))]);
@@ -162,7 +162,7 @@ private:
   std::mt19937_64 random;
 };
 
-/// Calls `each` with damaged forms of `whole` and what was done to it.
+/// Calls `each` with damaged forms of `whole` and a description of the damage.
 void damaged(const damage::Rounds &rounds, const std::string &whole, int64_t count,
              const std::function<void(const std::string &, const std::string &)> &each) {
   Damages damages(rounds.seed());
@@ -186,7 +186,7 @@ TEST(BadGraph, DamagedModelsAreRefusedOrRead) {
   EXPECT_GE(rounds.errors(), rounds.cases() / 4) << "most files that are cut short are refused";
 }
 
-/// Loops of many kinds of nodes, which the damages tangle.
+/// Loops with many kinds of nodes, which the damages connect wrongly.
 TEST(BadGraph, DamagedControlFlowIsRefusedOrRead) {
   G g;
   g.op("Enter", {g.placeholder("x", {2})}, {text("frame_name", "f")}, "e");

@@ -1,4 +1,4 @@
-// The selection of boxes in all its versions.
+// All versions of the selection of boxes.
 #include "import/tensorflow/GraphTesting.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ std::vector<Tensor> combined(bool ownBoxes, int32_t ofClass, int32_t most, const
     for (size_t box = 0; box < 3; ++box)
       for (int kind = 0; kind < (ownBoxes ? 2 : 1); ++kind)
         for (size_t i = 0; i < 4; ++i)
-          all.push_back(corners[4 * (kind ? 2 - box : box) + i]); // the other class has them in the other order
+          all.push_back(corners[4 * (kind ? 2 - box : box) + i]); // the other class has its boxes in reverse order
   std::string boxes = g.constant<float>({2, 3, ownBoxes ? 2 : 1, 4}, all);
   g.op("CombinedNonMaxSuppression", {boxes, scores, g.scalar(ofClass), g.scalar(most), g.real(0.5f), g.real(0.1f)},
        attrs, "nms");
@@ -65,7 +65,7 @@ TEST(NonMaxSuppression, OfAllClassesTogether) {
 }
 
 TEST(NonMaxSuppression, OfClassesWithBoxesOfTheirOwn) {
-  // Class 1 has its boxes in the other order: what was box 2 is box 0.
+  // Class 1 has its boxes in reverse order: its box 0 equals box 2 of class 0.
   std::vector<Tensor> got = combined(true, 1, 9, {truth("pad_per_class")});
   EXPECT_THAT(got.at(0).dims(), ElementsAre(2, 2, 4)); // one box of each class
   Numbers boxes = numbersOf(got[0]);
@@ -74,7 +74,7 @@ TEST(NonMaxSuppression, OfClassesWithBoxesOfTheirOwn) {
   EXPECT_THAT(numbersOf(got.at(3)), ElementsAre(2, 1));
 }
 
-/// The boxes that TensorFlow takes, with their scores: the score of a box is lowered when its turn comes, and it waits again.
+/// The boxes that TensorFlow selects, with their scores. A box is considered again after its score was lowered.
 std::vector<std::pair<size_t, double>> softlySelected(const std::vector<float> &boxes, std::vector<double> scores,
                                                       size_t most, double overlap, double least, double sigma) {
   auto share = [&](size_t a, size_t b) {
@@ -89,7 +89,7 @@ std::vector<std::pair<size_t, double>> softlySelected(const std::vector<float> &
     return both / (area(a) + area(b) - both);
   };
   std::vector<std::pair<size_t, double>> taken;
-  std::vector<size_t> seen(scores.size(), 0); // how many of those taken have lowered a score
+  std::vector<size_t> seen(scores.size(), 0); // number of selected boxes that have lowered each score
   std::vector<bool> waits(scores.size());
   for (size_t i = 0; i < scores.size(); ++i)
     waits[i] = scores[i] > least;
@@ -116,7 +116,7 @@ TEST(NonMaxSuppression, LowersScores) {
   constexpr size_t count = 12;
   std::vector<float> boxes;
   Numbers scores;
-  for (size_t i = 0; i < count; ++i) { // in three heaps
+  for (size_t i = 0; i < count; ++i) { // three clusters of boxes
     float y = static_cast<float>(i % 3) * 4 + static_cast<float>(i * 7 % 5) * 0.3f,
           x = static_cast<float>(i * 5 % 7) * 0.2f;
     boxes.insert(boxes.end(), {y, x, y + 2, x + 1.5f + 0.1f * static_cast<float>(i)});

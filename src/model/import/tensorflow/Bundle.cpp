@@ -30,9 +30,9 @@ uint64_t fileSize(const fs::path &path) {
   return size;
 }
 
-// Keys of slices: numbers and strings in bytes whose order is their own.
+// Keys of slices encode numbers and strings as bytes that sort like the numbers and strings.
 
-/// A number that is not negative: how many bytes it has, then those, the highest first.
+/// A non-negative number: the number of its bytes, then the bytes, the highest first.
 void appendNumber(std::string &key, uint64_t value) {
   std::string digits;
   for (; value; value >>= 8)
@@ -53,8 +53,8 @@ void appendString(std::string &key, const std::string &text) {
   key += '\1';
 }
 
-/// A number with a sign: of its n bytes (two's complement, the highest first) the first n bits tell n, inverted for
-/// negative numbers.
+/// A signed number of n bytes (two's complement, the highest first). Its first n bits encode n, inverted for negative
+/// numbers.
 void appendSigned(std::string &key, int64_t value) {
   auto magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
   if (magnitude < 64) {
@@ -146,7 +146,7 @@ void Bundle::read(const file::BundleEntryProto &entry, const std::string &key, s
   data.bytes.assign(bytes.begin(), bytes.end());
 }
 
-/// Each slice is a tensor of its own.
+/// Each slice is stored as a separate tensor.
 void Bundle::readSlices(const file::BundleEntryProto &whole, const std::string &key, source::TensorData &data,
                         const std::string &what) const {
   size_t rank = data.dims.size(), width = static_cast<size_t>(bitWidth(data.type) / 8);
@@ -202,7 +202,7 @@ std::map<std::string, std::string> Bundle::keysOfVariables() const {
   std::map<std::string, std::string> result;
   if (!has(objects))
     return result;
-  // A tensor of one string: the length (a varint), the checksum of the length, the string.
+  // A tensor of one string: its length (a varint), the checksum of the length, then the string.
   std::string bytes = bytesOf(entry(objects), indexName() + ": its graph of objects");
   size_t at = 0;
   while (at < bytes.size() && static_cast<unsigned char>(bytes[at]) & 128)

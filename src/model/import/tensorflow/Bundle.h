@@ -1,4 +1,4 @@
-// The tensor bundle of a checkpoint: variables.index says where each tensor lies in variables.data-00000-of-0000N.
+// The tensor bundle of a checkpoint: variables.index locates each tensor in variables.data-00000-of-0000N.
 #pragma once
 
 #include "import/Records.h"
@@ -11,7 +11,7 @@
 
 namespace lathe::tensorflow {
 
-/// Made with std::make_shared: the tensors keep it.
+/// Create it with std::make_shared: the tensors keep it alive.
 class Bundle : public std::enable_shared_from_this<Bundle> {
 public:
   /// Reads the index `prefix`.index. Throws Error that begins with the name of the file.
@@ -19,10 +19,10 @@ public:
 
   bool has(const std::string &key) const { return entries.contains(key); }
   std::set<std::string> keys() const;
-  /// The tensor `key`, which is read, with its checksum, when it is asked for. Throws Error if there is none.
+  /// The tensor `key`. Its data and checksum are read on demand. Throws Error if there is no such tensor.
   source::TensorRecord tensor(const std::string &key, const std::string &name) const;
-  /// Keys by the full names of variables, of checkpoints that keep a graph of objects; a name of several keys has the
-  /// value "".
+  /// Maps full names of variables to keys, for checkpoints with a graph of objects; a name with several keys maps to
+  /// "".
   std::map<std::string, std::string> keysOfVariables() const;
 
 private:

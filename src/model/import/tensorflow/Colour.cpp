@@ -1,4 +1,4 @@
-// Colours of pictures, whose channels come last.
+// Colours of pictures, with the channels last.
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {
@@ -43,7 +43,7 @@ Channels toRgb(Operator &op, const Channels &hsv) {
   ElementType type = op.typeOf(hsv.a);
   auto number = [&](double value) { return op.number(type, value); };
   mlir::Value turn = op.emit("mul", {hsv.a, number(6)}), rest = op.emit("sub", {number(1), hsv.b});
-  /// add + sign * |turn - at| as the share of a primary colour.
+  /// The share of a primary colour: add + sign * |turn - at|.
   auto channel = [&](double at, double sign, double add) {
     mlir::Value away = op.emit("abs", {op.emit("sub", {turn, number(at)})});
     mlir::Value share = op.emit("add", {op.emit("mul", {away, number(sign)}), number(add)});
@@ -72,7 +72,7 @@ void importAdjustHue(Operator &op) { // picture, what is added
   op.set(joined(op, toRgb(op, hsv)));
 }
 
-/// The distance of every pixel from the mean of its channel, times a factor.
+/// Scales the distance of every pixel from the mean of its channel.
 void importAdjustContrast(Operator &op) {
   mlir::Value x = op.in(0);
   int64_t rank = op.rank(x);

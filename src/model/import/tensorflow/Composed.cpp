@@ -1,4 +1,4 @@
-// Operators that are a few others.
+// Operators that are composed of a few other operators.
 #include "import/parts/FakeQuant.h"
 #include "import/tensorflow/TensorFlow.h"
 
@@ -24,7 +24,7 @@ std::vector<double> knownNumbers(Operator &op, size_t index) {
   return values;
 }
 
-/// Operand, least and greatest values: one each, or one a channel (the last axis).
+/// Operands: x, least and greatest values (one each, or one for each channel, the last axis).
 void importFakeQuantVars(Operator &op) {
   int64_t bits = op.node.intAttr("num_bits", 8);
   bool narrow = op.boolAttr("narrow_range", false);
@@ -45,7 +45,7 @@ void importFakeQuantVars(Operator &op) {
   op.set(fakeQuantChannels(op, x, ranges));
 }
 
-/// The elements of a band around the diagonal: `lower` diagonals below and `upper` above it, all where negative.
+/// Keeps a band around the diagonal: `lower` diagonals below and `upper` diagonals above it; negative means all.
 void importBandPart(Operator &op) {
   mlir::Value x = op.in(0);
   Ints lower = op.node.requireInts(1, "the band"), upper = op.node.requireInts(2, "the band");
@@ -59,7 +59,7 @@ void importBandPart(Operator &op) {
   op.set(op.emit("where", {inside, x, op.number(op.typeOf(x), 0)}));
 }
 
-/// The main diagonals of matrices. Later versions of the operator have three operands: the matrices, the number of the
+/// The main diagonals of matrices. Later versions of the operator have three operands: the matrices, the index of the
 /// diagonal, and the value that fills short diagonals.
 void importDiagPart(Operator &op) {
   op.node.ignore({"align"});
@@ -68,8 +68,9 @@ void importDiagPart(Operator &op) {
   op.set(einsum(op.node, {op.in(0)}, "...ii->...i"));
 }
 
-/// Logits time x batch x classes, lengths. The most likely class of every step, repetitions merged where the attribute
-/// says so, without the blank class. Results: positions (batch, place), classes, extents, minus the sum of the logits.
+/// Operands: logits (time x batch x classes) and lengths. Picks the most likely class of every step, merges repetitions
+/// if the attribute says so, and drops the blank class. Results: positions (batch, place), classes, extents, minus the
+/// sum of the logits.
 void importCtcGreedy(Operator &op) {
   mlir::Value x = op.in(0);
   require(op.rank(x) == 3, "the operand has rank {}, expected 3", op.rank(x));
@@ -106,8 +107,8 @@ void importCtcGreedy(Operator &op) {
 
 // ---- Counts, and orders of axes -----------------------------------------------------------------------------------
 
-/// Numbers, how many of them are counted, and weights (none where there are no elements): how often each number from 0 on
-/// occurs in a row, or what its weights add up to.
+/// Operands: numbers, the size of the result, and weights (may be empty). Counts how often each number from 0 on occurs
+/// in a row, or adds its weights.
 void importDenseBincount(Operator &op) {
   mlir::Value x = op.wide(0), weights = op.in(2);
   Ints size = op.node.requireInts(1, "the number of counts");
@@ -131,8 +132,8 @@ void importDenseBincount(Operator &op) {
   op.set(op.emit("reduce_sum", {counts}, {{"axes", Ints{rank - 1}}, {"keepdims", false}}));
 }
 
-/// Predictions (rows x classes), a class for each row, k: true for a row if fewer than k classes have a greater
-/// prediction than its class. False where a number of the row is not finite, or the class is out of range.
+/// Operands: predictions (rows x classes), a class for each row, and k. A row is true if fewer than k classes have a
+/// greater prediction than its class, and false if it holds a number that is not finite or its class is out of range.
 void importInTopK(Operator &op) {
   mlir::Value x = op.in(0), target = op.wide(1);
   require(op.rank(x) == 2 && op.rank(target) == 1, "operands have ranks {} and {}, expected 2 and 1", op.rank(x),
@@ -150,7 +151,7 @@ void importInTopK(Operator &op) {
   op.set(op.emit("and", {op.emit("and", {isClass, op.emit("less", {above, k})}), op.emit("not", {no})}));
 }
 
-/// Where each axis of one format is in the other.
+/// The position of each axis of one format in the other format.
 Ints formatPlaces(Operator &op, bool ofTarget) {
   std::string from = op.node.stringAttr("src_format", "NHWC"), to = op.node.stringAttr("dst_format", "NCHW");
   if (ofTarget)
@@ -165,7 +166,7 @@ Ints formatPlaces(Operator &op, bool ofTarget) {
   return places;
 }
 
-/// Rows for each axis of one format, in the order of the other.
+/// Reorders rows, one for each axis, from one format to the other.
 void importFormatPermute(Operator &op) {
   Ints places = formatPlaces(op, true);
   int64_t rows = knownExtent(op, op.rank(op.in(0)) ? op.dims(op.in(0))[0] : Dim(0), "the rows");
@@ -178,7 +179,7 @@ void importFormatPermute(Operator &op) {
   op.set(op.emit("gather", {op.in(0), op.node.constantInts({count}, places)}, {{"axis", 0}}));
 }
 
-/// Numbers of axes of one format as those of the other.
+/// Converts axis numbers of one format to the other format.
 void importFormatAxes(Operator &op) {
   Ints places = formatPlaces(op, false);
   auto count = static_cast<int64_t>(places.size());
@@ -186,7 +187,7 @@ void importFormatAxes(Operator &op) {
   op.set(op.node.cast(axes, op.typeOf(op.in(0))));
 }
 
-/// A tensor of any content: zeros.
+/// A tensor of unspecified content: zeros.
 void importEmpty(Operator &op) {
   op.node.ignore({"init"});
   op.set(filled(op, op.wide(0), op.typeAttr("dtype", ElementType::f32), 0));

@@ -1,4 +1,4 @@
-// Operators that are a few others, in all their forms, with results that were worked out from TensorFlow's definitions.
+// Operators composed of other operators, in all their forms, with results derived from TensorFlow's definitions.
 #include "import/tensorflow/GraphTesting.h"
 #include "ir/SymbolicShapes.h"
 
@@ -17,7 +17,7 @@ using testing::Pointwise;
 using G = TestGraph;
 using Names = std::vector<std::string>;
 
-/// The operator on x and what `more` makes: its first result.
+/// Applies the operator to x and the inputs that `more` makes, and returns its first result.
 std::vector<Tensor> run(const Extents &dims, const Numbers &x, const std::string &op,
                         const std::vector<Attr> &attrs = {}, const std::function<Names(G &)> &more = {}) {
   G g;
@@ -42,7 +42,7 @@ double fakeQuantised(double x, double least, double most, int bits, bool narrow)
   return std::floor((std::min(std::max(x, low), high) - low) / scale + 0.5) * scale + low;
 }
 
-/// None of the numbers is in the middle between two steps: there a last bit decides.
+/// No number is in the middle between two steps, where the last bit would decide.
 TEST(FakeQuant, RangesOfAllKinds) {
   const Numbers x = {-7, -1.29, -0.183, 0, 0.513, 2.143, 2.625, 5.143};
   for (bool narrow : {false, true})
@@ -85,7 +85,7 @@ TEST(FakeQuant, ARangeThatFallsIsAnError) {
 
 // ---- CTCGreedyDecoder ---------------------------------------------------------------------------------------------
 
-/// Scores of 5 steps x 2 rows x 3 classes whose best classes are `best` (row by row); `lengths` steps of the rows count.
+/// Scores of 5 steps x 2 rows x 3 classes with the best classes `best` (row by row); each row has `lengths` steps.
 std::vector<Tensor> decoded(const std::vector<int> &best, const std::vector<int32_t> &lengths,
                             const std::vector<Attr> &attrs) {
   Numbers scores(30, -1);
@@ -125,10 +125,10 @@ TEST(Colour, ToHueAndBack) {
 
 TEST(Colour, Adjusted) {
   Numbers rgb = {0.25, 0.5, 0.25, 0.1, 0.2, 0.9};
-  // Half of the saturation: every channel half as far from the greatest one.
+  // Half of the saturation: halves the distance of every channel from the greatest channel.
   EXPECT_THAT(numbersFrom({1, 2, 3}, rgb, "AdjustSaturation", {}, [](G &g) { return Names{g.real(0.5f)}; }),
               Pointwise(DoubleNear(1e-6), Numbers{0.375, 0.5, 0.375, 0.5, 0.55, 0.9}));
-  // A third of the circle: the channels change places.
+  // A third of the hue circle permutes the channels.
   EXPECT_THAT(numbersFrom({1, 2, 3}, rgb, "AdjustHue", {}, [](G &g) { return Names{g.real(1 / 3.f)}; }),
               Pointwise(DoubleNear(1e-6), Numbers{0.25, 0.25, 0.5, 0.9, 0.1, 0.2}));
   EXPECT_THAT(numbersFrom({1, 2, 1}, {1, 3}, "AdjustContrastv2", {}, [](G &g) { return Names{g.real(3)}; }),
@@ -159,7 +159,7 @@ TEST(Count, AmongTheGreatest) {
     std::string x = g.placeholder("x", {4, 3});
     std::string y = g.op("InTopKV2", {x, g.ints({1, 1, 1, 7}), g.scalar(k)}, {});
     g.op("Cast", {y}, {type("DstT", 1)}, "y");
-    // Second; first, beside an equal one; first, but a number is infinite; no class.
+    // Rows: second; first, tied with another class; first, but with an infinite number; no valid class.
     Numbers got = numbersOf(results(g.bytes(), {floats({4, 3}, {1, 2, 3, 5, 5, 0, 0, 9, -INFINITY, 1, 2, 3})}).at(0));
     EXPECT_THAT(got, ElementsAre(k >= 2, 1, 0, 0)) << k;
   }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
 
-/// The text from the first character on that is neither blank nor in a comment.
+/// Skips blanks and comments at the beginning of a text.
 std::string_view behindComments(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
@@ -17,14 +17,14 @@ std::string_view behindComments(std::string_view text) {
   }
 }
 
-/// Position behind the varint at `at`.
+/// Position after the varint at `at`.
 size_t behindNumber(std::string_view bytes, size_t at) {
   while (at < bytes.size() && static_cast<unsigned char>(bytes[at]) & 128)
     ++at;
   return at + 1;
 }
 
-/// True for a field at `at` that holds a message whose own first field is a message or a text.
+/// True if the field at `at` holds a message whose first field is a message or a text.
 bool isMessage(std::string_view bytes, size_t at) {
   size_t content = behindNumber(bytes, at + 1);
   return content < bytes.size() && bytes[content] == 0x0a;
@@ -56,7 +56,7 @@ bool isGraph(std::string_view bytes) {
 }
 
 bool isSavedModel(std::string_view bytes) {
-  if (!isGraphText(bytes)) // schema version or graphs; a GraphDef begins with a node or the library
+  if (!isGraphText(bytes)) // its version or graphs; a GraphDef begins with a node or the library
     return bytes.starts_with('\x08') || bytes.starts_with('\x12');
   bytes = behindComments(bytes);
   return bytes.starts_with("saved_model") || bytes.starts_with("meta_graphs");

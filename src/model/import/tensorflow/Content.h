@@ -1,15 +1,15 @@
-// What kind of file some bytes are, by the tags of its first fields. Without MLIR.
+// Recognises TensorFlow files by the tags of their first fields. Without MLIR.
 #pragma once
 
 #include <string_view>
 
 namespace lathe::tensorflow {
 
-/// GraphDef or SavedModel, as protobuf.
+/// True for a GraphDef or SavedModel in protobuf form.
 bool isGraph(std::string_view bytes);
-/// GraphDef or SavedModel as text.
+/// True for a GraphDef or SavedModel in text form.
 bool isGraphText(std::string_view bytes);
-/// Tells a SavedModel from a GraphDef, as protobuf or as text.
+/// True for a SavedModel and false for a GraphDef, in protobuf or text form.
 bool isSavedModel(std::string_view bytes);
 
 } // namespace lathe::tensorflow

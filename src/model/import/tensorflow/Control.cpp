@@ -9,7 +9,7 @@ namespace {
 
 const Library *libraryOf(const NodeRecord &node) { return static_cast<const Library *>(node.source); }
 
-constexpr size_t mostBranches = 1024; // of a Case, which become branches that are nested ten deep
+constexpr size_t mostBranches = 1024; // of a Case: they become a tree of branches ten levels deep
 
 const GraphRecord *functionOf(const NodeRecord &node, const std::string &name) {
   const Library *library = libraryOf(node);
@@ -50,7 +50,7 @@ void importNamedCall(StructureNode &node) {
   callGraph(node, libraryOf(node.record)->functions.at(node.record.op), node.inputs);
 }
 
-/// A condition that is no truth value counts as true where it is not zero.
+/// A condition that is not bool is true if it is not zero.
 Entry asBool(StructureNode &node, const Entry &condition) {
   if (!condition.value || node.graph.info(condition.value).type == ElementType::boolean)
     return condition;
@@ -81,7 +81,7 @@ NodeRecord nodeOf(const NodeRecord &like, const std::string &name, const char *o
   return record;
 }
 
-/// Several results, as those of `like`.
+/// Sets several results, with the names of the results of `like`.
 void setResults(NodeRecord &node, GraphRecord &graph, size_t count) {
   node.outputs.clear();
   for (size_t i = 0; i < count; ++i) {
@@ -100,7 +100,7 @@ template <class Value> void addAttribute(NodeRecord &node, const char *name, Val
   node.attributes.push_back(std::move(attribute));
 }
 
-/// A call of function `name` with all inputs of a Case but the index. The graph reads what stands around it.
+/// A graph that calls function `name` with all inputs of a Case but the index. The graph reads names of outer scopes.
 GraphRecord caseCall(const NodeRecord &node, const std::string &name, size_t results) {
   GraphRecord graph;
   NodeRecord call =
@@ -111,7 +111,7 @@ GraphRecord caseCall(const NodeRecord &node, const std::string &name, size_t res
   return graph;
 }
 
-/// A node with a number.
+/// A node that gives a number.
 NodeRecord numberNode(const NodeRecord &like, const std::string &name, size_t value) {
   NodeRecord number = nodeOf(like, name, "Const", {});
   auto read = [value](const std::string &) {
@@ -125,7 +125,7 @@ NodeRecord numberNode(const NodeRecord &like, const std::string &name, size_t va
   return number;
 }
 
-/// Branches `first` to `last` (not included) as a tree: `index` is the name of an index that is one of theirs.
+/// Branches `first` to `last` (exclusive) as a tree of If nodes. `index` is the name of an index in this range.
 GraphRecord caseGraph(const NodeRecord &node, const std::string &index, const std::vector<std::string> &branches,
                       size_t first, size_t last, size_t results) {
   if (first + 1 == last)
@@ -144,7 +144,7 @@ GraphRecord caseGraph(const NodeRecord &node, const std::string &index, const st
   return graph;
 }
 
-/// One of several functions, by an index; the last one where the index is none of theirs.
+/// Calls one of several functions, chosen by an index; an index out of range chooses the last function.
 void importCase(StructureNode &node) {
   const AttributeRecord *given = node.attr("branches");
   const auto *branches = given ? std::get_if<std::vector<std::string>>(&given->value) : nullptr;
@@ -153,7 +153,7 @@ void importCase(StructureNode &node) {
           mostBranches);
   mlir::Value position = node.tensor(0);
   size_t results = node.outputs.size();
-  constexpr size_t mostNames = size_t(1) << 20; // every branch has a call with all of them
+  constexpr size_t mostNames = size_t(1) << 20; // every branch has a call with all of the names
   require((node.record.inputs.size() + results) * count <= mostNames,
           "has {} inputs and results for each of {} branches, expected at most {} in all",
           node.record.inputs.size() + results, count, mostNames);
@@ -204,7 +204,7 @@ const std::map<std::string, StructureRow> &structures() {
   return table;
 }
 
-/// Why a node is not imported whatever its inputs are; "" where its record alone does not tell.
+/// Why a node is refused regardless of its inputs; "" if its record alone gives no reason.
 std::string refusal(const NodeRecord &node) {
   auto row = importers().find(node.op);
   if (row == importers().end())
@@ -213,7 +213,7 @@ std::string refusal(const NodeRecord &node) {
   return reason ? reason : "";
 }
 
-/// Collects the unknown operators of a graph and of what it calls; each graph once.
+/// Collects the unknown operators of a graph and of the graphs that it calls, each graph once.
 class UnknownOperators {
 public:
   std::vector<ImportIssue> issues;

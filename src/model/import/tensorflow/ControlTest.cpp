@@ -1,4 +1,4 @@
-// Functions, branches and loops: those of TensorFlow 2, and the frames of TensorFlow 1.
+// Functions, branches and loops of TensorFlow 2, and frames of TensorFlow 1.
 #include "import/tensorflow/GraphTesting.h"
 
 #include <gmock/gmock.h>
@@ -116,8 +116,8 @@ TEST(Branch, OfSwitchAndMerge) {
         truth == 0 ? ElementsAre(9, 16) : ElementsAre(4, 5));
 }
 
-/// A branch as tf.cond of TensorFlow 1 writes it: with its pivots, for which the constants of the branches wait. The
-/// graph ends with the Merge. `operands`: whether the branches read x, too.
+/// A branch as tf.cond of TensorFlow 1 writes it, with the pivots that the constants of the branches wait for. The
+/// graph ends with the Merge. `operands`: whether the branches also read x.
 std::string pivoted(bool operands, bool stripped = false) {
   G g;
   std::string x = g.placeholder("x", {2}), id = g.op("Identity", {g.placeholder("c", {}, 10)}, {}, "cond/pred_id");
@@ -148,7 +148,7 @@ TEST(Branch, WithItsPivots) {
     EXPECT_EQ(got.size(), 1u);
     return numbersOf(got.at(0));
   };
-  for (bool stripped : {false, true}) { // freezing removes what constants wait for, and the pivots stay
+  for (bool stripped : {false, true}) { // freezing removes control inputs of constants, but not the pivots
     EXPECT_THAT(outcome(pivoted(true, stripped), 1), ElementsAre(5, 6));
     EXPECT_THAT(outcome(pivoted(true, stripped), 0), ElementsAre(9, 20));
   }
@@ -180,7 +180,7 @@ TEST(FrozenGraph, OutputsAreWhatNothingReads) {
   EXPECT_THAT(outputsOf(g), ElementsAre("late")) << "a branch that is not merged has a value only where it is taken";
 }
 
-/// x + x, x * x or -x, by an index.
+/// x + x, x * x or -x, chosen by an index.
 std::string cases(std::optional<int32_t> index) {
   G g;
   addFunctionOf(g, "twice", "Add");
@@ -222,7 +222,7 @@ std::string manyCases(size_t count) {
 }
 
 TEST(Branch, ManyOfACaseAreATree) {
-  constexpr int count = 100; // a chain would be deeper than branches may be
+  constexpr int count = 100; // a chain would exceed the limit on nested branches
   std::string bytes = manyCases(count);
   EXPECT_EQ(countOf(bytes, "nn.if"), count - 1);
   for (int index : {0, 1, 49, 50, 51, 62, 98, 99, 100, 2000000000, -1, -2000000000}) {
@@ -250,7 +250,7 @@ TEST(Branch, UnknownOperatorsOfACaseAreCollected) {
 // ---- Loops --------------------------------------------------------------------------------------------------------
 
 TEST(Loop, OfFunctions) {
-  // i, x, w: while i < 3: x = x * w. The weights are handed on, so that they are read, not carried.
+  // i, x, w: while i < 3: x = x * w. The weights are passed on unchanged, so they are read, not carried.
   G g;
   file::FunctionDef &test = g.function("test", {{"i", 3}, {"x", 1}, {"w", 1}}, {{"more", "less:z:0"}});
   setConstant<int32_t>(*test.add_node_def(), "three", {}, {3});
@@ -317,8 +317,8 @@ TEST(Loop, FramesInsideOfFrames) {
   EXPECT_THAT(numbersOf(results(g.bytes(), {floats({1}, {10})}).at(0)), ElementsAre(16));
 }
 
-/// What dynamic_rnn makes: x (time x batch x inputs) is put into a TensorArray; every step adds its element to
-/// the state and writes the state to another TensorArray.
+/// A graph like that of dynamic_rnn: x (time x batch x inputs) is put into a TensorArray; every step adds its element
+/// to the state and writes the state to another TensorArray.
 std::string recurrent(int64_t steps, int64_t batch) {
   G g;
   std::string x = g.placeholder("x", {steps, batch, 2});
@@ -356,7 +356,7 @@ TEST(Loop, ListsOfADynamicNetwork) {
     }
 }
 
-/// A TensorArray that is made with `first` elements and grows: while i < n, x * i is written to place i * step.
+/// A TensorArray that starts with `first` elements and grows: while i < n, x * i is written to position i * step.
 std::string growing(int32_t first, int32_t step) {
   G g;
   std::string x = g.placeholder("x", {2}), n = g.placeholder("n", {}, 3);
@@ -388,7 +388,7 @@ TEST(Loop, AnArrayGrowsElementByElement) {
         ASSERT_EQ(got.size(), 2u);
         EXPECT_THAT(got[0].dims(), ElementsAre(count, 2)) << first << " " << step << " " << n;
         EXPECT_THAT(numbersOf(got[1]), ElementsAre(count));
-        for (int64_t at = 0; at < count; ++at) { // what nothing has written is 0
+        for (int64_t at = 0; at < count; ++at) { // elements that were not written are 0
           double number = at % step || at / step >= n ? 0 : static_cast<double>(at / step);
           EXPECT_EQ(got[0].asDouble(2 * at), number);
           EXPECT_EQ(got[0].asDouble(2 * at + 1), 10 * number);

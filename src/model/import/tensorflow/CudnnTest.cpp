@@ -1,4 +1,4 @@
-// CudnnRNN in all modes, directions and versions beside plain loops over cuDNN's equations.
+// Compares CudnnRNN in all modes, directions and versions with plain loops over cuDNN's equations.
 #include "import/tensorflow/GraphTesting.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ struct Part {
   size_t in, weights, biases;
 };
 
-/// What a network computes, row by row, with its buffer of weights.
+/// A network as plain loops, row by row, with its buffer of weights.
 struct Network {
   Mode mode;
   size_t directions;
@@ -57,7 +57,7 @@ struct Network {
     buffer = sample(at, mode.gates);
   }
 
-  /// The sums of a gate's unit for the input, or for the state.
+  /// The weighted sum of a gate's unit over the input, or over the state.
   double sum(const Part &part, bool state, size_t gate, size_t unit, const Numbers &x) const {
     size_t row = gate * units + unit, width = state ? units : part.in;
     size_t begin = part.weights + (state ? mode.gates * units * part.in : 0) + row * width;
@@ -85,7 +85,7 @@ struct Network {
     h = next;
   }
 
-  /// One row through all layers: states are those of each part. Steps beyond `length` give zeros.
+  /// Runs one row through all layers; each part has its states. Steps beyond `length` give zeros.
   std::vector<Numbers> run(std::vector<Numbers> row, size_t length, std::vector<Numbers> &h,
                            std::vector<Numbers> &c) const {
     for (size_t layer = 0; layer < layers; ++layer) {
@@ -104,7 +104,8 @@ struct Network {
   }
 };
 
-/// Results of the node (the sequence, h, and c of an LSTM), and those of the loops, in the order time, row, ....
+/// Compares the results of the node (the sequence, h, and c of an LSTM) with the results of the loops, in the order
+/// time, row, ....
 void check(const Mode &mode, size_t directions, const std::string &version, bool timeMajor) {
   SCOPED_TRACE(mode.name + " in " + std::to_string(directions) + " directions by " + version);
   Network network(mode, directions);
@@ -135,7 +136,7 @@ void check(const Mode &mode, size_t directions, const std::string &version, bool
   }
 
   G g;
-  auto turned = [&](const std::string &value) { // where the node has the rows first
+  auto turned = [&](const std::string &value) { // for nodes with the rows first
     return timeMajor ? value : g.op("Transpose", {value, g.ints({1, 0, 2})});
   };
   Extents states = {int64_t(parts), int64_t(batch), int64_t(units)};

@@ -1,4 +1,4 @@
-// Operators that compute every element of the result from elements at the same position.
+// Elementwise operators.
 #include "import/tensorflow/TensorFlow.h"
 
 #include <limits>
@@ -8,7 +8,7 @@ namespace {
 
 // ---- One operand --------------------------------------------------------------------------------------------------
 
-/// Halves to even; whole numbers are round.
+/// Rounds halves to even; integers stay as they are.
 void importRound(Operator &op) { op.set(isFloat(op.typeOf(op.in(0))) ? op.emit("round", {op.in(0)}) : op.in(0)); }
 
 void importLeakyRelu(Operator &op) {
@@ -19,7 +19,7 @@ void importErfc(Operator &op) {
   op.set(op.emit("sub", {op.number(op.typeOf(op.in(0)), 1), op.emit("erf", {op.in(0)})}));
 }
 
-/// log(1 + x) with all digits for small x: u = 1 + x rounds, and log(u) / (u - 1) hardly depends on it.
+/// log(1 + x), precise for small x: u = 1 + x rounds, but log(u) / (u - 1) hardly depends on the rounding.
 void importLog1p(Operator &op) {
   mlir::Value x = op.in(0), one = op.number(op.typeOf(x), 1), u = op.emit("add", {x, one});
   mlir::Value slope = op.emit("div", {op.emit("log", {u}), op.emit("sub", {u, one})});
@@ -28,7 +28,7 @@ void importLog1p(Operator &op) {
   op.set(op.emit("where", {whole, rest, op.emit("mul", {x, slope})}));
 }
 
-/// exp(x) - 1 with all digits for small x: 2 tanh(x / 2) / (1 - tanh(x / 2)).
+/// exp(x) - 1, precise for small x: 2 tanh(x / 2) / (1 - tanh(x / 2)).
 void importExpm1(Operator &op) {
   mlir::Value x = op.in(0);
   ElementType type = op.typeOf(x);
@@ -56,11 +56,11 @@ void importBitcast(Operator &op) {
 
 // ---- Two operands -------------------------------------------------------------------------------------------------
 
-void importTruncateMod(Operator &op) { // the sign of the dividend
+void importTruncateMod(Operator &op) { // has the sign of the dividend
   op.set(op.emit("mod", {op.in(0), op.in(1)}, {{"fmod", true}}));
 }
 
-/// The result where the operand `decides` is not zero, else 0.
+/// `result` where the operand `decides` is not zero, else 0.
 mlir::Value unlessZero(Operator &op, mlir::Value decides, mlir::Value result) {
   mlir::Value zero = op.number(op.typeOf(decides), 0);
   return op.emit("where", {op.emit("equal", {decides, zero}), zero, result});

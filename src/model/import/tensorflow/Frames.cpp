@@ -1,8 +1,8 @@
-// Control flow of TensorFlow 1, rebuilt as While and If nodes with graphs.
+// Rebuilds the control flow of TensorFlow 1 as While and If nodes with graphs.
 //
-// A loop is a frame: every variable enters through Enter into Merge, which takes its value of the next iteration from
-// NextIteration; Switch, which LoopCond steers, sends the value of Merge to the body (result 1) or out through Exit
-// (result 0). Values that do not change enter without a Merge. A branch is Switch nodes with one condition in front of
+// A loop is a frame. Every variable enters through Enter into Merge, which gets the value of the next iteration from
+// NextIteration. Switch, controlled by LoopCond, sends the value of Merge to the body (result 1) or out through Exit
+// (result 0). Values that do not change enter without a Merge. A branch has Switch nodes with one condition in front of
 // the nodes of both branches, and a Merge behind them.
 #include "import/tensorflow/TensorFlow.h"
 
@@ -29,7 +29,7 @@ AttributeRecord graphAttribute(const char *name, GraphRecord graph) {
   return attribute;
 }
 
-/// The nodes of a graph by the names of their results, and who reads them. Nodes are removed and added.
+/// The nodes of a graph by the names of their results, with their readers. Nodes are removed and added.
 class Nodes {
 public:
   explicit Nodes(GraphRecord &graph) {
@@ -80,7 +80,8 @@ public:
     return node;
   }
 
-  /// Everything that depends on `from`, which is not part of it; `stops` is true for nodes behind which nothing counts.
+  /// All nodes that depend on `from`, without `from`. The search does not continue behind a node for which `stops` is
+  /// true.
   template <class Stops> std::set<size_t> dependants(std::vector<size_t> from, Stops stops) {
     std::set<size_t> result;
     while (!from.empty()) {
@@ -111,11 +112,11 @@ const std::string *textOf(const NodeRecord &node, const char *attr) {
   return attribute ? std::get_if<std::string>(&attribute->value) : nullptr;
 }
 
-/// A variable of a loop: the nodes that carry it.
+/// A variable of a loop, with the nodes that carry it.
 struct LoopVariable {
   size_t merge;
   std::string initial, next;              // tensors
-  std::optional<size_t> loopSwitch, exit; // a variable that nothing reads afterwards has no exit
+  std::optional<size_t> loopSwitch, exit; // a variable that is not read after the loop has no exit
 };
 
 class Loops {
@@ -171,7 +172,7 @@ private:
     return node && node->op == "LoopCond" && !node->inputs.empty();
   }
 
-  /// Rebuilds a loop, after the loops inside of it.
+  /// Rebuilds a loop; loops inside it are rebuilt first.
   void rebuild(const std::string &frame, int depth) {
     require(depth < mostNested, "loops are nested more than {} deep", mostNested);
     auto leaves = [](const NodeRecord &node) { return node.op == "Exit" || node.op == "NextIteration"; };
@@ -274,7 +275,7 @@ private:
   std::set<std::string> used; // Switch nodes of branches that were rebuilt
   std::set<size_t> open;      // Merge nodes that are being rebuilt
 
-  /// What stands between a result and the Switch nodes in front of it.
+  /// The nodes between a result and the Switch nodes in front of it.
   struct Branch {
     std::set<size_t> nodes, switches;
     std::set<bool> ports;
@@ -302,7 +303,7 @@ private:
         continue;
       }
       if (nodes[*index].op == "Merge") {
-        rebuild(*index, depth + 1); // the branches inside come first
+        rebuild(*index, depth + 1); // branches inside come first
         index = nodes.producer(name);
         if (!index)
           continue;
@@ -324,7 +325,7 @@ private:
     std::set<std::string> conditions;
     std::set<size_t> switches;
     std::optional<bool> firstIsTrue;
-    // Result 1, which branch was taken, must not be read.
+    // Result 1, the index of the branch taken, must not be read.
     bool clear = node.inputs.size() == 2 && (node.outputs.size() == 1 || node.outputs[1].empty());
     for (size_t i = 0; clear && i < 2; ++i) {
       sides[i] = branchOf(node.inputs[i], depth);
@@ -340,7 +341,7 @@ private:
       }
     }
     if (!clear || conditions.size() != 1 || !firstIsTrue)
-      return; // the importer says that it is no branch
+      return; // the importer reports that it is not a branch
     std::set<size_t> behind = nodes.dependants({switches.begin(), switches.end()},
                                                [](const NodeRecord &other) { return other.op == "Merge"; });
     NodeRecord branch;

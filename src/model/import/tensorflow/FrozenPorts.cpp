@@ -1,4 +1,4 @@
-// Inputs and outputs of a frozen graph. Its placeholders go in; its outputs are what nothing reads.
+// Finds the ports of a frozen graph: placeholders are inputs; results that no node reads are outputs.
 #include "import/tensorflow/Messages.h"
 
 #include <set>
@@ -8,7 +8,7 @@ namespace {
 
 std::string nodeOf(const std::string &tensor) { return tensor.substr(0, tensor.rfind(':')); }
 
-/// Number of results of a node that are outputs of a graph if nothing reads them (lab/runners/tensorflow/NoOutputs.txt).
+/// The number of results of a node that become outputs if they are not read (lab/runners/tensorflow/NoOutputs.txt).
 size_t outputCount(const NodeRecord &node) {
   static const std::set<std::string> without = {LATHE_NO_OUTPUTS};
   if (without.contains(node.op))
@@ -24,7 +24,7 @@ bool isOp(const NodeRecord &node, std::initializer_list<const char *> names) {
                      [&](const char *name) { return node.op == name || node.op == std::string("Ref") + name; });
 }
 
-/// How nodes hang together: by what they read, and by what they wait for.
+/// Dependences between nodes: by data and by control inputs.
 class Dependences {
 public:
   Dependences(const GraphRecord &graph, const Waits &waits) {
@@ -46,8 +46,9 @@ public:
   }
 
   bool isRead(const NodeRecord &node) const { return read.contains(node.name); }
-  /// Not an output as long as there are others: a node that another one waits for, one of a branch that is not merged,
-  /// which has a value only where the branch is taken, and what leaves a loop unread, such as its counter.
+  /// True for a node that is an output only if there are no better ones: another node waits for it; or it is in a
+  /// branch without a Merge, so it has a value only if the branch is taken; or it leaves a loop unread, such as a
+  /// counter.
   bool isAside(const NodeRecord &node) const {
     return awaited.contains(node.name) || inBranch.contains(node.name) || node.op == "Exit" || node.op == "RefExit";
   }
@@ -84,7 +85,7 @@ void takePlaceholders(GraphRecord &graph, int64_t producer) {
     require(code, "node '{}' (Placeholder): has no attribute 'dtype'", oneLine(node.name));
     ValueRecord input = valueOf(node.name, static_cast<int32_t>(*code), nullptr);
     const auto *dims = shape ? std::get_if<std::vector<int64_t>>(&shape->value) : nullptr;
-    // Graphs before version 24 wrote a scalar's shape for unknown ones.
+    // Graphs before version 24 stored the shape of a scalar for unknown shapes.
     if (dims && (!dims->empty() || producer >= 24)) {
       input.extents.emplace();
       for (int64_t extent : *dims)

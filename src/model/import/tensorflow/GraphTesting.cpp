@@ -33,7 +33,7 @@ std::vector<Tensor> results(const std::string &bytes, const std::vector<lathe::V
   auto module = importModelOf(format(), *context, bytes, "m.pb", {}, options);
   std::vector<Tensor> tensors;
   for (const lathe::Value &value : evaluate(*module, inputs))
-    tensors.push_back(value.tensor().clone()); // it may be a constant of the module
+    tensors.push_back(value.tensor().clone()); // a copy: the value may be a constant of the module
   if (const char *folder = std::getenv("LATHE_TENSORFLOW_WRITE"))
     write(folder, bytes, *module, inputs, tensors);
   return tensors;

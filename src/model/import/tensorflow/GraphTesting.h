@@ -1,4 +1,4 @@
-// Writes small TensorFlow graphs for tests, and evaluates what is imported of them on the references.
+// Writes small TensorFlow graphs for tests, imports them and evaluates them with the references.
 #pragma once
 
 #include "import/tensorflow/TensorFlow.h"
@@ -96,7 +96,7 @@ void setConstant(file::NodeDef &node, const std::string &name, const Extents &di
   *(*node.mutable_attr())["value"].mutable_tensor() = tensor;
 }
 
-/// A graph that is being written. Nodes without a name get one.
+/// Builds a graph. Nodes without a name get one.
 class TestGraph {
 public:
   file::GraphDef graph;
@@ -160,8 +160,8 @@ inline Numbers numbersOf(const Tensor &tensor) {
   return result;
 }
 
-/// Results of a graph on the references. With LATHE_TENSORFLOW_WRITE=DIR the graph is written there with its inputs and
-/// results, so that other implementations can be asked, too (tests/tensorflow_peer_test.py): NAME.pb, NAME.json,
+/// Evaluates a graph with the references. With LATHE_TENSORFLOW_WRITE=DIR, the graph and its inputs and results are
+/// written to DIR, so that other implementations can run it (tests/tensorflow_peer_test.py): NAME.pb, NAME.json,
 /// NAME.in0.npy, NAME.out0.npy, ...
 std::vector<Tensor> results(const std::string &bytes, const std::vector<lathe::Value> &inputs,
                             const ImportOptions &options = {});

@@ -9,7 +9,7 @@ namespace {
 
 // ---- Resizing -----------------------------------------------------------------------------------------------------
 
-/// The picture with its channels first, as floats, and the height and width of operand 1.
+/// The picture with its channels first, in float, and the height and width in operand 1.
 std::pair<mlir::Value, Ints> pictureAndSize(Operator &op) {
   Ints size = op.node.requireInts(1, "the size");
   require(size.size() == 2 && op.rank(op.in(0)) == 4, "has {} sizes and an operand of rank {}, expected 2 and 4",
@@ -23,7 +23,7 @@ void importArea(Operator &op) {
   op.set(channelsLast(op.node, areaMeans(op, x, size[0], size[1], op.boolAttr("align_corners", false))));
 }
 
-/// Image, size, scale and translation, each for height and width.
+/// Operands: image, size, scale and translation, each for height and width.
 void importScaleAndTranslate(Operator &op) {
   auto [x, size] = pictureAndSize(op);
   auto scale = op.node.staticDoubles(op.in(2)), translation = op.node.staticDoubles(op.in(3));
@@ -37,7 +37,7 @@ void importScaleAndTranslate(Operator &op) {
   op.set(channelsLast(op.node, resampled(op, x, size[0], size[1], axis(0), axis(1))));
 }
 
-/// Places (columns, then rows, as fractions of the last pixel) moved to the nearest pixel of the image.
+/// Moves places (columns, then rows, as fractions of the last pixel) to the nearest pixel of the image.
 mlir::Value onPixels(Operator &op, mlir::Value places, mlir::Value image) {
   mlir::Value extents =
       op.emit("gather", {op.emit("shape", {image}), op.node.constantInts({2}, {3, 2})}, {{"axis", 0}});
@@ -47,8 +47,8 @@ mlir::Value onPixels(Operator &op, mlir::Value places, mlir::Value image) {
   return op.emit("div", {roundAway(op.node, op.emit("mul", {places, last})), last});
 }
 
-/// Image, boxes (y1, x1, y2, x2 from 0 to 1), image of each box, height and width of the crops. Positions
-/// outside of the image have the value of the attribute extrapolation_value.
+/// Operands: image, boxes (y1, x1, y2, x2 from 0 to 1), image of each box, height and width of the crops. Positions
+/// outside the image have the value of the attribute extrapolation_value.
 void importCropAndResize(Operator &op) {
   std::string method = op.node.stringAttr("method", "bilinear");
   require(method == "bilinear" || method == "nearest", "method is '{}', expected bilinear or nearest", oneLine(method));
@@ -79,7 +79,7 @@ void importCropAndResize(Operator &op) {
     return op.emit("or", {op.emit("less", {value, f32(0)}), op.emit("greater", {value, f32(1)})});
   };
   mlir::Value away = op.emit("or", {outside(rows), outside(columns)});
-  if (method == "nearest") // here, because of two pixels that are equally near TensorFlow takes the later one
+  if (method == "nearest") // in code, because TensorFlow takes the later one of two equally near pixels
     places = onPixels(op, places, image);
   mlir::Value grid = op.emit("sub", {op.emit("mul", {places, f32(2)}), f32(1)});
   mlir::Value chosen = op.emit("gather", {image, op.wide(2)}, {{"axis", 0}});
@@ -89,7 +89,7 @@ void importCropAndResize(Operator &op) {
   op.set(op.emit("where", {away, f32(op.node.floatAttr("extrapolation_value", 0)), channelsLast(op.node, y)}));
 }
 
-/// Every window of the image as one row of channels: slices of the padded image side by side.
+/// Every window of the image as one row of channels: concatenated slices of the padded image.
 void importPatches(Operator &op) {
   auto pair = [&](const char *attr) {
     Ints all = op.node.intsAttr(attr);
@@ -129,8 +129,9 @@ void importPatches(Operator &op) {
 
 mlir::Value asF32(Operator &op, mlir::Value value) { return op.node.cast(value, ElementType::f32); }
 
-/// boxes, scores, limit; from the second version on overlap, from the third on score, in the fifth the variance of soft
-/// suppression. The number of boxes of the first three depends on the data; the others can fill up to the limit.
+/// Operands: boxes, scores, limit; from version 2 on the overlap, from version 3 on the score, in version 5 the
+/// variance of soft suppression. In the first three versions the number of boxes depends on the data; the others can
+/// fill up to the limit.
 void importNonMaxSuppression(Operator &op) {
   mlir::Value boxes = asF32(op, op.in(0)), scores = asF32(op, op.in(1));
   require(op.rank(boxes) == 2 && op.rank(scores) == 1, "boxes have rank {} and scores rank {}, expected 2 and 1",
@@ -170,15 +171,15 @@ void importNonMaxSuppression(Operator &op) {
   op.node.set(soft ? 2 : 1, op.node.cast(op.node.reshape(selected.count, {}), ElementType::i32));
 }
 
-/// One operand: a positive number that must be known.
+/// One operand: a positive number, which must be known.
 int64_t knownCount(Operator &op, size_t index, const char *what) {
   Ints value = op.node.requireInts(index, what);
   require(value.size() == 1 && value[0] > 0 && value[0] <= (1 << 24), "{} is not one number from 1 to 2^24", what);
   return value[0];
 }
 
-/// Boxes (batch, boxes, 1 or classes, 4), scores (batch, boxes, classes), most boxes of a class and in all, overlap, score.
-/// Boxes are selected for every class; the best of all classes are the results, and zeros behind them.
+/// Operands: boxes (batch, boxes, 1 or classes, 4), scores (batch, boxes, classes), most boxes of a class, most boxes
+/// in all, overlap, score. Selects boxes for every class; the result holds the best boxes of all classes, then zeros.
 void importCombinedNonMaxSuppression(Operator &op) {
   Node &node = op.node;
   mlir::Value boxes = asF32(op, op.in(0)), scores = asF32(op, op.in(1));
@@ -193,14 +194,14 @@ void importCombinedNonMaxSuppression(Operator &op) {
   int64_t ofClass = knownCount(op, 2, "the number of boxes of a class"),
           most = knownCount(op, 3, "the number of boxes");
   int64_t kept = std::min(ofClass, count), candidates = kept * classes;
-  if (op.boolAttr("pad_per_class", false) && classes < most) // otherwise the product is no less, or overflows
+  if (op.boolAttr("pad_per_class", false) && classes < most) // otherwise the product is not less, or overflows
     most = std::min(most, ofClass * classes);
   int64_t taken = std::min(most, candidates);
 
   scores = transpose(node, scores, {0, 2, 1});
   mlir::Value corners = boxes, sides = scores;
   Dim pictures = batch;
-  if (own > 1) { // every class of every picture selects among boxes of its own
+  if (own > 1) { // each class of each picture has separate boxes
     pictures = batch * Dim(own);
     corners = transpose(node, boxes, {0, 2, 1, 3});
     sides = node.reshape(scores, {pictures, Dim(1), Dim(count)});

@@ -1,4 +1,4 @@
-// Convolutions, pools and images beside plain loops over TensorFlow's definitions.
+// Compares convolutions, pools and images with plain loops over TensorFlow's definitions.
 #include "import/tensorflow/GraphTesting.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Pointwise;
 using G = TestGraph;
 
-/// Numbers that repeat late and are not monotonic.
+/// Numbers that are not monotonic and do not repeat for a long time.
 Numbers sample(int64_t count) {
   Numbers values;
   for (int64_t i = 0; i < count; ++i)
@@ -27,7 +27,8 @@ std::vector<float> sampleFloats(int64_t count) {
   return {values.begin(), values.end()};
 }
 
-/// The operator on x alone, with one result. `declared`: the extents that the file states, if not those of x.
+/// One operator on x, with one result. `declared`: the extents that the file states, if they differ from the extents of
+/// x.
 Numbers one(const Extents &dims, const Numbers &x, const std::string &op, const std::vector<Attr> &attrs,
             const std::function<std::vector<std::string>(G &, const std::string &)> &inputs = {},
             const Extents &declared = {}) {
@@ -39,7 +40,7 @@ Numbers one(const Extents &dims, const Numbers &x, const std::string &op, const 
 
 struct Conv {
   int64_t height, width, channels, kernel, outputs, stride, dilation;
-  int64_t top, left, high, wide; // pads at the begin, extents of the result
+  int64_t top, left, high, wide; // pads at the start, extents of the result
 };
 
 /// x: height x width x channels, w: kernel x kernel x channels x outputs.
@@ -76,7 +77,7 @@ TEST(Convolution, SamePaddingHasMoreAtTheEnd) {
   EXPECT_THAT(one({1, 5, 4, 2}, x, "Conv2D", {numbers("strides", {1, 2, 2, 1}), text("padding", "SAME")},
                   weights({3, 3, 2, 3})),
               Pointwise(DoubleNear(1e-5), want));
-  // Where the file leaves height and width open, the padding follows them.
+  // If the file leaves height and width open, the padding depends on them.
   EXPECT_THAT(one({1, 5, 4, 2}, x, "Conv2D", {numbers("strides", {1, 2, 2, 1}), text("padding", "SAME")},
                   weights({3, 3, 2, 3}), {-1, -1, -1, 2}),
               Pointwise(DoubleNear(1e-5), want));
@@ -93,7 +94,7 @@ TEST(Convolution, DilationsAndExplicitPads) {
 }
 
 TEST(Convolution, ChannelsFirst) {
-  // The operand with its channels first is the one with them last, moved.
+  // An operand with the channels first gives the same result as one with the channels last, transposed.
   Numbers x = sample(32), moved(32);
   for (size_t i = 0; i < 16; ++i)
     for (size_t c = 0; c < 2; ++c)
@@ -107,7 +108,7 @@ TEST(Convolution, ChannelsFirst) {
 }
 
 TEST(Convolution, DepthwiseHasSeveralResultsAChannel) {
-  // Channel c of x makes the results 2 c and 2 c + 1: a convolution whose other weights are zero.
+  // Channel c of x makes the results 2 c and 2 c + 1: a full convolution whose other weights are zero.
   Numbers x = sample(18), w = sample(16), full(32);
   for (size_t tap = 0; tap < 4; ++tap)
     for (size_t c = 0; c < 2; ++c)
@@ -119,7 +120,7 @@ TEST(Convolution, DepthwiseHasSeveralResultsAChannel) {
               Pointwise(DoubleNear(1e-5), convolved(c, x, full)));
 }
 
-/// Whether a module has an operator.
+/// Counts an operator in the imported module.
 int64_t countOf(const std::string &bytes, const std::string &op, const ImportOptions &options = {}) {
   auto context = makeContext();
   auto module = importModelOf(format(), *context, bytes, "m.pb", {}, options);
@@ -146,13 +147,13 @@ TEST(Convolution, BlocksAroundItAreADilation) {
 }
 
 TEST(Convolution, TransposedIsTheGradient) {
-  // Every element of x adds a scaled kernel at stride times its place.
+  // Every element of x adds a scaled kernel at its position times the stride.
   Numbers x = sample(4), w = sample(9), want(16);
   for (int64_t row = 0; row < 2; ++row)
     for (int64_t column = 0; column < 2; ++column)
       for (int64_t ky = 0; ky < 3; ++ky)
         for (int64_t kx = 0; kx < 3; ++kx) {
-          int64_t iy = row * 2 + ky, ix = column * 2 + kx; // SAME of 4 to 2: no pad at the begin
+          int64_t iy = row * 2 + ky, ix = column * 2 + kx; // SAME of 4 to 2: no pad at the start
           if (iy < 4 && ix < 4)
             want[static_cast<size_t>(iy * 4 + ix)] +=
                 x[static_cast<size_t>(row * 2 + column)] * w[static_cast<size_t>(ky * 3 + kx)];
@@ -222,7 +223,7 @@ TEST(Resize, BicubicWithHalfPixels) {
               1e-5);
 }
 
-/// `x` resampled to `width` pixels, as tf.image.resize writes it.
+/// `x` resampled to `width` pixels, as tf.image.resize does it.
 Numbers translated(const Numbers &x, int32_t width, const char *kernel, bool antialias, float translation = 0) {
   float scale = static_cast<float>(width) / static_cast<float>(x.size());
   return one({1, 1, static_cast<int64_t>(x.size()), 1}, x, "ScaleAndTranslate",
@@ -233,14 +234,14 @@ Numbers translated(const Numbers &x, int32_t width, const char *kernel, bool ant
 }
 
 TEST(Resize, ByKernels) {
-  // Twice as many pixels: samples are a quarter of a pixel beside the pixels.
+  // Twice as many pixels: samples are a quarter of a pixel away from the pixels.
   EXPECT_THAT(translated({0, 10}, 4, "triangle", true), Pointwise(DoubleNear(1e-5), Numbers{0, 2.5, 7.5, 10}));
-  // Half as many with antialias: the kernel is as wide as 2 pixels to either side, 0.25 and 0.75 of the way.
+  // Half as many pixels with antialias: the kernel extends 2 pixels to either side, so weights are 0.25 and 0.75.
   EXPECT_THAT(translated({4, 8, 16, 32}, 2, "triangle", true),
               Pointwise(DoubleNear(1e-5),
                         Numbers{(0.75 * 4 + 0.75 * 8 + 0.25 * 16) / 1.75, (0.25 * 8 + 0.75 * 16 + 0.75 * 32) / 1.75}));
   EXPECT_THAT(translated({4, 8, 16, 32}, 2, "triangle", false), Pointwise(DoubleNear(1e-5), Numbers{6, 24}));
-  // Samples beside the picture are 0.
+  // Samples outside the picture are 0.
   EXPECT_THAT(translated({4, 8}, 2, "triangle", false, 1), Pointwise(DoubleNear(1e-5), Numbers{0, 4}));
   auto lanczos = [](double t) { return 3 * std::sin(M_PI * t) * std::sin(M_PI * t / 3) / (M_PI * M_PI * t * t); };
   double weights[] = {lanczos(0.25), lanczos(0.75), lanczos(1.75)}, sum = weights[0] + weights[1] + weights[2];

@@ -1,4 +1,4 @@
-// Operators that read or write at positions that other tensors hold, and tensors made of numbers.
+// Operators that read or write at positions in other tensors, and tensors made from numbers.
 #include "import/tensorflow/TensorFlow.h"
 
 #include <cstring>
@@ -6,7 +6,7 @@
 namespace lathe::tensorflow {
 namespace {
 
-void importGather(Operator &op) { // the axis of the second version is an operand
+void importGather(Operator &op) { // the second version has the axis as an operand
   bool second = op.code() == "GatherV2";
   int64_t axis = second ? axisOperand(op, 2, op.rank(op.in(0))) : 0;
   int64_t batch = op.node.intAttr("batch_dims", 0);
@@ -16,7 +16,7 @@ void importGather(Operator &op) { // the axis of the second version is an operan
   op.set(gatherAlong(op, op.in(0), op.wide(1), axis, batch));
 }
 
-/// Operand, positions, updates.
+/// Operands: tensor, positions, updates.
 void importTensorScatter(Operator &op) {
   op.node.ignore({"bad_indices_policy"});
   std::string kind = op.code().substr(std::string("TensorScatter").size());
@@ -43,7 +43,7 @@ void importUnique(Operator &op) {
     op.node.set(2, op.node.cast(unique->getResult(3), type));
 }
 
-/// start, stop and the number of values, all of which must be known.
+/// Operands: start, stop and the number of values, all of which must be known.
 void importLinSpace(Operator &op) {
   auto start = op.node.staticDoubles(op.in(0)), stop = op.node.staticDoubles(op.in(1));
   Ints count = op.node.requireInts(2, "the number of values");

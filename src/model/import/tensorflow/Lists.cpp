@@ -1,7 +1,7 @@
-// TensorArray and TensorList. A list is a tensor with the elements along axis 0. Until its first element is
-// written only the number of elements is known: then the list is that number, a scalar ("reserve"). A list that grows
-// begins with few elements, or with none. The handle of a TensorArray is the number of elements that it was made with: a
-// vector of one element where the array grows when an element beyond its end is written, else a scalar.
+// TensorArray and TensorList. A list is a tensor with its elements along axis 0. Until the first element is written,
+// only the number of elements is known, and this scalar ("reserve") stands for the list. A growing list begins with few
+// elements, or with none. The handle of a TensorArray is its initial number of elements: a vector of one element if the
+// array grows when an element beyond its end is written, otherwise a scalar.
 #include "import/tensorflow/TensorFlow.h"
 #include "support/DimForms.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 bool isReserve(Operator &op, mlir::Value list) { return op.rank(list) == 0; }
 
-/// Makes the extents of an element those of axes 1 and on.
+/// Makes the extents of an element the extents of axes 1 and on.
 void setElementDims(Graph &graph, mlir::Value list, const Dims &element) {
   TensorInfo better = graph.info(list);
   better.dims.resize(1 + element.size());
@@ -44,7 +44,7 @@ mlir::Value writtenAt(Operator &op, mlir::Value list, mlir::Value index, mlir::V
   return op.emit("scatter_nd", {list, place, op.node.reshape(element, row)});
 }
 
-/// The list with zeros behind it, so that it holds `count` elements at least. `count` is an i64 scalar.
+/// Appends zeros to the list, so that it holds at least `count` elements. `count` is an i64 scalar.
 mlir::Value grown(Operator &op, mlir::Value list, mlir::Value count) {
   Node &node = op.node;
   mlir::Value own = op.emit("shape", {list}, {{"start", 0}, {"end", 1}});
@@ -59,7 +59,7 @@ mlir::Value grown(Operator &op, mlir::Value list, mlir::Value count) {
   return op.emit("concat", {list, more}, {{"axis", 0}});
 }
 
-/// `writtenAt` of a list that grows.
+/// Like `writtenAt`, but the list grows if needed.
 mlir::Value writtenOrGrown(Operator &op, mlir::Value list, mlir::Value index, mlir::Value element) {
   if (isReserve(op, list))
     list = zeros(op, list, element);
@@ -67,7 +67,7 @@ mlir::Value writtenOrGrown(Operator &op, mlir::Value list, mlir::Value index, ml
   return writtenAt(op, grown(op, list, op.emit("add", {place, op.node.constantInts({}, {1})})), index, element);
 }
 
-/// True if `indices` are known to count all of `count` elements: numbers, or a range up to the extent.
+/// True if `indices` are known to be 0 to `count` - 1: as numbers, or as a range up to the extent.
 bool countsAll(Operator &op, mlir::Value indices, const Dim &count) {
   auto known = op.node.staticInts(indices);
   mlir::Operation *made = indices.getDefiningOp();
@@ -101,7 +101,7 @@ void importArray(Operator &op) {
   op.node.set(1, count);
 }
 
-/// Whether the array of handle `index` grows.
+/// True if the array of handle `index` grows.
 bool arrayGrows(Operator &op, size_t index) { return op.rank(op.in(index)) == 1; }
 
 void importArrayRead(Operator &op) { // handle, index, flow
@@ -151,8 +151,8 @@ mlir::Value countOf(Operator &op, mlir::Value list) {
 }
 
 void importArraySize(Operator &op) { // handle, flow
-  // An array that is filled at once may be made with 0 elements. Otherwise the handle is better known than the list of a
-  // loop.
+  // An array that is filled at once may start with 0 elements. Otherwise the handle tells the number better than a list
+  // that a loop carries.
   auto made = op.node.staticInts(op.in(0));
   bool grows = arrayGrows(op, 0) || (made && made->size() == 1 && made->front() == 0);
   op.set(op.node.cast(grows ? countOf(op, op.in(1)) : op.in(0), ElementType::i32));
@@ -181,7 +181,7 @@ void importListSet(Operator &op) { // list, index, element
   op.set((grows ? writtenOrGrown : writtenAt)(op, op.in(0), op.in(1), op.in(2)));
 }
 
-/// The list cut off, or with zeros behind it.
+/// The list shortened, or extended with zeros.
 void importListResize(Operator &op) { // list, number of elements
   mlir::Value list = op.in(0), count = op.wide(op.scalar(1));
   if (isReserve(op, list)) {
@@ -208,7 +208,7 @@ void importEmptyList(Operator &op) { // extents of an element, most elements
   op.set(op.node.constantInts({}, {0}));
 }
 
-/// An element as a list of its own.
+/// A list that holds one element.
 mlir::Value asList(Operator &op, mlir::Value element) {
   Dims dims = op.dims(element);
   dims.insert(dims.begin(), Dim(1));
@@ -239,8 +239,8 @@ void importListPop(Operator &op) { // list, extents of an element
   op.node.set(1, op.emit("gather", {list, op.node.constantInts({}, {-1})}, {{"axis", 0}}));
 }
 
-/// All elements along their own first axis, and the extent of this axis for each. The elements of a list here have the
-/// same extents.
+/// Concatenates all elements along their first axis; the second result is the extent of this axis for each element. All
+/// elements of a list have the same extents here.
 void setConcatenation(Operator &op, mlir::Value list) {
   if (isReserve(op, list))
     op.unsupported("joins a list to which nothing was written");
@@ -253,7 +253,7 @@ void setConcatenation(Operator &op, mlir::Value list) {
   op.node.set(1, broadcastTo(op, extent, op.emit("shape", {list}, {{"start", 0}, {"end", 1}})));
 }
 
-void importListConcat(Operator &op) { // list; of the second version extents of an element, extents that are missing
+void importListConcat(Operator &op) { // list; version 2: extents of an element, missing extents
   ignoreShapes(op);
   setConcatenation(op, op.in(0));
 }
@@ -263,7 +263,7 @@ void importArrayConcat(Operator &op) { // handle, flow
   setConcatenation(op, op.in(1));
 }
 
-/// The pieces of a tensor along axis 0, whose extents must be known and equal.
+/// Splits a tensor along axis 0 into pieces, whose extents must be known and equal.
 void setPiecesAsList(Operator &op, mlir::Value x, size_t lengths) {
   Ints extents = op.node.requireInts(lengths, "the lengths of the pieces");
   for (int64_t extent : extents)
@@ -313,7 +313,7 @@ mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const Tensor
       }
     };
     read(extent);
-    // Extents that broadcast are taken to be equal here, so a carried value that has one of them tells the extent.
+    // Extents that broadcast count as equal here, so a carried value with one of these symbols gives the extent.
     std::vector<std::string> symbols;
     extent.collectSymbols(symbols);
     Dim meeting = 1;

@@ -1,4 +1,4 @@
-// Lists whose number of elements changes, outside of loops and inside, and their parts.
+// Lists whose number of elements changes, outside and inside loops.
 #include "import/tensorflow/GraphTesting.h"
 
 #include <gmock/gmock.h>
@@ -138,7 +138,7 @@ TEST(List, ElementsBehindTheEnd) {
     else
       EXPECT_THROW(run(), Error);
   }
-  G g; // an array that grows takes several at once
+  G g; // a growing array takes several elements at once
   std::string x = g.placeholder("x", {2, 1});
   g.op("TensorArrayV3", {g.scalar(1)}, {type("dtype", 1), truth("dynamic_size")}, "array");
   std::string flow = g.op("TensorArrayScatterV3", {"array", g.ints({3, 1}), x, "array:1"}, {type("T", 1)});
@@ -174,7 +174,7 @@ TEST(List, PiecesAndTheirConcatenation) {
   }
 }
 
-/// An array that grows is made with 0 elements; its size is what a split or a scatter has put there.
+/// A growing array starts with 0 elements; its size is the number of elements that a split or a scatter writes.
 TEST(List, CountsTheElementsOfAnArrayThatWasMadeEmpty) {
   for (bool split : {true, false}) {
     G g;
@@ -193,8 +193,8 @@ TEST(List, CountsTheElementsOfAnArrayThatWasMadeEmpty) {
   }
 }
 
-/// A loop writes x * lengths into a list, so that the extent of the lengths is that of its elements. Only an operator that
-/// the loop does not need says that the lengths are as many as the rows of x, of which there is one.
+/// A loop writes x * lengths into a list, so that the extent of `lengths` becomes an extent of the elements. Only an
+/// operator outside the loop, ReverseSequence, tells that `lengths` has as many elements as x has rows: one.
 std::string batchOfOne() {
   G g;
   std::string x = g.placeholder("x", {1, 2}), lengths = g.placeholder("lengths", {-1}, 3);

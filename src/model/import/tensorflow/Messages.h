@@ -1,4 +1,4 @@
-// From TensorFlow's messages to records.
+// Converts TensorFlow's messages to records.
 #pragma once
 
 #include "import/tensorflow/TensorFlow.h"
@@ -12,12 +12,12 @@ namespace lathe::tensorflow {
 GraphRecord graphOf(const file::GraphDef &graph, const Library *library);
 /// Converts the functions of a graph.
 void addFunctions(Library &library, const file::GraphDef &graph);
-/// "node:0" as "node".
+/// Turns "node:0" into "node".
 std::string tensorName(std::string name);
-/// An input of type and shape as a message states them.
+/// An input with the type and shape that a message states.
 ValueRecord valueOf(const std::string &name, int32_t type, const file::TensorShapeProto *shape);
 
-/// Reads the graph of a signature, with its variables (SavedModel.cpp). `library` has the functions.
+/// Reads the graph of a signature, with its variables (SavedModel.cpp). `library` holds the functions.
 GraphRecord graphOfSignature(const file::SavedModel &model, const std::string &fileName,
                              const std::filesystem::path &folder, const std::string &signature, Library &library,
                              std::string &producer, int64_t &version);

@@ -1,4 +1,4 @@
-// Operators that move whole elements to other places.
+// Operators that move elements.
 #include "import/tensorflow/TensorFlow.h"
 
 #include <numeric>
@@ -6,7 +6,7 @@
 namespace lathe::tensorflow {
 namespace {
 
-/// The axis is the last operand; of the old operator the first one.
+/// The axis is the last operand; in the old operator it is the first.
 void importConcat(Operator &op) {
   bool first = op.code() == "Concat";
   require(op.node.inputCount() >= 2, "has {} inputs, expected at least 2", op.node.inputCount());
@@ -30,7 +30,7 @@ void importPad(Operator &op) {
   op.set(padByPairs(op, op.in(0), op.in(1), mode, op.node.has(2) ? op.scalar(2) : mlir::Value()));
 }
 
-/// The block of the old operators is an attribute for height and width.
+/// The old operators have one attribute for the height and width of a block.
 Ints squareBlock(Operator &op) { return Ints(2, op.node.intAttr("block_size", 2)); }
 
 void importSpaceToBatch(Operator &op) {
@@ -50,7 +50,7 @@ void importReverse(Operator &op) {
   op.set(reverse(op, op.in(0), axes));
 }
 
-/// Moves elements along axes; those that leave at the end come back at the begin.
+/// Rotates elements along axes: elements that leave at the end return at the start.
 void importRoll(Operator &op) {
   mlir::Value x = op.in(0);
   Ints shifts = op.node.requireInts(1, "the shifts"), axes = op.node.requireInts(2, "the axes");

@@ -1,4 +1,4 @@
-// Normalisation, and what dropout becomes where it has no effect.
+// Normalisation, and dropout that has no effect.
 #include "import/tensorflow/Refusal.h"
 
 #include <limits>
@@ -6,8 +6,8 @@
 namespace lathe::tensorflow {
 namespace {
 
-/// Operand, scale, offset, mean, variance. Results behind the first are for training; the first two of them are the
-/// statistics again.
+/// Operands: x, scale, offset, mean, variance. The results after the first one are for training; the first two of these
+/// are the statistics again.
 void importBatchNorm(Operator &op) {
   op.node.ignore({"exponential_avg_factor", "is_training"});
   if (const char *reason = refusalOfBatchNorm(op.node.record))
@@ -23,7 +23,7 @@ void importBatchNorm(Operator &op) {
   op.node.set(2, op.in(4));
 }
 
-/// The form of 2015: operand, mean, variance, offset, scale, which an attribute may switch off.
+/// The form of 2015: operands are x, mean, variance, offset, scale; an attribute may switch off the scale.
 void importGlobalNormalization(Operator &op) {
   mlir::Value scale = op.in(4);
   if (!op.boolAttr("scale_after_normalization", true))
@@ -58,7 +58,7 @@ void importLocalResponse(Operator &op) {
 
 // ---- Dropout ------------------------------------------------------------------------------------------------------
 
-/// Further operands are the range of the random numbers, greatest and least: 1 and 0.
+/// The remaining operands are the upper and lower end of the range of the random numbers, which must be 1 and 0.
 void requireUnitRange(Operator &op, size_t first) {
   for (size_t i = first; i < op.node.inputCount(); ++i) {
     auto known = op.node.staticDoubles(op.in(i));
@@ -68,7 +68,7 @@ void requireUnitRange(Operator &op, size_t first) {
   }
 }
 
-/// floor(keep + random numbers below 1): 1 where `keep` is 1. There are no random numbers at run time: any other factor
+/// floor(keep + random numbers below 1): 1 if `keep` is 1. There are no random numbers at run time: another `keep`
 /// gives NaN.
 void importFloorOfRandom(Operator &op) {
   requireUnitRange(op, 1);
@@ -81,7 +81,7 @@ void importFloorOfRandom(Operator &op) {
   op.set(known ? one : op.emit("where", {op.emit("equal", {keep, one}), one, nan}));
 }
 
-/// random numbers >= rate: true where `rate` is 0.
+/// random numbers >= rate: true if `rate` is 0.
 void importRandomAbove(Operator &op) {
   requireUnitRange(op, 1);
   auto rate = op.node.staticDoubles(op.in(0));

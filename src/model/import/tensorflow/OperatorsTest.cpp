@@ -1,4 +1,4 @@
-// Single operators in graphs, with results that were worked out by hand from TensorFlow's definitions.
+// Single operators in graphs, with results computed by hand from TensorFlow's definitions.
 #include "import/tensorflow/GraphTesting.h"
 #include "import/tensorflow/TensorFlow.h"
 
@@ -27,7 +27,7 @@ struct Case {
   Build build;
 };
 
-/// One operator on x and the inputs that `more` makes.
+/// One operator on x and on the inputs that `more` makes.
 Build op(const char *name, std::vector<Attr> attrs = {}, std::function<std::vector<std::string>(G &)> more = {}) {
   return [=](G &g, const std::string &x) {
     std::vector<std::string> inputs = {x};
@@ -286,7 +286,7 @@ TEST(Operators, ThePageIsWrittenFromTheTables) {
   EXPECT_EQ(text.str(), supportPage()) << "ninja tensorflow-page writes it again";
 }
 
-/// What is not supported is known of a node behind others that are not, from its attributes alone, and in functions.
+/// Unsupported nodes are also reported behind other unsupported nodes, and in functions, from their attributes alone.
 TEST(Unsupported, NodesBehindOthersAreListed) {
   TestGraph g;
   std::string vector = g.constant<float>({2}, {1, 1});

@@ -1,4 +1,4 @@
-// Groups of nodes that are one operator: dropout, and dilated convolutions spelled as blocks.
+// Groups of nodes that form one operator: dropout, and dilated convolutions written with blocks.
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {
@@ -11,8 +11,8 @@ const NodeRecord *producer(const Producers &producers, const std::string &tensor
   return found == producers.end() ? nullptr : found->second;
 }
 
-/// The operands that decide the range of random numbers: the span that RandomUniform is multiplied by, and the least number
-/// that is added. Both are constants or a difference of constants. Nothing if `tensor` holds no random numbers.
+/// The operands that decide the range of random numbers: the factor of RandomUniform, and the number that is added to
+/// it. Both are constants or a difference of constants. Nothing if `tensor` is not made from random numbers.
 std::optional<std::vector<std::string>> randomRange(const Producers &producers, const std::string &tensor) {
   const NodeRecord *node = producer(producers, tensor);
   if (!node)
@@ -42,7 +42,7 @@ bool isText(const NodeRecord &node, const char *attr, const char *text, bool oth
   return value ? *value == text : otherwise;
 }
 
-/// A convolution with steps of 1, without padding and dilation, and channels last.
+/// A convolution with channels last, strides of 1, no padding and no dilation.
 bool isPlainConvolution(const NodeRecord &node) {
   return (node.op == "Conv2D" || node.op == "DepthwiseConv2dNative") && node.inputs.size() == 2 &&
          isOnes(node, "strides") && isOnes(node, "dilations") && isText(node, "padding", "VALID", false) &&
@@ -63,7 +63,7 @@ void markDropout(GraphRecord &graph) {
         if (auto range = randomRange(producers, sum->inputs[random])) {
           node.op = "RandomUniform+Floor";
           std::string keep = sum->inputs[1 - random];
-          for (ValueRecord &input : graph.inputs) // it is a number
+          for (ValueRecord &input : graph.inputs) // a keep probability that is an input
             if (input.name == keep && !input.extents)
               input.extents.emplace();
           node.inputs = {keep};
@@ -80,8 +80,8 @@ void markDropout(GraphRecord &graph) {
   }
 }
 
-/// Whether a node makes extents. What other assertions compare is not imported: it may be what nothing else needs, and not
-/// supported.
+/// True if a node computes extents. Assertions about other values are not imported: their operands may be unsupported
+/// and needed for nothing else.
 static bool isShape(const NodeRecord *node) {
   return node && (node->op == "Shape" || node->op == "Pack" || node->op == "Const");
 }
@@ -110,7 +110,7 @@ void markAssertions(GraphRecord &graph, const Waits &waits) {
   }
 }
 
-/// Whether `name` is the pivot of a branch: behind identities, a Switch that no loop steers.
+/// True if `name` is the pivot of a branch: behind identities, a Switch that does not belong to a loop.
 static bool isPivot(const Producers &producers, const std::string &name) {
   auto behindIdentities = [&](std::string tensor) {
     for (size_t steps = 0; steps < producers.size(); ++steps) {
@@ -142,7 +142,7 @@ void markPivots(GraphRecord &graph, const Waits &waits) {
         NodeRecord value;
         value.name = node.name;
         value.op = "Switch+Const";
-        value.inputs = {node.name + "+value", name}; // no name of TensorFlow has a +
+        value.inputs = {node.name + "+value", name}; // TensorFlow's names do not contain '+'
         value.outputs = node.outputs;
         value.source = node.source;
         marked.push_back(std::move(value));

@@ -1,4 +1,4 @@
-// GraphDef to plain records.
+// Converts a GraphDef to plain records.
 #include "import/tensorflow/Messages.h"
 #include "import/tensorflow/TensorData.h"
 #include "support/ModelBytes.h"
@@ -27,7 +27,7 @@ TensorRecord tensorRecord(const file::TensorProto &proto) {
           {}};
 }
 
-/// An unknown extent is -1; a shape of unknown rank has no value.
+/// An unknown extent is -1; a shape of unknown rank gets no value.
 void setShape(AttributeRecord &record, const file::TensorShapeProto &shape) {
   if (shape.unknown_rank())
     return;
@@ -106,11 +106,11 @@ template <class NameOf> NodeRecord nodeRecord(const NodeDef &proto, const Librar
   record.op = proto.op();
   record.source = library;
   for (const std::string &input : proto.input())
-    if (!input.starts_with('^')) // order alone
+    if (!input.starts_with('^')) // skip control inputs
       record.inputs.push_back(nameOf(input));
   record.outputs = {proto.name()};
   for (const auto &[name, value] : proto.attr())
-    if (!name.starts_with('_')) // what TensorFlow's own passes note
+    if (!name.starts_with('_')) // names with '_' are notes of TensorFlow's own passes
       record.attributes.push_back(attributeRecord(name, value));
   std::sort(record.attributes.begin(), record.attributes.end(),
             [](const AttributeRecord &a, const AttributeRecord &b) { return a.name < b.name; });
@@ -142,7 +142,7 @@ private:
   std::map<std::string, std::string> operators;
 };
 
-/// Nodes that a node waits for without reading them: its inputs with a ^ in front.
+/// The nodes that a node waits for without reading them: its inputs that begin with ^.
 template <class Nodes> Waits waitsOf(const Nodes &nodes) {
   Waits waits;
   for (const NodeDef &node : nodes)
@@ -178,7 +178,7 @@ void prepare(GraphRecord &graph) {
   prune(graph);
 }
 
-/// Collects what is wrong in a text, for the message.
+/// Keeps the first parse error of a text, for the message.
 class FirstProblem : public google::protobuf::io::ErrorCollector {
 public:
   std::string text;
@@ -253,7 +253,7 @@ GraphRecord graphOf(const file::GraphDef &graph, const Library *library) {
   return record;
 }
 
-/// What is wrong in a function matters where it is called: most functions of a SavedModel are not.
+/// Errors in a function matter only if it is called: most functions of a SavedModel are not called.
 void addFunctions(Library &library, const file::GraphDef &graph) {
   std::set<std::string> names;
   for (const file::FunctionDef &function : graph.library().function()) {
@@ -271,7 +271,7 @@ void addFunctions(Library &library, const file::GraphDef &graph) {
 
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options) {
-  // About strings that are not UTF-8 libprotobuf writes lines of its own; an error is one line.
+  // libprotobuf prints lines about strings that are not UTF-8; an error must be one line.
   google::protobuf::LogSilencer silent;
   auto storage = std::make_shared<Storage>();
   ModelRecord record;

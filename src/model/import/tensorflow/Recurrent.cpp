@@ -8,10 +8,10 @@ namespace {
 
 // ---- LSTM: cell, and layer of cells -------------------------------------------------------------------------------
 
-/// One matrix for all gates, (inputs + states) x 4 states, and the options of the cell.
+/// The weights and options of a cell: one matrix for all gates, (inputs + states) x 4 states.
 struct LstmCell {
   mlir::Value w, b;
-  mlir::Value peepholes[3]; // of the gates i, f, o; null: none
+  mlir::Value peepholes[3]; // for the gates i, f, o; null: none
   double forgetBias = 0, clip = 0;
   std::string_view gates = "icfo"; // the order in the matrix
 
@@ -26,7 +26,7 @@ LstmCell readCell(Operator &op, size_t first) {
   if (op.boolAttr("use_peephole", false))
     for (size_t i = 0; i < 3; ++i)
       cell.peepholes[i] = op.in(first + 1 + i);
-  bool second = op.code() == "BlockLSTMV2"; // i, f, c, o and no bias of the forget gate
+  bool second = op.code() == "BlockLSTMV2"; // gates i, f, c, o and no bias of the forget gate
   if (second)
     cell.gates = "ifco";
   cell.forgetBias = second ? 0 : op.node.floatAttr("forget_bias", 1);
@@ -34,7 +34,7 @@ LstmCell readCell(Operator &op, size_t first) {
   return cell;
 }
 
-/// i, cs, f, o, ci, co and h, as the operators give them.
+/// i, cs, f, o, ci, co and h, in the order of the operators' results.
 struct LstmStep {
   mlir::Value values[7];
   mlir::Value cell() const { return values[1]; }
@@ -69,7 +69,7 @@ void importLstmCell(Operator &op) { // x, cell, hidden, then the cell's operands
     op.node.set(i, step.values[i]);
 }
 
-/// Rows of a matrix in groups of `each`, in the given order.
+/// Reorders the rows of a matrix in groups of `each`.
 mlir::Value reordered(Operator &op, mlir::Value rows, int64_t each, const Ints &order) {
   Values parts;
   for (int64_t group : order)
@@ -77,7 +77,7 @@ mlir::Value reordered(Operator &op, mlir::Value rows, int64_t each, const Ints &
   return op.emit("concat", parts, {{"axis", 0}});
 }
 
-/// The hidden states of all steps, by nn.lstm.
+/// Computes the hidden states of all steps with nn.lstm.
 mlir::Value lstmLayer(Operator &op, const LstmCell &cell, mlir::Value lengths) {
   mlir::Value x = op.in(1);
   int64_t inputs = knownExtent(op, op.dims(x).at(2), "the inputs"),
@@ -101,7 +101,7 @@ mlir::Value lstmLayer(Operator &op, const LstmCell &cell, mlir::Value lengths) {
   return withoutAxis(op.node, y, 1); // from time, direction, batch, states
 }
 
-/// Number of steps, x (time x batch x inputs), cell, hidden, then the cell's operands.
+/// Operands: number of steps, x (time x batch x inputs), cell, hidden, then the cell's operands.
 void importLstmLayer(Operator &op) {
   LstmCell cell = readCell(op, 4);
   mlir::Value x = op.in(1);
@@ -139,7 +139,7 @@ void importLstmLayer(Operator &op) {
       op.node.set(i, op.emit("concat", all[i], {{"axis", 0}}));
 }
 
-/// x, hidden, matrix of reset and update, matrix of the candidate, biases of both.
+/// Operands: x, hidden, matrix of reset and update, matrix of the candidate, biases of both.
 void importGruCell(Operator &op) {
   mlir::Value x = op.in(0), h = op.in(1);
   int64_t states = knownExtent(op, op.dims(h).at(1), "the states");
@@ -157,11 +157,11 @@ void importGruCell(Operator &op) {
 
 // ---- CudnnRNN -----------------------------------------------------------------------------------------------------
 
-/// How a kind of layer lies in the buffer of weights: matrices of all gates for the input, then for the state; behind
-/// those of all layers the biases, in the same order.
+/// The order in the buffer of weights for a kind of layer: matrices of all gates for the input, then for the state; the
+/// biases follow behind all matrices of all layers, in the same order.
 struct CudnnKind {
   const char *mode, *mnemonic, *activations;
-  Ints order; // of the gates, as nn takes them
+  Ints order; // order of the gates in nn
 };
 
 const CudnnKind &kindOf(const std::string &mode) {
@@ -204,8 +204,8 @@ private:
   Operator &op;
   const CudnnKind &kind;
   int64_t directions = 1, layers = 1, states = 0;
-  Ints inputs, weights; // a layer: extent of its input, begin of its weights
-  int64_t biases = 0;   // begin of the biases
+  Ints inputs, weights; // for each layer: extent of its input, start of its weights
+  int64_t biases = 0;   // start of the biases
 
   bool isLstm() const { return std::string_view(kind.mnemonic) == "lstm"; }
   int64_t gates() const { return static_cast<int64_t>(kind.order.size()); }
@@ -240,7 +240,7 @@ private:
     require(given == at, "has {}, expected {}", counted(given, "weight"), at);
   }
 
-  /// `rows` x `columns` weights of all gates from `begin` on, in nn's order; without columns a vector.
+  /// `rows` x `columns` weights of all gates, starting at `begin`, in the order of nn; a vector if `columns` is 0.
   mlir::Value part(int64_t begin, int64_t columns) {
     int64_t count = gates() * states * std::max<int64_t>(columns, 1);
     mlir::Value all = cut(op, op.in(3), 0, begin, begin + count);
@@ -249,7 +249,7 @@ private:
     return gates() == 1 ? all : reordered(op, all, states, kind.order);
   }
 
-  mlir::Value both(const Values &parts) { // a first axis for the directions
+  mlir::Value both(const Values &parts) { // stacks the directions along a first axis
     Values rows;
     for (mlir::Value one : parts)
       rows.push_back(withAxis(op.node, one));

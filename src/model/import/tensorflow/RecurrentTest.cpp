@@ -1,4 +1,4 @@
-// Recurrent cells and layers beside plain loops over TensorFlow's definitions.
+// Compares recurrent cells and layers with plain loops over TensorFlow's definitions.
 #include "import/tensorflow/GraphTesting.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using G = TestGraph;
 
 constexpr size_t steps = 3, batch = 2, inputs = 2, states = 3;
 
-/// Numbers between -1 and 1 that repeat late.
+/// Numbers between -1 and 1 that do not repeat for a long time.
 std::vector<float> sample(size_t count, size_t first = 0) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i)
@@ -95,7 +95,7 @@ TEST(Recurrent, BlockLstmByTheLayerAndStepByStep) {
   ASSERT_EQ(both.size(), 2u);
 }
 
-/// Both versions with peepholes, and with cells that are clipped. The second has the gates in the order i, f, c, o and no
+/// Both versions with peepholes and clipped cells. The second version has the gates in the order i, f, c, o and no
 /// forget bias.
 TEST(Recurrent, BlockLstmWithItsOptions) {
   std::vector<float> w = sample((inputs + states) * 4 * states, 5), b = sample(4 * states, 9);
@@ -197,7 +197,7 @@ TEST(Recurrent, GruCell) {
   EXPECT_THAT(numbersOf(got.at(0)), Pointwise(DoubleNear(1e-5), want));
 }
 
-/// cuDNN's buffer: matrices of the gates i, f, c, o for the input, those for the state, then both groups of biases.
+/// cuDNN's buffer: matrices of the gates i, f, c, o for the input, then for the state, then both groups of biases.
 TEST(Recurrent, CudnnLstm) {
   std::vector<float> w = sample((inputs + states) * 4 * states, 5), b = sample(4 * states, 9), buffer;
   const size_t order[] = {0, 2, 1, 3}; // i, f, c, o in a matrix of i, c, f, o

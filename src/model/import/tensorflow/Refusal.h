@@ -1,11 +1,11 @@
-// Nodes that are refused whatever their inputs are.
+// Nodes that are refused regardless of their inputs.
 #pragma once
 
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {
 
-/// Why a batch normalisation is not imported: it uses the statistics of each batch. Null for one for inference, and for other
+/// Says why a batch normalisation is refused: it uses the statistics of each batch. Null for inference and for other
 /// operators (Normalize.cpp).
 const char *refusalOfBatchNorm(const NodeRecord &node);
 

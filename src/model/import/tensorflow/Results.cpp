@@ -1,4 +1,4 @@
-// Results of nodes: how many there are, by which names functions refer to them, and which of them are needed.
+// Results of nodes: their number, their names in functions, and which of them are needed.
 #include "import/tensorflow/TensorFlow.h"
 
 #include <set>
@@ -44,7 +44,7 @@ const std::map<std::string, std::vector<std::string>> &severalResults() {
   return table;
 }
 
-/// Attributes that say how many results an operator has: a number, or a list of their types.
+/// Attributes that give the number of results of an operator: a number, or a list of the results' types.
 constexpr std::pair<const char *, const char *> counting[] = {{"Case", "Tout"},
                                                               {"If", "Tout"},
                                                               {"IdentityN", "T"},
@@ -116,7 +116,7 @@ void completeResults(GraphRecord &graph) {
 }
 
 void prune(GraphRecord &graph) {
-  std::map<std::string, size_t> producers; // by the name of the node that a result is called after
+  std::map<std::string, size_t> producers; // by the node's name without the number of the result
   auto nodeOf = [](const std::string &tensor) { return tensor.substr(0, tensor.rfind(':')); };
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     for (const std::string &output : graph.nodes[i].outputs)

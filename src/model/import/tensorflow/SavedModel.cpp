@@ -1,4 +1,4 @@
-// SavedModel: the graph of a signature, and where its variables lie in the checkpoint.
+// SavedModel: reads the graph of a signature and finds its variables in the checkpoint.
 #include "import/tensorflow/Bundle.h"
 #include "import/tensorflow/Messages.h"
 #include "import/tensorflow/Variables.h"
@@ -52,13 +52,13 @@ template <class Map> std::vector<std::string> sortedKeys(const Map &map) {
   return keys;
 }
 
-/// Throws Error for a tensor that the graph does not have, and for an output that needs a placeholder which is none of the
-/// inputs. `name`: of the signature.
+/// Throws Error for a tensor that the graph does not have, and for an output that needs a placeholder which is not an
+/// input. `name` is the name of the signature.
 void requireComplete(const GraphRecord &graph, const std::string &name, const SignatureDef &signature) {
   std::map<std::string, const NodeRecord *> nodes;
   for (const NodeRecord &node : graph.nodes)
     nodes[node.name] = &node;
-  std::set<std::string> seen; // what the inputs stand for, then what is known to be good
+  std::set<std::string> seen; // nodes of inputs, then also nodes that are known to be good
   auto requireNode = [&](const char *what, const std::string &key, const file::TensorInfo &info) {
     std::string node = nodeOf(tensorName(info.name()));
     require(info.name().empty() || nodes.contains(node),
@@ -84,7 +84,7 @@ void requireComplete(const GraphRecord &graph, const std::string &name, const Si
   }
 }
 
-/// Makes the keys of a signature the names of inputs and outputs. Nodes that have such a name get another one.
+/// Renames inputs and outputs to the keys of a signature. Nodes that already have one of these names are renamed.
 class Interface {
 public:
   explicit Interface(GraphRecord &graph) : graph(graph) {
@@ -130,7 +130,7 @@ private:
     names.insert(to);
   }
 
-  /// Makes `name` free.
+  /// Renames the node called `name`, so that the name is free.
   void release(const std::string &name) {
     if (!names.contains(name))
       return;
@@ -169,7 +169,7 @@ void applySignature(GraphRecord &graph, const SignatureDef &signature) {
   }
 }
 
-/// Variables become initializers.
+/// Turns variables into initializers.
 void readVariables(GraphRecord &graph, const MetaGraphDef &meta, const std::filesystem::path &folder) {
   prune(graph);
   std::shared_ptr<Bundle> bundle;

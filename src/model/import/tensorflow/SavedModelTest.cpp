@@ -1,5 +1,4 @@
-// SavedModels that the test writes: signatures, and variables in a tensor bundle of several shards, whole and
-// in slices.
+// SavedModels written by the test: signatures, and variables in a tensor bundle of several shards, whole and in slices.
 #include "import/tensorflow/GraphTesting.h"
 #include "import/tensorflow/SortedTable.h"
 
@@ -33,7 +32,7 @@ std::string word(uint64_t value, int bytes) {
   return out;
 }
 
-/// Entries with shared begins of keys, one restart.
+/// Entries whose keys share prefixes, with one restart.
 std::string block(const std::vector<std::pair<std::string, std::string>> &entries) {
   std::string out, before;
   for (const auto &[key, value] : entries) {
@@ -56,7 +55,7 @@ std::string snappy(const std::string &content) {
   return out;
 }
 
-/// Appends a block and returns its place.
+/// Appends a block and returns its position.
 std::string append(std::string &file, const std::string &content, bool compressed) {
   std::string stored = (compressed ? snappy(content) : content) + (compressed ? '\1' : '\0');
   std::string place = varint(file.size()) + varint(stored.size() - 1);
@@ -94,7 +93,7 @@ TEST(SortedTable, DamageIsNoticed) {
     std::string bad = good;
     bad[i] ^= 1;
     try {
-      readSortedTable(bad, "t"); // of the footer only what leads to the blocks matters
+      readSortedTable(bad, "t"); // only the parts of the footer that lead to the blocks matter
       EXPECT_GE(i, good.size() - 48) << i;
     } catch (const Error &error) {
       EXPECT_THAT(error.what(), StartsWith("t: ")) << i;
@@ -102,7 +101,7 @@ TEST(SortedTable, DamageIsNoticed) {
   }
 }
 
-/// A SavedModel in a folder of its own.
+/// A SavedModel in a temporary folder.
 class Folder {
 public:
   fs::path path;
@@ -199,7 +198,7 @@ struct Linear : Folder {
       g.op("VarHandleOp", {}, {text("shared_name", name), type("dtype", 1)}, std::string("handle_") + name);
     std::string w = g.op("ReadVariableOp", {"handle_w"}, {type("dtype", 1)});
     std::string b = g.op("ReadVariableOp", {"handle_b"}, {type("dtype", 1)});
-    g.op("Mul", {x, w}, {}, "x"); // a node with the name of an input of the signature
+    g.op("Mul", {x, w}, {}, "x"); // a node that has the name of an input of the signature
     g.op("AddV2", {"x", b}, {}, "sum");
     variable("w", 0, {2}, {2, 3});
     variable("b", 1, {2}, {10, 20});
@@ -252,7 +251,7 @@ TEST(SavedModel, AssetsAreNotReadAndCounted) {
 TEST(SavedModel, VariablesByTheOperatorsThatRestoreThem) {
   Linear model;
   TestGraph &g = model.graph;
-  // The keys of the checkpoint are the other way round than the names of the variables.
+  // The checkpoint's keys are in the reverse order of the variables' names.
   file::NodeDef &names = *g.graph.add_node();
   setNode(names, "names", "Const", {}, {type("dtype", 7)});
   for (const char *key : {"b", "w"})

@@ -1,5 +1,5 @@
-// NonMaxSuppressionV5 that lowers the scores of overlapping boxes instead of dropping them. Every round takes the best box
-// that is left, and lowers the scores of the others by how much they overlap with it: rounds of a loop.
+// NonMaxSuppressionV5 that lowers the scores of overlapping boxes instead of dropping them. Each round (an iteration of
+// a loop) takes the best remaining box and lowers the scores of the others by their overlap with it.
 #include "import/Bodies.h"
 #include "import/tensorflow/TensorFlow.h"
 
@@ -10,7 +10,7 @@
 namespace lathe::tensorflow {
 namespace {
 
-/// The number of a constant; nothing for other values.
+/// The value of a constant of one element; nothing for other values.
 std::optional<float> constantNumber(mlir::Value value) {
   auto constant = value ? value.getDefiningOp<nn::ConstantOp>() : nn::ConstantOp();
   if (!constant)
@@ -74,7 +74,7 @@ private:
   mlir::Value greatest(mlir::Value x) { return op.emit("reduce_max", {x}, {{"axes", Ints{0}}, {"keepdims", false}}); }
   mlir::Value anyIn(mlir::Value left) { return op.emit("greater", {greatest(left), nothing}); }
 
-  /// The corners may be given in any order.
+  /// Sorts the corners, which may be given in any order.
   void readCorners(mlir::Value boxes) {
     auto column = [&](int64_t index) {
       return builder.reshape(cut(op, boxes, 1, index, index + 1), {op.dims(boxes)[0]});
@@ -86,7 +86,7 @@ private:
     areas = op.emit("mul", {op.emit("sub", {ends[0], begins[0]}), op.emit("sub", {ends[1], begins[1]})});
   }
 
-  /// What all boxes share with box `best`, as a part of what both cover together.
+  /// Intersection over union of all boxes with box `best`.
   mlir::Value shared(mlir::Value best) {
     auto own = [&](mlir::Value values) { return op.emit("gather", {values, best}, {{"axis", 0}}); };
     auto along = [&](int axis) {
@@ -100,7 +100,7 @@ private:
     return op.emit("where", {real, ratio, number(0)});
   }
 
-  /// Carried: the scores that are left, the boxes taken with their scores, and how many these are.
+  /// Carried values: the remaining scores, the selected boxes with their scores, and the number of selected boxes.
   Values round(BodyImport &body) {
     mlir::Value left = body.argument(2), taken = body.argument(3), scores = body.argument(4), count = body.argument(5);
     mlir::Value best = op.emit("arg_max", {left}, {{"axis", 0}, {"keepdims", false}});

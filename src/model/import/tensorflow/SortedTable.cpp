@@ -1,7 +1,8 @@
-// A table is blocks of entries, an index block with the place of each, and a footer of 48 bytes with the place of the
-// index. An entry is: bytes of its key that it shares with the one before, bytes that it does not, bytes of its value
-// (three varints), the rest of the key, the value. Behind the entries of a block stand the offsets of those that share
-// nothing, and their number; behind the block its compression (0: none, 1: Snappy) and its masked CRC-32C.
+// A table consists of blocks of entries, an index block with the position of each block, and a footer of 48 bytes with
+// the position of the index. An entry has three varints, the rest of its key, and its value. The varints count the
+// bytes that its key shares with the previous key, the other bytes of the key, and the bytes of the value. A block ends
+// with the offsets of the entries that share nothing, and their number. After the block follow its compression (0:
+// none, 1: Snappy) and its masked CRC-32C.
 #include "import/tensorflow/SortedTable.h"
 
 #include "support/Error.h"
@@ -27,7 +28,7 @@ std::array<uint32_t, 256> makeCrcTable() {
   return table;
 }
 
-/// Little-endian, as all numbers of the format.
+/// Little-endian, like all numbers of the format.
 template <class T> T numberAt(std::string_view bytes, size_t at) {
   T value = 0;
   for (size_t i = 0; i < sizeof(T); ++i)
@@ -35,7 +36,7 @@ template <class T> T numberAt(std::string_view bytes, size_t at) {
   return value;
 }
 
-/// Reads from the begin of what is left.
+/// Reads from the start of the remaining bytes.
 class Cursor {
 public:
   Cursor(std::string_view bytes, const std::string &fileName) : left(bytes), fileName(fileName) {}
@@ -63,7 +64,7 @@ private:
   const std::string &fileName;
 };
 
-/// Snappy: the length of the result, then literals and copies of what was written before.
+/// Snappy: the length of the result, then literals and copies of earlier output.
 std::string unpackSnappy(std::string_view bytes, const std::string &fileName) {
   Cursor cursor(bytes, fileName);
   uint64_t length = cursor.varint();
@@ -118,13 +119,13 @@ public:
     require(bytes.size() >= footerBytes && numberAt<uint64_t>(bytes, bytes.size() - 8) == magic,
             "{}: is not the index of a checkpoint or is damaged", fileName);
     Cursor footer(bytes.substr(bytes.size() - footerBytes), fileName);
-    block(handle(footer)); // the filters, whose checksum must be right as well
+    block(handle(footer)); // the filters, whose checksum must also be right
     std::map<std::string, std::string> result;
     uint64_t keyBytes = 0;
     eachEntry(block(handle(footer)), [&](const std::string &, std::string_view place) {
       Cursor cursor(place, fileName);
       eachEntry(block(handle(cursor)), [&](const std::string &key, std::string_view value) {
-        keyBytes += key.size(); // keys of a few bytes in the file may be long: they share their begins
+        keyBytes += key.size(); // short keys of the file may be long: they share prefixes
         require(keyBytes <= (uint64_t(64) << 20), "{}: has more than 64 MiB of names", fileName);
         require(result.emplace(key, value).second, "{}: is damaged: a key is there twice", fileName);
       });

@@ -1,4 +1,4 @@
-// Reader of sorted string tables, the format of LevelDB's table files: the index of a checkpoint is one.
+// Reads sorted string tables, the format of LevelDB's table files. The index of a checkpoint is such a table.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace lathe::tensorflow {
 uint32_t crc32c(std::string_view bytes);
 inline uint32_t maskedCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
-/// Keys and values of a table. Throws Error that begins with `fileName` for a file that is none, and for blocks that
-/// their checksum refuses.
+/// Keys and values of a table. Throws Error that begins with `fileName` for a file that is not a table, and for wrong
+/// checksums.
 std::map<std::string, std::string> readSortedTable(std::string_view bytes, const std::string &fileName);
 
 } // namespace lathe::tensorflow

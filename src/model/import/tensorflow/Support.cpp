@@ -1,4 +1,4 @@
-// docs/generated/tensorflow.md: what becomes of every operator.
+// Writes docs/generated/tensorflow.md, which says how every operator is imported.
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {
@@ -8,7 +8,7 @@ std::string supportPage() {
   int supported = 0;
   for (const auto &[op, row] : importers()) {
     if (op.find('+') != std::string::npos)
-      continue; // not an operator of a file
+      continue; // a mark of Patterns.cpp, not an operator of a file
     rows[op] = row.run ? "yes" : fmt::format("no: {}", row.reason);
     supported += row.run != nullptr;
   }

@@ -8,7 +8,7 @@
 namespace lathe::tensorflow {
 namespace {
 
-/// The elements of a field: the last one stands for all that follow, and none for zeros.
+/// Copies the elements of a field. The last one stands for all that follow; an empty field stands for zeros.
 template <class Narrow, class Values> void fill(const Values &values, int64_t count, std::vector<char> &out) {
   out.resize(static_cast<size_t>(count) * sizeof(Narrow));
   Narrow last{};
@@ -21,7 +21,7 @@ template <class Narrow, class Values> void fill(const Values &values, int64_t co
   }
 }
 
-/// Elements in the typed field of the message.
+/// Reads elements from the typed field of the message.
 void fillFromField(const file::TensorProto &tensor, source::TensorData &data, int64_t count) {
   switch (data.type) {
   case ElementType::f32:
@@ -78,7 +78,8 @@ source::TensorData decodeTensor(const file::TensorProto &tensor, const std::stri
   int64_t count = source::checkedElements(data.dims, what);
   require(fieldSize(tensor) <= std::max<int64_t>(count, 0), "{}: has {} elements, expected at most {}", what,
           fieldSize(tensor), count);
-  // Elements that the file does not hold are the last one again: the file bounds how many there may be.
+  // The last element stands for missing ones. The limit is needed because a small file can state any number of
+  // elements.
   constexpr int64_t mostRepeated = int64_t(1) << 28;
   const std::string &content = tensor.tensor_content();
   require(!content.empty() || byteSize(data.type, count) <= mostRepeated || fieldSize(tensor) == count,

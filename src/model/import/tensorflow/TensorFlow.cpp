@@ -29,7 +29,7 @@ Importers makeImporters() {
 }
 
 void importOperator(Node &node) {
-  // What only names the types of operands, or concerns training, threads and random numbers.
+  // Attributes that name the types of operands, or concern training, threads and random numbers.
   node.ignore({"T",
                "T1",
                "T2",

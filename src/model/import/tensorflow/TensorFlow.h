@@ -1,5 +1,5 @@
-// TensorFlow graphs as a source format: the table of operators, and an operator that is being imported. Only
-// the readers use protobuf.
+// TensorFlow graphs as a source format: the table of operators, and an operator that is being imported. Only the
+// readers use protobuf.
 #pragma once
 
 #include "import/parts/Emitter.h"
@@ -18,26 +18,26 @@ const Format &format();
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options);
 
-/// What the nodes of a file share: NodeRecord::source points to it.
+/// Data that the nodes of a file share; NodeRecord::source points to it.
 struct Library {
   std::map<std::string, GraphRecord> functions;
   std::map<std::string, std::string> broken; // functions that could not be read, with the reason
 };
 
-/// An operator with its node. Attributes that only name types are understood already.
+/// An operator with its node. Attributes that only name types already count as read.
 class Operator : public Emitter {
 public:
   explicit Operator(Node &node) : Emitter(node) {}
 
   const std::string &code() const { return node.record.op; }
   bool boolAttr(const char *name, bool fallback) { return node.intAttr(name, fallback) != 0; }
-  /// Value of a type attribute. Throws Unsupported for types that we do not have.
+  /// Value of a type attribute. Throws Unsupported for types that Lathe does not have.
   ElementType typeAttr(const char *name, ElementType fallback) { return node.typeAttr(name, fallback); }
   /// Operand `index` as a scalar.
   mlir::Value scalar(size_t index) { return node.reshape(in(index), {}); }
 };
 
-/// How an operator is imported; null where there is only a reason why it is not.
+/// How an operator is imported; null if there is only a reason why it is refused.
 struct Row {
   std::function<void(Operator &)> run;
   OperandCount operands = {};
@@ -66,48 +66,49 @@ StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entr
 /// The importer of a NonMaxSuppressionV5 that lowers scores (SoftSuppression.cpp); null for other nodes.
 StructureHandler softSuppression(const NodeRecord &node, const std::vector<Entry> &inputs);
 std::vector<ImportIssue> unknownWithin(const NodeRecord &node, const std::string &name);
-/// Names of the operators that structureHandler takes.
+/// Names of the operators that structureHandler handles.
 const std::map<std::string, const char *> &structureOperators();
-/// Gives a list that a loop fills its elements (Lists.cpp).
+/// Gives a list that a loop fills its elements before the loop (Lists.cpp).
 mlir::Value filledReserve(StructureNode &node, mlir::Value reserve, const TensorInfo &made, const Values &carried);
 
 // ---- Readers ------------------------------------------------------------------------------------------------------
 
-/// Number of results of a node that has several; 1 for others (Results.cpp).
+/// Number of results of a node that can have several; 1 for other nodes (Results.cpp).
 size_t resultCount(const NodeRecord &node);
-/// Position of the first result that output argument `argument` of `op` stands for. Throws Error for operators with
-/// several arguments, of which this is none.
+/// Position of the first result of output argument `argument` of `op`. Throws Error if `op` has several output
+/// arguments and `argument` is not one of them.
 size_t resultOf(const std::string &op, const std::string &argument);
 
-/// Gives every node the names of the results that others or the outputs of the graph read (Results.cpp).
+/// Gives every node the names of its results that are read by nodes or are outputs of the graph (Results.cpp).
 void completeResults(GraphRecord &graph);
 /// Removes nodes that the outputs do not need.
 void prune(GraphRecord &graph);
 /// Rebuilds loops and branches that are written as Switch, Merge, Enter, Exit and NextIteration: they become While and
-/// If nodes with graphs (Frames.cpp). Throws Error for frames that are none of a while loop.
+/// If nodes with graphs (Frames.cpp). Throws Error for frames that are not a while loop.
 void rebuildControlFlow(GraphRecord &graph);
-/// Marks nodes that read the random numbers of dropout: Normalize.cpp imports them as what they are where the
-/// factor is 1 (Patterns.cpp).
+/// Marks nodes that read the random numbers of dropout. Normalize.cpp imports them as constants if dropout has no
+/// effect (Patterns.cpp).
 void markDropout(GraphRecord &graph);
-/// Names of the nodes that a node waits for without reading them, by its name.
+/// The nodes that each node waits for without reading them; all by name.
 using Waits = std::map<std::string, std::vector<std::string>>;
-/// Gives an Identity that waits for the assertion that two shapes are equal these shapes as further operands (Value.cpp).
+/// Adds two shapes as operands to an Identity that waits for the assertion that they are equal (Value.cpp).
 void markAssertions(GraphRecord &graph, const Waits &waits);
-/// Gives a constant that waits for the pivot of a branch (the Identity of a Switch) this pivot as an operand, so that
-/// its branch can be told (Patterns.cpp).
+/// Adds the pivot of a branch (the Identity of a Switch) as an operand to a constant that waits for this pivot, so that
+/// the constant's branch is known (Patterns.cpp).
 void markPivots(GraphRecord &graph, const Waits &waits);
-/// Makes a convolution between SpaceToBatchND and BatchToSpaceND one node, which Window.cpp imports with a dilation.
+/// Merges a convolution between SpaceToBatchND and BatchToSpaceND into one node, which Window.cpp imports with a
+/// dilation.
 void markDilations(GraphRecord &graph);
 
-/// Finds the inputs and the outputs of a frozen graph, which states neither, and removes what the outputs do not need
-/// (FrozenPorts.cpp). `producer` is the version of the graph.
+/// Finds the inputs and the outputs of a frozen graph, which states neither, and removes nodes that the outputs do not
+/// need (FrozenPorts.cpp). `producer` is the version of the graph.
 void findInputsAndOutputs(GraphRecord &graph, const Waits &waits, int64_t producer);
 
-/// The attribute of a node; null if it has none of that name.
+/// The attribute `name` of a node; null if there is none.
 const AttributeRecord *attributeOf(const NodeRecord &node, const std::string &name);
 /// Throws Error if there is no such input.
 const std::string &inputOf(const NodeRecord &node, size_t index);
-/// docs/generated/tensorflow.md (Support.cpp).
+/// The text of docs/generated/tensorflow.md (Support.cpp).
 std::string supportPage();
 
 } // namespace lathe::tensorflow

@@ -7,12 +7,13 @@
 
 namespace lathe::tensorflow {
 
-/// Numbers of types that tensors of ours do not have.
+/// Numbers of types that Lathe's tensors do not have.
 inline constexpr int32_t resourceType = 20, variantType = 21;
 
-/// `invalid` for types without an element type of ours. References (a number above 100) are what they refer to.
+/// Returns `invalid` for types that Lathe does not have. A reference type (a number above 100) gives the type it refers
+/// to.
 ElementType elementType(int64_t code);
-/// "float", also for numbers that are no type.
+/// A name such as "float", also for unknown numbers.
 std::string typeName(int64_t code);
 
 } // namespace lathe::tensorflow

@@ -14,14 +14,15 @@ void importConst(Operator &op) {
   op.set(op.node.constant(tensor->read("its value")));
 }
 
-/// What names, messages and checks the operator has beside its value concerns TensorFlow alone.
+/// Other attributes (names, messages, checks) concern only TensorFlow.
 void importIdentity(Operator &op) {
   op.node.ignore({"dtype", "shape", "message", "data", "summarize", "first_n", "tensor_name", "device_name",
                   "debug_urls", "gated_grpc"});
   op.set(op.in(0));
 }
 
-/// The operand, and pairs of vectors that the graph asserts to be equal: those of extents say that inputs fit.
+/// The operand, and pairs of vectors that the graph asserts to be equal. Pairs of extents state that inputs fit
+/// together.
 void importAsserted(Operator &op) {
   for (size_t i = 1; i + 1 < op.node.inputCount(); i += 2) {
     const auto &a = op.node.info(op.in(i)).contents, &b = op.node.info(op.in(i + 1)).contents;

@@ -49,7 +49,7 @@ std::string element(const NodeDef *constant, size_t index) {
   return index < static_cast<size_t>(values.size()) ? values.Get(static_cast<int>(index)) : "";
 }
 
-/// Where the checkpoint holds each variable, by the name of the node (in a function: of the argument) that stands for it.
+/// The position of each variable in the checkpoint, by the name of its node (in a function: of its argument).
 std::map<std::string, VariablePlace> placesIn(const Nodes &list) {
   std::map<std::string, const NodeDef *> nodes = byName(list);
   std::map<std::string, VariablePlace> places;
@@ -76,7 +76,7 @@ bool writes(const std::string &op) {
           (op.find("Scatter") != std::string::npos || op.find("Apply") != std::string::npos));
 }
 
-/// Walks over what an output waits for, through data and through order, and into functions.
+/// Visits everything that an output waits for: data, control inputs, and functions.
 class Writes {
 public:
   explicit Writes(const file::GraphDef &graph) : nodes(byName(graph.node())) {
@@ -131,7 +131,7 @@ private:
   }
 };
 
-/// The part of `whole` that a slice names.
+/// The part of `whole` that a slice describes.
 source::TensorData part(const source::TensorData &whole, const std::string &slice, const std::string &what) {
   std::string_view text = slice;
   text.remove_prefix(std::min(text.rfind(' ') + 1, text.size()));

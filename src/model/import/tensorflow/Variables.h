@@ -1,4 +1,4 @@
-// Variables of a SavedModel: where their values lie, and whether inference changes them.
+// Variables of a SavedModel: where their values are stored, and whether inference changes them.
 #pragma once
 
 #include "import/tensorflow/Bundle.h"
@@ -7,13 +7,13 @@ namespace lathe::tensorflow {
 
 bool isVariable(const std::string &op);
 
-/// Where the value of a variable lies.
+/// Where the value of a variable is stored.
 struct VariablePlace {
   std::string key;
   std::string slice; // of a partitioned variable: extents of the whole, then its part, as "10 4 0,5:-"; "": the whole
 };
 
-/// Places of variables, by the names of their nodes, from the operators that restore a checkpoint.
+/// Finds the stored values of variables, by the names of their nodes, from the operators that restore a checkpoint.
 std::map<std::string, VariablePlace> restoredVariables(const file::GraphDef &graph);
 source::TensorRecord variableTensor(const Bundle &bundle, const VariablePlace &place, const std::string &name);
 

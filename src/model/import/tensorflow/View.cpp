@@ -1,4 +1,4 @@
-// Operators that only give the same elements other extents, and those that tell extents.
+// Operators that keep the elements and change the extents, and operators that return extents.
 #include "import/tensorflow/TensorFlow.h"
 
 namespace lathe::tensorflow {

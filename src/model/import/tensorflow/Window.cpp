@@ -4,7 +4,7 @@
 namespace lathe::tensorflow {
 namespace {
 
-/// Where the spatial axes of an operand are.
+/// The positions of the spatial axes of an operand.
 struct Spatial {
   bool last; // channels last
   size_t count;
@@ -19,7 +19,7 @@ Spatial spatialOf(Operator &op, size_t count) {
   return {last, count};
 }
 
-/// The values of an attribute for the spatial axes; those for batch and channels must be 1.
+/// The values of an attribute for the spatial axes; the values for batch and channels must be 1.
 Ints spatialValues(const Spatial &spatial, const Ints &all, const char *attr) {
   if (all.empty())
     return Ints(spatial.count, 1);
@@ -76,7 +76,7 @@ Ints kernelOf(Operator &op, mlir::Value w, size_t count) {
   return kernel;
 }
 
-/// Weights as kernel x C/group x O, made O x C/group x kernel.
+/// Turns weights of kernel x C/group x O into O x C/group x kernel.
 mlir::Value weightsFirst(Operator &op, mlir::Value w, size_t count) {
   auto n = static_cast<int64_t>(count);
   Ints perm = {n + 1, n};
@@ -85,7 +85,7 @@ mlir::Value weightsFirst(Operator &op, mlir::Value w, size_t count) {
   return transpose(op.node, w, perm);
 }
 
-/// Weights kernel x C x M of a depthwise convolution, made C*M x 1 x kernel.
+/// Turns weights of a depthwise convolution, kernel x C x M, into C*M x 1 x kernel.
 mlir::Value depthwiseWeights(Operator &op, mlir::Value w) {
   const Dims dims = op.dims(w);
   w = transpose(op.node, w, {2, 3, 0, 1});
@@ -94,7 +94,7 @@ mlir::Value depthwiseWeights(Operator &op, mlir::Value w) {
 
 bool isDepthwise(const Operator &op) { return op.code().find("Depthwise") != std::string::npos; }
 
-/// Emits a convolution whose window is complete.
+/// Emits a convolution with a complete window.
 mlir::Value emitConvolution(Operator &op, const Spatial &spatial, mlir::Value x, mlir::Value w, const Window &window) {
   int64_t channels = knownExtent(op, op.dims(x)[spatial.channels()], "the channels");
   int64_t each = knownExtent(op, op.dims(w)[spatial.count], "the weights");
@@ -123,11 +123,11 @@ void importConvolution(Operator &op) {
   op.set(emitConvolution(op, spatial, x, w, readWindow(op, spatial, x, std::move(window))));
 }
 
-/// A convolution between SpaceToBatchND and BatchToSpaceND (markDilations): operand, weights, block, pads,
-/// block, crops. Pads less crops may be known where neither is.
+/// A convolution between SpaceToBatchND and BatchToSpaceND (markDilations): operand, weights, block, pads, block,
+/// crops. Pads minus crops may be known even if neither is known.
 void importDilated(Operator &op) {
   Spatial spatial = spatialOf(op, 2);
-  op.node.ignore({"strides", "padding", "explicit_paddings", "dilations"}); // 1, VALID and none, as markDilations saw
+  op.node.ignore({"strides", "padding", "explicit_paddings", "dilations"}); // 1, VALID and none: markDilations checks
   mlir::Value x = op.in(0), w = op.in(1);
   Ints block = op.node.requireInts(2, "the block");
   require(block == op.node.requireInts(4, "the block") && block.size() == spatial.count,
@@ -151,7 +151,7 @@ void importDilated(Operator &op) {
   op.set(emitConvolution(op, spatial, x, w, window));
 }
 
-/// Extents of the result, weights (kernel x O x C: those of the convolution this is the gradient of), operand.
+/// Operands: extents of the result, weights (kernel x O x C, of the convolution whose gradient this is), x.
 void importTransposed(Operator &op) {
   Spatial spatial = spatialOf(op, op.code().starts_with("Conv3D") ? 3 : 2);
   mlir::Value w = op.in(1), x = op.in(2);

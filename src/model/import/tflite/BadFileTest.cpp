@@ -1,6 +1,6 @@
-// Damaged TFLite files: each is one line that names the file; none crashes, hangs or reads beyond the file. The models of
-// the test data, and those of the folder LATHE_FUZZ_MODELS, are cut short and get flipped bits, at fixed and at fresh places:
-// LATHE_TFLITE_DAMAGES says how many of each a model gets in a round (import/DamageTesting.h).
+// Damaged TFLite files: each gives one line that names the file; none crashes, hangs or reads beyond the file. The
+// models of the test data and of the folder LATHE_FUZZ_MODELS are truncated and get flipped bits, at fixed and at
+// random places: LATHE_TFLITE_DAMAGES is the number of both for each model and round (import/DamageTesting.h).
 #include "import/DamageTesting.h"
 #include "import/Import.h"
 #include "import/tflite/FileTesting.h"
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using enum BuiltinOperator;
 using testing::HasSubstr;
 
-/// A file with one operator that is right.
+/// A valid file with one operator.
 struct Small {
   TestFile f;
   int x = f.input("x", {1, 4, 4, 2}), w = f.constant<float>({3, 2, 2, 2}, ramp(24));
@@ -75,7 +75,7 @@ TEST(BadFile, ConstantsFitTheirExtents) {
   EXPECT_THAT(importError(scales.f.bytes()), HasSubstr("has 2 scales along axis 0, expected 3"));
 }
 
-/// Scales so far apart that factors between them are infinite, and an extent that would take gigabytes.
+/// Scales whose ratios are infinite, and an extent that would take gigabytes.
 TEST(BadFile, AbsurdScalesAndExtents) {
   auto error = [](BuiltinOperator code, float from, float to, Activation activation) {
     TestFile f;
@@ -181,7 +181,7 @@ std::string contents(const fs::path &path) {
   return text.str();
 }
 
-/// Flips bits, mostly where the tables are: weights fill most of a file, and any number is a weight.
+/// Flips bits, mostly in the tables: weights fill most of a file, and a weight can be any number.
 class Damages {
 public:
   explicit Damages(uint64_t seed) : random(seed) {}
@@ -190,13 +190,13 @@ public:
     size_t count = 1 + random() % 4;
     size_t tables = std::min<size_t>(bytes.size(), 24 * 1024);
     for (size_t i = 0; i < count; ++i) {
-      // The tables are at the end of files that the converter wrote, and at the begin of those that flatc wrote.
+      // The tables are at the end of files that the converter wrote, and at the start of files that flatc wrote.
       size_t place = random() % tables;
       bytes[random() % 3 == 0 ? place : bytes.size() - 1 - place] ^= static_cast<char>(1u << random() % 8);
     }
     return bytes;
   }
-  /// Four bytes of a table become an extreme number.
+  /// Replaces four bytes of a table by an extreme number.
   std::string overwritten(std::string bytes) {
     static constexpr uint32_t extremes[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x10000, 127};
     size_t tables = std::min<size_t>(bytes.size(), 24 * 1024) - 4, place = random() % tables;

@@ -1,4 +1,4 @@
-// IF, WHILE and CALL: subgraphs of the file, which read nothing but their inputs.
+// IF, WHILE and CALL: their subgraphs read only their inputs.
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {

@@ -1,7 +1,7 @@
 // Subgraphs, resources, signatures and the detection operator.
 #include "import/tflite/FileTesting.h"
 
-// flexbuffers from its headers alone: the locale object lives in libflatbuffers.
+// Uses flexbuffers without libflatbuffers, which holds the locale object.
 #define FLATBUFFERS_LOCALE_INDEPENDENT 0
 #include <flatbuffers/flexbuffers.h>
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST(Control, IfTakesTheBranchOfTheRun) {
   EXPECT_THAT(numbers(evaluated(bytes, {Tensor::of<float>({2}, {1, -2})}).at(0)), ElementsAre(-9, -12));
 }
 
-/// Doubles x until the counter has reached the number that the run gives.
+/// Doubles x until the counter has reached a number that is an input.
 TEST(Control, WhileRunsUntilItsConditionFails) {
   TestFile f;
   int test = f.subgraph();
@@ -89,7 +89,7 @@ TEST(Control, CallsAreInlinedAndCyclesEnd) {
   EXPECT_THAT(importError(nowhere.bytes()), HasSubstr("runs subgraph 7, expected one below 1"));
 }
 
-/// A counter that every run raises by x: read, add, assign.
+/// A counter to which every run adds x: read, add, assign.
 std::string counter(bool begins) {
   TestFile f;
   auto handle = [&] {
@@ -162,7 +162,7 @@ std::string detection(bool regular) {
   options.Finish();
   TestFile f;
   int boxes = f.input("boxes", {1, 4, 4}), scores = f.input("scores", {1, 4, 3});
-  // Centre y and x, height and width: two boxes on one another, two apart.
+  // Centre y and x, height and width: two overlapping boxes, and two separate ones.
   int anchors = f.constant<float>({4, 4}, {1, 1, 2, 2, 1, 1, 2, 2, 5, 5, 2, 2, 9, 9, 2, 2});
   std::vector<int> results;
   for (int i = 0; i < 4; ++i) {
@@ -176,7 +176,7 @@ std::string detection(bool regular) {
 
 TEST(Detection, BestClassOfEveryBox) {
   Tensor boxes = Tensor::of<float>({1, 4, 4}, {0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 5 * std::log(2.0f), 0});
-  // Background, then two classes. The second box overlaps the first one; the third one is too unlikely.
+  // Background, then two classes. The second box overlaps the first one; the score of the third one is too low.
   Tensor scores = Tensor::of<float>({1, 4, 3}, {0, 0.6f, 0.1f, 0, 0.5f, 0.2f, 0, 0.2f, 0.1f, 0, 0.1f, 0.9f});
   std::vector<Tensor> got = evaluated(detection(false), {boxes, scores});
   EXPECT_THAT(numbers(got.at(0)),
@@ -188,7 +188,7 @@ TEST(Detection, BestClassOfEveryBox) {
 
 TEST(Detection, ClassByClass) {
   Tensor boxes = Tensor::of<float>({1, 4, 4}, std::vector<float>(16));
-  // Both of the first boxes count, each for its class; a score equal to the threshold counts, too.
+  // The first two boxes both count, for different classes; a score equal to the threshold counts, too.
   Tensor scores = Tensor::of<float>({1, 4, 3}, {0, 0.6f, 0.1f, 0, 0.5f, 0.8f, 0, 0.3f, 0.1f, 0, 0.1f, 0.2f});
   std::vector<Tensor> got = evaluated(detection(true), {boxes, scores});
   EXPECT_THAT(numbers(got.at(1)), ElementsAre(1, 0, 0));
@@ -201,7 +201,7 @@ TEST(Detection, MalformedOptionsAreAnError) {
   std::string bytes = detection(false);
   size_t at = bytes.find("max_detections");
   ASSERT_NE(at, std::string::npos);
-  bytes[at] = 'n'; // no limit now
+  bytes[at] = 'n'; // damages the limit's name
   EXPECT_THAT(importError(bytes), HasSubstr("has an option with value 0, expected a positive number"));
 }
 

@@ -1,5 +1,5 @@
-// Selection of boxes: NON_MAX_SUPPRESSION_V4 and V5, and the custom operator TFLite_Detection_PostProcess. What
-// nn.select_boxes does not fill is zero in the results.
+// Selection of boxes: NON_MAX_SUPPRESSION_V4 and V5, and the custom operator TFLite_Detection_PostProcess. Results that
+// nn.select_boxes does not fill are zero.
 #include "import/tflite/Tflite.h"
 
 #include <flatbuffers/flexbuffers.h>
@@ -14,7 +14,7 @@ mlir::Value number(Operator &op, double value) { return op.node.constantScalar(E
 
 // ---- NON_MAX_SUPPRESSION ------------------------------------------------------------------------------------------
 
-/// boxes, scores, limit, overlap, score, and in V5 the variance of soft suppression.
+/// Operands: boxes, scores, limit, overlap, score, and in V5 the variance of soft suppression.
 void importNonMaxSuppression(Operator &op) {
   bool soft = op.code() == BuiltinOperator::NON_MAX_SUPPRESSION_V5;
   if (soft) {
@@ -87,7 +87,7 @@ DetectionOptions readOptions(const Operator &op) {
   return options;
 }
 
-/// An operand as floats: the operator takes quantised ones as well.
+/// An operand in float: the operator accepts quantised operands, too.
 mlir::Value realOperand(Operator &op, size_t index) {
   ElementType type = op.inputType(index);
   auto from = op.inputQuantization(index);
@@ -100,7 +100,7 @@ mlir::Value realOperand(Operator &op, size_t index) {
   return op.emit("mul", {value, number(op, from->scales[0])});
 }
 
-/// Corners (y1, x1, y2, x2) from what the network says relative to the anchors (y, x, height, width).
+/// Corners (y1, x1, y2, x2) from the network's encodings relative to the anchors (y, x, height, width).
 mlir::Value decodeBoxes(Operator &op, const DetectionOptions &options, mlir::Value encodings, mlir::Value anchors) {
   auto part = [&](mlir::Value x, int64_t index) { return cut(op, x, 1, index, index + 1); };
   double scales[] = {options.yScale, options.xScale, options.heightScale, options.widthScale};
@@ -118,13 +118,13 @@ mlir::Value decodeBoxes(Operator &op, const DetectionOptions &options, mlir::Val
                  {{"axis", 1}});
 }
 
-/// Boxes, classes and scores of the detections, and how many there are; rows beyond are zero.
+/// Boxes, classes and scores of the detections, and their number; further rows are zero.
 struct Detections {
   mlir::Value box, label, score, valid; // i64, i64, f32, bool: one element a row
   mlir::Value count;                    // i64
 };
 
-/// One suppression by the best class of every box; each box gives its best classes.
+/// Suppresses once, by the best class of every box; each box then gives its best classes.
 Detections selectByBest(Operator &op, const DetectionOptions &options, mlir::Value boxes, mlir::Value scores,
                         mlir::Value limit, mlir::Value overlap, mlir::Value threshold) {
   Node &node = op.node;
@@ -134,7 +134,7 @@ Detections selectByBest(Operator &op, const DetectionOptions &options, mlir::Val
                                        threshold, options.detections);
   mlir::Value indices = node.reshape(selected.boxes, {Dim(options.detections)});
   mlir::Operation *top = node.emitOp("top_k", {op.emit("gather", {scores, indices}), {}}, {{"k", each}, {"axis", -1}});
-  auto perRow = [&](mlir::Value value) { // one value a detection to one a row
+  auto perRow = [&](mlir::Value value) { // from one value a detection to one value a row
     Dims all = {Dim(options.detections), Dim(each)};
     return node.reshape(node.expand(node.reshape(value, {Dim(options.detections), Dim(1)}), all, value), {Dim(rows)});
   };
@@ -143,7 +143,7 @@ Detections selectByBest(Operator &op, const DetectionOptions &options, mlir::Val
           perRow(selected.valid), count};
 }
 
-/// A suppression for every class; the best boxes of all classes.
+/// Suppresses for every class, then takes the best boxes of all classes.
 Detections selectByClass(Operator &op, const DetectionOptions &options, mlir::Value boxes, mlir::Value scores,
                          mlir::Value overlap, mlir::Value threshold) {
   Node &node = op.node;
@@ -187,7 +187,7 @@ void importDetection(Operator &op) {
   scores = cut(op, scores, 1, labels - options.classes, labels); // without the background
   mlir::Value boxes = decodeBoxes(op, options, encodings, anchors);
   mlir::Value overlap = number(op, options.overlap);
-  // A score equal to the threshold counts; nn takes only greater ones.
+  // A score equal to the threshold counts, but nn takes only greater ones.
   mlir::Value threshold = number(op, std::nextafter(static_cast<float>(options.score), -HUGE_VALF));
   mlir::Value limit = node.constantInts({}, {options.detections});
   Detections found = options.regular ? selectByClass(op, options, boxes, scores, overlap, threshold)

@@ -1,4 +1,4 @@
-// Operators that compute every element of the result from elements at the same position.
+// Elementwise operators.
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {
@@ -18,7 +18,7 @@ void importGelu(Operator &op) {
   op.set(op.emit("gelu", {op.in(0)}, {{"approximate", approximate ? "tanh" : "none"}}));
 }
 
-/// The type of the result stands in the tensor; the options need not have it.
+/// The tensor states the type of the result; the options may lack it.
 void importCast(Operator &op) {
   ElementType to = op.outputType();
   if (to == ElementType::invalid)
@@ -33,7 +33,7 @@ void importBitcast(Operator &op) {
   op.set(from == to ? op.in(0) : op.emit("bit_cast", {op.in(0)}, {{"to", to}}));
 }
 
-/// Weights that are stored in 16 bits; quantised operands have an importer of their own.
+/// Weights that are stored in 16 bits; quantised operands have a separate importer.
 void importDequantize(Operator &op) {
   if (!isFloat(op.node.info(op.in(0)).type))
     op.unsupported(fmt::format("the operand is {} without a scale", name(op.node.info(op.in(0)).type)));
@@ -59,7 +59,7 @@ void importArithmetic(Operator &op) {
   op.set(activate(op.node, op.emit(mnemonic, {op.in(0), op.in(1)}), activation));
 }
 
-/// x shifted by 0 to width - 1 bits, as TensorFlow Lite limits them; the sign moves in.
+/// x shifted by 0 to width - 1 bits, the limits of TensorFlow Lite; the sign bit is kept.
 void importRightShift(Operator &op) {
   ElementType type = op.node.info(op.in(0)).type;
   auto number = [&](int64_t value) { return op.node.constantScalar(type, static_cast<double>(value)); };
@@ -73,7 +73,7 @@ void importRightShift(Operator &op) {
                         : type == ElementType::i32 ? ElementType::u32
                                                    : ElementType::u64;
   auto cast = [&](mlir::Value value, ElementType to) { return op.emit("bit_cast", {value}, {{"to", to}}); };
-  // Of a negative number the complement is shifted: zeros move in, which are ones of the number.
+  // For negative numbers the complement is shifted, so that ones move in.
   mlir::Value negative = op.emit("less", {x, number(0)});
   mlir::Value positive = op.emit("where", {negative, op.emit("bitwise_not", {x}), x});
   mlir::Value y = cast(shifted(cast(positive, natural), cast(by, natural)), type);
@@ -82,7 +82,7 @@ void importRightShift(Operator &op) {
 
 // ---- More operands ------------------------------------------------------------------------------------------------
 
-void importClamp(Operator &op) { // smallest value, operand, largest value
+void importClamp(Operator &op) { // operands: smallest value, x, largest value
   op.set(op.emit("min", {op.emit("max", {op.in(1), op.in(0)}), op.in(2)}));
 }
 

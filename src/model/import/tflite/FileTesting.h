@@ -1,4 +1,4 @@
-// Writes small TFLite files for tests, and evaluates what is imported of them on the references.
+// Writes small TFLite files for tests, imports them and evaluates them with the references.
 #pragma once
 
 #include "import/Format.h"
@@ -11,7 +11,7 @@
 
 namespace lathe::tflite {
 
-/// A file that is being written: subgraphs with tensors and operators. Tensors are known by their number.
+/// Builds a file of subgraphs with tensors and operators. Tensors are identified by their number.
 class TestFile {
 public:
   flatbuffers::FlatBufferBuilder builder;
@@ -23,7 +23,7 @@ public:
     graphs.emplace_back();
   }
 
-  /// Begins another subgraph and returns its number; tensors and operators belong to it until `back` is called.
+  /// Begins another subgraph and returns its number; tensors and operators are added to it until `back` is called.
   int subgraph() {
     graphs.emplace_back();
     current = graphs.size() - 1;
@@ -40,7 +40,7 @@ public:
   int value(const Ints &dims, Type type = Type::FLOAT32, const std::string &name = "") {
     return tensor(name, dims, type, 0);
   }
-  /// An input, or a result of an operator, with a scale.
+  /// An input or a result with a scale.
   int quantisedInput(const std::string &name, const Ints &dims, Type type, float factor, int64_t zero,
                      const Ints &signature = {}) {
     graph().inputs.push_back(tensor(name, dims, type, 0, scale({factor}, {zero}), false, signature));
@@ -70,7 +70,7 @@ public:
   }
   void output(int index) { graph().outputs.push_back(index); }
 
-  /// An operator; `options` are of the kind that the operator has.
+  /// Adds an operator; `options` must be of the kind that the operator has.
   void op(BuiltinOperator code, const Ints &ins, const Ints &outs, BuiltinOptions kind = BuiltinOptions::NONE,
           flatbuffers::Offset<void> options = 0, const std::string &custom = "",
           const std::vector<uint8_t> &customOptions = {}, const Ints &intermediates = {}) {
@@ -95,7 +95,6 @@ public:
     signatures.push_back(file::CreateSignature(builder, inAliases, outAliases, builder.CreateString(key), graph));
   }
 
-  /// Finishes the file.
   std::string bytes(uint32_t version = 3) {
     std::vector<flatbuffers::Offset<file::SubGraph>> all;
     for (Graph &each : graphs) {
@@ -151,9 +150,9 @@ private:
   }
 };
 
-/// What the file computes, imported and evaluated on the references; copies, as a result may be a constant of the module.
-/// With LATHE_TFLITE_WRITE=DIR the file is written there with its inputs and results, so that another implementation
-/// can be asked, too (tests/tflite_peer_test.py): NAME.tflite, NAME.json, NAME.in0.npy, NAME.out0.npy, ...
+/// Imports the file and evaluates it with the references. Returns copies, because a result may be a constant of the
+/// module. With LATHE_TFLITE_WRITE=DIR, the file and its inputs and results are written to DIR, so that another
+/// implementation can run it (tests/tflite_peer_test.py): NAME.tflite, NAME.json, NAME.in0.npy, NAME.out0.npy, ...
 std::vector<Tensor> evaluated(const std::string &bytes, const std::vector<Tensor> &inputs,
                               const ImportOptions &options = {});
 
@@ -175,7 +174,7 @@ inline std::string importError(std::string_view bytes, const ImportOptions &opti
   return "";
 }
 
-/// Numbers that repeat late and are not monotonic, for operands.
+/// Operands: numbers that are not monotonic and do not repeat for a long time.
 inline std::vector<float> ramp(size_t count, float scale = 0.25f) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i)

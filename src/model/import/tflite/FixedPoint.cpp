@@ -25,10 +25,10 @@ template <class Raw> Raw saturated(int64_t x) {
 }
 template <class Raw> Raw shifted(Raw x, int exponent) { return saturated<Raw>(int64_t(x) * (int64_t(1) << exponent)); }
 template <class Raw> Raw divided(Raw x, int exponent) { return static_cast<Raw>(divideByPowerOfTwo(x, exponent)); }
-/// A constant of 32 bits, rounded to those of Raw.
+/// A constant of 32 bits, rounded to the bits of Raw.
 template <class Raw> Raw constant(int32_t value) { return static_cast<Raw>(divideByPowerOfTwo(value, 32 - bits<Raw>)); }
 
-/// e^x of x in [-1/4, 0) without integer bits: a Taylor polynomial around -1/8.
+/// e^x for x in [-1/4, 0), without integer bits: a Taylor polynomial around -1/8.
 template <class Raw> Raw expOfQuarter(Raw x) {
   const Raw expOfMinusEighth = constant<Raw>(1895147668), third = constant<Raw>(715827883);
   Raw d = sum(x, static_cast<Raw>(1 << (bits<Raw> - 4)));
@@ -46,7 +46,7 @@ template <class Raw> Raw expOf(Raw x, int integerBits) {
   if (integerBits > 5 && x < -(32 << fraction))
     return 0;
   auto quarter = static_cast<Raw>(1 << (fraction - 2));
-  Raw within = difference(static_cast<Raw>(x & (quarter - 1)), quarter); // in [-1/4, 0), x less a number of quarters
+  Raw within = difference(static_cast<Raw>(x & (quarter - 1)), quarter); // in [-1/4, 0): x less a multiple of 1/4
   Raw result = expOfQuarter(shifted(within, integerBits)), quarters = difference(within, x);
   constexpr int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
   for (int exponent = -2; exponent < std::min(integerBits, 5); ++exponent) // e^-(2^exponent)
@@ -81,7 +81,7 @@ template <class Raw> Raw quotient(Raw x) {
 template <class Raw> Raw tangentOf(Raw x, int integerBits) {
   if (x == 0)
     return 0;
-  // Twice x: the same bits with one integer bit more.
+  // Twice x: the same bits with one more integer bit.
   Raw positive = quotient(expOf(x > 0 ? negative(x) : x, integerBits + 1));
   return x > 0 ? positive : negative(positive);
 }
@@ -91,7 +91,7 @@ template <class Raw> Raw tangentOf(Raw x, int integerBits) {
 Multiplier multiplierOf(double factor) {
   if (factor == 0 || std::isnan(factor))
     return {};
-  if (!(std::abs(factor) < 0x1p30)) // as far as it goes
+  if (!(std::abs(factor) < 0x1p30)) // too large: the greatest factor
     return {most<int32_t>, 30};
   int shift = 0;
   auto value = static_cast<int64_t>(std::round(std::frexp(factor, &shift) * 2147483648.0));
@@ -142,7 +142,7 @@ Multiplier inverseRoot(int32_t x) {
   int pairs = (std::countl_zero(static_cast<uint32_t>(x)) - 1) / 2 - 1;
   shift -= pairs;
   x <<= 2 * pairs;
-  // Three integer bits. x / 2 is in [1/4, 1).
+  // Numbers have three integer bits. x / 2 is in [1/4, 1).
   constexpr int32_t one = 1 << 28, threeHalves = one + one / 2, rootOfHalf = 1518500250;
   int32_t half = divideByPowerOfTwo(x >> 1, 1), y = one;
   for (int step = 0; step < 5; ++step) {

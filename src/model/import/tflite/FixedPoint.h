@@ -1,15 +1,15 @@
-// Functions in fixed point with the roundings of gemmlowp, which TensorFlow Lite's reference kernels call, and its scales
-// as integers. They fill tables while a model is imported.
+// Fixed-point functions with the roundings of gemmlowp, which TensorFlow Lite's reference kernels call, and their
+// scales as integers. They fill tables while a model is imported.
 //
-// A number with b integer bits stands in an i32 with 31 - b bits behind the point, or in an i16 with 15 - b.
+// A number with b integer bits is an i32 with 31 - b fractional bits, or an i16 with 15 - b fractional bits.
 #pragma once
 
 #include <cstdint>
 
 namespace lathe::tflite {
 
-/// A real factor: value * 2^(shift - 31), value in [2^30, 2^31) or 0. QuantizeMultiplier of TensorFlow Lite. Factors of 2^30
-/// and more, infinity included, become the greatest one; one that is no number becomes 0.
+/// A real factor: value * 2^(shift - 31), value in [2^30, 2^31) or 0. QuantizeMultiplier of TensorFlow Lite. Factors of
+/// 2^30 and more, also infinity, become the greatest factor; NaN becomes 0.
 struct Multiplier {
   int32_t value = 0;
   int shift = 0;
@@ -22,22 +22,22 @@ int32_t scaled(int32_t x, Multiplier factor);
 /// (a * b + 2^30) >> 31; saturates for both -2^31.
 int32_t highProduct(int32_t a, int32_t b);
 int16_t highProduct(int16_t a, int16_t b);
-/// 1 / sqrt(x) of x >= 1, by five Newton iterations; 0 counts as 1. GetInvSqrtQuantizedMultiplierExp.
+/// 1 / sqrt(x) for x >= 1, by five Newton iterations; 0 counts as 1. GetInvSqrtQuantizedMultiplierExp.
 Multiplier inverseRoot(int32_t x);
-/// x / 2^exponent, halves away from zero.
+/// x / 2^exponent, rounded; halves round away from zero.
 int32_t divideByPowerOfTwo(int32_t x, int exponent);
-/// x * 2^exponent, limited to the i32.
+/// x * 2^exponent, saturated to i32.
 int32_t saturatedShift(int32_t x, int exponent);
 
-/// e^x of x <= 0 with `integerBits` integer bits, at most 5; no integer bits in the result.
+/// e^x for x <= 0 with `integerBits` integer bits, at most 5; the result has no integer bits.
 int32_t expOfNegative(int32_t x, int integerBits);
-/// 1 / (1 + x) and (1 - x) / (1 + x) of x in [0, 1], without integer bits.
+/// 1 / (1 + x) and (1 - x) / (1 + x) for x in [0, 1], without integer bits.
 int32_t reciprocalOfOnePlus(int32_t x);
 int32_t oneMinusOverOnePlus(int32_t x);
-/// Of x with `integerBits` integer bits, at most 4; no integer bits in the result.
+/// Functions of x with `integerBits` integer bits, at most 4; the result has no integer bits.
 int32_t logistic(int32_t x, int integerBits);
 int32_t hyperbolicTangent(int32_t x, int integerBits);
-/// The same in 16 bits; at most 6 integer bits.
+/// The same functions in 16 bits, with at most 6 integer bits.
 int16_t logistic(int16_t x, int integerBits);
 int16_t hyperbolicTangent(int16_t x, int integerBits);
 

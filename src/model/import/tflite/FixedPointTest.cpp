@@ -1,4 +1,4 @@
-// Functions in fixed point beside those of doubles, and scales as integers.
+// Compares functions in fixed point with functions of doubles, and tests scales as integers.
 #include "import/tflite/FixedPoint.h"
 
 #include <gtest/gtest.h>
@@ -17,15 +17,15 @@ TEST(FixedPoint, MultipliersKeepThirtyOneBits) {
     EXPECT_NEAR(std::ldexp(m.value, m.shift - 31) / factor, 1, std::ldexp(1, -31)) << factor;
   }
   EXPECT_EQ(multiplierOf(0).value, 0);
-  EXPECT_EQ(multiplierOf(1e-12).value, 0); // beyond the shifts
+  EXPECT_EQ(multiplierOf(1e-12).value, 0); // too small for the shifts
   EXPECT_EQ(multiplierOf(NAN).value, 0);
   for (double factor : {0x1p30, 1e300, double(INFINITY)}) {
     EXPECT_EQ(multiplierOf(factor).value, INT32_MAX) << factor;
     EXPECT_EQ(multiplierOf(factor).shift, 30) << factor;
   }
   EXPECT_EQ(scaled(100, multiplierOf(0.25)), 25);
-  EXPECT_EQ(scaled(-3, multiplierOf(0.5)), -1);  // halves up first
-  EXPECT_EQ(scaled(-6, multiplierOf(0.25)), -2); // then away from zero
+  EXPECT_EQ(scaled(-3, multiplierOf(0.5)), -1);  // first rounding: halves up
+  EXPECT_EQ(scaled(-6, multiplierOf(0.25)), -2); // second rounding: halves away from zero
   EXPECT_EQ(scaled(7, multiplierOf(1.0)), 7);    // exact
   EXPECT_EQ(scaled(-1234567, multiplierOf(8)), -9876536);
 }
@@ -51,7 +51,7 @@ TEST(FixedPoint, Functions) {
   EXPECT_EQ(expOfNegative(0, 5), INT32_MAX);
 }
 
-/// Results that TensorFlow Lite's own tests expect of its kernels (tensor_utils_test.cc).
+/// Results that TensorFlow Lite's tests expect of its kernels (tensor_utils_test.cc).
 TEST(FixedPoint, SixteenBits) {
   struct Known {
     int16_t x, y;
@@ -70,7 +70,7 @@ TEST(FixedPoint, SixteenBits) {
   const Known tangents4[] = {{-5, -76}, {163, 2596}, {90, 1436}, {-42, -672}, {150, 2400}, {-92, -1476}};
   for (const Known &known : tangents4)
     EXPECT_EQ(hyperbolicTangent(known.x, 4), known.y) << known.x;
-  for (int bits = 0; bits <= 6; ++bits) // within the steps that the polynomial loses
+  for (int bits = 0; bits <= 6; ++bits) // within the error of the polynomial
     for (int x = -32768; x <= 32767; x += 7)
       EXPECT_NEAR(hyperbolicTangent(static_cast<int16_t>(x), bits) / 32768.0, std::tanh(std::ldexp(x, bits - 15)), 7e-4)
           << x << " with " << bits << " integer bits";

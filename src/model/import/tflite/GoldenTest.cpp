@@ -1,5 +1,5 @@
-// The float models of the test data on the references: outputs, logits and what is known of every tensor inside, against
-// the goldens of an independent implementation.
+// Evaluates the float models of the test data with the references, and compares outputs, logits and statistics of every
+// inner tensor with the results of an independent implementation.
 #include "import/Import.h"
 #include "ir/Context.h"
 #include "passes/interpret/Evaluate.h"
@@ -29,7 +29,7 @@ Tensor array(const fs::path &path) {
   return tensor;
 }
 
-/// What a tensor inside of the model holds, by the index of the operator that makes it.
+/// Expected facts about a tensor inside the model, by the index of the operator that makes it.
 struct Golden {
   double least, most, sum;
   std::string name;
@@ -51,7 +51,7 @@ std::map<int, Golden> goldens(const fs::path &path) {
   return result;
 }
 
-/// The number of the node that an operator was made of; -1 for none.
+/// The index of the node from which an operator was made; -1 for none.
 int nodeOf(mlir::Operation *op) {
   std::string text = nn::describe(op->getLoc());
   size_t at = text.find(": node ");
@@ -85,7 +85,7 @@ void expectLike(const Tensor &got, const Golden &want, double tolerance) {
 
 struct Model {
   const char *name;
-  double inside; // tolerance of logits and of tensors inside
+  double inside; // tolerance of logits and of inner tensors
 };
 
 class Goldens : public testing::TestWithParam<Model> {};
@@ -115,14 +115,15 @@ TEST_P(Goldens, EveryTensor) {
       ASSERT_TRUE(results.contains(node)) << golden.name;
       expectLike(results[node], golden, model.inside);
     }
-    if (fs::exists(at / "logits_0.npy")) // what the softmax reads
+    if (fs::exists(at / "logits_0.npy")) // the operand of the softmax
       expectNear(results[results.rbegin()->first - 1], array(at / "logits_0.npy"), model.inside, at.string());
     ++cases;
   }
   EXPECT_GE(cases, 2);
 }
 
-// A last-digit difference before a convolution of the hybrid model can flip a quantised element (shared/models/README.md).
+// A difference in the last bit before a convolution of the hybrid model can change a quantised element
+// (shared/models/README.md).
 INSTANTIATE_TEST_SUITE_P(Float, Goldens,
                          testing::Values(Model{"kws_dscnn_float", 1e-3}, Model{"resnet8_cifar10_float", 1e-5},
                                          Model{"toycar_autoencoder_float", 1e-5}, Model{"vww96_mobilenet_float", 1e-5}),

@@ -1,6 +1,6 @@
-// Hybrid operators: the weights are 8-bit integers, the activations floats, which are quantised at run time, every image
-// or row by its own largest element. Source: TensorFlow Lite, internal/tensor_utils (SymmetricQuantizeFloats,
-// AsymmetricQuantizeFloats).
+// Hybrid operators: the weights are 8-bit integers, the activations are floats. Each image or row of the activations is
+// quantised at run time by its largest element. Source: TensorFlow Lite, internal/tensor_utils
+// (SymmetricQuantizeFloats, AsymmetricQuantizeFloats).
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {
@@ -35,7 +35,7 @@ QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmet
   QuantizedActivations result;
   if (!asymmetric) {
     mlir::Value range = extreme(node, "reduce_max", node.emit("abs", {x}));
-    // Of an image of zeros every quotient is 0, whatever the scale.
+    // For an image of zeros every quotient is 0, whatever the scale is.
     mlir::Value nothing = node.emit("equal", {range, number(0)});
     mlir::Value safe = node.emit("where", {nothing, number(127), range});
     mlir::Value rounded = roundAway(node, node.emit("mul", {x, node.emit("div", {number(127), safe})}));
@@ -43,7 +43,7 @@ QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmet
     result.scale = node.emit("div", {safe, number(127)});
     return result;
   }
-  // The zero point is the one of both ends that rounds less; it is computed in 64 bits.
+  // Of the zero points computed from both ends, takes the one with the smaller rounding error; computes in 64 bits.
   auto wide = [&](double value) { return node.constantScalar(ElementType::f64, value); };
   mlir::Value low = node.cast(node.emit("min", {extreme(node, "reduce_min", x), number(0)}), ElementType::f64);
   mlir::Value high = node.cast(node.emit("max", {extreme(node, "reduce_max", x), number(0)}), ElementType::f64);
@@ -61,7 +61,7 @@ QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmet
   result.scale = node.cast(scale, type);
   mlir::Value shifted = node.emit("add", {zero, node.emit("mul", {x, node.emit("div", {number(1), result.scale})})});
   mlir::Value rounded = node.emit("clip", {roundAway(node, shifted)}, {{"min", -128.0}, {"max", 127.0}});
-  // Exact in 32 bits: products of 9 and 8 bits.
+  // Products of 9 and 8 bits are exact in 32 bits.
   result.x = node.cast(rounded, ElementType::i8);
   result.zero = node.cast(zero, ElementType::i32);
   return result;

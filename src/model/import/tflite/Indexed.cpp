@@ -1,4 +1,4 @@
-// Operators that read or write at positions that other tensors hold, and tensors made of numbers.
+// Operators that read or write at positions in other tensors, and tensors made from numbers.
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {
@@ -11,7 +11,7 @@ void importGather(Operator &op) {
   op.set(gatherAlong(op, op.in(0), op.wide(1), options.axis(), options.batch_dims()));
 }
 
-/// Rows of the values; hybrid ones become floats.
+/// Picks rows of the values; quantised rows become floats.
 void importEmbedding(Operator &op) {
   mlir::Value rows = op.emit("gather", {op.in(1), op.wide(0)}, {{"axis", 0}});
   if (op.outputType() != op.inputType(1)) {
@@ -25,7 +25,7 @@ void importEmbedding(Operator &op) {
   op.set(rows);
 }
 
-/// The update where the run says, moved inside of the operand where it would stand out.
+/// Writes the update at a position known at run time, moved so that the update fits into the operand.
 void importDynamicUpdateSlice(Operator &op) {
   mlir::Value x = op.in(0), update = op.in(1), starts = op.wide(2);
   const Dims dims = op.dims(x), part = op.dims(update);

@@ -3,7 +3,7 @@
 namespace lathe::tflite {
 namespace {
 
-/// The bytes of the metadata called `name`; none if there is none.
+/// The bytes of the metadata called `name`; empty if there are none.
 std::vector<uint8_t> metadata(const file::Model &model, std::string_view name) {
   for (uint32_t i = 0; model.metadata() && i < model.metadata()->size(); ++i) {
     const file::Metadata &entry = *model.metadata()->Get(i);
@@ -11,7 +11,7 @@ std::vector<uint8_t> metadata(const file::Model &model, std::string_view name) {
     if (textOf(entry.name()) != name || entry.buffer() >= buffers)
       continue;
     if (const auto *data = model.buffers()->Get(entry.buffer())->data())
-      return {data->begin(), data->end()}; // a copy, which is aligned
+      return {data->begin(), data->end()}; // an aligned copy
   }
   return {};
 }

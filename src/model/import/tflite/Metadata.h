@@ -1,4 +1,4 @@
-// What a file says of itself.
+// Reads the metadata of a file.
 #pragma once
 
 #include "import/tflite/Source.h"
@@ -7,9 +7,9 @@
 
 namespace lathe::tflite {
 
-/// Who made the model: the converter's words, the oldest runtime that it is for, and name, version, author and licence
-/// from the author's metadata; what is absent is left out. Metadata that is damaged is left out, too: no operator needs
-/// it.
+/// Describes the model's origin: the description by the converter, the oldest runtime that can run it, and name,
+/// version, author and licence from the author's metadata. Absent parts and damaged metadata are left out: no operator
+/// needs them.
 std::string producerOf(const file::Model &model);
 
 } // namespace lathe::tflite

@@ -1,4 +1,4 @@
-// Operators that move whole elements to other places.
+// Operators that move elements.
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {

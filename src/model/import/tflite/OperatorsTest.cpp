@@ -1,4 +1,4 @@
-// Single operators on small tensors, with results that were worked out by hand from TensorFlow's definitions.
+// Single operators on small tensors, with results computed by hand from TensorFlow's definitions.
 #include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
@@ -24,8 +24,8 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 struct Case {
   const char *name;
   BuiltinOperator code;
-  Ints dims;      // of the input
-  Numbers x;      // the input
+  Ints dims;      // extents of the input
+  Numbers x;      // elements of the input
   Numbers wanted; // elements of the first result, row-major
   std::function<Ints(TestFile &)> more = nullptr;
   BuiltinOptions kind = BuiltinOptions::NONE;
@@ -33,7 +33,7 @@ struct Case {
   file::TensorType result = file::TensorType::FLOAT32;
   size_t results = 1;
   size_t look = 0;        // result that is compared
-  bool inputLast = false; // the input comes behind the constants
+  bool inputLast = false; // the input comes after the constants
 };
 
 using Builder = flatbuffers::FlatBufferBuilder;

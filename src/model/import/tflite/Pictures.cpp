@@ -1,4 +1,4 @@
-// What the metadata of a TFLite file says of pictures and of classes.
+// Reads what the metadata of a TFLite file states about pictures and classes.
 #include "import/PictureNotes.h"
 #include "import/tflite/tflite_generated.h" // of tflite.fbs
 
@@ -16,7 +16,7 @@ std::vector<double> numbersOf(const flatbuffers::Vector<float> *values) {
   return values ? std::vector<double>(values->begin(), values->end()) : std::vector<double>();
 }
 
-/// The flatbuffer of the metadata; a copy, which is aligned.
+/// The flatbuffer of the metadata, as an aligned copy.
 std::vector<uint8_t> metadataOf(const file::Model &model) {
   for (uint32_t i = 0; model.metadata() && model.buffers() && i < model.metadata()->size(); ++i) {
     const file::Metadata &entry = *model.metadata()->Get(i);
@@ -27,7 +27,7 @@ std::vector<uint8_t> metadataOf(const file::Model &model) {
   return {};
 }
 
-/// The lines of a file in the archive behind the flatbuffer.
+/// The lines of a file in the archive that follows the flatbuffer.
 std::vector<std::string> linesOf(std::string_view bytes, const std::string &path, const std::string &name) {
   ZipArchive archive({bytes.data(), bytes.size()}, path, "an archive of labels", /*anywhere=*/true);
   const ZipMember *member = archive.find(name);

@@ -6,7 +6,7 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// x * w^T + bias for weights with a row for every output.
+/// x * w^T + bias, where w has a row for every output.
 mlir::Value product(Operator &op, mlir::Value x, bool asymmetric) {
   mlir::Value bias = op.node.inOrNull(2);
   if (!isHybrid(op))
@@ -23,7 +23,7 @@ void importFullyConnected(Operator &op) {
   op.set(activate(op.node, restoreRows(op, y), options.activation()));
 }
 
-/// Extents of the result are an operand; what the kernel would write beyond them is cut off.
+/// An operand gives the extents of the result; elements that the kernel writes beyond them are cut off.
 void importTransposeConv(Operator &op) {
   Convolution conv = readTransposeConv(op);
   const auto &options = op.options<file::TransposeConvOptions>(BuiltinOptions::TransposeConv);

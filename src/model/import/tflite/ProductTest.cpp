@@ -1,4 +1,4 @@
-// Matrix products of quantised weights, batches of products, and slices whose places the run tells.
+// Matrix products of quantised weights, batched products, and slices at positions known at run time.
 #include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ std::vector<float> floats(const Tensor &tensor) {
   return values;
 }
 
-/// Rows are quantised one by one, in 32-bit floats, with a zero point where the options ask for it.
+/// Each row is quantised separately, in 32-bit floats, with a zero point if the options ask for one.
 TEST(Product, HybridRowsAreQuantised) {
   const std::vector<float> x = {0.5f, -1.25f, 3, 0.1f, 0, 0, 0, 0, -2, -1, -0.3f, -4};
   const std::vector<int8_t> w = {10, -20, 30, 5, -127, 1, 2, 64};

@@ -1,6 +1,6 @@
-// Operators of two quantised operands that compute every element of the result from elements at the same position.
+// Elementwise operators with two quantised operands.
 //
-// Where TensorFlow Lite divides scales as floats, so do the importers: the last bits of factors depend on it.
+// Where TensorFlow Lite divides scales as floats, the importers do so, too: the last bits of factors depend on it.
 #include "import/tflite/QuantizedParts.h"
 
 #include <array>
@@ -19,7 +19,7 @@ mlir::Value onScale(Operator &op, size_t index, const Uniform &x, int bits, Mult
   return rescaled(op, shifted, factor);
 }
 
-/// Sums of 16 bits on scales that are powers of two: an operand on the finer scale is rounded first. Add and Sub16.
+/// Sums of 16 bits on scales that are powers of two: first rounds the operand on the finer scale. Add and Sub16.
 void importSumOfPowers(Operator &op, const Uniform &to, Activation activation, const std::array<int, 2> &right) {
   require(std::min(right[0], right[1]) == 0 && right[0] >= 0 && right[1] >= 0,
           "the operands have scales 2^{} and 2^{} times that of the result, expected one equal and none above",
@@ -33,7 +33,7 @@ void importSumOfPowers(Operator &op, const Uniform &to, Activation activation, c
   op.set(op.node.cast(sum, to.type));
 }
 
-/// Sums of both operands on the scale twice the greater of theirs, with `bits` more bits.
+/// Adds both operands on twice the greater one of their scales, with `bits` additional bits.
 void importSum(Operator &op) {
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   const auto &options = op.options<file::SumOptions>(op.code() == ADD ? BuiltinOptions::Add : BuiltinOptions::Sub);
@@ -60,8 +60,8 @@ void importProduct(Operator &op) {
   op.set(requantized(op, product, {&factor, 1}, 0, to, limitsOf(op, to, activation)));
 }
 
-/// a / b times a factor, rounded: the reciprocal of b in fixed point, then two products. DivElementwise. TensorFlow Lite
-/// leaves a division by zero undefined, which gives a limit of i32 here, and so it does quotients below 2^-32, which give 0.
+/// a / b times a factor, rounded: the reciprocal of b in fixed point, then two products. DivElementwise. TensorFlow
+/// Lite does not define division by zero, which gives a limit of i32 here, nor quotients below 2^-32, which give 0.
 int64_t quotient(int32_t a, int32_t b, Multiplier factor) {
   if (a == 0)
     return 0;
@@ -70,7 +70,7 @@ int64_t quotient(int32_t a, int32_t b, Multiplier factor) {
   if (b < 0)
     a = -a, b = -b;
   int zeros = std::countl_zero(static_cast<uint32_t>(b));
-  auto fraction = static_cast<int32_t>((static_cast<uint32_t>(b) << zeros) - (1U << 31)); // of b in [1, 2)
+  auto fraction = static_cast<int32_t>((static_cast<uint32_t>(b) << zeros) - (1U << 31)); // fraction of b in [1, 2)
   int room =
       a > 0 ? std::countl_zero(static_cast<uint32_t>(a)) - 1 : std::countl_zero(2 * static_cast<uint32_t>(-a) - 1);
   auto moved = static_cast<int32_t>(static_cast<uint32_t>(a) << room);
@@ -79,14 +79,14 @@ int64_t quotient(int32_t a, int32_t b, Multiplier factor) {
   return right > 31 ? 0 : divideByPowerOfTwo(highProduct(whole, factor.value), right);
 }
 
-/// A table of the results of all pairs of bytes.
+/// A table with the results of all pairs of bytes.
 void importQuotient(Operator &op) {
   Uniform a = uniformInput(op, 0), b = uniformInput(op, 1), to = uniformOutput(op);
   for (const Uniform &each : {a, b, to})
     if (each.type != ElementType::u8)
       op.unsupported(fmt::format("DIV of quantised {}", name(each.type)));
   Multiplier factor = multiplierOf(double(a.scale / (b.scale * to.scale)));
-  if (factor.shift > 23) // 255 has as many bits of room
+  if (factor.shift > 23) // no room for 255 shifted so far
     op.unsupported(fmt::format("DIV of scales {} and {} to scale {}", a.scale, b.scale, to.scale));
   Limits limits = limitsOf(op, to, op.options<file::ActivationOptions>(BuiltinOptions::Div).activation());
   std::vector<uint8_t> values;
@@ -144,7 +144,7 @@ void importComparison(Operator &op) {
   op.set(op.code() == NOT_EQUAL ? op.emit("not", {y}) : y);
 }
 
-/// x from zero on, x times alpha below, each on the scale of the result.
+/// x for x >= 0, x * alpha for x < 0, each rescaled to the result.
 void importPrelu(Operator &op) {
   Uniform x = uniformInput(op, 0), alpha = uniformInput(op, 1), to = uniformOutput(op);
   mlir::Value centre = centred(op, op.in(0), x.zero), slope = centred(op, op.in(1), alpha.zero);

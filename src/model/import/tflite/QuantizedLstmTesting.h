@@ -1,4 +1,4 @@
-// A quantised LSTM as a TFLite file, and its plain evaluation: TensorFlow Lite's integer arithmetic in loops.
+// A quantised LSTM as a TFLite file, and its evaluation in plain loops with TensorFlow Lite's integer arithmetic.
 #pragma once
 
 #include "import/tflite/FileTesting.h"
@@ -21,7 +21,7 @@ inline int32_t limited(int64_t x, int bits) {
   return static_cast<int32_t>(std::clamp(x, -half, half - 1));
 }
 
-/// Numbers that repeat late, from -most to most.
+/// Numbers from -most to most that do not repeat for a long time.
 template <class T> std::vector<T> mixed(size_t count, int most, size_t seed) {
   std::vector<T> values(count);
   for (size_t i = 0; i < count; ++i)
@@ -40,13 +40,13 @@ inline Numbers integers(const Tensor &tensor) {
 struct Form {
   const char *name;
   bool coupled = false, peephole = false, norm = false;
-  int outputs = cells; // other than the cells: with a projection
+  int outputs = cells; // differs from the number of cells with a projection
   float cellClip = 0, projectionClip = 0;
   bool timeMajor = false, single = false; // single: LSTM
   int innerZero = 0;
 };
 
-/// The layer: weights, scales and the plain evaluation of a step.
+/// The layer: weights, scales and the evaluation of a step in plain loops.
 struct Layer {
   const Form &form;
   float xScale = 0.05f, hScale = 0.008f, innerScale = 0.0071f, cellScale = 0x1p-11f;
@@ -123,7 +123,7 @@ struct Layer {
     return z;
   }
 
-  /// One step of one row: the new states.
+  /// Computes the new states of one row in one step.
   void step(const int32_t *x, Numbers &h, Numbers &c) const {
     Numbers f = gate(1, x, h.data(), c), g = gate(2, x, h.data(), c);
     Numbers i = form.coupled ? Numbers(cells) : gate(0, x, h.data(), c);

@@ -1,5 +1,5 @@
-// Quantised operators that move elements and change them on the way: concatenation on one scale, padding with zeros,
-// bilinear resizing.
+// Quantised operators that move elements and also change them: concatenation on one scale, padding with zeros, bilinear
+// resizing.
 #include "import/tflite/QuantizedParts.h"
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// An operand on the scale of the result: the factor is a float.
+/// Rescales an operand to the result's scale; the factor is a float.
 mlir::Value onResultScale(Operator &op, size_t index, const Uniform &to) {
   Uniform x = uniformInput(op, index);
   if (x == to)
@@ -36,7 +36,7 @@ void importConcatenation(Operator &op) {
   op.set(clamped(op, whole, to.type, limitsOf(op, to, options.activation())));
 }
 
-/// What is added stands for zero, or for the value of PADV2.
+/// Added elements stand for zero, or for the value of PADV2.
 void importPad(Operator &op) {
   Uniform to = uniformOutput(op);
   require(uniformInput(op, 0) == to, "the operand and the result have different scales or zero points");
@@ -50,16 +50,16 @@ void importPad(Operator &op) {
   std::vector<int64_t> pairs = op.node.requireInts(1, "paddings"), pads(pairs.size());
   require(static_cast<int64_t>(pairs.size()) == 2 * op.node.rank(op.in(0)), "paddings has {} values, expected {}",
           pairs.size(), 2 * op.node.rank(op.in(0)));
-  for (size_t i = 0; i < pairs.size(); ++i) // begin and end of each axis: all begins first
+  for (size_t i = 0; i < pairs.size(); ++i) // from pairs of begin and end to all begins, then all ends
     pads[i / 2 + i % 2 * (pairs.size() / 2)] = pairs[i];
   op.set(op.emit("pad", {op.in(0), {}, {}}, {{"pads", pads}, {"value", value}}));
 }
 
 // ---- RESIZE_BILINEAR ----------------------------------------------------------------------------------------------
 
-constexpr int64_t mostRows = 1 << 16; // of the result, each of which has taps
+constexpr int64_t mostRows = 1 << 16; // rows of the result, each of which has taps
 
-/// The two elements of x that an element of y lies between along one axis, and the weight of the second.
+/// The two elements of x on both sides of an element of y along one axis, and the weight of the second element.
 struct Taps {
   std::vector<int64_t> low, high;
   std::vector<float> reals;    // weights of uint8
@@ -84,7 +84,7 @@ Taps tapsOf(int64_t in, int64_t out, const file::ResizeBilinearOptions &options)
   return taps;
 }
 
-/// The integer kernel takes its neighbours from the place in steps of 2^-10.
+/// The integer kernel computes the neighbours from the position in steps of 2^-10.
 void takeFixedPlaces(Taps &taps, int64_t in) {
   for (size_t i = 0; i < taps.tenths.size(); ++i) {
     int64_t place = taps.tenths[i];
@@ -94,13 +94,13 @@ void takeFixedPlaces(Taps &taps, int64_t in) {
   }
 }
 
-/// Channels are second here: rows of the result are copies of whole rows.
+/// Channels are the second axis here: rows of the result are combined from whole rows.
 class Bilinear {
 public:
   Bilinear(Operator &op, const Taps &rows, const Taps &columns)
       : op(op), x(channelsFirst(op.node, op.in(0))), rows(rows), columns(columns) {}
 
-  /// Sums of integers, of 64 bits for operands of 16: both axes one after the other, rounded away from zero.
+  /// Sums of integers (64 bits for operands of 16 bits), along one axis after the other, rounded away from zero.
   mlir::Value integers() {
     wide = op.inputType(0) == ElementType::i16 ? ElementType::i64 : ElementType::i32;
     mlir::Value sum = op.node.cast(x, wide);
@@ -130,7 +130,7 @@ private:
   Operator &op;
   mlir::Value x;
   const Taps &rows, &columns;
-  ElementType wide = ElementType::i32; // of sums of integers
+  ElementType wide = ElementType::i32; // type of sums of integers
 
   mlir::Value number(int64_t value) { return op.node.constantScalar(wide, static_cast<double>(value)); }
   mlir::Value finished(mlir::Value y) { return channelsLast(op.node, op.node.cast(y, op.inputType(0))); }
@@ -183,7 +183,7 @@ void importResizeBilinear(Operator &op) {
   require(std::max(size[0], size[1]) <= mostRows, "resizes to {}x{}, expected at most {} rows and columns", size[0],
           size[1], mostRows);
   if (height == size[0] && width == size[1])
-    return op.set(op.in(0)); // each element has weight 1
+    return op.set(op.in(0)); // every element has weight 1
   Taps rows = tapsOf(height, size[0], options), columns = tapsOf(width, size[1], options);
   if (integers) {
     takeFixedPlaces(rows, height);

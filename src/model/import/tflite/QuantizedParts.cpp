@@ -51,7 +51,7 @@ Limits limitsOf(ElementType type) {
 
 Limits limitsOf(const Operator &op, const Uniform &to, Activation activation) {
   Limits all = limitsOf(to.type);
-  auto at = [&](float value) { // of a scale that may be tiny
+  auto at = [&](float value) { // for a scale that may be tiny
     return all.clamp(to.zero + std::llround(std::clamp(value / to.scale, -1e9F, 1e9F)));
   };
   switch (activation) {

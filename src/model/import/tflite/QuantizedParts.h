@@ -1,4 +1,4 @@
-// What importers of quantised operators share: scales of tensors, limits of activations, requantisation.
+// Shared by importers of quantised operators: scales of tensors, limits of activations, requantisation.
 #pragma once
 
 #include "import/tflite/FixedPoint.h"
@@ -16,12 +16,12 @@ struct Uniform {
   int64_t zero = 0;
   bool operator==(const Uniform &other) const = default;
 };
-/// Of an operand or a result. Throws Error unless it is i8, u8 or i16 (`wide`: i32, too) with one scale.
+/// The scale of an operand or a result. Throws Error unless it is i8, u8 or i16 (`wide`: also i32) with one scale.
 Uniform uniformInput(const Operator &op, size_t index);
 Uniform uniformOutput(const Operator &op, size_t index = 0);
-/// Of a tensor inside of the operator.
+/// The scale of a tensor inside the operator.
 Uniform uniformIntermediate(const Operator &op, size_t index);
-/// The exponent of a scale that is a power of two, within 1e-3 as TensorFlow Lite's CheckedLog2; nothing otherwise.
+/// The exponent of a scale that is a power of two, within 1e-3 like TensorFlow Lite's CheckedLog2; otherwise nothing.
 std::optional<int> powerOfTwo(float scale);
 
 struct Limits {
@@ -30,42 +30,42 @@ struct Limits {
 };
 /// The values of an integer type of at most 32 bits.
 Limits limitsOf(ElementType type);
-/// The least and greatest quantised result behind a fused activation, as TensorFlow Lite's
-/// CalculateActivationRangeQuantized gives them.
+/// The least and greatest quantised result after a fused activation, computed like TensorFlow Lite's
+/// CalculateActivationRangeQuantized.
 Limits limitsOf(const Operator &op, const Uniform &to, Activation activation);
 
-/// round(value / scale) + zero, limited, as TensorFlow Lite quantises one number: halves away from zero.
+/// round(value / scale) + zero, saturated, as TensorFlow Lite quantises one number: halves round away from zero.
 int64_t quantize(float value, const Uniform &to);
 
 /// x - zero as i32 (`type`: another type).
 mlir::Value centred(Operator &op, mlir::Value x, int64_t zero, ElementType type = ElementType::i32);
-/// x limited, where the limits are narrower than its type.
+/// x clamped to the limits, if they are narrower than its type.
 mlir::Value clamped(Operator &op, mlir::Value x, ElementType type, const Limits &limits);
 
 /// Factors of nn.requantize, which broadcast to its operand.
 struct Factors {
   mlir::Value multiplier, shift;
 };
-/// nn.requantize of `sums` to `to`. `factors`: one, or one for each index of an axis with `trailing` axes behind it.
-/// `once`: rounded once where the import asks for the optimised kernels. Sums in i64 are rounded as such.
+/// Emits nn.requantize of `sums` to `to`. `factors`: one, or one for each index of an axis with `trailing` axes behind
+/// it. `once`: rounds once if the import asks for the optimised kernels. Sums in i64 are rounded in i64.
 mlir::Value requantized(Operator &op, mlir::Value sums, std::span<const Multiplier> factors, int64_t trailing,
                         const Uniform &to, const Limits &limits, bool once = false);
 mlir::Value requantized(Operator &op, mlir::Value sums, const Factors &factors, const Uniform &to, const Limits &limits,
                         bool once = false);
-/// The same to i32 without zero point or limits: a sum on another scale.
+/// Rescales sums to i32, without zero point or limits.
 mlir::Value rescaled(Operator &op, mlir::Value sums, Multiplier factor);
 
 /// A number as i32.
 mlir::Value number(Operator &op, int64_t value);
-/// x / 2^exponent of an i32, halves away from zero.
+/// x / 2^exponent of an i32, rounded; halves round away from zero.
 mlir::Value dividedByPowerOfTwo(Operator &op, mlir::Value x, int exponent);
-/// inverseRoot of an i32 of at least 0.
+/// inverseRoot for the elements of an i32 tensor, which are at least 0.
 Factors inverseRoots(Operator &op, mlir::Value x);
 
-/// A constant vector under extents that broadcast: `trailing` ones behind it. One value: a scalar.
+/// A constant vector with `trailing` axes of extent 1 behind it, so that it broadcasts; a scalar for one value.
 mlir::Value constantVector(Operator &op, const std::vector<int32_t> &values, int64_t trailing);
 
-/// An 8-bit x replaced by what `entry` makes of each value.
+/// Replaces each value of an 8-bit x by the result of `entry`.
 template <class F> mlir::Value looked(Operator &op, mlir::Value x, ElementType from, ElementType to, F &&entry) {
   Limits all = limitsOf(from);
   std::vector<int64_t> values;
@@ -74,7 +74,8 @@ template <class F> mlir::Value looked(Operator &op, mlir::Value x, ElementType f
   return op.emit("lookup", {x}, {{"values", values}, {"to", to}});
 }
 
-/// An i16 table of what `entry` makes of every 16-bit value; lookedUp takes it. Large: an operator has one for each function.
+/// An i16 table with the result of `entry` for every 16-bit value, for lookedUp. It is large, so an operator needs one
+/// per function only.
 template <class F> mlir::Value wideTable(Operator &op, F &&entry) {
   std::vector<int16_t> values(1 << 16); // negative indices of nn.gather count from the end
   for (int32_t q = -32768; q <= 32767; ++q)
@@ -82,13 +83,13 @@ template <class F> mlir::Value wideTable(Operator &op, F &&entry) {
   const char *bytes = reinterpret_cast<const char *>(values.data());
   return op.node.constant({ElementType::i16, {1 << 16}, {bytes, bytes + values.size() * sizeof(int16_t)}, {}});
 }
-/// Elements of a table; x: i32 with values of 16 bits.
+/// Looks elements up in a table; x is i32 with values of 16 bits.
 inline mlir::Value lookedUp(Operator &op, mlir::Value table, mlir::Value x) {
   return op.emit("gather", {table, x}, {{"axis", 0}});
 }
-/// 513 values of a real function from which nn.lookup interpolates an i16: LUTPopulate of TensorFlow Lite.
+/// 513 values of a real function, between which nn.lookup interpolates for an i16: LUTPopulate of TensorFlow Lite.
 std::vector<int64_t> segments(const Uniform &from, const Uniform &to, const std::function<float(float)> &function);
-/// The logistic function and the hyperbolic tangent of an i16, by which TensorFlow Lite's kernels interpolate.
+/// The logistic function and the hyperbolic tangent of an i16, interpolated like TensorFlow Lite's kernels.
 void importWideSigmoid(Operator &op);
 /// Other operators of one i16 operand.
 void importWideUnary(Operator &op);

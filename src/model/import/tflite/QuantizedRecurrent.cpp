@@ -1,5 +1,5 @@
-// Recurrent layers on 8-bit activations with a state of 16 bits, step by step. Sources: lstm_eval.cc (LstmStepInteger8x8_16),
-// svdf.h and portable_tensor_utils.cc of tensorflow/lite/kernels.
+// Recurrent layers on 8-bit activations with a state of 16 bits, unrolled step by step. Sources: lstm_eval.cc
+// (LstmStepInteger8x8_16), svdf.h and portable_tensor_utils.cc of tensorflow/lite/kernels.
 #include "import/parts/Recurrent.h"
 #include "import/tflite/QuantizedParts.h"
 
@@ -11,14 +11,14 @@ namespace {
 using enum BuiltinOperator;
 constexpr Uniform sums{ElementType::i32, 1, 0};
 
-/// Numbers of 16 bits in an i32: what the elements between operators are.
+/// Saturates to 16 bits in an i32, the form of values between operators.
 mlir::Value saturated(Operator &op, mlir::Value x) {
   return op.emit("clip", {x}, {{"min", -32768.0}, {"max", 32767.0}});
 }
 
 mlir::Value wide(Operator &op, mlir::Value x) { return op.node.cast(x, ElementType::i32); }
 
-/// x * w^T with a row of w for every result, and with the zero point of x.
+/// x * w^T, where w has a row for every result, with the zero point of x.
 mlir::Value product(Operator &op, mlir::Value x, int64_t zero, mlir::Value w) {
   if (zero < -128 || zero > 127)
     op.unsupported(fmt::format("zero point {} of 8 bits", zero));
@@ -32,7 +32,7 @@ mlir::Value slice(Operator &op, mlir::Value x, int64_t axis, int64_t begin, int6
 
 // ---- LSTM -------------------------------------------------------------------------------------------------------------
 
-// Positions of operands; gates are i, f, c, o. Peepholes are those of i, f and o.
+// Positions of operands. Gates are in the order i, f, c, o; peepholes in the order i, f, o.
 constexpr size_t inputAt = 1, recurrentAt = 5, peepholeAt = 9, biasAt = 12, projectionAt = 16, hiddenAt = 18,
                  cellAt = 19, normAt = 20;
 
@@ -62,7 +62,7 @@ public:
     require(allConstant(dims) && allConstant(states) && dims.size() == 2 && states.size() == 2,
             "the weights of gate 1 are {} and {}, expected two extents each", str(dims), str(states));
     cells = dims[0].constant();
-    if (op.node.has(peepholeAt + 1) && states[1] != dims[0]) // TensorFlow Lite takes the cells for outputs
+    if (op.node.has(peepholeAt + 1) && states[1] != dims[0]) // TensorFlow Lite uses the number of cells as outputs
       op.unsupported("peepholes beside a projection to another number of outputs");
   }
 
@@ -71,7 +71,7 @@ public:
     const Dims dims = op.dims(all);
     require(dims.size() == 3, "the operand has rank {}, expected 3", dims.size());
     prepare();
-    mlir::Value fromInput = op.emit("add", {product(op, all, x.zero, joined(inputAt)), bias()}); // of all steps at once
+    mlir::Value fromInput = op.emit("add", {product(op, all, x.zero, joined(inputAt)), bias()}); // for all steps
     fromInput = requantized(op, fromInput, inputFactors, 0, {ElementType::i16, 1, 0}, limitsOf(ElementType::i16));
     mlir::Value h = op.in(hiddenAt), c = wide(op, op.in(cellAt));
     Values results = unrolled(op.node, fromInput, 0, false, "a quantised layer", [&](mlir::Value part, int64_t) {
@@ -99,10 +99,10 @@ private:
     return clip > 0 ? static_cast<int64_t>(std::min(clip / scale, most)) : 0;
   }
 
-  /// The scale of a gate before its function: 2^-12, or that of what its norm takes.
+  /// The scale of a gate's operand: 2^-12, or with normalisation the scale of the norm's operand.
   float before(size_t gate) const { return norms ? uniformIntermediate(op, gate).scale : std::ldexp(1.0F, -12); }
 
-  /// Operands of all gates, one below the other.
+  /// Concatenates the operands of all gates along axis 0.
   mlir::Value joined(size_t at) {
     Values parts;
     for (size_t gate = first(); gate < 4; ++gate)
@@ -110,7 +110,7 @@ private:
     return op.emit("concat", parts, {{"axis", 0}});
   }
 
-  /// Behind a norm the bias is added there.
+  /// With normalisation, the norm adds the bias.
   mlir::Value bias() { return norms ? number(op, 0) : joined(biasAt); }
 
   void prepare() {
@@ -137,7 +137,7 @@ private:
     return saturated(op, op.emit("add", {z, part}));
   }
 
-  /// Mean 0 and variance 1 with 10 bits behind the point, then the weights and the bias of the norm.
+  /// Normalises to mean 0 and variance 1 with 10 fractional bits, then applies the weights and the bias of the norm.
   mlir::Value normalized(size_t gate, mlir::Value z) {
     constexpr int64_t fine = 1 << 10, square = fine * fine;
     auto n = [&](int64_t value) { return op.node.constantScalar(ElementType::i64, static_cast<double>(value)); };
@@ -162,14 +162,14 @@ private:
     return saturated(op, rescaled(op, y, factor));
   }
 
-  /// x / 2^10 of an i64, halves away from zero.
+  /// x / 2^10 of an i64, rounded; halves round away from zero.
   mlir::Value dividedByFine(mlir::Value value) {
     auto n = [&](int64_t number) { return op.node.constantScalar(ElementType::i64, static_cast<double>(number)); };
     mlir::Value positive = op.emit("greater", {value, n(0)});
     return op.emit("div", {op.emit("add", {value, op.emit("where", {positive, n(512), n(-512)})}), n(1024)});
   }
 
-  /// Replaces both states.
+  /// Computes one step and replaces both states.
   void step(mlir::Value fromInput, mlir::Value &h, mlir::Value &c) {
     mlir::Value back =
         requantized(op, product(op, h, hidden.zero, recurrent), recurrentFactors, 0, sums, limitsOf(ElementType::i32));
@@ -192,7 +192,8 @@ private:
     h = projected(y);
   }
 
-  /// The hidden state of products of 15 bits twice. TensorFlow Lite subtracts its zero point, here and in the projection.
+  /// The hidden state from two factors of 15 bits. TensorFlow Lite subtracts its zero point, here and in the
+  /// projection.
   mlir::Value projected(mlir::Value y) {
     auto scale = static_cast<float>(std::ldexp(1.0, -15) / double(inner.scale) * std::ldexp(1.0, -15));
     Multiplier factor = multiplierOf(double(scale));
@@ -229,14 +230,14 @@ void importSequenceLstm(Operator &op) {
   op.set(swapped(lstm.run(swapped(op.in(0)))));
 }
 
-/// a * b of fixed-point numbers of 16 bits without integer bits, halves up: highProduct of FixedPoint.h.
+/// a * b of 16-bit fixed-point numbers without integer bits, halves up: highProduct of FixedPoint.h.
 mlir::Value highProduct(Operator &op, mlir::Value a, mlir::Value b) {
   return op.emit("requantize", {op.emit("mul", {a, b}), number(op, 1 << 30), number(op, -14)}, // 2^30 is a half
                  {{"to", ElementType::i32}, {"rounding", "single"}});
 }
 
-/// A single step of TensorFlow's BasicLSTMCell on uint8 with four integer bits of state: one matrix for input and hidden state,
-/// gates in the order i, c, f, o. The states are operands and results. Source: lstm_cell.h.
+/// A single step of TensorFlow's BasicLSTMCell on uint8, with four integer bits of state: one matrix for input and
+/// hidden state, gates in the order i, c, f, o. The states are operands and results. Source: lstm_cell.h.
 void importBasicLstm(Operator &op) {
   op.node.expectInputs(5, 5);
   Uniform x = uniformInput(op, 0), h = uniformInput(op, 1), w = uniformInput(op, 2), bias = uniformInput(op, 3),
@@ -274,7 +275,7 @@ void importBasicLstm(Operator &op) {
   op.node.set(1, cell);
   op.setVariable(1, y);
   op.setVariable(4, cell);
-  if (op.node.wants(2)) // scratch of TensorFlow Lite, which is never read
+  if (op.node.wants(2)) // scratch of TensorFlow Lite, never read
     op.node.set(2, both);
   if (op.node.wants(3))
     op.node.set(3, z);
@@ -297,7 +298,7 @@ void importLstm(Operator &op) {
 
 // ---- SVDF -------------------------------------------------------------------------------------------------------------
 
-/// The state has the last `memory` results of every filter, the newest one at the end.
+/// The state holds the last `memory` results of every filter, the newest one at the end.
 void importSvdf(Operator &op) {
   const auto &options = op.options<file::SvdfOptions>(BuiltinOptions::SVDF);
   Uniform x = uniformInput(op, 0), feature = uniformInput(op, 1), time = uniformInput(op, 2),

@@ -1,4 +1,4 @@
-// Quantised recurrent layers bit by bit beside TensorFlow Lite's integer arithmetic in plain loops.
+// Compares quantised recurrent layers bit by bit with TensorFlow Lite's integer arithmetic in plain loops.
 #include "import/tflite/QuantizedLstmTesting.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class QuantizedLstm : public testing::TestWithParam<Form> {};
 
-/// Two runs, the second one with the states that the first one has left.
+/// Two runs; the second run begins with the states after the first run.
 TEST_P(QuantizedLstm, BitsOfThePlainEvaluation) {
   const Form &form = GetParam();
   Layer layer(form);

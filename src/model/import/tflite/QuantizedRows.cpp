@@ -12,9 +12,9 @@ using enum BuiltinOperator;
 
 // ---- Softmax ------------------------------------------------------------------------------------------------------
 
-constexpr int differenceBits = 5, sumBits = 12; // integer bits of the differences and of sums of exponentials
+constexpr int differenceBits = 5, sumBits = 12; // of the differences, and of sums of exponentials
 
-/// e^(-d * scale * beta) of differences d from the greatest element, without integer bits; 0 beyond what they can hold.
+/// e^(-d * scale * beta) for differences d from the greatest element, without integer bits; 0 if it is too small.
 std::vector<int64_t> exponentials(float scale, float beta) {
   double factor = std::min(double(beta) * double(scale) * double(1 << (31 - differenceBits)), 2147483647.0);
   Multiplier multiplier = multiplierOf(factor);
@@ -25,14 +25,14 @@ std::vector<int64_t> exponentials(float scale, float beta) {
   return values;
 }
 
-/// Exponentials and the reciprocal of their sum are interpolated, with 15 bits behind the point. SoftmaxInt16.
+/// Interpolates exponentials and the reciprocal of their sum, with 15 fractional bits. SoftmaxInt16.
 void importWideSoftmax(Operator &op, const Uniform &x, const Uniform &to, float beta) {
   require(x.type == to.type && to.zero == 0, "the result is {} with zero point {}, expected i16 and 0", name(to.type),
           to.zero);
   constexpr float range = 65535;
   std::vector<int64_t> axes = {-1};
   auto n = [&](int64_t value) { return number(op, value); };
-  auto limited = [&](mlir::Value value) { // to 16 bits
+  auto limited = [&](mlir::Value value) { // saturated to 16 bits
     value = op.emit("clip", {value}, {{"min", -32768.0}, {"max", 32767.0}});
     return op.node.cast(value, ElementType::i16);
   };
@@ -48,7 +48,7 @@ void importWideSoftmax(Operator &op, const Uniform &x, const Uniform &to, float 
                             [](float value) { return std::exp(value); });
   mlir::Value sum = op.emit("reduce_sum", {whole}, {{"axes", axes}});
   mlir::Value zeros = op.emit("count_leading_zeros", {sum});
-  // Shifted to the left until bit 30 is set, then 14 bits to the right, halves up: 2^30 is a half.
+  // Shifts to the left until bit 30 is set, then 14 bits to the right, halves up: 2^30 is a half.
   auto shifted = [&](mlir::Value value, int64_t right, Fields fields) {
     fields.emplace_back("rounding", "single");
     return op.emit("requantize", {value, n(1 << 30), op.emit("sub", {zeros, n(right)})}, fields);
@@ -76,7 +76,8 @@ void importSoftmax(Operator &op) {
     return op.emit("lookup", {difference}, {{"values", values}, {"to", ElementType::i32}});
   };
   mlir::Value sum = op.emit("reduce_sum", {table(summed)}, {{"axes", axes}});
-  // exponential / sum in steps of 2^-8 or 2^-16. A sum of 2^8 and more takes a shift beyond 31, which TensorFlow Lite leaves undefined.
+  // exponential / sum in steps of 2^-8 or 2^-16. Sums of 2^8 and more need a shift beyond 31, which TensorFlow Lite
+  // leaves undefined.
   int bits = static_cast<int>(bitWidth(to.type));
   mlir::Value shift = op.emit("sub", {op.emit("count_leading_zeros", {sum}), number(op, sumBits + 31 - bits)});
   shift = op.emit("max", {shift, number(op, -31)});
@@ -87,8 +88,8 @@ void importSoftmax(Operator &op) {
                  {{"to", to.type}, {"zero_point", zero}}));
 }
 
-/// In real numbers, as the optimised kernels compute it, in steps of 2^-4 below zero. The reference kernels, in fixed
-/// point, may differ by a step.
+/// Computes in real numbers like the optimised kernels, in steps of 2^-4 below zero. The reference kernels use fixed
+/// point and may differ by one step.
 void importLogSoftmax(Operator &op) {
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   if (x.type == ElementType::i16 || x.type != to.type)
@@ -106,7 +107,7 @@ void importLogSoftmax(Operator &op) {
 
 // ---- Normalisation -------------------------------------------------------------------------------------------------
 
-/// Each row times the inverse root of the sum of its squares, in steps of 2^-7.
+/// Multiplies each row by the inverse root of the sum of its squares, in steps of 2^-7.
 void importL2Normalization(Operator &op) {
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
   bool natural = to.type == ElementType::u8;
@@ -118,7 +119,7 @@ void importL2Normalization(Operator &op) {
   mlir::Value centre = centred(op, op.in(0), x.zero);
   mlir::Value squares = op.emit("reduce_sum", {op.emit("mul", {centre, centre})}, {{"axes", std::vector<int64_t>{-1}}});
   Factors root = inverseRoots(op, squares);
-  if (natural) // the same steps, rounded otherwise
+  if (natural) // the same steps, with another rounding
     centre = op.emit("mul", {centre, number(op, 128)});
   else
     root.shift = op.emit("add", {root.shift, number(op, 7)});
@@ -127,10 +128,10 @@ void importL2Normalization(Operator &op) {
 
 // ---- Sums and means -----------------------------------------------------------------------------------------------
 
-/// The number of elements that one sum takes.
+/// The number of elements in one sum.
 struct Count {
   Dim extent = 1;
-  mlir::Value value; // where only the run knows it: an i64, and 1 instead of 0
+  mlir::Value value; // if only the run knows it: an i64, with 1 instead of 0
 
   bool open() const { return !extent.isConstant(); }
 };
@@ -150,7 +151,7 @@ Count countOf(Operator &op, const Reduction &reduction) {
   return count;
 }
 
-/// The factor of a mean: of the sum, over the number of elements, in as many bits as there is room for.
+/// The factor of a mean: the factor of the sum divided by the number of elements, with as many bits as fit.
 Multiplier overCount(Multiplier factor, int64_t count) {
   int bits = std::min({63 - std::countl_zero(static_cast<uint64_t>(count)), 32, 31 + factor.shift});
   factor.value = static_cast<int32_t>((int64_t(factor.value) << bits) / count);
@@ -158,7 +159,7 @@ Multiplier overCount(Multiplier factor, int64_t count) {
   return factor;
 }
 
-/// overCount() of a number that the run knows, below 2^31.
+/// overCount() for a number known at run time, below 2^31.
 Factors overCount(Operator &op, Multiplier factor, mlir::Value count) {
   mlir::Value zeros = op.emit("count_leading_zeros", {op.node.cast(count, ElementType::i32)});
   mlir::Value room = number(op, std::min(32, 31 + factor.shift));
@@ -171,7 +172,7 @@ Factors overCount(Operator &op, Multiplier factor, mlir::Value count) {
           op.emit("sub", {number(op, factor.shift), bits})};
 }
 
-/// multiplierOf() x.scale / (count * to.scale), in floats, of a number that the run knows, below 2^31.
+/// multiplierOf(x.scale / (count * to.scale)), in floats, for a number known at run time, below 2^31.
 Factors spatialFactor(Operator &op, const Uniform &x, const Uniform &to, mlir::Value count) {
   auto real = [&](double value) { return op.node.constantScalar(ElementType::f32, value); };
   auto floats = [&](const std::vector<float> &values) {
@@ -182,7 +183,7 @@ Factors spatialFactor(Operator &op, const Uniform &x, const Uniform &to, mlir::V
   int most = 0;
   std::frexp(x.scale / to.scale, &most);
   require(most <= 30, "the scales {} and {} are too far apart", x.scale, to.scale);
-  constexpr int below = 32; // a count takes as many bits at most, and rounds up to one more
+  constexpr int below = 32; // a count has at most 32 bits, and rounds up to one more
   std::vector<float> least, scale;
   std::vector<int64_t> shifts;
   for (int shift = most - below; shift <= most; ++shift) {
@@ -203,7 +204,7 @@ Factors spatialFactor(Operator &op, const Uniform &x, const Uniform &to, mlir::V
 
 Fields fieldsOf(const Reduction &reduction) { return {{"axes", reduction.axes}, {"keepdims", reduction.keepDims}}; }
 
-/// The optimised mean over height and width: one factor for the sum, the zero points rounded apart.
+/// The optimised mean over height and width: one factor for the sum; zero points are rounded separately.
 void importSpatialMean(Operator &op, const Reduction &reduction, const Uniform &x, const Uniform &to,
                        const Count &count) {
   float offset = static_cast<float>(x.zero) * x.scale / to.scale;
@@ -223,14 +224,14 @@ void importSpatialMean(Operator &op, const Reduction &reduction, const Uniform &
   op.set(op.node.cast(y, to.type));
 }
 
-/// The zero points of all elements of a sum of type `wide`.
+/// The zero points of all elements of a sum, in type `wide`.
 mlir::Value zerosOf(Operator &op, const Count &count, int64_t zero, ElementType wide) {
   if (!count.open())
     return op.node.constantScalar(wide, static_cast<double>(zero * count.extent.constant()));
   return op.emit("mul", {op.node.cast(count.value, wide), op.node.constantScalar(wide, static_cast<double>(zero))});
 }
 
-/// The sum less the zero points, times a factor that holds the number of elements of a mean.
+/// The sum less the zero points, times a factor that includes the number of elements of a mean.
 void importTotal(Operator &op) {
   Reduction reduction = readReduction(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);
@@ -260,7 +261,7 @@ void importTotal(Operator &op) {
 
 constexpr int64_t mostFactors = 512;
 
-/// One factor after the other, each product on the scale that the root of the result's leaves. QuantizedReduceProd.
+/// Multiplies one element after the other; each product gets the scale of the root of the result. QuantizedReduceProd.
 void importProductOfElements(Operator &op) {
   Reduction reduction = readReduction(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);

@@ -1,5 +1,5 @@
-// Quantised operators beside the functions of real numbers that they stand for: within a step of the result, or exact.
-// tests/QuantisedModelsTest.cpp has TensorFlow Lite's own bits for the operators of published models.
+// Compares quantised operators with the real functions that they stand for: exact, or within a step of the result.
+// tests/QuantisedModelsTest.cpp checks TensorFlow Lite's exact bits for the operators of published models.
 #include "import/tflite/FileTesting.h"
 #include "import/tflite/FixedPoint.h"
 
@@ -30,7 +30,7 @@ struct Scale {
   double most() const { return type == Type::INT8 ? 127 : type == Type::UINT8 ? 255 : 32767; }
 };
 
-/// A tensor of integers; every value of 8 bits is among 256 elements.
+/// A tensor of integers; 256 elements contain every 8-bit value.
 Tensor integers(const Scale &scale, std::vector<int64_t> dims, int64_t step = 1) {
   std::vector<double> values(static_cast<size_t>(Tensor(ElementType::u8, dims).elements()));
   auto range = static_cast<int64_t>(scale.most() - scale.least()) + 1, stride = range > 256 ? 257 * step : step;
@@ -141,7 +141,7 @@ TEST(Quantized, FunctionsOfTwoOperands) {
     }
 }
 
-/// Quotients of all bytes by `divisors`, without those below zero: within the rounding of the reciprocal.
+/// Quotients of all bytes by the positive `divisors`, within the rounding error of the reciprocal.
 void expectQuotients(const Scale &to, const std::vector<int64_t> &divisors) {
   Scale a{Type::UINT8, 0.05f, 90}, b{Type::UINT8, 0.02f, 131};
   auto count = static_cast<int64_t>(divisors.size());
@@ -169,7 +169,7 @@ TEST(Quantized, QuotientsOfBytes) {
   expectQuotients({Type::UINT8, 0.01f, 128}, divisors);
 }
 
-/// Divisors of zero, and quotients so far below a step that their shift is beyond 31.
+/// Divisors of zero, and quotients so small that their shift exceeds 31.
 TEST(Quantized, QuotientsThatTensorFlowLiteLeavesUndefined) {
   expectQuotients({Type::UINT8, 0.03f, 7}, {131});
   expectQuotients({Type::UINT8, 4, 7}, {0, 1, 250, 255});
@@ -195,7 +195,7 @@ TEST(Quantized, LogarithmsOfSoftmax) {
   }
 }
 
-/// Beside products rescaled step by step, in the order of the elements.
+/// Compares with products that are rescaled element by element, in the same order.
 TEST(Quantized, ProductsOfElements) {
   for (bool keep : {false, true}) {
     Scale from{Type::INT8, 0.02f, 3}, to{Type::INT8, 0.04f, -6};
@@ -249,7 +249,7 @@ TEST(Quantized, ComparisonsOnDifferentScales) {
   }
 }
 
-/// A sum or mean gives the same bits, whether the file states the extents or they are open.
+/// A sum or mean gives the same bits with open and with stated extents.
 TEST(Quantized, OpenExtentsOfSumsAndMeans) {
   std::mt19937 random(5);
   auto within = [&](double least, double most) { return std::uniform_real_distribution(least, most)(random); };
@@ -264,7 +264,7 @@ TEST(Quantized, OpenExtentsOfSumsAndMeans) {
     auto factor = [&] { return float(std::exp2(within(-9, 4))); };
     Scale from{type, factor(), zero()}, to{type, factor(), zero()};
     int height = int(std::exp2(within(0, 8))), width = int(std::exp2(within(0, 8)));
-    if (code == SUM) // that no result saturates, which older kernels of TensorFlow Lite do not
+    if (code == SUM) // without saturation, which older kernels of TensorFlow Lite do not have
       to.factor = from.factor * float(height * width) * float(within(1, 3)), to.zero = from.zero;
     std::vector<double> values(static_cast<size_t>(height * width * 3));
     for (double &value : values)
@@ -315,7 +315,7 @@ TEST(Quantized, SumsMeansAndPools) {
   expectSteps(
       sum.run(SUM, {1, 3}, coarse, {x}, BuiltinOptions::Reducer, options), coarse, 0.51,
       [&](int64_t c) { return 16 * over(c); }, "SUM");
-  // Windows that hang over the border divide by the elements inside.
+  // At the border the divisor is the number of elements inside.
   Single pool;
   pool.input({1, 4, 4, 3}, from);
   auto window = file::CreatePool2DOptions(pool.file.builder, file::Padding::SAME, 2, 2, 3, 3).Union();
@@ -332,8 +332,8 @@ TEST(Quantized, SumsMeansAndPools) {
       "AVERAGE_POOL_2D");
 }
 
-/// A convolution and pools, strided and padded, of a file that leaves height and width open: the same integers as of files
-/// that state them.
+/// A convolution and pools, strided and padded: a file with open height and width gives the same integers as files that
+/// state them.
 TEST(Quantized, PaddingFollowsOpenExtents) {
   Scale from{Type::INT8, 0.05f, 3}, to{Type::INT8, 0.2f, -5};
   auto build = [&](int height, int width, const Ints &signature) {

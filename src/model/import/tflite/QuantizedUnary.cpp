@@ -1,5 +1,5 @@
-// Operators of one quantised operand: a table of all 256 values, computed with the arithmetic of TensorFlow Lite.
-// QuantizedWide.cpp has those of 16 bits.
+// Operators with one 8-bit quantised operand: a table of all 256 values, computed with TensorFlow Lite's arithmetic.
+// QuantizedWide.cpp has the operators of 16 bits.
 #include "import/tflite/QuantizedParts.h"
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// Sets the result to a table whose entry of x is `entry(x less its zero point)`, limited to the result's type.
+/// Sets the result to a table: the entry for x is `entry(x - zero point)`, saturated to the result's type.
 template <class F> void set(Operator &op, const Uniform &x, const Uniform &to, F &&entry) {
   Limits all = limitsOf(to.type);
   op.set(looked(op, op.in(0), x.type, to.type,
@@ -43,7 +43,7 @@ float function(BuiltinOperator code, float x) {
   }
 }
 
-/// The result of the real function, quantised.
+/// Quantises the result of the real function.
 void importByReals(Operator &op) {
   if (op.inputType(0) == ElementType::i16)
     return importWideUnary(op);
@@ -54,7 +54,7 @@ void importByReals(Operator &op) {
       [&, &x = x, &to = to](int32_t q) { return quantize(function(op.code(), x.scale * static_cast<float>(q)), to); });
 }
 
-/// Truncated. A negative operand is an error of TensorFlow Lite; here its root is 0.
+/// Rounds towards zero. A negative operand is an error of TensorFlow Lite; here its root is 0.
 void importRoot(Operator &op) {
   if (op.inputType(0) == ElementType::i16)
     return importWideUnary(op);
@@ -67,7 +67,7 @@ void importRoot(Operator &op) {
 
 // ---- Functions in fixed point -------------------------------------------------------------------------------------
 
-/// Sigmoid and hyperbolic tangent: four integer bits before them, none after them.
+/// Sigmoid and hyperbolic tangent: four integer bits in the operand, none in the result.
 void importSigmoid(Operator &op) {
   if (op.inputType(0) == ElementType::i16)
     return importWideSigmoid(op);
@@ -91,7 +91,7 @@ void importSigmoid(Operator &op) {
   });
 }
 
-/// 1 / sqrt(x), with 20 bits behind the point. Zero and below become the greatest result.
+/// 1 / sqrt(x), with 20 fractional bits. Operands of 0 and below give the greatest result.
 void importInverseRoot(Operator &op) {
   if (op.inputType(0) == ElementType::i16)
     return importWideUnary(op);
@@ -111,7 +111,7 @@ void importInverseRoot(Operator &op) {
 
 int16_t saturated(int32_t x) { return static_cast<int16_t>(std::clamp(x, -32768, 32767)); }
 
-/// 16 bits of a factor of 32.
+/// Rounds a factor of 32 bits to 16 bits.
 int16_t halved(int32_t value) {
   return saturated((value >= INT32_MAX - (1 << 15) ? INT32_MAX : value + (1 << 15)) >> 16);
 }
@@ -127,7 +127,7 @@ void importHardSwish(Operator &op) {
   set(op, x, to, [&](int32_t q) {
     int16_t hires = static_cast<int16_t>(q * 128), onOutput = highProduct(hires, halved(output.value)), gate = hires;
     if (relu.shift > 0)
-      gate = saturated(gate * (1 << std::min(relu.shift - 1, 15))); // 15 bits saturate whatever is not 0
+      gate = saturated(gate * (1 << std::min(relu.shift - 1, 15))); // with 15 bits everything but 0 saturates
     gate = highProduct(gate, halved(relu.value));
     if (relu.shift > 0)
       gate = saturated(gate * 2);
@@ -175,7 +175,7 @@ void importAbs(Operator &op) {
 
 // ---- Between types ------------------------------------------------------------------------------------------------
 
-/// round(x / scale) + zero of real numbers, halves away from zero; numbers on another scale are requantised.
+/// round(x / scale) + zero for real numbers, halves away from zero; quantised operands are requantised.
 void importQuantize(Operator &op) {
   Uniform to = uniformOutput(op);
   Limits all = limitsOf(to.type);
@@ -203,7 +203,7 @@ void importDequantize(Operator &op) {
   op.set(op.emit("mul", {real, op.node.constantScalar(ElementType::f32, x.scale)}));
 }
 
-/// The integers themselves, whatever they stand for.
+/// Casts the integers, whatever they stand for.
 void importCast(Operator &op) {
   if (op.outputType() == ElementType::invalid)
     op.unsupported("a cast to a type that Lathe does not have");

@@ -1,4 +1,5 @@
-// Operators of one operand of 16 bits: tables from which the result is interpolated, as TensorFlow Lite defines them.
+// Operators with one 16-bit operand: tables between whose entries the result is interpolated, as TensorFlow Lite
+// defines them.
 #include "import/tflite/QuantizedParts.h"
 
 #include <array>
@@ -11,7 +12,7 @@ using enum BuiltinOperator;
 
 // ---- The logistic function and the hyperbolic tangent ------------------------------------------------------------------
 
-/// 1 / (1 + e^(-i/24)) in steps of 2^-16, rounded to the nearest; the published table has one more at 44 places.
+/// 1 / (1 + e^(-i/24)) in steps of 2^-16, rounded to the nearest; 44 entries of the published table are greater by one.
 uint32_t sigmoidAt(uint32_t index) {
   static const auto table = [] {
     std::array<uint32_t, 256> values;
@@ -25,7 +26,7 @@ uint32_t sigmoidAt(uint32_t index) {
   return table[index];
 }
 
-/// How an operand becomes a number of steps of 1 / 12288: times `multiplier`, `shift` bits to the right.
+/// Converts an operand to steps of 1 / 12288: multiplies by `multiplier`, then shifts `shift` bits to the right.
 struct Steps {
   int32_t multiplier, shift;
   int32_t of(int16_t x) const { return (x * multiplier + (shift ? 1 << (shift - 1) : 0)) >> shift; }
@@ -42,7 +43,7 @@ Steps stepsOf(float scale, std::optional<int> exponent) {
   return {static_cast<int32_t>(multiplier), shift};
 }
 
-/// sigmoidAt between its places, which are 2^bits steps apart, times 2^bits; `end` from the last place on.
+/// Interpolates sigmoidAt, whose entries are 2^bits steps apart, times 2^bits; `end` from the last entry on.
 uint32_t interpolated(int32_t steps, int bits, uint32_t end) {
   auto magnitude = static_cast<uint32_t>(std::abs(steps)), place = magnitude >> bits;
   if (place >= 255)
@@ -75,7 +76,7 @@ std::pair<Uniform, Uniform> symmetric(Operator &op) {
   return {x, to};
 }
 
-/// Of numbers for which the real function has no value, the kernels take what the result can hold.
+/// If the real function has no value, the kernels return the limit of the result's type.
 float function(BuiltinOperator code, float x, float scale) {
   switch (code) {
   case EXP:
@@ -87,7 +88,7 @@ float function(BuiltinOperator code, float x, float scale) {
   }
 }
 
-/// x from zero on, and below, on the scale of the result.
+/// x for x >= 0, and a scaled x below 0, both rescaled to the result.
 mlir::Value bent(Operator &op, const Uniform &x, const Uniform &to, const Limits &limits, Multiplier above,
                  std::optional<Multiplier> below) {
   mlir::Value centre = centred(op, op.in(0), x.zero);
@@ -108,7 +109,7 @@ std::vector<int64_t> segments(const Uniform &from, const Uniform &to, const std:
   const float least = real(from, -32768), most = real(from, 32767);
   const float step = (most - least) / count, half = step / 2;
   const float inverse = 65536.0F / (real(to, 32767) - real(to, -32768));
-  auto limited = [](float value) { // no number: the least
+  auto limited = [](float value) { // NaN gives the least value
     return static_cast<int64_t>(std::min(std::max(-32768.0F, value), 32767.0F));
   };
   std::vector<int64_t> values;
@@ -129,7 +130,7 @@ void importWideSigmoid(Operator &op) {
   bool tangent = op.code() == TANH;
   require(powerOfTwo(to.scale) == -15, "the result has scale {}, expected 2^-15", to.scale);
   std::optional<int> exponent = powerOfTwo(x.scale);
-  if (exponent) // of 2^-12: three integer bits
+  if (exponent) // scale 2^-12: three integer bits
     exponent = *exponent + 12;
   if (exponent && (*exponent < 0 || *exponent > (tangent ? 1 : 0)))
     exponent.reset();

@@ -1,4 +1,4 @@
-// Quantised operators of 16 bits and by fixed point, bit by bit beside a plain evaluation of TensorFlow Lite's kernels.
+// Compares quantised operators of 16 bits and in fixed point bit by bit with TensorFlow Lite's kernels in plain code.
 #include "import/tflite/FileTesting.h"
 #include "import/tflite/FixedPoint.h"
 
@@ -32,7 +32,7 @@ Numbers integers(const Tensor &tensor) {
   return result;
 }
 
-/// Numbers of a type from its least one on, `step` apart, in rows of `columns`.
+/// Numbers of a type from its least number on, `step` apart, in rows of `columns`.
 Tensor spread(Type type, int64_t count, int64_t step, int64_t columns) {
   int64_t least = type == Type::INT8 ? -128 : type == Type::UINT8 ? 0 : -32768;
   int64_t range = type == Type::INT16 ? 65536 : 256;
@@ -69,7 +69,7 @@ TEST(QuantizedWide, SigmoidsAreNearTheirFunctions) {
     BuiltinOperator code;
     float scale;
   };
-  // Powers of two that the table takes as they are, others by a multiplier.
+  // Powers of two, which the table uses directly, and other scales, which need a multiplier.
   for (const Case &c : {Case{LOGISTIC, 0x1p-12f}, Case{LOGISTIC, 0.0003f}, Case{TANH, 0x1p-12f}, Case{TANH, 0x1p-11f},
                         Case{TANH, 0.0001f}})
     for (RequantizeRounding rounding : {RequantizeRounding::reference, RequantizeRounding::optimised}) {
@@ -83,22 +83,22 @@ TEST(QuantizedWide, SigmoidsAreNearTheirFunctions) {
     }
 }
 
-/// Places of the table: no interpolation. logistic(k / 24) in steps of 2^-16, halved; 2 * logistic(2 x) - 1.
+/// Entries of the table, without interpolation. logistic(k / 24) in steps of 2^-16, halved; 2 * logistic(2 x) - 1.
 TEST(QuantizedWide, SigmoidsMeetTheirTable) {
-  // 512 steps of 1 / 12288 are one place; an operand of scale 2^-12 has 3 steps.
+  // 512 steps of 1 / 12288 are one entry; one step of an operand of scale 2^-12 is 3 steps.
   std::vector<int16_t> places = {0, 512, 1024, 2560, -512, -2560, 32767, -32768};
   Tensor x = Tensor::of<int16_t>({8}, places);
-  // logistic: 32768, 34813, 36843, 42688 at places 0, 3, 6, 15; (value * 512 + 512) >> 10
+  // logistic: 32768, 34813, 36843, 42688 at entries 0, 3, 6, 15; (value * 512 + 512) >> 10
   EXPECT_THAT(evaluatedUnary(LOGISTIC, x, {Type::INT16, 0x1p-12f, 0}, {Type::INT16, 0x1p-15f, 0}),
               ElementsAre(16384, 17407, 18422, 21344, 15361, 11424, 32757, 11));
-  // tanh: places 6, 12, 30; value - 32768
+  // tanh: entries 6, 12, 30; value - 32768
   EXPECT_THAT(evaluatedUnary(TANH, x, {Type::INT16, 0x1p-12f, 0}, {Type::INT16, 0x1p-15f, 0}),
               ElementsAre(0, 4075, 8026, 18174, -4075, -18174, 32767, -32767));
 }
 
 // ---- Softmax ---------------------------------------------------------------------------------------------------------
 
-/// 513 values of a real function over the 16-bit numbers q, of which x = scale * (q - zero), in steps of `output`.
+/// 513 values of a real function for the 16-bit numbers q with x = scale * (q - zero), in steps of `output`.
 std::vector<int16_t> table(float scale, int32_t zero, float output, const std::function<float(float)> &function) {
   float least = scale * static_cast<float>(-32768 - zero), most = scale * static_cast<float>(32767 - zero);
   float step = (most - least) / 512;
@@ -193,7 +193,7 @@ TEST(QuantizedWide, NormalisedRows) {
   }
 }
 
-/// Sums of squares of all sizes: the operators beside the scalar function.
+/// Sums of squares of all sizes: compares the operators with the scalar function.
 TEST(QuantizedWide, InverseRootsOfSmallAndLargeSums) {
   for (int64_t value : {0, 1, 2, 3, 4, 15, 16, 127}) {
     int64_t columns = value == 127 ? 40000 : 2; // the last sum needs 30 bits
@@ -265,7 +265,7 @@ TEST(QuantizedWide, FunctionsBetweenPlacesOfATable) {
     float from, to;
     std::function<float(float)> function;
   };
-  // Where there is no value the kernels take what the result can hold.
+  // If the function has no value, the kernels return the limit of the result's type.
   const Case cases[] = {{EXP, 0.0001f, 0.001f, [](float x) { return std::exp(x); }},
                         {LOG, 0.001f, 0.0005f, [](float x) { return x > 0 ? std::log(x) : -32768 * 0.0005f; }},
                         {RSQRT, 0.001f, 0.0005f, [](float x) { return x > 0 ? 1 / std::sqrt(x) : 32767 * 0.0005f; }}};
@@ -273,7 +273,7 @@ TEST(QuantizedWide, FunctionsBetweenPlacesOfATable) {
     Tensor x = spread(Type::INT16, 4096, 17, 64);
     Numbers y = evaluatedUnary(c.code, x, {Type::INT16, c.from, 0}, {Type::INT16, c.to, 0});
     std::vector<int16_t> values = table(c.from, 0, c.to, c.function);
-    int near = 0; // the real function, where pieces are nearly straight
+    int near = 0; // compared with the real function where its pieces are nearly straight
     for (size_t i = 0; i < y.size(); ++i) {
       int64_t q = x.asInteger(static_cast<int64_t>(i));
       ASSERT_EQ(y[i], between(values, q)) << operatorName(c.code) << " of " << q;

@@ -6,16 +6,17 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// What a contraction makes of its integer operands.
+/// The parts of a contraction: integer operands, scales and zero points.
 struct Contraction {
   Uniform x, to;
   ElementType weights = ElementType::invalid;
-  Quantization scales; // of the weights
+  Quantization scales; // scales of the weights
   std::vector<Multiplier> factors;
   ElementType sums() const { return x.type == ElementType::i16 ? ElementType::i64 : ElementType::i32; }
 };
 
-/// Operands `input` and `weights`. Scales by channel multiply as doubles, a single one as a float first: so does TensorFlow Lite.
+/// Reads operands `input` and `weights`. Scales by channel multiply as doubles, a single scale first as a float, as in
+/// TensorFlow Lite.
 Contraction readContraction(Operator &op, size_t input, size_t weights) {
   Contraction c{uniformInput(op, input), uniformOutput(op), op.inputType(weights), {}, {}};
   require(isByte(c.weights), "the weights are {}, expected i8 or u8", name(c.weights));
@@ -45,7 +46,7 @@ int64_t weightsZero(const Contraction &c) {
   return c.scales.zeroPoints[0];
 }
 
-/// sums + bias, requantised. The axis of the output channels has `trailing` axes behind it.
+/// Adds the bias to the sums and requantises them. The axis of the output channels has `trailing` axes behind it.
 mlir::Value finished(Operator &op, const Contraction &c, mlir::Value sums, mlir::Value bias, int64_t trailing,
                      Activation activation) {
   if (bias) {
@@ -55,7 +56,7 @@ mlir::Value finished(Operator &op, const Contraction &c, mlir::Value sums, mlir:
       bias = op.node.reshape(bias, spread);
     sums = op.emit("add", {sums, op.node.cast(bias, c.sums())});
   }
-  // The optimised kernels round int8 convolutions and fully connected layers once, and no depthwise ones.
+  // The optimised kernels round int8 convolutions and fully connected layers once, but not depthwise convolutions.
   bool once = c.x.type == ElementType::i8 && (op.code() == CONV_2D || op.code() == FULLY_CONNECTED);
   return requantized(op, sums, c.factors, trailing, c.to, limitsOf(op, c.to, activation), once);
 }
@@ -74,7 +75,7 @@ void importConvolution(Operator &op) {
   op.set(channelsLast(op.node, finished(op, c, sums, op.node.inOrNull(2), 2, activationOf(op))));
 }
 
-/// a * b of matrices less their zero points, in the type of the sums.
+/// The product of matrices a and b less their zero points, in the type of the sums.
 mlir::Value integerProduct(Operator &op, mlir::Value a, const Uniform &x, mlir::Value b, ElementType type,
                            int64_t zero) {
   if (x.type != ElementType::i16)
@@ -92,7 +93,7 @@ void importFullyConnected(Operator &op) {
   op.set(restoreRows(op, finished(op, c, sums, op.node.inOrNull(2), 0, options.activation())));
 }
 
-/// Sums of 32-bit integers: the phases of the stride become a convolution of those.
+/// Sums of 32-bit integers: the phases of the stride become an ordinary convolution.
 void importTransposeConv(Operator &op) {
   Convolution conv = readTransposeConv(op);
   Contraction c = readContraction(op, 2, 1);
@@ -133,7 +134,7 @@ void importMaxPool(Operator &op) {
   op.set(channelsLast(op.node, clamped(op, y, to.type, limitsOf(op, to, activationOf(op)))));
 }
 
-/// Sums over windows of `first`, whose channels are first, in i32. A window that is all of x is a reduction.
+/// Sums over windows of `first`, which has the channels first, in i32. A window that covers all of x is a reduction.
 mlir::Value windowSums(Operator &op, const Window &window, mlir::Value first) {
   ElementType type = op.node.info(first).type;
   Dims in = op.dims(first);
@@ -149,14 +150,14 @@ mlir::Value windowSums(Operator &op, const Window &window, mlir::Value first) {
   Fields fields = window.fields();
   fields.emplace_back("group", channels);
   require(area < 1 << 22, "the window has {} elements, expected less than 2^22", area);
-  if (type == ElementType::i16) // sums of less than 2^22 elements fit
+  if (type == ElementType::i16) // fits for sums of less than 2^22 elements
     return op.emit("conv",
                    {op.node.cast(first, ElementType::i32), op.node.cast(op.node.constant(ones), ElementType::i32)},
                    fields);
   return op.emit("conv_integer", {first, op.node.constant(ones), {}, {}}, fields);
 }
 
-/// How many elements of x each window holds along one axis.
+/// The number of elements of x in each window, along one axis.
 std::vector<int32_t> counts(const Window &window, size_t axis, int64_t in, int64_t out) {
   std::vector<int32_t> result;
   for (int64_t i = 0; i < out; ++i) {
@@ -166,13 +167,13 @@ std::vector<int32_t> counts(const Window &window, size_t axis, int64_t in, int64
   return result;
 }
 
-/// The numbers of elements of x in the windows: one number, or one a position (H x W).
+/// The number of elements of x in each window: one number, or one a position (H x W).
 mlir::Value windowSizes(Operator &op, const Window &window, mlir::Value sums) {
   bool pads = std::any_of(window.pads.begin(), window.pads.end(), [](int64_t pad) { return pad != 0; });
   if (!pads)
     return op.node.constantScalar(ElementType::i32, static_cast<double>(window.kernel[0] * window.kernel[1]));
   Dims in = op.dims(op.in(0)), out = op.dims(sums);
-  if (!allConstant(std::span(in).subspan(1, 2))) { // counted by the run, over an image of ones
+  if (!allConstant(std::span(in).subspan(1, 2))) { // counts at run time, over an image of ones
     mlir::Value x = channelsFirst(op.node, cut(op, op.in(0), 3, 0, 1));
     return windowSums(op, window, op.node.cast(op.emit("equal", {x, x}), ElementType::u8));
   }
@@ -190,7 +191,7 @@ mlir::Value windowSizes(Operator &op, const Window &window, mlir::Value sums) {
   return op.node.constant(data);
 }
 
-/// The sum plus half the number of elements, away from zero, over this number.
+/// (sum + half the number of elements, away from zero) / number of elements.
 void importAveragePool(Operator &op) {
   Window window = readPool(op);
   Uniform x = uniformInput(op, 0), to = uniformOutput(op);

@@ -1,4 +1,4 @@
-// A TFLite file to plain records. Tensors are numbers in the file and names in the records.
+// Converts a TFLite file to plain records. Tensors have numbers in the file and names in the records.
 #include "import/tflite/Metadata.h"
 #include "import/tflite/TensorData.h"
 #include "import/tflite/Tflite.h"
@@ -13,11 +13,11 @@ namespace {
 
 constexpr uint32_t schemaVersion = 3;
 
-/// What the records of a file point to.
+/// Data that the records of a file point to.
 struct Storage {
-  std::vector<char> aligned; // the file, where it does not begin at an address that suits its numbers
+  std::vector<char> aligned; // a copy of the file, if its address is not aligned
   std::deque<SourceNode> nodes;
-  std::vector<GraphRecord> graphs; // by number of the subgraph; the first one is the model's
+  std::vector<GraphRecord> graphs; // by number of the subgraph; the first one is the model's graph
 };
 
 template <class Vector> size_t sizeOf(const Vector *vector) { return vector ? vector->size() : 0; }
@@ -26,7 +26,7 @@ template <class Vector> auto element(const Vector *vector, size_t index) {
   return vector->Get(static_cast<flatbuffers::uoffset_t>(index));
 }
 
-/// Checks that all tables are inside of the file. The file may begin at any address.
+/// Checks that all tables are inside the file. The file may be at any address.
 const file::Model &checkedModel(std::string_view bytes, const std::string &fileName) {
   const auto *begin = reinterpret_cast<const uint8_t *>(bytes.data());
   require(bytes.size() <= INT_MAX, "{}: has {} bytes, expected at most 2 GB", fileName, bytes.size());
@@ -40,7 +40,7 @@ const file::Model &checkedModel(std::string_view bytes, const std::string &fileN
   return model;
 }
 
-BuiltinOperator codeOf(const file::OperatorCode &code) { // files before version 3a have the old code alone
+BuiltinOperator codeOf(const file::OperatorCode &code) { // files before version 3a have only the old code
   return std::max(code.code(), static_cast<BuiltinOperator>(code.old_code()));
 }
 
@@ -53,7 +53,7 @@ std::string resourceKey(const file::Operator &op) {
   return (container.empty() ? "" : container + "/") + textOf(options.name());
 }
 
-/// True if the buffer of a constant holds nothing but zeros.
+/// True if the buffer of a constant holds only zeros.
 bool isZero(const file::Model &model, const file::Tensor &tensor) {
   if (tensor.buffer() >= sizeOf(model.buffers()))
     return false;
@@ -62,7 +62,7 @@ bool isZero(const file::Model &model, const file::Tensor &tensor) {
          std::all_of(buffer.data()->begin(), buffer.data()->end(), [](uint8_t byte) { return byte == 0; });
 }
 
-/// Keys of the resources to which an initialising subgraph (CALL_ONCE) assigns anything but zeros.
+/// Keys of the resources to which an initialising subgraph (CALL_ONCE) assigns values other than zero.
 std::set<std::string> beginElsewhere(const file::Model &model, const file::SubGraph &graph) {
   std::set<std::string> result;
   auto codeOfOperator = [&](const file::Operator &op) {
@@ -121,7 +121,7 @@ private:
   /// How a tensor gets its elements.
   struct Role {
     bool input = false, produced = false;
-    bool variable = false; // keeps its value between runs: an input, whose new value is an output
+    bool variable = false; // keeps its value between runs: an input and an output
     std::string name;      // unique in the subgraph
     std::string current;   // name of the newest value of a variable
     std::string base;      // of a variable: what stands before ".past" and ".next"
@@ -133,7 +133,7 @@ private:
   const bool main;         // the graph of the model, not a body
   std::vector<Role> roles;
   UniqueNames names{"_"};
-  /// A variable that operators reach by its name.
+  /// A variable that operators access by its name.
   struct Resource {
     std::string base, current; // what stands before ".past" and ".next"; name of the newest value
     ValueRecord value;
@@ -143,7 +143,7 @@ private:
 
   const file::Tensor &tensor(size_t index) const { return *element(graph.tensors(), index); }
 
-  /// The tensor that `indices` has at a position.
+  /// The index of a tensor at a position of `indices`.
   size_t at(const flatbuffers::Vector<int32_t> *indices, size_t position, const char *what) const {
     int32_t index = element(indices, position);
     require(index >= 0 && static_cast<size_t>(index) < roles.size(), "{}: {} {} is tensor {}, expected one below {}",
@@ -187,7 +187,7 @@ private:
     record.type = elementType(from.type());
     record.typeName = typeName(from.type());
     record.extents.emplace();
-    // Where an extent is unknown the shape holds 1; only the signature of the shape tells.
+    // The shape holds 1 for an unknown extent; only the shape signature tells that it is unknown.
     size_t rank = sizeOf(from.shape());
     bool hasSignature = sizeOf(from.shape_signature()) == rank;
     for (size_t axis = 0; axis < rank; ++axis) {
@@ -237,7 +237,7 @@ private:
     return *element(model.operator_codes(), op.code());
   }
 
-  /// An import that leaves custom operators out needs to know what they give.
+  /// Describes the results of custom operators, for an import that leaves custom operators out.
   void describeCustomResults(GraphRecord &record) const {
     for (size_t i = 0; main && i < sizeOf(graph.operators()); ++i)
       if (const file::Operator &op = *element(graph.operators(), i); codeOf(codeAt(i)) == BuiltinOperator::CUSTOM)
@@ -247,7 +247,7 @@ private:
 
   // ---- Variables.
 
-  /// Tensors marked as variables and resources that operators read and assign become inputs.
+  /// Declares variables (tensors marked as such, and resources that operators read and assign) as inputs.
   void declareVariables(GraphRecord &record) {
     if (!main)
       return;
@@ -282,7 +282,7 @@ private:
     }
   }
 
-  /// A node for reading or assigning a resource, which passes on its value. False for other operators.
+  /// Handles a node that reads or assigns a resource and passes its value on. Returns false for other operators.
   bool readResource(GraphRecord &record, const file::Operator &op, BuiltinOperator code) {
     bool reads = code == BuiltinOperator::READ_VARIABLE && sizeOf(op.outputs()) == 1;
     bool assigns = code == BuiltinOperator::ASSIGN_VARIABLE && sizeOf(op.inputs()) == 2;
@@ -347,7 +347,7 @@ private:
       }
       size_t index = at(op.outputs(), k, "a result");
       node.outputs.push_back(roles[index].name);
-      if (node.name.empty()) // also where a signature calls the tensor something else
+      if (node.name.empty()) // also if a signature gives the tensor another name
         node.name = textOf(tensor(index).name());
     }
     for (size_t k = 0; k < sizeOf(op.intermediates()); ++k)
@@ -358,7 +358,7 @@ private:
     return node;
   }
 
-  /// Names of outputs are unique, so a tensor that is an output twice, or an input as well, gets a node of its own.
+  /// Names of outputs must be unique, so a tensor that is also an input or another output gets an additional node.
   void readOutputs(GraphRecord &record) {
     std::set<size_t> seen;
     for (size_t i = 0; i < sizeOf(graph.outputs()); ++i) {
@@ -384,7 +384,7 @@ private:
   }
 };
 
-/// The signature of a subgraph, called `key` unless that is "".
+/// The signature of a subgraph; if `key` is not "", the signature called `key`.
 const file::Signature *signatureOf(const file::Model &model, size_t graph, const std::string &key) {
   for (size_t i = 0; i < sizeOf(model.signatures()); ++i)
     if (const file::Signature *one = element(model.signatures(), i);
@@ -393,7 +393,7 @@ const file::Signature *signatureOf(const file::Model &model, size_t graph, const
   return nullptr;
 }
 
-/// The subgraph of the signature called `key`; the first one for "".
+/// The subgraph of the signature called `key`; the first subgraph for "".
 size_t graphOf(const file::Model &model, const std::string &key, const std::string &fileName) {
   if (key.empty())
     return 0;

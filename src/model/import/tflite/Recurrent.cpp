@@ -1,4 +1,4 @@
-// Recurrent layers on float activations. Their states are variables: the operator gives them new values.
+// Recurrent layers on float activations. Their states are variables, to which the operator gives new values.
 #include "import/parts/Recurrent.h"
 #include "import/tflite/Tflite.h"
 
@@ -7,14 +7,14 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// Where the operands of one direction of an LSTM are: each of the weights for the gates i, f, c, o.
+/// Positions of the operands of one direction of an LSTM; weights are in the order of the gates i, f, c, o.
 struct LstmOperands {
   size_t input, recurrent, peephole, bias, projection; // peephole: i, f, o; projection: weights, bias
   size_t hidden, cell;
   size_t norm; // 0: none
 };
 
-/// What the steps of one direction share.
+/// Data that the steps of one direction share.
 class Lstm {
 public:
   Lstm(Operator &op, const LstmOperands &at, Activation activation, double cellClip, double projectionClip,
@@ -43,7 +43,7 @@ private:
   mlir::Value operand(size_t index) const { return op.in(index); }
   bool isHybridLayer() const { return op.inputType(at.input + 1) != op.inputType(0); }
 
-  /// nn.lstm computes it.
+  /// True if nn.lstm computes it.
   bool isPlain() const {
     bool norms = at.norm && (has(at.norm + 1) || has(at.norm + 2));
     return activation == Activation::TANH && cellClip == 0 && !has(at.projection) && !norms && !isHybridLayer();
@@ -55,7 +55,7 @@ private:
   mlir::Value oneMore(mlir::Value value) { return withAxis(node, value); }
 
   /// Operands of the gates in the order i, o, f, c. A coupled gate is 1 - sigmoid(z) = sigmoid(-z): its weights are the
-  /// negative ones of the forget gate.
+  /// negated weights of the forget gate.
   mlir::Value gates(size_t first, bool peephole = false) {
     size_t forget = first + 1, output = peephole ? first + 2 : first + 3;
     mlir::Value input = coupled ? node.emit("neg", {operand(forget)}) : operand(first);
@@ -77,7 +77,7 @@ private:
     mlir::Operation *lstm =
         node.emitOp("lstm", {x, w, r, b, {}, oneMore(operand(at.hidden)), oneMore(operand(at.cell)), p},
                     {{"direction", reverse ? "reverse" : "forward"}, {"input_forget", coupled}});
-    auto first = [&](mlir::Value value) { // without the axis of directions, which is the last but two
+    auto first = [&](mlir::Value value) { // removes the axis of directions, the third from the end
       return withoutAxis(node, value, op.dims(value).size() - 3);
     };
     op.setVariable(at.hidden, first(lstm->getResult(1)));
@@ -141,7 +141,7 @@ private:
   }
 };
 
-/// Operands of gates may be absent.
+/// Checks the number of operands; operands of gates may be absent.
 void expectPlaces(const Operator &op, size_t least, size_t most) {
   size_t count = op.node.inputCount();
   require(count >= least && count <= most, "has {} inputs, expected {} to {}", count, least, most);
@@ -149,7 +149,7 @@ void expectPlaces(const Operator &op, size_t least, size_t most) {
 
 size_t sizeOfOutputs(const Operator &op) { return op.source.op->outputs() ? op.source.op->outputs()->size() : 0; }
 
-/// Results of both directions: one behind the other along the last axis, or two.
+/// Sets the results of both directions: concatenated along the last axis, or two results.
 void setDirections(Operator &op, const Values &both, bool merged) {
   if (merged) {
     op.set(op.emit("concat", both, {{"axis", -1}}));
@@ -172,8 +172,8 @@ void importSequenceLstm(Operator &op) {
   op.set(swapped(op, y, !options.time_major()));
 }
 
-/// A single step of TensorFlow's BasicLSTMCell: one matrix for input and hidden state, gates in the order i, c, f, o. The
-/// states are operands and results.
+/// A single step of TensorFlow's BasicLSTMCell: one matrix for input and hidden state, gates in the order i, c, f, o.
+/// The states are operands and results.
 void importBasicLstm(Operator &op) {
   op.node.expectInputs(5, 5);
   mlir::Value both = op.emit("concat", {op.in(0), op.in(1)}, {{"axis", -1}});
@@ -188,13 +188,13 @@ void importBasicLstm(Operator &op) {
   op.node.set(1, cell);
   op.setVariable(1, hidden);
   op.setVariable(4, cell);
-  if (op.node.wants(2)) // scratch of TensorFlow Lite, which is never read
+  if (op.node.wants(2)) // scratch of TensorFlow Lite, never read
     op.node.set(2, both);
   if (op.node.wants(3))
     op.node.set(3, z);
 }
 
-/// A single step. Old files have scratch results in front of the output.
+/// A single step. Old files have scratch results before the output.
 void importLstm(Operator &op) {
   const auto &options = op.options<file::LstmOptions>(BuiltinOptions::LSTM);
   if (options.kernel() == file::LstmKernel::BASIC)
@@ -248,7 +248,7 @@ void importRnn(Operator &op) {
   op.set(h);
 }
 
-/// All steps of one direction, written out.
+/// Unrolls all steps of one direction.
 mlir::Value rnnSteps(Operator &op, mlir::Value x, size_t weights, Activation activation, bool asymmetric,
                      bool reverse) {
   require(op.rank(x) == 3, "the operand has rank {}, expected 3", op.rank(x));
@@ -283,7 +283,7 @@ void importBidirectionalRnn(Operator &op) {
   setDirections(op, both, options.merge_outputs());
 }
 
-/// The state has the last `memory` results of every filter, the newest one at the end.
+/// The state holds the last `memory` results of every filter, the newest one at the end.
 void importSvdf(Operator &op) {
   const auto &options = op.options<file::SvdfOptions>(BuiltinOptions::SVDF);
   mlir::Value x = op.in(0), time = op.in(2), state = op.in(4);

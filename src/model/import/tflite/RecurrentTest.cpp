@@ -1,4 +1,4 @@
-// Recurrent layers step by step in plain loops, and the variables that keep their states.
+// Compares recurrent layers with plain loops over the steps, and tests the variables that keep their states.
 #include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ std::vector<float> floats(const Tensor &tensor) {
   return values;
 }
 
-/// Weights of an LSTM; what is empty is absent.
+/// Weights of an LSTM; empty means absent.
 struct Weights {
   Row input[4], recurrent[4], peephole[3], bias[4], projection;
   float cellClip = 0;
@@ -67,7 +67,7 @@ void step(const Weights &w, const float *x, float *h, float *c) {
   }
 }
 
-/// The operands of an LSTM behind x, from `w`, with variables for the states.
+/// The operands of an LSTM after x, from `w`, with variables for the states.
 TestFile::Ints operands(TestFile &f, int x, const Weights &w, std::pair<int, int> states) {
   TestFile::Ints list{x};
   auto add = [&](const Row &values, TestFile::Ints dims) {
@@ -93,7 +93,7 @@ struct LstmCase {
 
 class SequenceLstm : public testing::TestWithParam<LstmCase> {};
 
-/// Two runs, the second one with the states that the first one has left.
+/// Two runs; the second run begins with the states after the first run.
 TEST_P(SequenceLstm, StatesGoOn) {
   const LstmCase &c = GetParam();
   Weights w = weights(c.coupled, c.peephole);

@@ -14,7 +14,7 @@ void importSoftmax(Operator &op) {
   op.set(op.emit("softmax", {x}, {{"axis", -1}}));
 }
 
-/// Squares that add up to less than 1e-6 count as that.
+/// Sums of squares below 1e-6 count as 1e-6.
 void importL2Normalization(Operator &op) {
   op.set(op.emit("lp_normalize", {op.in(0)}, {{"axis", -1}, {"p", 2}, {"epsilon", 1e-3}}));
 }

@@ -1,5 +1,5 @@
-// One model for each operator that no other test has in a form that TensorFlow Lite runs, with results that were worked
-// out by hand from TensorFlow's definitions. tests/tflite_peer_test.py holds all of these models against TensorFlow Lite itself.
+// One model for each operator that other tests do not have in a form that TensorFlow Lite runs, with results computed
+// by hand from TensorFlow's definitions. tests/tflite_peer_test.py compares all of these models with TensorFlow Lite.
 #include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ struct Single {
   BuiltinOptions kind = BuiltinOptions::NONE;
   std::function<flatbuffers::Offset<void>(Builder &)> options = nullptr;
   std::vector<Type> others = {}; // further results
-  Ints dims = {};                // of every result; the elements in a row where empty
+  Ints dims = {};                // of every result; empty: a vector
 };
 
 auto reducer = [](Builder &b) { return file::CreateReducerOptions(b, false).Union(); };
@@ -62,11 +62,11 @@ const Operand half = known(x({0.5, 0, 0, 0.5}, {2, 2})), zeros = known(x({0, 0})
 const Operand nothing = known(x({0}, {1, 1})), noBias = known(x({0}));
 const Operand segments = whole({1, 0, 1}), two = scalar(2, Type::INT32);
 
-/// The 48 operands of a bidirectional LSTM of one unit whose gates are half open: only the cell sees the input.
+/// The 48 operands of a bidirectional LSTM with one unit whose gates are half open: only the cell reads the input.
 std::vector<Operand> bothWays() {
   std::vector<Operand> operands(48, none);
   operands[0] = x({1}, {1, 1, 1});
-  for (size_t first : {1, 18}) { // of the direction's operands
+  for (size_t first : {1, 18}) { // first operand of each direction
     for (size_t gate = 0; gate < 8; ++gate)
       operands[first + gate] = gate == 2 ? one : nothing;
     for (size_t gate = 0; gate < 4; ++gate)
@@ -77,7 +77,7 @@ std::vector<Operand> bothWays() {
   return operands;
 }
 
-/// The 20 operands of an LSTM of one unit whose gates are half open.
+/// The 20 operands of an LSTM with one unit whose gates are half open.
 std::vector<Operand> oneWay() {
   std::vector<Operand> operands = bothWays();
   operands.resize(20, none);
@@ -264,7 +264,7 @@ const Single singles[] = {
 
 template <class T> std::vector<T> as(const Numbers &numbers) { return {numbers.begin(), numbers.end()}; }
 
-/// Adds an operand to the file, and the value of an input or a variable to `given`.
+/// Adds an operand to the file; appends the value of an input or a variable to `given`.
 int add(TestFile &f, const Operand &operand, size_t number, std::vector<Tensor> &given) {
   std::vector<int64_t> dims(operand.dims.begin(), operand.dims.end());
   std::string name = fmt::format("x{}", number);

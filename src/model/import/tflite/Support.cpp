@@ -1,4 +1,4 @@
-// docs/generated/tflite.md: what becomes of every builtin operator.
+// Writes docs/generated/tflite.md, which says how every builtin operator is imported.
 #include "import/tflite/Quantized.h"
 
 namespace lathe::tflite {
@@ -6,7 +6,7 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// Operators without an importer on tensors, with what becomes of them or the reason why nothing does.
+/// Operators without an importer on tensors: how they are imported, or why they are not.
 struct Other {
   BuiltinOperator code;
   const char *reason;

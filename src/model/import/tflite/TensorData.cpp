@@ -7,7 +7,7 @@ namespace {
 
 using source::TensorData;
 
-/// The bytes of a buffer: in the flatbuffer, or elsewhere in the file.
+/// The bytes of a buffer, which is in the flatbuffer or elsewhere in the file.
 std::string_view bytesOf(const file::Model &model, uint32_t index, std::string_view fileBytes,
                          const std::string &what) {
   uint32_t count = model.buffers() ? model.buffers()->size() : 0;
@@ -25,7 +25,7 @@ std::string_view bytesOf(const file::Model &model, uint32_t index, std::string_v
   return {reinterpret_cast<const char *>(buffer.data()->data()), buffer.data()->size()};
 }
 
-/// Strings: their number, where each begins and where the last one ends (32 bits each), then their bytes.
+/// Decodes strings: their number, the start of each and the end of the last one (32 bits each), then their bytes.
 void decodeStrings(std::string_view data, int64_t expected, const std::string &what, std::vector<std::string> &out) {
   auto number = [&](size_t index) {
     require((index + 1) * 4 <= data.size(), "{}: ends within its table of strings", what);

@@ -8,8 +8,7 @@
 
 namespace lathe::tflite {
 
-/// The elements of `tensor`, which a buffer of the model holds. Throws Error, beginning with `what`, unless type, extents
-/// and data agree.
+/// The elements of the constant `tensor`. Throws Error, beginning with `what`, unless type, extents and data agree.
 source::TensorData decodeTensor(const file::Tensor &tensor, const file::Model &model, std::string_view bytes,
                                 const std::string &what);
 

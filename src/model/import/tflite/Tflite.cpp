@@ -39,7 +39,7 @@ const Importer *find(const Importers &table, BuiltinOperator code) {
   return found == table.end() ? nullptr : &found->second;
 }
 
-/// Operators that move quantised elements do not change what they stand for.
+/// An operator that only moves quantised elements needs the same quantisation for operand and result.
 void requireEqualQuantization(const Operator &op) {
   auto from = op.inputQuantization(0), to = op.outputQuantization();
   if (from && to && !from->perChannel() && !to->perChannel())
@@ -71,7 +71,7 @@ void importCustom(Node &node) {
   customImporter(node.record.op)(op);
 }
 
-/// Not an operator of the file: a tensor that is an output under a second name.
+/// Stands for a tensor that is an output under a second name. The file has no such operator.
 void importIdentity(Node &node) { node.set(0, node.in(0)); }
 
 Handlers makeHandlers() {
@@ -122,7 +122,7 @@ void Operator::setVariable(size_t index, mlir::Value value) {
   node.set(position, value);
 }
 
-/// Numbers that the file does not state are 0.
+/// Options that the file does not state are 0.
 int64_t Operator::option(const char *name, int64_t) {
   const auto *options = static_cast<const flatbuffers::Table *>(source.op->options());
   const flatbuffers::TypeTable *kinds = file::BuiltinOptionsTypeTable();

@@ -12,18 +12,18 @@ using file::BuiltinOperator;
 using file::BuiltinOptions;
 
 const Format &format();
-/// How an operator on tensors is imported; null for operators that are not.
+/// How an operator on tensors is imported; null if it is not imported.
 const struct Importer *importerOf(BuiltinOperator code);
-/// docs/generated/tflite.md (Support.cpp).
+/// The text of docs/generated/tflite.md (Support.cpp).
 std::string supportPage();
 
-/// Reads a file (Reader.cpp). Its bytes must live as long as the record. `options.signature` names one of the file; its
-/// subgraph is the model. "": the first subgraph.
+/// Reads a file (Reader.cpp). Its bytes must outlive the record. `options.signature` names the signature whose subgraph
+/// is the model; "": the first subgraph.
 ModelRecord readModel(std::string_view bytes, const std::string &fileName, const std::filesystem::path &folder,
                       const ImportOptions &options = {});
 
 /// An operator of the file with its node. Operands and results have the positions of the file; new values of variables
-/// are results behind those of the file.
+/// are additional results at the end.
 class Operator : public Emitter {
 public:
   explicit Operator(Node &node);
@@ -31,17 +31,17 @@ public:
   const SourceNode &source;
   BuiltinOperator code() const { return source.code; }
 
-  /// The options, which must be of `kind`: options<file::Pool2DOptions>(BuiltinOptions::Pool2D). Default values where
-  /// the file has none.
+  /// The options, which must be of `kind`: options<file::Pool2DOptions>(BuiltinOptions::Pool2D). Default values if the
+  /// file has no options.
   template <class Options> const Options &options(BuiltinOptions kind) const {
     const void *found = optionsOf(kind);
     return *static_cast<const Options *>(found ? found : emptyTable());
   }
 
-  /// What the file says of an operand or a result; null where it is absent.
+  /// The file's description of an operand or a result; null if it is absent.
   const file::Tensor *inputTensor(size_t index) const { return tensor(source.op->inputs(), index); }
   const file::Tensor *outputTensor(size_t index = 0) const { return tensor(source.op->outputs(), index); }
-  /// A tensor inside of the operator, as a quantised LSTM has them.
+  /// A tensor inside the operator; a quantised LSTM has such tensors.
   const file::Tensor *intermediateTensor(size_t index) const { return tensor(source.op->intermediates(), index); }
   std::optional<Quantization> inputQuantization(size_t index) const { return quantization(inputTensor(index)); }
   std::optional<Quantization> outputQuantization(size_t index = 0) const { return quantization(outputTensor(index)); }
@@ -52,7 +52,7 @@ public:
   ElementType resultType(const char *, ElementType, size_t index = 0) override { return outputType(index); }
   double zero() const override;
 
-  /// The new value of the variable that is operand `index`; nothing if that is no variable.
+  /// Sets the new value of the variable in operand `index`; does nothing if the operand is not a variable.
   void setVariable(size_t index, mlir::Value value);
 
 private:
@@ -63,7 +63,7 @@ private:
   static ElementType type(const file::Tensor *tensor);
 };
 
-/// How an operator is imported. On quantised tensors it has as many operands.
+/// How an operator is imported. A quantised operator has the same number of operands.
 struct Importer {
   std::function<void(Operator &)> run;
   OperandCount operands = {};
@@ -72,8 +72,8 @@ struct Importer {
 };
 using Importers = std::unordered_map<BuiltinOperator, Importer>;
 
-// Importers on tensors that are not quantised, beside the mappings of the operator records and parts/Common.h. Quantized.h
-// has the importers on quantised ones.
+// Importers on tensors that are not quantised, in addition to the mappings of the operator records and parts/Common.h.
+// Quantized.h has the importers on quantised tensors.
 void addElementwiseImporters(Importers &table); // Elementwise.cpp
 void addWindowImporters(Importers &table);      // Window.cpp: convolution and pooling
 void addProductImporters(Importers &table);     // Product.cpp: matrix products, transposed convolution
@@ -85,41 +85,41 @@ void addRecurrentImporters(Importers &table);   // Recurrent.cpp
 void addDetectionImporters(Importers &table);   // Detection.cpp: selection of boxes
 /// The importer of the custom operator `name` (Detection.cpp); null for others.
 void (*customImporter(const std::string &name))(Operator &);
-/// Names of the custom operators that are known.
+/// Names of the custom operators that Lathe imports.
 std::vector<std::string> customOperators();
 /// The importer of IF, WHILE and CALL (Control.cpp); null for other operators.
 StructureHandler structureHandler(const NodeRecord &node, const std::vector<Entry> &inputs);
 
 // ---- Parts that float and quantised importers share.
 
-/// The fused activation of a float operator.
+/// Applies the fused activation of a float operator.
 mlir::Value activate(Node &node, mlir::Value x, Activation activation);
 
 /// Fills in the pads of the window for `x`, the operand with channels last.
 Window padded(Node &node, mlir::Value x, file::Padding padding, Window window);
-/// A convolution as nn sees it: weights with output channels first (O x C/group x kernel).
+/// A convolution in the form of nn: weights with output channels first (O x C/group x kernel).
 struct Convolution {
-  mlir::Value x, w; // channels first
+  mlir::Value x, w; // with channels first
   Window window;
   int64_t group = 1;
-  std::vector<int64_t> outputPadding; // of a transposed convolution
+  std::vector<int64_t> outputPadding; // for a transposed convolution
   Fields fields() const;
 };
 /// Reads CONV_2D or DEPTHWISE_CONV_2D with its options; the operands are transposed.
 Convolution readConvolution(Operator &op);
-/// Likewise TRANSPOSE_CONV; the weights are C x O x kernel.
+/// Like readConvolution, for TRANSPOSE_CONV; the weights are C x O x kernel.
 Convolution readTransposeConv(Operator &op);
-Activation activationOf(const Operator &op); // of operators with a window
+Activation activationOf(const Operator &op); // for operators with a window
 /// Window of AVERAGE_POOL_2D, MAX_POOL_2D or L2_POOL_2D.
 Window readPool(Operator &op);
 
-/// Axes and options of MEAN and its like.
+/// Axes and options of MEAN and similar operators.
 struct Reduction {
-  std::vector<int64_t> axes; // none below 0, none twice
+  std::vector<int64_t> axes; // not negative, without duplicates
   bool keepDims = false;
 };
 Reduction readReduction(Operator &op);
-/// Operand 0 of FULLY_CONNECTED as a matrix with as many columns as the weights, and the result with the axes that the
+/// Operand 0 of FULLY_CONNECTED as a matrix with as many columns as the weights; and the result with the axes that the
 /// options keep.
 mlir::Value flattenRows(Operator &op);
 mlir::Value restoreRows(Operator &op, mlir::Value y);
@@ -130,14 +130,14 @@ mlir::Value restoreRows(Operator &op, mlir::Value y);
 struct QuantizedActivations {
   mlir::Value x;     // i8
   mlir::Value scale; // f32; all extents but the first are 1
-  mlir::Value zero;  // i32, likewise; null: 0
+  mlir::Value zero;  // i32, same extents as scale; null: 0
 };
 QuantizedActivations quantizeActivations(Node &node, mlir::Value x, bool asymmetric);
 /// True if the operand is float and operand `weights` is quantised.
 bool isHybrid(const Operator &op, size_t weights = 1);
 /// Throws Unsupported unless operand `weights` is i8 without zero points.
 void requireHybridWeights(Operator &op, size_t weights);
-/// The real numbers that i32 `sums` of products stand for. `axis` is the axis of the output channels in them.
+/// The real numbers for i32 `sums` of products. `axis` is their axis of output channels.
 mlir::Value hybridResult(Operator &op, mlir::Value sums, const QuantizedActivations &x, size_t weights, int64_t axis);
 /// x * w^T for the quantised operand `weights`, which has a row for every output.
 mlir::Value hybridProduct(Operator &op, mlir::Value x, size_t weights, bool asymmetric);

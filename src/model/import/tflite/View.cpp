@@ -1,4 +1,4 @@
-// Operators that only give the same elements other extents, and those that tell extents.
+// Operators that keep the elements and change the extents, and operators that return extents.
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {
@@ -6,7 +6,7 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// The extents are an operand, or stand in the options of old files.
+/// The extents are an operand, or in old files an option.
 void importReshape(Operator &op) {
   std::optional<std::vector<int64_t>> shape;
   if (op.node.has(1)) {

@@ -1,5 +1,5 @@
-// Operators with a sliding window: convolution, pooling. nn has channels first, TFLite last: transposes around the
-// operator say so, and the passes cancel those between two of them.
+// Operators with a sliding window: convolution, pooling. nn has channels first, TFLite last: importers put transposes
+// around operators, and the passes cancel pairs of transposes between two operators.
 #include "import/tflite/Tflite.h"
 
 namespace lathe::tflite {
@@ -25,7 +25,7 @@ int64_t constantExtent(Operator &op, mlir::Value value, size_t axis, const char 
   return dims[axis].constant();
 }
 
-/// Integer products of the quantised operand. The result is in channels-last order.
+/// Integer products of the quantised operand. The result has the channels last.
 mlir::Value hybridConvolution(Operator &op, const Convolution &conv) {
   requireHybridWeights(op, 1);
   QuantizedActivations x = quantizeActivations(op.node, op.in(0), /*asymmetric=*/false);
@@ -68,7 +68,7 @@ void importPool(Operator &op) {
   Fields fields = window.fields();
   fields.emplace_back("kernel", window.kernel);
   mlir::Value x = channelsFirst(op.node, op.in(0)), y;
-  if (op.code() == L2_POOL_2D) // the root of the mean of squares
+  if (op.code() == L2_POOL_2D) // square root of the mean of squares
     y = op.emit("sqrt", {op.emit("average_pool", {op.emit("mul", {x, x})}, fields)});
   else
     y = op.emit(op.code() == MAX_POOL_2D ? "max_pool" : "average_pool", {x}, fields);

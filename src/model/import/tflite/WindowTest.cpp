@@ -1,4 +1,4 @@
-// Convolutions, pools and matrix products with the channels last, against plain loops.
+// Compares convolutions, pools and matrix products with the channels last with plain loops.
 #include "import/tflite/FileTesting.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ struct Image {
   }
 };
 
-/// Extents and the first row of a window with SAME padding.
+/// The number of positions of a window with SAME padding, and the first row of the first window.
 std::pair<int, int> samePadding(int extent, int kernel, int stride, int dilation) {
   int out = (extent + stride - 1) / stride;
   return {out, std::max((out - 1) * stride + (kernel - 1) * dilation + 1 - extent, 0) / 2};
@@ -81,7 +81,7 @@ TEST(Window, DepthwiseHasSeveralResultsAChannel) {
   expectNear(evaluated(f.bytes(), {Tensor::of<float>({1, 6, 6, 2}, image.data)}).at(0), want);
 }
 
-/// The weights are quantised, the activations floats: products of whole numbers.
+/// The weights are quantised, the activations are floats: products of integers.
 TEST(Window, HybridConvolutionQuantisesItsOperand) {
   Image image{4, 4, 2, ramp(32, 0.3f)};
   std::vector<int8_t> weights;

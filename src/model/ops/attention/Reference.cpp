@@ -6,8 +6,8 @@ namespace lathe {
 
 namespace {
 
-/// Position of the matrix of `dims` (batch extents) that serves matrix `number` of `all`: a smaller extent serves
-/// neighbours in groups.
+/// Index of the matrix of `dims` (batch extents) for matrix `number` of `all`: with a smaller extent, groups of
+/// neighbours share a matrix.
 int64_t sharedMatrix(std::span<const int64_t> dims, std::span<const int64_t> all, int64_t number) {
   int64_t position = 0, stride = 1;
   for (size_t i = all.size(); i-- > 0;) {
@@ -19,7 +19,7 @@ int64_t sharedMatrix(std::span<const int64_t> dims, std::span<const int64_t> all
   return position;
 }
 
-/// Element [row, key] of an operand that broadcasts to the scores.
+/// Reads element [row, key] of an operand that broadcasts to the scores.
 class ScoreOperand {
 public:
   ScoreOperand(const Tensor *tensor, const std::vector<int64_t> &scoreDims) : tensor(tensor), scoreDims(scoreDims) {
@@ -41,7 +41,7 @@ private:
   std::vector<int64_t> strides;
 };
 
-/// Attention of single queries, in double.
+/// Computes attention for one query at a time, in double.
 template <class T> class QueryAttention {
 public:
   QueryAttention(const AttentionAttrs &attrs, ReferenceCall &call)
@@ -104,7 +104,7 @@ private:
       score = mask.at<uint8_t>(row, key) ? score : attrs.fill;
     else if (mask.given())
       score += static_cast<double>(mask.at<T>(row, key));
-    int64_t visible = attrs.causal == "lower_right" ? keys - queries : 0; // of query 0, less one
+    int64_t visible = attrs.causal == "lower_right" ? keys - queries : 0; // the last visible key of query 0
     bool seen = attrs.causal == "none" || key <= row % queries + visible;
     return seen ? score : -std::numeric_limits<double>::infinity();
   }

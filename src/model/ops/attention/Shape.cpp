@@ -5,7 +5,7 @@ namespace lathe {
 
 namespace {
 
-/// Extents `own` broadcast to `wanted`, as far as anybody can tell.
+/// False only if the extents `own` are known not to broadcast to `wanted`.
 bool broadcastsTo(const Dims &own, const Dims &wanted) {
   if (own.size() > wanted.size())
     return false;

@@ -31,7 +31,7 @@ struct ConvShape {
   int64_t inPixels() const { return countOf(in); }
   int64_t outPixels() const { return countOf(out); }
 
-  /// Offset in a channel's plane of the input pixel that `tap` meets at output pixel `pixel`, -1 in the padding (and,
+  /// Offset in a channel's plane of the input pixel that `tap` reads for output pixel `pixel`; -1 in the padding (and,
   /// transposed, between the steps of the stride).
   int64_t inputOffset(int64_t pixel, int64_t tap) const {
     int64_t offset = 0, stepIn = 1;
@@ -53,7 +53,7 @@ struct ConvShape {
   }
 };
 
-/// Output channels against pixels: w[outChannel, channel x tap] * x[channel x tap, pixel], in blocks of both.
+/// Multiplies w[outChannel, channel x tap] * x[channel x tap, pixel], in blocks of output channels and pixels.
 template <class T>
 void convolve(const ConvShape &s, const T *x, const T *w, const T *b, T *y, const ReferenceCall &call) {
   constexpr int64_t width = panelWidth<T>;
@@ -62,9 +62,9 @@ void convolve(const ConvShape &s, const T *x, const T *w, const T *b, T *y, cons
           columnBlocks = (outPixels + contractColumns - 1) / contractColumns;
   call.parallelFor(s.batch * s.groups * rowBlocks * columnBlocks, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> offsets(taps * contractColumns);
-    int64_t offsetsOf = -1; // the block of pixels they are for
+    int64_t offsetsOf = -1; // the block of pixels of the current offsets
     for (int64_t task = begin; task < end; ++task) {
-      // Neighbouring tasks share their pixels.
+      // Neighbouring tasks use the same pixels.
       int64_t image = task % (s.batch * s.groups), block = task / (s.batch * s.groups);
       int64_t row0 = block % rowBlocks * contractRows, column0 = block / rowBlocks * contractColumns;
       int64_t rows = std::min(contractRows, s.outChannels - row0),
@@ -112,7 +112,8 @@ void runConvTranspose(const ConvTransposeAttrs &a, ReferenceCall &call) {
   ConvShape s(a, x, w, call.out(0));
   forNumber(x.type(), [&]<class Element>(Element) {
     using T = ContractType<Element>;
-    // Channels in, channels out, taps: in the order of an ordinary convolution, channels out first.
+    // Reorders weights from channels in, channels out, taps to the order of an ordinary convolution: channels out
+    // first.
     std::vector<T> weights(w.elements());
     int64_t taps = s.taps();
     for (int64_t c = 0; c < s.groups * s.channels; ++c)
@@ -130,7 +131,7 @@ void runConvInteger(const ConvIntegerAttrs &a, ReferenceCall &call) {
       return factor.convertedTo(ElementType::i64);
     const Tensor &zero = call.in(2 + i);
     std::vector<int64_t> dims;
-    if (zero.elements() > 1) { // one an output channel
+    if (zero.elements() > 1) { // one for each output channel
       dims.assign(factor.rank(), 1);
       dims[0] = zero.elements();
     }

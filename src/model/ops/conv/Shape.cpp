@@ -6,7 +6,7 @@ namespace lathe {
 
 namespace {
 
-/// Checks of every convolution, constraints named `op`_c1 to c6; the result's extents.
+/// Checks shared by all convolutions, with constraints `op`_c1 to c6; returns the result's extents.
 template <class AnyConvAttrs>
 Dims convExtents(std::string_view op, const AnyConvAttrs &a, const TensorInfo &x, const TensorInfo &w) {
   require(x.rank() >= 3 && x.rank() <= 5 && w.rank() == x.rank(),
@@ -61,7 +61,7 @@ InferResult inferConvInteger(const ConvIntegerAttrs &a, const InferInputs &in) {
   const TensorInfo &x = *in[0], &w = *in[1];
   Dims dims = convExtents("conv_integer", a, x, w);
   requireByte(x.type, "conv_integer_c8: x");
-  if (w.type != ElementType::i16 || operand(in, 3)) // i16: its zero point was subtracted
+  if (w.type != ElementType::i16 || operand(in, 3)) // the zero point of i16 was already subtracted
     requireByte(w.type, "conv_integer_c8: w");
   for (size_t i = 0; i < 2; ++i)
     if (const TensorInfo *zero = operand(in, 2 + i)) {

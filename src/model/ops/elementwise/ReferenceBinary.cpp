@@ -13,7 +13,7 @@ template <class T, class R, class F> void zip(const ReferenceCall &call, const T
     loop.run(begin, end, [&](int64_t at, const std::array<int64_t, 2> &offsets, int64_t length) {
       const T *fromA = a + offsets[0], *fromB = b + offsets[1];
       R *result = to + at;
-      if (stepA == 1 && stepB == 1) // the common case, without a multiplication in the way of vectors
+      if (stepA == 1 && stepB == 1) // the common case, which vectorises without multiplications
         for (int64_t i = 0; i < length; ++i)
           result[i] = static_cast<R>(f(fromA[i], fromB[i]));
       else
@@ -42,7 +42,7 @@ template <class F> void logical(ReferenceCall &call, F &&f) {
 template <class F> void bitwise(ReferenceCall &call, F &&f) {
   arithmetic(call, [&]<class T>(T a, T b) -> T {
     if constexpr (std::is_floating_point_v<T>)
-      return a; // no floats by the shape function
+      return a; // the shape function excludes floats
     else
       return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
   });
@@ -78,7 +78,7 @@ void runDiv(const DivAttrs &, ReferenceCall &call) {
       return a / b;
     if (b == 0) // undefined in ONNX; 0 here
       return 0;
-    if (std::is_signed_v<T> && b == T(-1)) // the lowest integer has no opposite: wraps
+    if (std::is_signed_v<T> && b == T(-1)) // the lowest integer has no positive counterpart: wraps
       return wrapSub(T(0), a);
     return a / b;
   });
@@ -156,7 +156,7 @@ void runBitwiseXor(const BitwiseXorAttrs &, ReferenceCall &call) {
   bitwise(call, [](uint64_t a, uint64_t b) { return a ^ b; });
 }
 void runBitShift(const BitShiftAttrs &attrs, ReferenceCall &call) {
-  // Narrower integers arrive widened: what leaves their width is cut off afterwards.
+  // Narrower integers are widened here: bits beyond their width are cut off afterwards.
   bool left = attrs.direction == "LEFT";
   bitwise(call, [&](uint64_t a, uint64_t b) { return b >= 64 ? 0 : left ? a << b : a >> b; });
 }

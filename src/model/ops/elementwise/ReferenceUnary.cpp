@@ -84,7 +84,7 @@ void runCeil(const CeilAttrs &, ReferenceCall &call) {
   floats(call, []<class T>(T x) { return std::ceil(x); });
 }
 void runRound(const RoundAttrs &, ReferenceCall &call) {
-  floats(call, []<class T>(T x) { return std::nearbyint(x); }); // in the default rounding mode: halves to even
+  floats(call, []<class T>(T x) { return std::nearbyint(x); }); // default rounding mode: halves to even
 }
 void runErf(const ErfAttrs &, ReferenceCall &call) {
   floats(call, []<class T>(T x) { return std::erf(x); });
@@ -183,7 +183,7 @@ void runIsInf(const IsInfAttrs &a, ReferenceCall &call) {
 void runBitwiseNot(const BitwiseNotAttrs &, ReferenceCall &call) {
   numbers(call, []<class T>(T x) {
     if constexpr (std::is_floating_point_v<T>)
-      return x; // no floats by the shape function
+      return x; // the shape function excludes floats
     else
       return static_cast<T>(~x);
   });
@@ -191,7 +191,7 @@ void runBitwiseNot(const BitwiseNotAttrs &, ReferenceCall &call) {
 
 void runClip(const ClipAttrs &a, ReferenceCall &call) {
   forNumber(call.in(0).type(), [&]<class T>(T) {
-    // A bound as an operand has the type of x; one as an attribute may lie beyond what an integer type holds.
+    // A bound that is an operand has the type of x; an attribute may exceed the range of an integer type.
     auto bound = [&](size_t index, double attribute, T none) -> T {
       if (call.has(index))
         return call.in(index).elements() ? *call.in(index).as<T>() : none;
@@ -206,7 +206,7 @@ void runClip(const ClipAttrs &a, ReferenceCall &call) {
     T most = bound(2, a.max, real ? infinity : std::numeric_limits<T>::max());
     numbers(call, [&]<class U>(U x) -> U {
       if constexpr (std::is_same_v<U, T>) {
-        // The upper bound wins where they cross, as min(max, max(x, min)) has it; NaN in any of the three wins.
+        // If the bounds cross, the upper bound wins, as in min(max, max(x, min)); NaN in any of the three wins.
         U low = x < least || isNan(least) ? least : x;
         return low > most || isNan(most) ? most : low;
       }

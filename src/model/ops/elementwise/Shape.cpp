@@ -15,8 +15,7 @@ Dims broadcastOperands(const Dims &a, const Dims &b, const char *constraint) {
   }
 }
 
-/// Contents of f(a, b) where both are known and have at most rank 1, so that broadcasting is by index or from one
-/// element.
+/// Contents of f(a, b) if both are known and have rank 0 or 1, so that broadcasting is by index or from one element.
 template <class F> TensorInfo binaryContents(TensorInfo y, const TensorInfo &a, const TensorInfo &b, F &&f) {
   return withContents(std::move(y), [&]() -> std::optional<std::vector<Dim>> {
     if (!a.contents || !b.contents || a.rank() > 1 || b.rank() > 1)
@@ -42,7 +41,7 @@ TensorInfo arithmetic(const InferInputs &in) {
   return TensorInfo{a.type, broadcastOperands(a.dims, b.dims, "binary_c2"), std::nullopt};
 }
 
-/// Shape arithmetic is done in i64 (or i32, whose overflow does not occur in extents).
+/// Shape arithmetic uses i64 (or i32, in which extents do not overflow).
 template <class F> InferResult arithmeticWith(const InferInputs &in, F &&f) {
   TensorInfo y = arithmetic(in);
   if (y.type != ElementType::i64 && y.type != ElementType::i32)
@@ -194,7 +193,7 @@ InferResult inferMin(const MinAttrs &, const InferInputs &in) {
 InferResult inferMod(const ModAttrs &attrs, const InferInputs &in) {
   require(attrs.fmod || !isFloat(in[0]->type), "mod_c1: {} operands need fmod", name(in[0]->type));
   return arithmeticWith(in, [](const Dim &a, const Dim &b) -> std::optional<Dim> {
-    if (isNonNegative(a) && b.isConstant() && b.constant() > 0) // both signs agree
+    if (isNonNegative(a) && b.isConstant() && b.constant() > 0) // both operands are non-negative
       return a - floorDiv(a, b) * b;
     return std::nullopt;
   });
@@ -228,7 +227,7 @@ InferResult inferEqual(const EqualAttrs &, const InferInputs &in) {
     Dim difference = a - b;
     if (difference.isConstant())
       return Dim(0);
-    // An extent never equals a negative number: the test for -1 in exported shape arithmetic.
+    // An extent never equals a negative number. Exported shape arithmetic compares with -1.
     if ((b.constantOr(0) < 0 && isNonNegative(a)) || (a.constantOr(0) < 0 && isNonNegative(b)))
       return Dim(0);
     return std::nullopt;

@@ -1,4 +1,4 @@
-// Elements read from and written to places that another tensor names.
+// Operators that read or write elements at positions in another tensor.
 #include "ops/ReferenceSupport.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ int64_t place(int64_t index, int64_t extent, const char *op) {
   return index < 0 ? index + extent : index;
 }
 
-/// Offsets in x for every element of `indices`, in their order, whose coordinate on `axis` the index replaces.
+/// For every element of `indices`, in order, the offset in x when the index replaces the coordinate on `axis`.
 std::vector<int64_t> elementOffsets(const Tensor &x, const Tensor &indices, int64_t axis, const char *op) {
   std::vector<int64_t> strides = stridesOf(x.dims()), result(indices.elements());
   for (int64_t i = 0; i < indices.elements(); ++i) {
@@ -28,7 +28,7 @@ std::vector<int64_t> elementOffsets(const Tensor &x, const Tensor &indices, int6
   return result;
 }
 
-/// Offsets in x of the slices that index vectors name, of extents dims[batch + coordinates...].
+/// Offsets in x of the slices that index vectors select, with extents dims[batch + coordinates...].
 struct Slices {
   std::vector<int64_t> offsets;
   int64_t length;
@@ -59,7 +59,7 @@ template <class T> T combined(const std::string &reduction, T before, T update) 
   return update < before || isNan(update) ? update : before;
 }
 
-/// y = x with run i of `length` updates at offsets[i].
+/// Copies x to y, then writes run i of `length` updates at offsets[i].
 void scatter(const Tensor &x, const Tensor &updates, Tensor &y, const std::vector<int64_t> &offsets, int64_t length,
              const std::string &reduction) {
   forStorage(x, y, [&](auto *from, auto *to) { std::copy_n(from, x.elements(), to); });

@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-/// Calls f with the elements as a type that compares: numbers, bool as bytes, strings.
+/// Calls f with the elements as a comparable type: numbers, bool as bytes, strings.
 template <class F> void forComparable(const Tensor &x, F &&f) {
   if (x.type() == ElementType::string)
     return f(x.strings().data());
@@ -45,7 +45,7 @@ Tensor slices(const Tensor &x, int64_t outer, int64_t extent, int64_t inner, con
 /// x seen as outer x extent x inner around an axis; INT64_MAX: as one row.
 struct Rows {
   int64_t outer = 1, extent, inner = 1;
-  std::vector<int64_t> dims; // of a result, whose axis has `axis`
+  std::vector<int64_t> dims; // extents of a result with `axis` elements along the axis
   size_t axis = 0;
 
   Rows(const Tensor &x, int64_t wanted, const char *what) : extent(x.elements()), dims{0} {
@@ -112,7 +112,7 @@ void runUnique(const UniqueAttrs &a, ReferenceCall &call) {
             return order < 0;
       return false;
     };
-    std::map<int64_t, size_t, decltype(less)> known(less); // slice -> its number in order of appearance
+    std::map<int64_t, size_t, decltype(less)> known(less); // slice -> its index in order of appearance
     for (int64_t i = 0; i < rows.extent; ++i) {
       auto [it, fresh] = known.try_emplace(i, first.size());
       if (fresh) {
@@ -156,7 +156,7 @@ template <class T> Box boxOf(const T *from, bool centred) {
   double a = from[0], b = from[1], c = from[2], d = from[3];
   if (centred)
     return {b - d / 2, a - c / 2, b + d / 2, a + c / 2};
-  return {std::min(a, c), std::min(b, d), std::max(a, c), std::max(b, d)}; // any two opposite corners
+  return {std::min(a, c), std::min(b, d), std::max(a, c), std::max(b, d)}; // corners may be any two opposite ones
 }
 
 bool overlaps(const Box &a, const Box &b, double threshold) {

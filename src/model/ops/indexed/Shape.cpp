@@ -28,7 +28,7 @@ void requireEqualDims(const Dims &a, const Dims &b, const char *constraint, cons
   require(agree, "{}: {} is {}, expected {}", constraint, what, str(a), str(b));
 }
 
-/// Indices for one axis of x, of x's rank and with no more extent elsewhere.
+/// Checks indices for one axis of x: the same rank, and extents that do not exceed those of x on other axes.
 void requireElementIndices(const TensorInfo &x, const TensorInfo &indices, int64_t axis, const char *constraint) {
   require(indices.rank() == x.rank(), "{}: indices have rank {}, expected {} as x", constraint, indices.rank(),
           x.rank());
@@ -115,7 +115,7 @@ InferResult inferNonZero(const NonZeroAttrs &, const InferInputs &in) {
   const TensorInfo &x = *in[0];
   if (x.type != ElementType::boolean)
     requireNumber(x.type, "non_zero_c1");
-  // ONNX calls a scalar a vector of one element here.
+  // ONNX here calls a vector of one element a scalar.
   return {
       TensorInfo{ElementType::i64, {static_cast<int64_t>(std::max<size_t>(x.rank(), 1)), unknownDim()}, std::nullopt}};
 }

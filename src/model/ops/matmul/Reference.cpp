@@ -4,7 +4,7 @@
 namespace lathe {
 namespace {
 
-/// A matrix where it lies: element [i, j] at data[i * rowStride + j * columnStride].
+/// A matrix in place: element [i, j] is data[i * rowStride + j * columnStride].
 template <class T> struct Matrix {
   const T *data;
   int64_t rowStride, columnStride;
@@ -36,7 +36,7 @@ void multiply(const ReferenceCall &call, int64_t batches, int64_t m, int64_t n, 
   });
 }
 
-/// value * factor as the element type does it.
+/// value * factor with the rounding of the element type.
 template <class Element, class T> T scaled(T value, double factor) {
   if constexpr (std::is_floating_point_v<Element>)
     return value * static_cast<Element>(factor);
@@ -79,7 +79,7 @@ void runMatMul(const MatMulAttrs &, ReferenceCall &call) {
   auto batchDims = [](const Tensor &t) { return std::span(t.dims()).first(t.rank() - std::min<size_t>(t.rank(), 2)); };
   std::vector<int64_t> dims(y.dims().begin(), y.dims().end() - (a.rank() > 1) - (b.rank() > 1));
   int64_t batches = countOf(dims);
-  // Which matrix of each operand a batch uses.
+  // The index of the matrix of each operand that a batch uses.
   std::vector<int64_t> matrixOfA, matrixOfB;
   StridedLoop<2> loop(dims, {broadcastStrides(batchDims(a), dims), broadcastStrides(batchDims(b), dims)});
   loop.run(0, batches, [&](int64_t, const std::array<int64_t, 2> &offsets, int64_t length) {
@@ -100,7 +100,7 @@ void runMatMul(const MatMulAttrs &, ReferenceCall &call) {
 }
 
 void runMatMulInteger(const MatMulIntegerAttrs &, ReferenceCall &call) {
-  // One value a row of a, one a column of b: a vector of zero points for a lies along the axis before the last.
+  // One value for each row of a or column of b: a vector of zero points for a lies along the second to last axis.
   auto centred = [&](size_t i) {
     const Tensor &factor = call.in(i);
     if (!call.has(2 + i))

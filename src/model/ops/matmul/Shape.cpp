@@ -25,7 +25,7 @@ InferResult inferGemm(const GemmAttrs &attrs, const InferInputs &in) {
 
 namespace {
 
-/// Checks of every product over the last two axes, constraints named `op`_c1 to c3; the result's extents.
+/// Checks shared by all products over the last two axes, with constraints `op`_c1 to c3; returns the result's extents.
 Dims productExtents(std::string_view op, const TensorInfo &a, const TensorInfo &b) {
   require(a.rank() > 0 && b.rank() > 0, "{}_c1: a is {} and b {}, expected at least vectors", op, str(a.dims),
           str(b.dims));
@@ -46,7 +46,7 @@ Dims productExtents(std::string_view op, const TensorInfo &a, const TensorInfo &
   return dims;
 }
 
-/// One value, one an index of the factor's kept axis, or the factor's shape with its summed axis replaced by 1.
+/// One value, or one for each index of the factor's kept axis, or the factor's shape with extent 1 for its summed axis.
 bool fitsFactor(const TensorInfo &zero, const TensorInfo &factor, size_t kept, size_t summed) {
   if (zero.rank() <= 1 && product(zero.dims) == Dim(1))
     return true;
@@ -77,7 +77,7 @@ InferResult inferMatMulInteger(const MatMulIntegerAttrs &, const InferInputs &in
   const TensorInfo &a = *in[0], &b = *in[1];
   Dims dims = productExtents("matmul_integer", a, b);
   requireByte(a.type, "matmul_integer_c4: a");
-  if (b.type != ElementType::i16 || operand(in, 3)) // i16: its zero point was subtracted
+  if (b.type != ElementType::i16 || operand(in, 3)) // the zero point of i16 was already subtracted
     requireByte(b.type, "matmul_integer_c4: b");
   for (size_t i = 0; i < 2; ++i)
     if (const TensorInfo *zero = operand(in, 2 + i)) {

@@ -12,7 +12,7 @@ void runTranspose(const TransposeAttrs &a, ReferenceCall &call) {
 
 namespace {
 
-/// Copies `rows` runs of `length` elements, each `fromStep` and `toStep` elements after the one before.
+/// Copies `rows` runs of `length` elements; run starts are `fromStep` and `toStep` elements apart.
 void copyRuns(const Tensor &x, int64_t fromStart, int64_t fromStep, Tensor &y, int64_t toStart, int64_t toStep,
               int64_t rows, int64_t length) {
   forStorage(x, y, [&](auto *from, auto *to) {

@@ -44,7 +44,7 @@ InferResult inferConcat(const ConcatAttrs &a, const InferInputs &in) {
       }
       require(mayAgree(x.dims[d], y.dims[d]), "concat_c4: input {} is {}, expected extent {} on axis {}", i,
               str(x.dims), y.dims[d].str(), d);
-      if (x.dims[d].isConstant()) // says more than a symbol
+      if (x.dims[d].isConstant()) // tells more than a symbol
         y.dims[d] = x.dims[d];
     }
   }
@@ -87,14 +87,14 @@ InferResult inferSplit(const SplitAttrs &a, const InferInputs &in) {
 
 namespace {
 
-/// The values of a static operand: formulas where its contents are formulas, nothing where they are unknown.
+/// The values of a static operand: formulas if its contents are formulas, nothing if they are unknown.
 std::optional<Dims> positions(const InferInputs &in, size_t index, const std::vector<int64_t> &attribute) {
   const TensorInfo *info = operand(in, index);
   return info ? info->contents : toDims(attribute);
 }
 
-/// `position`, but at least `low` and at most `high`: without the comparison where symbols of any value allow only one
-/// result, because the text of extents behind several slices would grow with every one.
+/// Clamps `position` to [`low`, `high`]. Omits a comparison whose result is the same for all values of the symbols,
+/// because every comparison makes the text of extents longer.
 Dim between(const Dim &position, const Dim &low, const Dim &high) {
   const Dim least = isNonNegative(position - low) ? position : maximum(position, low);
   return isNonNegative(high - least) ? least : minimum(least, high);
@@ -102,11 +102,11 @@ Dim between(const Dim &position, const Dim &low, const Dim &high) {
 
 constexpr int64_t beyond = int64_t(1) << 31; // exporters write such a number for "to the end"
 
-/// A position counted from the end where negative, clamped to [low, high]; nothing where its sign is not known.
+/// A position, counted from the end if it is negative, clamped to [low, high]; nothing if its sign is unknown.
 std::optional<Dim> clamped(const Dim &position, const Dim &extent, const Dim &low, const Dim &high) {
   if (position == extent && high == extent)
     return extent;
-  if (position.isConstant() && extent.isConstant()) { // any number: sums of 64 bits would overflow
+  if (position.isConstant() && extent.isConstant()) { // positions may be any number: sums of 64 bits would overflow
     int64_t p = position.constant();
     return std::clamp(p < 0 ? p + extent.constant() : p, low.constant(), high.constant());
   }
@@ -140,7 +140,7 @@ Dim slicedExtent(const Dim &start, const Dim &end, int64_t step, const Dim &exte
       return 0;
     return n / step + (n % step != 0);
   }
-  step = std::clamp(step, -beyond, beyond); // no extent is so long
+  step = std::clamp(step, -beyond, beyond); // exceeds every extent
   Dim count = forward ? ceilDiv(length, step) : ceilDiv(Dim(0) - length, -step);
   return isNonNegative(count) ? count : maximum(count, 0);
 }

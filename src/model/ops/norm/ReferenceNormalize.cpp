@@ -1,4 +1,4 @@
-// Normalisations by the statistics of the values themselves. Sums are kept in float64 and deviations are taken from the
+// Normalisations by the statistics of the values themselves. Sums are in float64. Deviations are computed from the
 // mean, not from the difference of two large sums.
 #include "ops/ReferenceSupport.h"
 

@@ -24,7 +24,7 @@ InferResult inferLrn(const LrnAttrs &a, const InferInputs &in) {
   return {TensorInfo{x.type, x.dims, std::nullopt}};
 }
 
-/// Softmax and LogSoftmax have the same fields; both structs are given to one function.
+/// Softmax and LogSoftmax have the same fields, so one function handles both structs.
 InferResult inferSoftmaxLike(const Attrs &attrs, const InferInputs &in) {
   const TensorInfo &x = *in[0];
   auto *softmax = dynamic_cast<const SoftmaxAttrs *>(&attrs);

@@ -28,15 +28,16 @@ struct PoolShape {
     }
   }
 
-  /// pool(taps inside x, result index) for every output; `at` gives the offsets of the taps, `padded` how many lie
-  /// inside x or its padding.
+  /// Calls pool(taps inside x, result index) for every output; `at` has the offsets of the taps, `padded` is the number
+  /// of taps inside x or its padding.
   template <class Pool> void run(const ReferenceCall &call, Pool &&pool) const {
     int64_t inPixels = countOf(in), outPixels = countOf(out);
     call.parallelFor(planes, [&](int64_t begin, int64_t end) {
       std::array<std::vector<int64_t>, 3> inside;
       std::array<int64_t, 3> padded;
       auto along = [&](size_t axis, int64_t position) {
-        // Taps [first, last] lie inside x, taps up to lastPadded inside x or its padding; the window starts within.
+        // Taps [first, last] are inside x, taps up to lastPadded inside x or its padding; the window starts inside
+        // them.
         int64_t start = position * stride[axis] - pad[axis], step = dilation[axis];
         int64_t first = start >= 0 ? 0 : (-start + step - 1) / step;
         int64_t last = std::min(kernel[axis] - 1, start < in[axis] ? (in[axis] - 1 - start) / step : -1);

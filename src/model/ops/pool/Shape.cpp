@@ -27,12 +27,12 @@ template <class PoolAttrs> InferResult inferPool(const PoolAttrs &a, const Infer
     checkFollowingPads("pool_c3", a.pads, i, spatial, window);
     Dim padded = x.dims[2 + i] + begin + end;
     Dim room = padded - window;
-    // With ceil_mode a window may reach over the end by less than a stride.
+    // With ceil_mode a window may extend beyond the end by less than a stride.
     require(mayReach(room + (a.ceil_mode ? a.strides[i] - 1 : 0), 0),
             "pool_c5: window extent {} exceeds padded input extent {} on spatial axis {}", window.str(), padded.str(),
             i);
     Dim extent = floorDiv(room, a.strides[i]) + 1;
-    if (a.ceil_mode) // without windows that would start beyond x and the padding at its beginning
+    if (a.ceil_mode) // without windows that would start behind x and its padding
       extent = minimum(ceilDiv(room, a.strides[i]) + 1, floorDiv(x.dims[2 + i] + begin - 1, a.strides[i]) + 1);
     y.dims.push_back(extent);
   }

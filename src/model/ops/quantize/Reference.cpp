@@ -1,4 +1,4 @@
-// All integers arrive as i64 (u8: u64) and leave as the type of the result after the call.
+// All integers arrive as i64 (u8: u64) and are converted to the result's type after the call.
 #include "ops/ReferenceSupport.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 int64_t low32(int64_t value) { return static_cast<int32_t>(static_cast<uint32_t>(value)); }
 
-/// x * m / 2^31, halves up: gemmlowp's SaturatingRoundingDoublingHighMul of numbers that are not both -2^31.
+/// x * m / 2^31, halves up: gemmlowp's SaturatingRoundingDoublingHighMul, unless both are -2^31.
 int64_t highProduct(int64_t x, int64_t m) { return low32((x * m + (int64_t(1) << 30)) >> 31); }
 
 /// x / 2^exponent, halves away from zero: gemmlowp's RoundingDivideByPOT.
@@ -32,7 +32,7 @@ int64_t scaledByHalf(int64_t x, int64_t m, int64_t shift) {
   return low32(wrapAdd(wrapMul(x, reduced), int64_t(1) << (14 - shift)) >> (15 - shift));
 }
 
-/// 1 / (1 + f) of f in [0, 1), both with 31 fractional bits. Newton's iterates have 29.
+/// 1 / (1 + f) for f in [0, 1), both with 31 fractional bits. Newton's iterates have 29.
 int64_t reciprocalOfOnePlus(int64_t f) {
   constexpr int64_t one = int64_t(1) << 29, start = 1515870810, slope = -1010580540; // 48/17 and -32/17
   int64_t half = (f + (int64_t(1) << 31)) >> 1;                                      // (1 + f) / 2, 31 fractional bits

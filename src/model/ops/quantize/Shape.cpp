@@ -9,7 +9,7 @@ struct Range {
   int64_t least, most;
 };
 
-/// The values of an integer type that results of requantize and lookup may have.
+/// The range of an integer type that results of requantize and lookup may have.
 Range rangeOf(ElementType type, const char *constraint) {
   require(isByte(type) || type == ElementType::i16 || type == ElementType::i32,
           "{}: `to` is {}, expected i8, u8, i16 or i32", constraint, name(type));

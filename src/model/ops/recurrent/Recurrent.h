@@ -50,8 +50,8 @@ struct RecurrentForm {
   const CellActivation &activation(int64_t d, int64_t index) const { return activations[d * functions() + index]; }
 };
 
-/// Returns the activations that an empty list stands for, once per direction: "sigmoid,tanh,tanh"
-/// for lstm, "sigmoid,tanh" for gru, "tanh" for rnn.
+/// The activations that an empty list means, once per direction: "sigmoid,tanh,tanh" for lstm, "sigmoid,tanh" for gru,
+/// "tanh" for rnn.
 std::string defaultActivations(Cell cell, int64_t directions);
 
 /// Reads the attributes of lstm, gru, rnn or recurrence. Throws Error that begins with the violated

@@ -46,7 +46,7 @@ public:
               row, length, steps);
     }
     int64_t state = (d * rows + row) * hidden;
-    for (int64_t j = 0; j < hidden && length > 0; ++j) { // a row without steps has no state either
+    for (int64_t j = 0; j < hidden && length > 0; ++j) { // a row without steps has state 0
       h[j] = call.has(form.initialH) ? call.in(form.initialH).as<T>()[state + j] : T(0);
       c[j] = call.has(form.initialC) ? call.in(form.initialC).as<T>()[state + j] : T(0);
     }
@@ -69,7 +69,7 @@ private:
   const RecurrentForm &form;
   ReferenceCall &call;
   const int64_t d, row, steps, rows, hidden, gates;
-  std::vector<T> h, c, input, fromHidden; // state; of every gate, the input's share and the hidden state's
+  std::vector<T> h, c, input, fromHidden; // state; contributions to every gate
 
   T bias(int64_t index) const {
     return call.has(form.b) ? call.in(form.b).as<T>()[d * 2 * gates * hidden + index] : T(0);
@@ -90,7 +90,7 @@ private:
     }
   }
 
-  /// fromHidden of one gate: state * r and the bias of that product.
+  /// Computes fromHidden of one gate: state * r plus the bias of this product.
   void hiddenShare(int64_t gate, const std::vector<T> &state) {
     const T *r = call.in(form.r).as<T>() + (d * gates + gate) * hidden * hidden;
     bool own = gate == 2 && call.has(form.hiddenBias);

@@ -1,4 +1,4 @@
-// The fields that the attributes of all reductions (reduce_*) have.
+// The fields that all reductions (reduce_*) have.
 #pragma once
 
 #include "ops/Attrs.h"

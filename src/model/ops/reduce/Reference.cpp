@@ -5,10 +5,10 @@
 namespace lathe {
 namespace {
 
-/// Floating-point sums are kept in double: exact enough to judge, cheap enough to run.
+/// Floating-point sums are in double: exact enough to judge, cheap enough to run.
 template <class T> using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
-/// y = finish(fold of step over the reduced elements from `start`, their number).
+/// y = finish(fold of step over the reduced elements, starting with `start`; number of elements).
 template <class A, class Start, class Step, class Finish>
 void reduce(const A &a, ReferenceCall &call, Start &&start, Step &&step, Finish &&finish) {
   const Tensor &x = call.in(0);
@@ -80,7 +80,7 @@ void runReduceLogSum(const ReduceLogSumAttrs &a, ReferenceCall &call) {
 }
 
 void runReduceLogSumExp(const ReduceLogSumExpAttrs &a, ReferenceCall &call) {
-  // A running maximum keeps the exponentials in range.
+  // Subtracting a running maximum keeps the exponentials in range.
   struct Scaled {
     double greatest, sum;
   };

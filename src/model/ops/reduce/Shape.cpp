@@ -9,7 +9,7 @@ namespace lathe {
 
 namespace {
 
-/// The result where the axes are computed at run time: each extent stays or is 1, or the reduced ones are gone.
+/// The result if the axes are computed at run time: each extent stays or becomes 1, or reduced axes are removed.
 TensorInfo computedAxes(const TensorInfo &x, const TensorInfo &axes, const ReduceFields &fields) {
   require(isInteger(axes.type) && axes.rank() <= 1, "reduce_c1: the axes are {} {}, expected a vector of integers",
           name(axes.type), str(axes.dims));

@@ -8,7 +8,7 @@ struct ResizeTap {
   double weight;
 };
 
-/// Along one axis: what each position of the result is made of.
+/// For each position of the result along one axis, its elements of x and their weights.
 struct AxisTaps {
   std::vector<std::vector<ResizeTap>> taps;
   std::vector<bool> outside; // tf_crop_and_resize: takes the extrapolation value
@@ -92,7 +92,7 @@ AxisTaps axisTaps(const ResizeAttrs &a, int64_t in, int64_t out, double scale, d
   return axis;
 }
 
-/// One pass along `axis`: `dims` are the extents of `values`; the extent of `axis` becomes the number of taps.
+/// Resamples along `axis`: `dims` are the extents of `values`; the extent of `axis` becomes the number of taps.
 std::vector<double> resample(const ReferenceCall &call, const std::vector<double> &values, std::vector<int64_t> &dims,
                              size_t axis, const AxisTaps &taps) {
   int64_t in = dims[axis], out = taps.taps.size(), inner = countOf(std::span(dims).subspan(axis + 1));

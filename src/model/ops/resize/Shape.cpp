@@ -12,7 +12,7 @@ void requireOneOf(const std::string &value, std::initializer_list<const char *> 
           "resize_c4: {} is '{}', expected one of {}", what, value, fmt::join(choices, ", "));
 }
 
-/// A static operand of length zero counts as absent.
+/// An operand of length zero counts as absent.
 const TensorInfo *given(const InferInputs &in, size_t index) {
   const TensorInfo *info = operand(in, index);
   return info && !(info->rank() == 1 && info->dims[0] == Dim(0)) ? info : nullptr;
@@ -27,7 +27,7 @@ void requireModes(const ResizeAttrs &a) {
   requireOneOf(a.nearest_mode, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}, "nearest_mode");
 }
 
-/// floor(extent * scale); unknown where no formula says it.
+/// floor(extent * scale); unknown if no formula gives it.
 Dim scaled(const Dim &extent, double scale, size_t axis) {
   require(std::isfinite(scale) && scale > 0, "resize_c3: scale {} on axis {}, expected a positive number", scale, axis);
   if (extent.isConstant()) {
@@ -42,7 +42,7 @@ Dim scaled(const Dim &extent, double scale, size_t axis) {
   return unknownDim();
 }
 
-/// What `scales` make of x. `known`: 0 stands for a scale that an operand has.
+/// The extents of x multiplied by `scales`. `known`: 0 stands for a scale in an operand.
 Dims scaledExtents(const Dims &x, const std::vector<double> &scales, bool known) {
   require(scales.size() == x.size(), "resize_c2: scales has {} values, expected {}", scales.size(), x.size());
   Dims result;
@@ -55,7 +55,7 @@ Dims sizedExtents(const Dims &x, const Dims &wanted) {
   require(wanted.size() == x.size(), "resize_c2: sizes has {} values, expected {}", wanted.size(), x.size());
   Dims result;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    // An axis without elements may stay so.
+    // An empty axis may stay empty.
     bool fits = wanted[i] == Dim(-1) || wanted[i] == x[i] || wanted[i].constantOr(0) >= 1 ||
                 mayReach(wanted[i], minimum(x[i], 1));
     require(fits, "resize_c3: size {} on axis {}, expected a positive number or -1", wanted[i].str(), i);
@@ -80,7 +80,7 @@ InferResult inferResize(const ResizeAttrs &a, const InferInputs &in) {
   require(hasScales || hasSizes || x.rank() == 0, "resize_c1: neither sizes nor scales are given");
 
   const TensorInfo *open = sizes && !sizes->contents ? sizes : scales && !hasSizes ? scales : nullptr;
-  if (open) { // values that come at run time
+  if (open) { // values are computed at run time
     require(open->rank() == 1 && mayAgree(open->dims[0], static_cast<int64_t>(x.rank())),
             "resize_c2: {} is {}, expected {} values", open == scales ? "scales_in" : "sizes_in", str(open->dims),
             x.rank());

@@ -1,4 +1,4 @@
-// Elements taken at, or put to, places between or beside a grid.
+// Operators that read or write elements at positions which may lie between or outside the elements.
 #include "ops/ReferenceSupport.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-/// A position along one axis as elements of x with their weights; index -1 is a zero outside.
+/// An element of x along one axis and its weight; index -1 is a zero outside.
 struct SampleTap {
   int64_t index;
   double weight;
@@ -37,7 +37,7 @@ public:
                                 : ((normalized + 1) * static_cast<double>(extent) - 1) / 2;
     if (isNan(at))
       at = -1e9;
-    at = std::clamp(at, -1e9, 1e9); // far outside is far enough
+    at = std::clamp(at, -1e9, 1e9); // avoids overflow; still far outside
     if (a.mode == "nearest")
       at = std::nearbyint(at);
     if (at < low || at > high) {
@@ -178,7 +178,7 @@ void runRoiAlign(const RoiAlignAttrs &a, ReferenceCall &call) {
                                     left + (static_cast<double>(k) + 0.5) * binWidth / static_cast<double>(columns));
                 if (average)
                   sum += four[0] + four[1] + four[2] + four[3];
-                else { // ONNX's definition: of the weighted corners, not of interpolated samples
+                else { // ONNX's definition: the maximum of weighted corners, not of interpolated samples
                   double most = std::max({four[0], four[1], four[2], four[3]});
                   sum = i == 0 && k == 0 ? most : std::max(sum, most);
                 }
@@ -197,7 +197,7 @@ void runMaxUnpool(const MaxUnpoolAttrs &a, ReferenceCall &call) {
   const Tensor &x = call.in(0), &indices = call.in(1);
   Tensor &y = call.out(0);
   require(y.defined(), "max_unpool: the result's extents are not known");
-  // Positions count in the pooled tensor. Its extents may be smaller than the requested ones.
+  // Positions refer to the pooled tensor. Its extents may be smaller than the requested ones.
   std::vector<int64_t> pooled = y.dims();
   if (!a.output_shape.empty())
     for (size_t i = 0; i + 2 < x.rank(); ++i)

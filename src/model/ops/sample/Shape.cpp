@@ -14,7 +14,7 @@ void requireOneOf(const std::string &value, std::initializer_list<const char *> 
           what, value, fmt::join(known, ", "));
 }
 
-/// The greatest coordinate of a region in the units of rois: in pixels, coordinates stay below 1e9.
+/// The greatest coordinate of a region in units of rois: in pixels, coordinates stay below 1e9.
 int64_t farthestCoordinate(double scale) {
   double farthest = 999999998 / std::abs(scale);
   return farthest < 1e15 ? static_cast<int64_t>(farthest) : std::isnan(farthest) ? 0 : int64_t(1000000000000000);
@@ -87,7 +87,7 @@ InferResult inferMaxUnpool(const MaxUnpoolAttrs &a, const InferInputs &in) {
             a.pads[spatial + i]);
     y.dims.push_back((x.dims[2 + i] - 1) * a.strides[i] - a.pads[i] - a.pads[spatial + i] + a.kernel[i]);
   }
-  boundElements(1, {0}, {product(y.dims) - 1}); // positions count in what was pooled
+  boundElements(1, {0}, {product(y.dims) - 1}); // positions in the pooled tensor
   const TensorInfo *given = operand(in, 2);
   if (given || !a.output_shape.empty()) {
     if (given && !given->contents) {

@@ -1,4 +1,4 @@
-// Along one axis, in order.
+// Operators that visit elements along one axis in order.
 #include "ops/ReferenceSupport.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void run(const RunningAttrs &a, ReferenceCall &call, int initial, Combine &&comb
   const Tensor &x = call.in(0);
   Line line(x, a.axis, "running_c1");
   forNumber(x.type(), [&]<class T>(T) {
-    // Floats are summed in double, as by the reductions.
+    // Floats are summed in double, as in reductions.
     using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
     call.parallelFor(line.lines, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

@@ -14,7 +14,7 @@ InferResult inferRunning(const Attrs &attrs, const InferInputs &in) {
     require(mayAgree(product(given->dims), 1) && isInteger(given->type),
             "running_c3: axis_in is {} {}, expected one integer", name(given->type), str(given->dims));
     if (!given->contents || given->contents->size() != 1 || !(*given->contents)[0].isConstant())
-      return {TensorInfo{x.type, x.dims, std::nullopt}}; // whatever the axis
+      return {TensorInfo{x.type, x.dims, std::nullopt}}; // for every axis
     axis = (*given->contents)[0].constant();
   }
   normalizeAxis(axis, static_cast<int64_t>(x.rank()), "running_c1");

@@ -1,5 +1,5 @@
-// References of the parts of operators whose extents depend on data; what they compute is defined by the references of
-// the whole operators.
+// References of the parts of operators whose extents depend on data. The references of the whole operators define the
+// results.
 #include "ops/ReferenceSupport.h"
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 namespace lathe {
 namespace {
 
-/// The results of another operator on the first `count` operands of this call.
+/// Evaluates another operator on the first `count` operands of this call.
 std::vector<Value> whole(const char *op, const Attrs &attrs, const ReferenceCall &call, size_t count) {
   return evaluateReference(op, attrs, call.inputs.first(std::min(count, call.inputs.size())));
 }
 
-/// The first elements of `to` from `from`, the others 0.
+/// Copies `from` to the first elements of `to`, and sets the others to 0.
 void putFirst(Tensor &to, const Tensor &from) {
   std::memset(to.data(), 0, static_cast<size_t>(to.bytes()));
   std::memcpy(to.data(), from.data(), static_cast<size_t>(from.bytes()));
@@ -56,7 +56,7 @@ void runSelectBoxes(const SelectBoxesAttrs &a, ReferenceCall &call) {
   attrs.center_point_box = a.center_point_box;
   Tensor chosen = whole("non_max_suppression", attrs, call, 5).front().tensor();
   int64_t classes = call.in(1).dim(1), boxes = call.in(1).dim(2);
-  // Its type was widened for the call.
+  // The call widens the type of the result.
   Tensor selected(ElementType::i64, call.out(0).dims()), counts(ElementType::i64, call.out(1).dims());
   for (Tensor *tensor : {&selected, &counts})
     std::fill_n(tensor->as<int64_t>(), tensor->elements(), 0);

@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-/// The extent that an operand of one i64 gives.
+/// The extent that a scalar i64 operand states.
 Dim countOf(const TensorInfo &count, const char *constraint) {
   require(count.type == ElementType::i64 && mayAgree(product(count.dims), 1), "{}: count is {} {}, expected one i64",
           constraint, name(count.type), str(count.dims));
@@ -17,7 +17,7 @@ void requireElements(ElementType type, const char *constraint) {
     requireNumber(type, constraint);
 }
 
-/// Number of chunks: at least one, so that there is a sum of what they hold.
+/// Number of chunks: at least one, so that the sum of their counts exists.
 Dim chunksOf(const TensorInfo &x, int64_t chunk, const char *constraint) {
   require(chunk > 0, "{}: chunk is {}, expected a positive number", constraint, chunk);
   Dim chunks = ceilDiv(product(x.dims), chunk);

@@ -20,7 +20,7 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
   require(target.size() <= maxRank, "reshape_c4: shape has {} values, more than the {} supported", target.size(),
           maxRank);
   Dims result;
-  // Extents that are copied stand on both sides: -1 is what is left of x over what is stated, also where x is empty.
+  // Copied extents are on both sides: -1 is the rest of x divided by the stated extents, also if x is empty.
   Dim known = 1, stated = 1;
   Dims left = x.dims;
   int inferred = -1;
@@ -34,7 +34,7 @@ InferResult inferReshape(const ReshapeAttrs &a, const InferInputs &in) {
       stated = stated * extent;
     }
     require(extent == Dim(-1) || mayReach(extent, 0), "reshape_c2: shape has the extent {}", extent.str());
-    // A value that is computed and turns out to be 0 would copy the extent of x, which must be 0, too.
+    // A computed 0 would copy the extent of x, which must then be 0, too.
     if (!extent.isConstant() && !a.allow_zero && !(i < x.rank() && extent == x.dims[i]))
       mayReach(extent, i < x.rank() ? minimum(x.dims[i], 1) : Dim(1));
     if (extent == Dim(-1)) {

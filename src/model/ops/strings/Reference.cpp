@@ -12,7 +12,7 @@ namespace {
 
 bool isSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// The words of a text, after `most` splits the rest with its white space at the end.
+/// The words of a text; after `most` splits the rest, with white space at its end.
 std::vector<std::string> words(const std::string &text, int64_t most) {
   std::vector<std::string> parts;
   size_t at = 0;
@@ -44,7 +44,7 @@ std::vector<std::string> partsBetween(const std::string &text, const std::string
   return parts;
 }
 
-/// A code point of UTF-8 text at `at`, which moves behind it; a byte that begins none is itself, marked by `valid`.
+/// The code point of UTF-8 text at `at`, and advances `at`. An invalid byte is returned as it is, with `valid` false.
 uint32_t next(const std::string &text, size_t &at, bool &valid) {
   auto byte = static_cast<uint8_t>(text[at++]);
   size_t more = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : byte >= 0xC0 ? 1 : 0;
@@ -75,7 +75,7 @@ void append(std::string &text, uint32_t point) {
     text += static_cast<char>(0x80 | (point >> (6 * more) & 0x3F));
 }
 
-/// `text` in lower or upper case, by the tables of Unicode; in ASCII alone on a system without them.
+/// `text` in lower or upper case, by the tables of Unicode; on a system without these tables, only for ASCII.
 std::string inCase(const std::string &text, bool upper) {
   static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   std::string result;

@@ -3,7 +3,7 @@
 namespace lathe {
 namespace {
 
-/// Gives result 0: into the memory that the caller has for it, if there is any.
+/// Sets result 0; copies into the caller's memory, if there is any.
 void give(ReferenceCall &call, Tensor tensor) {
   Value &out = call.outputs[0];
   if (out.isTensor() && out.tensor().defined() && out.tensor().dims() == tensor.dims() &&
@@ -18,11 +18,10 @@ const Tensor &tensorOf(const Value &value) {
   return value.tensor();
 }
 
-/// Copies of tensors that belong to the plan or the caller outlive the call.
+/// Copies a tensor, because the value outlives the call and the tensor belongs to the plan or the caller.
 Value kept(const Value &tensor) { return tensorOf(tensor).clone(); }
 
-/// Operand `index` as a position among `places` of a sequence of `count` tensors; `otherwise` where the operand is
-/// absent.
+/// Operand `index` as a position among `places` of a sequence of `count` tensors; `otherwise` if the operand is absent.
 int64_t position(const ReferenceCall &call, size_t index, size_t count, size_t places, size_t otherwise) {
   if (!call.has(index))
     return static_cast<int64_t>(otherwise);

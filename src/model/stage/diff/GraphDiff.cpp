@@ -130,12 +130,12 @@ private:
   bool isSettled(const GraphNodes &graph, const std::vector<size_t> &partners, const Source &source) const {
     return source.kind != Source::node || partners[source.index] != GraphMatch::nobody;
   }
-  /// True if it takes a line of its own to say that two values are not the same: nodes without a partner have theirs.
+  /// True if the difference of two values needs a line: nodes without a partner already have one.
   bool isMisplaced(const Source &x, const Source &y) const {
     return !match.same(x, y) && isSettled(a, match.partnersOfA(), x) && isSettled(b, match.partnersOfB(), y);
   }
 
-  /// Where outputs come from.
+  /// Compares the sources of outputs.
   void compareResults() {
     for (size_t i = 0; i < a.outputs.size(); ++i)
       if (size_t j = match.outputPartners()[i]; j != GraphMatch::nobody)
@@ -144,9 +144,9 @@ private:
               {fmt::format("output '{}'", a.outputs[i].name), "source", nameOf(a, x), nameOf(b, y), {}});
   }
 
-  static constexpr size_t farthest = 256; // nodes without a partner that are visited on the way to one that has one
+  static constexpr size_t farthest = 256; // limit on visited nodes without a partner
 
-  /// True if one value becomes the other one by nodes without a partner.
+  /// True if a path over nodes without a partner leads from one value to the other.
   bool isSkipped(const Source &x, const Source &y) const {
     return reaches(b, match.partnersOfB(), y, [&](const Source &source) { return match.same(x, source); }) ||
            reaches(a, match.partnersOfA(), x, [&](const Source &source) { return match.same(source, y); });
@@ -156,7 +156,8 @@ private:
     return firstSource(graph, partners, {from}, wanted).has_value();
   }
 
-  /// The first source that is wanted among `from` and, in growing distance, what nodes without a partner among them read.
+  /// The first wanted source among `from` and, in growing distance, the operands of nodes in `from` that have no
+  /// partner.
   static std::optional<Source> firstSource(const GraphNodes &graph, const std::vector<size_t> &partners,
                                            std::vector<Source> from,
                                            const std::function<bool(const Source &)> &wanted) {
@@ -174,7 +175,7 @@ private:
     return std::nullopt;
   }
 
-  /// The nearest reader of `node` with a partner, or output.
+  /// The nearest reader of `node` that has a partner or is an output.
   struct Reader {
     std::string name; // "": none
     bool isNode = false;
@@ -259,7 +260,7 @@ private:
     GraphDiff::Constant result{nodes(x, y), operand, typed(own), typed(other), {}, 0, {}, 0, 0, 0, own.elements};
     if (own.dims == other.dims && own.elements > 0 && hasNumbers(own) && hasNumbers(other)) {
       bool signs = measure(*own.data, *other.data, result);
-      // Rounding, such as of folding in another order. Integers are not rounded, and 1 / -0 is not 1 / 0.
+      // Accepts rounding, such as after folding in another order. Integers do not round, and 1 / -0 differs from 1 / 0.
       if (own.data->type == other.data->type && isFloat(own.data->type) && !signs && result.relative <= tolerance) {
         diff.largestAccepted = std::max(diff.largestAccepted, result.relative);
         return;
@@ -268,7 +269,7 @@ private:
     diff.differing.push_back(std::move(result));
   }
 
-  /// Returns whether a zero has another sign.
+  /// Returns true if zeros have different signs.
   static bool measure(const nn::ConstantData &own, const nn::ConstantData &other, GraphDiff::Constant &result) {
     double square = 0, norm = 0, largest = 0;
     int64_t at = 0;
@@ -277,7 +278,7 @@ private:
       double x = numberAt(own, i), y = numberAt(other, i);
       norm += std::isfinite(x) ? x * x : 0;
       bool otherSign = x == 0 && y == 0 && std::signbit(x) != std::signbit(y);
-      // Two integers of 64 bits may be one double.
+      // Two different 64-bit integers may be the same double.
       if (integers ? bitsAt(own, i) == bitsAt(other, i) : (x == y && !otherSign) || (std::isnan(x) && std::isnan(y)))
         continue;
       signs |= otherSign;
@@ -310,7 +311,7 @@ private:
       diff.largestAccepted = std::max(diff.largestAccepted, inner.largestAccepted);
       for (GraphDiff::Port &port : inner.ports) {
         port.port += fmt::format(" of a body of '{}'", own.name);
-        // a body's inputs come from the model itself, so their layout is not the caller's
+        // inputs of a body come from the model itself, so the caller does not choose their layout
         port.what = port.what == "layout" ? "axes" : port.what;
       }
       auto append = [](auto &list, auto &more) { list.insert(list.end(), more.begin(), more.end()); };

@@ -11,7 +11,7 @@
 
 namespace lathe {
 
-/// Everything in which graph B differs from graph A. Names are names of the source nodes.
+/// All differences between graph B and graph A. Names are names of the source nodes.
 struct GraphDiff {
   struct Nodes { // two partners
     std::string a, b, kind;
@@ -20,8 +20,8 @@ struct GraphDiff {
   struct Alone {
     std::string name, kind;
     std::string before, behind; // nearest nodes with a partner that it reads and that read it, or ports; "": none
-    /// The input that the other graph prepares otherwise: only nodes without a partner lie between the input and a node
-    /// with a partner, and most nodes of both graphs have partners.
+    /// The input that the other graph prepares differently. Set if only nodes without a partner are between the input
+    /// and a node with a partner, and if most nodes of both graphs have partners.
     std::string port;
   };
   struct Attribute {
@@ -36,46 +36,47 @@ struct GraphDiff {
   struct Constant {
     Nodes nodes;
     std::string operand, dimsA, dimsB;
-    // Of constants with equal extents and numeric elements:
+    // For constants with equal extents and numeric elements:
     std::optional<double> largest; // absolute difference
-    double relative = 0;           // L2 norm of the difference over the L2 norm of A
+    double relative = 0;           // L2 norm of the difference / L2 norm of A
     std::vector<int64_t> position; // of the largest difference
-    double a = 0, b = 0;           // elements there
+    double a = 0, b = 0;           // elements of A and B there
     int64_t differing = 0, elements = 0;
   };
-  /// Something in which two inputs or outputs differ, or one without a partner.
+  /// A difference between two inputs or outputs, or an input or output without a partner.
   struct Port {
     std::string port; // "input 'data'"
-    /// "type", "extents", "name", "position", "missing", "source" of an output, "layout" if the channels lie elsewhere, or
-    /// "axes" for any other order of axes.
+    /// "type", "extents", "name", "position", "missing", "source" of an output, "layout" if the channels are on another
+    /// axis, or "axes" for any other order of axes.
     std::string what;
     std::string a, b;
     std::vector<size_t> axes; // of "layout" and "axes": the axis of A for each axis of B
-    /// Names, places and layouts: what a caller must know, while the networks may be the same.
+    /// True for names, positions and layouts: a caller must know them, but the networks may be the same.
     bool isForm() const { return what == "name" || what == "position" || what == "layout"; }
   };
 
   size_t nodesA = 0, nodesB = 0, partners = 0;
-  size_t constants = 0, equalConstants = 0; // compared; with the same bits
+  size_t constants = 0, equalConstants = 0; // compared constants; constants with equal bits
   double largestAccepted = 0;               // relative L2 of constants that count as equal
   std::vector<Port> ports;
   std::vector<Alone> onlyA, onlyB;
   std::vector<Connection> connections;
   std::vector<Attribute> attributes;
-  std::vector<Constant> differing; // constants
+  std::vector<Constant> differing; // constants that differ
 
   size_t count() const {
     return ports.size() + onlyA.size() + onlyB.size() + connections.size() + attributes.size() + differing.size();
   }
-  /// Without differences of form.
+  /// Number of differences other than differences of form.
   size_t countOfContent() const {
     return count() - static_cast<size_t>(std::count_if(ports.begin(), ports.end(), std::mem_fn(&Port::isForm)));
   }
 };
 
-/// Maps two graphs onto each other (stage/diff/GraphMatch.h) and compares partners, with the bodies of nn.if and nn.loop. Both
-/// should have gone through the same graph passes. Floating-point constants whose difference has at most `tolerance` times
-/// the L2 norm of A's count as equal, unless a zero has another sign. The graphs may belong to different contexts.
+/// Maps two graphs onto each other (stage/diff/GraphMatch.h) and compares partners, with the bodies of nn.if and
+/// nn.loop. The same graph passes should have run on both graphs. Floating-point constants count as equal if the L2
+/// norm of their difference is at most `tolerance` times the L2 norm of A's, unless zeros have different signs. The
+/// graphs may belong to different contexts.
 GraphDiff diffGraphs(mlir::func::FuncOp a, mlir::func::FuncOp b, double tolerance);
 
 } // namespace lathe

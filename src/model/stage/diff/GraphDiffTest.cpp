@@ -33,8 +33,8 @@ protected:
     return diffGraphs(mainFunction(*moduleA), mainFunction(*moduleB), tolerance);
   }
 
-  /// A network of five layers that `change` may alter: each has a product with a constant of its own, tanh, and a sum with
-  /// what came in.
+  /// A network of five layers that `change` may alter: each layer has a product with its own constant, tanh, and a sum
+  /// with the layer's input.
   static std::string network(const std::function<std::string(GraphText &, int layer, std::string x)> &change = {}) {
     GraphText graph;
     std::string x = "%x";
@@ -100,7 +100,7 @@ TEST_F(GraphDiffTest, AZeroWithAnotherSignIsAnotherConstant) {
   EXPECT_TRUE(std::signbit(found.differing[0].b));
 }
 
-/// 2^53 and the next integer are one double, and far below any tolerance.
+/// 2^53 and the next integer are the same double, and their difference is far below any tolerance.
 TEST_F(GraphDiffTest, IntegersAreNotRounded) {
   auto text = [](int64_t element) {
     return fmt::format(R"(func.func @main(%x: tensor<2xi64>) -> tensor<2xi64> {{
@@ -314,7 +314,7 @@ TEST_F(GraphDiffTest, ProductsAndPadsHaveOneForm) {
   EXPECT_EQ(diff(behind, before, 0, true).count(), 0u);
 }
 
-/// Whichever operator is left out, nothing else loses its partner.
+/// If one operator is missing, all others keep their partners.
 TEST_F(GraphDiffTest, OneOperatorLessInRandomGraphsIsOneDifference) {
   size_t tried = 0;
   for (unsigned seed = 1; seed <= 40; ++seed) {
@@ -330,7 +330,7 @@ TEST_F(GraphDiffTest, OneOperatorLessInRandomGraphsIsOneDifference) {
         const char *unary[] = {"tanh", "relu", "neg"};
         size_t kind = below(4);
         if (kind < 3 && i == without)
-          values.push_back(a); // its readers read what it read
+          values.push_back(a); // readers of the missing operator read its operand
         else if (kind < 3)
           values.push_back(graph.add(unary[kind], {a}, name));
         else
@@ -338,19 +338,19 @@ TEST_F(GraphDiffTest, OneOperatorLessInRandomGraphsIsOneDifference) {
               graph.add("mul", {graph.add("add", {a, values.back()}, name), graph.constant(constant)}, name + "m"));
       }
       std::string sum = values[1];
-      for (size_t i = 2; i < values.size(); ++i) // everything is read
+      for (size_t i = 2; i < values.size(); ++i) // so that every value has a reader
         sum = graph.add("add", {sum, values[i]}, "s" + std::to_string(i));
       return graph.finish(sum);
     };
     std::string whole = build(-1);
     int without = static_cast<int>(seed) % 40;
     std::string less = build(without);
-    if (less == whole) // it was no unary operator
+    if (less == whole) // the operator was not unary
       continue;
     ++tried;
     GraphDiff found = diff(whole, less);
     ASSERT_EQ(found.onlyA.size(), 1u) << seed;
-    // Of two equal operators one behind the other either may be the one that is left out.
+    // If two equal operators follow each other, the diff may name either one as missing.
     size_t name = whole.find(fmt::format("loc(\"n{}\")", without)), line = whole.rfind('\n', name);
     EXPECT_NE(whole.substr(line, name - line).find("nn." + found.onlyA[0].kind + " "), std::string::npos) << seed;
     EXPECT_EQ(found.count(), 1u) << seed;

@@ -4,9 +4,9 @@
 
 namespace lathe::stage {
 namespace {
-constexpr size_t mostReaders = 64; // of a value, whose pairs are looked at
-constexpr size_t mostSkipped = 2;  // operators on one way
-constexpr int64_t smallest = 16;   // elements of a constant that tells nodes apart
+constexpr size_t mostReaders = 64; // limit on the pairs of readers of a value
+constexpr size_t mostSkipped = 2;  // skipped operators on one path
+constexpr int64_t smallest = 16;   // smallest constant, in elements, that identifies nodes
 
 /// The operators that read each input.
 std::vector<std::vector<size_t>> readersOfInputs(const GraphNodes &graph) {
@@ -18,8 +18,8 @@ std::vector<std::vector<size_t>> readersOfInputs(const GraphNodes &graph) {
   return readers;
 }
 
-/// Nodes without a partner on the ways up from operand `slot` of `node` and down from its results, each with the operators
-/// between.
+/// Nodes without a partner that are reachable from operand `slot` of `node` or from its results, each with the number
+/// of operators between.
 struct Reached {
   size_t node, between;
 };
@@ -59,7 +59,7 @@ GraphMatch::GraphMatch(const GraphNodes &a, const GraphNodes &b)
   pairReplaced();
 }
 
-/// Different operators in one place: between the same value and partners that read them.
+/// Pairs different operators in the same place: between the same value and partners that read them.
 void GraphMatch::pairReplaced() {
   for (size_t x = 0; x < toB.size(); ++x)
     if (size_t y = toB[x]; y != nobody)
@@ -76,7 +76,7 @@ void GraphMatch::pairReplaced() {
       }
 }
 
-/// By name, then in order where types and extents fit.
+/// Pairs ports by name, then in order if types and extents fit.
 void GraphMatch::pairPorts(const std::vector<GraphPort> &own, const std::vector<GraphPort> &others,
                            std::vector<size_t> &partners) {
   partners.assign(own.size(), nobody);
@@ -125,7 +125,7 @@ size_t GraphMatch::slotOf(size_t x, size_t y, size_t slot) const {
   return agree(1) > agree(0) ? slot ^ 1 : slot;
 }
 
-/// Whether both read the same large constants.
+/// True if both read the same large constants.
 bool GraphMatch::sameContent(size_t x, size_t y) const {
   const GraphNode &own = a.nodes[x], &other = b.nodes[y];
   bool any = false;
@@ -176,7 +176,7 @@ void GraphMatch::offer(size_t x, size_t y) {
     waiting.push({score(x, y), discovered++, x, y});
 }
 
-/// Nodes that alone read constants of their content.
+/// Offers pairs of nodes that are the only readers of constants with equal content.
 void GraphMatch::offerContents() {
   std::map<std::string, std::pair<std::vector<size_t>, std::vector<size_t>>> readers;
   auto collect = [&](const GraphNodes &graph, bool first) {
@@ -239,7 +239,7 @@ void GraphMatch::spread() {
     waiting.pop();
     if (toB[pair.x] != nobody || toA[pair.y] != nobody)
       continue;
-    if (int64_t now = score(pair.x, pair.y); now > pair.score) { // neighbours have found partners meanwhile
+    if (int64_t now = score(pair.x, pair.y); now > pair.score) { // neighbours have found partners since
       waiting.push({now, pair.order, pair.x, pair.y});
       continue;
     }
@@ -249,8 +249,8 @@ void GraphMatch::spread() {
   }
 }
 
-/// Offers nodes that lie behind or before partners with few operators between. Returns whether there was one that had not
-/// been offered.
+/// Offers nodes that lie behind or before partners with few operators between. Returns true if one of them had not been
+/// offered before.
 bool GraphMatch::skip() {
   bool found = false;
   auto offerReached = [&](const std::vector<Reached> &own, const std::vector<Reached> &others) {

@@ -1,4 +1,4 @@
-// Which node of one graph corresponds to which node of another one.
+// Finds the nodes of two graphs that correspond to each other.
 #pragma once
 
 #include "stage/diff/GraphNodes.h"
@@ -10,11 +10,11 @@ namespace lathe::stage {
 
 /// Pairs the nodes, inputs and outputs of two graphs. Partners have the same operator.
 ///
-/// Pairs spread from neighbour to neighbour, the pair with the most evidence first (percolation graph matching, Yartseva and
-/// Grossglauser 2013, doi:10.1145/2512938.2512952). They start at constants with the same content, which only one
-/// node on each side reads, and at the inputs and outputs. Where nothing spreads any more, one or two operators may be
-/// skipped on either side, so that an operator that was added or removed leaves its surroundings paired. At last different
-/// operators are partners where they stand in one place.
+/// Pairs spread from neighbour to neighbour, the pair with the most evidence first (percolation graph matching,
+/// Yartseva and Grossglauser 2013, doi:10.1145/2512938.2512952). They start at constants with equal content that only
+/// one node on each side reads, and at the inputs and outputs. When pairs cannot spread further, one or two operators
+/// may be skipped on either side, so that an added or removed operator leaves its surroundings paired. At the end,
+/// different operators become partners if they are in the same place.
 class GraphMatch {
 public:
   static constexpr size_t nobody = SIZE_MAX;
@@ -27,15 +27,15 @@ public:
   const std::vector<size_t> &inputPartners() const { return inputsToB; }
   const std::vector<size_t> &outputPartners() const { return outputsToB; }
 
-  /// True if two operands are the same value by now; for constants: the same content.
+  /// True if two operands are known to be the same value; for constants: the same content.
   bool same(const Source &a, const Source &b) const;
-  /// The operand of `y` that belongs to operand `slot` of `x`, its partner: another one only where both commute.
+  /// The operand of `y` that corresponds to operand `slot` of its partner `x`; the index differs only if both commute.
   size_t slotOf(size_t x, size_t y, size_t slot) const;
 
 private:
   struct Pair {
     int64_t score;
-    size_t order; // of discovery: earlier ones first
+    size_t order; // of discovery
     size_t x, y;
     bool operator<(const Pair &other) const { return score != other.score ? score < other.score : order > other.order; }
   };

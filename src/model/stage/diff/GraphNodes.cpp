@@ -11,7 +11,7 @@
 namespace lathe::stage {
 namespace {
 
-/// The attributes of an operator as texts. Axes are counted from the first one of `rank`.
+/// The attributes of an operator as texts. Axes count from the first of `rank` axes.
 class AttributeTexts : public AttrVisitor {
 public:
   explicit AttributeTexts(int64_t rank) : rank(rank) {}
@@ -54,7 +54,7 @@ uint64_t hashOf(std::string_view bytes) {
   return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
 }
 
-/// The bytes that say what a constant holds: one element's bytes if all are equal.
+/// The bytes of a constant's content: the bytes of one element if all elements are equal.
 std::string_view contentOf(const nn::ConstantData &data, int64_t elements) {
   std::string_view bytes(data.bytes.data(), data.bytes.size());
   size_t width = bitWidth(data.type) / 8;
@@ -67,7 +67,8 @@ bool isCommutative(llvm::StringRef kind) {
   return kinds.count(kind.str()) > 0;
 }
 
-/// Number of axes that the attributes of an operator count: of its first operand, of the result where axes are added.
+/// The rank to which axis attributes of an operator refer: the rank of its first operand, or of the result if it adds
+/// axes.
 int64_t axesOf(mlir::Operation *op) {
   bool adds = op->getName().stripDialect() == "unsqueeze";
   if (adds ? op->getNumResults() == 0 : op->getNumOperands() == 0)
@@ -82,7 +83,7 @@ GraphPort portOf(const std::string &name, const TensorInfo &info) {
           {},        {}};
 }
 
-/// The order of a transpose; nothing for other operators.
+/// The permutation of a transpose; nothing for other operators.
 std::optional<std::vector<int64_t>> orderOf(mlir::Operation *op) {
   if (!op || !llvm::isa<nn::TransposeOp>(op))
     return std::nullopt;
@@ -164,7 +165,7 @@ GraphNodes::GraphNodes(mlir::func::FuncOp main) {
     infos.push_back(shapes.of(argument));
   readInputs(main, infos, inputNames(main));
   mlir::Operation *end = main.getBody().front().getTerminator();
-  std::set<mlir::Operation *> atOutputs; // transposes that only a result of the graph reads
+  std::set<mlir::Operation *> atOutputs; // transposes that only results of the graph read
   for (mlir::Value value : end->getOperands())
     if (value.getDefiningOp() && orderOf(value.getDefiningOp()) && value.hasOneUse() &&
         !sources.count(value.getAsOpaquePointer()))

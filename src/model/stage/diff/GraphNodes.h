@@ -1,4 +1,4 @@
-// A graph as plain nodes, constants and ports, for the comparison with another one.
+// A graph as plain nodes, constants and ports, for comparison with another graph.
 #pragma once
 
 #include "ir/Bridge.h"
@@ -12,21 +12,21 @@
 
 namespace lathe::stage {
 
-/// Extents; an open one is empty.
+/// Extents; open extents are empty.
 using Extents = std::vector<std::optional<int64_t>>;
 
-/// Where a value comes from.
+/// The source of a value.
 struct Source {
   enum Kind { none, node, input, constant };
   Kind kind = none;
-  size_t index = 0;    // of the node, input or constant
-  unsigned result = 0; // of the node
+  size_t index = 0;    // index of the node, input or constant
+  unsigned result = 0; // result of the node
 
   bool operator==(const Source &) const = default;
 };
 
 struct GraphConstant {
-  std::optional<nn::ConstantData> data; // nothing: strings
+  std::optional<nn::ConstantData> data; // empty for strings
   std::string dims;                     // "64x3x7x7"
   uint64_t content = 0;                 // hash of type, extents and elements
   int64_t elements = 0;
@@ -39,22 +39,22 @@ struct GraphNode {
   mlir::Operation *op;
   std::string name, kind;                        // "layer1.0.conv1", "conv"
   std::map<std::string, std::string> attributes; // "strides" -> "[2, 2]"
-  std::vector<Source> operands;                  // by position in the record; optional ones may be missing
-  std::vector<std::vector<Use>> uses;            // of each result by nodes
-  Extents extents;                               // of the first result
-  bool commutes = false;                         // both operands may change places
+  std::vector<Source> operands;                  // in the order of the record; optional ones may be missing
+  std::vector<std::vector<Use>> uses;            // uses of each result by nodes
+  Extents extents;                               // extents of the first result
+  bool commutes = false;                         // both operands may be exchanged
 
   std::string operandName(size_t slot) const;
 };
 
-/// An input or output. `order`: the graph has axis order[i] of the port as its axis i; empty: as it is. A transpose next to
-/// a port is a matter of the port's layout and no node.
+/// An input or output. `order`: axis i of the graph's value is axis order[i] of the port; empty: the same order. A
+/// transpose next to a port counts as the port's layout and not as a node.
 struct GraphPort {
   std::string name, type; // "data", "f32"
   Dims shape;
-  Extents extents; // behind the transpose
+  Extents extents; // extents after the transpose
   std::vector<int64_t> order;
-  Source source; // of an output
+  Source source; // source of an output
 };
 
 struct GraphNodes {
@@ -62,17 +62,17 @@ struct GraphNodes {
   std::vector<GraphConstant> constants;
   std::vector<GraphPort> inputs, outputs;
 
-  /// Reads a graph. Throws Error as nn::SymbolicShapes does.
+  /// Reads a graph. Throws Error like nn::SymbolicShapes.
   explicit GraphNodes(mlir::func::FuncOp main);
 
 private:
-  std::map<const void *, Source> sources; // of values
+  std::map<const void *, Source> sources; // sources of values
 
   void readInputs(mlir::func::FuncOp main, const std::vector<TensorInfo> &infos, const std::vector<std::string> &names);
   void readConstant(nn::ConstantOp constant);
 };
 
-/// True if extents that are numbers in both are equal.
+/// True if no axis has different constant extents.
 bool compatible(const Extents &a, const Extents &b);
 
 } // namespace lathe::stage

@@ -6,7 +6,8 @@
 namespace lathe::stage {
 namespace {
 
-/// The axis of A's port for each axis of B's, such that both graphs compute with the same tensor. Empty: each its own.
+/// The axis of A's port for each axis of B's port, such that both graphs compute with the same tensor. Empty: the same
+/// axes.
 std::vector<size_t> axesBetween(const GraphPort &a, const GraphPort &b) {
   size_t rank = a.shape.size();
   if (rank != b.shape.size())
@@ -21,8 +22,8 @@ std::vector<size_t> axesBetween(const GraphPort &a, const GraphPort &b) {
   return axes == own ? std::vector<size_t>() : axes;
 }
 
-/// True if only the channels move: from the last place to behind the batch, or back. `lathe compare --adapt-layouts` adapts
-/// inputs and outputs that differ so.
+/// True if only the channels move: from the last axis to the axis behind the batch, or back. `lathe compare
+/// --adapt-layouts` adapts inputs and outputs with this difference.
 bool moveChannels(const std::vector<size_t> &axes) {
   size_t rank = axes.size();
   if (rank < 3 || axes[0] != 0)
@@ -42,11 +43,11 @@ Dims reordered(const Dims &dims, const std::vector<size_t> &axes) {
   return result;
 }
 
-/// Which symbol of A is which one of B: as the extents of the ports say.
+/// The correspondence of A's symbols and B's symbols, derived from the extents of the ports.
 class Symbols {
 public:
-  /// True if both are equal under the names of B. Of symbols that occur for the first time, one in each extent may be
-  /// the other one.
+  /// True if both extents are equal after renaming A's symbols. If each extent has one symbol that occurs for the first
+  /// time, these two symbols may correspond.
   bool equal(const Dim &x, const Dim &y) {
     std::vector<std::string> own = unknown(x, toB), others = unknown(y, toA);
     if (own.size() != others.size() || own.size() > 1)
@@ -71,7 +72,7 @@ public:
     return all;
   }
 
-  /// Pairs the extents that are one symbol on each side. They define what the others are made of.
+  /// Pairs extents that are a single symbol on each side. Formulas consist of these symbols.
   void define(const Dims &x, const Dims &y) {
     for (size_t axis = 0; axis < std::min(x.size(), y.size()); ++axis)
       if (isSymbol(x[axis]) && isSymbol(y[axis]))
@@ -94,7 +95,7 @@ private:
   }
 };
 
-/// Inputs, or outputs.
+/// The inputs, or the outputs.
 struct Ports {
   const char *kind;
   const std::vector<GraphPort> &own, &others;

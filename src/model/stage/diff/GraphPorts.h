@@ -1,4 +1,4 @@
-// The inputs and outputs of two graphs beside each other.
+// Compares the inputs and outputs of two graphs.
 #pragma once
 
 #include "stage/diff/GraphDiff.h"
@@ -6,9 +6,9 @@
 
 namespace lathe::stage {
 
-/// Everything in which partners among the inputs and outputs differ, and the ports without a partner. Symbols may have
-/// other names in B: extents are equal if one renaming makes them equal. The order of axes counts, also where extents
-/// are equal: it follows from the transposes next to the ports.
+/// All differences between partners among the inputs and outputs, and the ports without a partner. Symbols may have
+/// other names in B: extents are equal if one renaming makes them equal. The order of axes counts even if extents are
+/// equal: it follows from the transposes next to the ports.
 std::vector<GraphDiff::Port> comparePorts(const GraphNodes &a, const GraphNodes &b, const GraphMatch &match);
 
 } // namespace lathe::stage

@@ -21,7 +21,8 @@ GraphDiff diff(const std::string &a, const std::string &b) {
   return diffGraphs(mainFunction(*moduleA), mainFunction(*moduleB), 0);
 }
 
-/// y = exp of x in the order `in`, in the order `out`; empty: no transpose. `extents`: of the exp.
+/// y = exp of x, with a transpose `in` before and a transpose `out` after exp; empty: no transpose. `extents` are the
+/// extents of exp.
 std::string reordered(const std::vector<int64_t> &extents, const std::vector<int64_t> &in,
                       const std::vector<int64_t> &out = {}) {
   auto type = [](const std::vector<int64_t> &dims) { return fmt::format("tensor<{}xf32>", fmt::join(dims, "x")); };
@@ -46,7 +47,7 @@ std::string reordered(const std::vector<int64_t> &extents, const std::vector<int
   return text + fmt::format("return {} : {} }}\n", out.empty() ? "%e" : "%o", type(last));
 }
 
-/// Whatever the extents are, also where they are equal.
+/// For all extents, also for equal ones.
 TEST(GraphPortsTest, ChannelsThatMoveAreALayout) {
   for (const std::vector<int64_t> &extents : {std::vector<int64_t>{1, 3, 4, 5}, {1, 3, 4, 4}, {1, 3, 3, 3}}) {
     GraphDiff found = diff(reordered(extents, {0, 3, 1, 2}, {0, 2, 3, 1}), reordered(extents, {}));
@@ -77,8 +78,8 @@ TEST(GraphPortsTest, AnyOtherOrderOfAxesIsADifferenceOfContent) {
   };
   const Case cases[] = {
       {{1, 3, 4, 4}, {}, {0, 1, 3, 2}, {0, 1, 3, 2}},           // height against width, of a square
-      {{1, 3, 4, 5}, {}, {0, 1, 3, 2}, {0, 1, 3, 2}},           // and of a rectangle
-      {{1, 3, 4, 4}, {0, 3, 1, 2}, {0, 3, 2, 1}, {0, 2, 1, 3}}, // the same behind another layout
+      {{1, 3, 4, 5}, {}, {0, 1, 3, 2}, {0, 1, 3, 2}},           // height against width, of a rectangle
+      {{1, 3, 4, 4}, {0, 3, 1, 2}, {0, 3, 2, 1}, {0, 2, 1, 3}}, // height against width, behind another layout
       {{1, 3, 4, 5}, {}, {0, 3, 2, 1}, {0, 3, 2, 1}},           // extents of a layout, but rows are columns
       {{3, 3}, {}, {1, 0}, {1, 0}},
       {{3, 3, 3}, {2, 0, 1}, {1, 2, 0}, {1, 2, 0}}, // axis 1 of B and axis 2 of A are axis 0 inside
@@ -107,7 +108,7 @@ TEST(GraphPortsTest, ExtentsBehindALayoutAreComparedToo) {
   EXPECT_EQ(found.ports[2].port, "output 'y'");
 }
 
-/// y = x[0] + x[1], whose batches are called so.
+/// y = x[0] + x[1], with these names of the batches.
 std::string batches(const std::string &first, const std::string &second) {
   auto symbol = [](const std::string &name) { return fmt::format("{{nn.dims = [\"{}\", \"4\"]}}", name); };
   return fmt::format(R"(func.func @main(%a: tensor<?x4xf32> {0}, %b: tensor<?x4xf32> {1}) -> tensor<?x8xf32> {{
@@ -122,9 +123,9 @@ std::string batches(const std::string &first, const std::string &second) {
 TEST(GraphPortsTest, SymbolsMayHaveOtherNames) {
   EXPECT_EQ(diff(batches("N", "M"), batches("N", "M")).count(), 0u);
   EXPECT_EQ(diff(batches("N", "M"), batches("batch", "input_1_0")).count(), 0u);
-  EXPECT_EQ(diff(batches("N", "M"), batches("M", "N")).count(), 0u); // exchanged
+  EXPECT_EQ(diff(batches("N", "M"), batches("M", "N")).count(), 0u); // exchanged names
   EXPECT_EQ(diff(batches("N", "N"), batches("batch", "batch")).count(), 0u);
-  // One symbol is not two: the second input differs, and with it the output.
+  // One symbol differs from two: the second input differs, and so does the output.
   for (auto &[a, b] : {std::pair(batches("N", "N"), batches("N", "M")), {batches("N", "M"), batches("b", "b")}}) {
     GraphDiff found = diff(a, b);
     EXPECT_EQ(found.count(), 2u);

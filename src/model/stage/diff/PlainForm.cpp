@@ -14,7 +14,7 @@ void replace(mlir::Operation *op, mlir::Value value) {
 
 void hoistTranspose(nn::TransposeOp transpose) {
   auto pad = transpose.getX().getDefiningOp<nn::PadOp>();
-  if (!pad || !pad->hasOneUse() || pad->getNumOperands() != 1) // extents of padding as operands
+  if (!pad || !pad->hasOneUse() || pad->getNumOperands() != 1) // the padding is an operand
     return;
   auto order = nn::attrsAs<TransposeAttrs>(transpose);
   auto pads = nn::attrsAs<PadAttrs>(pad);

@@ -1,13 +1,13 @@
-// Rewrites that make two graphs of one network more alike than the compiler needs them.
+// Rewrites that make two graphs of one network more alike than the compiler requires.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace lathe {
 
-/// Brings operators with several spellings into one:
-/// - a transpose behind a pad stands before it, so that passes see the pad beside its convolution;
-/// - a product of a matrix and a constant one is a gemm, whose constant has the extents K x N.
+/// Brings operators with several forms into one form:
+/// - a transpose behind a pad moves before it, so that passes see the pad beside its convolution;
+/// - a product of a matrix and a constant matrix becomes a gemm whose constant has the extents K x N.
 void plainForm(mlir::func::FuncOp main);
 
 } // namespace lathe

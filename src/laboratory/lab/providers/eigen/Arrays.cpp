@@ -13,7 +13,7 @@ using Vector = Eigen::Map<const Eigen::ArrayXf>;
 using Result = Eigen::Map<Eigen::ArrayXf>;
 using Rows = Eigen::Map<const Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
-// Of one operand.
+// One operand.
 
 using Unary = void (*)(const Vector &x, Result y, float alpha, float beta);
 
@@ -41,12 +41,12 @@ const std::map<std::string, Unary> &unaries() {
   return table;
 }
 
-/// The first two numbers an operator has, or 0.
+/// The first two numeric attributes of an operator, or 0.
 std::pair<float, float> parameters(const Problem &problem) {
   float values[2] = {0, 0};
   size_t count = 0;
   auto attrs = toJson(*problem.attrs);
-  for (auto &attr : problem.record().attrs) { // in the record's order
+  for (auto &attr : problem.record().attrs) { // in the order of the record
     auto &value = attrs.at(attr.name);
     if (count == 2)
       break;
@@ -71,7 +71,7 @@ Outcome<ArrayProgram> makeUnary(const Problem &problem, const ProblemInputs &inp
   return program;
 }
 
-// Of two operands.
+// Two operands.
 
 using Binary = void (*)(const Vector &a, const Vector &b, Result y);
 
@@ -99,7 +99,7 @@ Outcome<ArrayProgram> makeBinary(const Problem &problem, const ProblemInputs &in
   return program;
 }
 
-// Of rows.
+// Rows.
 
 int64_t product(const std::vector<int64_t> &dims, size_t begin, size_t end) {
   int64_t count = 1;
@@ -108,11 +108,11 @@ int64_t product(const std::vector<int64_t> &dims, size_t begin, size_t end) {
   return count;
 }
 
-/// `length` rows of `inner` elements to one.
+/// Reduces `length` rows of `inner` elements to one row.
 using Reduction = void (*)(const Rows &x, float *y);
 
 template <class Across, class Along> void reduceRows(const Rows &x, float *y, Across across, Along along) {
-  if (x.cols() == 1) // a contiguous run: one number
+  if (x.cols() == 1) // contiguous elements: one number
     *y = along(Vector(x.data(), x.rows()));
   else
     Result(y, x.cols()) = across(x.colwise()).transpose();

@@ -1,5 +1,5 @@
-// Eigen as a provider: products of matrices, convolutions as im2col and a product, element-wise operators by its
-// arrays. Its templates are compiled here, for the processor that LATHE_PEER_ARCH names.
+// Eigen as a provider: matrix products, convolutions as im2col and a product, and element-wise operators with arrays.
+// Its templates are compiled here, for the processor in LATHE_PEER_ARCH.
 #include "lab/providers/Im2col.h"
 #include "lab/providers/eigen/Arrays.h"
 
@@ -94,9 +94,9 @@ public:
   std::optional<std::vector<std::span<const char>>> constants() const override { return constantRanges; }
 
 private:
-  std::unique_ptr<ProductProgram> program; // this or
+  std::unique_ptr<ProductProgram> program; // either this or arrays
   std::optional<ArrayProgram> arrays;
-  ProblemInputs operands; // of the arrays, which point to them
+  ProblemInputs operands; // operands of the arrays, which point to them
   std::vector<std::span<const char>> constantRanges;
   std::unique_ptr<runtime::ThreadPool> pool;
 };

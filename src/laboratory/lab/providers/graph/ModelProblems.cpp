@@ -11,7 +11,7 @@
 namespace lathe::lab {
 namespace {
 
-/// The value's extents with symbols at 1; nothing when one depends on data.
+/// The value's extents with all symbols set to 1; nothing if an extent depends on data.
 std::optional<std::vector<int64_t>> extents(const TensorInfo &info) {
   std::vector<int64_t> dims;
   for (const Dim &dim : info.dims) {
@@ -28,12 +28,12 @@ bool isElementwise(mlir::Operation *op) {
   return record && std::string_view(record->lowering) == "elementwise";
 }
 
-/// One operand, and attributes at their defaults: what an epilogue of a problem can say.
+/// True for one operand and default attributes: the form that a problem's epilogue can express.
 bool isPlainUnary(mlir::Operation *op) {
   return isElementwise(op) && op->getNumOperands() == 1 && describe(*nn::attrsOf(op)).empty();
 }
 
-/// What applies `op` to `value` in an epilogue of a problem; nothing where none can say it.
+/// The word for applying `op` to `value` in a problem's epilogue; nothing if there is none.
 std::optional<std::string> epilogueOf(mlir::Operation *op, mlir::Value value) {
   if (isPlainUnary(op))
     return nn::recordOf(op)->name;
@@ -42,7 +42,7 @@ std::optional<std::string> epilogueOf(mlir::Operation *op, mlir::Value value) {
     return std::nullopt;
   bool first = op->getOperand(0) == value, commutes = record->name != std::string_view("sub");
   mlir::Value other = op->getOperand(first);
-  // Operands that are broadcast, or known beforehand, are another matter.
+  // An epilogue cannot express operands that are broadcast or known beforehand.
   auto argument = mlir::dyn_cast<mlir::BlockArgument>(other);
   auto function = mlir::dyn_cast<mlir::func::FuncOp>(op->getParentOp());
   bool known = !argument || !function || function.getArgAttr(argument.getArgNumber(), "nn.constant");
@@ -50,7 +50,8 @@ std::optional<std::string> epilogueOf(mlir::Operation *op, mlir::Value value) {
                                                                              : std::nullopt;
 }
 
-/// The operators that a kernel is about: every contraction, else the first that is not element-wise, else the first.
+/// The main operators of a kernel: every contraction, otherwise the first operator that is not element-wise, otherwise
+/// the first one.
 std::vector<mlir::Operation *> anchorsOf(mlir::Block &body) {
   std::vector<mlir::Operation *> contractions;
   mlir::Operation *first = nullptr;
@@ -68,7 +69,7 @@ std::vector<mlir::Operation *> anchorsOf(mlir::Block &body) {
   return contractions;
 }
 
-/// The anchor as a problem; nothing where extents depend on data or an element type has no values.
+/// The anchor as a problem; nothing if extents depend on data or an element type has no values.
 std::optional<Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation *anchor, const nn::SymbolicShapes &shapes) {
   Problem problem;
   const OpRecord &record = *nn::recordOf(anchor);
@@ -98,13 +99,13 @@ std::optional<Problem> problemOf(mlir::func::FuncOp kernel, mlir::Operation *anc
   problem.attrs = std::move(attrs);
   try {
     problem.check(problem.op);
-  } catch (const Error &) { // extents that its values decide
+  } catch (const Error &) { // extents depend on the operands' values
     return std::nullopt;
   }
   return problem;
 }
 
-/// Indices must lie inside what they point into.
+/// Indices must be inside the axis that they index.
 void boundIndices(Problem &problem) {
   for (auto &operand : problem.operands)
     if (operand.name == "indices") {
@@ -127,11 +128,11 @@ ModelProblems problemsOf(mlir::ModuleOp module) {
     std::set<mlir::Operation *> said;
     for (mlir::Operation *anchor : anchorsOf(body)) {
       auto problem = problemOf(kernel, anchor, nn::SymbolicShapes(kernel));
-      if (!problem) // said all the same
+      if (!problem) // it was described before
         continue;
       boundIndices(*problem);
       said.insert(anchor);
-      // What follows the anchor one by one, each the only reader of the one before, is its epilogue.
+      // The operators after the anchor are its epilogue, if each is the only reader of its predecessor.
       mlir::Operation *last = anchor;
       while (last->getNumResults() == 1 && last->getResult(0).hasOneUse()) {
         mlir::Operation *next = *last->getResult(0).getUsers().begin();

@@ -12,13 +12,13 @@ namespace lathe::lab {
 
 struct ModelProblems {
   std::vector<ListedProblem> problems; // distinct, with counts; named after the first node
-  /// Other operators that kernels compute, with counts: for example a scaling with a broadcast factor.
+  /// Other operators in kernels, with counts: for example a scaling with a broadcast factor.
   std::vector<std::pair<std::string, int64_t>> besides;
 };
 
 /// Lists the operators of a module at kernels level. A problem is the main operator of a kernel with the element-wise
-/// operators behind it that an epilogue can hold (one operand, or a residual addition). It counts once for each call of
-/// the kernel. Operators that views and references compute are not listed. Open extents are 1.
+/// operators after it that an epilogue can express (one operand, or a residual addition). It counts once for each call
+/// of the kernel. Operators that are computed by views and references are not listed. Open extents count as 1.
 ModelProblems problemsOf(mlir::ModuleOp module);
 
 } // namespace lathe::lab

@@ -47,7 +47,7 @@ TEST(ModelProblems, CountsDistinctOperatorsWithTheirEpilogues) {
   EXPECT_TRUE(twice.problem.operands.at(1).constant);
   EXPECT_EQ(once.count, 1);
   EXPECT_EQ(once.problem.epilogue, std::vector<std::string>{"add"});
-  // A factor that is broadcast has no form in an epilogue.
+  // An epilogue cannot express a broadcast factor.
   EXPECT_EQ(found.besides, (std::vector<std::pair<std::string, int64_t>>{{"mul", 1}}));
 }
 

@@ -9,7 +9,7 @@ namespace lathe::lab {
 
 namespace {
 
-/// Which layout activations have at the operator's inputs and outputs.
+/// The layouts of activations at the operator's inputs and outputs.
 struct Choice {
   int64_t in = 0, out = 0; // block, 0: row-major
   std::string name(size_t rank) const {
@@ -25,7 +25,7 @@ nn::BlockedAttr blockedBy(mlir::MLIRContext *context, int64_t block) {
   return block ? nn::BlockedAttr::get(context, 1, block) : nn::BlockedAttr();
 }
 
-/// The kernel as passes/Partition would leave it; row-major everywhere.
+/// The kernel in the form of passes/Partition, row-major everywhere.
 mlir::func::FuncOp kernelFunction(mlir::ModuleOp module, const Problem &problem) {
   mlir::MLIRContext *context = module.getContext();
   mlir::OpBuilder b = mlir::OpBuilder::atBlockEnd(module.getBody());
@@ -54,7 +54,7 @@ mlir::func::FuncOp kernelFunction(mlir::ModuleOp module, const Problem &problem)
   return function;
 }
 
-/// Gives the anchor's ports and what follows it their layouts.
+/// Sets the layouts of the anchor's ports and of the operators after it.
 void setLayouts(mlir::func::FuncOp function, const LayoutRule &rule, const ChannelBlocks &blocks, Choice choice) {
   mlir::MLIRContext *context = function.getContext();
   mlir::Block &body = function.front();
@@ -83,7 +83,7 @@ Outcome<std::string> firstLayout(const Problem &problem, const Target &target, A
   if (family == "view" || family == "reference" || family == "fold")
     return NotApplicable{fmt::format("{} is no kernel of its own", problem.op)};
   int64_t block = target.channelBlock();
-  // What a network keeps: blocked, and row-major images into the first layer.
+  // The layouts of a network: blocked, or row-major images into the first layer.
   std::vector<Choice> choices = {{block, block}, {0, block}, {0, 0}};
   if (layout == ActivationLayout::row)
     choices = {{0, 0}};
@@ -97,7 +97,7 @@ Outcome<std::string> firstLayout(const Problem &problem, const Target &target, A
     mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
     mlir::func::FuncOp function = kernelFunction(*module, problem);
     ChannelBlocks blocks;
-    for (ElementType type : Target::blockedTypes()) // as in a network (compile/PlanCompilation.cpp)
+    for (ElementType type : Target::blockedTypes()) // like in a network (compile/PlanCompilation.cpp)
       blocks.sizes[type] = target.channelBlock(type);
     LayoutRule rule = layoutRule(&function.front().front(), blocks);
     if (choice.in || choice.out) {

@@ -24,10 +24,10 @@ public:
 
   llvm::SmallVector<Value> build(llvm::ArrayRef<Value> operands) {
     Value sums = make("matmul", {weightRows(operands[1]), columns(operands[0])}, MatMulAttrs());
-    size_t own = problem.byRecord().size(); // without a bias: 2, and the epilogue's operands follow
+    size_t own = problem.byRecord().size(); // 2 without a bias; operands of the epilogue follow
     if (own > 2 && operands[2])
       sums = make("add", {sums, reshaped(operands[2], {groups, outChannels, 1})}, AddAttrs());
-    // The epilogue is applied before the result gets its own extents, so that the product's kernel can contain it.
+    // Applies the epilogue before the result gets its final extents, so that the product's kernel can contain it.
     llvm::SmallVector<Value> seconds(operands.begin(), operands.end());
     for (size_t i = own; i < seconds.size(); ++i)
       seconds[i] = reshaped(seconds[i], {out[0], groups, outChannels, positions});
@@ -52,7 +52,7 @@ private:
     return make("reshape", {x, Value()}, attrs);
   }
 
-  /// The weights as groups x outputs x (taps x channels).
+  /// Reshapes the weights to groups x outputs x (taps x channels).
   Value weightRows(Value w) {
     int64_t taps = product(kernel);
     TransposeAttrs tapsFirst;
@@ -85,7 +85,7 @@ private:
     return make("pad", {x, Value(), Value()}, attrs);
   }
 
-  /// The input that tap number `tap` multiplies, for every output position.
+  /// The input of tap number `tap` for every output position.
   Value inputsOf(Value padded, int64_t tap) {
     SliceAttrs attrs;
     for (size_t i = kernel.size(); i-- > 0;) {

@@ -12,7 +12,7 @@ namespace lathe::lab {
 
 namespace {
 
-/// A buffer for the stored form, zero.
+/// A zeroed buffer for the stored form.
 Tensor bufferFor(const StoredForm &form) {
   Tensor tensor(ElementType::u8, {std::max<int64_t>(1, form.bytes())});
   std::memset(tensor.data(), 0, static_cast<size_t>(tensor.bytes()));
@@ -45,10 +45,10 @@ struct LoneKernel::State {
   std::optional<runtime::MappedKernel> code;
   std::string implementation;
   TaskSchedule scheduled;
-  std::vector<Tensor> operands; // as the kernel's arguments: inputs, packed constants, results
-  std::vector<bool> constant;   // of them
+  std::vector<Tensor> operands; // the kernel's arguments: inputs, packed constants, results
+  std::vector<bool> constant;   // for each operand
   std::vector<void *> buffers;
-  std::vector<StoredForm> results; // the last operands
+  std::vector<StoredForm> results; // the last of the operands
   int64_t units = 0, stages = 1;
   size_t scratchStride = 0;
   Tensor scratch;

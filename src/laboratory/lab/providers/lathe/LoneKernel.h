@@ -1,5 +1,5 @@
-// One operator as one kernel, generated and linked as `lathe compile` does, with activations in the
-// layout that they would have in a network.
+// One operator as one kernel, generated and linked like in `lathe compile`, with activations in the layout that they
+// have in a network.
 #pragma once
 
 #include "compile/ScheduleSource.h"

@@ -1,5 +1,4 @@
-// One operator as a network: compiled to a package and run by the runtime, inputs and outputs
-// row-major.
+// One operator as a network, compiled to a package and run by the runtime, with row-major inputs and outputs.
 #pragma once
 
 #include "lab/providers/graph/ProblemGraph.h"
@@ -11,8 +10,8 @@ namespace lathe::lab {
 
 class LonePackage {
 public:
-  /// Compiles the network that `build` makes. Declines if the plan leaves an operator to its
-  /// reference. Throws Error on failure.
+  /// Compiles the network that `build` makes. Declines if the plan leaves an operator to its reference. Throws Error on
+  /// failure.
   static Outcome<std::unique_ptr<LonePackage>> make(const Problem &problem, const std::string &target, int threads,
                                                     const ProblemInputs &inputs, BuildResults build = buildAsNamed);
   /// Schedules of its kernels, in order.

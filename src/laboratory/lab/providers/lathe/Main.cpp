@@ -1,7 +1,7 @@
-// Lathe's own kernels as a provider. `auto` is the kernel alone where the operator is one kernel, with activations in
-// the layout that a network around it would keep; what a network computes in several steps (an lstm, a view) is
-// compiled to a package of its own. Every algorithm of the operator's kernel family is a variant: the kernel alone by
-// that algorithm, with the parameters that the prior knows for it.
+// Lathe's own kernels as a provider. `auto` is a single kernel if the operator is one kernel, with activations in the
+// layout that a network would use. Operators that need several steps (an lstm, a view) are compiled to a package. Every
+// algorithm of the operator's kernel family is a variant: a single kernel with this algorithm and the prior's
+// parameters.
 #include "codegen/space/ContractionFormat.h"
 #include "lab/providers/lathe/Im2colGraph.h"
 #include "lab/providers/lathe/LoneKernel.h"
@@ -38,7 +38,7 @@ public:
     Outcome<Schedule> schedule = priorSchedule(**task.facts(), choice);
     if (!schedule)
       return NotApplicable{schedule.reason()};
-    // The laboratory's bounds follow from the types of the problem.
+    // The laboratory's bounds depend on the types of the problem, so the schedule must not change them.
     if (schedule->words.contains("type"))
       if (ContractionFormat format = formatNamed(schedule->words.at("type"), ElementType::f32); format.rounds)
         return NotApplicable{fmt::format("{} rounds the operands of products to {}", schedule->algorithm, format.name)};
@@ -49,7 +49,7 @@ private:
   AlgorithmChoice choice;
 };
 
-/// The schedule of the request.
+/// The source of the request's schedule.
 std::shared_ptr<const ScheduleSource> askedSchedule(const ProviderRequest &request) {
   return std::make_shared<TaskSchedules>(
       "the request",
@@ -133,7 +133,7 @@ public:
   }
 
 private:
-  /// Declines what a variant rules out.
+  /// Declines requests that contradict the variant.
   static Outcome<LoneKernelOptions> kernelOptions(const Problem &problem, const ProviderRequest &request) {
     LoneKernelOptions options{request.layout, request.threads};
     if (!request.schedule.empty())
@@ -156,7 +156,7 @@ private:
 
   Target target = Target::parse("native");
   std::unique_ptr<runtime::ThreadPool> pool;
-  std::unique_ptr<LoneKernel> kernel; // this or
+  std::unique_ptr<LoneKernel> kernel; // either this or a package
   std::unique_ptr<LonePackage> package;
 };
 

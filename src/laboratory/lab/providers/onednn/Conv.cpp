@@ -18,14 +18,14 @@ Outcome<std::string> prepareConv(Job &job) {
   }
   Desc rowX = Job::rowMajor(x), rowW = Job::rowMajor(w, weightDims), rowY = Job::rowMajor(job.results[0]);
   Desc rowB = b ? Job::rowMajor(*b) : Desc();
-  // Of the activations; weights are always packed as it likes.
+  // Layouts of the activations; weights are always packed as oneDNN prefers.
   Desc wantedX = job.laidOut(rowX, Job::any(rowX)), wantedY = job.laidOut(rowY, Job::any(rowY));
   Desc wantedW = w.constant ? Job::any(rowW) : rowW;
   auto algorithm = job.variant == "winograd" ? dnnl::algorithm::convolution_winograd
                    : job.variant == "direct" ? dnnl::algorithm::convolution_direct
                                              : dnnl::algorithm::convolution_auto;
   Dims strides = window.own(window.stride), dilations = window.own(window.dilation);
-  for (int64_t &dilation : dilations) // 0: dense
+  for (int64_t &dilation : dilations) // 0 means dense
     --dilation;
   auto choose = [&](const dnnl::primitive_attr &attributes) {
     dnnl::convolution_forward::desc description(dnnl::prop_kind::forward_inference, algorithm, wantedX, wantedW, rowB,
@@ -35,7 +35,8 @@ Outcome<std::string> prepareConv(Job &job) {
     job.select(chosen);
     return chosen;
   };
-  // Second operands of the epilogue are described before the primitive is: in the layout that it chooses without them.
+  // Second operands of the epilogue must be described before the primitive exists: in the layout that it chooses
+  // without them.
   if (std::any_of(problem.epilogue.begin(), problem.epilogue.end(), takesSecondOperand)) {
     auto bare = choose({});
     wantedX = bare.src_desc(), wantedY = bare.dst_desc();

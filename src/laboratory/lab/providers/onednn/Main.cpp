@@ -1,6 +1,6 @@
-// oneDNN as a provider. Where no layout is asked for, `auto` lets a convolution choose the layout of its activations
-// and gives pooling and resizing the layout that convolutions leave behind; reorders are made while preparing. `plain`
-// fixes the layout to row-major. Constant operands are always packed as oneDNN likes.
+// oneDNN as a provider. If no layout is requested, `auto` lets a convolution choose the layout of its activations, and
+// gives pooling and resizing the layout that convolutions produce; reorders are part of the preparation. `plain` fixes
+// the layout to row-major. Constant operands are always packed as oneDNN prefers.
 #include "lab/providers/onednn/OneDnn.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ namespace {
 struct Entry {
   Prepare prepare;
   std::vector<std::string> variants;
-  bool rowOnly = false; // it is given row-major activations, whatever the primitive could do
+  bool rowOnly = false; // it always gets row-major activations
 };
 
 /// By operator.
@@ -50,7 +50,7 @@ const std::map<std::string, Entry> &entries() {
   return table;
 }
 
-/// The layout of the activations that request and variant mean together; declines when they are two.
+/// The activation layout from both request and variant; declines if they contradict each other.
 Outcome<ActivationLayout> layoutOf(const Problem &problem, const ProviderRequest &request) {
   ActivationLayout fixed = request.variant == "plain"           ? ActivationLayout::row
                            : request.variant == "channels_last" ? ActivationLayout::channelsLast
@@ -65,7 +65,7 @@ Outcome<ActivationLayout> layoutOf(const Problem &problem, const ProviderRequest
   return request.layout;
 }
 
-/// Why a product of 8-bit integers is not given to oneDNN; "" where it is.
+/// Why oneDNN does not get a product of 8-bit integers; "" if it does.
 std::string declineBytes(const Problem &problem) {
   if (problem.operands.size() > 2)
     return "zero points are not implemented";
@@ -74,7 +74,7 @@ std::string declineBytes(const Problem &problem) {
   return "";
 }
 
-/// How many threads OpenMP uses from now on, whichever OpenMP the library was built with.
+/// Sets the number of OpenMP threads, for any OpenMP library.
 void setThreads(int count) {
   auto set = reinterpret_cast<void (*)(int)>(::dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
   require(set != nullptr, "this oneDNN does not use OpenMP: its threads cannot be set");

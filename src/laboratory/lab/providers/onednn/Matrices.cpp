@@ -67,7 +67,7 @@ Outcome<std::string> prepareMatrices(Job &job) {
     addend = Job::rowMajor(*c, {p.addendRow ? p.rows : 1, p.addendColumn ? p.columns : 1});
   if (p.alpha != 1)
     attributes.set_output_scales(0, {float(p.alpha)});
-  dnnl::post_ops operators; // the addend comes before what follows the product
+  dnnl::post_ops operators; // the addend comes before the epilogue
   if (!addend.is_zero())
     operators.append_binary(dnnl::algorithm::binary_add, addend);
   auto appended = appendEpilogue(operators, job.problem, &rowY);

@@ -45,7 +45,7 @@ Outcome<std::string> prepareLayerNorm(Job &job) {
   if (scale.elements() != columns || scale.dims.size() > rank - axis || (bias && bias->elements() != columns))
     return NotApplicable{"oneDNN's scale and bias have the extents that are normalised"};
   Desc row = Job::rowMajor(x, {rows, columns}), rowScale = Job::rowMajor(scale, {columns});
-  Desc wide({columns}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a); // whatever the type of x
+  Desc wide({columns}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a); // for every type of x
   auto flags = dnnl::normalization_flags::use_scale;
   if (bias)
     flags |= dnnl::normalization_flags::use_shift;
@@ -80,7 +80,7 @@ Outcome<std::string> prepareLrn(Job &job) {
   return fmt::format("{} {}", chosen.impl_info_str(), layoutName(chosen.src_desc()));
 }
 
-/// The algorithm of a reduction with its exponent; none where oneDNN has none.
+/// The algorithm of a reduction with its exponent; nothing if oneDNN has none.
 static std::optional<std::pair<dnnl::algorithm, float>> reductionOf(const std::string &op) {
   using dnnl::algorithm;
   static const std::map<std::string, std::pair<algorithm, float>> table = {

@@ -1,5 +1,4 @@
-// Common code of problems prepared with oneDNN 2. There is one file per group of operators;
-// Main.cpp has the table.
+// Common code of problems prepared with oneDNN 2. There is one file per group of operators; Main.cpp has the table.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -13,8 +12,8 @@ namespace lathe::lab::onednn {
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-/// A problem that is being prepared as a primitive. Each tensor has two descriptions: row-major,
-/// and as the primitive wants it.
+/// A problem that is being prepared as a primitive. Each tensor has two descriptions: row-major, and in the primitive's
+/// layout.
 class Job {
 public:
   Job(const Problem &problem, const ProblemInputs &inputs, const std::string &variant, ActivationLayout layout);
@@ -27,16 +26,14 @@ public:
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
 
-  /// Advances `chosen`, oneDNN's first choice, to the implementation that the variant names; other
-  /// variants keep the first choice. Throws Declined if oneDNN has no such implementation of the
-  /// problem.
+  /// Advances `chosen`, oneDNN's first choice, to the implementation that the variant names; other variants keep the
+  /// first choice. Throws Declined if oneDNN has no such implementation of the problem.
   void select(dnnl::primitive_desc &chosen) const;
 
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
 
-  /// A row-major description; a scalar has one axis. `dims` may be other extents for the same
-  /// elements.
+  /// A row-major description; a scalar has one axis. `dims` may be other extents for the same elements.
   static Desc rowMajor(const ProblemOperand &operand);
   static Desc rowMajor(const ProblemOperand &operand, const Dims &dims);
   /// A description with strides in elements.
@@ -90,15 +87,13 @@ struct Eltwise {
 };
 /// The algorithm of an operator; nothing if oneDNN has none.
 std::optional<Eltwise> eltwiseOf(const std::string &op, const Attrs &attrs);
-/// Appends the epilogue of the problem to `operators`. Declines an operator that oneDNN does not
-/// have, and an operator with a second operand if `second`, the description of second operands, is
-/// null.
+/// Appends the epilogue of the problem to `operators`. Declines an operator that oneDNN does not have, and an operator
+/// with a second operand if `second`, the description of second operands, is null.
 Outcome<bool> appendEpilogue(dnnl::post_ops &operators, const Problem &problem, const Desc *second = nullptr);
 /// The epilogue as attributes of a primitive; declines operators with a second operand.
 Outcome<dnnl::post_ops> postOpsOf(const Problem &problem);
 
-/// Prepares `job` and returns the name of the implementation. Declines with the reason. May throw
-/// dnnl_unimplemented.
+/// Prepares `job` and returns the name of the implementation. Declines with the reason. May throw dnnl_unimplemented.
 using Prepare = Outcome<std::string> (*)(Job &job);
 Outcome<std::string> prepareConv(Job &job);     // also for conv_integer
 Outcome<std::string> prepareMatrices(Job &job); // also for matmul_integer

@@ -27,7 +27,7 @@ Outcome<std::string> preparePool(Job &job) {
           return NotApplicable{"what ceil_mode adds is counted by oneDNN's average with padding"};
   }
   Desc rowX = Job::rowMajor(*job.operand(0)), rowY = Job::rowMajor(job.results[0]);
-  // As convolutions leave them behind.
+  // The layout that convolutions produce.
   Desc wantedX = job.laidOut(rowX, Job::blocked(rowX)), wantedY = job.laidOut(rowY, Job::blocked(rowY));
   Dims strides = window.own(window.stride), kernel = window.own(window.kernel), dilations = window.own(window.dilation);
   Dims before = window.own(window.padBefore), after = window.own(window.padAfter);
@@ -45,7 +45,7 @@ Outcome<std::string> preparePool(Job &job) {
     job.primitive = dnnl::pooling_forward(chosen);
     finish(chosen);
   } else {
-    for (int64_t &dilation : dilations) // 0: dense
+    for (int64_t &dilation : dilations) // 0 means dense
       --dilation;
     dnnl::pooling_v2_forward::desc description(kind, algorithm, wantedX, wantedY, strides, kernel, dilations, before,
                                                after);
@@ -57,8 +57,8 @@ Outcome<std::string> preparePool(Job &job) {
   return implementation + " " + layoutName(wantedX);
 }
 
-/// Along one axis, whether oneDNN's nearest neighbour is the operator's: both round (i + 0.5) * in / out - 0.5, but the
-/// operator goes down from a half where oneDNN goes up.
+/// True if oneDNN's nearest neighbour differs from the operator's along an axis: both round (i + 0.5) * in / out - 0.5,
+/// but the operator rounds halves down and oneDNN rounds them up.
 static bool hasHalf(int64_t in, int64_t out) {
   for (int64_t i = 0; i < out; ++i)
     if ((2 * i + 1) * in % (2 * out) == 0 && in != out)

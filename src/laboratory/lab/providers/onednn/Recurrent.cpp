@@ -7,8 +7,8 @@ namespace lathe::lab::onednn {
 
 using Tag = dnnl::memory::format_tag;
 
-/// Rows of `columns` values in blocks of `hidden` rows a gate and 4 gates a direction, from the operator's order of
-/// gates (i, o, f, c) to oneDNN's (i, f, c, o).
+/// Reorders rows of `columns` values, in blocks of `hidden` rows per gate and 4 gates per direction, from the
+/// operator's order of gates (i, o, f, c) to oneDNN's (i, f, c, o).
 static Tensor reordered(const Tensor &weights, int64_t directions, int64_t hidden, int64_t columns) {
   Tensor result(ElementType::f32, {directions, 4, hidden, columns});
   const int64_t from[] = {0, 2, 3, 1};
@@ -58,7 +58,7 @@ Outcome<std::string> prepareLstm(Job &job) {
   job.give(DNNL_ARG_WEIGHTS_LAYER, reordered(job.inputs[1], directions, hidden, in), rowW, chosen.weights_layer_desc());
   job.give(DNNL_ARG_WEIGHTS_ITER, reordered(job.inputs[2], directions, hidden, hidden), rowR,
            chosen.weights_iter_desc());
-  // D x 8H: of the input's products, then of the state's. oneDNN has no kernel without any.
+  // D x 8H: biases of the input's products, then of the state's. oneDNN has no kernel without biases.
   Tensor bias(ElementType::f32, {directions, 4 * hidden});
   for (int64_t d = 0; d < directions; ++d)
     for (int64_t i = 0; i < 4 * hidden; ++i) {
@@ -70,7 +70,7 @@ Outcome<std::string> prepareLstm(Job &job) {
     job.give(DNNL_ARG_SRC_ITER, 5, state, state);
     job.give(DNNL_ARG_SRC_ITER_C, 6, state, state);
   }
-  // Directions are innermost but one in memory, second in the operator's result.
+  // In memory, directions are the second to last axis; in the operator's result they are the second.
   int64_t row = directions * hidden;
   Desc seen({steps, directions, rows, hidden}, f32, Dims{rows * row, hidden, row, 1});
   job.take(DNNL_ARG_DST_LAYER, rowY, seen);

@@ -1,6 +1,6 @@
-// ONNX Runtime as a provider: a problem is written as an ONNX model of one node and its epilogue, constant operands as
-// initializers, and run by the runner that `lathe compare` uses. Times are taken inside that process: each is a whole
-// call of a session whose operands and results are bound; `settings` states what a call takes that does nothing.
+// ONNX Runtime as a provider: a problem becomes an ONNX model of one node and its epilogue, with constant operands as
+// initializers, and runs in the runner that `lathe compare` uses. Times are taken inside that process: each is a whole
+// session call with bound operands and results; `settings` states the time of a call that computes nothing.
 #include "export/onnx/Export.h"
 #include "ir/Context.h"
 #include "lab/compare/Compare.h"
@@ -17,13 +17,13 @@ using namespace lathe::lab;
 
 namespace {
 
-/// The value, or the failure as an error.
+/// Returns the value; throws the failure as an Error.
 template <class T> T valueOf(process::Result<T> result) {
   require(result.ok(), "{}", result.ok() ? "" : result.failure().message());
   return std::move(*result);
 }
 
-/// What it says when it has no kernel for an operator of these types or with these attributes.
+/// True for its message about a missing kernel for these types or attributes.
 bool saysUnimplemented(const std::string &message) {
   return message.find("NOT_IMPLEMENTED") != std::string::npos ||
          message.find("Could not find an implementation") != std::string::npos ||
@@ -59,7 +59,7 @@ public:
 
   Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
-    // It says so when it runs, not when it loads.
+    // It reports this when it runs, not when it loads.
     for (auto &operand : problem.operands)
       if (operand.name.ends_with("_zero_point") && operand.elements() != 1)
         return NotApplicable{
@@ -117,22 +117,22 @@ public:
 private:
   process::TemporaryDirectory directory{"provider-onnxruntime"};
   mutable std::optional<Runner> started;
-  std::map<std::string, std::string> files; // of the last run
+  std::map<std::string, std::string> files; // files of the last run
   size_t results = 0;
 
-  /// Started when it is needed, and again after it has ended.
+  /// Starts it on demand, and again after it has ended.
   Runner &runner() const {
     if (!started || !started->alive()) {
       auto spec = findRunner("onnxruntime");
       require(spec.done(), "{}", spec.done() ? "" : spec.reason());
-      spec->command.argv.push_back("--huge-pages"); // as providers that compute in their own process
+      spec->command.argv.push_back("--huge-pages"); // like providers that compute in their own process
       started.emplace(valueOf(Runner::start(*spec)));
     }
     return *started;
   }
 
-  /// The runner is a process group of its own: when this one is stopped between its turns that one stands still
-  /// already.
+  /// The runner is a separate process group, which stopping this process would not stop. It runs only during `use`, so it
+  /// is already paused when this process is stopped between its turns.
   template <class Use> auto awake(Use use) const -> decltype(use(std::declval<Runner &>())) {
     struct Turn {
       Runner &runner;

@@ -1,4 +1,4 @@
-// OpenBLAS as a provider: products of matrices by its sgemm (of a vector: sgemv), convolutions as im2col and sgemm.
+// OpenBLAS as a provider: matrix products with its sgemm (with a vector: sgemv), convolutions as im2col and sgemm.
 #include "lab/providers/Im2col.h"
 
 #include <cblas.h>
@@ -8,7 +8,7 @@ using namespace lathe::lab;
 
 namespace {
 
-/// sgemm or, where one of the operands is a vector, sgemv, as OpenBLAS wants it called.
+/// Calls sgemm or, if an operand is a vector, sgemv.
 void multiply(const ProductCall &call) {
   auto vector = [&](bool transposed, int64_t rows, int64_t columns, const float *matrix, int64_t ld, const float *x,
                     int64_t stepX, int64_t stepY) {
@@ -30,7 +30,7 @@ class OpenBlas : public Provider {
 public:
   std::string name() const override { return "openblas"; }
   std::string version() const override {
-    // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": the second word.
+    // Takes the second word of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...".
     std::string config = openblas_get_config();
     size_t begin = config.find(' ') + 1;
     return config.substr(begin, config.find(' ', begin) - begin);
@@ -44,7 +44,7 @@ public:
 
   Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
-    bool conv = problem.op == "conv"; // its panels are computed side by side, each by one thread
+    bool conv = problem.op == "conv"; // its panels are computed in parallel, each by one thread
     openblas_set_num_threads(conv ? 1 : request.threads);
     auto made = conv ? makeIm2col(problem, inputs, request.threads, multiply)
                      : makeProducts(problem, inputs, request.threads, false, multiply);
@@ -63,7 +63,7 @@ public:
 
 private:
   std::unique_ptr<ProductProgram> program;
-  std::vector<std::span<const char>> constantRanges; // of what the program keeps
+  std::vector<std::span<const char>> constantRanges; // constants that the program stores
 };
 
 } // namespace

@@ -1,5 +1,5 @@
-// The reference operators as a provider: plain loops in the problem's own types, every operator. A yardstick that
-// always answers, and the judge's own code in the types it is to judge.
+// The reference operators as a provider: plain loops in the problem's own types, for every operator. A baseline that
+// always answers, and the judge's code in the types that it judges.
 #include "lab/providers/Provider.h"
 #include "ops/Reference.h"
 #include "runtime/ThreadPool.h"
@@ -16,7 +16,7 @@ struct Step {
   const ReferenceEntry *entry;
   std::shared_ptr<const Attrs> attrs;
   std::vector<Value> results;
-  std::vector<const Value *> pointers; // what it reads; null where an operand is missing
+  std::vector<const Value *> pointers; // operands; null if one is missing
 };
 
 class References : public Provider {
@@ -42,7 +42,7 @@ public:
       first.pointers.push_back(inputs[i].defined() ? &values[i] : nullptr);
     first.results.resize(problem.results().size()); // the first run allocates them
     for (const std::string &name : problem.epilogue) {
-      const Value *x = steps.back().results.data(); // stays where it is when steps move
+      const Value *x = steps.back().results.data(); // its address stays when steps move
       Step &next = steps.emplace_back(step(name, findOp(name)->makeAttrs()));
       next.pointers = {x};
       if (takesSecondOperand(name))
@@ -83,7 +83,7 @@ private:
     return {entry, std::move(attrs), {}, {}};
   }
 
-  std::vector<Value> values; // the problem's inputs
+  std::vector<Value> values; // inputs of the problem
   std::vector<std::span<const char>> constantRanges;
   std::vector<Step> steps;
   std::unique_ptr<runtime::ThreadPool> pool;

@@ -15,7 +15,7 @@ std::string prepareConv(Job &job) {
   auto groups = uint32_t(job.problem.attrsAs<ConvAttrs>().group);
   auto inChannels = size_t(x.dims[1]), outChannels = size_t(weights.dims[0]);
   auto [low, high] = job.limits();
-  Buffer kernel = channelsLast(job.inputs[1]); // outputs, taps, inputs
+  Buffer kernel = channelsLast(job.inputs[1]); // outputs x taps x inputs
   Buffer bias = job.operand(2) ? rowMajor(job.inputs[2]) : Buffer();
   auto extent = [](int64_t value) { return uint32_t(value); };
   job.make(xnn_create_convolution2d_nhwc_f32, extent(w.padBefore[1]), extent(w.padAfter[2]), extent(w.padAfter[1]),

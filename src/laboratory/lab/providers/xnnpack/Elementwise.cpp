@@ -6,7 +6,7 @@
 
 namespace lathe::lab::xnnpack {
 
-/// Rows and their length: XNNPACK's batch and channels.
+/// Number of rows and their length: XNNPACK's batch and channels.
 struct Rows {
   size_t count, length;
   explicit Rows(const ProblemOperand &x) : length(x.dims.empty() ? 1 : size_t(x.dims.back())) {
@@ -59,7 +59,7 @@ constexpr PlainUnary plainUnary[] = {
     FUNCTION("hard_swish", hardswish_nc),
 };
 
-/// Two operands; XNNPACK limits the result.
+/// Two operands, with limits on the result.
 using LimitedBinary = Function<decltype(&xnn_create_add_nd_f32), decltype(&xnn_setup_add_nd_f32)>;
 constexpr LimitedBinary limitedBinary[] = {FUNCTION("add", add_nd), FUNCTION("sub", subtract_nd),
                                            FUNCTION("mul", multiply_nd), FUNCTION("div", divide_nd)};

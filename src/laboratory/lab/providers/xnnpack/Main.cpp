@@ -1,4 +1,4 @@
-// XNNPACK as a provider: its operators, one a problem, activations channels last.
+// XNNPACK as a provider: one operator per problem, with activations channels last.
 #include "lab/providers/xnnpack/XnnPack.h"
 
 using namespace lathe;
@@ -36,14 +36,14 @@ public:
   }
   nlohmann::json settings() const override { return {{"threading", "pthreadpool"}}; }
   std::vector<ActivationLayout> layouts() const override {
-    return {ActivationLayout::channelsLast, ActivationLayout::row}; // of images, of all else
+    return {ActivationLayout::channelsLast, ActivationLayout::row}; // for images; for all others
   }
 
   Outcome<std::string> prepare(const Problem &problem, const ProviderRequest &request,
                                const ProblemInputs &inputs) override {
     job.reset();
     try {
-      check(xnn_initialize(nullptr), "its start"); // the second time it does nothing
+      check(xnn_initialize(nullptr), "its start"); // a second call does nothing
       auto next = std::make_unique<Job>(problem, inputs, request.threads);
       std::string implementation = entries().at(problem.op)(*next);
       auto layout = next->inputIsChannelsLast ? ActivationLayout::channelsLast : ActivationLayout::row;

@@ -1,6 +1,5 @@
-// Common code of problems prepared with XNNPACK. XNNPACK uses channels-last activations, which are
-// converted while preparing. Its operators pack weights when they are created, so weights must be
-// constant.
+// Common code of problems prepared with XNNPACK. XNNPACK uses channels-last activations, which are converted while
+// preparing. Its operators pack weights when they are created, so weights must be constant.
 #pragma once
 
 #include "lab/providers/Provider.h"
@@ -22,11 +21,11 @@ struct DeletePool {
 };
 using Pool = std::unique_ptr<pthreadpool, DeletePool>;
 
-/// Elements with the padding that XNNPACK may read behind them.
+/// Elements with the padding that XNNPACK may read after them.
 using Buffer = std::vector<float>;
 Buffer bufferOf(int64_t elements);
 Buffer rowMajor(const Tensor &tensor);
-/// Axis 1 becomes the last one.
+/// Moves axis 1 to the end.
 Buffer channelsLast(const Tensor &tensor);
 
 /// A problem that is being prepared.
@@ -43,7 +42,7 @@ public:
   bool inputIsChannelsLast = false, outputIsChannelsLast = false;
 
   const ProblemOperand *operand(size_t index) const; // by position in the record; null: missing
-  /// Limits of the result by the epilogue, which is empty or one relu. Throws Declined for others.
+  /// Limits of the result from the epilogue, which is empty or one relu. Throws Declined for others.
   std::pair<float, float> limits() const;
   /// For operators without limits. Throws Declined if there is an epilogue.
   void expectNoEpilogue() const;

@@ -1,4 +1,4 @@
-// Lathe's packages as a runner (docs/runner-protocol.md): the runtime alone, no compiler.
+// Runs Lathe's packages as a runner (docs/runner-protocol.md), with the runtime only and no compiler.
 #include "lab/runners/ServeRunner.h"
 #include "runtime/Context.h"
 #include "runtime/References.h"

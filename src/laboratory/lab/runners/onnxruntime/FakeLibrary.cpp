@@ -1,5 +1,5 @@
-// A library that says it is ONNX Runtime of version $FAKE_ONNXRUNTIME_VERSION: for tests. It has version 5 of the C API
-// for versions that begin with "1.", with other functions than the header's.
+// A library for tests that claims to be ONNX Runtime of version $FAKE_ONNXRUNTIME_VERSION. It has version 5 of the C
+// API for versions that begin with "1.", with other functions than in the header.
 #include <cstdint>
 #include <cstdlib>
 
@@ -15,7 +15,7 @@ const char *version() {
   return stated ? stated : "";
 }
 
-int answer() { return 0; } // of every function: no status, no code, no message
+int answer() { return 0; } // for every function: no status, no code, no message
 
 const void *api(uint32_t) {
   static int (*table[143])();

@@ -38,7 +38,7 @@ public:
 
   void load(const std::string &file, int threads) override {
     open();
-    network.reset(); // first: two models at once would count as its memory
+    network.reset(); // first, so that the old model does not count as memory of the new one
     network.emplace(*library.api, *env, file, threads);
     path = file;
   }
@@ -73,7 +73,7 @@ public:
   }
 
 private:
-  /// At the first request: where the library is missing or another one, the request is answered so.
+  /// Called at the first request: if the library is missing or wrong, the answer to the request reports it.
   void open() {
     if (library.api)
       return;

@@ -13,7 +13,7 @@ static Owned<Session> openSession(const Api &api, const Env &env, const std::str
   check(api, api.setSessionExecutionMode(options.get(), sequential));
   check(api, api.setSessionGraphOptimizationLevel(options.get(), allOptimizations));
   check(api, api.setSessionLogSeverityLevel(options.get(), errorLevel));
-  check(api, api.setIntraOpNumThreads(options.get(), threads)); // the caller's thread is one of them
+  check(api, api.setIntraOpNumThreads(options.get(), threads)); // the caller's thread counts as one of them
   check(api, api.setInterOpNumThreads(options.get(), 1));
   return make(api, api.releaseSession, api.createSession, &env, path.c_str(),
               static_cast<const SessionOptions *>(options.get()));
@@ -59,7 +59,7 @@ static const char *kindName(int kind) {
   }
 }
 
-/// Types whose arrays runners exchange (support/Npy.h).
+/// Types of arrays that runners exchange (support/Npy.h).
 static bool inNpyFiles(ElementType type) {
   if (isFloat(type))
     return bitWidth(type) >= 16;
@@ -79,7 +79,7 @@ Port Network::portOf(bool ofInputs, size_t index) const {
   int kind = 0, type = 0;
   check(api, api.getOnnxTypeFromTypeInfo(info.get(), &kind));
   require(kind == tensorKind, "{} is {}, expected a tensor: runners exchange nothing else", where, kindName(kind));
-  const TensorInfo *shape = nullptr; // the info's
+  const TensorInfo *shape = nullptr; // owned by the info
   check(api, api.castTypeInfoToTensorInfo(info.get(), &shape));
   check(api, api.getTensorElementType(shape, &type));
   port.type = lab::elementTypeFromOnnx(type);
@@ -128,7 +128,7 @@ void Network::bind(const std::string &input, Tensor tensor) {
   check(api, api.bindInput(binding.get(), input.c_str(), value.get()));
   tensors.insert_or_assign(input, std::move(tensor));
   inputValues.insert_or_assign(input, std::move(value));
-  prepared = false; // extents of outputs may depend on it
+  prepared = false; // the outputs' extents may depend on it
 }
 
 // Runs.
@@ -159,7 +159,7 @@ std::vector<Tensor> Network::copyOutputs() const {
 bool Network::prepare() {
   if (prepared)
     return false;
-  for (const Port &port : inputPorts) // the library only notices when a node reads it
+  for (const Port &port : inputPorts) // the library notices this only when a node reads it
     require(tensors.contains(port.name), "input '{}' has no array", printable(port.name));
   bindOutputsToSession();
   check(api, api.runWithBinding(session.get(), runOptions.get(), binding.get()));
@@ -182,7 +182,7 @@ void Network::run() {
       return;
     if (api.getErrorCode(status) != invalidArgument)
       check(api, status);
-    // The inputs were right in `prepare`: an output has other extents than it had then.
+    // The inputs were right in `prepare`, so an output now has other extents.
     api.releaseStatus(status);
     varying = true;
   }

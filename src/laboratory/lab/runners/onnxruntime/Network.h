@@ -28,8 +28,7 @@ public:
   const std::vector<Port> &inputs() const { return inputPorts; }
   const std::vector<Port> &outputs() const { return outputPorts; }
 
-  /// Binds an input; the storage of the tensor is used until another one is bound. The next run
-  /// checks its extents.
+  /// Binds an input; the tensor's storage is used until another one is bound. The next run checks its extents.
   void bind(const std::string &input, Tensor tensor);
   /// The tensors bound so far.
   const std::map<std::string, Tensor> &bound() const { return tensors; }
@@ -53,7 +52,7 @@ private:
   Tensor copyOf(Value &value, const Port &port) const;
 
   const Api &api;
-  Allocator *allocator = nullptr; // the library's
+  Allocator *allocator = nullptr; // owned by the library
   Owned<MemoryInfo> memory;
   Owned<RunOptions> runOptions;
   Owned<Session> session;

@@ -33,8 +33,8 @@ void check(const Api &api, Status *status) {
   throw Error(code + ": " + printable(message.substr(0, message.find('\n'))));
 }
 
-/// Calls members from the beginning, the middle and the end of the table, whose answers are known. A table in another
-/// order is found here and not by a crash in the middle of a measurement.
+/// Calls members from the beginning, the middle and the end of the table with known results. So a table in another
+/// order is found here, and not by a crash during a measurement.
 static bool answersAsDeclared(const Api &api) {
   Status *status = api.createStatus(invalidArgument, "a message");
   bool first = status && api.getErrorCode(status) == invalidArgument &&

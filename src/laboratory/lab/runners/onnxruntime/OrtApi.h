@@ -27,7 +27,7 @@ struct TensorInfo; // OrtTensorTypeAndShapeInfo
 struct MemoryInfo;
 struct Allocator;
 
-// The enumeration values that are used.
+// The enumeration values in use.
 constexpr int errorLevel = 3;        // OrtLoggingLevel
 constexpr int sequential = 0;        // ExecutionMode
 constexpr int allOptimizations = 99; // GraphOptimizationLevel
@@ -109,7 +109,7 @@ struct Api {
   Status *(*bindOutput)(IoBinding *, const char *name, const Value *);
   Status *(*bindOutputToDevice)(IoBinding *, const char *name, const MemoryInfo *);
   Unused unused139;
-  /// An array from the allocator, of values that are the caller's, in the order in which outputs were bound.
+  /// Returns an array from the allocator with values that the caller owns, in the order in which outputs were bound.
   Status *(*getBoundOutputValues)(const IoBinding *, Allocator *, Value ***values, size_t *count); // 140
   Unused unused141;
   void (*clearBoundOutputs)(IoBinding *); // 142
@@ -127,7 +127,7 @@ static_assert(offsetof(Api, clearBoundOutputs) == 142 * sizeof(void *));
 
 /// OrtApiBase, returned by OrtGetApiBase(), the only entry point of the library.
 struct ApiBase {
-  const Api *(*getApi)(uint32_t version); // null for a version that the library does not have
+  const Api *(*getApi)(uint32_t version); // null for a version that the library lacks
   const char *(*getVersionString)();
 };
 
@@ -136,18 +136,17 @@ struct Library {
   std::string version; // "1.30.0"
 };
 
-/// Loads the library, for the rest of the process. Throws Error when the file cannot be loaded, is another library, or
-/// another version of ONNX Runtime than the declarations above are of.
+/// Loads the library, for the rest of the process. Throws Error if the file cannot be loaded, is another library, or is
+/// a version of ONNX Runtime that these declarations do not match.
 Library openOnnxRuntime(const std::string &path);
 
-/// Throws Error with the code's name and the first line of the message unless `status` is success. Releases it.
+/// Releases `status`. Throws Error with the code's name and the first line of the message unless it is success.
 void check(const Api &api, Status *status);
 
 /// Owns one handle.
 template <class Handle> using Owned = std::unique_ptr<Handle, void (*)(Handle *)>;
 
-/// Calls `create(arguments..., &handle)` and returns the handle, which `release` frees. Throws
-/// Error as `check` does.
+/// Calls `create(arguments..., &handle)` and returns the handle, which `release` frees. Throws Error like `check`.
 template <class Handle, class... Parameters, class... Arguments>
 Owned<Handle> make(const Api &api, void (*release)(Handle *), Status *(*create)(Parameters...),
                    Arguments... arguments) {

@@ -26,7 +26,7 @@ std::string contentOf(const std::string &path) {
   return content.str();
 }
 
-/// What OpenCV says, in one line, and where in its source.
+/// OpenCV's message in one line, with the position in its source.
 std::string said(const cv::Exception &error) {
   std::string text = error.err.empty() ? error.what() : error.err;
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -48,7 +48,7 @@ Tensor tensorOf(const cv::Mat &mat) {
   return tensor;
 }
 
-/// Axes of a tensor of four axes, in another order.
+/// A tensor of four axes with its axes in another order.
 cv::Mat reordered(const cv::Mat &mat, const std::vector<int> &order) {
   cv::Mat result;
   cv::transposeND(mat, order, result);
@@ -138,8 +138,8 @@ public:
   }
 
 private:
-  /// The layer that computes each output: it has the name of the output or, of ONNX, one that is made from the node's. Where
-  /// the importer left such a layer out: the layers that no other one reads, if they are as many.
+  /// The layer that computes each output: it has the name of the output or, for ONNX, a name made from the node's name.
+  /// If the importer has left out a layer like this: the layers without readers, if there are as many.
   std::vector<cv::String> layersOf(const lab::ModelNames &model) {
     std::vector<cv::String> found, unread = net.getUnconnectedOutLayersNames();
     for (const std::string &output : model.outputs) {
@@ -159,7 +159,7 @@ private:
   }
 
   lab::ModelNames names;
-  std::vector<cv::String> layers; // of the outputs
+  std::vector<cv::String> layers; // layers of the outputs
   cv::dnn::Net net;
   std::map<std::string, cv::Mat> inputs;
   std::vector<cv::Mat> results;

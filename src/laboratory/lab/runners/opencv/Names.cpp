@@ -56,7 +56,7 @@ void eachField(std::string_view bytes, const std::function<void(const Field &)> 
   }
 }
 
-/// The extents of a TensorShapeProto, of TensorFlow (`dimField` 2) or ONNX (1). In both an extent is field 1.
+/// The extents of a TensorShapeProto of TensorFlow (`dimField` 2) or ONNX (1). In both, an extent is field 1.
 std::vector<int64_t> extentsOf(std::string_view shape, uint64_t dimField) {
   std::vector<int64_t> dims;
   eachField(shape, [&](const Field &field) {
@@ -75,7 +75,7 @@ std::vector<int64_t> extentsOf(std::string_view shape, uint64_t dimField) {
   return dims;
 }
 
-/// A node of a GraphDef, as far as it matters here.
+/// The needed parts of a node of a GraphDef.
 struct GraphNode {
   std::string name, op;
   std::vector<std::string> inputs;
@@ -159,7 +159,7 @@ ModelInput readValue(std::string_view bytes, uint64_t &type) {
   return input;
 }
 
-/// Of a NodeProto.
+/// Adds the outputs of a NodeProto.
 void addMaker(std::string_view node, ModelNames &names) {
   std::string name;
   std::vector<std::string> outputs;

@@ -1,4 +1,4 @@
-// The inputs and outputs of a model file, which OpenCV's networks do not tell.
+// Reads the inputs and outputs of a model file, which OpenCV's networks do not state.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct ModelInput {
 
 struct ModelNames {
   bool onnx = false;
-  /// True if tensors of four axes have the channels last (a GraphDef without NCHW operators); OpenCV's have them first.
+  /// True if tensors of four axes have the channels last (a GraphDef without NCHW operators); OpenCV has them first.
   bool channelsLast = false;
   std::vector<ModelInput> inputs;
-  std::vector<std::string> outputs;          // in the order of the file; of a GraphDef the nodes that nothing reads
-  std::map<std::string, std::string> makers; // of ONNX: the name of the node that computes a tensor
+  std::vector<std::string> outputs;          // in the order of the file; for a GraphDef the nodes without readers
+  std::map<std::string, std::string> makers; // for ONNX: name of the node that computes a tensor
 };
 
 /// Reads the names of a GraphDef or an ONNX model. Throws Error if the bytes are neither, or if an input is not float32.

@@ -1,6 +1,7 @@
-// A library with the functions of TensorFlow Lite's C API that runs one kind of model: a float32 or int8 input whose output has the same
-// extents and is its relu (int8: the greater of the element and the zero point 0). For tests: it ignores what the file computes.
-// $FAKE_TFLITE says "SHAPE TYPE" of the input and the output ("1x4 f32"); "fails" behind them: every run fails with a message.
+// A library for tests with the functions of TensorFlow Lite's C API that runs one kind of model: a float32 or int8
+// input, and an output with the same extents that is its relu (int8: the greater of the element and the zero point 0).
+// It ignores the content of the file. $FAKE_TFLITE gives "SHAPE TYPE" of the input and the output ("1x4 f32"); if
+// "fails" follows, every run fails with a message.
 #include <algorithm>
 #include <cstdarg>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A native TensorFlow Lite as a runner (docs/runner-protocol.md), through the C API of a library that the user names.
+// A native TensorFlow Lite as a runner (docs/runner-protocol.md), through the C API of a library chosen by the user.
 #include "lab/runners/ServeRunner.h"
 #include "lab/runners/tflite/Names.h"
 #include "lab/runners/tflite/TfliteApi.h"
@@ -16,7 +16,7 @@ using namespace lathe::tflite_native;
 
 namespace {
 
-/// A loaded model. What the library says of an error becomes part of the Error.
+/// A loaded model. Messages of the library become part of the Error.
 class Network {
 public:
   Network(const Api &api, const std::string &path, int threads)
@@ -69,7 +69,8 @@ public:
     given[index] = std::move(tensor);
   }
 
-  /// The interpreter may overwrite its inputs, so they are copied before each run: as a program that uses it does.
+  /// Copies the inputs before each run, because the interpreter may overwrite them; a program that uses it does the
+  /// same.
   void run() {
     for (size_t i = 0; i < given.size(); ++i) {
       require(given[i].defined(), "input '{}' has no array", printable(names.inputs[i]));
@@ -101,7 +102,7 @@ public:
 
 private:
   const Api &api;
-  std::string path, said; // what the library reported since the last call
+  std::string path, said; // messages of the library since the last call
   PortNames names;
   Owned<Model> model;
   Owned<Options> options;
@@ -150,7 +151,7 @@ public:
   }
   void load(const std::string &path, int threads) override {
     open();
-    network.reset(); // first: two models at once would count as its memory
+    network.reset(); // first, so that the old model does not count as memory of the new one
     network.emplace(*api, path, threads);
     file = path;
   }
@@ -171,7 +172,7 @@ private:
   std::optional<Api> api;
   std::optional<Network> network;
 
-  /// At the first request: where the library is another one, the request is answered so.
+  /// Called at the first request: if the library is wrong, the answer to the request reports it.
   void open() {
     if (!api)
       api = openTflite(libraryPath);

@@ -10,9 +10,9 @@ struct PortNames {
   std::vector<std::string> inputs, outputs; // in the order of the first subgraph
 };
 
-/// Reads the names as Lathe's importer gives them (import/tflite/Reader.cpp): the names in the first signature of the
-/// first subgraph, else the tensors' own names, made unique by numbers. Throws Error if the file is not a TFLite file
-/// or is damaged.
+/// Reads the names that Lathe's importer uses (import/tflite/Reader.cpp): the names in the first signature of the first
+/// subgraph, otherwise the tensors' names, made unique by numbers. Throws Error if the file is not a TFLite file or is
+/// damaged.
 PortNames portNames(const std::string &path);
 
 } // namespace lathe::tflite_native

@@ -47,7 +47,7 @@ struct Api {
   void *(*tensorData)(const NativeTensor *); // null before allocateTensors
 };
 
-/// Loads the library. Throws Error with the file for what cannot be loaded or lacks one of the functions.
+/// Loads the library. Throws Error with the file if it cannot be loaded or lacks a function.
 Api openTflite(const std::string &path);
 
 /// The type that a number of TfLiteType stands for. Throws Error that begins with `where` for strings, resources and

@@ -51,7 +51,7 @@ Outcome<std::unique_ptr<Builder::Kernel>> Builder::readKernel() const {
   return read;
 }
 
-/// Bounds for the errors of the kernel's results, by the one table (lab/judging/Tolerance.h).
+/// Bounds for errors of the kernel's results, from the common table (lab/judging/Tolerance.h).
 static lab::Tolerance toleranceOfKernel(mlir::func::FuncOp function, const Extents &extents,
                                         const BuildOptions &options) {
   lab::Roundings roundings;
@@ -103,7 +103,7 @@ json Builder::setTask(const json &request) {
 }
 
 json Builder::packed(size_t operand, const Packing &packing) {
-  // Equal texts mean equal forms (compile/PlanBuilder.cpp relies on it, too).
+  // Equal texts must mean equal packed forms (compile/PlanBuilder.cpp relies on this, too).
   std::string form = store::contentKey(fmt::format("{} {} {} {}", prefix, operand, packing.text, int(packing.stored)));
   std::string file = fmt::format("{}/{}.packed", options.packedFolder, form);
   std::error_code missing;
@@ -121,7 +121,7 @@ json Builder::packed(size_t operand, const Packing &packing) {
   return {{"file", file}, {"bytes", bytes}};
 }
 
-/// Everything but the code.
+/// The candidate without its code.
 json Builder::candidateOf(const GeneratedKernel &generated) {
   json dims = json::array(), packings = json::array();
   for (const Dim &dim : generated.dims)
@@ -140,7 +140,7 @@ json Builder::candidateOf(const GeneratedKernel &generated) {
 
 json Builder::build(const std::string &schedule) {
   require(kernel != nullptr, "'build' without a task");
-  constexpr int buildsOfContext = 256; // a context keeps every type and attribute that was ever made in it
+  constexpr int buildsOfContext = 256; // a context keeps every type and attribute ever made in it
   if (++builds > buildsOfContext) {
     kernel.reset();
     kernel = std::move(*readKernel());

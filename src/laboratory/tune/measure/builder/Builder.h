@@ -11,7 +11,7 @@
 
 namespace lathe::tune {
 
-/// What kernels are compiled for; the message "options" (docs/notes/tuning-measurement.md).
+/// Target and options of compilation; the message "options" (docs/notes/tuning-measurement.md).
 struct BuildOptions {
   Target target;
   KernelOptions kernel;
@@ -24,14 +24,15 @@ class Builder {
 public:
   explicit Builder(BuildOptions options) : options(std::move(options)) {}
 
-  /// Takes the task of the message "task". Answers with the message "task" of the runner where the request has "data", else
-  /// with an empty object. Answers {"declined"} for a task that cannot be measured. Throws Error for a wrong message.
+  /// Takes the task of the message "task". Answers with the runner's message "task" if the request has "data",
+  /// otherwise with an empty object. Answers {"declined"} for a task that cannot be measured. Throws Error for a wrong
+  /// message.
   nlohmann::json setTask(const nlohmann::json &request);
   /// Answers {"status", "reason"} or {"status": "passed", "candidate", "generate", "lower", "pack"} with seconds.
   nlohmann::json build(const std::string &schedule);
 
 private:
-  /// The kernel function and what was read from it, in an MLIR context of its own.
+  /// The kernel function and its facts, in a separate MLIR context.
   struct Kernel {
     std::unique_ptr<mlir::MLIRContext> context;
     mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -40,7 +41,7 @@ private:
   };
 
   BuildOptions options;
-  std::string key, text, prefix; // prefix: how the names of the task's files begin
+  std::string key, text, prefix; // prefix: of the names of the task's files
   Extents extents;
   std::unique_ptr<Kernel> kernel;
   KernelTensors tensors;

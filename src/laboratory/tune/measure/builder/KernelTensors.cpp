@@ -44,13 +44,13 @@ KernelTensors kernelTensors(mlir::func::FuncOp function, const Extents &extents)
 
 namespace {
 
-/// Values of an operand: numbers from `low` up to `high`, whole ones with `high` itself.
+/// Values of an operand: numbers in [`low`, `high`); integers include `high`.
 struct Range {
   double low, high;
 };
 
-/// The range that an operator asks of its operand `argument`; nothing if it takes any number. Of ranges that differ from
-/// element to element, the numbers that all of them have.
+/// The range that an operator requires of its operand `argument`; nothing if it accepts any number. If ranges differ
+/// between elements, their intersection.
 std::optional<Range> requiredRange(mlir::Value argument, const nn::SymbolicShapes &shapes, const Extents &extents) {
   for (mlir::Operation *op : argument.getUsers()) {
     const OpRecord *record = nn::recordOf(op);

@@ -23,8 +23,8 @@ struct KernelTensors {
 /// Throws Error for a symbol without an extent.
 KernelTensors kernelTensors(mlir::func::FuncOp function, const Extents &extents);
 
-/// Random operands, row-major: floats within inputBound of the family, indices inside of their axes, lengths of sequences
-/// up to the time axis, 8-bit integers of the whole range, other integers from 0 to 8. Equal for equal seeds.
+/// Random operands, row-major: floats within inputBound of the family, indices inside their axes, lengths of sequences
+/// up to the time axis, 8-bit integers over the whole range, other integers from 0 to 8. Equal for equal seeds.
 std::vector<Tensor> randomOperands(mlir::func::FuncOp function, const KernelTensors &tensors, const Extents &extents,
                                    uint64_t seed);
 

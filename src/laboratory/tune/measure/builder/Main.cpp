@@ -1,5 +1,5 @@
-// lathe-tune-builder: makes operands and expected results of tasks, and builds candidates. It answers one JSON message a
-// line (docs/notes/tuning-measurement.md). It runs nothing that it builds.
+// lathe-tune-builder: makes operands and expected results of tasks, and builds candidates. It answers one JSON message
+// per line (docs/notes/tuning-measurement.md), and never runs a candidate.
 #include "lab/ServeLines.h"
 #include "tune/measure/Protocol.h"
 #include "tune/measure/builder/Builder.h"

@@ -14,20 +14,20 @@ using nlohmann::json;
 
 namespace {
 
-/// Raised when random operands or the references change: older files are then made again.
+/// Raise it when random operands or the references change: older files are then made again.
 constexpr int dataVersion = 2;
 constexpr const char *manifest = "-task.json";
 
 std::string keyOf(std::span<const char> bytes) { return store::contentKey({bytes.data(), bytes.size()}); }
 
-/// Writes a file and notes its content in `files` of the manifest. Returns its name.
+/// Writes a file and adds its content hash to `files` of the manifest. Returns its name.
 std::string keep(const std::string &prefix, const std::string &name, std::span<const char> bytes, json &files) {
   writeFile(prefix + name, bytes);
   files[name] = keyOf(bytes);
   return name;
 }
 
-/// The message that the manifest keeps, if all of its files are as they were written.
+/// The message in the manifest, if all of its files are unchanged.
 std::optional<json> kept(const std::string &prefix) {
   try {
     std::vector<char> text = readFile(prefix + manifest);
@@ -46,7 +46,7 @@ std::optional<json> kept(const std::string &prefix) {
   }
 }
 
-/// Results of the kernel on the references, by a copy of it that is called main.
+/// Results of the kernel on the references, from a copy of the kernel that is called main.
 std::vector<Value> evaluated(mlir::MLIRContext *context, const std::string &kernel, const std::vector<Tensor> &operands,
                              int threads) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(kernel, context);
@@ -59,7 +59,7 @@ std::vector<Value> evaluated(mlir::MLIRContext *context, const std::string &kern
   return evaluate(*module, inputs, options);
 }
 
-/// "" if at least one of the results is evidence of right code, else why they are not.
+/// "" if at least one result is evidence of right code; otherwise the reason why none is.
 std::string mistrustOf(const std::vector<Value> &results) {
   std::string mistrust;
   for (const Value &result : results) {
@@ -98,7 +98,7 @@ json write(const KernelTensors &tensors, const std::vector<Tensor> &operands, co
   }
   made["files"] = files;
   std::string text = made.dump();
-  writeFile(prefix + manifest, text); // the last one: with it all files are there
+  writeFile(prefix + manifest, text); // written last: it shows that all files exist
   return made;
 }
 

@@ -1,4 +1,4 @@
-// The files that the runner works with: of this machine, or received over the pipe.
+// Files of the runner: on this machine, or received over the pipe.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ public:
   void append(const std::string &name, std::span<const char> bytes);
   /// Drops all received files.
   void forget();
-  /// Opens the received file `name`, else the file of this machine, which has at least `bytes`. The caller closes the
-  /// descriptor. Throws Error.
+  /// Opens the received file `name`, or a file of this machine with at least `bytes`. The caller closes the descriptor.
+  /// Throws Error.
   int open(const std::string &name, int64_t bytes) const;
 
-  bool onlyReceived = false; // names are of another machine
+  bool onlyReceived = false; // names refer to another machine
 
 private:
   std::map<std::string, int> received; // name -> file in memory

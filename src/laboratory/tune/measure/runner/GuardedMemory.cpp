@@ -19,7 +19,7 @@ static size_t pageBytes() {
   return bytes;
 }
 
-/// Reserves whole pages for `bytes`, and a page on both sides.
+/// Reserves whole pages for `bytes`, and a guard page on both sides.
 void GuardedMemory::reserve(size_t bytes) {
   length = bytes;
   mapped = (std::max<size_t>(bytes, 1) + pageBytes() - 1) / pageBytes() * pageBytes() + 2 * pageBytes();

@@ -1,4 +1,4 @@
-// Memory between two pages that nothing may touch, so that an access outside faults.
+// Memory between two inaccessible guard pages, so that an access outside faults.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ public:
   char *data() const { return start; }
   size_t bytes() const { return length; }
   void makeReadOnly();
-  /// Makes whole pages inside another guard.
+  /// Makes whole pages inside inaccessible, too.
   void forbid(char *from, size_t bytes);
 
   /// Fills everything between the guard pages with a pattern that is NaN in every float type.

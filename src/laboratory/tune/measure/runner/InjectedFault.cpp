@@ -41,13 +41,13 @@ static void allocateWithoutEnd() {
   std::vector<std::vector<char>> held;
   while (true) {
     held.emplace_back(piece, char(1));
-    *const_cast<volatile char *>(held.back().data()) = 2; // no compiler may leave it out
+    *const_cast<volatile char *>(held.back().data()) = 2; // volatile: the compiler must not remove it
   }
 }
 
 void inject(Fault fault, std::span<char> result) {
   constexpr size_t changed = 8;      // bytes: an element of the largest type
-  constexpr char exponentBit = 0x40; // of floats of any type, in one of these bytes
+  constexpr char exponentBit = 0x40; // an exponent bit of any float type, in one of these bytes
   switch (fault) {
   case Fault::none:
     return;

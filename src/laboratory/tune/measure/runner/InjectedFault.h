@@ -1,4 +1,4 @@
-// Makes candidates go wrong, for tests of whole tuning runs (docs/notes/tuning-measurement.md, "Faults for tests").
+// Makes candidates fail, for tests of whole tuning runs (docs/notes/tuning-measurement.md, "Faults for tests").
 #pragma once
 
 #include <span>
@@ -6,14 +6,14 @@
 
 namespace lathe::tune {
 
-/// What every run of a candidate does: no harm, end by a signal, never end, allocate without end, compute wrong results.
+/// The behaviour of every run of a candidate: normal, end by a signal, never end, allocate without end, wrong results.
 enum class Fault { none, crash, hang, allocate, wrong };
 
-/// The fault that $LATHE_INJECT_FAULTS gives a schedule. The variable is a list "crash SCHEDULE; hang SCHEDULE; ...". Throws
-/// Error for an unknown kind.
+/// The fault for a schedule in $LATHE_INJECT_FAULTS, a list "crash SCHEDULE; hang SCHEDULE; ...". Throws Error for an
+/// unknown kind.
 Fault injectedFault(const std::string &schedule);
 
-/// Does what the fault says, behind a run of the kernel. `result`: a result of the kernel.
+/// Executes the fault after a run of the kernel. `result` is a result of the kernel.
 void inject(Fault fault, std::span<char> result);
 
 } // namespace lathe::tune

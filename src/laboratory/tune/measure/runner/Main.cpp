@@ -1,5 +1,6 @@
-// lathe-tune-runner: runs candidates, checks their results and times them, one at a time. It answers one JSON message a
-// line (docs/notes/tuning-measurement.md), holds no part of the compiler and needs no files of the machine that tunes.
+// lathe-tune-runner: runs candidates, checks their results and times them, one at a time. It answers one JSON message
+// per line (docs/notes/tuning-measurement.md), contains no part of the compiler and needs no files of the tuning
+// machine.
 #include "lab/ServeLines.h"
 #include "lab/judging/FullSpeed.h"
 #include "support/Base64.h"
@@ -64,12 +65,13 @@ public:
 private:
   Files files;
   std::optional<RunTask> task;
-  std::map<int, std::unique_ptr<Trial>> side; // open ones, by number
+  std::map<int, std::unique_ptr<Trial>> side; // open candidates, by number
   std::map<int, lab::FullSpeed> speeds;       // by threads
 
-  /// Times with `timing` once the processors run at full speed.
+  /// Calls `timing` when the processors run at full speed.
   template <class Timing> std::optional<TrialFailure> atFullSpeed(const Timing &timing) {
-    // Seconds, for one candidate and in all. The first ones are the default schedules, which all others are compared with.
+    // Limits for waiting, in seconds: for one candidate and for all. The first candidates are the default schedules,
+    // with which all others are compared.
     constexpr double patience = 2, allowance = 10;
     lab::FullSpeed &speed = speeds.try_emplace(task->threads, task->threads, allowance).first->second;
     speed.await(patience);
@@ -95,7 +97,7 @@ private:
     return {{"status", "passed"}, {"samples_ns", samplesJson(seconds)}};
   }
 
-  /// True if two more samples are close to the least one, so the least one is not an outlier.
+  /// True if two more samples are close to the least one, so that it is not an outlier.
   static bool settled(std::vector<double> seconds, double precision) {
     constexpr size_t agreeing = 3;
     if (seconds.size() < agreeing)
@@ -104,16 +106,16 @@ private:
     return seconds[agreeing - 1] <= seconds[0] * (1 + precision);
   }
 
-  /// Times the trial until the least of the samples is certain, or until the trial is seen to be slow.
+  /// Times the trial until the least sample is certain, or the trial is known to be slow.
   static std::optional<TrialFailure> sample(Trial &trial, const json &request, std::vector<double> &seconds) {
     size_t least = request.at("min_samples"), most = request.at("max_samples");
     double limit = request.at("seconds"), precision = request.at("precision");
-    double slow = request.at("slow"); // seconds of a run that is not worth repeating; 0: none
-    constexpr double hopeless = 20;   // even with the page faults of a first run
-    // Seconds of runs before a candidate is given up: caches, page tables, branch predictors and sleeping threads make the
-    // first runs of a kernel below a millisecond up to five times as long.
+    double slow = request.at("slow"); // seconds of a run from which on repeating is not worthwhile; 0: none
+    constexpr double hopeless = 20;   // factor that includes the page faults of a first run
+    // Seconds of runs before a candidate is given up: because of caches, page tables, branch predictors and sleeping
+    // threads, the first runs of a kernel below a millisecond take up to five times as long.
     constexpr double warm = 3e-3;
-    constexpr int firstRuns = 32; // at most
+    constexpr int firstRuns = 32; // limit
     bool once = slow > 0 && trial.checkedRun() > hopeless * slow && trial.checkedRun() > warm;
     double begin = monotonicSeconds();
     if (auto failure = once ? trial.time(0, 1, 1, seconds)
@@ -126,7 +128,7 @@ private:
              (seconds.size() >= least && settled(seconds, precision));
     };
     while (!enough()) {
-      constexpr double atOnce = 0.01; // seconds between looks
+      constexpr double atOnce = 0.01; // seconds between checks
       if (auto failure = trial.time(atOnce, 1, int(most - seconds.size()), seconds))
         return failure;
     }

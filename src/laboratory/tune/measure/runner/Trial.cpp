@@ -21,7 +21,7 @@ using nlohmann::json;
 using process::Failure;
 using process::FailureKind;
 
-/// Reads a file whole into a tensor.
+/// Reads a whole file into a tensor.
 static Tensor tensorFrom(const Files &files, const std::string &name, ElementType type, std::vector<int64_t> dims) {
   Tensor tensor(type, std::move(dims));
   int file = files.open(name, tensor.bytes());
@@ -62,7 +62,7 @@ RunTask::RunTask(const json &message, const Files &files) {
 
 // ---- The candidate's process ---------------------------------------------------------------------------------------
 
-/// What the process is asked for.
+/// A request to the process.
 struct Trial::Order {
   double seconds = 0;
   int32_t least = 1, most = 1; // runs
@@ -72,16 +72,16 @@ struct Trial::Code {
   std::vector<char> bytes;
   uint64_t entry = 0;
   int64_t units = 0, stages = 1, scratchBytes = 0;
-  int64_t images = 1;              // above 1: passes them one after the other
+  int64_t images = 1;              // above 1: passes the images one after the other
   std::vector<int64_t> imageBytes; // bytes of one image by buffer, 0 for constants
   std::vector<int64_t> dims;
   std::vector<GuardedMemory> packed;
-  std::vector<void *> buffers;                  // as the kernel's arguments
-  std::vector<std::span<const char>> constants; // what comes from memory in every run
-  int64_t mappedBytes = 0;                      // of operands and results
+  std::vector<void *> buffers;                  // arguments of the kernel
+  std::vector<std::span<const char>> constants; // constants that every run reads from memory
+  int64_t mappedBytes = 0;                      // bytes of operands and results
   int threads = 1;
   Fault fault = Fault::none; // for tests
-  std::span<char> result;    // that a wrong candidate changes
+  std::span<char> result;    // a wrong candidate changes this result
 
   int serve(int orders, int answers) const;
 };
@@ -107,8 +107,8 @@ bool writeAll(int file, const void *data, size_t bytes) {
                      const_cast<void *>(data), bytes);
 }
 
-/// Scratch of all threads. Parts have one distance, because kernels are given a base and a stride; a page that nothing may
-/// touch follows each part.
+/// Scratch of all threads. Parts are equally far apart, because kernels get a base and a stride. An inaccessible page
+/// follows each part.
 struct Scratch {
   size_t stride = 0;
   GuardedMemory memory;
@@ -119,23 +119,23 @@ struct Scratch {
     stride = parts > 1 ? (one + page - 1) / page * page + page : 0;
     memory = GuardedMemory(one + stride * size_t(parts - 1));
     memory.spoil();
-    for (size_t part = 1; part < size_t(parts); ++part) // the last part ends at the end of a page, so all parts do
+    for (size_t part = 1; part < size_t(parts); ++part) // the last part ends at the end of a page, and so do all parts
       memory.forbid(memory.data() + stride * (part - 1) + one, page);
   }
 };
 
 } // namespace
 
-/// Runs in the process of the candidate until no orders come.
+/// Runs in the candidate's process until there are no more orders.
 int Trial::Code::serve(int orders, int answers) const {
   using Clock = std::chrono::steady_clock;
-  for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) // sanitizers catch them
+  for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) // sanitizers would catch them
     ::signal(fault, SIG_DFL);
   runtime::MappedKernel kernel(bytes, entry);
   runtime::ThreadPool pool(threads);
   Scratch scratch(size_t(scratchBytes), stages > 1 ? 1 : threads);
   runtime::MappedKernel::Work work{buffers.data(), dims.data(), units, stages, scratch.memory.data(), scratch.stride};
-  bool whole = true; // the first run, whose results are compared
+  bool whole = true; // true in the first run, whose results are compared
   for (Order order; readAll(orders, &order, sizeof order);) {
     std::vector<double> samples;
     Clock::time_point begin = Clock::now();
@@ -143,7 +143,7 @@ int Trial::Code::serve(int orders, int answers) const {
     while (int32_t(samples.size()) < order.most &&
            (int32_t(samples.size()) < order.least || seconds(begin) < order.seconds)) {
       (void)lab::flushCaches(constants);
-      // Flushing takes longer than workers wait before they sleep: a network never lets them.
+      // Wakes the workers: flushing takes longer than they wait before they sleep, which does not happen in a network.
       pool.run(pool.slots(), [](void *, int, int64_t, int64_t) {}, nullptr);
       Clock::time_point start = Clock::now();
       if (images > 1 && !whole)
@@ -257,7 +257,7 @@ std::optional<TrialFailure> Trial::time(double seconds, int least, int most, std
 std::optional<TrialFailure> Trial::checkAgain() { return compare("in a later run, "); }
 
 std::optional<TrialFailure> Trial::request(const Order &order, std::vector<double> &samples) {
-  // Its process may have ended: then the answer says how.
+  // If the process has ended, its answer tells how.
   (void)::send(orders, &order, sizeof order, MSG_NOSIGNAL);
   std::string &output = child->output;
   uint64_t count = 0;

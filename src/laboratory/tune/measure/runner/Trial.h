@@ -1,4 +1,4 @@
-// One candidate in a process of its own: mapped, run, checked by the parent, and timed.
+// One candidate in a child process: mapped, run, checked by the parent, and timed.
 #pragma once
 
 #include "lab/StoredForm.h"
@@ -16,8 +16,8 @@
 
 namespace lathe::tune {
 
-/// The task whose candidates are run: operands in stored form, memory for results, and what the results should be. The
-/// buffers are the same for all candidates. Candidates cannot write to operands and expected results.
+/// The task of the candidates: operands in stored form, memory for results, and the expected results. The buffers are
+/// the same for all candidates, which cannot write to operands and expected results.
 struct RunTask {
   struct Operand {
     std::string file;
@@ -35,7 +35,7 @@ struct RunTask {
   lab::Tolerance tolerance;
   int threads = 1;
   double runSeconds = 10; // limit for one run
-  int64_t runBytes = 0;   // limit of memory that a candidate touches beyond operands, results and scratch
+  int64_t runBytes = 0;   // limit of the memory that a candidate touches besides operands, results and scratch
 
   /// Reads a "task" message (docs/notes/tuning-measurement.md). Throws Error, also if this machine cannot run the code.
   RunTask(const nlohmann::json &message, const Files &files);
@@ -48,7 +48,7 @@ struct TrialFailure {
 
 class Trial {
 public:
-  /// Maps what the candidate needs. `task` and `files` must outlive it. Throws Error for a malformed candidate.
+  /// Maps the buffers of the candidate. `task` and `files` must outlive it. Throws Error for a malformed candidate.
   Trial(RunTask &task, const Files &files, const nlohmann::json &candidate);
   ~Trial();
 
@@ -56,9 +56,9 @@ public:
   std::optional<TrialFailure> check();
   /// Times at least `least` and at most `most` runs, for about `seconds`, and appends the times in seconds.
   std::optional<TrialFailure> time(double seconds, int least, int most, std::vector<double> &samples);
-  /// Checks the results of the last run once more.
+  /// Checks the results of the last run again.
   std::optional<TrialFailure> checkAgain();
-  /// Time of the run that was checked in seconds, page faults included.
+  /// Time of the checked run in seconds, including page faults.
   double checkedRun() const { return firstSeconds; }
 
 private:
@@ -71,8 +71,8 @@ private:
   std::unique_ptr<Code> code;
   std::unique_ptr<process::Child> child;
   double firstSeconds = 0;
-  std::vector<std::string> checked; // bytes of right results, so that equal bytes need no comparison
-  int orders = -1;                  // our end of the socket on which the process receives orders
+  std::vector<std::string> checked; // bytes of right results: equal bytes need no comparison
+  int orders = -1;                  // the parent's end of the socket for orders
 };
 
 } // namespace lathe::tune

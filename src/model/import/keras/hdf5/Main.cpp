@@ -1,8 +1,8 @@
-// lathe-read-hdf5: writes what an HDF5 file holds to standard output (import/keras/Hdf5Form.h).
+// lathe-read-hdf5: writes the content of an HDF5 file to standard output (import/keras/Hdf5Form.h).
 //
-// A program of its own, because the HDF5 library crashes on some damaged files: its caller sees a crash as a value. The
-// file comes on standard input. Nothing outside of it is opened: external and soft links, external and virtual storage
-// are refused, and filters are never loaded from plug-ins.
+// It is a separate program, because the HDF5 library crashes on some damaged files: the caller then gets an error. It
+// reads the file from standard input and opens no other file: external and soft links, external and virtual storage are
+// refused, and filters are never loaded from plug-ins.
 #include "import/keras/hdf5/Objects.h"
 
 #include <unistd.h>

@@ -34,19 +34,19 @@ std::string typeName(hid_t type) {
     return (H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "i") + std::to_string(8 * size);
   }
   case H5T_FLOAT:
-    return size == 8 ? "f64" : size == 4 || size == 2 ? "f32" : ""; // 16 bits are read as 32
+    return size == 8 ? "f64" : size == 4 || size == 2 ? "f32" : ""; // 16-bit floats are read as 32 bits
   case H5T_ENUM:
-    return size == 1 ? "bool" : ""; // as h5py writes them
+    return size == 1 ? "bool" : ""; // h5py writes booleans like this
   case H5T_STRING:
     return "string";
   case H5T_OPAQUE:
-    return size == 2 ? "bf16" : ""; // the type that Keras writes for NumPy's lack of one
+    return size == 2 ? "bf16" : ""; // Keras writes this type, because NumPy has no bfloat16
   default:
     return "";
   }
 }
 
-/// The type in memory of elements that have a name.
+/// The type in memory of elements with a name.
 hid_t memoryType(hid_t type, const std::string &name) {
   if (name == "f32")
     return H5Tcopy(H5T_NATIVE_FLOAT);
@@ -55,7 +55,7 @@ hid_t memoryType(hid_t type, const std::string &name) {
   return H5Tget_native_type(type, H5T_DIR_ASCEND);
 }
 
-/// What an attribute and a dataset have in common.
+/// The common part of an attribute and a dataset.
 struct Array {
   std::string what; // for messages
   hid_t type, space;
@@ -81,7 +81,7 @@ public:
 private:
   Output &output;
   const std::set<std::string> &skipped;
-  std::set<haddr_t> seen; // groups, so that links form no circles
+  std::set<haddr_t> seen; // groups that were read, so that links form no circles
 
   void member(hid_t parent, const std::string &path, hsize_t index, int depth) {
     ssize_t length = H5Lget_name_by_idx(parent, ".", H5_INDEX_NAME, H5_ITER_INC, index, nullptr, 0, H5P_DEFAULT);
@@ -244,14 +244,14 @@ void Output::finish() {
 
 namespace {
 
-// The library may use our bytes as its file, instead of copies: it only reads them.
+// Lets the library use our bytes as its file without copies: it only reads them.
 void *imageItself(size_t, H5FD_file_image_op_t, void *bytes) { return bytes; }
 void *notCopied(void *to, const void *, size_t, H5FD_file_image_op_t, void *) { return to; }
 herr_t notFreed(void *, H5FD_file_image_op_t, void *) { return 0; }
 void *sameBytes(void *bytes) { return bytes; }
 herr_t keptBytes(void *) { return 0; }
 
-/// Opens `bytes` as a file that is nowhere on the disk.
+/// Opens `bytes` as a file in memory.
 hid_t openImage(std::string &bytes, hid_t access) {
   H5FD_file_image_callbacks_t callbacks{};
   callbacks.image_malloc = imageItself;
@@ -263,14 +263,14 @@ hid_t openImage(std::string &bytes, hid_t access) {
   if (H5Pset_fapl_core(access, size_t(1) << 16, 0) < 0 || H5Pset_file_image_callbacks(access, &callbacks) < 0 ||
       H5Pset_file_image(access, bytes.data(), bytes.size()) < 0)
     return -1;
-  return H5Fopen("/proc/self/model in memory", H5F_ACC_RDONLY, access); // a name that no file can have
+  return H5Fopen("/proc/self/model in memory", H5F_ACC_RDONLY, access); // a name that no file on disk can have
 }
 
 } // namespace
 
 void readFile(std::string bytes, const std::set<std::string> &skipped, Output &output) {
   require(!bytes.empty(), "is empty");
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); // errors are ours to report
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); // this program reports errors
   H5PLset_loading_state(0);
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "a property list");
   Handle file(openImage(bytes, access), H5Fclose, "the file's superblock");

@@ -1,4 +1,4 @@
-// Groups, attributes and datasets of an HDF5 file as records of import/keras/Hdf5Form.h.
+// Converts groups, attributes and datasets of an HDF5 file to records of import/keras/Hdf5Form.h.
 #pragma once
 
 #include "import/keras/Hdf5Form.h"
@@ -21,9 +21,9 @@ public:
   void u64(uint64_t value) { number(value, 8); }
   void text(std::string_view value);
   void bytes(std::string_view value);
-  /// Throws Error unless `count` more bytes fit; `what` needs them.
+  /// Throws Error unless `count` more bytes fit; `what` names their purpose.
   void expect(uint64_t count, const std::string &what) const;
-  /// Writes the end.
+  /// Writes the end record.
   void finish();
 
 private:
@@ -35,8 +35,8 @@ private:
   void flush();
 };
 
-/// Writes the records of the file `bytes` but those at or below the top-level objects `skipped`. Throws Error for what is
-/// damaged or refused.
+/// Writes the records of the file `bytes` without the top-level objects `skipped`. Throws Error for damaged or refused
+/// content.
 void readFile(std::string bytes, const std::set<std::string> &skipped, Output &output);
 
 } // namespace lathe::keras::hdf5
