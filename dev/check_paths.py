@@ -18,7 +18,7 @@ import sys
 TEXTS = (".md", ".cpp", ".h", ".hpp", ".c", ".py", ".ts", ".mjs", ".sh", ".td", ".fbs", ".proto", ".cmake", ".in", ".txt", "Makefile", ".ci/run", ".clang-tidy")
 ENDINGS = "cpp|h|hpp|c|py|ts|mjs|sh|td|fbs|proto|cmake|md|txt|csv|map|ld|html|css"
 # Names that a text uses as an example, and files that no checkout has.
-EXEMPT = re.compile(r"_test\.py$|^CHANGELOG\.md$")
+EXEMPT = re.compile(r"_test\.py$|^CHANGELOG\.md$|^tests/installed\.txt$")
 ELSEWHERE = re.compile(r"node_modules|^build/|^dist/|^(lib|share|bin|usr|etc)/|/\.\.\.")
 
 
