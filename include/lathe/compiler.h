@@ -49,7 +49,7 @@ typedef struct lathe_compile_options {
   int32_t level;        /* 0 to 4, as -O0 to -O4 of the command line; 4 is an error with exact_math */
   int32_t exact_math;   /* not 0: forbid algorithms that reassociate arithmetic, at any level */
   int32_t precision;    /* lathe_precision; reserved and 0 before version 2 */
-  const char *schedule; /* text of a schedule file, or null: default schedules, without tuning records */
+  const char *schedule; /* text of a schedule file, or null: default schedules */
   const char *const *shapes; /* extents of inputs with open extents: "data=1x3x224x224" */
   size_t shape_count;
   int32_t requantize_rounding; /* lathe_requantize_rounding; absent before version 4, like all later members */
@@ -58,7 +58,8 @@ typedef struct lathe_compile_options {
   /* Further options, each "NAME=VALUE", or "NAME" for a switch: the flags of `lathe compile` without their dashes (-O
      is "level"), as "memory=small", "specialize=N=1,8", "range=N=1..64", "optimize-for=N=8", "references-only";
      "machine" is the text of a description and "schedule" the text of a schedule file; "override=NAME" and
-     "custom=CLASS=FILE" affect the import. A flag that may be repeated may be repeated here. These options override the
+     "custom=CLASS=FILE" affect the import. "records=FILE" takes schedules from the tuning records of an archive for one
+     kind of machine (`lathe records ship`) that were faster than the default ones. A flag that may be repeated may be repeated here. These options override the
      fields above. Absent before version 6. */
   const char *const *options;
   size_t option_count;

@@ -1,5 +1,5 @@
 #include "cli/Common.h"
-#include "cli/UsedRecords.h"
+#include "compile/ArchiveSchedules.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include "cli/UsedRecords.h"
 
 #include "cli/print/Terminal.h"
+#include "compile/ArchiveSchedules.h"
 #include "lab/StoreRecords.h"
 #include "runtime/plan/Program.h"
 #include "store/ContentKey.h"
@@ -8,7 +9,6 @@
 #include "store/ReadOnly.h"
 #include "support/Text.h"
 
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 
@@ -19,16 +19,6 @@ static constexpr std::string_view graphPrefix = "graph/1 | ";
 
 std::string graphTask(const std::string &task, BatchOrder order) {
   return std::string(graphPrefix) + task + (order == BatchOrder::images ? " | image by image" : "");
-}
-
-std::optional<std::string> withoutOpenExtents(const std::string &task) {
-  std::string closed = task;
-  for (size_t at = closed.find('?'); at != std::string::npos; at = closed.find('?', at)) {
-    if (at + 1 < closed.size() && std::isdigit(static_cast<unsigned char>(closed[at + 1])))
-      return std::nullopt;
-    closed[at] = '1';
-  }
-  return closed == task ? std::nullopt : std::optional(closed);
 }
 
 GraphRecords graphRecords(store::Store &store, const std::string &platform) {

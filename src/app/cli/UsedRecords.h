@@ -27,10 +27,6 @@ std::string graphTask(const std::string &task, BatchOrder order);
 using GraphRecords = std::map<std::pair<std::string, std::string>, store::TuningRecord>;
 GraphRecords graphRecords(store::Store &store, const std::string &platform);
 
-/// The task of the same kernel with extent 1 instead of open extents (`?`). Nothing if no extent is open, or if an open
-/// one is the height or width of a convolution (`?56`), on which its code depends.
-std::optional<std::string> withoutOpenExtents(const std::string &task);
-
 /// Schedules by task: of the best records in a store (store::Store::chosenSchedules), and of the records that come with
 /// lathe. Also the times that decide about graphs. All are a snapshot of one moment.
 class UsedRecords {

@@ -1,4 +1,5 @@
 // include/lathe/compiler.h over the facade. No exception leaves this file.
+#include "compile/ArchiveSchedules.h"
 #include "compile/CApiParts.h"
 #include "compile/Specializer.h"
 #include "ir/Context.h"
@@ -59,6 +60,8 @@ void setOption(capi::Parsed &parsed, const std::string &text) {
     size_t split = value.find('=');
     require(split != 0 && split < value.size() - 1, "{}: expected custom=CLASS=FILE", text);
     parsed.import.custom[value.substr(0, split)] = value.substr(split + 1);
+  } else if (name == "records") {
+    parsed.compile.schedules.push_back(archiveSchedules(value));
   } else {
     setOption(parsed.compile, name, value);
   }
@@ -100,7 +103,9 @@ capi::Parsed capi::parse(const lathe_compile_options *given) {
     require(options->options && options->options[i], "option {} is null", i);
     setOption(parsed, options->options[i]);
   }
+  auto records = std::move(parsed.compile.schedules);
   parsed.compile = CompileOptions(CompileChoices(parsed.compile)); // which reads the texts of extents
+  parsed.compile.schedules = std::move(records);
   return parsed;
 }
 

@@ -1,6 +1,14 @@
 // The compiler's C interface: options of this header and of older headers, and the effect of each precision.
+#include "codegen/space/ContractionFormat.h"
+#include "codegen/space/SpaceSize.h"
+#include "compile/KernelTasks.h"
+#include "ir/Context.h"
 #include "lathe/compiler.h"
 #include "lathe/runtime.h"
+#include "schedule/Algorithms.h"
+#include "support/archive/RecordArchive.h"
+
+#include "mlir/Parser/Parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -120,6 +128,57 @@ TEST_F(CompilerCApi, furtherOptionsByName) {
   }
   texts = {nullptr};
   EXPECT_THAT(made(), testing::HasSubstr("option 0 is null"));
+}
+
+/// An archive with one record of a schedule that is not the default one, for the only kernel of the model.
+TEST_F(CompilerCApi, recordsOfAnArchive) {
+  lathe_compile_options options;
+  lathe_compile_options_init(&options);
+  auto schedules = [&] { // texts of the package's strings
+    std::ifstream file(package, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  ASSERT_EQ(lathe_compile_file(model.c_str(), package.c_str(), &options), LATHE_OK) << lathe_compiler_last_error();
+  std::string before = schedules(), other;
+
+  auto context = lathe::makeContext();
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(model, context.get());
+  std::vector<lathe::KernelTask> tasks = lathe::kernelTasks(*module, {});
+  ASSERT_EQ(tasks.size(), 1u);
+  const lathe::KernelFacts &facts = *tasks[0].facts;
+  for (const lathe::Algorithm &algorithm : lathe::algorithms())
+    if (algorithm.family == facts.family)
+      visitSpace(facts, algorithm, facts.knobs(algorithm), {},
+                 [&](const lathe::Schedule &schedule, const lathe::Legality &legality) {
+                   if (legality && !lathe::roundsOperands(schedule) && before.find(schedule.str()) == before.npos)
+                     other = schedule.str();
+                   return !!legality;
+                 });
+  ASSERT_NE(other, "");
+
+  std::string archive = (folder / "records.jsonl").string(), text = "records=" + archive;
+  auto write = [&](const std::string &verdict, bool damaged) {
+    nlohmann::json record = {
+        {"task", tasks[0].task}, {"schedule", other}, {"verdict", verdict}, {"measured", "2026-11-29T00:00:00Z"}};
+    std::string line = nlohmann::json{{"tuning", record}}.dump() + "\n";
+    nlohmann::json first = {{"format", 2}, {"tuning", 1}, {"xxh3_128", lathe::contentKey(line)}};
+    std::ofstream(archive) << nlohmann::json{{lathe::archiveKey, first}}.dump() << "\n" << line.substr(damaged);
+  };
+  std::vector<const char *> texts{text.c_str()};
+  options.options = texts.data();
+  options.option_count = texts.size();
+  auto made = [&] {
+    bool done = lathe_compile_file(model.c_str(), package.c_str(), &options) == LATHE_OK;
+    return done ? schedules() : lathe_compiler_last_error();
+  };
+  write("faster", false);
+  EXPECT_THAT(made(), testing::AllOf(testing::HasSubstr(other), testing::HasSubstr("the record of 2026-11-29 in")));
+  write("open", false); // nobody has compared it with the default schedule
+  EXPECT_EQ(made().find(other), std::string::npos);
+  write("faster", true);
+  EXPECT_THAT(made(), testing::HasSubstr("records.jsonl: is damaged"));
+  std::filesystem::remove(archive);
+  EXPECT_THAT(made(), testing::HasSubstr("records.jsonl: cannot open"));
 }
 
 TEST_F(CompilerCApi, mistakesInOptionsAreSaid) {

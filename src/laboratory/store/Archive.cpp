@@ -3,7 +3,6 @@
 #include "store/ContentKey.h"
 #include "store/Lines.h"
 #include "store/Outcomes.h"
-#include "support/File.h"
 #include "support/Text.h"
 
 #include <set>
@@ -11,12 +10,6 @@
 namespace lathe::store {
 
 using nlohmann::json;
-
-// Key of the first line, which counts the records; each other line is one record: {"point": {...}}.
-static constexpr const char *manifestKey = "lathe_store";
-// Format 2 has tasks, and tuning records with all of their fields. Format 3 has labels; an archive without labels has
-// format 2, which older versions can read.
-static constexpr int64_t formatOfTasks = 2, archiveFormat = 3;
 
 namespace {
 
@@ -112,7 +105,7 @@ Store::Counts writeArchive(Store &store, const std::string &path,
   Tally tally;
   each([&](const Record &record) { tally.add(lineOf(record), record); });
   LineWriter writer(path);
-  writer.line(json{{manifestKey, tally.manifest()}}.dump());
+  writer.line(json{{archiveKey, tally.manifest()}}.dump());
   each([&](const Record &record) { writer.line(lineOf(record)); });
   writer.commit();
   return tally.counts;
@@ -158,22 +151,9 @@ Store::Counts exportTuning(Store &store, const TuningFilter &filter, const std::
   return writeArchive(store, path, [&](auto &visit) { eachTuning(store, filter, visit); });
 }
 
-static json manifestOf(const std::string &path, const std::optional<std::string> &line) {
-  json document = line ? parseDocument(*line) : json();
-  require(document.is_object() && document.contains(manifestKey) && document[manifestKey].is_object(),
-          "{}: is not an archive of measurements (the first line has no \"{}\")", path, manifestKey);
-  json manifest = document[manifestKey];
-  json format = manifest.value("format", json());
-  require(format.is_number_integer() && format >= 1, "{}:1: format is {}, expected a number from 1", path,
-          format.dump());
-  require(format <= archiveFormat, "{}: has format {}, this lathe knows formats up to {}: use a newer lathe", path,
-          format.dump(), archiveFormat);
-  return manifest;
-}
-
 void readArchive(const std::string &path, const std::function<void(const Record &)> &visit) {
   LineReader reader(path);
-  json manifest = manifestOf(path, reader.next());
+  json manifest = archiveManifest(path, reader.next());
   Tally tally;
   std::set<std::string> platforms, experiments, points;
   auto known = [&](const std::set<std::string> &keys, const std::string &key, const char *what) {
@@ -208,47 +188,14 @@ void readArchive(const std::string &path, const std::function<void(const Record 
             manifest.value(key, json()).dump());
 }
 
-/// The task of a tuning record, as JSON text, on a line that lineOf has written. Quotes inside texts have backslashes.
-static std::string_view taskOn(std::string_view line) {
-  constexpr std::string_view key = "\"task\":\"";
-  size_t begin = line.find(key);
-  require(begin != line.npos, "a tuning record has no task");
-  begin += key.size();
-  size_t end = begin;
-  while (end < line.size() && line[end] != '"')
-    end += line[end] == '\\' ? 2 : 1;
-  require(end < line.size(), "a tuning record has no task");
-  return line.substr(begin, end - begin);
-}
-
-ArchiveIndex::ArchiveIndex(const std::string &path) : path(path), text(readFile(path)) {
-  std::string_view rest(text.data(), text.size());
-  auto nextLine = [&] {
-    size_t end = rest.find('\n');
-    require(end != rest.npos, "{}: ends within a line", path);
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end + 1);
-    return line;
-  };
-  json manifest = manifestOf(path, rest.empty() ? std::nullopt : std::optional(std::string(nextLine())));
-  ContentHasher hasher;
-  hasher.update(rest);
-  require(manifest.value("xxh3_128", json()) == json(hasher.digest()),
-          "{}: is damaged: its records are not those of its first line", path);
-  while (!rest.empty())
-    if (std::string_view line = nextLine(); line.starts_with("{\"tuning\":"))
-      require(lines.emplace(taskOn(line), line).second, "{}: has two records of one task", path);
-}
-
 std::optional<TuningRecord> ArchiveIndex::find(const std::string &task) const {
-  std::string key = json(task).dump(-1, ' ', false, json::error_handler_t::replace);
-  auto found = lines.find(std::string_view(key).substr(1, key.size() - 2));
-  if (found == lines.end())
+  std::optional<std::string_view> line = records.line(task);
+  if (!line)
     return std::nullopt;
   try {
-    return std::get<TuningRecord>(recordOf(std::string(found->second)));
+    return std::get<TuningRecord>(recordOf(std::string(*line)));
   } catch (const Error &error) {
-    fail("{}: {}", path, printable(error.what()));
+    fail("{}: {}", records.path, printable(error.what()));
   }
 }
 

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "store/Store.h"
+#include "support/archive/RecordArchive.h"
 
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -36,20 +35,14 @@ void readArchive(const std::string &path, const std::function<void(const Record 
 /// but parses only requested records.
 class ArchiveIndex {
 public:
-  /// Throws Error for a file that is damaged, of a newer format or not an archive, and for two records with the same
-  /// task.
-  explicit ArchiveIndex(const std::string &path);
-  ArchiveIndex(ArchiveIndex &&) = default;
-  ArchiveIndex &operator=(ArchiveIndex &&) = default;
-  ArchiveIndex(const ArchiveIndex &) = delete; // `lines` points into `text`
+  /// Throws Error as RecordArchive does.
+  explicit ArchiveIndex(const std::string &path) : records(path) {}
   /// Returns the record of the task, or nothing. Throws Error for a record with an impossible value.
   std::optional<TuningRecord> find(const std::string &task) const;
-  size_t size() const { return lines.size(); }
+  size_t size() const { return records.size(); }
 
 private:
-  std::string path;
-  std::vector<char> text;
-  std::unordered_map<std::string_view, std::string_view> lines; // of `text`, by task as in JSON
+  RecordArchive records;
 };
 
 struct ImportCounts {

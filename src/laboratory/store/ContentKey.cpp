@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,56 +14,8 @@ namespace lathe::store {
 
 using nlohmann::json;
 
-struct ContentHasher::State {
-  XXH3_state_t xxh; // carries its own 64-byte alignment
-};
-
-ContentHasher::ContentHasher() : state(std::make_unique<State>()) { XXH3_128bits_reset(&state->xxh); }
-ContentHasher::~ContentHasher() = default;
-
-void ContentHasher::update(std::string_view bytes) {
-  if (!bytes.empty())
-    XXH3_128bits_update(&state->xxh, bytes.data(), bytes.size());
-}
-
-std::string ContentHasher::digest() const {
-  XXH128_hash_t hash = XXH3_128bits_digest(&state->xxh);
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-std::string contentKey(std::string_view bytes) {
-  ContentHasher hasher;
-  hasher.update(bytes);
-  return hasher.digest();
-}
-
 std::string documentKey(const json &document) {
   return contentKey(std::string_view(document.dump(-1, ' ', false, json::error_handler_t::replace)));
-}
-
-/// The largest number of open brackets outside of strings.
-static size_t nestingOf(std::string_view text) {
-  size_t open = 0, most = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '"')
-      inString = !inString;
-    else if (inString)
-      i += c == '\\'; // skips the escaped character
-    else if (c == '[' || c == '{')
-      most = std::max(most, ++open);
-    else if ((c == ']' || c == '}') && open)
-      --open;
-  }
-  return most;
-}
-
-nlohmann::json parseDocument(std::string_view text) {
-  constexpr size_t deepest = 64;
-  if (nestingOf(text) > deepest)
-    return nlohmann::json(nlohmann::json::value_t::discarded);
-  return nlohmann::json::parse(text, nullptr, false);
 }
 
 std::string newUuid() {

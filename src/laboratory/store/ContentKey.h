@@ -1,36 +1,18 @@
 // Keys derived from content (equal on every machine for equal content), and unique keys.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "support/archive/RecordArchive.h"
 
-#include <memory>
 #include <string>
 #include <string_view>
 
 namespace lathe::store {
 
-/// XXH3-128 of all bytes given, in order, as 32 hexadecimal digits. The hash finds damage and
-/// duplicates; it is not cryptographic.
-class ContentHasher {
-public:
-  ContentHasher();
-  ~ContentHasher();
-  void update(std::string_view bytes);
-  std::string digest() const;
+using lathe::contentKey, lathe::ContentHasher, lathe::parseDocument;
 
-private:
-  struct State;
-  std::unique_ptr<State> state;
-};
-
-std::string contentKey(std::string_view bytes);
 /// contentKey of a JSON document. Documents that differ only in the order of object members have
 /// equal keys.
 std::string documentKey(const nlohmann::json &document);
-
-/// Parses a JSON document. Returns a discarded value (is_discarded) for invalid JSON and for
-/// documents nested deeper than 64 levels, because code that walks documents is recursive.
-nlohmann::json parseDocument(std::string_view text);
 
 /// A random UUID (version 4), "f3b1c0de-...".
 std::string newUuid();

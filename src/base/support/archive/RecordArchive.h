@@ -1,0 +1,66 @@
+// Archives of measurements (docs/records.md), as far as a compiler needs them: the first line, and the tuning records by
+// their task. store/Archive.h reads and writes all records.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace lathe {
+
+/// XXH3-128 of all bytes given, in order, as 32 hexadecimal digits. The hash finds damage and
+/// duplicates; it is not cryptographic.
+class ContentHasher {
+public:
+  ContentHasher();
+  ~ContentHasher();
+  void update(std::string_view bytes);
+  std::string digest() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+std::string contentKey(std::string_view bytes);
+/// Parses a JSON document. Returns a discarded value (is_discarded) for invalid JSON and for
+/// documents nested deeper than 64 levels, because code that walks documents is recursive.
+nlohmann::json parseDocument(std::string_view text);
+
+// Key of the first line, which counts the records; each other line is one record: {"point": {...}}.
+constexpr const char *archiveKey = "lathe_store";
+// Format 2 has tasks, and tuning records with all of their fields. Format 3 has labels; an archive without labels has
+// format 2, which older versions can read.
+constexpr int64_t formatOfTasks = 2, archiveFormat = 3;
+
+/// Returns what the first line of the archive `path` says. Throws Error if `line` is not the first line of an archive, or
+/// if its format is newer than archiveFormat.
+nlohmann::json archiveManifest(const std::string &path, const std::optional<std::string> &line);
+
+/// The tuning records of an uncompressed archive, found by the text of their task. Checks the hash of the whole file,
+/// but parses no record.
+class RecordArchive {
+public:
+  /// Throws Error for a file that is damaged, of a newer format or not an archive, and for two records with the same
+  /// task.
+  explicit RecordArchive(const std::string &path);
+  RecordArchive(RecordArchive &&) = default;
+  RecordArchive &operator=(RecordArchive &&) = default;
+  RecordArchive(const RecordArchive &) = delete; // `lines` points into `text`
+  /// Returns the line of the task, {"tuning": {...}}, or nothing.
+  std::optional<std::string_view> line(const std::string &task) const;
+  size_t size() const { return lines.size(); }
+
+  std::string path;
+
+private:
+  std::vector<char> text;
+  std::unordered_map<std::string_view, std::string_view> lines; // of `text`, by task as in JSON
+};
+
+} // namespace lathe

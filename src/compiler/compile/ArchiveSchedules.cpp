@@ -1,0 +1,46 @@
+#include "compile/ArchiveSchedules.h"
+
+#include "support/Error.h"
+#include "support/JsonError.h"
+#include "support/Text.h"
+#include "support/archive/RecordArchive.h"
+
+#include <cctype>
+
+namespace lathe {
+
+std::optional<std::string> withoutOpenExtents(const std::string &task) {
+  std::string closed = task;
+  for (size_t at = closed.find('?'); at != std::string::npos; at = closed.find('?', at)) {
+    if (at + 1 < closed.size() && std::isdigit(static_cast<unsigned char>(closed[at + 1])))
+      return std::nullopt;
+    closed[at] = '1';
+  }
+  return closed == task ? std::nullopt : std::optional(closed);
+}
+
+static std::optional<TaskSchedules::Entry> fasterIn(const RecordArchive &archive, const std::string &task) {
+  std::optional<std::string_view> line = archive.line(task);
+  if (!line)
+    return std::nullopt;
+  try {
+    nlohmann::json record = parseDocument(*line).at("tuning");
+    if (record.at("verdict") != "faster")
+      return std::nullopt;
+    std::string day = record.at("measured").get<std::string>().substr(0, 10);
+    return TaskSchedules::Entry{record.at("schedule"), fmt::format("the record of {} in {}", day, archive.path)};
+  } catch (const nlohmann::json::exception &error) {
+    fail("{}: the record of task '{}': {}", archive.path, printable(task), messageOf(error));
+  }
+}
+
+std::shared_ptr<const ScheduleSource> archiveSchedules(const std::string &path) {
+  auto lookUp = [archive = std::make_shared<RecordArchive>(path)](const std::string &task) {
+    std::optional<TaskSchedules::Entry> found = fasterIn(*archive, task);
+    std::optional<std::string> closed = withoutOpenExtents(task);
+    return found || !closed ? found : fasterIn(*archive, *closed);
+  };
+  return std::make_shared<TaskSchedules>(path, lookUp, true);
+}
+
+} // namespace lathe
