@@ -191,9 +191,20 @@ ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target
   return format;
 }
 
-bool roundsOperands(const Schedule &schedule) {
-  return validate(schedule).find("type") && formatNamed(schedule.word("type"), ElementType::f32).rounds;
+namespace {
+
+/// The format that the schedule names; the plain one if its algorithm has no formats.
+ContractionFormat formatOf(const Schedule &schedule) {
+  return formatNamed(validate(schedule).find("type") ? schedule.word("type") : "", ElementType::f32);
 }
+
+} // namespace
+
+bool roundsOperands(const Schedule &schedule) { return formatOf(schedule).rounds; }
+bool allows(Precision precision, const ContractionFormat &format) {
+  return !format.rounds || format.name == name(precision);
+}
+bool allows(Precision precision, const Schedule &schedule) { return allows(precision, formatOf(schedule)); }
 
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types) {
   ContractionFormat format = formatNamed(name, types);
@@ -202,8 +213,8 @@ bool formatApplies(std::string_view name, const Target &target, const Contractio
 
 ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types) {
   for (const ContractionFormat &format : converting())
-    if (format.takes(types) && (!format.rounds || precision == Precision::bf16) && !format.pairsRows() &&
-        !addsOperands(format) && format.obstacle(target).empty())
+    if (format.takes(types) && allows(precision, format) && !format.pairsRows() && !addsOperands(format) &&
+        format.obstacle(target).empty())
       return format;
   return plainFormat(types);
 }

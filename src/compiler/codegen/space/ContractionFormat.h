@@ -103,6 +103,10 @@ ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target
 /// True if results of the schedule differ from those of others because it rounds operands: an alternative only where the
 /// precision asks for it. The schedule must be declared.
 bool roundsOperands(const Schedule &schedule);
+/// True if a precision allows the format, or that of the schedule: a format that rounds operands is allowed by the
+/// precision of its name only.
+bool allows(Precision precision, const ContractionFormat &format);
+bool allows(Precision precision, const Schedule &schedule);
 /// True if scheduledFormat accepts the word.
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types);
 
