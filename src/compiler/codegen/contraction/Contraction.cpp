@@ -1,7 +1,5 @@
 #include "codegen/contraction/Contraction.h"
 
-#include "codegen/contraction/Separable.h"
-
 namespace lathe {
 
 std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
@@ -40,25 +38,11 @@ std::unique_ptr<KernelFacts> readFacts(const KernelProblem &kernel) {
 }
 
 GeneratedKernel generateContraction(const KernelProblem &kernel, const KernelFacts &given, const Schedule &schedule) {
-  const auto &facts = static_cast<const ContractionFacts &>(given);
-  ContractionProblem problem(kernel);
-  const std::string &algorithm = schedule.algorithm;
-  bool open = facts.conv && facts.conv->open;
-  auto *make = algorithm == "direct"      ? open ? generateOpenDirect : generateDirect
-               : algorithm == "winograd"  ? generateWinograd
-               : algorithm == "lanewise"  ? open ? generateOpenLanewise : generateLanewise
-               : algorithm == "separable" ? generateSeparable
-               : algorithm == "gemm"      ? generateGemm
-                                          : generateTiles;
-  return make(problem, facts, schedule);
+  return std::visit([&](const auto &plan) { return generateFrom(ContractionProblem(kernel), plan, schedule); },
+                    planOf(static_cast<const ContractionFacts &>(given), schedule));
 }
 
 } // namespace
-
-bool separablePays(const KernelFacts &facts) {
-  auto *contraction = dynamic_cast<const ContractionFacts *>(&facts);
-  return contraction && contraction->separable && separablePays(*contraction);
-}
 
 extern const KernelFamily contractionFamily = {"contraction", readFacts, generateContraction};
 

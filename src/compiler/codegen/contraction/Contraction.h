@@ -5,7 +5,7 @@
 #include "codegen/Generate.h"
 #include "codegen/contraction/Epilogue.h"
 #include "codegen/contraction/Microkernel.h"
-#include "codegen/space/ContractionFacts.h"
+#include "codegen/space/ContractionPlan.h"
 
 namespace lathe {
 
@@ -49,23 +49,12 @@ std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometr
 /// Registers the run-time extents of a convolution: its images, and the open ones of its spatial extents.
 void needExtents(RunTimeDims &dims, const ConvGeometry &conv);
 
-// The schedule must be legal for the facts.
-GeneratedKernel generateDirect(const ContractionProblem &problem, const ContractionFacts &facts,
-                               const Schedule &schedule);
-GeneratedKernel generateWinograd(const ContractionProblem &problem, const ContractionFacts &facts,
-                                 const Schedule &schedule);
-GeneratedKernel generateLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
-                                 const Schedule &schedule);
-/// Convolutions with open spatial extents.
-GeneratedKernel generateOpenDirect(const ContractionProblem &problem, const ContractionFacts &facts,
-                                   const Schedule &schedule);
-GeneratedKernel generateOpenLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
-                                     const Schedule &schedule);
-GeneratedKernel generateSeparable(const ContractionProblem &problem, const ContractionFacts &facts,
-                                  const Schedule &schedule);
-GeneratedKernel generateGemm(const ContractionProblem &problem, const ContractionFacts &facts,
-                             const Schedule &schedule);
-GeneratedKernel generateTiles(const ContractionProblem &problem, const ContractionFacts &facts,
-                              const Schedule &schedule);
+// The code of a plan, which is that of the schedule.
+GeneratedKernel generateFrom(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const WinogradPlan &plan, const Schedule &schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const LanewisePlan &plan, const Schedule &schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const SeparablePlan &plan, const Schedule &schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const GemmPlan &plan, const Schedule &schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const TilePlan &plan, const Schedule &schedule);
 
 } // namespace lathe

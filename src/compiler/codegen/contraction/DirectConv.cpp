@@ -305,13 +305,12 @@ GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan
   else if (plan.passes() > 1)
     result.scratchBytes =
         plan.rows * conv.out[2] * plan.tiles.vectors * plan.lanes * std::max(4u, bitWidth(conv.type) / 8);
-  addConvPackings(result, problem, conv, directPacking(plan), epilogue);
+  addConvPackings(result, problem, conv, packingOf(plan), epilogue);
   return result;
 }
 
-GeneratedKernel generateDirect(const ContractionProblem &problem, const ContractionFacts &facts,
-                               const Schedule &schedule) {
-  return directKernel(problem, makeDirectPlan(facts, *facts.conv, schedule), schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule) {
+  return plan.conv.open ? openDirectKernel(problem, plan, schedule) : directKernel(problem, plan, schedule);
 }
 
 } // namespace lathe

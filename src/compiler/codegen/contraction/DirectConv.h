@@ -79,5 +79,7 @@ using RowsComputer = std::function<DirectGenerator::ComputeRows(KernelBuilder &k
 /// Generates the kernel of a plan. `dims` are the run-time extents for `rowsComputer`.
 GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule,
                              RunTimeDims dims = {}, const RowsComputer &rowsComputer = {});
+/// Likewise with open spatial extents.
+GeneratedKernel openDirectKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule);
 
 } // namespace lathe

@@ -467,9 +467,7 @@ void GemmGenerator::emitBlock(int64_t rows, Value firstRow, int64_t vectors, int
 
 } // namespace
 
-GeneratedKernel generateGemm(const ContractionProblem &problem, const ContractionFacts &facts,
-                             const Schedule &schedule) {
-  GemmPlan plan = makeGemmPlan(facts.target, *facts.gemm, schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const GemmPlan &plan, const Schedule &schedule) {
   const GemmGeometry &gemm = plan.gemm;
   RunTimeDims dims;
   for (const Dim &dim : {gemm.batch, gemm.m, plan.chunks()})
@@ -492,7 +490,7 @@ GeneratedKernel generateGemm(const ContractionProblem &problem, const Contractio
   if (gemm.packed)
     addPackedPackings(plan, result.packings);
   else if (gemm.constantB)
-    result.packings[gemm.b] = gemmPacking(plan);
+    result.packings[gemm.b] = packingOf(plan);
   return result;
 }
 

@@ -244,10 +244,10 @@ void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column)
   epilogue.emit(k, dims, out, acc, sink);
 }
 
-GeneratedKernel generateLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
-                                 const Schedule &schedule) {
-  const ConvGeometry &conv = *facts.conv;
-  LanewisePlan plan = makeLanewisePlan(facts.target, conv, schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const LanewisePlan &plan, const Schedule &schedule) {
+  const ConvGeometry &conv = plan.conv;
+  if (conv.open)
+    return openLanewiseKernel(problem, plan, schedule);
   RunTimeDims dims;
   Epilogue epilogue = convEpilogue(problem, conv, dims);
   ContractionKernel kernel(problem, dims);
@@ -256,7 +256,7 @@ GeneratedKernel generateLanewise(const ContractionProblem &problem, const Contra
   GeneratedKernel result = kernel.finish(schedule);
   result.images = conv.images;
   result.units = conv.images * Dim(plan.blocks() * plan.chunks());
-  addConvPackings(result, problem, conv, lanewisePacking(plan), epilogue);
+  addConvPackings(result, problem, conv, packingOf(plan), epilogue);
   return result;
 }
 

@@ -53,4 +53,8 @@ private:
   Value multiplyAdd(Value x, Value y, Value z);
 };
 
+/// Generates the kernel of a plan with open spatial extents.
+GeneratedKernel openLanewiseKernel(const ContractionProblem &problem, const LanewisePlan &plan,
+                                   const Schedule &schedule);
+
 } // namespace lathe

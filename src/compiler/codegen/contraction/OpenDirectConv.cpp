@@ -6,7 +6,7 @@
 // there. So does a format that converts operands, except for bytes in blocks that products take as they are; sums are
 // corrected for zero points tile by tile.
 #include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/FormatCode.h"
+#include "codegen/contraction/DirectConv.h"
 #include "codegen/contraction/OpenRows.h"
 #include "codegen/contraction/WeightPacking.h"
 
@@ -22,7 +22,8 @@ struct OpenDirectExtents {
   Dim chunks, positions; // of an image: ranges of rows or positions, and its output positions
   OpenRows held;
 
-  OpenDirectExtents(const DirectPlan &plan, const ConvGeometry &geometry, RunTimeDims &dims) : held(plan) {
+  OpenDirectExtents(const DirectPlan &plan, RunTimeDims &dims) : held(plan) {
+    const ConvGeometry &geometry = plan.conv;
     positions = geometry.outPlane();
     chunks = geometry.mergesOpenRows() ? maximum(Dim(1), floorDiv(positions, plan.rows * plan.rowWidth))
                                        : ceilDiv(geometry.outExtent(1), plan.rows);
@@ -377,12 +378,10 @@ void OpenDirectGenerator::finish(int64_t width, Value pixelOfResult, mlir::Value
 
 } // namespace
 
-GeneratedKernel generateOpenDirect(const ContractionProblem &problem, const ContractionFacts &facts,
-                                   const Schedule &schedule) {
-  const ConvGeometry &conv = *facts.conv;
-  DirectPlan plan = makeDirectPlan(facts, conv, schedule);
+GeneratedKernel openDirectKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule) {
+  const ConvGeometry &conv = plan.conv;
   RunTimeDims dims;
-  OpenDirectExtents extents(plan, conv, dims);
+  OpenDirectExtents extents(plan, dims);
   Epilogue epilogue = convEpilogue(problem, conv, dims);
   ContractionKernel kernel(problem, dims);
   OpenDirectGenerator(kernel.k, plan, extents, epilogue, dims, hasPaddedBias(problem, conv)).emit();
@@ -393,7 +392,7 @@ GeneratedKernel generateOpenDirect(const ContractionProblem &problem, const Cont
   result.units = conv.images * extents.chunks * Dim(conv.groups * plan.tiles.perGroup());
   if (plan.held)
     result.scratchBytes = extents.held.units * Dim(plan.format.unitBytes());
-  addConvPackings(result, problem, conv, directPacking(plan), epilogue);
+  addConvPackings(result, problem, conv, packingOf(plan), epilogue);
   return result;
 }
 

@@ -3,10 +3,9 @@
 // the run chooses. So each of them knows which of its positions a tap finds inside. Rows too short for that are computed
 // position by position, and so are volumes and lanes that are gathered.
 #include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/FormatCode.h"
+#include "codegen/contraction/LanewiseConv.h"
 #include "codegen/contraction/OpenConv.h"
 #include "codegen/contraction/WeightPacking.h"
-#include "codegen/space/LanewisePlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -362,10 +361,9 @@ void OpenLanewiseGenerator::finish(int64_t width, Value row, Value column, mlir:
 
 } // namespace
 
-GeneratedKernel generateOpenLanewise(const ContractionProblem &problem, const ContractionFacts &facts,
-                                     const Schedule &schedule) {
-  const ConvGeometry &conv = *facts.conv;
-  LanewisePlan plan = makeLanewisePlan(facts.target, conv, schedule);
+GeneratedKernel openLanewiseKernel(const ContractionProblem &problem, const LanewisePlan &plan,
+                                   const Schedule &schedule) {
+  const ConvGeometry &conv = plan.conv;
   RunTimeDims dims;
   needExtents(dims, conv);
   Dim chunks = dims.need(ceilDiv(conv.outExtent(0) * conv.outExtent(1), plan.rows));
@@ -376,7 +374,7 @@ GeneratedKernel generateOpenLanewise(const ContractionProblem &problem, const Co
   GeneratedKernel result = kernel.finish(schedule);
   result.images = conv.images;
   result.units = conv.images * Dim(plan.blocks()) * chunks;
-  addConvPackings(result, problem, conv, lanewisePacking(plan), epilogue);
+  addConvPackings(result, problem, conv, packingOf(plan), epilogue);
   return result;
 }
 

@@ -12,11 +12,9 @@
 
 namespace lathe {
 
-GeneratedKernel generateSeparable(const ContractionProblem &problem, const ContractionFacts &facts,
-                                  const Schedule &schedule) {
-  const SeparableGeometry &pair = *facts.separable;
+GeneratedKernel generateFrom(const ContractionProblem &problem, const SeparablePlan &both, const Schedule &schedule) {
+  const SeparableGeometry &pair = both.pair;
   const ConvGeometry &conv = pair.depthwise;
-  SeparablePlan both = makeSeparablePlan(facts, pair, schedule);
   const DirectPlan &plan = both.pointwise;
   const LanewisePlan &rowsPlan = both.depthwise;
   int64_t rowsOfOne = both.mergedRows();
@@ -46,7 +44,7 @@ GeneratedKernel generateSeparable(const ContractionProblem &problem, const Contr
     };
   };
   GeneratedKernel result = directKernel(problem, plan, schedule, dims, rowsComputer);
-  addConvPackings(result, problem, conv, lanewisePacking(rowsPlan), epilogue);
+  addConvPackings(result, problem, conv, packingOf(rowsPlan), epilogue);
   return result;
 }
 

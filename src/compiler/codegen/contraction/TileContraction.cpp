@@ -346,10 +346,7 @@ void TileGenerator::finish(Value tile, Value position, Value count, int64_t vect
 
 } // namespace
 
-GeneratedKernel generateTiles(const ContractionProblem &problem, const ContractionFacts &facts,
-                              const Schedule &schedule) {
-  Plan plan = facts.conv ? makeTilePlan(facts.target, *facts.conv, schedule)
-                         : makeTilePlan(facts.target, *facts.gemm, schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const TilePlan &plan, const Schedule &schedule) {
   RunTimeDims dims;
   for (const Dim &dim : {plan.images, plan.height, plan.chunks()})
     dims.need(dim);
@@ -362,10 +359,10 @@ GeneratedKernel generateTiles(const ContractionProblem &problem, const Contracti
   result.units = plan.images * plan.chunks() * Dim(plan.tiles());
   result.scratchBytes = plan.scratchBytes();
   if (plan.conv) {
-    addConvPackings(result, problem, *plan.conv, tilePacking(plan), epilogue);
+    addConvPackings(result, problem, *plan.conv, packingOf(plan), epilogue);
   } else {
     epilogue.addPackings(result.packings);
-    result.packings[plan.gemm->b] = tilePacking(plan);
+    result.packings[plan.gemm->b] = packingOf(plan);
   }
   return result;
 }

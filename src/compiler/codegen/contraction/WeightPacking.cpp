@@ -99,7 +99,7 @@ std::vector<char> packWeights(const nn::ConstantData &data, const DirectPlan &pl
 
 } // namespace
 
-Packing directPacking(const DirectPlan &plan) {
+Packing packingOf(const DirectPlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
           fmt::format("goihw/oc={}x{} kc={}{}{}", plan.tiles.vectors, plan.lanes, plan.kc,
                       plan.conv.groups > 1 ? fmt::format(" g={}", plan.conv.groups) : "", suffix(plan.format)),
@@ -147,7 +147,7 @@ std::vector<char> packColumns(const nn::ConstantData &data, const GemmPlan &plan
 
 } // namespace
 
-Packing gemmPacking(const GemmPlan &plan) {
+Packing packingOf(const GemmPlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packColumns(data, plan); },
           fmt::format("{}/{}x{} kc={}{}", plan.gemm.transB ? "nk" : "kn", plan.vectors, plan.lanes, plan.kc,
                       suffix(plan.format)),
@@ -199,7 +199,7 @@ std::vector<char> packWeights(const nn::ConstantData &data, const LanewisePlan &
 
 } // namespace
 
-Packing lanewisePacking(const LanewisePlan &plan) {
+Packing packingOf(const LanewisePlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
           fmt::format("oihw/lanes={}{}{}", plan.lanes, plan.joined ? " columns" : "", suffix(plan.format)),
           plan.convertsBytes() ? plan.format.element : ElementType::invalid};
@@ -239,7 +239,7 @@ std::vector<char> packTiles(const nn::ConstantData &data, const TilePlan &plan) 
 
 } // namespace
 
-Packing tilePacking(const TilePlan &plan) {
+Packing packingOf(const TilePlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packTiles(data, plan); },
           fmt::format("tiles/oc={}{}{}", plan.oc, plan.gemm && !plan.gemm->transB ? " kn" : "", suffix(plan.format)),
           plan.format.element};
@@ -273,8 +273,8 @@ std::vector<char> packWeights(const nn::ConstantData &data, const WinogradPlan &
   const ConvGeometry &conv = plan.conv;
   int64_t alpha = plan.alpha(), wide = plan.wide();
   const CoefficientRows &g = plan.transform.filter;
-  int64_t panel = plan.steps() * wide;
-  std::vector<char> packed(plan.channelTiles() * plan.points() * panel * sizeof(float));
+  int64_t panel = plan.steps() * wide, unit = plan.format.unitBytes();
+  std::vector<char> packed(plan.channelTiles() * plan.points() * panel * unit);
   std::vector<double> half(alpha * 3);
   for (int64_t o = 0; o < conv.outChannels; ++o)
     for (int64_t c = 0; c < conv.inChannels; ++c) {
@@ -284,10 +284,9 @@ std::vector<char> packWeights(const nn::ConstantData &data, const WinogradPlan &
       for (int64_t i = 0; i < alpha; ++i)
         for (int64_t x = 0; x < 3; ++x)
           half[i * 3 + x] = g[i][0] * taps[x] + g[i][1] * taps[3 + x] + g[i][2] * taps[6 + x];
-      char *to =
-          packed.data() + (o / wide * plan.points() * panel + c / plan.format.group * wide + o % wide) * sizeof(float);
+      char *to = packed.data() + (o / wide * plan.points() * panel + c / plan.format.group * wide + o % wide) * unit;
       for (int64_t i = 0; i < alpha; ++i)
-        for (int64_t j = 0; j < alpha; ++j, to += panel * sizeof(float))
+        for (int64_t j = 0; j < alpha; ++j, to += panel * unit)
           writePoint(g[j][0] * half[i * 3] + g[j][1] * half[i * 3 + 1] + g[j][2] * half[i * 3 + 2], plan,
                      to + c % plan.format.group * plan.format.elementBytes());
     }
@@ -296,7 +295,7 @@ std::vector<char> packWeights(const nn::ConstantData &data, const WinogradPlan &
 
 } // namespace
 
-Packing winogradPacking(const WinogradPlan &plan) {
+Packing packingOf(const WinogradPlan &plan) {
   return {[plan](const nn::ConstantData &data) { return packWeights(data, plan); },
           fmt::format("winograd m={} oc={}x{}{}", plan.m(), plan.oc, plan.lanes, suffix(plan.format)),
           plan.format.element};

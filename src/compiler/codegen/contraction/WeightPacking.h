@@ -1,21 +1,17 @@
-// Packing of constant weights, one function for each algorithm of contractions: it stores the weights
+// Packing of constant weights, one function for each plan of contractions: it stores the weights
 // in the order in which the algorithm's code reads them.
 #pragma once
 
 #include "codegen/Generate.h"
-#include "codegen/space/DirectPlan.h"
-#include "codegen/space/GemmPlan.h"
-#include "codegen/space/LanewisePlan.h"
-#include "codegen/space/TilePlan.h"
-#include "codegen/space/WinogradPlan.h"
+#include "codegen/space/ContractionPlan.h"
 
 namespace lathe {
 
-Packing directPacking(const DirectPlan &plan);
+Packing packingOf(const DirectPlan &plan);
 /// For the right operand of the matrix product, where it is constant.
-Packing gemmPacking(const GemmPlan &plan);
-Packing lanewisePacking(const LanewisePlan &plan);
-Packing tilePacking(const TilePlan &plan);
-Packing winogradPacking(const WinogradPlan &plan);
+Packing packingOf(const GemmPlan &plan);
+Packing packingOf(const LanewisePlan &plan);
+Packing packingOf(const TilePlan &plan);
+Packing packingOf(const WinogradPlan &plan);
 
 } // namespace lathe

@@ -367,10 +367,8 @@ void WinogradGenerator::emitOpenWidth(Value left, const std::function<void(int64
 
 } // namespace
 
-GeneratedKernel generateWinograd(const ContractionProblem &problem, const ContractionFacts &facts,
-                                 const Schedule &schedule) {
-  const ConvGeometry &conv = *facts.conv;
-  Plan plan = makeWinogradPlan(facts, conv, schedule);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const WinogradPlan &plan, const Schedule &schedule) {
+  const ConvGeometry &conv = plan.conv;
   RunTimeDims dims;
   dims.need(conv.images);
   if (conv.open) {
@@ -391,7 +389,7 @@ GeneratedKernel generateWinograd(const ContractionProblem &problem, const Contra
     result.units = conv.images * (conv.open ? plan.openChunks() : Dim(plan.chunks())) * Dim(plan.split);
   }
   result.scratchBytes = plan.scratchFloats() * int64_t(sizeof(float));
-  addConvPackings(result, problem, conv, winogradPacking(plan), epilogue);
+  addConvPackings(result, problem, conv, packingOf(plan), epilogue);
   return result;
 }
 

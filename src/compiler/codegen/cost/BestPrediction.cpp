@@ -8,18 +8,10 @@
 namespace lathe {
 namespace {
 
-/// Predicted cost of `model` over the cost of `rule`, at most, for the model to choose (docs/notes/prior.md).
+/// The margin for `model` to choose instead of `rule`.
 double marginOver(const Schedule &rule, const Schedule &model) {
-  auto isOneOf = [](const Schedule &schedule, std::initializer_list<const char *> algorithms) {
-    return std::find(algorithms.begin(), algorithms.end(), schedule.algorithm) != algorithms.end();
-  };
-  // Measured, these algorithms are ordered as predicted; another algorithm has to be worth the change.
-  if (rule.algorithm != model.algorithm)
-    return isOneOf(rule, {"direct", "winograd"}) && isOneOf(model, {"direct", "winograd"}) ? 0.95 : 0.7;
-  // The model's schedules of `lanewise` and `pool` were measured to be faster than the rule's: the margin excludes what
-  // noise hides. Elsewhere the rules were found by measuring, and the lowest of hundreds of predictions is one that errs:
-  // predicted savings of up to a quarter were none.
-  return isOneOf(rule, {"lanewise", "pool"}) ? 0.97 : 0.7;
+  const Margins &one = validate(rule).margins, &other = validate(model).margins;
+  return rule.algorithm == model.algorithm ? one.own : std::min(one.change, other.change);
 }
 
 /// A change of one knob counts if it is predicted to save so much: smaller differences are below what the model sees,
@@ -73,27 +65,20 @@ private:
   /// The knobs of the algorithm but those that decide what is computed, and those that cut work items: what is planned
   /// for one thread may run on two, for which the rules leave enough of them and a prediction does not.
   std::vector<Knob> varied() const {
-    const Algorithm &algorithm = validate(best.schedule);
-    std::vector<Knob> knobs = facts.knobs(algorithm);
-    bool itemsOfBlocks = algorithm.find("mc"); // of mc blocks of mr rows
-    std::erase_if(knobs, [&](const Knob &knob) {
-      std::string_view name = knob.parameter->name;
-      for (const char *fixed : {"m", "type", "rows", "grain", "mc", "split", "pointsplit", "stages"})
-        if (name == fixed)
-          return true;
-      return knob.size() < 2 || (itemsOfBlocks && name == "mr");
+    std::vector<Knob> knobs = facts.knobs(validate(best.schedule));
+    std::erase_if(knobs, [](const Knob &knob) {
+      return knob.size() < 2 || knob.parameter->is(Parameter::cutsItems) ||
+             knob.parameter->is(Parameter::changesResults);
     });
     return knobs;
   }
 
   /// The knob of a register block's vectors for the one of its rows; null for other knobs.
   static const Knob *pairOf(const Knob &knob, const std::vector<Knob> &knobs) {
-    std::string_view name = knob.parameter->name;
-    if (name != "px" && name != "mr")
-      return nullptr;
-    for (const Knob &other : knobs)
-      if (std::string_view second = other.parameter->name; second == "oc" || second == "vectors")
-        return &other;
+    if (knob.parameter->is(Parameter::registerRows))
+      for (const Knob &other : knobs)
+        if (other.parameter->is(Parameter::registerVectors))
+          return &other;
     return nullptr;
   }
 
@@ -128,7 +113,7 @@ private:
 void add(const KernelFacts &facts, const AlgorithmChoice &choice, std::vector<PredictedSchedule> &found) {
   try {
     Schedule schedule = facts.priorOf(choice);
-    if (legal(facts, schedule) && (!roundsOperands(schedule) || facts.precision == Precision::bf16))
+    if (legal(facts, schedule) && allows(facts.precision, schedule))
       found.push_back(predicted(facts, std::move(schedule)));
   } catch (const Illegal &) { // the algorithm does not compute the kernel
   } catch (const Error &) {   // the rule wants more than a schedule can say

@@ -2,12 +2,7 @@
 #pragma once
 
 #include "codegen/cost/Cost.h"
-#include "codegen/space/DirectPlan.h"
-#include "codegen/space/GemmPlan.h"
-#include "codegen/space/LanewisePlan.h"
-#include "codegen/space/SeparablePlan.h"
-#include "codegen/space/TilePlan.h"
-#include "codegen/space/WinogradPlan.h"
+#include "codegen/space/ContractionPlan.h"
 
 namespace lathe {
 
@@ -24,11 +19,11 @@ double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors);
 /// Pairs of an output row and a row of taps that meet inside the input.
 double rowsOfTaps(const ConvGeometry &conv);
 
-Prediction predictDirect(const ContractionFacts &facts, const DirectPlan &plan);
-Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &plan);
-Prediction predictLanewise(const ContractionFacts &facts, const LanewisePlan &plan);
-Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &plan);
-Prediction predictGemm(const ContractionFacts &facts, const GemmPlan &plan);
-Prediction predictTiles(const ContractionFacts &facts, const TilePlan &plan);
+Prediction predict(const ContractionFacts &facts, const DirectPlan &plan);
+Prediction predict(const ContractionFacts &facts, const WinogradPlan &plan);
+Prediction predict(const ContractionFacts &facts, const LanewisePlan &plan);
+Prediction predict(const ContractionFacts &facts, const SeparablePlan &plan);
+Prediction predict(const ContractionFacts &facts, const GemmPlan &plan);
+Prediction predict(const ContractionFacts &facts, const TilePlan &plan);
 
 } // namespace lathe

@@ -83,8 +83,6 @@ double rowsOfItem(int64_t rows, int64_t all) {
   return share(all, (all + rows - 1) / rows); // a mean: the last range may be smaller
 }
 
-} // namespace
-
 LoopNest nestOf(const DirectPlan &plan) {
   const ConvGeometry &conv = plan.conv;
   double unit = double(plan.format.unitBytes()), sum = bitWidth(plan.format.sum) / 8.0;
@@ -183,6 +181,7 @@ LoopNest nestOf(const TilePlan &plan) {
   return nest;
 }
 
+/// The products.
 LoopNest nestOf(const WinogradPlan &plan) {
   double unit = double(plan.format.unitBytes()), outputs = double(plan.m() * plan.m()), points = double(plan.points());
   double shares = double(plan.split), tiles = std::max(1.0, double(plan.channelTiles()) / shares);
@@ -205,6 +204,7 @@ LoopNest nestOf(const WinogradPlan &plan) {
   return nest;
 }
 
+/// The transform of the input.
 LoopNest transformNestOf(const WinogradPlan &plan) {
   double points = double(plan.points()), outputs = double(plan.m() * plan.m());
   LoopNest nest{{4, 0, 0, double(plan.format.unitBytes())}, {}};
@@ -217,5 +217,14 @@ LoopNest transformNestOf(const WinogradPlan &plan) {
            {input});
   return nest;
 }
+
+} // namespace
+
+std::vector<LoopNest> nestsOf(const DirectPlan &plan) { return {nestOf(plan)}; }
+std::vector<LoopNest> nestsOf(const LanewisePlan &plan) { return {nestOf(plan)}; }
+std::vector<LoopNest> nestsOf(const SeparablePlan &plan) { return {nestOf(plan.pointwise), nestOf(plan.depthwise)}; }
+std::vector<LoopNest> nestsOf(const GemmPlan &plan) { return {nestOf(plan)}; }
+std::vector<LoopNest> nestsOf(const TilePlan &plan) { return {nestOf(plan)}; }
+std::vector<LoopNest> nestsOf(const WinogradPlan &plan) { return {nestOf(plan), transformNestOf(plan)}; }
 
 } // namespace lathe

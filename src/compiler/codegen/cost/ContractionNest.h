@@ -2,22 +2,15 @@
 #pragma once
 
 #include "codegen/cost/LoopNest.h"
-#include "codegen/space/DirectPlan.h"
-#include "codegen/space/GemmPlan.h"
-#include "codegen/space/LanewisePlan.h"
-#include "codegen/space/SeparablePlan.h"
-#include "codegen/space/TilePlan.h"
-#include "codegen/space/WinogradPlan.h"
+#include "codegen/space/ContractionPlan.h"
 
 namespace lathe {
 
-LoopNest nestOf(const DirectPlan &plan);
-LoopNest nestOf(const LanewisePlan &plan);
-LoopNest nestOf(const GemmPlan &plan);
-LoopNest nestOf(const TilePlan &plan);
-/// The products.
-LoopNest nestOf(const WinogradPlan &plan);
-/// The transform of the input.
-LoopNest transformNestOf(const WinogradPlan &plan);
+std::vector<LoopNest> nestsOf(const DirectPlan &plan);
+std::vector<LoopNest> nestsOf(const LanewisePlan &plan);
+std::vector<LoopNest> nestsOf(const SeparablePlan &plan);
+std::vector<LoopNest> nestsOf(const GemmPlan &plan);
+std::vector<LoopNest> nestsOf(const TilePlan &plan);
+std::vector<LoopNest> nestsOf(const WinogradPlan &plan);
 
 } // namespace lathe

@@ -149,7 +149,7 @@ std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double ope
   return DirectCost(cost, plan, operators).add();
 }
 
-Prediction predictDirect(const ContractionFacts &facts, const DirectPlan &plan) {
+Prediction predict(const ContractionFacts &facts, const DirectPlan &plan) {
   Cost cost(facts);
   cost.passOperands(int(plan.conv.weights));
   auto items = addDirect(cost, plan, facts.operators);

@@ -128,14 +128,14 @@ private:
 
 } // namespace
 
-Prediction predictGemm(const ContractionFacts &facts, const GemmPlan &plan) {
+Prediction predict(const ContractionFacts &facts, const GemmPlan &plan) {
   Cost cost(facts);
   cost.passOperands(plan.gemm.constantB ? int(plan.gemm.b) : -1);
   auto items = GemmCost(cost, plan, facts.operators).add();
   return cost.finish(items, exposedOfProducts);
 }
 
-Prediction predictTiles(const ContractionFacts &facts, const TilePlan &plan) {
+Prediction predict(const ContractionFacts &facts, const TilePlan &plan) {
   // One product of tiles a core starts in 16 cycles; tiles are loaded at two lines a cycle.
   constexpr double product = 16, load = 8;
   Cost cost(facts);

@@ -66,7 +66,7 @@ double lanewiseCycles(const Target &target, const LanewisePlan &plan, double ope
   return double(plan.blocks()) * (rowsOfTaps(plan.conv) * row + double(plan.allRows()) * results);
 }
 
-Prediction predictLanewise(const ContractionFacts &facts, const LanewisePlan &plan) {
+Prediction predict(const ContractionFacts &facts, const LanewisePlan &plan) {
   const ConvGeometry &conv = plan.conv;
   Cost cost(facts);
   cost.passOperands();

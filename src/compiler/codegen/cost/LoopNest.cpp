@@ -17,23 +17,7 @@ using enum OperandClass;
 // ---- Contractions, attention, recurrences: from their plans ----
 
 std::vector<LoopNest> nestsOf(const ContractionFacts &facts, const Schedule &schedule) {
-  const std::string &algorithm = schedule.algorithm;
-  if (algorithm == "separable") {
-    SeparablePlan plan = makeSeparablePlan(facts, *facts.separable, schedule);
-    return {nestOf(plan.pointwise), nestOf(plan.depthwise)};
-  }
-  if (algorithm == "amx")
-    return {nestOf(facts.conv ? makeTilePlan(facts.target, *facts.conv, schedule)
-                              : makeTilePlan(facts.target, *facts.gemm, schedule))};
-  if (algorithm == "gemm")
-    return {nestOf(makeGemmPlan(facts.target, *facts.gemm, schedule))};
-  if (algorithm == "direct")
-    return {nestOf(makeDirectPlan(facts, *facts.conv, schedule))};
-  if (algorithm == "winograd") {
-    WinogradPlan plan = makeWinogradPlan(facts, *facts.conv, schedule);
-    return {nestOf(plan), transformNestOf(plan)};
-  }
-  return {nestOf(makeLanewisePlan(facts.target, *facts.conv, schedule))};
+  return std::visit([](const auto &plan) { return lathe::nestsOf(plan); }, planOf(facts, schedule));
 }
 
 /// The scores q k^T, then the result softmax(...) v: left operands are queries and scores.

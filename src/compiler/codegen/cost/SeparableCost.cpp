@@ -3,7 +3,7 @@
 
 namespace lathe {
 
-Prediction predictSeparable(const ContractionFacts &facts, const SeparablePlan &plan) {
+Prediction predict(const ContractionFacts &facts, const SeparablePlan &plan) {
   Cost cost(facts);
   cost.passOperands(int(plan.pointwise.conv.weights));
   double images = valueOf(plan.depthwise.conv.images);
@@ -66,10 +66,11 @@ double separateCycles(const ContractionFacts &facts) {
   return cyclesOf(first) + cyclesOf(second);
 }
 
-bool separablePays(const ContractionFacts &facts) {
+bool separablePays(const KernelFacts &facts) {
   // Pairs that are predicted to save less took from 6 % less to 8 % more (docs/notes/separable.md).
   constexpr double doubt = 1.0 / 12;
-  return cyclesOf(facts) < (1 - doubt) * separateCycles(facts);
+  auto *both = dynamic_cast<const ContractionFacts *>(&facts);
+  return both && both->separable && cyclesOf(*both) < (1 - doubt) * separateCycles(*both);
 }
 
 } // namespace lathe

@@ -27,7 +27,7 @@ double transformCycles(const WinogradPlan &plan, double images) {
 
 } // namespace
 
-Prediction predictWinograd(const ContractionFacts &facts, const WinogradPlan &plan) {
+Prediction predict(const ContractionFacts &facts, const WinogradPlan &plan) {
   Cost cost(facts);
   cost.passOperands(int(plan.conv.weights));
   double images = valueOf(plan.conv.images), chunks = double(plan.chunks()), points = double(plan.points()),

@@ -1,7 +1,6 @@
 // The values worth trying for the parameters of contractions, attention and recurrences, from shapes and registers.
 #include "codegen/space/AttentionPlan.h"
-#include "codegen/space/ContractionFacts.h"
-#include "codegen/space/GemmPlan.h"
+#include "codegen/space/ContractionPlan.h"
 #include "codegen/space/RecurrentPlan.h"
 
 #include <algorithm>
@@ -55,8 +54,10 @@ Numbers convCandidates(const Target &target, const ConvGeometry &conv, std::stri
     return blockRows(target, conv.out[2]);
   if (name == "oc")
     return upTo(std::min(vectors, mostVectors));
-  if (name == "rows") // of `amx` a pointwise convolution's positions
-    return evenSizes(algorithm == "amx" && conv.pointwise() ? conv.outPixels() : conv.out[0] * conv.out[1]);
+  if (name == "rows") {
+    bool positions = conv.pointwise() && findContractionAlgorithm(algorithm)->computes & ContractionAlgorithm::product;
+    return evenSizes(positions ? conv.outPixels() : conv.out[0] * conv.out[1]);
+  }
   if (name == "width")
     return widths(conv);
   if (name == "kc")
@@ -112,7 +113,7 @@ Numbers ContractionFacts::candidates(const Algorithm &algorithm, const Parameter
 bool ContractionFacts::allowsWord(const Parameter &parameter, std::string_view word) const {
   if (std::string_view(parameter.name) != "type")
     return true;
-  return formatApplies(word, target, gemm ? gemm->types() : conv ? conv->types() : separable->pointwise.types());
+  return formatApplies(word, target, types());
 }
 
 Numbers AttentionFacts::candidates(const Algorithm &, const Parameter &parameter) const {

@@ -1,12 +1,5 @@
 #include "codegen/space/ContractionFacts.h"
 
-#include "codegen/space/DirectPlan.h"
-#include "codegen/space/GemmPlan.h"
-#include "codegen/space/LanewisePlan.h"
-#include "codegen/space/SeparablePlan.h"
-#include "codegen/space/TilePlan.h"
-#include "codegen/space/WinogradPlan.h"
-
 namespace lathe {
 
 double ConvGeometry::reached(int axis) const {
@@ -115,92 +108,6 @@ int64_t atMost(const char *constraint, const char *name, int64_t value, int64_t 
 EvenPieces evenPieces(int64_t extent, int64_t most) {
   int64_t count = (extent + most - 1) / most;
   return {count, extent / count, extent % count};
-}
-
-namespace {
-
-/// Groups that are narrower than a block, or that do not end where blocks do, are computed lane by lane, and so are open
-/// volumes.
-bool needsLanewise(const Target &target, const ConvGeometry &conv) {
-  if (conv.open && !conv.planar())
-    return true;
-  if (conv.groups == 1)
-    return false;
-  int64_t lanes = target.lanes(bitWidth(conv.type) == 16 ? 32 : bitWidth(conv.type));
-  if (conv.inBlock && conv.inChannels % conv.inBlock)
-    return true;
-  if (conv.outBlock && conv.outChannels % conv.outBlock)
-    return true;
-  // Row-major activations suit both: vectors partly filled by one group, or lanes gathered over many.
-  return conv.outChannels < (conv.inBlock || conv.outBlock ? lanes : std::min<int64_t>(lanes, 4));
-}
-
-} // namespace
-
-Schedule ContractionFacts::prior() const {
-  if (separable)
-    return separablePrior(*this, *separable);
-  if (gemm) {
-    std::optional<Schedule> tiles = tilePrior(*this, *gemm);
-    return tiles ? *tiles : gemmPrior(*this, *gemm);
-  }
-  if (needsLanewise(target, *conv))
-    return lanewisePrior(*this, *conv);
-  if (!conv->open)
-    if (std::optional<Schedule> tiles = tilePrior(*this, *conv))
-      return *tiles;
-  if (std::optional<Schedule> winograd = winogradPrior(*this, *conv))
-    return *winograd;
-  return directPrior(*this, *conv);
-}
-
-void ContractionFacts::requireGeometry(const std::string &algorithm) const {
-  if (algorithm == "separable") {
-    if (!separable)
-      illegal("computes", "separable is for a depthwise convolution and a pointwise one behind it");
-  } else if (separable) {
-    illegal("computes", "algorithm '{}' does not compute two convolutions", algorithm);
-  } else if (algorithm == "gemm") {
-    if (!gemm)
-      illegal("computes", "algorithm '{}' does not compute convolutions", algorithm);
-  } else if (algorithm == "amx" && conv && conv->open) {
-    illegal("open", "amx needs static spatial extents");
-  } else if (algorithm != "amx" && !conv) {
-    illegal("computes", "algorithm '{}' does not compute matrix products", algorithm);
-  }
-}
-
-Schedule ContractionFacts::priorOf(const AlgorithmChoice &choice) const {
-  const std::string &algorithm = choice.algorithm;
-  requireGeometry(algorithm);
-  if (algorithm == "separable")
-    return separablePrior(*this, *separable);
-  if (algorithm == "amx")
-    return conv ? tilePriorOf(*this, *conv) : tilePriorOf(*this, *gemm);
-  if (algorithm == "gemm")
-    return gemmPrior(*this, *gemm);
-  if (algorithm == "direct")
-    return directPrior(*this, *conv);
-  if (algorithm == "winograd")
-    return winogradPriorOf(*this, *conv, choice.m);
-  return lanewisePrior(*this, *conv);
-}
-
-void ContractionFacts::require(const Schedule &schedule) const {
-  const std::string &algorithm = schedule.algorithm;
-  requireGeometry(algorithm);
-  if (algorithm == "separable")
-    makeSeparablePlan(*this, *separable, schedule);
-  else if (algorithm == "amx")
-    conv ? makeTilePlan(target, *conv, schedule) : makeTilePlan(target, *gemm, schedule);
-  else if (algorithm == "gemm")
-    makeGemmPlan(target, *gemm, schedule);
-  else if (algorithm == "direct")
-    makeDirectPlan(*this, *conv, schedule);
-  else if (algorithm == "winograd")
-    makeWinogradPlan(*this, *conv, schedule);
-  else
-    makeLanewisePlan(target, *conv, schedule);
 }
 
 } // namespace lathe

@@ -149,6 +149,8 @@ public:
   bool blockedResults = false; // every result is blocked with the channels of one vector
   int64_t operators = 0;       // element-wise operators beside the contraction
 
+  /// The element types; of a pair of convolutions those of the pointwise one, whose format schedules choose.
+  ContractionTypes types() const { return gemm ? gemm->types() : conv ? conv->types() : separable->pointwise.types(); }
   Schedule prior() const override;
   Schedule priorOf(const AlgorithmChoice &choice) const override;
   void require(const Schedule &schedule) const override;
@@ -157,10 +159,6 @@ public:
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
   bool allowsWord(const Parameter &parameter, std::string_view word) const override;
-
-private:
-  /// Throws Illegal for an algorithm that computes none of this kernel's geometries.
-  void requireGeometry(const std::string &algorithm) const;
 };
 
 /// Number of lanes of a vector of output channels.
@@ -192,8 +190,7 @@ struct DirectChoice {
   double cycles, waste;
 };
 DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before = nullptr);
-Schedule directPrior(const KernelFacts &facts, const ConvGeometry &conv);
-/// Predicted cycles of one image, without cache misses, for the choice of directPrior if rows are
+/// Predicted cycles of one image, without cache misses, for the choice of chooseDirect if rows are
 /// neither merged nor split.
 double directCycles(const KernelFacts &facts, const ConvGeometry &conv);
 
@@ -203,21 +200,23 @@ std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeomet
 /// Fastest schedule of `winograd` in f32 by prediction, with `m` outputs per tile and axis (nothing:
 /// any of 2, 4, 6), also where `direct` is predicted to be faster. Throws Illegal if none is legal.
 Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m);
+/// True for convolutions that only `lanewise` computes well: of groups that are narrower than a block or do not end where
+/// blocks do, and of open volumes.
+bool needsLanewise(const Target &target, const ConvGeometry &conv);
 Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv);
 Schedule separablePrior(const KernelFacts &facts, const SeparableGeometry &pair);
 /// Predicted cycles of a kernel for each of the two convolutions of a `separable` kernel, both by their priors. What the
 /// first hands to the second counts as an operand of both.
 double separateCycles(const ContractionFacts &facts);
-/// True if one kernel for both convolutions is predicted to be faster than a kernel for each.
-bool separablePays(const ContractionFacts &facts);
+/// True if one kernel for both convolutions is predicted to be faster than a kernel for each. False for kernels of one
+/// convolution.
+bool separablePays(const KernelFacts &facts);
 /// Schedule of `gemm`.
 Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm);
 /// Schedule of `amx`; nothing if it does not apply, or to operands in f32 whose rounding to bf16 was not requested.
-std::optional<Schedule> tilePrior(const KernelFacts &facts, const ConvGeometry &conv);
-std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &gemm);
+std::optional<Schedule> tilePrior(const ContractionFacts &facts);
 /// Schedule of `amx` whatever the precision. Throws Illegal if `amx` does not apply.
-Schedule tilePriorOf(const KernelFacts &facts, const ConvGeometry &conv);
-Schedule tilePriorOf(const KernelFacts &facts, const GemmGeometry &gemm);
+Schedule tilePriorOf(const ContractionFacts &facts);
 
 /// Returns `value` of parameter `name`. Throws Illegal if it exceeds `most`, the limit of the
 /// problem or target.

@@ -416,6 +416,4 @@ DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, co
   return DirectRule(facts, conv, before).choose();
 }
 
-Schedule directPrior(const KernelFacts &facts, const ConvGeometry &conv) { return chooseDirect(facts, conv).schedule; }
-
 } // namespace lathe

@@ -51,6 +51,20 @@ LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, co
   return plan;
 }
 
+bool needsLanewise(const Target &target, const ConvGeometry &conv) {
+  if (conv.open && !conv.planar())
+    return true;
+  if (conv.groups == 1)
+    return false;
+  int64_t lanes = target.lanes(bitWidth(conv.type) == 16 ? 32 : bitWidth(conv.type));
+  if (conv.inBlock && conv.inChannels % conv.inBlock)
+    return true;
+  if (conv.outBlock && conv.outChannels % conv.outBlock)
+    return true;
+  // Row-major activations suit both: vectors partly filled by one group, or lanes gathered over many.
+  return conv.outChannels < (conv.inBlock || conv.outBlock ? lanes : std::min<int64_t>(lanes, 4));
+}
+
 Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv) {
   const Target &target = facts.target;
   int64_t lanes = target.lanes(std::max(32u, bitWidth(conv.type)));

@@ -30,7 +30,7 @@ SeparablePlan makeSeparablePlan(const ContractionFacts &facts, const SeparableGe
   DirectPlan pointwise = makeDirectPlan(facts, pair.pointwise, second, /*computed=*/true);
   first.numbers["px"] =
       atMost("depthwise", "depthwise", schedule.number("depthwise"), int64_t(facts.target.vectorRegisters) - 2);
-  return {makeLanewisePlan(facts.target, conv, first), std::move(pointwise)};
+  return {pair, makeLanewisePlan(facts.target, conv, first), std::move(pointwise)};
 }
 
 Schedule separablePrior(const KernelFacts &facts, const SeparableGeometry &pair) {

@@ -7,6 +7,7 @@
 namespace lathe {
 
 struct SeparablePlan {
+  SeparableGeometry pair;
   LanewisePlan depthwise;
   DirectPlan pointwise;
 

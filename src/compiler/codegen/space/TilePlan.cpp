@@ -19,12 +19,14 @@ void requireTiles(const TilePlan &plan, const Target &target, const ContractionT
             plan.format.takesText, name(types.left), name(types.right));
 }
 
-/// The format for operands of these types: bytes as they are, others rounded to bf16.
-ContractionFormat formatFor(const ContractionTypes &types) {
-  return formatNamed(isFloat(types.left) ? "bf16" : "i8", ElementType::f32);
+/// The format for the operands: bytes as they are, others rounded to bf16.
+ContractionFormat formatFor(const ContractionFacts &facts) {
+  return formatNamed(isFloat(facts.types().left) ? "bf16" : "i8", ElementType::f32);
 }
 
 void setGeometry(TilePlan &plan, const Target &target, const ConvGeometry &geometry) {
+  if (geometry.open)
+    illegal("open", "amx needs static spatial extents");
   requireTiles(plan, target, geometry.types());
   ConvGeometry conv = geometry;
   if (conv.groups != 1 || !conv.planar())
@@ -72,23 +74,13 @@ void setGeometry(TilePlan &plan, const Target &target, const GemmGeometry &gemm)
   plan.gemm = gemm;
 }
 
-template <class Geometry> TilePlan makePlan(const Target &target, const Geometry &geometry, const Schedule &schedule) {
-  TilePlan plan;
-  plan.format = formatNamed(schedule.word("type"), ElementType::f32);
-  setGeometry(plan, target, geometry);
-  plan.rows = schedule.number("rows");
-  if (plan.height.isConstant())
-    plan.rows = std::min(plan.rows, plan.height.constant());
-  plan.oc = std::min(plan.vectors(), schedule.number("oc"));
-  plan.prefetch = schedule.number("prefetch") == 1;
-  if (plan.scratchBytes() > (int64_t(1) << 28))
-    illegal("scratch", "rows={} need {} MiB of scratch", plan.rows, plan.scratchBytes() >> 20);
-  return plan;
+void setGeometry(TilePlan &plan, const ContractionFacts &facts) {
+  facts.conv ? setGeometry(plan, facts.target, *facts.conv) : setGeometry(plan, facts.target, *facts.gemm);
 }
 
 /// Rows a chunk: what is converted of them stays in the second-level cache, of which every CPU with tile registers has 2
 /// MiB.
-Schedule prior(TilePlan plan, int64_t threads) {
+Schedule chunksFor(TilePlan plan, int64_t threads) {
   constexpr int64_t held = 1 << 20;
   plan.oc = std::min<int64_t>(2, plan.vectors());
   int64_t all = plan.height.isConstant() ? plan.height.constant() : 512, rows = all;
@@ -109,43 +101,40 @@ Schedule prior(TilePlan plan, int64_t threads) {
   return schedule;
 }
 
-template <class Geometry> Schedule forcedPrior(const KernelFacts &facts, const Geometry &geometry) {
+} // namespace
+
+TilePlan makeTilePlan(const ContractionFacts &facts, const Schedule &schedule) {
   TilePlan plan;
-  plan.format = formatFor(geometry.types());
-  setGeometry(plan, facts.target, geometry);
-  return prior(std::move(plan), facts.threads);
+  plan.format = formatNamed(schedule.word("type"), ElementType::f32);
+  setGeometry(plan, facts);
+  plan.rows = schedule.number("rows");
+  if (plan.height.isConstant())
+    plan.rows = std::min(plan.rows, plan.height.constant());
+  plan.oc = std::min(plan.vectors(), schedule.number("oc"));
+  plan.prefetch = schedule.number("prefetch") == 1;
+  if (plan.scratchBytes() > (int64_t(1) << 28))
+    illegal("scratch", "rows={} need {} MiB of scratch", plan.rows, plan.scratchBytes() >> 20);
+  return plan;
 }
 
-template <class Geometry> std::optional<Schedule> priorOf(const KernelFacts &facts, const Geometry &geometry) {
-  if (formatFor(geometry.types()).rounds && facts.precision != Precision::bf16)
+std::optional<Schedule> tilePrior(const ContractionFacts &facts) {
+  // Few rows: each weight is used so rarely that its way from memory is all there is, and gemm walks it in order.
+  if (facts.gemm && facts.gemm->m.isConstant() && facts.gemm->m.constant() < 8)
+    return std::nullopt;
+  if (!allows(facts.precision, formatFor(facts)))
     return std::nullopt;
   try {
-    return forcedPrior(facts, geometry);
+    return tilePriorOf(facts);
   } catch (const Illegal &) {
     return std::nullopt;
   }
 }
 
-} // namespace
-
-TilePlan makeTilePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule) {
-  return makePlan(target, conv, schedule);
+Schedule tilePriorOf(const ContractionFacts &facts) {
+  TilePlan plan;
+  plan.format = formatFor(facts);
+  setGeometry(plan, facts);
+  return chunksFor(std::move(plan), facts.threads);
 }
-
-TilePlan makeTilePlan(const Target &target, const GemmGeometry &gemm, const Schedule &schedule) {
-  return makePlan(target, gemm, schedule);
-}
-
-std::optional<Schedule> tilePrior(const KernelFacts &facts, const ConvGeometry &conv) { return priorOf(facts, conv); }
-
-std::optional<Schedule> tilePrior(const KernelFacts &facts, const GemmGeometry &gemm) {
-  // Few rows: each weight is used so rarely that its way from memory is all there is, and gemm walks it in order.
-  if (gemm.m.isConstant() && gemm.m.constant() < 8)
-    return std::nullopt;
-  return priorOf(facts, gemm);
-}
-
-Schedule tilePriorOf(const KernelFacts &facts, const ConvGeometry &conv) { return forcedPrior(facts, conv); }
-Schedule tilePriorOf(const KernelFacts &facts, const GemmGeometry &gemm) { return forcedPrior(facts, gemm); }
 
 } // namespace lathe

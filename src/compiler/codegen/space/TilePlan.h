@@ -47,7 +47,6 @@ struct TilePlan {
 };
 
 /// Makes the plan. Throws Illegal for an illegal schedule.
-TilePlan makeTilePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule);
-TilePlan makeTilePlan(const Target &target, const GemmGeometry &gemm, const Schedule &schedule);
+TilePlan makeTilePlan(const ContractionFacts &facts, const Schedule &schedule);
 
 } // namespace lathe
