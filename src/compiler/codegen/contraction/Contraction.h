@@ -41,11 +41,6 @@ Epilogue gemmEpilogue(const ContractionProblem &problem, const GemmGeometry &gem
 /// The element-wise operators between two convolutions.
 Epilogue separableEpilogue(const ContractionProblem &problem, const SeparableGeometry &pair, RunTimeDims &dims);
 
-/// Taps [low, high) of spatial axis `axis` that are inside the input for output position
-/// `position`. low may exceed high.
-std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, int axis,
-                                             mlir::Value position);
-
 /// Registers the run-time extents of a convolution: its images, and the open ones of its spatial extents.
 void needExtents(RunTimeDims &dims, const ConvGeometry &conv);
 

@@ -9,28 +9,110 @@
 #include "codegen/contraction/DirectConv.h"
 
 #include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/OpenConv.h"
 #include "codegen/contraction/WeightPacking.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace lathe {
 
+void DirectCode::emitUnits(const std::function<void(Value range)> &hold,
+                           const std::function<void(Value unit, Value first)> &emit) {
+  if (!plan.held)
+    return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emit(unit, {}); });
+  int64_t tiles = channelTiles();
+  k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
+    hold(range);
+    Value first = k.mul(range, tiles);
+    k.loop(k.max(k.begin(), first), k.min(k.end(), k.add(first, tiles)), 1, [&](Value unit) { emit(unit, first); });
+  });
+}
+
+void DirectCode::emitTileOfChannels(Value tile, const std::function<void()> &positions) {
+  group = conv.groups == 1 ? k.constant(0) : k.div(tile, plan.tiles.perGroup());
+  tileOfGroup = conv.groups == 1 ? tile : k.rem(tile, plan.tiles.perGroup());
+  int64_t full = plan.tiles.full, lanes = plan.tiles.vectors * plan.lanes;
+  auto emit = [&](int64_t count, int64_t valid) {
+    vectors = count;
+    validChannels = valid;
+    positions();
+  };
+  auto whole = [&](int64_t valid) { emit(plan.tiles.vectors, valid); };
+  auto tail = [&] { emit(plan.tiles.tailVectors, conv.outChannels - full * lanes); };
+  int64_t rest = conv.outChannels - (full - 1) * lanes; // of the last full tile
+  if (plan.tiles.tailVectors && full)
+    k.ifThen(k.less(tileOfGroup, k.constant(full)), [&] { whole(lanes); }, tail);
+  else if (plan.tiles.tailVectors)
+    tail();
+  else if (rest == lanes || wholeVectors)
+    whole(lanes);
+  else if (full == 1 && !conv.open) // open extents keep a dead branch until code without it is timed
+    whole(rest);
+  else // only the last tile has lanes without a channel
+    k.ifThen(k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(lanes); }, [&] { whole(rest); });
+}
+
+mlir::Value DirectCode::channelOfTile() {
+  return k.add(k.mul(group, conv.outChannels), k.mul(tileOfGroup, plan.tiles.vectors * plan.lanes));
+}
+
+mlir::Value DirectCode::weightsOfTile() {
+  return k.add(k.mul(group, plan.groupStride()), k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
+}
+
+/// Offset of what corrects the sums of the tile: a vector a tap for each vector of weights.
+mlir::Value DirectCode::sumsOfTile() {
+  return k.add(k.mul(group, plan.groupStride() / plan.steps),
+               k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps));
+}
+
+DirectCode::Values DirectCode::biasOfTile(Value channel) {
+  return biasVectors(k, conv, paddedBias, channel, vectors, plan.lanes, validChannels,
+                     [&] { return micro.zeros(1)[0]; });
+}
+
+DirectCode::Values DirectCode::repeated(const Values &vectors, int64_t positions) {
+  Values all;
+  for (int64_t p = 0; p < positions; ++p)
+    all.append(vectors.begin(), vectors.end());
+  return all;
+}
+
+/// Panels lie one after the other in the order they are used, so the next one begins where this one, at `panel`, ends.
+/// Every tile of the unit's rows fetches its share. Of open extents the number of tiles is the one that costs assume.
+PanelPrefetch DirectCode::panelBehind(Value panel, Value tileOfPanel, const ReductionAxis &axis, int64_t reductions) {
+  if (!plan.prefetch)
+    return {};
+  int64_t inRow = 0, elements = conv.taps() * plan.kc * wide();
+  for (const TileClass &tile : plan.classes)
+    inRow += tile.count;
+  return micro.shareOfPanel(k.add(panel, elements), elements, tileOfPanel, plan.rows * inRow, axis, reductions);
+}
+
+void DirectCode::finish(int64_t width, Value pixel, Value channel, mlir::ValueRange acc) {
+  Epilogue::Tile out;
+  out.image = image;
+  out.pixel = pixel;
+  out.channel = channel;
+  for (int64_t p = 0; p < width; ++p)
+    out.pixels.push_back(p);
+  out.vectors = vectors;
+  out.channels = validChannels;
+  epilogue.emit(k, dims, out, acc);
+}
+
 void DirectGenerator::emit() {
   if (plan.format.correctsSums())
     correction = units::correction(k, conv.inputZero, conv.inputType, plan.lanes);
   if (correction)
     multiplyCorrections();
-  if (!plan.held)
-    return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
-  // One range of rows after the other: its input is converted or computed for all units that the slot has of it.
-  int64_t tiles = conv.groups * plan.tiles.perGroup();
-  zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
-  k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
+  if (plan.held)
+    zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
+  auto hold = [&](Value range) {
     setRange(range);
     computeRows ? computeRows(image, firstRow, lastRow) : convertInput();
-    Value first = k.mul(range, tiles);
-    k.loop(k.max(k.begin(), first), k.min(k.end(), k.add(first, tiles)), 1, [&](Value unit) { emitUnit(unit); });
-  });
+  };
+  emitUnits(hold, [&](Value unit, Value) { emitUnit(unit); });
 }
 
 void DirectGenerator::setRows(Value chunk) {
@@ -52,7 +134,7 @@ void DirectGenerator::setRange(Value range) {
 }
 
 void DirectGenerator::emitUnit(Value unit) {
-  int64_t tiles = conv.groups * plan.tiles.perGroup();
+  int64_t tiles = channelTiles();
   Value tile;
   if (plan.channelsOuter) { // (tile, image, chunk)
     Value images = dims.value(k, conv.images);
@@ -64,35 +146,7 @@ void DirectGenerator::emitUnit(Value unit) {
     tile = k.rem(unit, tiles);
     setRange(k.div(unit, tiles));
   }
-  group = k.div(tile, plan.tiles.perGroup());
-  tileOfGroup = k.rem(tile, plan.tiles.perGroup());
-  if (conv.groups == 1) {
-    group = k.constant(0);
-    tileOfGroup = tile;
-  }
-  int64_t full = plan.tiles.full, fullLanes = plan.tiles.vectors * plan.lanes;
-  auto whole = [&](int64_t valid) {
-    vectors = plan.tiles.vectors;
-    validChannels = valid;
-    emitRows();
-  };
-  auto tail = [&] {
-    vectors = plan.tiles.tailVectors;
-    validChannels = conv.outChannels - full * fullLanes;
-    emitRows();
-  };
-  if (plan.tiles.tailVectors && full)
-    k.ifThen(k.less(tileOfGroup, k.constant(full)), [&] { whole(fullLanes); }, tail);
-  else if (plan.tiles.tailVectors)
-    tail();
-  else if (conv.outChannels == full * fullLanes || wholeVectors)
-    whole(fullLanes);
-  else if (full == 1)
-    whole(conv.outChannels);
-  else // only the last tile has lanes without a channel
-    k.ifThen(
-        k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(fullLanes); },
-        [&] { whole(conv.outChannels - (full - 1) * fullLanes); });
+  emitTileOfChannels(tile, [&] { emitRows(); });
 }
 
 void DirectGenerator::emitRows() {
@@ -112,27 +166,8 @@ void DirectGenerator::emitRows() {
   });
 }
 
-/// Panels lie one after the other in the order they are used, so the next one begins where this one, at `panel`, ends.
-/// Every tile of the unit's rows fetches its share.
-PanelPrefetch DirectGenerator::nextPanel(Value panel, Value tileOfPanel) {
-  if (!plan.prefetch)
-    return {};
-  int64_t inRow = 0, elements = conv.taps() * plan.kc * vectors * plan.lanes;
-  for (const TileClass &tile : plan.classes)
-    inRow += tile.count;
-  return micro.shareOfPanel(k.add(panel, elements), elements, tileOfPanel, plan.rows * inRow, plan.axis, conv.taps());
-}
-
 DirectGenerator::Values DirectGenerator::initial(int64_t width, Value channel, Value partial, Value pass) {
-  Values acc;
-  if (conv.bias) {
-    Values bias = biasVectors(k, conv, paddedBias, channel, vectors, plan.lanes, validChannels,
-                              [&] { return micro.zeros(1)[0]; });
-    for (int64_t p = 0; p < width; ++p)
-      acc.append(bias.begin(), bias.end());
-  } else {
-    acc = micro.zeros(width * vectors);
-  }
+  Values acc = conv.bias ? repeated(biasOfTile(channel), width) : micro.zeros(width * vectors);
   if (plan.passes() == 1)
     return acc;
   // Later passes go on from the partial sums.
@@ -157,15 +192,11 @@ DirectGenerator::TileOrigin DirectGenerator::originOf(const TileClass &tile, Val
   Value input = plan.held ? k.constant(0) : k.mul(image, plan.imageInput());
   input = k.add(input, k.mul(group, plan.groupInput()));
   from.input = k.add(input, k.mul(pass, plan.kc * conv.inChannelStride()));
-  Value weights = k.mul(group, plan.groupStride());
-  weights = k.add(weights, k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
-  from.weights = k.add(weights, k.mul(pass, conv.taps() * plan.kc * vectors * plan.lanes));
+  from.weights = k.add(weightsOfTile(), k.mul(pass, conv.taps() * plan.kc * wide()));
   bool added = addsOperands(plan.format); // what belongs to weights stands behind them
   if (correction || added)
-    from.sums = k.add(k.add(k.mul(group, plan.groupStride() / plan.steps),
-                            k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps)),
-                      added ? conv.groups * plan.groupStride() : plan.correctionsAt());
-  from.share = nextPanel(from.weights, tileOfPanel);
+    from.sums = k.add(sumsOfTile(), added ? conv.groups * plan.groupStride() : plan.correctionsAt());
+  from.share = panelBehind(from.weights, tileOfPanel, plan.axis, conv.taps());
   from.depth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
   from.height = k.sub(k.mul(height, plan.rowStep()), k.constant(conv.padBegin[1]));
   if (plan.held)
@@ -184,11 +215,11 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
                                                     Value pass) {
   Value depth = conv.out[0] == 1 ? k.constant(0) : k.div(row, conv.out[1]);
   Value height = conv.out[0] == 1 ? row : k.rem(row, conv.out[1]);
-  auto [depthLow, depthHigh] = tapRange(k, conv, 0, depth);
-  auto [heightLow, heightHigh] = tapRange(k, conv, 1, height);
+  auto [depthLow, depthHigh] = tapRange(k, conv, dims, 0, depth);
+  auto [heightLow, heightHigh] = tapRange(k, conv, dims, 1, height);
   TileOrigin from = originOf(tile, depth, height, column, pass);
-  int64_t wide = vectors * plan.lanes, pixel = plan.pixelStride();
-  VectorOperand b{k.buffer(conv.weights), wide};
+  int64_t pixel = plan.pixelStride();
+  VectorOperand b{k.buffer(conv.weights), wide()};
   // Kernel columns that reach the same positions share one body, unless a column is so short that its loop would cost.
   bool loopColumns = plan.kc >= 2 * plan.unroll;
   Value firstOfRow; // position of the row that the taps read
@@ -202,11 +233,11 @@ DirectGenerator::Values DirectGenerator::reduceTaps(const TileClass &tile, Value
     Value tap = k.add(tapRow, kw);
     micro.prefetch = micro.continued(from.share, tap, plan.axis);
     Values sums = micro.reduce(carried, rows, from.offsets, vectors, source, at, plan.axis, b,
-                               k.add(from.weights, k.mul(tap, plan.kc * wide)));
+                               k.add(from.weights, k.mul(tap, plan.kc * wide())));
     if (plan.sumsPositions())
       sums = withPositions(std::move(sums), rows, from,
                            k.add(firstOfRow, k.add(from.column, k.mul(kw, conv.dilation[2]))));
-    return from.sums ? corrected(std::move(sums), rows, k.add(from.sums, k.mul(tap, wide))) : sums;
+    return from.sums ? corrected(std::move(sums), rows, k.add(from.sums, k.mul(tap, wide()))) : sums;
   };
   return k.loop(depthLow, depthHigh, 1, acc, [&](Value kd, mlir::ValueRange acc1) {
     return k.loop(heightLow, heightHigh, 1, acc1, [&](Value kh, mlir::ValueRange acc2) {
@@ -257,25 +288,12 @@ DirectGenerator::Values DirectGenerator::withPositions(Values sums, llvm::ArrayR
 }
 
 void DirectGenerator::emitTile(const TileClass &tile, Value row, Value column, Value pass) {
-  int64_t wide = vectors * plan.lanes;
-  Value channel = k.add(k.mul(group, conv.outChannels), k.mul(tileOfGroup, plan.tiles.vectors * plan.lanes));
-  Value partial = k.mul(k.add(k.mul(k.sub(row, firstRow), conv.out[2]), column), wide);
-  Values acc = initial(tile.width, channel, partial, pass);
-  acc = reduceTaps(tile, acc, row, column, pass);
-
-  auto finish = [&] {
-    Epilogue::Tile out;
-    out.image = image;
-    out.pixel = k.add(k.mul(row, conv.out[2]), column);
-    out.channel = channel;
-    for (int64_t p = 0; p < tile.width; ++p)
-      out.pixels.push_back(p);
-    out.vectors = vectors;
-    out.channels = validChannels;
-    epilogue.emit(k, dims, out, acc);
-  };
+  Value channel = channelOfTile();
+  Value partial = k.mul(k.add(k.mul(k.sub(row, firstRow), conv.out[2]), column), wide());
+  Values acc = reduceTaps(tile, initial(tile.width, channel, partial, pass), row, column, pass);
+  auto store = [&] { finish(tile.width, k.add(k.mul(row, conv.out[2]), column), channel, acc); };
   if (plan.passes() == 1)
-    return finish();
+    return store();
   ElementType computed = plan.format.sum;
   k.ifThen(
       k.less(pass, k.constant(plan.passes() - 1)),
@@ -283,7 +301,7 @@ void DirectGenerator::emitTile(const TileClass &tile, Value row, Value column, V
         for (size_t i = 0; i < acc.size(); ++i)
           k.store(acc[i], k.scratch(), k.add(partial, i * plan.lanes), computed);
       },
-      finish);
+      store);
 }
 
 GeneratedKernel directKernel(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule,

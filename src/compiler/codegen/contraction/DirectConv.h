@@ -7,23 +7,19 @@
 
 namespace lathe {
 
-/// Emits the loops of a plan into an existing kernel.
-class DirectGenerator {
+/// What the loops over static and over open spatial extents share: the state of a work item and of its tile of channels.
+class DirectCode {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  /// If the kernel computes the input: stores the rows [first, last) of an image in scratch, in
-  /// blocks of heldBlockUnits().
-  using ComputeRows = std::function<void(Value image, Value first, Value last)>;
-  DirectGenerator(KernelBuilder &k, const DirectPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
-                  bool paddedBias, ComputeRows computeRows = {})
+
+protected:
+  DirectCode(KernelBuilder &k, const DirectPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
+             bool paddedBias)
       : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims),
         micro(k, plan.format, plan.lanes, plan.unroll), paddedBias(paddedBias),
-        wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)), computeRows(std::move(computeRows)) {}
+        wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias)) {}
 
-  void emit();
-
-private:
   KernelBuilder &k;
   const DirectPlan &plan;
   const ConvGeometry &conv;
@@ -31,13 +27,48 @@ private:
   const RunTimeDims &dims;
   Microkernel micro;
   bool paddedBias, wholeVectors;
-  ComputeRows computeRows;
-  // Position of the current work item.
-  Value image, group, tileOfGroup, firstRow, lastRow, tileOfPanel;
-  Value firstHeld;                        // first input row in scratch
-  Value zeroPoint;                        // of the input, for all lanes; null: none
-  Value correction;                       // units::correction()
+  Value image, group, tileOfGroup;
   int64_t vectors = 1, validChannels = 0; // in the current channel tile
+  Value correction;                       // units::correction()
+
+  int64_t wide() const { return vectors * plan.lanes; }
+  /// Channel tiles of all groups: work items of a range of rows.
+  int64_t channelTiles() const { return conv.groups * plan.tiles.perGroup(); }
+  /// Runs the work items. Where rows are held in scratch, `hold` prepares one range of them after the other; `first` is
+  /// the first work item of the range, else null.
+  void emitUnits(const std::function<void(Value range)> &hold,
+                 const std::function<void(Value unit, Value first)> &emit);
+  /// Calls `positions` for channel tile `tile` of all groups, once for each number of vectors and channels.
+  void emitTileOfChannels(Value tile, const std::function<void()> &positions);
+  Value channelOfTile();
+  Value weightsOfTile();
+  Value sumsOfTile();
+  /// The vectors of the bias from `channel` on. The convolution has a bias.
+  Values biasOfTile(Value channel);
+  static Values repeated(const Values &vectors, int64_t positions);
+  PanelPrefetch panelBehind(Value panel, Value tileOfPanel, const ReductionAxis &axis, int64_t reductions);
+  /// Stores a register block of neighbouring positions, the first of which is `pixel`.
+  void finish(int64_t width, Value pixel, Value channel, mlir::ValueRange acc);
+};
+
+/// Emits the loops of a plan into an existing kernel.
+class DirectGenerator : DirectCode {
+public:
+  using Value = mlir::Value;
+  /// If the kernel computes the input: stores the rows [first, last) of an image in scratch, in
+  /// blocks of heldBlockUnits().
+  using ComputeRows = std::function<void(Value image, Value first, Value last)>;
+  DirectGenerator(KernelBuilder &k, const DirectPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
+                  bool paddedBias, ComputeRows computeRows = {})
+      : DirectCode(k, plan, epilogue, dims, paddedBias), computeRows(std::move(computeRows)) {}
+
+  void emit();
+
+private:
+  ComputeRows computeRows;
+  Value firstRow, lastRow, tileOfPanel; // of the current work item
+  Value firstHeld;                      // first input row in scratch
+  Value zeroPoint;                      // of the input, for all lanes; null: none
 
   /// Where the taps of a register block begin to read.
   struct TileOrigin {
@@ -66,7 +97,6 @@ private:
   Value inAllElements();
   void emitRows();
   void emitTile(const TileClass &tile, Value row, Value column, Value pass);
-  PanelPrefetch nextPanel(Value panel, Value tileOfPanel);
   Values initial(int64_t width, Value channel, Value partial, Value pass);
   TileOrigin originOf(const TileClass &tile, Value depth, Value height, Value column, Value pass);
   Values corrected(Values sums, llvm::ArrayRef<int64_t> rows, Value at);

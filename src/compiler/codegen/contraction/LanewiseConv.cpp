@@ -4,11 +4,105 @@
 #include "codegen/contraction/LanewiseConv.h"
 
 #include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/OpenConv.h"
 #include "codegen/contraction/WeightPacking.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace lathe {
+
+void LanewiseCode::emitBlock(const std::function<void()> &rows) {
+  auto emit = [&](int64_t valid) {
+    validChannels = valid;
+    laneChannels.clear(); // their addresses depend on the step
+    for (int64_t lane = 0; plan.access == Lanes::gathered && lane < (oneGroup() ? 1 : valid); ++lane)
+      laneChannels.push_back(k.mul(k.div(k.add(k.mul(block, plan.lanes), lane), conv.outChannels), conv.inChannels));
+    rows();
+  };
+  int64_t last = plan.blocks() - 1, tail = plan.channels() - last * plan.lanes;
+  if (tail == plan.lanes || wholeVectors)
+    emit(plan.lanes);
+  else if (last == 0 && !conv.open) // open extents keep a dead branch until code without it is timed
+    emit(tail);
+  else
+    k.ifThen(k.less(block, k.constant(last)), [&] { emit(plan.lanes); }, [&] { emit(tail); });
+}
+
+LanewiseCode::Values LanewiseCode::initial(int64_t width) {
+  if (!conv.bias)
+    return Values(width, k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes)));
+  PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
+  return Values(width, Epilogue::loadLanes(k, access, k.mul(block, plan.lanes), plan.lanes, validChannels));
+}
+
+/// One vector of weights at `at`: of bytes one unit a lane.
+mlir::Value LanewiseCode::loadWeights(Value at) {
+  return k.load(k.buffer(conv.weights), at, plan.convertsBytes() ? plan.format.unit : conv.type, plan.lanes);
+}
+
+/// What each lane multiplies in step `channel` of its group, of a vector of the block's channels.
+mlir::Value LanewiseCode::permuted(Value vector, int64_t channel) {
+  if (plan.access == Lanes::same)
+    return vector;
+  llvm::SmallVector<int64_t> from;
+  for (int64_t lane = 0; lane < plan.lanes; ++lane)
+    from.push_back(lane / conv.outChannels * conv.inChannels + channel);
+  return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
+}
+
+/// Likewise, lane by lane from wherever its channel lies.
+mlir::Value LanewiseCode::gatherInput(Value offset, Value channel) {
+  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
+  for (auto [lane, first] : llvm::enumerate(laneChannels)) {
+    Value c = k.add(first, channel), plane = conv.inLast ? c : k.mul(c, inPlane);
+    if (conv.inBlock && !conv.inLast)
+      plane = k.add(k.mul(k.mul(k.div(c, conv.inBlock), inPlane), conv.inBlock), k.rem(c, conv.inBlock));
+    Value element = k.load(k.buffer(conv.input), k.add(offset, plane), conv.inputType);
+    if (oneGroup())
+      return converted(k.splat(element, plan.lanes));
+    vector = k.b.create<mlir::vector::InsertOp>(k.loc, element, vector, int64_t(lane));
+  }
+  return converted(vector);
+}
+
+mlir::Value LanewiseCode::multiplyAdd(Value x, Value y, Value z) {
+  if (plan.convertsBytes())
+    return units::multiplyAdd(k, plan.format, x, y, z);
+  if (isFloat(conv.type))
+    return k.fma(x, y, z);
+  return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
+}
+
+/// Input columns of a row of taps in order, so that each is loaded once and used by every tap that reaches it.
+LanewiseCode::Values LanewiseCode::tapsOfRow(const Reach &reach, Values acc, Value start, Value weightRow,
+                                             const std::function<Value(Value offset, int64_t channel)> &load) {
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> inputs; // by column relative to the tile and channel
+  for (int64_t kw = 0; kw < conv.kernel[2]; ++kw)
+    for (int64_t c = 0; c < conv.inChannels; ++c) {
+      if (reach[kw].first >= reach[kw].second)
+        continue;
+      Value weight = loadWeights(k.add(weightRow, (kw * conv.inChannels + c) * plan.lanes));
+      for (int64_t p = reach[kw].first; p < reach[kw].second; ++p) {
+        int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
+        Value &x = inputs[{column, c}];
+        if (!x)
+          x = load(k.add(start, column * conv.inPixelStride()), c);
+        acc[p] = multiplyAdd(x, weight, acc[p]);
+      }
+    }
+  return acc;
+}
+
+void LanewiseCode::finish(int64_t width, Value row, Value column, mlir::ValueRange acc, const Epilogue::Sink &sink) {
+  Epilogue::Tile out;
+  out.image = image;
+  out.pixel = k.add(k.mul(row, outColumns), column);
+  out.channel = k.mul(block, plan.lanes);
+  for (int64_t p = 0; p < width; ++p)
+    out.pixels.push_back(p);
+  out.channels = validChannels;
+  epilogue.emit(k, dims, out, acc, sink);
+}
 
 void LanewiseGenerator::emit() {
   if (plan.joined)
@@ -28,82 +122,19 @@ void LanewiseGenerator::emitRows(Value imageOfRows, Value blockOfRows, Value fir
   block = blockOfRows;
   firstRow = first;
   lastRow = beyond;
-  int64_t last = plan.blocks() - 1, tail = plan.channels() - last * plan.lanes;
-  if (tail == plan.lanes || wholeVectors)
-    emitRowsOf(plan.lanes);
-  else if (last == 0)
-    emitRowsOf(tail);
-  else
-    k.ifThen(k.less(block, k.constant(last)), [&] { emitRowsOf(plan.lanes); }, [&] { emitRowsOf(tail); });
-}
-
-void LanewiseGenerator::emitRowsOf(int64_t valid) {
-  validChannels = valid;
-  if (plan.access == Lanes::gathered) {
-    laneOffsets.clear();
-    for (int64_t lane = 0; lane < validChannels; ++lane) {
-      Value group = k.div(k.add(k.mul(block, plan.lanes), lane), conv.outChannels);
-      laneOffsets.push_back(k.mul(group, conv.inChannels)); // a channel; its address depends on the step
-    }
-  }
-  k.loop(firstRow, lastRow, 1, [&](Value row) {
-    for (const TileClass &tile : plan.classes)
-      k.loop(k.constant(0), k.constant(tile.count), 1,
-             [&](Value i) { emitTile(tile, row, k.add(k.mul(i, tile.width), tile.start)); });
+  emitBlock([&] {
+    k.loop(firstRow, lastRow, 1, [&](Value row) {
+      for (const TileClass &tile : plan.classes)
+        k.loop(k.constant(0), k.constant(tile.count), 1,
+               [&](Value i) { emitTile(tile, row, k.add(k.mul(i, tile.width), tile.start)); });
+    });
   });
-}
-
-LanewiseGenerator::Values LanewiseGenerator::initial(int64_t width) {
-  if (!conv.bias)
-    return Values(width, k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes)));
-  PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
-  return Values(width, Epilogue::loadLanes(k, access, k.mul(block, plan.lanes), plan.lanes, validChannels));
 }
 
 /// The block's channels at pixel offset `offset` of the image.
 mlir::Value LanewiseGenerator::loadBlock(Value offset) {
   Value at = k.add(offset, k.mul(block, plan.lanes * conv.inChannelStride()));
   return converted(k.load(k.buffer(conv.input), at, conv.inputType, plan.lanes));
-}
-
-/// What each lane multiplies in step `channel` of its group, at pixel offset `offset` of the image.
-mlir::Value LanewiseGenerator::loadInput(Value offset, int64_t channel) {
-  Value vector = loadBlock(offset);
-  if (plan.access == Lanes::same)
-    return vector;
-  llvm::SmallVector<int64_t> from;
-  for (int64_t lane = 0; lane < plan.lanes; ++lane)
-    from.push_back(lane / conv.outChannels * conv.inChannels + channel);
-  return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
-}
-
-/// Likewise, lane by lane from wherever its channel lies.
-mlir::Value LanewiseGenerator::gatherInput(Value offset, Value channel) {
-  Value input = k.buffer(conv.input);
-  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
-  for (int64_t lane = 0; lane < validChannels; ++lane) {
-    Value c = k.add(laneOffsets[lane], channel);
-    Value plane = conv.inLast ? c
-                  : conv.inBlock
-                      ? k.add(k.mul(k.div(c, conv.inBlock), conv.inBlock * conv.inPixels()), k.rem(c, conv.inBlock))
-                      : k.mul(c, conv.inPixels());
-    vector =
-        k.b.create<mlir::vector::InsertOp>(k.loc, k.load(input, k.add(offset, plane), conv.inputType), vector, lane);
-  }
-  return converted(vector);
-}
-
-/// One vector of weights at `at`: of bytes one unit a lane.
-mlir::Value LanewiseGenerator::loadWeights(Value at) {
-  return k.load(k.buffer(conv.weights), at, plan.convertsBytes() ? plan.format.unit : conv.type, plan.lanes);
-}
-
-mlir::Value LanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
-  if (plan.convertsBytes())
-    return units::multiplyAdd(k, plan.format, x, y, z);
-  if (isFloat(conv.type))
-    return k.fma(x, y, z);
-  return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
 }
 
 void LanewiseGenerator::setOutside() {
@@ -190,28 +221,15 @@ LanewiseGenerator::Values LanewiseGenerator::taps(const TileClass &tile, mlir::V
       }
       return next;
     });
-  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> inputs; // by column relative to the tile and channel
-  for (int64_t kw = 0; kw < conv.kernel[2]; ++kw)
-    for (int64_t c = 0; c < depth; ++c) {
-      if (tile.reach[kw].first >= tile.reach[kw].second)
-        continue;
-      Value weight = loadWeights(k.add(weightRow, (kw * depth + c) * plan.lanes));
-      for (int64_t p = tile.reach[kw].first; p < tile.reach[kw].second; ++p) {
-        int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
-        Value &x = inputs[{column, c}];
-        if (!x)
-          x = loadInput(k.add(start, column * pixel), c);
-        acc[p] = multiplyAdd(x, weight, acc[p]);
-      }
-    }
-  return acc;
+  return tapsOfRow(tile.reach, acc, start, weightRow,
+                   [&](Value offset, int64_t channel) { return permuted(loadBlock(offset), channel); });
 }
 
 void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column) {
   Value depth = conv.out[0] == 1 ? k.constant(0) : k.div(row, conv.out[1]);
   Value height = conv.out[0] == 1 ? row : k.rem(row, conv.out[1]);
-  auto [depthLow, depthHigh] = tapRange(k, conv, 0, depth);
-  auto [heightLow, heightHigh] = tapRange(k, conv, 1, height);
+  auto [depthLow, depthHigh] = tapRange(k, conv, dims, 0, depth);
+  auto [heightLow, heightHigh] = tapRange(k, conv, dims, 1, height);
   Value input = k.mul(image, conv.inImageStride());
   Value inDepth = k.sub(k.mul(depth, conv.stride[0]), k.constant(conv.padBegin[0]));
   Value inHeight = k.sub(k.mul(height, conv.stride[1]), k.constant(conv.padBegin[1]));
@@ -234,14 +252,7 @@ void LanewiseGenerator::emitTile(const TileClass &tile, Value row, Value column)
       return taps(tile, acc2, k.add(input, inRow), weightRow, inColumn);
     });
   });
-  Epilogue::Tile out;
-  out.image = image;
-  out.pixel = k.add(k.mul(row, conv.out[2]), column);
-  out.channel = k.mul(block, plan.lanes);
-  for (int64_t p = 0; p < tile.width; ++p)
-    out.pixels.push_back(p);
-  out.channels = validChannels;
-  epilogue.emit(k, dims, out, acc, sink);
+  finish(tile.width, row, column, acc, sink);
 }
 
 GeneratedKernel generateFrom(const ContractionProblem &problem, const LanewisePlan &plan, const Schedule &schedule) {

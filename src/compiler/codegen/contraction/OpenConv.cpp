@@ -89,18 +89,19 @@ std::pair<mlir::Value, mlir::Value> pieceOf(KernelBuilder &k, mlir::Value extent
 
 mlir::Value windowAt(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims, int axis,
                      mlir::Value position) {
-  return k.add(k.mul(position, conv.stride[axis]), dims.value(k, conv.open->shift[axis]));
+  mlir::Value at = k.mul(position, conv.stride[axis]);
+  return conv.open ? k.add(at, dims.value(k, conv.open->shift[axis])) : at;
 }
 
-std::pair<mlir::Value, mlir::Value> openTapRange(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims,
-                                                 int axis, mlir::Value position) {
+std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims,
+                                             int axis, mlir::Value position) {
   int64_t kernel = conv.kernel[axis], dilation = conv.dilation[axis], pad = conv.padBegin[axis];
-  mlir::Value inExtent = dims.value(k, conv.inExtent(axis)), at = windowAt(k, conv, dims, axis, position);
-  mlir::Value low = k.constant(0), high = k.constant(kernel);
+  int64_t last = (conv.out[axis] - 1) * conv.stride[axis] - pad + (kernel - 1) * dilation; // input position of a tap
+  mlir::Value low = k.constant(0), high = k.constant(kernel), at = windowAt(k, conv, dims, axis, position);
   if (pad > 0)
     low = quotientUp(k, k.max(k.sub(k.constant(pad), at), k.constant(0)), dilation);
-  if (conv.open->padEnd[axis] > 0) {
-    mlir::Value room = k.max(k.sub(k.add(inExtent, pad), at), k.constant(0));
+  if (conv.open ? conv.open->padEnd[axis] > 0 : last >= conv.in[axis]) {
+    mlir::Value room = k.max(k.sub(k.add(dims.value(k, conv.inExtent(axis)), pad), at), k.constant(0));
     high = k.min(quotientUp(k, room, dilation), high);
   }
   return {low, high};

@@ -41,9 +41,9 @@ std::pair<mlir::Value, mlir::Value> pieceOf(KernelBuilder &k, mlir::Value extent
 /// `position`.
 mlir::Value windowAt(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims, int axis,
                      mlir::Value position);
-/// Taps [low, high) of spatial axis `axis` that are inside of an open input for output position `position`. low may
-/// exceed high.
-std::pair<mlir::Value, mlir::Value> openTapRange(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims,
-                                                 int axis, mlir::Value position);
+/// Taps [low, high) of spatial axis `axis` that are inside of the input for output position `position`. low may exceed
+/// high. Extents may be numbers or open.
+std::pair<mlir::Value, mlir::Value> tapRange(KernelBuilder &k, const ConvGeometry &conv, const RunTimeDims &dims,
+                                             int axis, mlir::Value position);
 
 } // namespace lathe

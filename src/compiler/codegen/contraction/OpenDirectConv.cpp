@@ -33,51 +33,33 @@ struct OpenDirectExtents {
   }
 };
 
-class OpenDirectGenerator {
+class OpenDirectGenerator : DirectCode {
 public:
-  using Value = mlir::Value;
-  using Values = KernelBuilder::Values;
   OpenDirectGenerator(KernelBuilder &k, const DirectPlan &plan, const OpenDirectExtents &extents,
                       const Epilogue &epilogue, const RunTimeDims &dims, bool paddedBias)
-      : k(k), plan(plan), conv(plan.conv), extents(extents), epilogue(epilogue), dims(dims),
-        micro(k, plan.format, plan.lanes, plan.unroll), copy(k, plan, extents.held, dims), paddedBias(paddedBias),
-        wholeVectors(epilogue.wholeVectors() && (!plan.conv.bias || paddedBias)), chunks(value(extents.chunks)),
-        outColumns(value(conv.outExtent(2))) {}
+      : DirectCode(k, plan, epilogue, dims, paddedBias), extents(extents), copy(k, plan, extents.held, dims),
+        chunks(value(extents.chunks)), outColumns(value(conv.outExtent(2))) {}
 
   void emit() {
-    int64_t tiles = conv.groups * plan.tiles.perGroup();
     if (plan.format.correctsSums())
       correction = units::correction(k, conv.inputZero, conv.inputType, plan.lanes);
-    if (!plan.held)
-      return k.loop(k.begin(), k.end(), 1, [&](Value unit) { emitUnit(unit); });
-    k.loop(k.div(k.begin(), tiles), k.div(k.add(k.end(), tiles - 1), tiles), 1, [&](Value range) {
+    auto hold = [&](Value range) {
       setRange(range);
       copy.emit(image, first, last);
-      Value firstUnit = k.mul(range, tiles);
-      k.loop(k.max(k.begin(), firstUnit), k.min(k.end(), k.add(firstUnit, tiles)), 1,
-             [&](Value unit) { emitTileOfChannels(k.sub(unit, firstUnit)); });
+    };
+    emitUnits(hold, [&](Value unit, Value firstOfRange) {
+      firstOfRange ? emitTileOfChannels(k.sub(unit, firstOfRange), [&] { emitPositions(); }) : emitUnit(unit);
     });
   }
 
 private:
-  KernelBuilder &k;
-  const DirectPlan &plan;
-  const ConvGeometry &conv;
   const OpenDirectExtents &extents;
-  const Epilogue &epilogue;
-  const RunTimeDims &dims;
-  Microkernel micro;
   OpenRowsCopy copy;
-  bool paddedBias, wholeVectors;
   Value chunks, outColumns;
-  // Position of the current work item: rows, or positions of pointwise convolutions, [first, last).
-  Value image, first, last, group, tileOfGroup;
-  int64_t vectors = 1, validChannels = 0;
-  Value correction; // units::correction()
+  Value first, last; // of the current work item: rows, or positions of pointwise convolutions
   using Range = std::pair<Value, Value>;
 
   Value value(const Dim &dim) const { return dims.value(k, dim); }
-  int64_t wide() const { return vectors * plan.lanes; }
   /// Units of a position.
   int64_t pixel() const { return conv.inBlock ? plan.blockUnits() : plan.steps; }
   /// Taps of a row that are one reduction: of a row-major input, whose columns are neighbours in scratch.
@@ -85,17 +67,13 @@ private:
   bool loopsOverTaps() const { return plan.kc >= 2 * plan.unroll; }
   void setRange(Value range);
   void emitUnit(Value unit);
-  void emitTileOfChannels(Value tile);
   void emitPositions();
   void emitJoinedRows();
   void emitRows();
   Values initial(int64_t width, const Range &rows, const Range &columns);
   Values corrections(const Range &rows, const Range &columns);
-  Value channelOfTile();
-  Value weightsOfTile();
   Value inputOfGroup();
   ReductionAxis axis() const;
-  PanelPrefetch panelAhead(Value tile, const ReductionAxis &axis, int64_t reductions);
   llvm::SmallVector<int64_t> offsets(int64_t width) const;
   Values reduce(mlir::ValueRange acc, int64_t width, Value source, Value at, const ReductionAxis &axis, Value weights);
   Value tilesTimesTaps(int64_t width);
@@ -106,7 +84,6 @@ private:
   Values reduceRowOfTaps(int64_t width, Values acc, Value inRow, Value tapRow, Value column, const Range &columns,
                          const PanelPrefetch &ahead);
   Range tapsOfWidth(int64_t width, Value column);
-  void finish(int64_t width, Value pixelOfResult, mlir::ValueRange acc);
 };
 
 /// `range`: (image, chunk).
@@ -117,36 +94,14 @@ void OpenDirectGenerator::setRange(Value range) {
 }
 
 void OpenDirectGenerator::emitUnit(Value unit) {
-  int64_t tiles = conv.groups * plan.tiles.perGroup();
+  auto positions = [&] { emitPositions(); };
   if (!plan.channelsOuter) { // (image, chunk, tile)
-    setRange(k.div(unit, tiles));
-    return emitTileOfChannels(k.rem(unit, tiles));
+    setRange(k.div(unit, channelTiles()));
+    return emitTileOfChannels(k.rem(unit, channelTiles()), positions);
   }
   Value ranges = k.mul(value(conv.images), chunks); // (tile, image, chunk)
   setRange(remainder(k, unit, ranges));
-  emitTileOfChannels(quotient(k, unit, ranges));
-}
-
-void OpenDirectGenerator::emitTileOfChannels(Value tile) {
-  group = conv.groups == 1 ? k.constant(0) : k.div(tile, plan.tiles.perGroup());
-  tileOfGroup = conv.groups == 1 ? tile : k.rem(tile, plan.tiles.perGroup());
-  int64_t full = plan.tiles.full, lanes = plan.tiles.vectors * plan.lanes;
-  auto emitVectors = [&](int64_t count, int64_t valid) {
-    vectors = count;
-    validChannels = valid;
-    emitPositions();
-  };
-  auto whole = [&](int64_t valid) { emitVectors(plan.tiles.vectors, valid); };
-  auto tail = [&] { emitVectors(plan.tiles.tailVectors, conv.outChannels - full * lanes); };
-  int64_t rest = conv.outChannels - (full - 1) * lanes; // of the last full tile
-  if (plan.tiles.tailVectors && full)
-    k.ifThen(k.less(tileOfGroup, k.constant(full)), [&] { whole(lanes); }, tail);
-  else if (plan.tiles.tailVectors)
-    tail();
-  else if (rest == lanes || wholeVectors)
-    whole(lanes);
-  else
-    k.ifThen(k.less(tileOfGroup, k.constant(full - 1)), [&] { whole(lanes); }, [&] { whole(rest); });
+  emitTileOfChannels(quotient(k, unit, ranges), positions);
 }
 
 void OpenDirectGenerator::emitPositions() { plan.held && !extents.held.packed ? emitRows() : emitJoinedRows(); }
@@ -206,14 +161,6 @@ void OpenDirectGenerator::emitRows() {
   });
 }
 
-mlir::Value OpenDirectGenerator::channelOfTile() {
-  return k.add(k.mul(group, conv.outChannels), k.mul(tileOfGroup, plan.tiles.vectors * plan.lanes));
-}
-
-mlir::Value OpenDirectGenerator::weightsOfTile() {
-  return k.add(k.mul(group, plan.groupStride()), k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors)));
-}
-
 /// Offset of the group's channels, in scratch or in the input, in units.
 mlir::Value OpenDirectGenerator::inputOfGroup() {
   Value plane = value(plan.held ? extents.held.plane : conv.inPlane());
@@ -230,16 +177,6 @@ ReductionAxis OpenDirectGenerator::axis() const {
   return {steps, steps, 1, 0};
 }
 
-/// The share of the next panel that tile number `tile` fetches. The number of tiles is the one that costs assume.
-PanelPrefetch OpenDirectGenerator::panelAhead(Value tile, const ReductionAxis &axis, int64_t reductions) {
-  if (!plan.prefetch)
-    return {};
-  int64_t inRow = 0, elements = conv.taps() * plan.kc * wide();
-  for (const TileClass &known : plan.classes)
-    inRow += known.count;
-  return micro.shareOfPanel(k.add(weightsOfTile(), elements), elements, tile, plan.rows * inRow, axis, reductions);
-}
-
 llvm::SmallVector<int64_t> OpenDirectGenerator::offsets(int64_t width) const {
   int64_t step = plan.held && !extents.held.packed ? conv.stride[2] : 1;
   llvm::SmallVector<int64_t> all;
@@ -252,23 +189,16 @@ llvm::SmallVector<int64_t> OpenDirectGenerator::offsets(int64_t width) const {
 OpenDirectGenerator::Values OpenDirectGenerator::initial(int64_t width, const Range &rows, const Range &columns) {
   if (!conv.bias && !correction)
     return micro.zeros(width * vectors);
-  Values first = conv.bias ? biasVectors(k, conv, paddedBias, channelOfTile(), vectors, plan.lanes, validChannels,
-                                         [&] { return micro.zeros(1)[0]; })
-                           : micro.zeros(vectors);
+  Values first = conv.bias ? biasOfTile(channelOfTile()) : micro.zeros(vectors);
   if (correction)
     for (auto [sum, less] : llvm::zip(first, corrections(rows, columns)))
       sum = k.b.create<mlir::arith::AddIOp>(k.loc, sum, less);
-  Values acc;
-  for (int64_t p = 0; p < width; ++p)
-    acc.append(first.begin(), first.end());
-  return acc;
+  return repeated(first, width);
 }
 
 /// What every element of the input has too much, in the padding, too, times the sums of the weights of the taps.
 OpenDirectGenerator::Values OpenDirectGenerator::corrections(const Range &rows, const Range &columns) {
-  Value of = k.add(k.mul(group, plan.groupStride() / plan.steps),
-                   k.mul(tileOfGroup, plan.tileStride(plan.tiles.vectors) / plan.steps));
-  of = k.add(of, conv.groups * plan.groupStride()); // behind the weights
+  Value of = k.add(sumsOfTile(), conv.groups * plan.groupStride()); // behind the weights
   Values sums = k.loop(rows.first, rows.second, 1, micro.zeros(vectors), [&](Value kh, mlir::ValueRange ofRows) {
     return k.loop(columns.first, columns.second, 1, ofRows, [&](Value kw, mlir::ValueRange carried) {
       Values next;
@@ -301,16 +231,17 @@ void OpenDirectGenerator::emitPointTile(int64_t width, Value at, Value number, V
   Value source = plan.held ? k.scratch() : k.buffer(conv.input);
   Value from = k.add(inputOfGroup(), k.mul(plan.held ? at : pixelOfResult, pixel()));
   ReductionAxis steps = axis();
-  micro.prefetch = micro.continued(panelAhead(number, steps, 1), k.constant(0), steps);
+  micro.prefetch = micro.continued(panelBehind(weightsOfTile(), number, steps, 1), k.constant(0), steps);
   Range one = {k.constant(0), k.constant(1)};
   Values acc = initial(width, one, one);
-  finish(width, pixelOfResult, reduce(acc, width, source, from, steps, weightsOfTile()));
+  acc = reduce(acc, width, source, from, steps, weightsOfTile());
+  finish(width, pixelOfResult, channelOfTile(), acc);
 }
 
 void OpenDirectGenerator::emitTile(int64_t width, Value row, Value column, Value number) {
-  Range rows = openTapRange(k, conv, dims, 1, row), columns = tapsOfWidth(width, column);
+  Range rows = tapRange(k, conv, dims, 1, row), columns = tapsOfWidth(width, column);
   Values acc = reduceTaps(width, initial(width, rows, columns), row, column, rows, columns, number);
-  finish(width, k.add(k.mul(row, outColumns), column), acc);
+  finish(width, k.add(k.mul(row, outColumns), column), channelOfTile(), acc);
 }
 
 /// Taps of the width that any position of a tile finds inside; all of them where scratch has all of the padding.
@@ -330,7 +261,7 @@ OpenDirectGenerator::Range OpenDirectGenerator::tapsOfWidth(int64_t width, Value
 OpenDirectGenerator::Values OpenDirectGenerator::reduceTaps(int64_t width, Values acc, Value row, Value column,
                                                             const Range &rows, const Range &columns, Value number) {
   ReductionAxis steps = axis();
-  PanelPrefetch ahead = panelAhead(number, steps, joinsTaps() ? conv.kernel[1] : conv.taps());
+  PanelPrefetch ahead = panelBehind(weightsOfTile(), number, steps, joinsTaps() ? conv.kernel[1] : conv.taps());
   Value height = k.sub(k.add(windowAt(k, conv, dims, 1, row), -conv.padBegin[1]), copy.firstRow());
   return k.loop(rows.first, rows.second, 1, acc, [&](Value kh, mlir::ValueRange carried) {
     Value inRow = k.mul(k.add(height, k.mul(kh, conv.dilation[1])), value(extents.held.columns));
@@ -362,18 +293,6 @@ OpenDirectGenerator::Values OpenDirectGenerator::reduceRowOfTaps(int64_t width, 
   for (int64_t kw = 0; kw < conv.kernel[2]; ++kw)
     acc = body(k.constant(kw), acc);
   return acc;
-}
-
-void OpenDirectGenerator::finish(int64_t width, Value pixelOfResult, mlir::ValueRange acc) {
-  Epilogue::Tile out;
-  out.image = image;
-  out.pixel = pixelOfResult;
-  out.channel = channelOfTile();
-  for (int64_t p = 0; p < width; ++p)
-    out.pixels.push_back(p);
-  out.vectors = vectors;
-  out.channels = validChannels;
-  epilogue.emit(k, dims, out, acc);
 }
 
 } // namespace

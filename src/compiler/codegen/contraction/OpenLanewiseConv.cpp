@@ -12,17 +12,19 @@
 namespace lathe {
 namespace {
 
-class OpenLanewiseGenerator {
+class OpenLanewiseGenerator : LanewiseCode {
 public:
-  using Value = mlir::Value;
-  using Values = KernelBuilder::Values;
   OpenLanewiseGenerator(KernelBuilder &k, const LanewisePlan &plan, const Dim &chunks, const Epilogue &epilogue,
                         const RunTimeDims &dims, bool paddedBias)
-      : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims), paddedBias(paddedBias),
-        wholeVectors(epilogue.wholeVectors() && (!conv.bias || paddedBias) && plan.access != Lanes::gathered),
-        chunks(value(chunks)), inPlane(value(conv.inPlane())), inRows(value(conv.inExtent(1))),
-        inColumns(value(conv.inExtent(2))), outRows(value(conv.outExtent(1))), outColumns(value(conv.outExtent(2))),
-        shift(value(conv.open->shift[2])), zeroPoint(units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes)) {}
+      : LanewiseCode(k, plan, epilogue, dims, paddedBias), chunks(value(chunks)) {
+    inPlane = value(conv.inPlane());
+    inRows = value(conv.inExtent(1));
+    inColumns = value(conv.inExtent(2));
+    outRows = value(conv.outExtent(1));
+    outColumns = value(conv.outExtent(2));
+    shift = value(conv.open->shift[2]);
+    zeroPoint = units::zeroPoint(k, conv.inputZero, conv.inputType, plan.lanes);
+  }
 
   /// Work items: (image, block, chunk of rows).
   void emit() {
@@ -35,28 +37,15 @@ public:
       input = k.mul(image, value(conv.inPlane() * Dim(conv.storedChannels())));
       if (plan.access != Lanes::gathered)
         input = k.add(input, k.mul(k.mul(block, inPlane), plan.lanes));
-      emitBlock();
+      emitBlock([&] { emitRows(); });
     });
   }
 
 private:
-  /// By kernel column: positions [first, second) of a tile that find the tap inside.
-  using Reach = std::vector<std::pair<int64_t, int64_t>>;
+  Value chunks, inRows, inColumns, outRows;
+  Value shift; // columns that windows lie behind the place that padBefore() states
+  Value input; // of the work item
 
-  KernelBuilder &k;
-  const LanewisePlan &plan;
-  const ConvGeometry &conv;
-  const Epilogue &epilogue;
-  const RunTimeDims &dims;
-  bool paddedBias, wholeVectors;
-  Value chunks, inPlane, inRows, inColumns, outRows, outColumns;
-  Value shift;                                  // columns that windows lie behind the place that padBefore() states
-  Value zeroPoint;                              // of bytes; null: 0
-  Value image, block, firstRow, lastRow, input; // of the work item
-  int64_t validChannels = 0;
-  Values laneChannels; // gathered: the first channel of each lane's group
-
-  Value value(const Dim &dim) const { return dims.value(k, dim); }
   int64_t taps() const { return conv.kernel[2]; }
   /// Columns from the first tap of a position to its last one.
   int64_t span() const { return (taps() - 1) * conv.dilation[2]; }
@@ -67,36 +56,20 @@ private:
   Value lastInside();
   Value endOfInput();
   TileWidth tileWidth(int64_t width, Value last);
-  void emitBlock();
-  void emitRowsOf(int64_t valid);
+  void emitRows();
   void emitRow(int64_t width, Value row);
   void emitFirstTile(int64_t width, Value row);
   void emitLastTile(int64_t width, Value row);
   Reach reach(int64_t width, const std::function<bool(int64_t position, int64_t tap)> &inside) const;
   Reach reachAtEnd(int64_t width, int64_t beyond) const;
-  Values initial(int64_t width);
-  Value loadWeights(Value at);
   Value loadInput(Value offset, int64_t channel);
-  Value gatherInput(Value offset, Value channel);
-  Value converted(Value vector) { return units::operand(k, plan.format, vector, conv.inputType, zeroPoint); }
-  Value multiplyAdd(Value x, Value y, Value z);
   Values overRowsOfTaps(Value row, Values acc, const std::function<Values(Values, Value inRow, Value weights)> &body);
   void emitTile(int64_t width, const Reach &reach, Value row, Value column);
-  Values tapsOfRow(const Reach &reach, Values acc, Value start, Value weights);
   Values rowsOfPlane(Value height, Value plane, Value weights, Values acc,
                      const std::function<Values(Values, Value inRow, Value weights)> &body);
   void emitPosition(Value row, Value column);
   Values positionTap(mlir::ValueRange sums, Value position, Value weights);
-  void finish(int64_t width, Value row, Value column, mlir::ValueRange acc);
 };
-
-void OpenLanewiseGenerator::emitBlock() {
-  int64_t last = plan.blocks() - 1, tail = plan.channels() - last * plan.lanes;
-  if (tail == plan.lanes || wholeVectors)
-    emitRowsOf(plan.lanes);
-  else
-    k.ifThen(k.less(block, k.constant(last)), [&] { emitRowsOf(plan.lanes); }, [&] { emitRowsOf(tail); });
-}
 
 /// The last output column whose taps are all inside, below 0 if there is none.
 mlir::Value OpenLanewiseGenerator::lastInside() {
@@ -129,11 +102,7 @@ TileWidth OpenLanewiseGenerator::tileWidth(int64_t width, Value last) {
   return {width, time};
 }
 
-void OpenLanewiseGenerator::emitRowsOf(int64_t valid) {
-  validChannels = valid;
-  laneChannels.clear();
-  for (int64_t lane = 0; plan.access == Lanes::gathered && lane < (conv.groups > 1 ? valid : 1); ++lane)
-    laneChannels.push_back(k.mul(k.div(k.add(k.mul(block, plan.lanes), lane), conv.outChannels), conv.inChannels));
+void OpenLanewiseGenerator::emitRows() {
   Value last = lastInside();
   llvm::SmallVector<TileWidth> widths;
   bool tiles = plan.access != Lanes::gathered && conv.planar();
@@ -215,50 +184,9 @@ void OpenLanewiseGenerator::emitLastTile(int64_t width, Value row) {
   from(padAfter());
 }
 
-OpenLanewiseGenerator::Values OpenLanewiseGenerator::initial(int64_t width) {
-  if (!conv.bias)
-    return Values(width, k.zero(KernelBuilder::vectorOf(k.computeType(conv.type), plan.lanes)));
-  PointAccess access = biasAccess(*conv.bias, conv.type, paddedBias);
-  return Values(width, Epilogue::loadLanes(k, access, k.mul(block, plan.lanes), plan.lanes, validChannels));
-}
-
-/// One vector of weights at `at`: of bytes one unit a lane.
-mlir::Value OpenLanewiseGenerator::loadWeights(Value at) {
-  return k.load(k.buffer(conv.weights), at, plan.convertsBytes() ? plan.format.unit : conv.type, plan.lanes);
-}
-
 /// What each lane multiplies in step `channel` of its group.
 mlir::Value OpenLanewiseGenerator::loadInput(Value offset, int64_t channel) {
-  Value vector = converted(k.load(k.buffer(conv.input), offset, conv.inputType, plan.lanes));
-  if (plan.access == Lanes::same)
-    return vector;
-  llvm::SmallVector<int64_t> from;
-  for (int64_t lane = 0; lane < plan.lanes; ++lane)
-    from.push_back(lane / conv.outChannels * conv.inChannels + channel);
-  return k.b.create<mlir::vector::ShuffleOp>(k.loc, vector, vector, from);
-}
-
-/// Likewise, lane by lane from wherever its channel lies; of one group all lanes read the same element.
-mlir::Value OpenLanewiseGenerator::gatherInput(Value offset, Value channel) {
-  Value vector = k.zero(KernelBuilder::vectorOf(k.computeType(conv.inputType), plan.lanes));
-  for (auto [lane, first] : llvm::enumerate(laneChannels)) {
-    Value c = k.add(first, channel), plane = k.mul(c, inPlane);
-    if (conv.inBlock)
-      plane = k.add(k.mul(k.mul(k.div(c, conv.inBlock), inPlane), conv.inBlock), k.rem(c, conv.inBlock));
-    Value element = k.load(k.buffer(conv.input), k.add(offset, plane), conv.inputType);
-    if (conv.groups == 1)
-      return converted(k.splat(element, plan.lanes));
-    vector = k.b.create<mlir::vector::InsertOp>(k.loc, element, vector, int64_t(lane));
-  }
-  return converted(vector);
-}
-
-mlir::Value OpenLanewiseGenerator::multiplyAdd(Value x, Value y, Value z) {
-  if (plan.convertsBytes())
-    return units::multiplyAdd(k, plan.format, x, y, z);
-  if (isFloat(conv.type))
-    return k.fma(x, y, z);
-  return k.b.create<mlir::arith::AddIOp>(k.loc, k.b.create<mlir::arith::MulIOp>(k.loc, x, y), z);
+  return permuted(converted(k.load(k.buffer(conv.input), offset, conv.inputType, plan.lanes)), channel);
 }
 
 /// Calls `body` for each row of taps of output row `row` that is inside, with the offsets of its first tap of output
@@ -270,7 +198,7 @@ OpenLanewiseGenerator::overRowsOfTaps(Value row, Values acc,
   if (conv.planar())
     return rowsOfPlane(row, k.constant(0), weights, std::move(acc), body);
   Value depth = quotient(k, row, outRows), height = remainder(k, row, outRows);
-  auto [low, high] = openTapRange(k, conv, dims, 0, depth);
+  auto [low, high] = tapRange(k, conv, dims, 0, depth);
   Value inDepth = k.add(windowAt(k, conv, dims, 0, depth), -conv.padBegin[0]);
   int64_t planeOfWeights = plan.blockStride() / conv.kernel[0];
   return k.loop(low, high, 1, acc, [&](Value kd, mlir::ValueRange carried) {
@@ -283,7 +211,7 @@ OpenLanewiseGenerator::overRowsOfTaps(Value row, Values acc,
 OpenLanewiseGenerator::Values
 OpenLanewiseGenerator::rowsOfPlane(Value height, Value plane, Value weights, Values acc,
                                    const std::function<Values(Values, Value inRow, Value weights)> &body) {
-  auto [low, high] = openTapRange(k, conv, dims, 1, height);
+  auto [low, high] = tapRange(k, conv, dims, 1, height);
   Value inHeight = k.add(windowAt(k, conv, dims, 1, height), -conv.padBegin[1]);
   return k.loop(low, high, 1, acc, [&](Value kh, mlir::ValueRange carried) {
     Value row = k.add(k.mul(plane, inRows), k.add(inHeight, k.mul(kh, conv.dilation[1])));
@@ -293,37 +221,17 @@ OpenLanewiseGenerator::rowsOfPlane(Value height, Value plane, Value weights, Val
   });
 }
 
-/// Input columns in order, so that each is loaded once and used by every tap that reaches it.
-OpenLanewiseGenerator::Values OpenLanewiseGenerator::tapsOfRow(const Reach &reach, Values acc, Value start,
-                                                               Value weights) {
-  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> inputs; // by column relative to the tile and channel
-  for (int64_t kw = 0; kw < taps(); ++kw)
-    for (int64_t c = 0; c < conv.inChannels; ++c) {
-      if (reach[kw].first >= reach[kw].second)
-        continue;
-      Value at = k.add(weights, (kw * conv.inChannels + c) * plan.lanes);
-      Value weight = loadWeights(at);
-      for (int64_t p = reach[kw].first; p < reach[kw].second; ++p) {
-        int64_t column = p * conv.stride[2] + kw * conv.dilation[2];
-        Value &x = inputs[{column, c}];
-        if (!x)
-          x = loadInput(k.add(start, column * plan.lanes), c);
-        acc[p] = multiplyAdd(x, weight, acc[p]);
-      }
-    }
-  return acc;
-}
-
 void OpenLanewiseGenerator::emitTile(int64_t width, const Reach &reach, Value row, Value column) {
   Values acc = overRowsOfTaps(row, initial(width), [&](Values carried, Value inRow, Value weights) {
-    return tapsOfRow(reach, carried, k.add(inRow, k.mul(column, conv.stride[2] * plan.lanes)), weights);
+    return tapsOfRow(reach, carried, k.add(inRow, k.mul(column, conv.stride[2] * plan.lanes)), weights,
+                     [&](Value offset, int64_t channel) { return loadInput(offset, channel); });
   });
   finish(width, row, column, acc);
 }
 
 /// One output position, whose taps the run bounds.
 void OpenLanewiseGenerator::emitPosition(Value row, Value column) {
-  auto [low, high] = openTapRange(k, conv, dims, 2, column);
+  auto [low, high] = tapRange(k, conv, dims, 2, column);
   Values acc = overRowsOfTaps(row, initial(1), [&](Values carried, Value inRow, Value weights) {
     int64_t pixel = conv.inPixelStride();
     Value start = k.add(inRow, k.mul(column, conv.stride[2] * pixel));
@@ -346,17 +254,6 @@ OpenLanewiseGenerator::Values OpenLanewiseGenerator::positionTap(mlir::ValueRang
   for (int64_t c = 0; c < conv.inChannels; ++c)
     sum = multiplyAdd(loadInput(position, c), loadWeights(k.add(weights, c * plan.lanes)), sum);
   return Values{sum};
-}
-
-void OpenLanewiseGenerator::finish(int64_t width, Value row, Value column, mlir::ValueRange acc) {
-  Epilogue::Tile out;
-  out.image = image;
-  out.pixel = k.add(k.mul(row, outColumns), column);
-  out.channel = k.mul(block, plan.lanes);
-  for (int64_t p = 0; p < width; ++p)
-    out.pixels.push_back(p);
-  out.channels = validChannels;
-  epilogue.emit(k, dims, out, acc);
 }
 
 } // namespace
