@@ -1,7 +1,6 @@
 #include "codegen/Generate.h"
 
 #include "codegen/Families.h"
-#include "codegen/builder/KernelBuilder.h"
 #include "ir/SymbolicShapes.h"
 #include "schedule/Algorithms.h"
 #include "support/Text.h"

@@ -7,7 +7,6 @@
 #include "codegen/contraction/FormatCode.h"
 #include "codegen/contraction/PackedColumns.h"
 #include "codegen/contraction/WeightPacking.h"
-#include "codegen/families/Copy.h"
 #include "codegen/space/GemmPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -272,7 +271,7 @@ void GemmGenerator::copyUnits(int64_t vectors, int64_t valid, Value from) {
         parts.push_back(converted(k.add(row, first), std::min(count - first, plan.lanes)));
       rows.push_back(units::joined(k, plan.format, parts));
     }
-    rows = transposed(k, std::move(rows));
+    rows = k.transposed(std::move(rows));
     for (int64_t i = 0; i < plan.format.unitsOf(count); ++i)
       k.store(rows[i], k.scratch(), to(k.add(step, i), lane), plan.format.unit);
   };
