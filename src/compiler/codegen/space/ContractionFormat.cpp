@@ -191,20 +191,14 @@ ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target
   return format;
 }
 
-namespace {
-
-/// The format that the schedule names; the plain one if its algorithm has no formats.
-ContractionFormat formatOf(const Schedule &schedule) {
-  return formatNamed(validate(schedule).find("type") ? schedule.word("type") : "", ElementType::f32);
-}
-
-} // namespace
-
-bool roundsOperands(const Schedule &schedule) { return formatOf(schedule).rounds; }
 bool allows(Precision precision, const ContractionFormat &format) {
   return !format.rounds || format.name == name(precision);
 }
-bool allows(Precision precision, const Schedule &schedule) { return allows(precision, formatOf(schedule)); }
+
+bool allows(Precision precision, const Schedule &schedule) {
+  std::string type = validate(schedule).find("type") ? schedule.word("type") : ""; // some algorithms have no formats
+  return allows(precision, formatNamed(type, ElementType::f32));
+}
 
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types) {
   ContractionFormat format = formatNamed(name, types);

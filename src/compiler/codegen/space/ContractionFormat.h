@@ -100,11 +100,8 @@ ContractionFormat formatNamed(std::string_view name, ElementType type);
 /// The format that a schedule names, for a contraction of these types.
 /// Throws Illegal ("type") if the format does not take the operands or the target cannot multiply it.
 ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, const ContractionTypes &types);
-/// True if results of the schedule differ from those of others because it rounds operands: an alternative only where the
-/// precision asks for it. The schedule must be declared.
-bool roundsOperands(const Schedule &schedule);
-/// True if a precision allows the format, or that of the schedule: a format that rounds operands is allowed by the
-/// precision of its name only.
+/// True if a precision allows the format, or that of the schedule, which must be declared: a format that rounds operands
+/// changes results, so only the precision of its name allows it.
 bool allows(Precision precision, const ContractionFormat &format);
 bool allows(Precision precision, const Schedule &schedule);
 /// True if scheduledFormat accepts the word.
