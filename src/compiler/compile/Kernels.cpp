@@ -1,6 +1,6 @@
 #include "compile/Kernels.h"
 
-#include "codegen/cost/ContractionCost.h"
+#include "codegen/contraction/ContractionPlan.h"
 #include "ir/Context.h"
 #include "schedule/Algorithms.h"
 

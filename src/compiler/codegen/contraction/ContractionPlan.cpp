@@ -1,4 +1,7 @@
-#include "codegen/space/ContractionPlan.h"
+#include "codegen/contraction/ContractionPlan.h"
+
+#include "codegen/cost/Cost.h"
+#include "codegen/cost/LoopNest.h"
 
 #include <span>
 
@@ -8,42 +11,30 @@ namespace {
 /// In the order in which their priors are asked.
 std::span<const ContractionAlgorithm> algorithmRows() {
   using enum ContractionAlgorithm::Computes;
-  using Facts = ContractionFacts;
-  using Only = const AlgorithmChoice *;
+  using Plan = ContractionPlan;
   using Prior = std::optional<Schedule>;
   static constexpr ContractionAlgorithm rows[] = {
       {"separable", pair,
-       [](const Facts &facts, const Schedule &schedule) -> ContractionPlan {
-         return makeSeparablePlan(facts, *facts.separable, schedule);
-       },
-       [](const Facts &facts, Only) -> Prior { return separablePrior(facts, *facts.separable); }},
+       [](auto &facts, auto &schedule) -> Plan { return makeSeparablePlan(facts, *facts.separable, schedule); },
+       [](auto &facts, auto) -> Prior { return separablePrior(facts, *facts.separable); }},
       {"lanewise", convolution,
-       [](const Facts &facts, const Schedule &schedule) -> ContractionPlan {
-         return makeLanewisePlan(facts.target, *facts.conv, schedule);
-       },
-       [](const Facts &facts, Only only) -> Prior {
-         return only || needsLanewise(facts.target, *facts.conv) ? Prior(lanewisePrior(facts, *facts.conv)) : Prior();
+       [](auto &facts, auto &schedule) -> Plan { return makeLanewisePlan(facts.target, *facts.conv, schedule); },
+       [](auto &facts, auto only) {
+         return only || needsLanewise(facts.target, *facts.conv) ? lanewisePrior(facts, *facts.conv) : Prior();
        }},
-      {"amx", convolution | product,
-       [](const Facts &facts, const Schedule &schedule) -> ContractionPlan { return makeTilePlan(facts, schedule); },
-       [](const Facts &facts, Only only) { return only ? Prior(tilePriorOf(facts)) : tilePrior(facts); }},
+      {"amx", convolution | product, [](auto &facts, auto &schedule) -> Plan { return makeTilePlan(facts, schedule); },
+       [](auto &facts, auto only) { return only ? tilePriorOf(facts) : tilePrior(facts); }},
       {"winograd", convolution,
-       [](const Facts &facts, const Schedule &schedule) -> ContractionPlan {
-         return makeWinogradPlan(facts, *facts.conv, schedule);
-       },
-       [](const Facts &facts, Only only) {
-         return only ? Prior(winogradPriorOf(facts, *facts.conv, only->m)) : winogradPrior(facts, *facts.conv);
+       [](auto &facts, auto &schedule) -> Plan { return makeWinogradPlan(facts, *facts.conv, schedule); },
+       [](auto &facts, auto only) {
+         return only ? winogradPriorOf(facts, *facts.conv, only->m) : winogradPrior(facts, *facts.conv);
        }},
       {"direct", convolution,
-       [](const Facts &facts, const Schedule &schedule) -> ContractionPlan {
-         return makeDirectPlan(facts, *facts.conv, schedule);
-       },
-       [](const Facts &facts, Only) -> Prior { return chooseDirect(facts, *facts.conv).schedule; }},
+       [](auto &facts, auto &schedule) -> Plan { return makeDirectPlan(facts, *facts.conv, schedule); },
+       [](auto &facts, auto) -> Prior { return chooseDirect(facts, *facts.conv).schedule; }},
       {"gemm", product,
-       [](const Facts &facts, const Schedule &schedule) -> ContractionPlan {
-         return makeGemmPlan(facts.target, *facts.gemm, schedule);
-       },
-       [](const Facts &facts, Only) -> Prior { return gemmPrior(facts, *facts.gemm); }},
+       [](auto &facts, auto &schedule) -> Plan { return makeGemmPlan(facts.target, *facts.gemm, schedule); },
+       [](auto &facts, auto) -> Prior { return gemmPrior(facts, *facts.gemm); }},
   };
   return rows;
 }
@@ -99,5 +90,21 @@ Schedule ContractionFacts::priorOf(const AlgorithmChoice &choice) const {
 }
 
 void ContractionFacts::require(const Schedule &schedule) const { planOf(*this, schedule); }
+
+Prediction ContractionFacts::predict(const Schedule &schedule) const {
+  return std::visit([&](const auto &plan) { return lathe::predict(*this, plan); }, planOf(*this, schedule));
+}
+
+std::vector<LoopNest> ContractionFacts::loopNests(const Schedule &schedule) const {
+  return std::visit([](const auto &plan) { return nestsOf(plan); }, planOf(*this, schedule));
+}
+
+std::array<double, loopAxes> ContractionFacts::problemExtents() const {
+  if (gemm)
+    return {atLeastOne(gemm->m), double(gemm->n), double(gemm->k), 1, atLeastOne(gemm->batch)};
+  const ConvGeometry &of = conv ? *conv : separable->pointwise;
+  return {double(of.outPixels()), double(of.outChannels), double(of.inChannels), double(of.taps()),
+          atLeastOne(of.images) * double(of.groups)};
+}
 
 } // namespace lathe

@@ -1,21 +1,17 @@
 // The algorithms of contractions as rows, and the plan of a schedule of any of them.
 //
-// A new algorithm is its files, a type of ContractionPlan, a row of the table in ContractionPlan.cpp, and its declaration
-// in schedule/Algorithms.cpp. The other columns of the row are overloads on the type of the plan, and the compiler names
-// the ones that are missing:
-//
-//   predict       codegen/cost/ContractionCost.h      the cost
-//   nestsOf       codegen/cost/ContractionNest.h      the loops
-//   packingOf     codegen/contraction/WeightPacking.h the constant operand
-//   generateFrom  codegen/contraction/Contraction.h   the code
+// A new algorithm is a folder beside the others, a type of ContractionPlan, a row of the table in ContractionPlan.cpp, and
+// its declaration in schedule/Algorithms.cpp. The other columns of the row are overloads on the type of the plan, and the
+// compiler names the ones that are missing: predict (the cost), nestsOf (the loops), packingOf (the constant operand) and
+// generateFrom (the code).
 #pragma once
 
-#include "codegen/space/DirectPlan.h"
-#include "codegen/space/GemmPlan.h"
-#include "codegen/space/LanewisePlan.h"
-#include "codegen/space/SeparablePlan.h"
-#include "codegen/space/TilePlan.h"
-#include "codegen/space/WinogradPlan.h"
+#include "codegen/contraction/amx/AmxPlan.h"
+#include "codegen/contraction/direct/DirectPlan.h"
+#include "codegen/contraction/gemm/GemmPlan.h"
+#include "codegen/contraction/lanewise/LanewisePlan.h"
+#include "codegen/contraction/separable/SeparablePlan.h"
+#include "codegen/contraction/winograd/WinogradPlan.h"
 
 #include <variant>
 

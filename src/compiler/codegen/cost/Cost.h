@@ -10,6 +10,7 @@
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/space/WorkItems.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace lathe {
@@ -17,6 +18,7 @@ namespace lathe {
 /// `extent` with open extents as 1. An extent that would have no meaning then, such as H - 4, is 1, too: predictions are
 /// never negative.
 double valueOf(const Dim &extent);
+inline double atLeastOne(const Dim &extent) { return std::max(1.0, valueOf(extent)); }
 double bytesOf(const TensorFacts &tensor);
 
 /// Collects the parts of a prediction. Numbers are those of the whole kernel; `finish` divides them over the threads.

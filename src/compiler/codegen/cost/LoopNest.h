@@ -64,13 +64,4 @@ struct LoopNest {
   double extent(LoopAxis axis) const;
 };
 
-/// Extents of a problem, by LoopAxis: the same for all schedules of a kernel. Of kernels that are
-/// neither contractions, attention nor recurrences: rows are the elements of the results, reduction
-/// the elements of the operands for each.
-std::array<double, loopAxes> problemExtents(const KernelFacts &facts);
-
-/// The nests that run one after the other for a legal schedule; the one with most of the work is
-/// first. At least one.
-std::vector<LoopNest> loopNests(const KernelFacts &facts, const Schedule &schedule);
-
 } // namespace lathe

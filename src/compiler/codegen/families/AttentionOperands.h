@@ -4,8 +4,8 @@
 
 #include "codegen/builder/RunTimeDims.h"
 #include "codegen/builder/Scalar.h"
-#include "codegen/contraction/FormatCode.h"
-#include "codegen/contraction/Microkernel.h"
+#include "codegen/contraction/common/FormatCode.h"
+#include "codegen/contraction/common/Microkernel.h"
 #include "codegen/space/AttentionPlan.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

@@ -1,7 +1,7 @@
 // The facts about a recurrent kernel, read off its function; the functions of its gates.
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/Scalar.h"
-#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/common/Contraction.h"
 #include "codegen/families/Recurrent.h"
 
 namespace lathe {

@@ -20,7 +20,7 @@
 // by the sum of the left elements of each position instead, which is the same for all columns.
 //
 // A new format is a row of the table in ContractionFormat.cpp, a word in schedule/Algorithms.cpp, and its conversion
-// and product in codegen/contraction/FormatCode.cpp.
+// and product in codegen/contraction/common/FormatCode.cpp.
 #pragma once
 
 #include "codegen/target/Target.h"

@@ -7,17 +7,15 @@
 // row and of the next one follow each other, so that 16 consecutive ones are the rows of a tile whatever the width;
 // those in the columns that only the kernel reaches are computed in vain. Strided kernels read every stride-th
 // position: each phase (position modulo stride) has a plane of its own, in which all kernels have stride 1.
-#include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/FormatCode.h"
-#include "codegen/contraction/WeightPacking.h"
-#include "codegen/space/TilePlan.h"
+#include "codegen/contraction/amx/AmxPlan.h"
+#include "codegen/contraction/common/ContractionKernel.h"
+#include "codegen/contraction/common/FormatCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace lathe {
 namespace {
 
-using Plan = TilePlan;
 using Tap = TileTap;
 constexpr int64_t lineBytes = tileLineBytes, lanes = tileLanes, configAt = tileConfigAt, sumsAt = tileSumsAt,
                   inputAt = tileInputAt;
@@ -26,7 +24,7 @@ class TileGenerator {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  TileGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
+  TileGenerator(KernelBuilder &k, const TilePlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
                 std::optional<unsigned> bias, bool paddedBias)
       : k(k), plan(plan), epilogue(epilogue), dims(dims), bias(bias), paddedBias(paddedBias),
         wholeVectors(epilogue.wholeVectors() && (!bias || paddedBias)), depth(plan.depth()),
@@ -48,7 +46,7 @@ public:
 
 private:
   KernelBuilder &k;
-  const Plan &plan;
+  const TilePlan &plan;
   const Epilogue &epilogue;
   const RunTimeDims &dims;
   std::optional<unsigned> bias;

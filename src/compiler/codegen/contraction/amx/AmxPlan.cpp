@@ -1,4 +1,4 @@
-#include "codegen/space/TilePlan.h"
+#include "codegen/contraction/amx/AmxPlan.h"
 
 #include <algorithm>
 

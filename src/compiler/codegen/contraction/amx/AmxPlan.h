@@ -1,7 +1,7 @@
 // The plan of a schedule of `amx`.
 #pragma once
 
-#include "codegen/space/ContractionFacts.h"
+#include "codegen/contraction/common/ContractionFacts.h"
 
 namespace lathe {
 
@@ -48,5 +48,15 @@ struct TilePlan {
 
 /// Makes the plan. Throws Illegal for an illegal schedule.
 TilePlan makeTilePlan(const ContractionFacts &facts, const Schedule &schedule);
+
+/// Schedule of `amx`; nothing if it does not apply, or to operands in f32 whose rounding to bf16 was not requested.
+std::optional<Schedule> tilePrior(const ContractionFacts &facts);
+/// Schedule of `amx` whatever the precision. Throws Illegal if `amx` does not apply.
+Schedule tilePriorOf(const ContractionFacts &facts);
+
+Prediction predict(const ContractionFacts &facts, const TilePlan &plan);
+std::vector<LoopNest> nestsOf(const TilePlan &plan);
+Packing packingOf(const TilePlan &plan);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const TilePlan &plan, const Schedule &schedule);
 
 } // namespace lathe

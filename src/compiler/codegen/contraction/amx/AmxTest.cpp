@@ -1,6 +1,6 @@
 // The algorithm amx against the references, on any machine with AVX-512: its instructions are emulated
 // (codegen/testing/TileEmulation.h). FormatTest runs it on tile registers where there are some.
-#include "codegen/space/ContractionFacts.h"
+#include "codegen/contraction/common/ContractionFacts.h"
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/RandomContractions.h"

@@ -1,11 +1,10 @@
-// Contraction kernels at the level of MLIR: the anchors of a kernel function, reading of the facts
-// (codegen/space/ContractionFacts.h), and the code of every algorithm.
+// Contraction kernels at the level of MLIR: the anchors of a kernel function, its epilogues and extents.
 #pragma once
 
 #include "codegen/Generate.h"
-#include "codegen/contraction/Epilogue.h"
-#include "codegen/contraction/Microkernel.h"
-#include "codegen/space/ContractionPlan.h"
+#include "codegen/contraction/common/ContractionFacts.h"
+#include "codegen/contraction/common/Epilogue.h"
+#include "codegen/contraction/common/Microkernel.h"
 
 namespace lathe {
 
@@ -30,9 +29,6 @@ struct ContractionProblem {
   const Target &target() const { return kernel.target; }
 };
 
-/// Reads the facts about a kernel. Throws Declined if no algorithm computes it.
-std::unique_ptr<ContractionFacts> readContraction(const ContractionProblem &problem);
-
 /// The space of the result of a convolution.
 PointSpace convSpace(const ContractionProblem &problem, mlir::Operation *conv);
 /// The epilogue of a convolution or of a matrix product.
@@ -43,13 +39,5 @@ Epilogue separableEpilogue(const ContractionProblem &problem, const SeparableGeo
 
 /// Registers the run-time extents of a convolution: its images, and the open ones of its spatial extents.
 void needExtents(RunTimeDims &dims, const ConvGeometry &conv);
-
-// The code of a plan, which is that of the schedule.
-GeneratedKernel generateFrom(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule);
-GeneratedKernel generateFrom(const ContractionProblem &problem, const WinogradPlan &plan, const Schedule &schedule);
-GeneratedKernel generateFrom(const ContractionProblem &problem, const LanewisePlan &plan, const Schedule &schedule);
-GeneratedKernel generateFrom(const ContractionProblem &problem, const SeparablePlan &plan, const Schedule &schedule);
-GeneratedKernel generateFrom(const ContractionProblem &problem, const GemmPlan &plan, const Schedule &schedule);
-GeneratedKernel generateFrom(const ContractionProblem &problem, const TilePlan &plan, const Schedule &schedule);
 
 } // namespace lathe

@@ -10,10 +10,17 @@
 
 #include "codegen/space/ContractionFormat.h"
 #include "codegen/space/KernelFacts.h"
+#include "codegen/space/WorkItems.h"
 
 #include <array>
 
 namespace lathe {
+
+// What the rows of algorithms (codegen/contraction/ContractionPlan.h) return.
+class Cost;
+struct ContractionProblem;
+struct GeneratedKernel;
+struct Packing;
 
 /// Spatial extents of a convolution that only a run knows, on the axes of ConvGeometry.
 struct OpenExtents {
@@ -155,6 +162,8 @@ public:
   Schedule priorOf(const AlgorithmChoice &choice) const override;
   void require(const Schedule &schedule) const override;
   Prediction predict(const Schedule &schedule) const override;
+  std::vector<LoopNest> loopNests(const Schedule &schedule) const override;
+  std::array<double, 5> problemExtents() const override;
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;
@@ -176,61 +185,8 @@ double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weig
 /// register block reads them.
 bool panelIsFar(const Target &target, int64_t steps, int64_t vectors);
 
-/// A convolution that computes the input of another one row by row in the same kernel, and its
-/// cycles per row.
-struct RowsBefore {
-  const ConvGeometry &conv;
-  double cycles;
-};
-/// Result of the prior of `direct`: the schedule, the predicted cycles of one image on one thread
-/// without cache misses, and the work of the busiest slot divided by an equal share, both including
-/// `before`.
-struct DirectChoice {
-  Schedule schedule;
-  double cycles, waste;
-};
-DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before = nullptr);
-/// Predicted cycles of one image, without cache misses, for the choice of chooseDirect if rows are
-/// neither merged nor split.
-double directCycles(const KernelFacts &facts, const ConvGeometry &conv);
-
-/// Schedule of `winograd`; nothing if `direct` is predicted to be faster or `winograd` does not
-/// apply.
-std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeometry &conv);
-/// Fastest schedule of `winograd` in f32 by prediction, with `m` outputs per tile and axis (nothing:
-/// any of 2, 4, 6), also where `direct` is predicted to be faster. Throws Illegal if none is legal.
-Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m);
-/// True for convolutions that only `lanewise` computes well: of groups that are narrower than a block or do not end where
-/// blocks do, and of open volumes.
-bool needsLanewise(const Target &target, const ConvGeometry &conv);
-Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv);
-Schedule separablePrior(const KernelFacts &facts, const SeparableGeometry &pair);
-/// Predicted cycles of a kernel for each of the two convolutions of a `separable` kernel, both by their priors. What the
-/// first hands to the second counts as an operand of both.
-double separateCycles(const ContractionFacts &facts);
-/// True if one kernel for both convolutions is predicted to be faster than a kernel for each. False for kernels of one
-/// convolution.
-bool separablePays(const KernelFacts &facts);
-/// Schedule of `gemm`.
-Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm);
-/// Schedule of `amx`; nothing if it does not apply, or to operands in f32 whose rounding to bf16 was not requested.
-std::optional<Schedule> tilePrior(const ContractionFacts &facts);
-/// Schedule of `amx` whatever the precision. Throws Illegal if `amx` does not apply.
-Schedule tilePriorOf(const ContractionFacts &facts);
-
 /// Returns `value` of parameter `name`. Throws Illegal if it exceeds `most`, the limit of the
 /// problem or target.
 int64_t atMost(const char *constraint, const char *name, int64_t value, int64_t most);
-
-/// Division of an extent into `count` pieces: `large` pieces of `small` + 1, then pieces of
-/// `small`. Pieces are not listed, because there may be billions.
-struct EvenPieces {
-  int64_t count, small, large;
-
-  int64_t size(int64_t piece) const { return small + (piece < large); }
-  int64_t start(int64_t piece) const { return piece * small + std::min(piece, large); }
-};
-/// Divides `extent` into the smallest number of pieces of at most `most`.
-EvenPieces evenPieces(int64_t extent, int64_t most);
 
 } // namespace lathe

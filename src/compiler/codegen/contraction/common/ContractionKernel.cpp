@@ -1,4 +1,4 @@
-#include "codegen/contraction/ContractionKernel.h"
+#include "codegen/contraction/common/ContractionKernel.h"
 
 namespace lathe {
 
@@ -57,6 +57,18 @@ void addConvPackings(GeneratedKernel &kernel, const ContractionProblem &problem,
   if (hasPaddedBias(problem, conv))
     kernel.packings[*conv.bias] = paddedChannels(convLanes(problem.target(), conv));
   epilogue.addPackings(kernel.packings);
+}
+
+void needExtents(RunTimeDims &dims, const ConvGeometry &conv) {
+  dims.need(conv.images);
+  for (int axis = 0; axis < 3; ++axis) {
+    dims.need(conv.inExtent(axis));
+    dims.need(conv.outExtent(axis));
+    if (conv.open)
+      dims.need(conv.open->shift[axis]);
+  }
+  dims.need(conv.inPlane());
+  dims.need(conv.inPlane() * Dim(conv.storedChannels()));
 }
 
 } // namespace lathe

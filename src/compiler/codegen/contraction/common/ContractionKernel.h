@@ -1,7 +1,7 @@
 // The beginning and the end of a contraction kernel, which all algorithms share.
 #pragma once
 
-#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/common/Contraction.h"
 
 namespace lathe {
 

@@ -1,4 +1,4 @@
-#include "codegen/contraction/Epilogue.h"
+#include "codegen/contraction/common/Epilogue.h"
 
 #include "codegen/builder/ChannelLayout.h"
 

@@ -1,4 +1,4 @@
-#include "codegen/contraction/FormatCode.h"
+#include "codegen/contraction/common/FormatCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,6 +1,6 @@
-#include "codegen/contraction/Microkernel.h"
+#include "codegen/contraction/common/Microkernel.h"
 
-#include "codegen/contraction/FormatCode.h"
+#include "codegen/contraction/common/FormatCode.h"
 #include "codegen/space/AddedOperands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

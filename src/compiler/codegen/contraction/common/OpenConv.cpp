@@ -1,4 +1,4 @@
-#include "codegen/contraction/OpenConv.h"
+#include "codegen/contraction/common/OpenConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

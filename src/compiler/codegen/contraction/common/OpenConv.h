@@ -2,7 +2,7 @@
 // chooses.
 #pragma once
 
-#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/common/Contraction.h"
 
 namespace lathe {
 

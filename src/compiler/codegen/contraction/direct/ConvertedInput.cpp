@@ -1,6 +1,6 @@
 // The input of `direct` in formats that convert operands: a range of rows as units in scratch, and what corrects sums for
 // zero points (codegen/space/ContractionFormat.h).
-#include "codegen/contraction/DirectConv.h"
+#include "codegen/contraction/direct/DirectConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

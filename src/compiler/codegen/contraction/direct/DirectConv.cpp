@@ -6,11 +6,10 @@
 // A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the input rows of one row range
 // into its scratch and run all its work items of that range from there (ConvertedInput.cpp). Blocks of bytes that products
 // take as they are stay where they are.
-#include "codegen/contraction/DirectConv.h"
+#include "codegen/contraction/direct/DirectConv.h"
 
-#include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/OpenConv.h"
-#include "codegen/contraction/WeightPacking.h"
+#include "codegen/contraction/common/ContractionKernel.h"
+#include "codegen/contraction/common/OpenConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,8 +1,6 @@
 // The cost of `direct` as a function of its plan; `separable` adds its first convolution (LanewiseCost.cpp).
-#include "codegen/cost/ContractionCost.h"
-
-#include <algorithm>
-#include <cmath>
+#include "codegen/contraction/common/ContractionCost.h"
+#include "codegen/contraction/direct/DirectPlan.h"
 
 namespace lathe {
 namespace {
@@ -136,15 +134,6 @@ private:
 
 } // namespace
 
-double storeCycles(const ConvGeometry &conv, int64_t lanes, double vectors) {
-  // Lanes are channels: row-major they are turned and stored to a row each, measured at a cycle an element.
-  double perTile = double(conv.outChannels == 1 ? conv.groups : conv.outChannels); // lanes of groups of one channel
-  double elements = perTile / std::ceil(perTile / double(lanes));
-  return conv.outBlock ? 0 : vectors * (elements - 1);
-}
-
-double rowsOfTaps(const ConvGeometry &conv) { return conv.reached(0) * conv.reached(1); }
-
 std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators) {
   return DirectCost(cost, plan, operators).add();
 }
@@ -154,6 +143,41 @@ Prediction predict(const ContractionFacts &facts, const DirectPlan &plan) {
   cost.passOperands(int(plan.conv.weights));
   auto items = addDirect(cost, plan, facts.operators);
   return cost.finish(items, exposedOfProducts);
+}
+
+std::vector<LoopNest> nestsOf(const DirectPlan &plan) {
+  using enum OperandClass;
+  const ConvGeometry &conv = plan.conv;
+  double unit = double(plan.format.unitBytes()), sum = bitWidth(plan.format.sum) / 8.0;
+  double tiles = double(plan.tiles.perGroup());
+  double vectors = double(plan.tiles.full * plan.tiles.vectors + plan.tiles.tailVectors) / tiles;
+  double inRow = tilesOfRow(plan.classes), px = double(conv.out[2]) / inRow;
+  PositionLoops positions(conv, px, inRow, rowsOfItem(plan.rows, plan.allRows()));
+  LoopNest nest{{unit, unit, sum, plan.passes() > 1 ? sum : 0}, {}};
+  nest.add(LoopKind::vector, LoopAxis::columns, double(plan.lanes), {weights, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::columns, vectors, {weights, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::rows, px, {input, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {input, weights});
+  nest.add(LoopKind::serial, LoopAxis::reduction, share(plan.kc, plan.unroll), {input, weights});
+  positions.addTaps(nest);
+  positions.addRow(nest);
+  positions.addRows(nest);
+  nest.add(LoopKind::serial, LoopAxis::reduction, double(plan.passes()), {input, weights});
+  auto channels = [&] { nest.add(LoopKind::parallel, LoopAxis::columns, tiles, {weights, output}); };
+  auto groups = [&] { nest.add(LoopKind::parallel, LoopAxis::batch, double(conv.groups), {input, weights, output}); };
+  auto images = [&] { nest.add(LoopKind::parallel, LoopAxis::batch, valueOf(conv.images), {input, output}); };
+  if (plan.channelsOuter) { // directItems() has the same orders
+    positions.addRanges(nest);
+    images();
+    channels();
+    groups();
+  } else {
+    channels();
+    groups();
+    positions.addRanges(nest);
+    images();
+  }
+  return {nest};
 }
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-#include "codegen/space/DirectPlan.h"
+#include "codegen/contraction/direct/DirectPlan.h"
 
 #include "codegen/space/RegisterBlock.h"
 

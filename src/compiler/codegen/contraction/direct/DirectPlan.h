@@ -1,8 +1,8 @@
 // The plan of a schedule of `direct`; `separable` computes its second convolution with it.
 #pragma once
 
+#include "codegen/contraction/common/ContractionFacts.h"
 #include "codegen/space/AddedOperands.h"
-#include "codegen/space/ContractionFacts.h"
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/space/WorkItems.h"
 
@@ -107,5 +107,32 @@ std::vector<int64_t> openTileWidths(int64_t px);
 /// range of rows after the other.
 DirectPlan makeDirectPlan(const ContractionFacts &facts, const ConvGeometry &geometry, const Schedule &schedule,
                           bool computed = false);
+
+/// A convolution that computes the input of another one row by row in the same kernel, and its
+/// cycles per row.
+struct RowsBefore {
+  const ConvGeometry &conv;
+  double cycles;
+};
+/// Result of the prior of `direct`: the schedule, the predicted cycles of one image on one thread
+/// without cache misses, and the work of the busiest slot divided by an equal share, both including
+/// `before`.
+struct DirectChoice {
+  Schedule schedule;
+  double cycles, waste;
+};
+DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before = nullptr);
+/// Predicted cycles of one image, without cache misses, for the choice of chooseDirect if rows are
+/// neither merged nor split.
+double directCycles(const KernelFacts &facts, const ConvGeometry &conv);
+
+/// Adds what computes and what is read again, without operands that pass by once but with the weights; returns the
+/// axes of the work items.
+std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators);
+
+Prediction predict(const ContractionFacts &facts, const DirectPlan &plan);
+std::vector<LoopNest> nestsOf(const DirectPlan &plan);
+Packing packingOf(const DirectPlan &plan);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule);
 
 } // namespace lathe

@@ -1,6 +1,6 @@
 // The schedule of direct/1 without search: a small model of the register block's cost, then cache sizes.
-#include "codegen/space/ContractionFacts.h"
-#include "codegen/space/DirectPlan.h"
+#include "codegen/contraction/common/ContractionFacts.h"
+#include "codegen/contraction/direct/DirectPlan.h"
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/target/Caches.h"
 
@@ -221,23 +221,6 @@ bool weightsFromMemory(const ConvGeometry &conv) {
 }
 
 } // namespace
-
-double stepCycles(const Target &target, int64_t rows, int64_t vectors, bool weightsFar,
-                  const ContractionFormat &format) {
-  int64_t held = std::min<int64_t>(vectors, int64_t(target.vectorRegisters) - rows * vectors - 1);
-  int64_t groups = vectors == 1 ? 1 : (vectors + held - 1) / std::max<int64_t>(held, 1);
-  double multiplies = double(rows * vectors) / format.productsPerCycle(target), loads = (vectors + rows * groups) / 2.0;
-  double arrival = weightsFar ? vectors * target.vectorBits / 8 / 32.0 : 0;
-  double wait = format.latency(target) / accumulatorChains(target, rows, vectors);
-  // Vectors of a step that do not stay in registers beside the sums: measured 1 to 2 % alone on the core, 7 to 28 %
-  // between other processes (docs/notes/avx2.md).
-  double reloading = groups > 1 ? 1.06 : 1;
-  return (std::max({multiplies, loads, arrival, wait}) + 0.05 * loads + 0.05 * arrival) * reloading;
-}
-
-bool panelIsFar(const Target &target, int64_t steps, int64_t vectors) {
-  return double(steps) * vectors * target.vectorBits / 8 > cachesOf(target).firstLevel / 2;
-}
 
 double directCycles(const KernelFacts &facts, const ConvGeometry &conv) {
   const Target &target = facts.target;

@@ -5,10 +5,9 @@
 // copy the input rows of a range of output rows into scratch (OpenRows.h) and run their work items of that range from
 // there. So does a format that converts operands, except for bytes in blocks that products take as they are; sums are
 // corrected for zero points tile by tile.
-#include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/DirectConv.h"
-#include "codegen/contraction/OpenRows.h"
-#include "codegen/contraction/WeightPacking.h"
+#include "codegen/contraction/common/ContractionKernel.h"
+#include "codegen/contraction/direct/DirectConv.h"
+#include "codegen/contraction/direct/OpenRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

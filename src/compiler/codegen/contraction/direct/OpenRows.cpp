@@ -1,6 +1,6 @@
-#include "codegen/contraction/OpenRows.h"
+#include "codegen/contraction/direct/OpenRows.h"
 
-#include "codegen/contraction/FormatCode.h"
+#include "codegen/contraction/common/FormatCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -3,8 +3,8 @@
 // (codegen/space/ContractionFormat.h) find units in scratch.
 #pragma once
 
-#include "codegen/contraction/OpenConv.h"
-#include "codegen/space/DirectPlan.h"
+#include "codegen/contraction/common/OpenConv.h"
+#include "codegen/contraction/direct/DirectPlan.h"
 
 namespace lathe {
 

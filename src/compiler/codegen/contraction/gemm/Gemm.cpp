@@ -3,11 +3,10 @@
 // A format that converts operands (codegen/space/ContractionFormat.h) has a slot convert the rows of a chunk into its
 // scratch and run all its work items of that chunk from there; a right operand that is not constant is converted as it
 // is copied (packb=1). A constant right operand is stored tile by tile, so that a product with one row streams it from memory in order.
-#include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/FormatCode.h"
-#include "codegen/contraction/PackedColumns.h"
-#include "codegen/contraction/WeightPacking.h"
-#include "codegen/space/GemmPlan.h"
+#include "codegen/contraction/common/ContractionKernel.h"
+#include "codegen/contraction/common/FormatCode.h"
+#include "codegen/contraction/gemm/GemmPlan.h"
+#include "codegen/contraction/gemm/PackedColumns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,9 +1,7 @@
-// The cost of `gemm` and of `amx` as functions of their plans.
-#include "codegen/cost/ContractionCost.h"
+// The cost of `gemm` as a function of its plan.
+#include "codegen/contraction/common/ContractionCost.h"
+#include "codegen/contraction/gemm/GemmPlan.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
 
 namespace lathe {
@@ -135,27 +133,28 @@ Prediction predict(const ContractionFacts &facts, const GemmPlan &plan) {
   return cost.finish(items, exposedOfProducts);
 }
 
-Prediction predict(const ContractionFacts &facts, const TilePlan &plan) {
-  // One product of tiles a core starts in 16 cycles; tiles are loaded at two lines a cycle.
-  constexpr double product = 16, load = 8;
-  Cost cost(facts);
-  cost.passOperands(int(plan.conv ? plan.conv->weights : plan.gemm->b));
-  double images = valueOf(plan.images), chunks = valueOf(plan.chunks()), rows = double(plan.rows);
-  double positions = std::ceil(rows * double(plan.pitch()) / (2 * tileRows)) * 2; // tiles of rows, two at a time
-  double steps = double(int64_t(plan.taps.size()) * plan.blocks());
-  double block = steps * std::max(2.0 * double(plan.oc) * product, (2 + double(plan.oc)) * load);
-  double results = 2 * double(plan.oc) * tileRows * (2 + 0.5 * facts.operators);
-  double tiles = double(plan.tiles());
-  cost.compute += images * chunks * tiles * positions / 2 * (block + results + turnCycles);
-  cost.compute += images * chunks * double(plan.blocks() * plan.blockStride()) * 3; // rounding
-  if (plan.prefetch)
-    cost.compute += images * chunks * double(plan.panel(plan.vectors())) / tileLineBytes * 0.6;
-  double weights = double(plan.panel(plan.vectors())), ahead = plan.prefetch ? 1 - cost.machine.readAheadCost : 0.2;
-  cost.readFirst(weights, ahead);
-  cost.readAgain(images * chunks * positions / 2 * weights, double(plan.panel(plan.oc)), 0.3);
-  cost.readAgain((images * chunks - 1) * weights, weights + double(plan.scratchBytes()), ahead);
-  cost.readAgain(images * chunks * tiles * double(plan.scratchBytes()), double(plan.scratchBytes()), 0.3);
-  return cost.finish(images * chunks * tiles, exposedOfProducts);
+std::vector<LoopNest> nestsOf(const GemmPlan &plan) {
+  using enum OperandClass;
+  const GemmGeometry &gemm = plan.gemm;
+  double unit = double(plan.format.unitBytes()), sum = double(plan.partialBytes());
+  double m = atLeastOne(gemm.m), pieces = double(evenPieces(int64_t(m), plan.rows).count);
+  double blocks = std::min(double(plan.mc), pieces), tiles = double(plan.tiles());
+  // A tile of the right operand is copied, or partial sums wait, or the rows of a work item are
+  // converted.
+  double kept = plan.packB || plan.format.converts ? unit : plan.passes() > 1 ? sum : 0;
+  LoopNest nest{{unit, unit, sum, kept}, {}};
+  nest.add(LoopKind::vector, LoopAxis::columns, double(plan.lanes), {weights, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::columns, double(plan.columnVectors()) / tiles, {weights, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::rows, m / pieces, {input, output});
+  nest.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {input, weights, scratch});
+  double steps = share(plan.allSteps(), plan.passes()) / double(plan.unroll);
+  nest.add(LoopKind::serial, LoopAxis::reduction, steps, {input, weights, scratch});
+  nest.add(LoopKind::serial, LoopAxis::rows, blocks, {input, output});
+  nest.add(LoopKind::serial, LoopAxis::reduction, double(plan.passes()), {input, weights});
+  nest.add(LoopKind::parallel, LoopAxis::columns, tiles, {weights, output});
+  nest.add(LoopKind::parallel, LoopAxis::rows, pieces / blocks, {input, output});
+  nest.add(LoopKind::parallel, LoopAxis::batch, atLeastOne(gemm.batch), {input, weights, output});
+  return {nest};
 }
 
 } // namespace lathe

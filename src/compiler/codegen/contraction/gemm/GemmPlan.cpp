@@ -1,4 +1,4 @@
-#include "codegen/space/GemmPlan.h"
+#include "codegen/contraction/gemm/GemmPlan.h"
 
 #include "codegen/space/RegisterBlock.h"
 

@@ -1,7 +1,7 @@
 // The plan of a schedule of `gemm`.
 #pragma once
 
-#include "codegen/space/ContractionFacts.h"
+#include "codegen/contraction/common/ContractionFacts.h"
 
 namespace lathe {
 
@@ -57,5 +57,14 @@ int64_t packedRegisters(const PackedColumnsFacts &packed, int64_t rows, int64_t 
 int64_t gemmLanes(const Target &target, const GemmGeometry &gemm);
 /// Makes the plan. Throws Illegal for an illegal schedule.
 GemmPlan makeGemmPlan(const Target &target, const GemmGeometry &gemm, const Schedule &schedule);
+
+/// Schedule of `gemm`.
+Schedule gemmPrior(const KernelFacts &facts, const GemmGeometry &gemm);
+
+Prediction predict(const ContractionFacts &facts, const GemmPlan &plan);
+std::vector<LoopNest> nestsOf(const GemmPlan &plan);
+/// For the right operand, where it is constant.
+Packing packingOf(const GemmPlan &plan);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const GemmPlan &plan, const Schedule &schedule);
 
 } // namespace lathe

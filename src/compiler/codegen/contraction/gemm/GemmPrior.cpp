@@ -1,6 +1,6 @@
 // The schedule of `gemm` without search: register blocks, and how rows and the reduction are cut for the caches.
-#include "codegen/space/ContractionFacts.h"
-#include "codegen/space/GemmPlan.h"
+#include "codegen/contraction/common/ContractionFacts.h"
+#include "codegen/contraction/gemm/GemmPlan.h"
 #include "codegen/target/Caches.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "codegen/contraction/PackedColumns.h"
+#include "codegen/contraction/gemm/PackedColumns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

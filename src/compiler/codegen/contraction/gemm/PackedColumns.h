@@ -9,8 +9,8 @@
 //   zero    likewise, less the same half
 #pragma once
 
-#include "codegen/contraction/Contraction.h"
-#include "codegen/space/GemmPlan.h"
+#include "codegen/contraction/common/Contraction.h"
+#include "codegen/contraction/gemm/GemmPlan.h"
 #include "ir/PackedWeights.h"
 
 namespace lathe {

@@ -1,5 +1,5 @@
 // Matrix products by weights of 4 or 8 bits: kernels against the references, and the bytes in which weights are stored.
-#include "codegen/contraction/PackedColumns.h"
+#include "codegen/contraction/gemm/PackedColumns.h"
 #include "codegen/testing/KernelEmulation.h"
 #include "codegen/testing/KernelTesting.h"
 #include "codegen/testing/PackedProducts.h"

@@ -1,11 +1,10 @@
 // lanewise/1: convolutions whose groups are narrower than a vector, above all depthwise ones. Each vector lane is one
 // output channel and reads its own group's input channels: the lane of the same number (depthwise), a permutation of
 // the input block (groups of one size that fill a block), or gathered elements (anything else).
-#include "codegen/contraction/LanewiseConv.h"
+#include "codegen/contraction/lanewise/LanewiseConv.h"
 
-#include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/OpenConv.h"
-#include "codegen/contraction/WeightPacking.h"
+#include "codegen/contraction/common/ContractionKernel.h"
+#include "codegen/contraction/common/OpenConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,9 +1,9 @@
 // Generates the loops of `lanewise`, which `separable` uses, too.
 #pragma once
 
-#include "codegen/contraction/Contraction.h"
-#include "codegen/contraction/FormatCode.h"
-#include "codegen/space/LanewisePlan.h"
+#include "codegen/contraction/common/Contraction.h"
+#include "codegen/contraction/common/FormatCode.h"
+#include "codegen/contraction/lanewise/LanewisePlan.h"
 
 namespace lathe {
 

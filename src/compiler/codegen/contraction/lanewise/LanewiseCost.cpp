@@ -1,8 +1,7 @@
 // The cost of `lanewise`; `separable` computes its first convolution so.
-#include "codegen/cost/ContractionCost.h"
+#include "codegen/contraction/common/ContractionCost.h"
+#include "codegen/contraction/lanewise/LanewisePlan.h"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 namespace lathe {
@@ -63,7 +62,7 @@ double lanewiseCycles(const Target &target, const LanewisePlan &plan, double ope
     results += double(tile.count) * (resultCycles(double(tile.width), operators) +
                                      storeCycles(plan.conv, plan.lanes, double(tile.width)) + 1);
   }
-  return double(plan.blocks()) * (rowsOfTaps(plan.conv) * row + double(plan.allRows()) * results);
+  return double(plan.blocks()) * (plan.conv.reached(0) * plan.conv.reached(1) * row + double(plan.allRows()) * results);
 }
 
 Prediction predict(const ContractionFacts &facts, const LanewisePlan &plan) {
@@ -83,6 +82,29 @@ Prediction predict(const ContractionFacts &facts, const LanewisePlan &plan) {
   const std::array items = {WorkAxis{int64_t(images)}, WorkAxis{plan.blocks()},
                             WorkAxis::cut(plan.allRows(), plan.rows)};
   return cost.finish(items, 0.5);
+}
+
+std::vector<LoopNest> nestsOf(const LanewisePlan &plan) {
+  using enum OperandClass;
+  const ConvGeometry &conv = plan.conv;
+  double element = bitWidth(conv.type) / 8.0, inRow = tilesOfRow(plan.classes), px = double(conv.out[2]) / inRow;
+  double reads = bitWidth(conv.inputType) / 8.0;
+  bool gathers = plan.access == Lanes::gathered, together = gathers && conv.groups == 1;
+  PositionLoops positions(conv, px, inRow, rowsOfItem(plan.rows, plan.allRows()));
+  LoopNest nest{{reads, element, element, 0}, {}};
+  double lanes = double(plan.lanes), blocks = double(plan.blocks());
+  nest.add(LoopKind::vector, LoopAxis::columns, lanes, {together ? 1 : lanes, lanes, lanes, 1});
+  nest.add(LoopKind::unrolled, LoopAxis::rows, px, {input, output});
+  positions.addTapsOfRow(nest);
+  nest.add(gathers ? LoopKind::serial : LoopKind::unrolled, LoopAxis::reduction, double(conv.inChannels),
+           {gathers ? double(conv.inChannels) : 1, double(conv.inChannels), 1, 1});
+  positions.addOtherTaps(nest);
+  positions.addRow(nest);
+  positions.addRows(nest);
+  positions.addRanges(nest);
+  nest.add(LoopKind::parallel, LoopAxis::columns, blocks, {together ? 1 : blocks, blocks, blocks, 1});
+  nest.add(LoopKind::parallel, LoopAxis::batch, valueOf(conv.images), {input, output});
+  return {nest};
 }
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-#include "codegen/space/LanewisePlan.h"
+#include "codegen/contraction/lanewise/LanewisePlan.h"
 
 #include <cmath>
 

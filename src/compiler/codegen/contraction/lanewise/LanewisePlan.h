@@ -1,7 +1,7 @@
 // The plan of a schedule of `lanewise`; `separable` computes its first convolution with it.
 #pragma once
 
-#include "codegen/space/ContractionFacts.h"
+#include "codegen/contraction/common/ContractionFacts.h"
 #include "codegen/space/ContractionFormat.h"
 
 namespace lathe {
@@ -33,5 +33,18 @@ struct LanewisePlan {
 
 /// Makes the plan. Throws Illegal for an illegal schedule.
 LanewisePlan makeLanewisePlan(const Target &target, const ConvGeometry &conv, const Schedule &schedule);
+
+/// True for convolutions that only `lanewise` computes well: of groups that are narrower than a block or do not end where
+/// blocks do, and of open volumes.
+bool needsLanewise(const Target &target, const ConvGeometry &conv);
+Schedule lanewisePrior(const KernelFacts &facts, const ConvGeometry &conv);
+
+/// Cycles of all results of one image.
+double lanewiseCycles(const Target &target, const LanewisePlan &plan, double operators);
+
+Prediction predict(const ContractionFacts &facts, const LanewisePlan &plan);
+std::vector<LoopNest> nestsOf(const LanewisePlan &plan);
+Packing packingOf(const LanewisePlan &plan);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const LanewisePlan &plan, const Schedule &schedule);
 
 } // namespace lathe

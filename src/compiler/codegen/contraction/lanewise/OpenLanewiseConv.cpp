@@ -2,10 +2,9 @@
 // a tile at its beginning, tiles inside, and a tile at its end, which overlap where they must; all have the width that
 // the run chooses. So each of them knows which of its positions a tap finds inside. Rows too short for that are computed
 // position by position, and so are volumes and lanes that are gathered.
-#include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/LanewiseConv.h"
-#include "codegen/contraction/OpenConv.h"
-#include "codegen/contraction/WeightPacking.h"
+#include "codegen/contraction/common/ContractionKernel.h"
+#include "codegen/contraction/common/OpenConv.h"
+#include "codegen/contraction/lanewise/LanewiseConv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

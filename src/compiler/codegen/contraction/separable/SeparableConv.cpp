@@ -2,11 +2,10 @@
 // one kernel. A slot computes a range of rows of all channels of the first into its scratch, from where direct/1's code
 // for the second reads them: a position of the second needs that one position of the first only, so no row is computed
 // twice but where two slots share a range.
-#include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/DirectConv.h"
-#include "codegen/contraction/LanewiseConv.h"
-#include "codegen/contraction/WeightPacking.h"
-#include "codegen/space/SeparablePlan.h"
+#include "codegen/contraction/common/ContractionKernel.h"
+#include "codegen/contraction/direct/DirectConv.h"
+#include "codegen/contraction/lanewise/LanewiseConv.h"
+#include "codegen/contraction/separable/SeparablePlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

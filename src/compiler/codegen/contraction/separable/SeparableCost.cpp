@@ -1,5 +1,6 @@
 // The cost of `separable`, and whether its kernel is faster than a kernel for each of its convolutions.
-#include "codegen/cost/ContractionCost.h"
+#include "codegen/contraction/common/ContractionCost.h"
+#include "codegen/contraction/separable/SeparablePlan.h"
 
 namespace lathe {
 
@@ -71,6 +72,12 @@ bool separablePays(const KernelFacts &facts) {
   constexpr double doubt = 1.0 / 12;
   auto *both = dynamic_cast<const ContractionFacts *>(&facts);
   return both && both->separable && cyclesOf(*both) < (1 - doubt) * separateCycles(*both);
+}
+
+std::vector<LoopNest> nestsOf(const SeparablePlan &plan) {
+  std::vector<LoopNest> nests = nestsOf(plan.pointwise), first = nestsOf(plan.depthwise);
+  nests.insert(nests.end(), first.begin(), first.end());
+  return nests;
 }
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-#include "codegen/space/SeparablePlan.h"
+#include "codegen/contraction/separable/SeparablePlan.h"
 
 namespace lathe {
 namespace {

@@ -3,7 +3,7 @@
 // counts operations.
 #pragma once
 
-#include "codegen/space/WinogradTransform.h"
+#include "codegen/contraction/winograd/WinogradTransform.h"
 
 #include <cmath>
 #include <functional>

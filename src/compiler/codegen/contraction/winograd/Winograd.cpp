@@ -1,5 +1,5 @@
 // winograd/2: a 3x3 convolution of stride 1 on blocked activations as m x m output tiles (Winograd's minimal filtering
-// F(m x m, 3 x 3); the matrices are in codegen/space/WinogradTransform.h). A work unit is a chunk of tiles of one image and a
+// F(m x m, 3 x 3); the matrices are in codegen/contraction/winograd/WinogradTransform.h). A work unit is a chunk of tiles of one image and a
 // share of the output channels: it transforms the chunk's input into scratch, then, one tile of output channels after
 // the other, multiplies at each of the (m + 2)^2 points and transforms back into the epilogue.
 //
@@ -10,12 +10,11 @@
 //
 // Of 8-bit operands everything is exact: F(2x2) in whole numbers, whose sums are four times the results.
 #include "codegen/builder/Runs.h"
-#include "codegen/contraction/ContractionKernel.h"
-#include "codegen/contraction/FormatCode.h"
-#include "codegen/contraction/OpenConv.h"
-#include "codegen/contraction/WeightPacking.h"
-#include "codegen/contraction/WinogradCode.h"
-#include "codegen/space/WinogradPlan.h"
+#include "codegen/contraction/common/ContractionKernel.h"
+#include "codegen/contraction/common/FormatCode.h"
+#include "codegen/contraction/common/OpenConv.h"
+#include "codegen/contraction/winograd/WinogradCode.h"
+#include "codegen/contraction/winograd/WinogradPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -23,13 +22,11 @@ namespace lathe {
 
 namespace {
 
-using Plan = WinogradPlan;
-
 class WinogradGenerator {
 public:
   using Value = mlir::Value;
   using Values = KernelBuilder::Values;
-  WinogradGenerator(KernelBuilder &k, const Plan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
+  WinogradGenerator(KernelBuilder &k, const WinogradPlan &plan, const Epilogue &epilogue, const RunTimeDims &dims,
                     bool paddedBias)
       : k(k), plan(plan), conv(plan.conv), epilogue(epilogue), dims(dims),
         micro(k, plan.format, plan.lanes, plan.unroll), paddedBias(paddedBias),
@@ -53,7 +50,7 @@ public:
 
 private:
   KernelBuilder &k;
-  const Plan &plan;
+  const WinogradPlan &plan;
   const ConvGeometry &conv;
   const Epilogue &epilogue;
   const RunTimeDims &dims;

@@ -1,7 +1,7 @@
-#include "codegen/contraction/WinogradCode.h"
+#include "codegen/contraction/winograd/WinogradCode.h"
 
-#include "codegen/contraction/FormatCode.h"
-#include "codegen/space/LinearForms.h"
+#include "codegen/contraction/common/FormatCode.h"
+#include "codegen/contraction/winograd/LinearForms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"

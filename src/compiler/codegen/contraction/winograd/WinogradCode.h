@@ -1,8 +1,8 @@
-// Emits Winograd's transforms (codegen/space/WinogradTransform.h).
+// Emits Winograd's transforms (codegen/contraction/winograd/WinogradTransform.h).
 #pragma once
 
 #include "codegen/builder/KernelBuilder.h"
-#include "codegen/space/WinogradTransform.h"
+#include "codegen/contraction/winograd/WinogradTransform.h"
 
 namespace lathe {
 

@@ -1,8 +1,6 @@
 // The cost of `winograd` as a function of its plan: transform of the input, products, transform of the results.
-#include "codegen/cost/ContractionCost.h"
-
-#include <algorithm>
-#include <cmath>
+#include "codegen/contraction/common/ContractionCost.h"
+#include "codegen/contraction/winograd/WinogradPlan.h"
 
 namespace lathe {
 namespace {
@@ -57,5 +55,49 @@ Prediction predict(const ContractionFacts &facts, const WinogradPlan &plan) {
   }
   return cost.finish(units, exposedOfProducts);
 }
+
+namespace {
+
+using enum OperandClass;
+
+/// The products.
+LoopNest productNest(const WinogradPlan &plan) {
+  double unit = double(plan.format.unitBytes()), outputs = double(plan.m() * plan.m()), points = double(plan.points());
+  double shares = double(plan.split), tiles = std::max(1.0, double(plan.channelTiles()) / shares);
+  double pointShares = double(plan.pointShares), chunks = double(plan.chunks());
+  LoopNest nest{{4, unit, 4, unit}, {}};
+  nest.add(LoopKind::vector, LoopAxis::columns, double(plan.lanes), {weights, output});
+  nest.add(LoopKind::unrolled, LoopAxis::columns, double(plan.oc), {weights, output});
+  nest.add(LoopKind::unrolled, LoopAxis::rows, double(plan.px), {input, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {input, weights, scratch});
+  nest.add(LoopKind::serial, LoopAxis::reduction, share(plan.steps(), plan.unroll), {input, weights, scratch});
+  nest.add(LoopKind::serial, LoopAxis::rows, double(plan.blocks), {input, output, scratch});
+  // A tile has fewer outputs than points; its inputs overlap the next tile's.
+  double own = points / pointShares;
+  nest.add(LoopKind::serial, LoopAxis::taps, own, {outputs / pointShares, own, outputs / pointShares, own});
+  nest.add(LoopKind::serial, LoopAxis::columns, tiles, {weights, output});
+  nest.add(LoopKind::parallel, LoopAxis::columns, shares, {weights, output});
+  nest.add(LoopKind::parallel, LoopAxis::taps, pointShares, {input, weights, output});
+  nest.add(LoopKind::parallel, LoopAxis::rows, chunks, {input, output});
+  nest.add(LoopKind::parallel, LoopAxis::batch, atLeastOne(plan.conv.images), {input, output});
+  return nest;
+}
+
+/// The transform of the input.
+LoopNest transformNest(const WinogradPlan &plan) {
+  double points = double(plan.points()), outputs = double(plan.m() * plan.m());
+  LoopNest nest{{4, 0, 0, double(plan.format.unitBytes())}, {}};
+  nest.add(LoopKind::vector, LoopAxis::columns, double(plan.lanes), {input, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::taps, points, {outputs, 1, 1, points});
+  nest.add(LoopKind::serial, LoopAxis::columns, double(plan.inBlocks()), {input, scratch});
+  nest.add(LoopKind::serial, LoopAxis::rows, double(plan.chunk()), {input, scratch});
+  nest.add(LoopKind::parallel, LoopAxis::columns, double(plan.split), std::initializer_list<OperandClass>{});
+  nest.add(LoopKind::parallel, LoopAxis::rows, double(plan.chunks()) * atLeastOne(plan.conv.images), {input});
+  return nest;
+}
+
+} // namespace
+
+std::vector<LoopNest> nestsOf(const WinogradPlan &plan) { return {productNest(plan), transformNest(plan)}; }
 
 } // namespace lathe

@@ -1,4 +1,4 @@
-#include "codegen/space/WinogradPlan.h"
+#include "codegen/contraction/winograd/WinogradPlan.h"
 
 #include "codegen/space/RegisterBlock.h"
 

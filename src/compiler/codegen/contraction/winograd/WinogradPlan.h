@@ -1,8 +1,8 @@
 // The plan of a schedule of `winograd`.
 #pragma once
 
-#include "codegen/space/ContractionFacts.h"
-#include "codegen/space/WinogradTransform.h"
+#include "codegen/contraction/common/ContractionFacts.h"
+#include "codegen/contraction/winograd/WinogradTransform.h"
 
 namespace lathe {
 
@@ -65,5 +65,17 @@ WinogradTransform transformFor(int64_t m, const ContractionFormat &format);
 void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv);
 /// Makes the plan. Throws Illegal for an illegal schedule.
 WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv, const Schedule &schedule);
+
+/// Schedule of `winograd`; nothing if `direct` is predicted to be faster or `winograd` does not
+/// apply.
+std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeometry &conv);
+/// Fastest schedule of `winograd` in f32 by prediction, with `m` outputs per tile and axis (nothing:
+/// any of 2, 4, 6), also where `direct` is predicted to be faster. Throws Illegal if none is legal.
+Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m);
+
+Prediction predict(const ContractionFacts &facts, const WinogradPlan &plan);
+std::vector<LoopNest> nestsOf(const WinogradPlan &plan);
+Packing packingOf(const WinogradPlan &plan);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const WinogradPlan &plan, const Schedule &schedule);
 
 } // namespace lathe

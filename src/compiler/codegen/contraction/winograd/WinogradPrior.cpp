@@ -1,6 +1,7 @@
 // The schedule of `winograd` without search: cycles of its three parts, caches, and what slots do.
+#include "codegen/contraction/direct/DirectPlan.h"
+#include "codegen/contraction/winograd/WinogradPlan.h"
 #include "codegen/space/RegisterBlock.h"
-#include "codegen/space/WinogradPlan.h"
 #include "codegen/target/Caches.h"
 
 #include <array>
@@ -9,14 +10,12 @@
 namespace lathe {
 namespace {
 
-using Plan = WinogradPlan;
-
 // A stage more: a fork and a join, and lines that another core wrote last arriving one after the other.
 constexpr double stageCycles = 1500, fromOtherCore = 3; // bytes a cycle
 
 /// Register blocks of all chunks of an image. With open extents chunks differ by a tile at most, so that few are less
 /// full than in a schedule for static extents, all but the last of whose chunks are full.
-int64_t blocksOfImage(const Plan &plan) {
+int64_t blocksOfImage(const WinogradPlan &plan) {
   if (!plan.conv.open)
     return plan.chunks() * plan.blocks;
   int64_t inChunk = (plan.tiles() + plan.chunks() - 1) / plan.chunks();
@@ -25,13 +24,13 @@ int64_t blocksOfImage(const Plan &plan) {
 
 /// Cycles in which the weights of a step arrive where the second level does not hold a panel and the next one, which is
 /// fetched meanwhile: from memory, once more for each register block.
-double panelCycles(const Plan &plan, const Caches &caches) {
+double panelCycles(const WinogradPlan &plan, const Caches &caches) {
   double line = double(plan.wide()) * plan.format.unitBytes();
   return 2 * line * double(plan.steps()) > 0.75 * caches.secondLevel ? line / caches.fromMemory : 0;
 }
 
 /// Of all slots together. `in` and `out`: operations of the input's and the output's transform.
-double predictedCycles(const Target &target, const Plan &plan, double in, double out, int threads) {
+double predictedCycles(const Target &target, const WinogradPlan &plan, double in, double out, int threads) {
   Caches caches = cachesOf(target);
   double alpha = plan.alpha(), m = plan.m(), inBlocks = plan.inBlocks(), outVectors = plan.outVectors();
   // Two multiply-adds, two loads, one store a cycle; a transform is two passes of alpha (or m) rows.
@@ -64,11 +63,11 @@ double predictedCycles(const Target &target, const Plan &plan, double in, double
 }
 
 /// The same where a run knows the extents: the mean over images of other sizes, of as many outputs as the assumed one.
-double predictedOfSizes(const Target &target, const Plan &plan, double in, double out, int threads) {
+double predictedOfSizes(const Target &target, const WinogradPlan &plan, double in, double out, int threads) {
   constexpr std::array sizes = {0.75, 1.0, 1.4}; // times each extent
   double mean = 0;
   for (double times : sizes) {
-    Plan other = plan;
+    WinogradPlan other = plan;
     for (int axis = 1; axis < 3; ++axis)
       other.conv.out[axis] = std::max<int64_t>(1, std::llround(double(plan.conv.out[axis]) * times));
     mean += predictedCycles(target, other, in, out, threads) * double(plan.conv.outPixels()) /
@@ -79,7 +78,7 @@ double predictedOfSizes(const Target &target, const Plan &plan, double in, doubl
 
 /// Work of the busiest of `threads` slots over an equal share, in register blocks: the last chunk of an image may be
 /// smaller than the others, and shares of the channels may differ by a tile, those of the points by a row.
-double slotWaste(const Plan &plan, int64_t images, int64_t threads) {
+double slotWaste(const WinogradPlan &plan, int64_t images, int64_t threads) {
   if (plan.staged()) {
     int64_t most = 0;
     for (int64_t slot = 0; slot < threads; ++slot)
@@ -125,7 +124,7 @@ public:
 
   /// Tries every plan of m outputs per tile and axis whose products are in `format`.
   void tryTiles(int64_t m, const ContractionFormat &format) {
-    Plan plan{conv, transformFor(m, format), lanes, 1, 1, 1, 1, 1, true, format};
+    WinogradPlan plan{conv, transformFor(m, format), lanes, 1, 1, 1, 1, 1, true, format};
     plan.unroll = std::min<int64_t>(8, plan.blockSteps());
     in = operationsOf(plan.transform.input);
     out = operationsOf(plan.transform.output);
@@ -147,7 +146,7 @@ public:
 
 private:
   struct Tried {
-    Plan plan;
+    WinogradPlan plan;
     double cycles, ofSizes;
   };
   static constexpr double openTie = 0.03;
@@ -161,7 +160,7 @@ private:
   int64_t lanes, vectors, images, threads;
   double least, in = 0, out = 0;
 
-  void tryShares(Plan &plan) {
+  void tryShares(WinogradPlan &plan) {
     // Each share of the channels repeats the input's transform: more of them only where slots would wait.
     for (plan.split = 1; plan.split <= std::min(plan.channelTiles(), std::max<int64_t>(2, 2 * threads)); ++plan.split)
       if (!consider(plan))
@@ -175,7 +174,7 @@ private:
     plan.pointShares = 1;
   }
 
-  static Schedule scheduleOf(const Plan &plan) {
+  static Schedule scheduleOf(const WinogradPlan &plan) {
     Schedule schedule = emptySchedule("winograd");
     schedule.numbers = {{"m", plan.m()},       {"mr", plan.px},         {"mc", plan.blocks}, {"oc", plan.oc},
                         {"split", plan.split}, {"unroll", plan.unroll}, {"prefetch", 1}};
@@ -188,7 +187,7 @@ private:
   }
 
   /// False if the plan is slower even with equal shares for all slots.
-  bool consider(const Plan &plan) {
+  bool consider(const WinogradPlan &plan) {
     double cycles = predictedCycles(facts.target, plan, in, out, int(threads));
     const double limit = conv.open ? 1 + openTie : 0.999;
     if (cycles >= least * limit)

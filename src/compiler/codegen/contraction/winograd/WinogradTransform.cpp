@@ -1,7 +1,7 @@
-#include "codegen/space/WinogradTransform.h"
+#include "codegen/contraction/winograd/WinogradTransform.h"
 
+#include "codegen/contraction/winograd/LinearForms.h"
 #include "codegen/space/KernelFacts.h"
-#include "codegen/space/LinearForms.h"
 
 #include <cmath>
 #include <map>

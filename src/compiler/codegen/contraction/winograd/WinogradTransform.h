@@ -30,7 +30,7 @@ WinogradTransform winogradTransform(int64_t outputs, bool rounded = false);
 /// have at most 12 bits, and four times an output fits the sums. Throws Illegal ("m") for other m.
 WinogradTransform integerWinogradTransform(int64_t outputs);
 
-/// Number of additions and multiply-adds that applyRows (codegen/contraction/WinogradCode.h) emits.
+/// Number of additions and multiply-adds that applyRows (codegen/contraction/winograd/WinogradCode.h) emits.
 int64_t operationsOf(const CoefficientRows &rows);
 
 } // namespace lathe
