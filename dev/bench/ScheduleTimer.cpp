@@ -23,7 +23,7 @@ ScheduleTimer::ScheduleTimer(TimedKernel &kernel, const Target &target, Operands
 }
 
 bool ScheduleTimer::agrees(const std::vector<Tensor> &got, const std::string &schedule) const {
-  double tolerance = roundsOperands(readSchedule(schedule)) ? 3e-2 : 1e-3;
+  double tolerance = allows(Precision::fp32, readSchedule(schedule)) ? 1e-3 : 3e-2;
   for (size_t i = 0; i < operands.expected.size(); ++i)
     if (!difference(got[i], operands.expected[i], tolerance).empty())
       return false;

@@ -1,4 +1,4 @@
-// The kernel families, registered in Generate.cpp. schedule/Algorithms.cpp declares the parameters of their
+// The kernel families of the host, registered in Generate.cpp. schedule/Algorithms.cpp declares the parameters of their
 // schedules.
 #pragma once
 

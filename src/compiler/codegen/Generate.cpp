@@ -1,7 +1,6 @@
 #include "codegen/Generate.h"
 
 #include "codegen/Families.h"
-#include "codegen/builder/KernelBuilder.h"
 #include "ir/SymbolicShapes.h"
 #include "schedule/Algorithms.h"
 #include "support/Text.h"
@@ -12,7 +11,7 @@ namespace lathe {
 
 namespace {
 
-/// All kernel families, with the names that records give as `lowering`.
+/// Every kernel family.
 const std::vector<const KernelFamily *> &families() {
   static const std::vector<const KernelFamily *> table = {
       &attentionFamily, &contractionFamily, &indexedFamily,   &lrnFamily,       &mapFamily,
@@ -21,12 +20,13 @@ const std::vector<const KernelFamily *> &families() {
   return table;
 }
 
-/// The family a kernel function names; declines when no family has that name.
-Outcome<const KernelFamily *> familyOf(mlir::func::FuncOp function) {
+/// The family that a kernel function names, for the target's device; declines when there is none.
+Outcome<const KernelFamily *> familyOf(const KernelProblem &problem) {
+  mlir::func::FuncOp function = problem.function;
   auto name = function->getAttrOfType<mlir::StringAttr>("nn.family");
   require(name != nullptr, "kernel '{}' has no attribute nn.family", function.getName().str());
   for (const KernelFamily *family : families())
-    if (name.getValue() == family->name)
+    if (name.getValue() == family->name && family->device == problem.target.device)
       return family;
   return NotApplicable{fmt::format("no kernel family is called '{}'", name.getValue().str())};
 }
@@ -95,7 +95,7 @@ void describe(const KernelProblem &problem, const KernelFamily &family, KernelFa
 } // namespace
 
 Outcome<std::unique_ptr<KernelFacts>> readFacts(const KernelProblem &problem) {
-  Outcome<const KernelFamily *> family = familyOf(problem.function);
+  Outcome<const KernelFamily *> family = familyOf(problem);
   if (!family)
     return NotApplicable{family.reason()};
   try {
@@ -140,7 +140,7 @@ Outcome<double> predictCycles(const KernelProblem &problem) {
 Outcome<GeneratedKernel> generate(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule) {
   if (Legality legality = legal(facts, schedule); !legality)
     return NotApplicable{legality.reason};
-  Outcome<const KernelFamily *> family = familyOf(problem.function);
+  Outcome<const KernelFamily *> family = familyOf(problem);
   try {
     return (*family)->generate(problem, facts, schedule);
   } catch (const Declined &declined) {

@@ -79,13 +79,14 @@ Outcome<GeneratedKernel> generate(const KernelProblem &problem, const Schedule &
 /// Extents of a kernel argument or result with symbols (from nn.dims).
 Dims dimsOf(mlir::func::FuncOp function, unsigned argument);
 
-/// A kernel family, registered in codegen/Generate.cpp.
+/// A kernel family for one kind of device, registered in codegen/Generate.cpp.
 struct KernelFamily {
-  const char *name;
+  const char *name; // records give it in `lowering`
   /// Reads the facts, except those that KernelFacts has for every family. Throws Declined.
   std::unique_ptr<KernelFacts> (*read)(const KernelProblem &problem);
   /// Generates the code of a legal schedule. `read` and `legal` have found every reason to decline.
   GeneratedKernel (*generate)(const KernelProblem &problem, const KernelFacts &facts, const Schedule &schedule);
+  DeviceKind device = DeviceKind::host;
 };
 
 } // namespace lathe

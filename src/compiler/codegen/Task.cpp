@@ -97,10 +97,8 @@ std::optional<TaskParts> partsOfTask(const std::string &task) {
   parts.target = last();
   if (parts.relaxedMath = parts.target == relaxedWord; parts.relaxedMath)
     parts.target = last();
-  if (parts.target == name(Precision::bf16)) {
-    parts.precision = Precision::bf16;
+  if (parts.precision = precisionOf(parts.target); parts.precision != Precision::fp32)
     parts.target = last();
-  }
   std::string threads = last();
   std::from_chars(threads.data(), threads.data() + threads.size(), parts.threads);
   parts.kernel = rest;

@@ -109,7 +109,7 @@ public:
   void explore(const Algorithm &algorithm) {
     ExploredAlgorithm explored{&algorithm, {}, {}};
     auto visit = [&](const Schedule &schedule, const Legality &legality) {
-      bool counts = legality && isAlternative(schedule);
+      bool counts = legality && allows(facts.precision, schedule);
       if (counts)
         add(schedule);
       else
@@ -131,7 +131,7 @@ public:
       for (size_t i = 0; i < knob.size(); ++i) {
         Schedule varied = chosen;
         knob.apply(varied, i);
-        if (varied.str() == same || !isAlternative(varied) || !legal(facts, varied))
+        if (varied.str() == same || !allows(facts.precision, varied) || !legal(facts, varied))
           continue;
         ++result.variations;
         add(varied);
@@ -166,10 +166,6 @@ private:
   KernelExplanation &result;
 
   std::map<std::string, Candidate> candidates; // by text without default values
-
-  bool isAlternative(const Schedule &schedule) const {
-    return facts.precision == Precision::bf16 || !roundsOperands(schedule);
-  }
 
   static void decline(std::vector<DeclinedPoints> &declined, const Schedule &schedule, const Legality &legality) {
     auto known = std::find_if(declined.begin(), declined.end(), [&](const DeclinedPoints &entry) {

@@ -1,6 +1,6 @@
 #include "compile/Kernels.h"
 
-#include "codegen/contraction/Separable.h"
+#include "codegen/contraction/ContractionPlan.h"
 #include "ir/Context.h"
 #include "schedule/Algorithms.h"
 
@@ -209,10 +209,10 @@ WholeChoice KernelLibrary::staysWhole(mlir::func::FuncOp kernel, const std::vect
   for (const ScheduleSource *source :
        {static_cast<const ScheduleSource *>(&schedules), static_cast<const ScheduleSource *>(&written)})
     if (Outcome<FoundSchedule> found = source->find(task))
-      return {isSeparable(found->schedule)};
+      return {isForPairs(found->schedule)};
   for (mlir::func::FuncOp part : parts)
     if (std::optional<Schedule> given = schedules.scheduleOf(part.getName().str()))
-      if (!isSeparable(*given)) // otherwise another kernel has this name now
+      if (!isForPairs(*given)) // else another kernel has that name now
         return {false};
   if (!task.facts())
     return {false};

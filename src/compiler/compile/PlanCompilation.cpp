@@ -53,9 +53,10 @@ PackageParts::PackageParts(mlir::ModuleOp module, const CompileOptions &options)
   require(!options.exactMath || options.level < 4,
           "-O4 relaxes what --exact-math keeps: expected -O 0 to 3 with --exact-math");
   require(options.threads >= 1, "threads is {}, expected at least 1", options.threads);
-  if (options.precision == Precision::bf16)
-    if (std::string reason = formatNamed(name(Precision::bf16), ElementType::f32).obstacle(target); !reason.empty())
-      fail("--precision bf16: the target {}; expected one with AVX512-BF16, such as znver4 or sapphirerapids", reason);
+  std::string precision = name(options.precision);
+  if (std::string reason = formatNamed(precision, ElementType::f32).obstacle(target); !reason.empty())
+    fail("--precision {}: the target {}; expected one with AVX512-BF16, such as znver4 or sapphirerapids", precision,
+         reason);
   const ExtentOptions &extents = options.extents;
   require(!hasKernels(module) || (extents.variants.empty() && extents.typical.empty()),
           "--specialize and --optimize-for need a model or text at graph level, got text at kernels level");

@@ -45,7 +45,7 @@ Outcome<FoundSchedule> TaskSchedules::find(const ScheduleTask &task) const {
     return NotApplicable{fmt::format("{} has no schedule for the task {}", name, task.text())};
   try {
     Schedule schedule = readSchedule(entry->schedule);
-    require(!keepsPrecision || task.problem.precision != Precision::fp32 || !roundsOperands(schedule),
+    require(!keepsPrecision || allows(task.problem.precision, schedule),
             "schedule '{}' rounds operands, expected --precision bf16", entry->schedule);
     return FoundSchedule{std::move(schedule), entry->origin};
   } catch (const Error &error) {

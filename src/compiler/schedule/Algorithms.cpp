@@ -5,6 +5,7 @@ namespace lathe {
 namespace {
 
 using Kind = Parameter::Kind;
+using enum Parameter::Role;
 constexpr int64_t large = int64_t(1) << 40; // of counts that only the problem limits
 
 /// A number with its default.
@@ -24,6 +25,11 @@ Parameter word(const char *name, std::vector<const char *> words, const char *me
   return {.name = name, .meaning = meaning, .note = note, .kind = Kind::word, .words = std::move(words)};
 }
 
+Parameter with(unsigned roles, Parameter parameter) {
+  parameter.roles = roles;
+  return parameter;
+}
+
 Parameter withoutDefault(Parameter parameter) {
   parameter.defaultText = "none";
   return parameter;
@@ -32,21 +38,26 @@ Parameter withoutDefault(Parameter parameter) {
 // ---- The vocabulary: a name has one meaning in all algorithms. `note`: details for one algorithm. ----
 
 Parameter px(const char *note) {
-  return number("px", 1, 64, 1, "output positions of one row per register block, at most", note);
+  return with(registerRows, number("px", 1, 64, 1, "output positions of one row per register block, at most", note));
 }
-Parameter oc(int64_t most = 32) { return number("oc", 1, most, 1, "vectors of output channels per register block"); }
-Parameter mr(int64_t most, const char *note) {
-  return number("mr", 1, most, 1, "rows per register block, at most", note);
+Parameter oc(int64_t most = 32) {
+  return with(registerVectors, number("oc", 1, most, 1, "vectors of output channels per register block"));
+}
+/// Beside `mc` it cuts work items, too.
+Parameter mr(int64_t most, const char *note, unsigned roles = registerRows | cutsItems) {
+  return with(roles, number("mr", 1, most, 1, "rows per register block, at most", note));
 }
 Parameter vectors(int64_t most, const char *note) {
-  return number("vectors", 1, most, 1, "vectors of columns per register block", note);
+  return with(registerVectors, number("vectors", 1, most, 1, "vectors of columns per register block", note));
 }
 Parameter unroll(int64_t standard) { return number("unroll", 1, 64, standard, "reduction steps per loop iteration"); }
 Parameter interleave(int64_t most, const char *note) {
   return number("interleave", 1, most, 1, "number of independent results that are computed interleaved", note);
 }
 constexpr const char *rowsOfItem = "output rows per work item";
-Parameter rows(const char *note = "") { return openNumber("rows", 1, large, "all rows", rowsOfItem, note); }
+Parameter rows(const char *note = "") {
+  return with(cutsItems, openNumber("rows", 1, large, "all rows", rowsOfItem, note));
+}
 Parameter width(const char *note) {
   return openNumber("width", 1, large, "positions of a row", "output positions that count as one row", note);
 }
@@ -54,7 +65,7 @@ Parameter packb(int64_t standard, const char *note) {
   return number("packb", 0, 1, standard, "1: copy a right operand that is not constant into scratch", note);
 }
 Parameter mc(int64_t most, const char *note) {
-  return number("mc", 1, most, 1, "register blocks of rows per work item", note);
+  return with(cutsItems, number("mc", 1, most, 1, "register blocks of rows per work item", note));
 }
 Parameter kc(int64_t most, const char *note) {
   return number("kc", 0, most, 0,
@@ -62,14 +73,14 @@ Parameter kc(int64_t most, const char *note) {
                 note);
 }
 Parameter grain(int64_t standard, const char *note) {
-  return number("grain", 1, large, standard, "approximate number of elements per work item", note);
+  return with(cutsItems, number("grain", 1, large, standard, "approximate number of elements per work item", note));
 }
 Parameter prefetch(const char *note) {
   return number("prefetch", 0, 1, 0, "1: prefetch the next panel of weights while one is used", note);
 }
 Parameter type(std::vector<const char *> words, const char *note) {
-  return word("type", std::move(words), "type of the operands of products, to which they are converted if necessary",
-              note);
+  return with(changesResults, word("type", std::move(words),
+                                   "type of the operands of products, to which they are converted if necessary", note));
 }
 const std::vector<const char *> mayRound = {"f32", "bf16"};
 const std::vector<const char *> mayTransform = {"f32", "bf16", "i16", "i32"};
@@ -91,6 +102,12 @@ constexpr Constraint blockSteps{"unroll",
                                 "unroll divides the steps of a block of input channels; with type=i16add it is even"};
 constexpr const char *positionsFit = "px x oc accumulators and a step's operands fit the registers";
 constexpr const char *rowsFit = "mr x vectors accumulators and a step's operands fit the registers";
+
+// ---- Margins of algorithms that were measured to be predicted well ----
+
+constexpr Margins orderedAsPredicted{.change = 0.95};
+/// The model's schedules were measured to be faster than the rule's: the margin excludes what noise hides.
+constexpr Margins chosenByPrediction{.own = 0.97};
 
 Algorithm direct() {
   return {
@@ -118,7 +135,9 @@ Algorithm direct() {
             "into rows of which the last may be shorter"),
        blockSteps,
        scratch,
-       {"code", "a row has at most 1500 different bodies of code: tiles times taps"}}};
+       {"code", "a row has at most 1500 different bodies of code: tiles times taps"}},
+      {},
+      orderedAsPredicted};
 }
 
 Algorithm winograd() {
@@ -127,12 +146,14 @@ Algorithm winograd() {
       2,
       "contraction",
       "dense 3x3 convolutions of stride 1 with fewer multiplications (Winograd)",
-      {number("m", 2, 6, 4, "outputs per Winograd tile along each axis"), mr(64, "rows are tiles"),
-       mc(4096, "rows are tiles"), oc(),
-       number("split", 1, large, 1, "number of shares of the output channels; each transforms the input again"),
-       number(
-           "pointsplit", 1, 8, 1,
-           "number of shares of the rows of points, the work items of a first stage; a second stage transforms back"),
+      {with(changesResults, number("m", 2, 6, 4, "outputs per Winograd tile along each axis")),
+       mr(64, "rows are tiles"), mc(4096, "rows are tiles"), oc(),
+       with(cutsItems,
+            number("split", 1, large, 1, "number of shares of the output channels; each transforms the input again")),
+       with(cutsItems,
+            number("pointsplit", 1, 8, 1,
+                   "number of shares of the rows of points, the work items of a first stage; a second stage transforms "
+                   "back")),
        unroll(8), prefetch("a panel is one point's"), type(mayTransform, "after the transforms")},
       {{"computes", "the kernel is one dense 3x3 convolution of stride 1 in f32, or of bytes with weights of type i8 "
                     "without zero point and at most 1827 input channels"},
@@ -149,7 +170,8 @@ Algorithm winograd() {
        open("pointsplit is 1 with height or width open, and the operands are not bytes"),
        blockSteps,
        scratch},
-      {{1, {{"px", "mr"}, {"blocks", "mc"}, {"points", "pointsplit"}}}}};
+      {{1, {{"px", "mr"}, {"blocks", "mc"}, {"points", "pointsplit"}}}},
+      orderedAsPredicted};
 }
 
 Algorithm lanewise() {
@@ -163,7 +185,9 @@ Algorithm lanewise() {
        registers("px accumulators and two operands fit the registers"),
        open("with height or width open and stated padding, the groups of a block read its own lanes, in blocks of a "
             "vector's channels"),
-       {"code", "a row has at most 20000 different steps: positions times taps times channels of a group"}}};
+       {"code", "a row has at most 20000 different steps: positions times taps times channels of a group"}},
+      {},
+      chosenByPrediction};
 }
 
 Algorithm separable() {
@@ -187,8 +211,8 @@ Algorithm separable() {
 }
 
 std::vector<Algorithm> products() {
-  Parameter positions =
-      number("rows", 1, int64_t(1) << 32, 32, rowsOfItem, "of a product or a pointwise convolution positions");
+  Parameter positions = with(cutsItems, number("rows", 1, int64_t(1) << 32, 32, rowsOfItem,
+                                               "of a product or a pointwise convolution positions"));
   return {
       {"gemm",
        2,
@@ -235,9 +259,10 @@ std::vector<Algorithm> products() {
        2,
        "recurrent",
        "all steps of a recurrent network in one call",
-       {mr(32, "rows are those of the batch; a work item is one register block"),
+       {mr(32, "rows are those of the batch; a work item is one register block", registerRows),
         vectors(16, "of the hidden state, for every gate"), unroll(4),
-        number("stages", 0, 1, 0, "1: every step is a stage of its own and the threads share its columns")},
+        with(cutsItems,
+             number("stages", 0, 1, 0, "1: every step is a stage of its own and the threads share its columns"))},
        {{"constant", "stages=1 needs constant recurrent weights"},
         registers("mr x vectors x gates accumulators and a step's operands fit the registers")},
        {{1, {{"rows", "mr"}, {"split", "stages"}}}}},
@@ -251,7 +276,6 @@ Parameter rowsSideBySide() {
 }
 
 std::vector<Algorithm> others() {
-  Parameter besides = rowsSideBySide();
   std::vector<Constraint> rowsBesides = {{"lanes", "interleave is at most the lanes of a vector"},
                                          {"axis", "interleave above 1 needs rows that are contiguous"}};
   return {
@@ -268,7 +292,8 @@ std::vector<Algorithm> others() {
        "max_pool and average_pool",
        {grain(8192, "of the result"), interleave(16, "output positions of a row")},
        {},
-       {{1, {{"unroll", "interleave"}}}}},
+       {{1, {{"unroll", "interleave"}}}},
+       chosenByPrediction},
       {"reduce",
        2,
        "reduction",
@@ -280,7 +305,7 @@ std::vector<Algorithm> others() {
        2,
        "softmax",
        "softmax and log_softmax over one axis",
-       {grain(8192, ""), besides},
+       {grain(8192, ""), rowsSideBySide()},
        rowsBesides,
        {{1, {{"rows", "interleave"}}}}},
       {"normalize",
@@ -291,7 +316,7 @@ std::vector<Algorithm> others() {
         number("hold", 0, 64, 0,
                "vectors that stay in registers between the passes, of all rows side by side; longer rows are read "
                "again"),
-        besides},
+        rowsSideBySide()},
        rowsBesides,
        {{1, {{"rows", "interleave"}}}}},
       {"lrn", 1, "lrn", "local response normalization across channels", {grain(8192, "")}},

@@ -22,6 +22,12 @@ struct Parameter {
     word,   // one of a list
     name    // name of a node: any text
   };
+  enum Role : unsigned { // bits: what a search may do with the parameter
+    registerRows = 1,    // the rows of a register block
+    registerVectors = 2, // its vectors; both change together, because the registers couple them
+    cutsItems = 4,       // cuts the work items
+    changesResults = 8   // decides what is computed
+  };
   const char *name;
   const char *meaning;   // with its unit; equal for all algorithms with a parameter of this name
   const char *note = ""; // addition for this algorithm: "rows are tiles"
@@ -31,11 +37,13 @@ struct Parameter {
   std::vector<const char *> words = {}; // values of a word; the first is the default
   std::optional<int64_t> defaultNumber = {};
   const char *defaultText = ""; // description of a default that depends on the problem, or of its absence
+  unsigned roles = 0;           // bits of Role
 
   /// True if the default does not depend on the problem.
   bool hasDefault() const { return kind == Kind::word ? *defaultText == 0 : defaultNumber.has_value(); }
   /// Meaning and note: "rows per register block, at most (rows are tiles)".
   std::string description() const;
+  bool is(Role role) const { return roles & role; }
   /// True for a number within the range.
   bool allows(int64_t value) const;
   /// The legal values as text: "a whole number from 1 to 64", "0 or 1", "rows or channels", "the
@@ -48,6 +56,16 @@ struct Parameter {
 struct Constraint {
   const char *id;   // unique within the algorithm
   const char *text; // the condition in words
+};
+
+/// Predicted cost of a schedule over the cost of the hand rules' schedule, at most, for predictions to choose it
+/// (docs/notes/prior.md).
+struct Margins {
+  /// Of two schedules of the algorithm. In general the rules were found by measuring, and the lowest of hundreds of
+  /// predictions is one that errs: predicted savings of up to a quarter were none.
+  double own = 0.7;
+  /// Of schedules of two algorithms, the smaller margin of both: another algorithm has to be worth the change.
+  double change = 0.7;
 };
 
 /// An earlier version of an algorithm, and its renamed parameters as (old, new).
@@ -64,6 +82,7 @@ struct Algorithm {
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints = {};
   std::vector<FormerVersion> former = {};
+  Margins margins = {};
 
   /// Returns the constraint. Throws std::logic_error if it is not declared.
   const Constraint &constraint(std::string_view id) const;

@@ -32,12 +32,12 @@ double bytes(const std::vector<TensorFacts> &tensors, bool constant) {
 }
 
 template <LoopAxis axis> double extent(const KernelFacts &facts) {
-  return magnitude(problemExtents(facts)[size_t(axis)]);
+  return magnitude(facts.problemExtents()[size_t(axis)]);
 }
 
 double flops(const KernelFacts &facts) {
   double count = 2;
-  for (double extent : problemExtents(facts))
+  for (double extent : facts.problemExtents())
     count *= extent;
   return magnitude(count);
 }
@@ -226,9 +226,9 @@ Example Features::example(const Schedule &schedule, size_t task) const {
     if (set == FeatureSet::knob || feature.isSwitch)
       example.features.push_back(float(feature.value(schedule, algorithm)));
   if (set == FeatureSet::itervar)
-    addLoopFeatures(example.features, loopNests(facts, schedule));
+    addLoopFeatures(example.features, facts.loopNests(schedule));
   if (set == FeatureSet::curve)
-    addCurveFeatures(example.features, loopNests(facts, schedule), facts.target);
+    addCurveFeatures(example.features, facts.loopNests(schedule), facts.target);
   return example;
 }
 

@@ -48,14 +48,15 @@ void addValues(Subspace &subspace, const Schedule &schedule) {
   }
 }
 
-/// Removes words that round operands, unless the kernel's precision asks for them: a search must not change results.
+/// Takes away the values of words that round operands, unless the kernel's precision allows it: no search may change
+/// results.
 void removeRounding(const Algorithm &algorithm, std::vector<Knob> &knobs, Precision precision) {
   for (Knob &knob : knobs)
-    if (knob.parameter->kind == Parameter::Kind::word && precision != Precision::bf16)
+    if (knob.parameter->kind == Parameter::Kind::word)
       std::erase_if(knob.words, [&](const char *word) {
         Schedule schedule = emptySchedule(algorithm.name);
         schedule.words[knob.parameter->name] = word;
-        return roundsOperands(schedule);
+        return !allows(precision, schedule);
       });
 }
 

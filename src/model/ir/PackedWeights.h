@@ -10,7 +10,7 @@
 // zero   likewise, or missing: 0
 //
 // FoldConstants.cpp leaves these operators alone, Fuse.cpp makes them part of the kernel of the product, and the kernel
-// reads codes (codegen/contraction/PackedColumns.h). The exporter writes DequantizeLinear for them.
+// reads codes (codegen/contraction/gemm/PackedColumns.h). The exporter writes DequantizeLinear for them.
 #pragma once
 
 #include "ir/QuantizedForm.h"

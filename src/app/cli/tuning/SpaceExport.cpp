@@ -104,7 +104,7 @@ json notSearched(const KernelFacts &facts, const Algorithm &algorithm) {
     values.push_back(toJson(knob, false));
   PointList list;
   list.size = visitSpace(facts, algorithm, knobs, {}, [&](const Schedule &schedule, const Legality &legality) {
-    return legality && (facts.precision == Precision::bf16 || !roundsOperands(schedule));
+    return legality && allows(facts.precision, schedule);
   });
   return toJson(algorithm, std::move(values), list);
 }

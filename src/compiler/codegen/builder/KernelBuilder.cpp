@@ -429,4 +429,23 @@ void KernelBuilder::ifThen(Value condition, const std::function<void()> &then, c
     emit(op.elseBlock(), otherwise);
 }
 
+KernelBuilder::Values KernelBuilder::transposed(Values rows) {
+  int64_t n = static_cast<int64_t>(rows.size());
+  llvm::SmallVector<int64_t> low, high; // halves of two vectors, interleaved
+  for (int64_t i = 0; i < n / 2; ++i) {
+    low.append({i, n + i});
+    high.append({n / 2 + i, n + n / 2 + i});
+  }
+  // log2(n) perfect shuffles of the whole square are its transposition.
+  for (int64_t step = 1; step < n; step *= 2) {
+    Values next;
+    for (int64_t i = 0; i < n / 2; ++i) {
+      next.push_back(b.create<mlir::vector::ShuffleOp>(loc, rows[i], rows[i + n / 2], low));
+      next.push_back(b.create<mlir::vector::ShuffleOp>(loc, rows[i], rows[i + n / 2], high));
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
 } // namespace lathe

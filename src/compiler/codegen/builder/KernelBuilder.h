@@ -121,6 +121,9 @@ public:
   /// with waiting instructions. Copies with control flow are emitted one after the other.
   void sideBySide(int64_t copies, const std::function<void(int64_t)> &body);
 
+  /// Transposes n vectors of n elements; n is a power of two.
+  Values transposed(Values rows);
+
 private:
   std::string name;
   mlir::OwningOpRef<mlir::ModuleOp> module;

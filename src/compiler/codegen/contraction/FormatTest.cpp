@@ -1,6 +1,6 @@
 // Contractions in formats that convert operands: rounded to bf16 against the references on rounded operands, of 8-bit
 // integers against the references.
-#include "codegen/space/ContractionFacts.h"
+#include "codegen/contraction/common/ContractionFacts.h"
 #include "codegen/space/ContractionFormat.h"
 #include "codegen/target/Emit.h"
 #include "codegen/testing/KernelEmulation.h"

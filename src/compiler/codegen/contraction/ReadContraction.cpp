@@ -2,10 +2,10 @@
 #include "codegen/builder/ChannelLayout.h"
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/OperandView.h"
-#include "codegen/contraction/Contraction.h"
-#include "codegen/contraction/OpenConv.h"
-#include "codegen/contraction/PackedColumns.h"
-#include "codegen/space/GemmPlan.h"
+#include "codegen/contraction/ContractionPlan.h"
+#include "codegen/contraction/common/Contraction.h"
+#include "codegen/contraction/common/OpenConv.h"
+#include "codegen/contraction/gemm/PackedColumns.h"
 #include "ops/WindowPads.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -415,7 +415,10 @@ Epilogue separableEpilogue(const ContractionProblem &problem, const SeparableGeo
                   problem.shapes, dims, problem.anchor->getOperand(0));
 }
 
-std::unique_ptr<ContractionFacts> readContraction(const ContractionProblem &problem) {
+namespace {
+
+std::unique_ptr<KernelFacts> readFacts(const KernelProblem &kernel) {
+  ContractionProblem problem(kernel);
   auto facts = std::make_unique<ContractionFacts>();
   if (problem.before)
     readSeparable(problem, *facts);
@@ -428,5 +431,14 @@ std::unique_ptr<ContractionFacts> readContraction(const ContractionProblem &prob
     facts->operators -= static_cast<int64_t>(packed->ops.size());
   return facts;
 }
+
+GeneratedKernel generateContraction(const KernelProblem &kernel, const KernelFacts &given, const Schedule &schedule) {
+  return std::visit([&](const auto &plan) { return generateFrom(ContractionProblem(kernel), plan, schedule); },
+                    planOf(static_cast<const ContractionFacts &>(given), schedule));
+}
+
+} // namespace
+
+extern const KernelFamily contractionFamily = {"contraction", readFacts, generateContraction};
 
 } // namespace lathe

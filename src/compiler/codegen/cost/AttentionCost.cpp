@@ -1,7 +1,6 @@
 // The cost of `attention` as a function of its plan.
 #include "codegen/cost/Cost.h"
 #include "codegen/space/AttentionPlan.h"
-#include "codegen/space/ContractionFacts.h"
 
 #include <algorithm>
 #include <cmath>

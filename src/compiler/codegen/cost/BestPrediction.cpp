@@ -8,18 +8,10 @@
 namespace lathe {
 namespace {
 
-/// Highest ratio of the predicted costs of `model` and `rule` at which the model chooses (docs/notes/prior.md).
+/// The margin for `model` to choose instead of `rule`.
 double marginOver(const Schedule &rule, const Schedule &model) {
-  auto isOneOf = [](const Schedule &schedule, std::initializer_list<const char *> algorithms) {
-    return std::find(algorithms.begin(), algorithms.end(), schedule.algorithm) != algorithms.end();
-  };
-  // Measurements order these algorithms as predictions do; a change to another algorithm must save more.
-  if (rule.algorithm != model.algorithm)
-    return isOneOf(rule, {"direct", "winograd"}) && isOneOf(model, {"direct", "winograd"}) ? 0.95 : 0.7;
-  // For `lanewise` and `pool` the model's schedules were measured to be faster than the rule's, so the margin excludes
-  // only differences within noise. The other rules were found by measuring, and the lowest of hundreds of predictions
-  // is often too low: predicted savings of up to a quarter turned out to be none.
-  return isOneOf(rule, {"lanewise", "pool"}) ? 0.97 : 0.7;
+  const Margins &one = validate(rule).margins, &other = validate(model).margins;
+  return rule.algorithm == model.algorithm ? one.own : std::min(one.change, other.change);
 }
 
 /// A change of one knob counts if it is predicted to save this share. Smaller differences are below the model's
@@ -73,27 +65,20 @@ private:
   /// The algorithm's knobs, without knobs that change the computed result and knobs that divide work items: a package
   /// planned for one thread may run on two, for which the rules leave enough work items and a prediction does not.
   std::vector<Knob> varied() const {
-    const Algorithm &algorithm = validate(best.schedule);
-    std::vector<Knob> knobs = facts.knobs(algorithm);
-    bool itemsOfBlocks = algorithm.find("mc"); // of mc blocks of mr rows
-    std::erase_if(knobs, [&](const Knob &knob) {
-      std::string_view name = knob.parameter->name;
-      for (const char *fixed : {"m", "type", "rows", "grain", "mc", "split", "pointsplit", "stages"})
-        if (name == fixed)
-          return true;
-      return knob.size() < 2 || (itemsOfBlocks && name == "mr");
+    std::vector<Knob> knobs = facts.knobs(validate(best.schedule));
+    std::erase_if(knobs, [](const Knob &knob) {
+      return knob.size() < 2 || knob.parameter->is(Parameter::cutsItems) ||
+             knob.parameter->is(Parameter::changesResults);
     });
     return knobs;
   }
 
   /// The knob of a register block's vectors if `knob` is the knob of its rows; null for other knobs.
   static const Knob *pairOf(const Knob &knob, const std::vector<Knob> &knobs) {
-    std::string_view name = knob.parameter->name;
-    if (name != "px" && name != "mr")
-      return nullptr;
-    for (const Knob &other : knobs)
-      if (std::string_view second = other.parameter->name; second == "oc" || second == "vectors")
-        return &other;
+    if (knob.parameter->is(Parameter::registerRows))
+      for (const Knob &other : knobs)
+        if (other.parameter->is(Parameter::registerVectors))
+          return &other;
     return nullptr;
   }
 
@@ -128,7 +113,7 @@ private:
 void add(const KernelFacts &facts, const AlgorithmChoice &choice, std::vector<PredictedSchedule> &found) {
   try {
     Schedule schedule = facts.priorOf(choice);
-    if (legal(facts, schedule) && (!roundsOperands(schedule) || facts.precision == Precision::bf16))
+    if (legal(facts, schedule) && allows(facts.precision, schedule))
       found.push_back(predicted(facts, std::move(schedule)));
   } catch (const Illegal &) { // the algorithm does not compute the kernel
   } catch (const Error &) {   // the rule needs a value that schedules do not allow

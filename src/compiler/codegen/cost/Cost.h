@@ -10,12 +10,14 @@
 #include "codegen/space/RegisterBlock.h"
 #include "codegen/space/WorkItems.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace lathe {
 
 /// Value of `extent` with all symbols at 1; 1 if that has no meaning, as for H - 4. Predictions are never negative.
 double valueOf(const Dim &extent);
+inline double atLeastOne(const Dim &extent) { return std::max(1.0, valueOf(extent)); }
 double bytesOf(const TensorFacts &tensor);
 
 /// Collects the parts of a prediction. Numbers are for the whole kernel; `finish` divides them over the threads.

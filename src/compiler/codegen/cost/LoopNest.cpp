@@ -1,6 +1,5 @@
 #include "codegen/cost/LoopNest.h"
 
-#include "codegen/cost/ContractionNest.h"
 #include "codegen/cost/Cost.h"
 #include "codegen/cost/LoopRuns.h"
 #include "codegen/space/AttentionPlan.h"
@@ -14,86 +13,7 @@ namespace {
 
 using enum OperandClass;
 
-// ---- Contractions, attention, recurrences: nests from their plans ----
-
-std::vector<LoopNest> nestsOf(const ContractionFacts &facts, const Schedule &schedule) {
-  const std::string &algorithm = schedule.algorithm;
-  if (algorithm == "separable") {
-    SeparablePlan plan = makeSeparablePlan(facts, *facts.separable, schedule);
-    return {nestOf(plan.pointwise), nestOf(plan.depthwise)};
-  }
-  if (algorithm == "amx")
-    return {nestOf(facts.conv ? makeTilePlan(facts.target, *facts.conv, schedule)
-                              : makeTilePlan(facts.target, *facts.gemm, schedule))};
-  if (algorithm == "gemm")
-    return {nestOf(makeGemmPlan(facts.target, *facts.gemm, schedule))};
-  if (algorithm == "direct")
-    return {nestOf(makeDirectPlan(facts, *facts.conv, schedule))};
-  if (algorithm == "winograd") {
-    WinogradPlan plan = makeWinogradPlan(facts, *facts.conv, schedule);
-    return {nestOf(plan), transformNestOf(plan)};
-  }
-  return {nestOf(makeLanewisePlan(facts.target, *facts.conv, schedule))};
-}
-
-/// The scores q k^T, then the result softmax(...) v: left operands are queries and scores.
-std::vector<LoopNest> nestsOf(const AttentionFacts &facts, const Schedule &schedule) {
-  AttentionPlan plan(facts, schedule);
-  double unit = double(plan.format.unitBytes()), queries = std::max(1.0, valueOf(plan.queries)),
-         keys = std::max(1.0, valueOf(plan.keys)), element = bitWidth(plan.compute) / 8.0;
-  double block = plan.single() ? keys : std::min(keys, double(plan.kc)), blocks = std::ceil(keys / block);
-  double pieces = std::ceil(queries / double(plan.rows)), rows = queries / pieces;
-  double perChunk = std::min(pieces, double(plan.mc)), chunks = pieces / perChunk;
-  double heads = std::max(1.0, valueOf(plan.heads())), lanes = double(plan.lanes);
-  auto outer = [&](LoopNest &nest, LoopAxis keyAxis) {
-    nest.add(LoopKind::serial, LoopAxis::rows, perChunk, {input, output});
-    nest.add(LoopKind::serial, keyAxis, blocks, {weights});
-    nest.add(LoopKind::parallel, LoopAxis::rows, chunks, {input, output});
-    nest.add(LoopKind::parallel, LoopAxis::batch, heads, {input, weights, output});
-  };
-  LoopNest scores{{element, unit, 0, element}, {}};
-  double panel = double(plan.vectors) * lanes, steps = double(plan.depthSteps());
-  scores.add(LoopKind::vector, LoopAxis::columns, lanes, {weights, scratch});
-  scores.add(LoopKind::unrolled, LoopAxis::columns, double(plan.vectors), {weights, scratch});
-  scores.add(LoopKind::unrolled, LoopAxis::rows, rows, {input, scratch});
-  scores.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {input, weights});
-  scores.add(LoopKind::serial, LoopAxis::reduction, steps / double(plan.unroll), {input, weights});
-  scores.add(LoopKind::serial, LoopAxis::columns, std::ceil(block / panel), {weights, scratch});
-  outer(scores, LoopAxis::columns);
-  LoopNest results{{0, unit, element, element}, {}}; // the left operand is in scratch
-  double wide = double(plan.widthVectors()), vectors = std::min(wide, double(plan.vectors));
-  double keySteps = std::max(1.0, block / double(plan.ofStep()));
-  results.add(LoopKind::vector, LoopAxis::columns, lanes, {weights, output});
-  results.add(LoopKind::unrolled, LoopAxis::columns, vectors, {weights, output});
-  results.add(LoopKind::unrolled, LoopAxis::rows, rows, {output, scratch});
-  results.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {weights, scratch});
-  results.add(LoopKind::serial, LoopAxis::reduction, keySteps / double(plan.unroll), {weights, scratch});
-  results.add(LoopKind::serial, LoopAxis::columns, std::ceil(wide / vectors), {weights, output});
-  outer(results, LoopAxis::reduction);
-  return {std::move(scores), std::move(results)};
-}
-
-std::vector<LoopNest> nestsOf(const RecurrentFacts &facts, const Schedule &schedule) {
-  RecurrentPlan plan(facts, schedule);
-  double element = double(plan.elementBytes()), phases = double(plan.phases.size()),
-         gates = double(plan.form.gates()) / phases;
-  double steps = std::max(1.0, valueOf(plan.steps)), directions = double(plan.form.directions());
-  LoopNest nest{{element, element, element, element}, {}};
-  nest.add(LoopKind::vector, LoopAxis::columns, double(plan.lanes), {weights, output, scratch});
-  nest.add(LoopKind::unrolled, LoopAxis::columns, double(plan.vectors) * gates, {weights, output, scratch});
-  nest.add(LoopKind::unrolled, LoopAxis::rows, double(plan.rows), {input, output, scratch});
-  nest.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {input, weights});
-  nest.add(LoopKind::serial, LoopAxis::reduction, double(plan.hidden) / double(plan.unroll), {input, weights});
-  nest.add(LoopKind::serial, LoopAxis::columns, phases, {weights, output, scratch});
-  nest.add(plan.split ? LoopKind::parallel : LoopKind::serial, LoopAxis::columns, double(plan.tiles()),
-           {weights, output, scratch});
-  nest.add(LoopKind::serial, LoopAxis::batch, steps, {output});
-  nest.add(LoopKind::parallel, LoopAxis::rows, std::max(1.0, valueOf(plan.chunks())), {input, output});
-  nest.add(LoopKind::parallel, LoopAxis::batch, directions, {input, weights, output});
-  return {std::move(nest)};
-}
-
-// ---- Loop-shaped families: loops over vectors, interleaved vectors, runs, the runs of a work item, work items ----
+// ---- Loop-shaped families: vectors, what runs interleaved, a run, the runs of a work item, the work items ----
 
 struct OperandBytes {
   double input = 0, output = 0;
@@ -145,8 +65,8 @@ LoopForm formOf(const MapFacts &facts, const Schedule &schedule) {
 
 LoopForm formOf(const PoolFacts &facts, const Schedule &schedule) {
   LoopRuns runs = runsOf(facts.shape, schedule.number("grain"));
-  double positions = std::max(1.0, valueOf(facts.shape.extents[facts.shape.limit]));
-  runs.runs *= runs.length; // a run is a row of positions, and work items have whole rows
+  double positions = atLeastOne(facts.shape.extents[facts.shape.limit]);
+  runs.runs *= runs.length; // a run is a row of positions, of which work items have whole ones
   LoopForm form = formOf(runs, facts.target.lanes(), double(schedule.number("interleave")),
                          facts.blocked ? positions : positions / facts.target.lanes());
   form.reduction = double(facts.window);
@@ -155,7 +75,7 @@ LoopForm formOf(const PoolFacts &facts, const Schedule &schedule) {
 
 LoopForm formOf(const ReduceFacts &facts, const Schedule &schedule) {
   LoopRuns runs = runsOf(facts, schedule);
-  double terms = std::max(1.0, valueOf(facts.terms)), lanes = double(facts.lanes);
+  double terms = atLeastOne(facts.terms), lanes = double(facts.lanes);
   double interleave = facts.vectorLoop ? double(schedule.number("interleave")) : 1;
   LoopForm form =
       formOf(runs, facts.lanesAreResults ? lanes : 1, interleave, facts.vectorLoop ? runs.length / lanes : runs.length);
@@ -165,7 +85,7 @@ LoopForm formOf(const ReduceFacts &facts, const Schedule &schedule) {
 
 LoopForm formOf(const RowFacts &facts, const Schedule &schedule) {
   LoopRuns runs = runsOf(facts.shape, schedule.number("grain"));
-  double lanes = double(facts.lanes), length = std::max(1.0, valueOf(facts.length));
+  double lanes = double(facts.lanes), length = atLeastOne(facts.length);
   LoopForm form =
       formOf(runs, 1, double(schedule.number("interleave")), facts.contiguous ? runs.length : runs.length / lanes);
   form.lanes = lanes;
@@ -178,11 +98,10 @@ LoopForm formOf(const GrainFacts &facts, const Schedule &schedule) {
   return formOf(runs, 1, 1, runs.length);
 }
 
-template <class Facts, class Form>
-bool addIf(const KernelFacts &facts, const Schedule &schedule, std::vector<LoopNest> &nests, const Form &form) {
+template <class Facts> bool addIf(const KernelFacts &facts, const Schedule &schedule, std::vector<LoopNest> &nests) {
   auto *own = dynamic_cast<const Facts *>(&facts);
   if (own)
-    nests = form(*own, schedule);
+    nests = {nestOf(*own, formOf(*own, schedule))};
   return own != nullptr;
 }
 
@@ -221,49 +140,93 @@ double LoopNest::extent(LoopAxis axis) const {
   return count;
 }
 
-std::array<double, loopAxes> problemExtents(const KernelFacts &facts) {
-  auto least = [](const Dim &extent) { return std::max(1.0, valueOf(extent)); };
-  if (auto *own = dynamic_cast<const ContractionFacts *>(&facts)) {
-    if (own->gemm)
-      return {least(own->gemm->m), double(own->gemm->n), double(own->gemm->k), 1, least(own->gemm->batch)};
-    const ConvGeometry &conv = own->conv ? *own->conv : own->separable->pointwise;
-    return {double(conv.outPixels()), double(conv.outChannels), double(conv.inChannels), double(conv.taps()),
-            least(conv.images) * double(conv.groups)};
-  }
-  if (auto *own = dynamic_cast<const AttentionFacts *>(&facts)) {
-    const AttentionGeometry &geometry = own->geometry;
-    return {least(geometry.queries), least(geometry.keys), double(geometry.depth), 1, least(product(geometry.outer))};
-  }
-  if (auto *own = dynamic_cast<const RecurrentFacts *>(&facts)) {
-    const RecurrentGeometry &geometry = own->geometry;
-    return {least(geometry.batch), double(geometry.hidden * geometry.form.gates()), double(geometry.hidden), 1,
-            least(geometry.steps) * double(geometry.form.directions())};
-  }
-  auto elements = [&](const std::vector<TensorFacts> &tensors) {
+std::array<double, loopAxes> KernelFacts::problemExtents() const {
+  auto elements = [](const std::vector<TensorFacts> &tensors) {
     double count = 0;
     for (const TensorFacts &tensor : tensors)
-      count += least(product(tensor.dims));
+      count += atLeastOne(product(tensor.dims));
     return std::max(1.0, count);
   };
-  return {elements(facts.outputs), 1, elements(facts.inputs) / elements(facts.outputs), 1, 1};
+  return {elements(outputs), 1, elements(inputs) / elements(outputs), 1, 1};
 }
 
-std::vector<LoopNest> loopNests(const KernelFacts &facts, const Schedule &schedule) {
+std::array<double, loopAxes> AttentionFacts::problemExtents() const {
+  return {atLeastOne(geometry.queries), atLeastOne(geometry.keys), double(geometry.depth), 1,
+          atLeastOne(product(geometry.outer))};
+}
+
+std::array<double, loopAxes> RecurrentFacts::problemExtents() const {
+  return {atLeastOne(geometry.batch), double(geometry.hidden * geometry.form.gates()), double(geometry.hidden), 1,
+          atLeastOne(geometry.steps) * double(geometry.form.directions())};
+}
+
+std::vector<LoopNest> KernelFacts::loopNests(const Schedule &schedule) const {
   std::vector<LoopNest> nests;
-  auto fromPlan = [](const auto &own, const Schedule &schedule) { return nestsOf(own, schedule); };
-  auto fromForm = [](const auto &own, const Schedule &schedule) {
-    return std::vector{nestOf(own, formOf(own, schedule))};
-  };
-  if (addIf<ContractionFacts>(facts, schedule, nests, fromPlan) ||
-      addIf<AttentionFacts>(facts, schedule, nests, fromPlan) ||
-      addIf<RecurrentFacts>(facts, schedule, nests, fromPlan) || addIf<MapFacts>(facts, schedule, nests, fromForm) ||
-      addIf<PoolFacts>(facts, schedule, nests, fromForm) || addIf<ReduceFacts>(facts, schedule, nests, fromForm) ||
-      addIf<RowFacts>(facts, schedule, nests, fromForm) || addIf<GrainFacts>(facts, schedule, nests, fromForm))
+  if (addIf<MapFacts>(*this, schedule, nests) || addIf<PoolFacts>(*this, schedule, nests) ||
+      addIf<ReduceFacts>(*this, schedule, nests) || addIf<RowFacts>(*this, schedule, nests) ||
+      addIf<GrainFacts>(*this, schedule, nests))
     return nests;
-  OperandBytes bytes = operandBytes(facts);
+  OperandBytes bytes = operandBytes(*this);
   LoopForm whole;
   whole.runs = std::max(1.0, std::max(bytes.input, bytes.output) / 4);
-  return {nestOf(facts, whole)};
+  return {nestOf(*this, whole)};
+}
+
+/// The scores q k^T, then the result softmax(...) v: left operands are queries and scores.
+std::vector<LoopNest> AttentionFacts::loopNests(const Schedule &schedule) const {
+  AttentionPlan plan(*this, schedule);
+  double unit = double(plan.format.unitBytes()), queries = atLeastOne(plan.queries), keys = atLeastOne(plan.keys),
+         element = bitWidth(plan.compute) / 8.0;
+  double block = plan.single() ? keys : std::min(keys, double(plan.kc)), blocks = std::ceil(keys / block);
+  double pieces = std::ceil(queries / double(plan.rows)), rows = queries / pieces;
+  double perChunk = std::min(pieces, double(plan.mc)), chunks = pieces / perChunk;
+  double heads = atLeastOne(plan.heads()), lanes = double(plan.lanes);
+  auto outer = [&](LoopNest &nest, LoopAxis keyAxis) {
+    nest.add(LoopKind::serial, LoopAxis::rows, perChunk, {input, output});
+    nest.add(LoopKind::serial, keyAxis, blocks, {weights});
+    nest.add(LoopKind::parallel, LoopAxis::rows, chunks, {input, output});
+    nest.add(LoopKind::parallel, LoopAxis::batch, heads, {input, weights, output});
+  };
+  LoopNest scores{{element, unit, 0, element}, {}};
+  double panel = double(plan.vectors) * lanes, steps = double(plan.depthSteps());
+  scores.add(LoopKind::vector, LoopAxis::columns, lanes, {weights, scratch});
+  scores.add(LoopKind::unrolled, LoopAxis::columns, double(plan.vectors), {weights, scratch});
+  scores.add(LoopKind::unrolled, LoopAxis::rows, rows, {input, scratch});
+  scores.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {input, weights});
+  scores.add(LoopKind::serial, LoopAxis::reduction, steps / double(plan.unroll), {input, weights});
+  scores.add(LoopKind::serial, LoopAxis::columns, std::ceil(block / panel), {weights, scratch});
+  outer(scores, LoopAxis::columns);
+  LoopNest results{{0, unit, element, element}, {}}; // the left operand is in scratch
+  double wide = double(plan.widthVectors()), vectors = std::min(wide, double(plan.vectors));
+  double keySteps = std::max(1.0, block / double(plan.ofStep()));
+  results.add(LoopKind::vector, LoopAxis::columns, lanes, {weights, output});
+  results.add(LoopKind::unrolled, LoopAxis::columns, vectors, {weights, output});
+  results.add(LoopKind::unrolled, LoopAxis::rows, rows, {output, scratch});
+  results.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {weights, scratch});
+  results.add(LoopKind::serial, LoopAxis::reduction, keySteps / double(plan.unroll), {weights, scratch});
+  results.add(LoopKind::serial, LoopAxis::columns, std::ceil(wide / vectors), {weights, output});
+  outer(results, LoopAxis::reduction);
+  return {std::move(scores), std::move(results)};
+}
+
+std::vector<LoopNest> RecurrentFacts::loopNests(const Schedule &schedule) const {
+  RecurrentPlan plan(*this, schedule);
+  double element = double(plan.elementBytes()), phases = double(plan.phases.size()),
+         gates = double(plan.form.gates()) / phases;
+  double steps = atLeastOne(plan.steps), directions = double(plan.form.directions());
+  LoopNest nest{{element, element, element, element}, {}};
+  nest.add(LoopKind::vector, LoopAxis::columns, double(plan.lanes), {weights, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::columns, double(plan.vectors) * gates, {weights, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::rows, double(plan.rows), {input, output, scratch});
+  nest.add(LoopKind::unrolled, LoopAxis::reduction, double(plan.unroll), {input, weights});
+  nest.add(LoopKind::serial, LoopAxis::reduction, double(plan.hidden) / double(plan.unroll), {input, weights});
+  nest.add(LoopKind::serial, LoopAxis::columns, phases, {weights, output, scratch});
+  nest.add(plan.split ? LoopKind::parallel : LoopKind::serial, LoopAxis::columns, double(plan.tiles()),
+           {weights, output, scratch});
+  nest.add(LoopKind::serial, LoopAxis::batch, steps, {output});
+  nest.add(LoopKind::parallel, LoopAxis::rows, atLeastOne(plan.chunks()), {input, output});
+  nest.add(LoopKind::parallel, LoopAxis::batch, directions, {input, weights, output});
+  return {std::move(nest)};
 }
 
 } // namespace lathe

@@ -62,12 +62,4 @@ struct LoopNest {
   double extent(LoopAxis axis) const;
 };
 
-/// Extents of a problem, by LoopAxis: equal for all schedules of a kernel. For kernels other than contractions,
-/// attention and recurrences, rows are the elements of the results, and reduction is the number of operand elements per
-/// result element.
-std::array<double, loopAxes> problemExtents(const KernelFacts &facts);
-
-/// The nests of a legal schedule, which run one after the other; the nest with most work is first. At least one.
-std::vector<LoopNest> loopNests(const KernelFacts &facts, const Schedule &schedule);
-
 } // namespace lathe

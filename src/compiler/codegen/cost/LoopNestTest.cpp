@@ -21,7 +21,7 @@ struct Read : TextFacts {
     Schedule schedule = readSchedule(text);
     Legality legality = legal(*facts, schedule);
     EXPECT_TRUE(bool(legality)) << text << ": " << legality.reason;
-    return legality ? loopNests(*facts, schedule) : std::vector<LoopNest>{{}};
+    return legality ? facts->loopNests(schedule) : std::vector<LoopNest>{{}};
   }
 };
 
@@ -54,7 +54,7 @@ TEST(LoopNest, isSoundForAnyLegalScheduleAndHasTheSameLoopsForAllOfAnAlgorithm) 
         continue;
       std::string what =
           fmt::format("LATHE_SEED={}: {} {}\n{}", baseSeed() + number, target.str(), schedule.str(), text);
-      std::vector<LoopNest> nests = loopNests(*read.facts, schedule);
+      std::vector<LoopNest> nests = read.facts->loopNests(schedule);
       ASSERT_FALSE(nests.empty()) << what;
       std::vector<size_t> counts;
       for (const LoopNest &nest : nests) {
@@ -118,9 +118,9 @@ TEST(LoopNest, aRegisterBlockIsUnrolledAndReusesWhatItHolds) {
 
 TEST(LoopNest, extentsOfProblemsDoNotDependOnTheSchedule) {
   Read read(conv3x3(64, 128, 28), Target::parse("znver4"));
-  EXPECT_EQ(problemExtents(*read.facts), (std::array<double, loopAxes>{28 * 28, 128, 64, 9, 1}));
+  EXPECT_EQ(read.facts->problemExtents(), (std::array<double, loopAxes>{28 * 28, 128, 64, 9, 1}));
   Read gemm(product(96, 512, 256), Target::parse("znver4"));
-  EXPECT_EQ(problemExtents(*gemm.facts), (std::array<double, loopAxes>{96, 512, 256, 1, 1}));
+  EXPECT_EQ(gemm.facts->problemExtents(), (std::array<double, loopAxes>{96, 512, 256, 1, 1}));
 }
 
 } // namespace

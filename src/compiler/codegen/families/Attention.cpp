@@ -10,7 +10,7 @@
 #include "codegen/Families.h"
 #include "codegen/builder/RowSweep.h"
 #include "codegen/families/AttentionOperands.h"
-#include "codegen/space/ContractionFacts.h"
+#include "codegen/space/WorkItems.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -4,9 +4,8 @@
 
 #include "codegen/builder/RunTimeDims.h"
 #include "codegen/builder/Scalar.h"
-#include "codegen/contraction/FormatCode.h"
-#include "codegen/contraction/Microkernel.h"
-#include "codegen/families/Copy.h"
+#include "codegen/contraction/common/FormatCode.h"
+#include "codegen/contraction/common/Microkernel.h"
 #include "codegen/space/AttentionPlan.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -173,7 +172,7 @@ protected:
         parts.push_back(part(row, from));
       rows.push_back(plan.format.converts ? units::joined(k, plan.format, parts) : parts[0]);
     }
-    rows = transposed(k, std::move(rows));
+    rows = k.transposed(std::move(rows));
     Value step = k.div(d, plan.ofStep());
     for (int64_t i = 0; i * plan.ofStep() < count; ++i)
       write(rows[i], line(k.add(step, i)));

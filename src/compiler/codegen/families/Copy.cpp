@@ -63,25 +63,6 @@ void fillRun(KernelHarness &h, Value value, const KernelTensor &to, Value toOffs
   });
 }
 
-llvm::SmallVector<Value> transposed(KernelBuilder &k, llvm::SmallVector<Value> rows) {
-  int64_t n = static_cast<int64_t>(rows.size());
-  llvm::SmallVector<int64_t> low, high; // halves of two vectors, interleaved
-  for (int64_t i = 0; i < n / 2; ++i) {
-    low.append({i, n + i});
-    high.append({n / 2 + i, n + n / 2 + i});
-  }
-  // log2(n) perfect shuffles of the whole square are its transposition.
-  for (int64_t step = 1; step < n; step *= 2) {
-    llvm::SmallVector<Value> next;
-    for (int64_t i = 0; i < n / 2; ++i) {
-      next.push_back(k.b.create<mlir::vector::ShuffleOp>(k.loc, rows[i], rows[i + n / 2], low));
-      next.push_back(k.b.create<mlir::vector::ShuffleOp>(k.loc, rows[i], rows[i + n / 2], high));
-    }
-    rows = std::move(next);
-  }
-  return rows;
-}
-
 namespace {
 
 Dims jobExtents(const CopyJob &job, const Units &units) {
@@ -289,7 +270,7 @@ private:
       Value at = h.advance(tile.from, row, job.from.strides[a]);
       rows.push_back(loadMask ? k.maskedLoad(source, at, type, size, loadMask) : k.load(source, at, type, size));
     }
-    rows = transposed(k, std::move(rows));
+    rows = k.transposed(std::move(rows));
     for (int64_t j = 0; j < size; ++j) {
       Value at = h.advance(tile.to, k.constant(j), job.to.strides[b]);
       auto write = [&] {

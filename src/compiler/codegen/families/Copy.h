@@ -46,7 +46,4 @@ void fillRun(KernelHarness &h, mlir::Value value, const KernelTensor &to, mlir::
 /// The unsigned integer type with the width of `type`.
 ElementType rawType(ElementType type);
 
-/// Transposes n vectors of n elements; n is a power of two.
-llvm::SmallVector<mlir::Value> transposed(KernelBuilder &k, llvm::SmallVector<mlir::Value> rows);
-
 } // namespace lathe

@@ -1,7 +1,7 @@
 // Reads the facts of a recurrent kernel from its function, and the functions of its gates.
 #include "codegen/builder/KernelHarness.h"
 #include "codegen/builder/Scalar.h"
-#include "codegen/contraction/Contraction.h"
+#include "codegen/contraction/common/Contraction.h"
 #include "codegen/families/Recurrent.h"
 
 namespace lathe {

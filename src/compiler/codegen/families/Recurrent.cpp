@@ -15,7 +15,7 @@
 #include "codegen/builder/RunTimeDims.h"
 #include "codegen/builder/Runs.h"
 #include "codegen/builder/Scalar.h"
-#include "codegen/contraction/Microkernel.h"
+#include "codegen/contraction/common/Microkernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

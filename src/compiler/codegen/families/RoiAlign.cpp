@@ -5,7 +5,6 @@
 // longer than its part of the image. Blocked: lanes are channels, and a block of channels is transposed through scratch
 // into the row-major result. Row-major: element by element.
 #include "codegen/builder/Arithmetic.h"
-#include "codegen/families/Copy.h"
 #include "codegen/families/Indexed.h"
 
 namespace lathe {
@@ -316,7 +315,7 @@ private:
       llvm::SmallVector<Value> square;
       for (int64_t i = 0; i < lanes; ++i)
         square.push_back(k.load(tilePointer(number), k.mul(k.add(bin, i), lanes), sumType(), lanes));
-      square = transposed(k, square);
+      square = k.transposed(square);
       for (int64_t lane = 0; lane < lanes; ++lane) {
         auto write = [&] {
           Value put = k.add(k.add(start, lane * bins), bin);

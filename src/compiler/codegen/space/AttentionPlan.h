@@ -34,6 +34,8 @@ public:
   Schedule prior() const override;
   void require(const Schedule &schedule) const override;
   Prediction predict(const Schedule &schedule) const override;
+  std::vector<LoopNest> loopNests(const Schedule &schedule) const override;
+  std::array<double, 5> problemExtents() const override;
   /// Keys and values can be read where they lie: rows of neighbours, of few vectors.
   bool readsInPlace() const;
 
@@ -43,7 +45,7 @@ protected:
 };
 
 /// With type=bf16, scaled queries, keys, values and exponentials are rounded before products
-/// (codegen/contraction/FormatCode.h). Scores, softmax, sums and the result stay in fp32.
+/// (codegen/contraction/common/FormatCode.h). Scores, softmax, sums and the result stay in fp32.
 struct AttentionPlan : AttentionGeometry {
   int64_t rows, vectors, unroll, mc, kc;
   ContractionFormat format; // of the products of operands in scratch

@@ -191,8 +191,13 @@ ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target
   return format;
 }
 
-bool roundsOperands(const Schedule &schedule) {
-  return validate(schedule).find("type") && formatNamed(schedule.word("type"), ElementType::f32).rounds;
+bool allows(Precision precision, const ContractionFormat &format) {
+  return !format.rounds || format.name == name(precision);
+}
+
+bool allows(Precision precision, const Schedule &schedule) {
+  std::string type = validate(schedule).find("type") ? schedule.word("type") : ""; // some algorithms have no formats
+  return allows(precision, formatNamed(type, ElementType::f32));
 }
 
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types) {
@@ -202,8 +207,8 @@ bool formatApplies(std::string_view name, const Target &target, const Contractio
 
 ContractionFormat preferredFormat(Precision precision, const Target &target, const ContractionTypes &types) {
   for (const ContractionFormat &format : converting())
-    if (format.takes(types) && (!format.rounds || precision == Precision::bf16) && !format.pairsRows() &&
-        !addsOperands(format) && format.obstacle(target).empty())
+    if (format.takes(types) && allows(precision, format) && !format.pairsRows() && !addsOperands(format) &&
+        format.obstacle(target).empty())
       return format;
   return plainFormat(types);
 }

@@ -20,7 +20,7 @@
 // by the sum of the left elements of each position instead, which is the same for all columns.
 //
 // A new format is a row of the table in ContractionFormat.cpp, a word in schedule/Algorithms.cpp, and its conversion
-// and product in codegen/contraction/FormatCode.cpp.
+// and product in codegen/contraction/common/FormatCode.cpp.
 #pragma once
 
 #include "codegen/target/Target.h"
@@ -100,9 +100,10 @@ ContractionFormat formatNamed(std::string_view name, ElementType type);
 /// The format that a schedule names, for a contraction of these types.
 /// Throws Illegal ("type") if the format does not take the operands or the target cannot multiply it.
 ContractionFormat scheduledFormat(const Schedule &schedule, const Target &target, const ContractionTypes &types);
-/// True if results of the schedule differ from those of others because it rounds operands: an alternative only where the
-/// precision asks for it. The schedule must be declared.
-bool roundsOperands(const Schedule &schedule);
+/// True if a precision allows the format, or that of the schedule, which must be declared: a format that rounds operands
+/// changes results, so only the precision of its name allows it.
+bool allows(Precision precision, const ContractionFormat &format);
+bool allows(Precision precision, const Schedule &schedule);
 /// True if scheduledFormat accepts the word.
 bool formatApplies(std::string_view name, const Target &target, const ContractionTypes &types);
 

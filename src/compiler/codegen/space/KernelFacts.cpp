@@ -100,4 +100,8 @@ std::vector<int64_t> divisors(int64_t value, int64_t most) {
   return values;
 }
 
+std::vector<int64_t> blockRows(const Target &target, int64_t rows) {
+  return upTo(std::min<int64_t>(rows, int64_t(target.vectorRegisters) - 2));
+}
+
 } // namespace lathe

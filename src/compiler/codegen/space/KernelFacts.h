@@ -13,12 +13,15 @@
 #include "support/ElementType.h"
 #include "support/Error.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace lathe {
+
+struct LoopNest;
 
 /// Thrown by a plan for an illegal schedule: the id of the violated constraint of the algorithm
 /// (Algorithm::constraints) and the reason.
@@ -81,6 +84,12 @@ public:
   /// Predicts a run with a legal schedule. Here: the traffic of all operands and results, which no schedule avoids;
   /// families add what they compute and what their schedules read again.
   virtual Prediction predict(const Schedule &schedule) const;
+  /// The nests of loops that run one after the other for a legal schedule (codegen/cost/LoopNest.h); the one with most of
+  /// the work is first. At least one.
+  virtual std::vector<LoopNest> loopNests(const Schedule &schedule) const;
+  /// Extents of the problem, by LoopAxis: the same for all schedules. Here: rows are the elements of the results,
+  /// reduction the elements of the operands for each.
+  virtual std::array<double, 5> problemExtents() const;
   /// Knobs for every parameter of `algorithm`, which belongs to the family, in declaration order.
   std::vector<Knob> knobs(const Algorithm &algorithm) const;
 
@@ -118,5 +127,12 @@ std::vector<int64_t> upTo(int64_t most);
 std::vector<int64_t> evenSizes(int64_t extent, int64_t count = 16);
 /// Every divisor of `value` up to `most`.
 std::vector<int64_t> divisors(int64_t value, int64_t most);
+
+/// Vectors of a register block, at most: more hold too few rows.
+inline constexpr int64_t mostVectors = 8;
+/// Rows of a register block of at least one vector.
+std::vector<int64_t> blockRows(const Target &target, int64_t rows);
+/// True for a switch, which its declaration lists, and for a word.
+inline bool listsItself(const Parameter &parameter) { return parameter.most - parameter.least < 8; }
 
 } // namespace lathe

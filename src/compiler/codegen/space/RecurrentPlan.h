@@ -35,6 +35,8 @@ public:
   Schedule prior() const override;
   void require(const Schedule &schedule) const override;
   Prediction predict(const Schedule &schedule) const override;
+  std::vector<LoopNest> loopNests(const Schedule &schedule) const override;
+  std::array<double, 5> problemExtents() const override;
 
 protected:
   std::vector<int64_t> candidates(const Algorithm &algorithm, const Parameter &parameter) const override;

@@ -1,4 +1,4 @@
-// Register blocks of the microkernel (codegen/contraction/Microkernel.h): which sizes fit the
+// Register blocks of the microkernel (codegen/contraction/common/Microkernel.h): which sizes fit the
 // registers of a target, and their reduction axis.
 #pragma once
 

@@ -31,4 +31,9 @@ double busiestShare(std::span<const WorkAxis> axes, int64_t threads) {
   return before > 0 ? busiest * double(threads) / before : 1;
 }
 
+EvenPieces evenPieces(int64_t extent, int64_t most) {
+  int64_t count = (extent + most - 1) / most;
+  return {count, extent / count, extent % count};
+}
+
 } // namespace lathe

@@ -1,6 +1,7 @@
 // How evenly threads can share the work items of a kernel.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -25,5 +26,16 @@ double workBefore(std::span<const WorkAxis> axes, int64_t end);
 /// Work of the busiest of `threads` slots over an equal share, where each slot has as many consecutive work items as
 /// the others (runtime/plan: slot s of n begins at item s * items / n).
 double busiestShare(std::span<const WorkAxis> axes, int64_t threads);
+
+/// Division of an extent into `count` pieces: `large` pieces of `small` + 1, then pieces of
+/// `small`. Pieces are not listed, because there may be billions.
+struct EvenPieces {
+  int64_t count, small, large;
+
+  int64_t size(int64_t piece) const { return small + (piece < large); }
+  int64_t start(int64_t piece) const { return piece * small + std::min(piece, large); }
+};
+/// Divides `extent` into the smallest number of pieces of at most `most`.
+EvenPieces evenPieces(int64_t extent, int64_t most);
 
 } // namespace lathe

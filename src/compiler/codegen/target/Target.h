@@ -2,6 +2,7 @@
 #pragma once
 
 #include "machine/MachineFacts.h"
+#include "package/DeviceKind.h"
 #include "support/ElementType.h"
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct Target {
   bool chosenVectorBits =
       false; // vectorBits was chosen by "vector-width" and may differ from the CPU's; LLVM splits wider vectors
   MachineFacts machine; // facts for priors: caches and rates
+  DeviceKind device = DeviceKind::host;
 
   bool has(const std::string &feature) const;
   /// Number of elements of `bits` bits in one vector register.

@@ -1,5 +1,5 @@
-// Extents of zero and of billions: families decline them, or take no longer for a large tensor.
-#include "codegen/contraction/Contraction.h"
+// Extents of zero and of billions: what the families decline, and what takes no longer because a tensor is large.
+#include "codegen/contraction/common/Contraction.h"
 #include "ir/Context.h"
 
 #include "mlir/Parser/Parser.h"

@@ -1,4 +1,4 @@
-// Random matrix products by weights of 4 or 8 bits (codegen/contraction/PackedColumns.h).
+// Random matrix products by weights of 4 or 8 bits (codegen/contraction/gemm/PackedColumns.h).
 #pragma once
 
 #include "codegen/testing/RandomTesting.h"

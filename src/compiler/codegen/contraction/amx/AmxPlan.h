@@ -1,0 +1,62 @@
+// The plan of a schedule of `amx`.
+#pragma once
+
+#include "codegen/contraction/common/ContractionFacts.h"
+
+namespace lathe {
+
+// A tile register of AMX holds 16 rows of 32 channels in bf16 or of 64 bytes, or 16 x 16 sums in fp32 or i32.
+inline constexpr int64_t tileRows = 16, tileBytes = 1024, tileLineBytes = 64, tileLanes = 16;
+// Offsets in scratch in bytes: the configuration of the tile registers, the sums of a register
+// block, the converted input.
+inline constexpr int64_t tileConfigAt = 0, tileSumsAt = 64, tileInputAt = tileSumsAt + 4 * tileBytes;
+
+/// One tap of the kernel: the plane of the phase that it reads, and its offset in rows and columns.
+struct TileTap {
+  int64_t phase, row, column;
+};
+
+struct TilePlan {
+  // The problem; a matrix product has one column and one tap.
+  Dim images = 1, height; // output rows, or positions if rows are merged
+  int64_t width = 1, channels = 0, outputs = 0;
+  std::optional<ConvGeometry> conv;
+  std::optional<GemmGeometry> gemm;
+  std::vector<std::pair<int64_t, int64_t>> phases; // (row, column) of the inputs of each phase, modulo the strides
+  std::vector<TileTap> taps;
+  int64_t moreRows = 0, moreColumns = 0; // rows and columns read beyond an output position
+  int64_t rows, oc;
+  bool prefetch;
+  ContractionFormat format = formatNamed("bf16", ElementType::f32);
+
+  /// Channels of a row of a tile register.
+  int64_t depth() const { return tileLanes * format.group; }
+  int64_t pitch() const { return width + moreColumns; }
+  /// Positions of the plane of one phase: an odd number, so that planes do not share cache sets.
+  /// Whole tiles may be read beyond its end.
+  int64_t plane() const { return ((rows + moreRows) * pitch() + 2 * tileRows) | 1; }
+  int64_t blocks() const { return (channels + depth() - 1) / depth(); }
+  int64_t blockStride() const { return int64_t(phases.size()) * plane(); }
+  int64_t vectors() const { return (outputs + tileLanes - 1) / tileLanes; }
+  int64_t tiles() const { return (vectors() + oc - 1) / oc; }
+  int64_t tailVectors() const { return vectors() - (tiles() - 1) * oc; }
+  Dim chunks() const { return ceilDiv(height, rows); }
+  /// Bytes of the weights of a tile of `count` vectors.
+  int64_t panel(int64_t count) const { return int64_t(taps.size()) * blocks() * count * tileBytes; }
+  int64_t scratchBytes() const { return tileInputAt + blocks() * blockStride() * tileLineBytes; }
+};
+
+/// Makes the plan. Throws Illegal for an illegal schedule.
+TilePlan makeTilePlan(const ContractionFacts &facts, const Schedule &schedule);
+
+/// Schedule of `amx`; nothing if it does not apply, or to operands in f32 whose rounding to bf16 was not requested.
+std::optional<Schedule> tilePrior(const ContractionFacts &facts);
+/// Schedule of `amx` whatever the precision. Throws Illegal if `amx` does not apply.
+Schedule tilePriorOf(const ContractionFacts &facts);
+
+Prediction predict(const ContractionFacts &facts, const TilePlan &plan);
+std::vector<LoopNest> nestsOf(const TilePlan &plan);
+Packing packingOf(const TilePlan &plan);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const TilePlan &plan, const Schedule &schedule);
+
+} // namespace lathe

@@ -1,0 +1,138 @@
+// The plan of a schedule of `direct`; `separable` computes its second convolution with it.
+#pragma once
+
+#include "codegen/contraction/common/ContractionFacts.h"
+#include "codegen/space/AddedOperands.h"
+#include "codegen/space/RegisterBlock.h"
+#include "codegen/space/WorkItems.h"
+
+#include <array>
+#include <vector>
+
+namespace lathe {
+
+/// Tiles of the output channels of a group: `full` tiles of `vectors` vectors each, then at most one
+/// smaller tile of `tailVectors` vectors.
+struct ChannelTiles {
+  int64_t full = 0;
+  int64_t vectors = 1;
+  int64_t tailVectors = 0; // 0: there is no smaller tile
+  int64_t perGroup() const { return full + (tailVectors ? 1 : 0); }
+};
+
+/// The axes of the work items in their order. `tiles`: of the output channels of a group; `rows`: of an image.
+inline std::array<WorkAxis, 4> directItems(int64_t images, int64_t groups, const WorkAxis &tiles, const WorkAxis &rows,
+                                           bool channelsOuter) {
+  if (channelsOuter)
+    return {WorkAxis{groups}, tiles, WorkAxis{images}, rows};
+  return {WorkAxis{images}, rows, WorkAxis{groups}, tiles};
+}
+
+struct DirectPlan {
+  ConvGeometry conv; // with rows merged or split by `width`
+  int64_t lanes, px, unroll, rows, kc, units;
+  ChannelTiles tiles;
+  ContractionFormat format;
+  bool channelsOuter, prefetch;
+  bool held;        // a range of input rows is in scratch, converted, copied or computed there
+  int64_t steps;    // reduction steps of all input channels of a group, in units
+  int64_t rowWidth; // output positions of a row that are adjacent in the input
+  std::vector<TileClass> classes;
+  ReductionAxis axis; // reduction axis of one pass over kc steps
+
+  int64_t allRows() const { return conv.out[0] * conv.out[1]; }
+  int64_t chunks() const { return (allRows() + rows - 1) / rows; }
+  /// The axes of the work items of `images` images.
+  std::array<WorkAxis, 4> workItems(int64_t images) const {
+    WorkAxis channels{tiles.perGroup(), double(tiles.vectors),
+                      double(tiles.tailVectors ? tiles.tailVectors : tiles.vectors)};
+    return directItems(images, conv.groups, channels, WorkAxis::cut(allRows(), rows), channelsOuter);
+  }
+  int64_t passes() const { return steps / kc; }
+  int64_t tileStride(int64_t vectors) const { return conv.taps() * steps * vectors * lanes; }
+  /// Distance, in input rows, of the inputs of adjacent (merged) output rows.
+  int64_t rowStep() const { return conv.stride[1] * (conv.out[2] / rowWidth); }
+  /// Input rows (over all planes) in scratch for a range of output rows, and their positions.
+  /// Volumes are in scratch as a whole.
+  bool holdsAll() const { return conv.in[0] > 1 || conv.out[0] > 1; }
+  int64_t heldRows() const {
+    int64_t all = conv.in[0] * conv.in[1];
+    int64_t last = conv.stride[1] * (conv.out[2] / rowWidth - 1); // of a merged row, from its first
+    return holdsAll() ? all
+                      : std::min(all, (rows - 1) * rowStep() + last + (conv.kernel[1] - 1) * conv.dilation[1] + 1);
+  }
+  int64_t heldPixels() const { return heldRows() * conv.in[2]; }
+  /// Size of the rows in scratch, in units.
+  int64_t heldUnits() const {
+    if (conv.inBlock)
+      return (conv.groups * conv.inChannels + conv.inBlock - 1) / conv.inBlock * heldBlockUnits();
+    return conv.groups * steps * heldPixels();
+  }
+  int64_t heldBlockUnits() const { return (conv.inBlock ? blockUnits() : 1) * heldPixels(); }
+  /// Sums of weights, one per tap and output channel, after the packed weights of a format that corrects sums.
+  int64_t weightSums() const { return format.correctsSums() ? conv.groups * groupStride() / steps : 0; }
+  /// True if each held position has a number that is added to the sums of the taps that read it: its sum times the zero
+  /// point of the weights, and its own part of the products of added operands, both negative.
+  bool sumsPositions() const { return conv.weightsZero || addsOperands(format); }
+  /// Offsets in scratch in units of 4 bytes, after the converted rows and a vector that is stored whole: the sums of
+  /// the weights times the correction of the input, and the numbers of the held positions.
+  int64_t correctionsAt() const { return held ? heldUnits() + lanes : 0; }
+  int64_t positionSumsAt() const { return correctionsAt() + weightSums(); }
+  /// Units of 4 bytes in scratch for converted rows and their sums. Sums are computed and stored for a whole vector of
+  /// positions, also at the end of the last block.
+  int64_t convertedUnits() const {
+    return positionSumsAt() + (sumsPositions() ? heldPixels() + lanes * (1 + pixelStride()) : 0);
+  }
+  /// Units of a channel block of the input.
+  int64_t blockUnits() const { return conv.inBlock / format.group; }
+  /// Distance of adjacent input positions, and of the input channels of two groups, in units.
+  int64_t pixelStride() const {
+    return !conv.inBlock ? 1 : conv.inLast && !held ? conv.inLast / format.group : blockUnits();
+  }
+  int64_t groupInput() const {
+    return held ? steps * heldPixels() : conv.inChannels * conv.inChannelStride() / format.group;
+  }
+  /// Distance of two images of the input where it is read in place, in units.
+  int64_t imageInput() const { return conv.inImageStride() / format.group; }
+  /// Distance, in input positions, from the first position of a row to the position that output
+  /// column `q` reads for one tap. Merged rows continue in later input rows.
+  int64_t inAt(int64_t q) const { return q / rowWidth * conv.stride[1] * conv.in[2] + q % rowWidth * conv.stride[2]; }
+  int64_t groupStride() const { return tileStride(tiles.full * tiles.vectors + tiles.tailVectors); }
+};
+
+/// Widths of tiles, the widest first, among which code for open extents chooses for the columns of a run.
+std::vector<int64_t> openTileWidths(int64_t px);
+
+/// Makes the plan. Throws Illegal. `computed`: the same kernel computes the blocked input, one
+/// range of rows after the other.
+DirectPlan makeDirectPlan(const ContractionFacts &facts, const ConvGeometry &geometry, const Schedule &schedule,
+                          bool computed = false);
+
+/// A convolution that computes the input of another one row by row in the same kernel, and its
+/// cycles per row.
+struct RowsBefore {
+  const ConvGeometry &conv;
+  double cycles;
+};
+/// Result of the prior of `direct`: the schedule, the predicted cycles of one image on one thread
+/// without cache misses, and the work of the busiest slot divided by an equal share, both including
+/// `before`.
+struct DirectChoice {
+  Schedule schedule;
+  double cycles, waste;
+};
+DirectChoice chooseDirect(const KernelFacts &facts, const ConvGeometry &conv, const RowsBefore *before = nullptr);
+/// Predicted cycles of one image, without cache misses, for the choice of chooseDirect if rows are
+/// neither merged nor split.
+double directCycles(const KernelFacts &facts, const ConvGeometry &conv);
+
+/// Adds what computes and what is read again, without operands that pass by once but with the weights; returns the
+/// axes of the work items.
+std::array<WorkAxis, 4> addDirect(Cost &cost, const DirectPlan &plan, double operators);
+
+Prediction predict(const ContractionFacts &facts, const DirectPlan &plan);
+std::vector<LoopNest> nestsOf(const DirectPlan &plan);
+Packing packingOf(const DirectPlan &plan);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const DirectPlan &plan, const Schedule &schedule);
+
+} // namespace lathe

@@ -1,0 +1,81 @@
+// The plan of a schedule of `winograd`.
+#pragma once
+
+#include "codegen/contraction/common/ContractionFacts.h"
+#include "codegen/contraction/winograd/WinogradTransform.h"
+
+namespace lathe {
+
+struct WinogradPlan {
+  ConvGeometry conv;
+  WinogradTransform transform;
+  int64_t lanes;
+  int64_t px;                // `mr`: tiles per register block
+  int64_t blocks;            // `mc`: register blocks of tiles per chunk
+  int64_t oc, split, unroll; // parameters of the same names
+  bool prefetch;
+  ContractionFormat format = plainFormat(ElementType::f32); // of the products, after the transforms
+  /// `pointsplit`. 1: a work item is one chunk of one image and one of `split` shares of the output
+  /// channels. Above 1: an image has two stages of `pointShares` work items. In the first stage each
+  /// computes the products of its share of the rows of points; in the second stage each transforms
+  /// its share of the results back.
+  int64_t pointShares = 1;
+
+  /// True for 8-bit operands, which are exact: values at points have 16 bits.
+  bool integers() const { return format.sum == ElementType::i32; }
+  int64_t m() const { return transform.outputs; }
+  int64_t alpha() const { return transform.size(); }
+  int64_t points() const { return alpha() * alpha(); }
+  int64_t tileRows() const { return (conv.out[1] + m() - 1) / m(); }
+  int64_t tileColumns() const { return (conv.out[2] + m() - 1) / m(); }
+  int64_t tiles() const { return tileRows() * tileColumns(); }
+  int64_t chunk() const { return px * blocks; }
+  // Where spatial extents are open: as the run has them. Chunks then differ by one tile at most.
+  Dim openTileColumns() const { return ceilDiv(conv.outExtent(2), m()); }
+  Dim openTiles() const { return ceilDiv(conv.outExtent(1), m()) * openTileColumns(); }
+  Dim openChunks() const { return ceilDiv(openTiles(), chunk()); }
+  int64_t chunks() const { return (tiles() + chunk() - 1) / chunk(); }
+  int64_t inBlocks() const { return (conv.inChannels + lanes - 1) / lanes; }
+  int64_t channelTiles() const { return (conv.outChannels + lanes * oc - 1) / (lanes * oc); }
+  int64_t outVectors() const { return channelTiles() * oc; }
+  int64_t wide() const { return oc * lanes; }
+  bool staged() const { return pointShares > 1; }
+  /// First row of points of a share; for share `pointShares` it is alpha().
+  int64_t firstRowOf(int64_t share) const { return alpha() * share / pointShares; }
+  /// Reduction steps (units) of all input channels and of one block.
+  int64_t steps() const { return format.unitsOf(conv.inChannels); }
+  int64_t blockSteps() const { return lanes / format.group; }
+  // Scratch, in floats: transformed input [point][channel block][tile][step of the block], products [point][tile]
+  // [vector][lane] (staged: of each tile of channels), and, of each share of the points, one tile between the two
+  // halves of a transform and a row of zeros, which padded tiles read.
+  static constexpr int64_t apart = 80; // padding of a plane in floats, so that planes do not share cache sets
+  int64_t inputPlane() const { return inBlocks() * chunk() * blockSteps() + apart; }
+  int64_t productPlane() const { return chunk() * wide() + apart; }
+  int64_t productsAt() const { return points() * inputPlane(); }
+  int64_t products() const { return points() * productPlane(); } // products of a tile of channels, in floats
+  int64_t halfAt() const { return productsAt() + (staged() ? channelTiles() : 1) * products(); }
+  int64_t zerosAt() const { return halfAt() + points() * lanes; }
+  int64_t temporaries() const { return (points() + alpha()) * lanes; }
+  int64_t scratchFloats() const { return halfAt() + pointShares * temporaries(); }
+};
+
+/// The transform for `m` outputs whose points are multiplied in `format`. Throws Illegal ("m").
+WinogradTransform transformFor(int64_t m, const ContractionFormat &format);
+/// Throws Illegal for convolutions that Winograd transforms cannot compute with any schedule.
+void requireWinograd(const KernelFacts &facts, const ConvGeometry &conv);
+/// Makes the plan. Throws Illegal for an illegal schedule.
+WinogradPlan makeWinogradPlan(const KernelFacts &facts, const ConvGeometry &conv, const Schedule &schedule);
+
+/// Schedule of `winograd`; nothing if `direct` is predicted to be faster or `winograd` does not
+/// apply.
+std::optional<Schedule> winogradPrior(const KernelFacts &facts, const ConvGeometry &conv);
+/// Fastest schedule of `winograd` in f32 by prediction, with `m` outputs per tile and axis (nothing:
+/// any of 2, 4, 6), also where `direct` is predicted to be faster. Throws Illegal if none is legal.
+Schedule winogradPriorOf(const KernelFacts &facts, const ConvGeometry &conv, std::optional<int64_t> m);
+
+Prediction predict(const ContractionFacts &facts, const WinogradPlan &plan);
+std::vector<LoopNest> nestsOf(const WinogradPlan &plan);
+Packing packingOf(const WinogradPlan &plan);
+GeneratedKernel generateFrom(const ContractionProblem &problem, const WinogradPlan &plan, const Schedule &schedule);
+
+} // namespace lathe
