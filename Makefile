@@ -2,7 +2,7 @@
 PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
-# Models, goldens and conformance cases live beside the checkout; tests that need them say so when they are absent.
+# Models, goldens and conformance cases live beside the checkout. Where they are absent, tests read what tests/stand_ins.py writes.
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 

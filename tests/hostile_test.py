@@ -135,6 +135,6 @@ class Hostile(unittest.TestCase):
 
 if __name__ == "__main__":
     if not os.path.isdir(FILES):
-        print(f"SKIPPED: {FILES} is missing: hostile models are not tested")
+        print(f"skipped: no test data: {FILES} is not there")
         sys.exit(77)
     unittest.main()
