@@ -98,8 +98,8 @@ peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime and T
 format: setup ## clang-format over the tree
 	@git ls-files '*.cpp' '*.h' '*.c' | xargs clang-format-19 -i
 
-lint: setup ## include walls, formatting, clang-tidy over the sources changed since main (all: LINT=all)
-	@dev/lint.sh
+lint: setup ## include walls, formatting, clang-tidy over the lines changed since CI last passed or the last tag (LINT=COMMIT, LINT=all)
+	@dev/lint.py $(LINT)
 
 clean: ## removes build/
 	@rm -rf build
