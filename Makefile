@@ -2,7 +2,7 @@
 PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
-# Models, goldens and conformance cases live beside the checkout; tests that need them say so when they are absent.
+# Models, goldens and conformance cases live beside the checkout. Where they are absent, tests read what tests/stand_ins.py writes.
 LATHE_TEST_DATA ?= $(abspath ../shared)
 export LATHE_TEST_DATA
 
@@ -98,8 +98,8 @@ peers: setup ## installs the runtimes Lathe is compared with (ONNX Runtime and T
 format: setup ## clang-format over the tree
 	@git ls-files '*.cpp' '*.h' '*.c' | xargs clang-format-19 -i
 
-lint: setup ## include walls, formatting, clang-tidy over the sources changed since main (all: LINT=all)
-	@dev/lint.sh
+lint: setup ## include walls, formatting, clang-tidy over the lines changed since CI last passed or the last tag (LINT=COMMIT, LINT=all)
+	@dev/lint.py $(LINT)
 
 clean: ## removes build/
 	@rm -rf build

@@ -26,6 +26,11 @@ set(LATHE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undef
 # Sources of tests are not optimised, to save compile time.
 set(LATHE_TEST_FLAGS $<$<CONFIG:Release>:-O0>)
 set(LATHE_TEST_DATA "${CMAKE_SOURCE_DIR}/../shared" CACHE PATH "Models, goldens, conformance cases and problem lists used by the tests")
+set(LATHE_STAND_INS ${CMAKE_BINARY_DIR}/stand-ins) # what tests/stand_ins.py writes
+if(NOT EXISTS "${LATHE_TEST_DATA}")
+  message(STATUS "${LATHE_TEST_DATA} does not exist: tests read what tests/stand_ins.py writes")
+  set(LATHE_TEST_DATA ${LATHE_STAND_INS})
+endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)

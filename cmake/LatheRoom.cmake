@@ -73,6 +73,9 @@ endfunction()
 # test, and no test adds to it.
 set(LATHE_TEST_ENVIRONMENT LATHE_NO_RECORDS=1 LATHE_NO_WAIT=1 XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/home/cache
   XDG_DATA_HOME=${CMAKE_BINARY_DIR}/home/data LATHE_TEST_FACTS=${CMAKE_BINARY_DIR}/home/machine/lathe/machine.json)
+if(LATHE_TEST_DATA STREQUAL LATHE_STAND_INS) # the variable of the environment names a folder that does not exist
+  list(APPEND LATHE_TEST_ENVIRONMENT LATHE_TEST_DATA=${LATHE_TEST_DATA})
+endif()
 
 # lathe_test_name(VARIABLE FILE [CASE]): tests are called after the file they are written in, from the floor or the top of the
 # tree and without its extension, so that `ctest -R '^runtime/'` runs a room and `ctest -R families/MapTest` one file.
@@ -154,6 +157,9 @@ function(lathe_test NAME)
   string(REGEX REPLACE "/.*" "" ROOM ${TEST})
   if(NOT TARGET tests-${ROOM})
     add_custom_target(tests-${ROOM})
+    if(LATHE_TEST_DATA STREQUAL LATHE_STAND_INS)
+      add_dependencies(tests-${ROOM} stand-ins)
+    endif()
   endif()
   add_dependencies(tests-${ROOM} ${NAME})
 endfunction()

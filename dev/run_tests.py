@@ -3,8 +3,9 @@
 
 usage: run_tests.py BUILD-FOLDER [ARGUMENT OF ctest ...]
 
-A test that is skipped says why in a line that begins with "skipped:" or, of GoogleTest, in its message. With
-LATHE_TEST_STRICT=1 one that is skipped because something is not installed fails: continuous integration installs everything.
+A test that is skipped says why in a line that begins with "skipped:" or, of GoogleTest, in its message. A program of
+GoogleTest counts as skipped when it has skipped all of its tests. With LATHE_TEST_STRICT=1 a test that is skipped because
+something is not installed fails: continuous integration installs everything.
 Exit code: as ctest, and 1 for such tests.
 """
 import collections
@@ -18,10 +19,18 @@ import xml.etree.ElementTree
 def reason_of(output):
     """The reason that a skipped test prints."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for line, following in zip(lines, lines[1:]):
+        if re.search(r": Skipped$", line):  # GoogleTest prints the message behind it
+            return following
     for line in lines:
         if match := re.match(r"(?:\S+: )?skipped:? (.*)", line, re.IGNORECASE):
             return match[1]
     return lines[-1] if lines else "it does not say why"
+
+
+def ran_nothing(output):
+    """Whether a program of GoogleTest has skipped all of its tests."""
+    return "[  PASSED  ] 0 tests." in output and "[  SKIPPED ]" in output
 
 
 def main():
@@ -29,7 +38,8 @@ def main():
     report = os.path.join(os.path.abspath(build), "Testing", "tests.xml")
     if os.path.exists(report):
         os.remove(report)
-    code = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure", "--output-junit", report, *given], check=False).returncode
+    code = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure", "--output-junit", report,
+                           "--test-output-size-passed", "65536", *given], check=False).returncode
     if not os.path.exists(report):
         sys.exit(code or 1)
     suite = xml.etree.ElementTree.parse(report).getroot()
@@ -38,6 +48,7 @@ def main():
         by_status[case.get("status")].append(case)
     # A program that is missing has not run either, but that must fail.
     skipped = [case for case in by_status["notrun"] if case.find("skipped").get("message", "").startswith("SKIP")]
+    skipped += [case for case in by_status["run"] if ran_nothing(case.findtext("system-out") or "")]
     failed = by_status["fail"] + [case for case in by_status["notrun"] if case not in skipped]
     reasons = collections.defaultdict(list)
     for case in skipped:

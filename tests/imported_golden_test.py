@@ -13,8 +13,7 @@ import tempfile
 
 import numpy as np
 
-lathe, models, names = sys.argv[1], os.environ.get("LATHE_TEST_DATA", ""), sys.argv[3:]
-models = os.path.join(models, "models") if models else sys.argv[2]
+lathe, models, names = sys.argv[1], sys.argv[2], sys.argv[3:]
 if not os.path.exists(os.path.join(models, "golden", "manifest.json")):
     print(f"NO TEST DATA: {models} has no golden/manifest.json (set LATHE_TEST_DATA)")
     sys.exit(77)

@@ -1,9 +1,11 @@
 """Nodes of ONNX in the forms that the importer rewrites, with the values from the standard's text (onnx_definitions.py)."""
 import dataclasses
+import os
 
 import numpy as np
 
 import onnx_definitions as standard
+import onnx_writer as onnx
 
 RANDOM = np.random.RandomState(36)
 
@@ -201,3 +203,36 @@ def views():
 
 def cases():
     return [case for part in (attention, outputs, resizes, windows, views) for case in part()]
+
+
+class Part:
+    """Cases of one opset as one model."""
+
+    KINDS = {"f": "f4", "i": "i8", "b": "bool"}  # the types of expected values
+
+    def __init__(self, chosen):
+        self.cases, self.arrays = chosen, {}
+        nodes, inputs, outputs, constants = [], [], [], []
+        for case in chosen:
+            names = []
+            for i, given in enumerate(case.inputs):
+                name = "" if given is None else f"{case.name}.{i}"
+                names.append(name)
+                if isinstance(given, Fixed):
+                    constants.append(onnx.tensor(name, given.array))
+                elif given is not None:
+                    dims = list(given.shape)
+                    if i in case.dims:
+                        dims = [int(d) if d.isdigit() else f"{case.name}_{d}" for d in case.dims[i].split()]
+                    inputs.append(onnx.value(name, dims, given.dtype))
+                    self.arrays[name] = given
+            results = ["" if e is None else f"{case.name}:{i}" for i, e in enumerate(case.expected)]
+            outputs += [onnx.value(name, kind=self.KINDS[np.asarray(e).dtype.kind]) for name, e in zip(results, case.expected) if name]
+            nodes.append(onnx.node(case.op, names, results, case.name, **case.attributes))
+        self.model = onnx.encoded(nodes, inputs, outputs, constants, opset=chosen[0].opset)
+
+    def write(self, folder, name="m"):
+        path = os.path.join(folder, f"{name}.onnx")
+        with open(path, "wb") as file:
+            file.write(self.model)
+        return path

@@ -12,45 +12,12 @@ import tempfile
 
 import numpy as np
 
-import onnx_writer as onnx
-from onnx_cases import Fixed, cases
+from onnx_cases import Part, cases
 from onnxruntime_runner import OnnxRuntime
 
 lathe, *words = sys.argv[1:]
 peer = OnnxRuntime(lathe) if "--peer" in words else None
 WAYS = [["-O", "0"], ["-O", "3"], ["--reference"]]
-
-
-class Part:
-    """Cases of one opset, combined into one model."""
-
-    def __init__(self, chosen):
-        self.cases, self.arrays = chosen, {}
-        nodes, inputs, outputs, constants = [], [], [], []
-        for case in chosen:
-            names = []
-            for i, given in enumerate(case.inputs):
-                name = "" if given is None else f"{case.name}.{i}"
-                names.append(name)
-                if isinstance(given, Fixed):
-                    constants.append(onnx.tensor(name, given.array))
-                elif given is not None:
-                    dims = list(given.shape)
-                    if i in case.dims:
-                        dims = [int(d) if d.isdigit() else f"{case.name}_{d}" for d in case.dims[i].split()]
-                    inputs.append(onnx.value(name, dims, given.dtype))
-                    self.arrays[name] = given
-            results = ["" if e is None else f"{case.name}:{i}" for i, e in enumerate(case.expected)]
-            kinds = {"f": "f4", "i": "i8", "b": "bool"}
-            outputs += [onnx.value(name, kind=kinds[np.asarray(e).dtype.kind]) for name, e in zip(results, case.expected) if name]
-            nodes.append(onnx.node(case.op, names, results, case.name, **case.attributes))
-        self.model = onnx.encoded(nodes, inputs, outputs, constants, opset=chosen[0].opset)
-
-    def write(self, folder, name="m"):
-        path = os.path.join(folder, f"{name}.onnx")
-        with open(path, "wb") as file:
-            file.write(self.model)
-        return path
 
 
 def difference(case, i, got):

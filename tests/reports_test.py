@@ -265,7 +265,7 @@ def cases():
 
 def main():
     if not os.path.isdir(CASES):
-        print(f"skipped: {CASES} is missing (LATHE_TEST_DATA)")
+        print(f"skipped: no test data: {CASES} is not there")
         return 77
     chosen = cases()
     with tempfile.TemporaryDirectory() as home:

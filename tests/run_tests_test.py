@@ -6,6 +6,8 @@ import tempfile
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "dev", "run_tests.py")
 TESTS = {"good": "true", "bad": "false", "gone": "/nowhere/program",
+         "empty": "sh -c \"echo 'T.cpp:1: Skipped'; echo 'no data'; yes '[  SKIPPED ] T.many' | head -100; echo '[  PASSED  ] 0 tests.'; yes '[  SKIPPED ] T.many' | head -100\"",
+         "partly": "sh -c \"echo 'T.cpp:1: Skipped'; echo 'no data'; echo '[  PASSED  ] 1 test.'; echo '[  SKIPPED ] T.one'\"",
          "lacking": "sh -c \"echo 'skipped: a library is missing'; exit 77\"", "narrow": "sh -c \"echo 'skipped: no AMX'; exit 77\""}
 
 
@@ -25,6 +27,8 @@ assert last[2] == "why: 1: a library is missing; 1: no AMX", last
 code, last, said = run(["good", "lacking", "narrow"], strict=True)
 assert code != 0 and said.endswith("not installed: a library is missing\n"), (code, said)
 assert run(["good", "narrow"], strict=True)[0] == 0
+code, last, said = run(["good", "empty", "partly"], strict=True)
+assert code == 0 and last == [last[0], "skipped: 1 empty", "why: 1: no data"] and last[0].startswith("ran: 2 of 3 tests"), (last, said)
 for name in ("bad", "gone"):
     code, last, said = run(["good", name], strict=False)
     assert code != 0 and last[0].endswith(f"1 failed {name}") and last[1:] == ["skipped: 0", "why: nothing was skipped"], last

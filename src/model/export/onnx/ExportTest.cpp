@@ -83,9 +83,11 @@ TEST(Export, ConformanceModelsComeBackEqual) {
     try {
       auto [before, after, operators] = roundTrip(entry.path().string());
       // Split with computed sizes: the importer knows the extents that its own reshape keeps, but ONNX's Reshape does
-      // not state them. Celu of 16 bits is written with casts (SpellOut.h).
+      // not state them. Celu of 16 bits is written with casts (SpellOut.h). Resize of some axes is written with the
+      // extents of all axes.
       auto has = [&](const char *name) { return entry.path().string().find(name) != std::string::npos; };
-      if (!has("test_split_variable_parts_2d") && !has("test_celu_float16/") && !has("test_celu_bfloat16/"))
+      if (!has("test_split_variable_parts_2d") && !has("test_celu_float16/") && !has("test_celu_bfloat16/") &&
+          !has("own/test_resize_stretch"))
         EXPECT_EQ(before, after) << entry.path();
       met.insert(operators.begin(), operators.end());
       ++done;

@@ -209,8 +209,9 @@ TEST(BadGraph, DamagedSavedModelsAreRefusedOrRead) {
     GTEST_SKIP() << "NO TEST DATA: there is no " << from << " (set LATHE_TEST_DATA)";
   fs::path folder = fs::temp_directory_path() / fmt::format("lathe-bad-graph-{}", ::getpid());
   fs::create_directories(folder / "variables");
-  const std::string names[] = {"variables/variables.index", "variables/variables.data-00000-of-00001",
-                               "saved_model.pb"};
+  std::vector<std::string> names = {"variables/variables.index", "variables/variables.data-00000-of-00001",
+                                    "saved_model.pb"};
+  std::erase_if(names, [&](const std::string &name) { return !fs::exists(from / name); }); // weights may be constants
   auto write = [&](const std::string &name, const std::string &bytes) {
     std::ofstream(folder / name, std::ios::binary | std::ios::trunc) << bytes;
   };
