@@ -9,8 +9,8 @@
 
 namespace lathe::store {
 
-/// XXH3-128 of all bytes given, in order, as 32 hexadecimal digits. The hash finds damage and
-/// duplicates; it is not cryptographic.
+/// Hashes all bytes given, in order: XXH3-128 as 32 hexadecimal digits. The hash finds damage and duplicates; it is not
+/// cryptographic.
 class ContentHasher {
 public:
   ContentHasher();
@@ -24,21 +24,20 @@ private:
 };
 
 std::string contentKey(std::string_view bytes);
-/// contentKey of a JSON document. Documents that differ only in the order of object members have
-/// equal keys.
+/// The contentKey of a JSON document. Documents that differ only in the order of object members have equal keys.
 std::string documentKey(const nlohmann::json &document);
 
 /// Parses a JSON document. Returns a discarded value (is_discarded) for invalid JSON and for
 /// documents nested deeper than 64 levels, because code that walks documents is recursive.
 nlohmann::json parseDocument(std::string_view text);
 
-/// A random UUID (version 4), "f3b1c0de-...".
+/// Makes a random UUID (version 4), "f3b1c0de-...".
 std::string newUuid();
 
 /// The current time in UTC, as "2026-11-22T00:31:04.123456Z". These texts sort by time, and a process never gets the
 /// same text twice.
 std::string timeNow();
-/// The same text for a time in microseconds since 1970.
+/// A time in microseconds since 1970 as text, in the form of timeNow().
 std::string timeText(int64_t microseconds);
 /// True if `text` is a valid date and time in the form of timeNow().
 bool isTime(std::string_view text);
